@@ -2,13 +2,16 @@
 
 /** @param version Changes the last one, as if it had just been saved. */
 export function toApplications(count: number, version: number): Record<string, unknown>[] {
-  return Array.from({ length: count }, (_, index) => toApplication(index, index === count - 1 ? version : 0))
+  return Array.from({ length: count }, (_, index) =>
+    toApplication(index, index === count - 1 ? version : 0),
+  )
 }
 
 function toApplication(index: number, version: number): Record<string, unknown> {
   return {
     name: `MANY-${index}`,
-    description: 'Takes orders, reserves what is in stock, and tells the warehouse what to send to which address.',
+    description:
+      'Takes orders, reserves what is in stock, and tells the warehouse what to send to which address.',
     email: `team-${index % 100}@example.org`,
     cloudProviders: 'local',
     accounts: `account-${index % 50}`,

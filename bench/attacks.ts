@@ -51,7 +51,8 @@ interface Attackers {
 
 async function attack({ kinds, ports, endsMs }: Attackers, first: number): Promise<number> {
   let sent = 0
-  for (; performance.now() < endsMs; sent++) await attackOnce(kinds[(first + sent) % kinds.length] as AttackKind, ports)
+  for (; performance.now() < endsMs; sent++)
+    await attackOnce(kinds[(first + sent) % kinds.length] as AttackKind, ports)
   return sent
 }
 
@@ -61,7 +62,9 @@ if (import.meta.main) {
   const names = process.argv.slice(6)
   const kinds = attackKinds.filter(({ name }) => names.length === 0 || names.includes(name))
   const sent = await Promise.all(
-    Array.from({ length: connections }, (_, index) => attack({ kinds, ports: { plain, tls }, endsMs }, index)),
+    Array.from({ length: connections }, (_, index) =>
+      attack({ kinds, ports: { plain, tls }, endsMs }, index),
+    ),
   )
   console.log(sent.reduce((sum, count) => sum + count, 0))
 }

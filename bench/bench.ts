@@ -59,9 +59,12 @@ const options = parseOptions(process.argv.slice(2))
 if (options !== undefined) await main(options)
 
 async function main(options: BenchOptions): Promise<void> {
-  if (process.platform !== 'linux') throw new Error('The benchmark reads processor time and memory from /proc: Linux only.')
+  if (process.platform !== 'linux')
+    throw new Error('The benchmark reads processor time and memory from /proc: Linux only.')
   const scratch = createScratch()
-  console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`)
+  console.log(
+    `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`,
+  )
   try {
     const isNamed = (name: string) => options.only.some((only) => `${name}/`.startsWith(`${only}/`))
     for (const [name, part] of Object.entries(longParts)) {
@@ -118,14 +121,21 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
   try {
     const service = await startPeers(targets, scratch)
     targets.push(await startPassThrough(scratch.dir('bare'), service))
-    targets.push(await startPathGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service }))
+    targets.push(
+      await startPathGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service }),
+    )
     const asked = { path: applicationPath, connections: 50 }
     const sent: string[] = []
-    for (const target of targets.slice(1)) sent.push(`${target.name} ${await warmUp(target, asked)}`)
+    for (const target of targets.slice(1))
+      sent.push(`${target.name} ${await warmUp(target, asked)}`)
     console.log(`\nRequests before the measurement: ${sent.join(', ')}`)
     const full = await measure(targets.slice(1), options, asked)
-    print('Request path: session, permission, metrics and log; 2 KB answers, 50 connections', toRows(full, 'bare'))
-    const saturated = full.find(({ target }) => target.name === 'fairlead')?.best.requestsPerSecond ?? Number.NaN
+    print(
+      'Request path: session, permission, metrics and log; 2 KB answers, 50 connections',
+      toRows(full, 'bare'),
+    )
+    const saturated =
+      full.find(({ target }) => target.name === 'fairlead')?.best.requestsPerSecond ?? Number.NaN
     const rate = options.rate ?? Math.round(saturated / 200) * 100
     const steady = await measure(targets.slice(1), options, { ...asked, rate })
     print(`The same at ${rate} requests a second`, toRows(steady, 'bare'))
@@ -176,8 +186,16 @@ async function measureAudit(options: BenchOptions, scratch: Scratch): Promise<vo
     'files, required': { AUDIT_SINK: 'file', AUDIT_REQUIRED: 'true' },
   }
   const title = 'Changes'
-  await compare(options, scratch, { title: `${title}, 50 connections`, asked: { ...change, connections: 50 }, gateways })
-  await compare(options, scratch, { title: `${title}, one at a time`, asked: { ...change, connections: 1 }, gateways })
+  await compare(options, scratch, {
+    title: `${title}, 50 connections`,
+    asked: { ...change, connections: 50 },
+    gateways,
+  })
+  await compare(options, scratch, {
+    title: `${title}, one at a time`,
+    asked: { ...change, connections: 1 },
+    gateways,
+  })
 }
 
 interface Comparison {
@@ -187,13 +205,27 @@ interface Comparison {
   gateways: Record<string, Record<string, string>>
 }
 
-async function compare(options: BenchOptions, scratch: Scratch, { title, asked, gateways }: Comparison): Promise<void> {
+async function compare(
+  options: BenchOptions,
+  scratch: Scratch,
+  { title, asked, gateways }: Comparison,
+): Promise<void> {
   const targets: Target[] = []
   try {
     const service = await startService(scratch.dir('service'))
     targets.push(service)
     for (const [name, env] of Object.entries(gateways)) {
-      targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service, env, name })))
+      targets.push(
+        await logIn(
+          await startGateway({
+            dir: scratch.dir('fairlead'),
+            dist: options.dist,
+            service,
+            env,
+            name,
+          }),
+        ),
+      )
     }
     print(title, toRows(await measure(targets.slice(1), options, asked)))
   } finally {
@@ -201,7 +233,11 @@ async function compare(options: BenchOptions, scratch: Scratch, { title, asked, 
   }
 }
 
-async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targets: Target[]) => Promise<void>): Promise<void> {
+async function withTargets(
+  { dist }: BenchOptions,
+  scratch: Scratch,
+  use: (targets: Target[]) => Promise<void>,
+): Promise<void> {
   const targets: Target[] = []
   try {
     const service = await startPeers(targets, scratch)

@@ -4,9 +4,21 @@ import { askAgent } from '../packages/agent/agent-request.ts'
 import type { DesiredInstance, DesiredState } from '../packages/base/net/agent-protocol.ts'
 import { socketPathFor } from '../packages/base/storage/socket-path.ts'
 import { toInstance } from '../test/support/agent.ts'
-import { creation, type Deployments, receivedNumbers, sized, startDeployments, visit } from '../test/support/deployments.ts'
+import {
+  creation,
+  type Deployments,
+  receivedNumbers,
+  sized,
+  startDeployments,
+  visit,
+} from '../test/support/deployments.ts'
 import type { TestEnd } from '../test/support/test-end.ts'
-import { killAllInstances, startTraffic, trafficChanges, untilSettled } from '../test/support/traffic-changes.ts'
+import {
+  killAllInstances,
+  startTraffic,
+  trafficChanges,
+  untilSettled,
+} from '../test/support/traffic-changes.ts'
 import { measure, median, print, round, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Scratch, startAgent, startAgentBalancer, startPeers, type Target } from './targets.ts'
@@ -31,7 +43,10 @@ export async function measureBalancer(options: BenchOptions, scratch: Scratch): 
 }
 
 /** Instances that do nothing; what costs is to keep them, and to probe them each second. */
-export async function measureAgentMemory({ dist, starts }: BenchOptions, scratch: Scratch): Promise<void> {
+export async function measureAgentMemory(
+  { dist, starts }: BenchOptions,
+  scratch: Scratch,
+): Promise<void> {
   const targets: Target[] = []
   try {
     const service = await startPeers(targets, scratch)
@@ -44,12 +59,23 @@ export async function measureAgentMemory({ dist, starts }: BenchOptions, scratch
       const readiness = { ...probe, host: '127.0.0.1', port }
       return toInstance(`instance-${index}`, ['sleep', '1000000'], { readiness })
     })
-    const members = instances.map(({ id }) => ({ instanceId: id, host: '127.0.0.1', port, inService: true }))
+    const members = instances.map(({ id }) => ({
+      instanceId: id,
+      host: '127.0.0.1',
+      port,
+      inService: true,
+    }))
     const healthCheck = { ...probe, healthyThreshold: 1, unhealthyThreshold: 2 }
-    await desire(dir, { revision: 1, instances, loadBalancers: [{ id: 'bench', listeners: [], healthCheck, members }] })
+    await desire(dir, {
+      revision: 1,
+      instances,
+      loadBalancers: [{ id: 'bench', listeners: [], healthCheck, members }],
+    })
     // The agent settles within some collections of its garbage.
     await sleep(starts * 5000)
-    print('Agent with 50 instances, each probed twice a second', [{ 'memory, MiB': round(agent.ownMebibytes()) }])
+    print('Agent with 50 instances, each probed twice a second', [
+      { 'memory, MiB': round(agent.ownMebibytes()) },
+    ])
     await desire(dir, { revision: 2, instances: [], loadBalancers: [] })
     await sleep(1000)
   } finally {
@@ -91,7 +117,10 @@ async function timeDeployments(t: TestEnd): Promise<void> {
   const { servedMs, endedMs } = await measureRedBlack(fleet)
   print('Deployments', [
     { what: 'one instance: request until first response, median', ms: round(median(first)) },
-    { what: 'red/black of 10 instances: request until first response of the new ones', ms: round(servedMs) },
+    {
+      what: 'red/black of 10 instances: request until first response of the new ones',
+      ms: round(servedMs),
+    },
     { what: 'red/black of 10 instances: request until the end of the task', ms: round(endedMs) },
   ])
 }
@@ -132,15 +161,18 @@ async function countLost(t: TestEnd, forMs: number): Promise<void> {
   const received = receivedNumbers(traffic.fleet.dataDir)
   const sent = gets.counts.sent + puts.counts.sent + posts.counts.sent
   const failures = [...gets.counts.failures, ...puts.counts.failures]
-  print('Requests during strategies, resizes, rollbacks and kills; half of the clients keep their connection', [
-    {
-      seconds: round(seconds),
-      'requests sent': sent,
-      'requests/s': round(sent / seconds),
-      'GET and PUT lost': failures.length,
-      'POST failed': posts.counts.failures.length,
-      'POST done twice': received.length - new Set(received).size,
-    },
-  ])
+  print(
+    'Requests during strategies, resizes, rollbacks and kills; half of the clients keep their connection',
+    [
+      {
+        seconds: round(seconds),
+        'requests sent': sent,
+        'requests/s': round(sent / seconds),
+        'GET and PUT lost': failures.length,
+        'POST failed': posts.counts.failures.length,
+        'POST done twice': received.length - new Set(received).size,
+      },
+    ],
+  )
   for (const failure of failures.slice(0, 10)) console.log(JSON.stringify(failure))
 }

@@ -47,10 +47,16 @@ export async function load({
   status: wanted = 200,
   tolerated = [],
 }: LoadRequest): Promise<LoadResult> {
-  const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
+  const lines = Object.entries({
+    host: `127.0.0.1:${port}`,
+    accept: 'application/json',
+    ...headers,
+  })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const requestOf = (connection: number) =>
-    Buffer.from(`${method} ${path.replace('{connection}', String(connection))} HTTP/1.1\r\n${head}\r\n`)
+    Buffer.from(
+      `${method} ${path.replace('{connection}', String(connection))} HTTP/1.1\r\n${head}\r\n`,
+    )
   const latencies: number[] = []
   let bytes = 0
   let refused = 0
@@ -70,7 +76,10 @@ export async function load({
   await Promise.all(
     Array.from({ length: connections }, (_, index) => {
       const firstAt = startedAt + (pauseMs * index) / connections
-      return new Connection(port, requestOf(index), { onAnswer, statuses: [wanted, ...tolerated] }).run({
+      return new Connection(port, requestOf(index), {
+        onAnswer,
+        statuses: [wanted, ...tolerated],
+      }).run({
         firstAt,
         endsAt,
         pauseMs,
@@ -79,7 +88,8 @@ export async function load({
   )
   const elapsed = (performance.now() - countedAt) / 1000
   const sorted = Float64Array.from(latencies).sort()
-  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  const quantile = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   return {
     requests: sorted.length,
     refused,
@@ -121,7 +131,9 @@ class Connection {
     this.#expected = expected
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk))
     this.#socket.on('error', (error) => this.#failed?.(error))
-    this.#socket.on('close', () => this.#failed?.(new Error('The connection was closed before the answer was complete.')))
+    this.#socket.on('close', () =>
+      this.#failed?.(new Error('The connection was closed before the answer was complete.')),
+    )
   }
 
   /** Sends until the time is over; a request that was started is finished. */

@@ -32,8 +32,9 @@ export async function openMarks() {
     /** Starts and children of which there are several. */
     startedTwice: () => [...executionsOf.values()].filter(({ size }) => size > 1).length,
     missing: (ids: readonly string[], stages: number) =>
-      ids.flatMap((id) => Array.from({ length: stages }, (_, step) => `m${step} ${id}`)).filter((name) => !calls.has(name))
-        .length,
+      ids
+        .flatMap((id) => Array.from({ length: stages }, (_, step) => `m${step} ${id}`))
+        .filter((name) => !calls.has(name)).length,
     close: () => {
       server.closeAllConnections()
       server.close()

@@ -35,7 +35,11 @@ export interface Measured {
 }
 
 /** Measures the targets in turn, round after round, so that what else happens on the machine meets all of them. */
-export async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions, what: Asked): Promise<Measured[]> {
+export async function measure(
+  targets: Target[],
+  { rounds, secondsEach }: BenchOptions,
+  what: Asked,
+): Promise<Measured[]> {
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
     await load({ ...toRequest(target, what), seconds: warmUpSeconds })
@@ -44,12 +48,16 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
     for (const target of targets) {
       const before = target.process.ownMebibytes()
       const cpuBefore = target.process.cpuUs()
-      const { result, peak } = await target.process.watchMemory(() => load({ ...toRequest(target, what), seconds: secondsEach }))
+      const { result, peak } = await target.process.watchMemory(() =>
+        load({ ...toRequest(target, what), seconds: secondsEach }),
+      )
       const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
       const known = measured.get(target)
       const isBetter =
         known === undefined ||
-        (what.rate === undefined ? result.requestsPerSecond > known.best.requestsPerSecond : result.p99 < known.best.p99)
+        (what.rate === undefined
+          ? result.requestsPerSecond > known.best.requestsPerSecond
+          : result.p99 < known.best.p99)
       measured.set(target, {
         target,
         best: isBetter ? result : known.best,

@@ -43,12 +43,16 @@ export class MeasuredProcess {
   async answers(url: string, limitMs = 60_000): Promise<void> {
     for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
       if (this.hasEnded) break
-      const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(() => undefined)
+      const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(
+        () => undefined,
+      )
       await answer?.arrayBuffer()
       if (answer?.ok) return
     }
     await this.stop()
-    throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)
+    throw new Error(
+      `${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`,
+    )
   }
 
   /** Processor time used so far, in microseconds, user and system, of all threads that live, those of the processes that it has started included. */
@@ -64,17 +68,26 @@ export class MeasuredProcess {
   /** Processes that it has started. */
   children(): number[] {
     const tasks = `/proc/${this.pid}/task`
-    const lists = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'))
-    return lists.flatMap((list) => list.trim().split(' ')).flatMap((pid) => (pid === '' ? [] : [Number(pid)]))
+    const lists = readdirSync(tasks).map((task) =>
+      readFileSync(`${tasks}/${task}/children`, 'utf8'),
+    )
+    return lists
+      .flatMap((list) => list.trim().split(' '))
+      .flatMap((pid) => (pid === '' ? [] : [Number(pid)]))
   }
 
   /** Resident memory without pages of files, in MiB: the system could take back the others, and all processes of Node share them. */
   ownMebibytes(): number {
-    return Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1]) / 1024
+    return (
+      Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1]) /
+      1024
+    )
   }
 
   /** Calls `work`. @returns its result, and the most memory meanwhile */
-  async watchMemory<Result>(work: () => Promise<Result>): Promise<{ result: Result; peak: number }> {
+  async watchMemory<Result>(
+    work: () => Promise<Result>,
+  ): Promise<{ result: Result; peak: number }> {
     let peak = this.ownMebibytes()
     const sampling = setInterval(() => (peak = Math.max(peak, this.ownMebibytes())), samplePauseMs)
     try {
@@ -87,7 +100,8 @@ export class MeasuredProcess {
 
   /** Keeps all its threads, and the processes that it has started, on one core, where the system has the tool for that. */
   pin(core: number): void {
-    for (const pid of [this.pid, ...this.children()]) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
+    for (const pid of [this.pid, ...this.children()])
+      spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
   }
 
   /** Ends it without warning. */
@@ -109,7 +123,10 @@ export class MeasuredProcess {
 
 function cpuUsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`
-  return readdirSync(tasks).reduce((sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000, 0)
+  return readdirSync(tasks).reduce(
+    (sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000,
+    0,
+  )
 }
 
 /** Nanoseconds on a processor; a thread may end while the list of them is read. */

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from './load.ts'
 import { print, type Row, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { logIn, type Scratch, startGateway, startPathGateway, startService, type Target } from './targets.ts'
+import {
+  logIn,
+  type Scratch,
+  startGateway,
+  startPathGateway,
+  startService,
+  type Target,
+} from './targets.ts'
 
 /** By then, a start or a load is over. */
 const settleMs = 75_000
@@ -15,10 +22,20 @@ export async function measureMemoryUse({ dist }: BenchOptions, scratch: Scratch)
   try {
     const external = await startPathGateway({ dir: scratch.dir('external'), dist, service })
     const standalone = await logIn(
-      await startGateway({ dir: scratch.dir('standalone'), dist, env: { HTTP_SHAREDREADS: 'true' } }),
+      await startGateway({
+        dir: scratch.dir('standalone'),
+        dist,
+        env: { HTTP_SHAREDREADS: 'true' },
+      }),
     )
     await sleep(settleMs)
-    rows.push(await measureUse('gateway without back ends', external, '/applications/app-{connection}/serverGroupManagers'))
+    rows.push(
+      await measureUse(
+        'gateway without back ends',
+        external,
+        '/applications/app-{connection}/serverGroupManagers',
+      ),
+    )
     rows.push(await measureUse('standalone', standalone, '/applications'))
     await external.process.stop()
     await standalone.process.stop()
@@ -28,9 +45,20 @@ export async function measureMemoryUse({ dist }: BenchOptions, scratch: Scratch)
   print('Memory without pages of files (RssAnon), MiB', rows)
 }
 
-async function measureUse(what: string, { process, port, headers }: Target, path: string): Promise<Row> {
+async function measureUse(
+  what: string,
+  { process, port, headers }: Target,
+  path: string,
+): Promise<Row> {
   const idle = process.ownMebibytes()
-  const { peak } = await process.watchMemory(() => load({ port, headers, path, connections: 50, seconds: loadSeconds }))
+  const { peak } = await process.watchMemory(() =>
+    load({ port, headers, path, connections: 50, seconds: loadSeconds }),
+  )
   await sleep(settleMs)
-  return { what, idle: round(idle), 'under load at most': round(peak), 'idle again': round(process.ownMebibytes()) }
+  return {
+    what,
+    idle: round(idle),
+    'under load at most': round(peak),
+    'idle again': round(process.ownMebibytes()),
+  }
 }

@@ -18,7 +18,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(): void {}
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     const { connection, 'keep-alive': keepAlive, 'transfer-encoding': coding, ...passed } = headers
     this.#left = Number(headers['content-length'] ?? -1)
     this.#client.writeHead(status, passed)

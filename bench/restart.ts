@@ -87,10 +87,18 @@ function describeTimes(times: readonly number[]): Row {
   return { 'first answer, median ms': round(median(times)), 'longest ms': round(longest) }
 }
 
-async function openSite(kind: 'apart' | 'standalone', { dist }: BenchOptions, dir: string): Promise<Site> {
+async function openSite(
+  kind: 'apart' | 'standalone',
+  { dist }: BenchOptions,
+  dir: string,
+): Promise<Site> {
   const [port, enginePort] = [await freePort(), await freePort()]
   const settings = {
-    'user-configured-url-restrictions': { rejectLocalhost: false, rejectVerbatimIps: false, allowedAddresses: ['127.0.0.1/32'] },
+    'user-configured-url-restrictions': {
+      rejectLocalhost: false,
+      rejectVerbatimIps: false,
+      allowedAddresses: ['127.0.0.1/32'],
+    },
   }
   const env = {
     SERVER_DRAINMS: '0',
@@ -108,12 +116,19 @@ async function openSite(kind: 'apart' | 'standalone', { dist }: BenchOptions, di
     mkdirSync(join(home, 'config'), { recursive: true })
     writeFileSync(join(home, 'config', 'fairlead.yml'), JSON.stringify(settings), { mode: 0o600 })
     const own = { FAIRLEAD_DATA_DIR: join(home, 'data'), ...more }
-    return new MeasuredProcess({ command: process.execPath, args: [program, command], env: { ...env, ...own }, dir: home })
+    return new MeasuredProcess({
+      command: process.execPath,
+      args: [program, command],
+      env: { ...env, ...own },
+      dir: home,
+    })
   }
   const isApart = kind === 'apart'
   const startEngine = () => start('engine', isApart ? 'backends' : 'serve')
   let engine = startEngine()
-  const gateway = isApart ? start('gateway', 'serve', { SERVICES_EMBEDDED_BASEURL: `http://127.0.0.1:${enginePort}` }) : engine
+  const gateway = isApart
+    ? start('gateway', 'serve', { SERVICES_EMBEDDED_BASEURL: `http://127.0.0.1:${enginePort}` })
+    : engine
   await gateway.answers(`http://127.0.0.1:${port}/readyz`)
   return {
     gateway: await logIn({ name: kind, port, process: gateway, headers: {} }),
@@ -132,7 +147,9 @@ async function openSite(kind: 'apart' | 'standalone', { dist }: BenchOptions, di
 /** The first answer of the engine, asked until there is one. */
 async function answerOf({ port, headers }: Target, id: string): Promise<void> {
   for (const until = performance.now() + patienceMs; performance.now() < until; await sleep(3)) {
-    const answer = await fetch(`http://127.0.0.1:${port}/pipelines/${id}`, { headers }).catch(() => undefined)
+    const answer = await fetch(`http://127.0.0.1:${port}/pipelines/${id}`, { headers }).catch(
+      () => undefined,
+    )
     await answer?.arrayBuffer().catch(() => undefined)
     if (answer?.status === 200) return
   }
@@ -142,7 +159,13 @@ async function answerOf({ port, headers }: Target, id: string): Promise<void> {
 /** Stages that leave marks, with waits in between; some have a child, which leaves one as well. */
 async function savePipelines(target: Target, url: string): Promise<void> {
   const parameters = '${trigger.parameters.token}/${execution.id}'
-  const mark = (name: string) => ({ type: 'webhook', name, method: 'POST', url: `${url}/${name}/${parameters}`, payload: {} })
+  const mark = (name: string) => ({
+    type: 'webhook',
+    name,
+    method: 'POST',
+    url: `${url}/${name}/${parameters}`,
+    payload: {},
+  })
   const save = (name: string, stages: readonly JsonObject[]) => {
     const numbered = stages.map((stage, index) => ({
       refId: `${index}`,
@@ -172,7 +195,11 @@ async function savePipelines(target: Target, url: string): Promise<void> {
       mark(`m${step}`),
       { type: 'wait', name: 'wait', waitTime: 20 + index + step },
     ])
-    await save(`p${index}`, [...(index % everyParent === 0 ? [start] : []), ...stages.flat(), mark('last')])
+    await save(`p${index}`, [
+      ...(index % everyParent === 0 ? [start] : []),
+      ...stages.flat(),
+      mark('last'),
+    ])
   }
 }
 
@@ -183,12 +210,15 @@ function startLoad(target: Target, marks: Marks) {
   let isEnding = false
   const startOne = async () => {
     const token = `t${begun++}`
-    const answer = await fetch(`http://127.0.0.1:${target.port}/pipelines/load/p${begun % pipelines}`, {
-      method: 'POST',
-      headers: { ...target.headers, 'content-type': 'application/json' },
-      body: JSON.stringify({ type: 'manual', parameters: { token } }),
-      signal: AbortSignal.timeout(patienceMs),
-    }).catch(() => undefined)
+    const answer = await fetch(
+      `http://127.0.0.1:${target.port}/pipelines/load/p${begun % pipelines}`,
+      {
+        method: 'POST',
+        headers: { ...target.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ type: 'manual', parameters: { token } }),
+        signal: AbortSignal.timeout(patienceMs),
+      },
+    ).catch(() => undefined)
     const text = await answer?.text().catch(() => undefined)
     if (answer?.status === 202 && text !== undefined)
       accepted.push(
@@ -220,7 +250,11 @@ function startLoad(target: Target, marks: Marks) {
   }
 }
 
-async function judge(target: Target, load: ReturnType<typeof startLoad>, marks: Marks): Promise<Row> {
+async function judge(
+  target: Target,
+  load: ReturnType<typeof startLoad>,
+  marks: Marks,
+): Promise<Row> {
   const lost: string[] = []
   const until = performance.now() + endMs
   for (const id of load.accepted) {
@@ -229,8 +263,10 @@ async function judge(target: Target, load: ReturnType<typeof startLoad>, marks: 
   }
   const repeated = marks.repeated()
   const silent: string[] = []
-  for (const [name, id] of repeated) if (!(await tellsOf(target, String(id), name))) silent.push(`${name} of ${id}`)
-  if (lost.length + silent.length > 0) console.log(`Lost: ${lost.join(', ')}; done twice: ${silent.join(', ')}`)
+  for (const [name, id] of repeated)
+    if (!(await tellsOf(target, String(id), name))) silent.push(`${name} of ${id}`)
+  if (lost.length + silent.length > 0)
+    console.log(`Lost: ${lost.join(', ')}; done twice: ${silent.join(', ')}`)
   return {
     started: load.accepted.length,
     lost: lost.length,
@@ -245,7 +281,9 @@ async function judge(target: Target, load: ReturnType<typeof startLoad>, marks: 
 /** Whether the stage says that its call was repeated because the engine ended during it. */
 async function tellsOf(target: Target, id: string, name: string | undefined): Promise<boolean> {
   const stages = listOf(objectOf(await read(target, `/pipelines/${id}`))['stages']).map(objectOf)
-  return stages.some((stage) => stage['name'] === name && objectOf(stage['context'])[repeatedKey] !== undefined)
+  return stages.some(
+    (stage) => stage['name'] === name && objectOf(stage['context'])[repeatedKey] !== undefined,
+  )
 }
 
 async function endOf(target: Target, id: string, until: number): Promise<JsonObject | undefined> {

@@ -28,11 +28,16 @@ export async function post(target: Target, path: string, body: unknown): Promise
 
 /** Waits for the end of a task or an execution. @throws {Error} unless it succeeds */
 async function untilSucceeded(target: Target, ref: string): Promise<void> {
-  for (const endMs = performance.now() + longestTaskMs; performance.now() < endMs; await sleep(pollMs)) {
+  for (
+    const endMs = performance.now() + longestTaskMs;
+    performance.now() < endMs;
+    await sleep(pollMs)
+  ) {
     const state = await read(target, ref)
     const { status } = objectOf(state) as { status: Status }
     if (status === 'SUCCEEDED') return
-    if (isComplete(status)) throw new Error(`${ref}: ${status} ${JSON.stringify(state).slice(0, 3000)}`)
+    if (isComplete(status))
+      throw new Error(`${ref}: ${status} ${JSON.stringify(state).slice(0, 3000)}`)
   }
   throw new Error(`${ref} does not end`)
 }
@@ -41,5 +46,8 @@ async function untilSucceeded(target: Target, ref: string): Promise<void> {
 export async function createApplication(target: Target, name: string): Promise<void> {
   const application = { name, email: 'bench@example.com' }
   const job = [{ type: 'createApplication', application }]
-  await untilSucceeded(target, await post(target, '/tasks', { application: name, description: `Create ${name}`, job }))
+  await untilSucceeded(
+    target,
+    await post(target, '/tasks', { application: name, description: `Create ${name}`, job }),
+  )
 }

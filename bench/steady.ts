@@ -12,7 +12,14 @@ import { type AttackedPorts, attackOnce } from './attacks.ts'
 import { type LoadRequest, load } from './load.ts'
 import { print, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { logIn, password, type Scratch, startGateway, startService, type Target } from './targets.ts'
+import {
+  logIn,
+  password,
+  type Scratch,
+  startGateway,
+  startService,
+  type Target,
+} from './targets.ts'
 
 const smallPath = '/networks/small'
 const run = promisify(execFile)
@@ -48,7 +55,11 @@ export async function measureOverload(options: BenchOptions, scratch: Scratch): 
       const result = await load(request)
       const cpuSeconds = (measured.cpuUs() - before) / 1e6
       const allSeconds = seconds + (request.settleSeconds ?? 0)
-      return { ...result, perCpuSecond: (result.requestsPerSecond * allSeconds) / cpuSeconds, busy: cpuSeconds / allSeconds }
+      return {
+        ...result,
+        perCpuSecond: (result.requestsPerSecond * allSeconds) / cpuSeconds,
+        busy: cpuSeconds / allSeconds,
+      }
     }
     const peak = await run({ ...ask, connections: 50, seconds })
     const offered = peak.requestsPerSecond * 3
@@ -86,7 +97,10 @@ async function probe(
   const endsMs = performance.now() + durationMs
   while (performance.now() < endsMs) {
     const startedMs = performance.now()
-    const status = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: AbortSignal.timeout(30_000) })
+    const status = await fetch(`http://127.0.0.1:${port}${path}`, {
+      headers,
+      signal: AbortSignal.timeout(30_000),
+    })
       .then(async (answer) => {
         await answer.arrayBuffer()
         return answer.status
@@ -130,14 +144,29 @@ function oauthSettings(provider: string): Record<string, string> {
 }
 
 /** TLS on a port of its own, and a login that strangers reach. */
-async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: AttackKind['login']): Promise<Attacked> {
-  const [service, plain, tls] = await Promise.all([startService(scratch.dir('service')), freePort(), freePort()])
+async function startAttacked(
+  { dist }: BenchOptions,
+  scratch: Scratch,
+  login: AttackKind['login'],
+): Promise<Attacked> {
+  const [service, plain, tls] = await Promise.all([
+    startService(scratch.dir('service')),
+    freePort(),
+    freePort(),
+  ])
   const dir = scratch.dir('fairlead')
   const { certificate, keyPem } = keyPairOf('gateway', 'ec')
-  const files = { certificate: join(dir, 'gate.pem'), key: join(dir, 'gate.key'), metadata: join(dir, 'idp.xml') }
+  const files = {
+    certificate: join(dir, 'gate.pem'),
+    key: join(dir, 'gate.key'),
+    metadata: join(dir, 'idp.xml'),
+  }
   writeFileSync(files.certificate, certificate)
   writeFileSync(files.key, keyPem)
-  writeFileSync(files.metadata, formatMetadata('https://idp.example.com/metadata', [keyPairOf('idp')]))
+  writeFileSync(
+    files.metadata,
+    formatMetadata('https://idp.example.com/metadata', [keyPairOf('idp')]),
+  )
   const env = {
     SERVER_PORT: String(tls),
     SERVER_SSL_CERTIFICATE: files.certificate,
@@ -157,7 +186,13 @@ async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: At
   // By then the start is over.
   await sleep(10_000)
   const idleMegabytes = gateway.process.ownMebibytes()
-  return { gateway, service, ports: { plain, tls }, iterationsFile: env.LOOP_PROBE_FILE, idleMegabytes }
+  return {
+    gateway,
+    service,
+    ports: { plain, tls },
+    iterationsFile: env.LOOP_PROBE_FILE,
+    idleMegabytes,
+  }
 }
 
 /** 50 connections without a session send whatever for a minute; logged-in users and probes must hardly notice. */
@@ -169,7 +204,8 @@ export async function measureAttacks(options: BenchOptions, scratch: Scratch): P
     try {
       const kinds = attackKinds.filter((kind) => kind.login === login)
       costs.push(...(await measureKinds(gateway, ports, kinds)))
-      if (login === undefined) await measureMinute(options, { ...attacked, gateway: await logIn(gateway) })
+      if (login === undefined)
+        await measureMinute(options, { ...attacked, gateway: await logIn(gateway) })
     } finally {
       await gateway.process.stop()
       await service.process.stop()
@@ -214,7 +250,12 @@ function printCosts(costs: readonly KindCost[]): void {
       kind: kind.name,
       'main thread, ms': mainMs.toFixed(1),
       'all threads, ms': allMs.toFixed(1),
-      target: kind.isSlow === true ? 'two seconds of a connection' : mainMs > maxBlockMs ? `missed: ≤ ${maxBlockMs}` : '',
+      target:
+        kind.isSlow === true
+          ? 'two seconds of a connection'
+          : mainMs > maxBlockMs
+            ? `missed: ≤ ${maxBlockMs}`
+            : '',
     })),
   )
 }
@@ -225,7 +266,13 @@ async function measureMinute(options: BenchOptions, attacked: Attacked): Promise
   const seconds = (options.minutes ?? 1) * 60
   await load({ port, headers, path: smallPath, connections: 4, seconds: 3, rate: 200 })
   const [health, control, reads]: [number[], number[], number[]] = [[], [], []]
-  const program = [resolve(import.meta.dirname, 'attacks.ts'), ports.plain, ports.tls, attackers, seconds].map(String)
+  const program = [
+    resolve(import.meta.dirname, 'attacks.ts'),
+    ports.plain,
+    ports.tls,
+    attackers,
+    seconds,
+  ].map(String)
   process.kill(measured.pid, 'SIGUSR2')
   const work = () =>
     Promise.all([
@@ -241,10 +288,16 @@ async function measureMinute(options: BenchOptions, attacked: Attacked): Promise
   process.kill(measured.pid, 'SIGUSR2')
   await sleep(Math.min(60, seconds) * 1000)
   const after = measured.ownMebibytes()
-  const iterations = (JSON.parse(readFileSync(iterationsFile, 'utf8')) as number[]).map((us) => us / 1000)
+  const iterations = (JSON.parse(readFileSync(iterationsFile, 'utf8')) as number[]).map(
+    (us) => us / 1000,
+  )
   print(`${attackers} connections without a session for ${seconds} s`, [
     row('/health p99 ms', quantile(health, 0.99), 50),
-    { measured: 'the same, asked of a process that is not attacked', value: round(quantile(control, 0.99)), target: '' },
+    {
+      measured: 'the same, asked of a process that is not attacked',
+      value: round(quantile(control, 0.99)),
+      target: '',
+    },
     row('reads with a session p99 ms', quantile(reads, 0.99), 250),
     row('longest iteration of the event loop, processor time in ms', quantile(iterations, 1), 50),
     row('p99 of those of more than 0.5 ms', quantile(iterations, 0.99), 10),
@@ -256,14 +309,21 @@ async function measureMinute(options: BenchOptions, attacked: Attacked): Promise
 }
 
 function row(measured: string, value: number, target: number) {
-  return { measured, value: round(value), target: `${value <= target ? '' : 'missed: '}≤ ${target}` }
+  return {
+    measured,
+    value: round(value),
+    target: `${value <= target ? '' : 'missed: '}≤ ${target}`,
+  }
 }
 
 /** A mix of reads, changes, logins and clients that leave, and what the process holds meanwhile. */
 export async function measureSoak(options: BenchOptions, scratch: Scratch): Promise<void> {
   const seconds = (options.minutes ?? 10) * 60
   await withGateway(options, scratch, async ({ port, headers, process }) => {
-    const samples: Record<'memory, MiB' | 'open descriptors' | 'event loop delay p99, ms', number[]> = {
+    const samples: Record<
+      'memory, MiB' | 'open descriptors' | 'event loop delay p99, ms',
+      number[]
+    > = {
       'memory, MiB': [],
       'open descriptors': [],
       'event loop delay p99, ms': [],
@@ -276,7 +336,8 @@ export async function measureSoak(options: BenchOptions, scratch: Scratch): Prom
         samples['memory, MiB'].push(process.ownMebibytes())
         samples['open descriptors'].push(readdirSync(`/proc/${process.pid}/fd`).length)
         samples['event loop delay p99, ms'].push(
-          1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN),
+          1000 *
+            Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN),
         )
         await sleep(1000)
       }

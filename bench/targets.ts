@@ -46,7 +46,11 @@ export function createScratch(): Scratch {
 export async function startService(dir: string, applications = 0): Promise<Target> {
   const port = await freePort()
   const file = resolve(import.meta.dirname, 'upstream.ts')
-  const service = new MeasuredProcess({ command: process.execPath, args: [file, String(port), String(applications)], dir })
+  const service = new MeasuredProcess({
+    command: process.execPath,
+    args: [file, String(port), String(applications)],
+    dir,
+  })
   await service.answers(`http://127.0.0.1:${port}/health`)
   return { name: 'direct', port, process: service, headers: {} }
 }
@@ -72,7 +76,11 @@ http {
 }
 `,
   )
-  const nginx = new MeasuredProcess({ command, args: ['-c', file, '-e', join(dir, 'error.log')], dir })
+  const nginx = new MeasuredProcess({
+    command,
+    args: ['-c', file, '-e', join(dir, 'error.log')],
+    dir,
+  })
   await nginx.answers(`http://127.0.0.1:${port}/health`)
   return { name: 'nginx', port, process: nginx, headers: {} }
 }
@@ -100,11 +108,20 @@ export async function startPeers(targets: Target[], scratch: Scratch): Promise<T
 export function startAgent(dir: string, dist: boolean): MeasuredProcess {
   const file = resolve(root, dist ? 'dist/agent.js' : 'packages/agent/main.ts')
   const env = { MALLOC_ARENA_MAX: '1' }
-  return new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], env, dir })
+  return new MeasuredProcess({
+    command: process.execPath,
+    args: [...agentNodeOptions, file, dir, 'bench'],
+    env,
+    dir,
+  })
 }
 
 /** The agent alone, with one load balancer and the service as its only instance. */
-export async function startAgentBalancer(dir: string, dist: boolean, service: Target): Promise<Target> {
+export async function startAgentBalancer(
+  dir: string,
+  dist: boolean,
+  service: Target,
+): Promise<Target> {
   const port = await freePort()
   const agent = startAgent(dir, dist)
   const socketPath = socketPathFor(dir, 'agent.sock')
@@ -115,15 +132,38 @@ export async function startAgentBalancer(dir: string, dist: boolean, service: Ta
     loadBalancers: [
       {
         id: 'bench',
-        listeners: [{ protocol: 'http', host: '127.0.0.1', port, certificate: undefined, allowedSources: undefined }],
-        healthCheck: { kind: 'tcp', path: '/', intervalMs: 10_000, timeoutMs: 5000, healthyThreshold: 1, unhealthyThreshold: 2 },
-        members: [{ instanceId: 'service', host: '127.0.0.1', port: service.port, inService: true }],
+        listeners: [
+          {
+            protocol: 'http',
+            host: '127.0.0.1',
+            port,
+            certificate: undefined,
+            allowedSources: undefined,
+          },
+        ],
+        healthCheck: {
+          kind: 'tcp',
+          path: '/',
+          intervalMs: 10_000,
+          timeoutMs: 5000,
+          healthyThreshold: 1,
+          unhealthyThreshold: 2,
+        },
+        members: [
+          { instanceId: 'service', host: '127.0.0.1', port: service.port, inService: true },
+        ],
       },
     ],
   }
   for (let isTold = false; !isTold; await sleep(3)) {
     const signal = AbortSignal.timeout(5000)
-    const sent = askAgent({ socketPath, method: 'PUT', path: '/desired', body: JSON.stringify(desired), signal })
+    const sent = askAgent({
+      socketPath,
+      method: 'PUT',
+      path: '/desired',
+      body: JSON.stringify(desired),
+      signal,
+    })
     isTold = await sent.then(({ status }) => status === 200).catch(() => false)
     if (agent.hasEnded) break
   }
@@ -173,7 +213,12 @@ export async function startGateway({
   }
   Object.assign(env, more)
   const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.js')
-  const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
+  const gateway = new MeasuredProcess({
+    command: process.execPath,
+    args: [file, 'serve'],
+    env,
+    dir,
+  })
   await gateway.answers(`http://127.0.0.1:${port}/health`)
   return { name, port, process: gateway, headers: {} }
 }
@@ -190,12 +235,15 @@ export async function logIn(target: Target, username = 'admin'): Promise<Target>
     .map((line) => line.split(';')[0])
     // A browser loses the other cookies with its first request.
     .find((pair) => pair?.startsWith('SESSION='))
-  if (cookie === undefined) throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
+  if (cookie === undefined)
+    throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
   return { ...target, headers: { cookie } }
 }
 
 /** A gateway with everything on that a gateway is for, and a session. */
-export async function startPathGateway(start: GatewayStart & { service: Pick<Target, 'port'> }): Promise<Target> {
+export async function startPathGateway(
+  start: GatewayStart & { service: Pick<Target, 'port'> },
+): Promise<Target> {
   const env = {
     SERVICES_FIAT_ENABLED: 'true',
     SERVICES_FIAT_BASEURL: `http://127.0.0.1:${start.service.port}`,

@@ -7,7 +7,9 @@ import { createServer } from 'node:http'
 import { toApplications } from './applications.ts'
 
 const small = Buffer.from(JSON.stringify(Array.from({ length: 16 }, (_, index) => network(index))))
-const large = Buffer.from(JSON.stringify(Array.from({ length: 8200 }, (_, index) => network(index))))
+const large = Buffer.from(
+  JSON.stringify(Array.from({ length: 8200 }, (_, index) => network(index))),
+)
 /** The megabyte again and again: what is measured is how it flows, not what it says. */
 const repeats: Record<string, number> = { '/networks/mb1': 1, '/networks/mb50': 50 }
 
@@ -22,7 +24,10 @@ const permissions = Buffer.from(
     accounts: names(50, 'account').map((name) => ({ name, authorizations: ['READ', 'WRITE'] })),
     applications: [
       ...names(1000, 'app').map((name) => ({ name, authorizations: ['READ', 'WRITE', 'EXECUTE'] })),
-      ...names(applicationCount, 'many').map((name, index) => ({ name, authorizations: index % 2 === 0 ? ['READ'] : [] })),
+      ...names(applicationCount, 'many').map((name, index) => ({
+        name,
+        authorizations: index % 2 === 0 ? ['READ'] : [],
+      })),
     ],
     serviceAccounts: [],
     roles: names(200, 'role').map((name) => ({ name, source: 'LDAP' })),
@@ -53,7 +58,8 @@ process.on('SIGTERM', () => process.exit(0))
 function bodyOf(path: string): Buffer {
   if (path === '/networks/small' || path.endsWith('/serverGroupManagers')) return small
   if (path.startsWith('/authorize/')) return permissions
-  if (path === '/v2/applications') return Buffer.from(JSON.stringify(toApplications(applicationCount, ++listed)))
+  if (path === '/v2/applications')
+    return Buffer.from(JSON.stringify(toApplications(applicationCount, ++listed)))
   return Buffer.from(path === '/health' ? '{"status":"UP"}' : '[]')
 }
 

@@ -52,7 +52,12 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
 async function findAgent(dataDir: string): Promise<number | undefined> {
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   try {
-    const { text } = await askAgent({ socketPath, method: 'GET', path: '/', signal: AbortSignal.timeout(answerMs) })
+    const { text } = await askAgent({
+      socketPath,
+      method: 'GET',
+      path: '/',
+      signal: AbortSignal.timeout(answerMs),
+    })
     return (JSON.parse(text) as { pid: number }).pid
   } catch (error) {
     if (isAbsent(error)) return undefined

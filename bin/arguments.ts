@@ -30,12 +30,16 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(
   const [surplus] = parsed.positionals.slice(words)
   if (surplus !== undefined) throw new Misuse(command, `"${surplus}" is too much.`)
   // Most often the value was a variable of the shell that is not set.
-  const [empty] = Object.entries(parsed.values).find(([, value]) => [value].flat().includes('')) ?? []
+  const [empty] =
+    Object.entries(parsed.values).find(([, value]) => [value].flat().includes('')) ?? []
   if (empty !== undefined) throw new Misuse(command, `The value of --${empty} is empty.`)
   return parsed
 }
 
-function parseOrRefuse<const O extends ParseArgsOptionsConfig>(args: readonly string[], { command, options, hint }: Reading<O>) {
+function parseOrRefuse<const O extends ParseArgsOptionsConfig>(
+  args: readonly string[],
+  { command, options, hint }: Reading<O>,
+) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
@@ -43,11 +47,19 @@ function parseOrRefuse<const O extends ParseArgsOptionsConfig>(args: readonly st
     const [, written = ''] = /^Unknown option '(-[^']*)'/.exec(message) ?? []
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || written === '') {
       const [, option] = /'(?:-\w, )?(--[^ ']+) <value>' argument missing/.exec(message) ?? []
-      throw new Misuse(command, option === undefined ? `${message.split(/[.\n] ?/)[0]}.` : `The value of ${option} is missing.`)
+      throw new Misuse(
+        command,
+        option === undefined
+          ? `${message.split(/[.\n] ?/)[0]}.`
+          : `The value of ${option} is missing.`,
+      )
     }
     const near = nearestName(Object.keys(options), written.replace(/^-+/, ''))
     const advice = near === undefined ? hint : `Did you mean --${near}?`
-    throw new Misuse(command, `There is no option ${written}.${advice === undefined ? '' : ` ${advice}`}`)
+    throw new Misuse(
+      command,
+      `There is no option ${written}.${advice === undefined ? '' : ` ${advice}`}`,
+    )
   }
 }
 
@@ -58,6 +70,10 @@ export function choose<T>(table: Readonly<Record<string, T>>, written: string, c
   const names = Object.keys(table)
   const near = nearestName(names, written)
   const offered = near === undefined ? `There is ${names.join(', ')}.` : `Did you mean ${near}?`
-  if (written === '') throw new Misuse(command, `The command is incomplete. There is ${names.join(', ')}.`)
-  throw new Misuse(command, `There is no command "${[command, written].join(' ').trim().slice(0, 100)}". ${offered}`)
+  if (written === '')
+    throw new Misuse(command, `The command is incomplete. There is ${names.join(', ')}.`)
+  throw new Misuse(
+    command,
+    `There is no command "${[command, written].join(' ').trim().slice(0, 100)}". ${offered}`,
+  )
 }

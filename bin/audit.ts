@@ -26,14 +26,22 @@ const options = {
 } as const
 
 export async function run(args: readonly string[]): Promise<number> {
-  const { positionals, values } = readArguments(args, { command: 'audit', options, words: Infinity })
+  const { positionals, values } = readArguments(args, {
+    command: 'audit',
+    options,
+    words: Infinity,
+  })
   const [action = '', ...files] = positionals
   return choose({ verify }, action, 'audit')(args, files, values)
 }
 
 type Values = ReturnType<typeof readArguments<typeof options>>['values']
 
-async function verify(args: readonly string[], files: readonly string[], { sqlite, expect }: Values): Promise<number> {
+async function verify(
+  args: readonly string[],
+  files: readonly string[],
+  { sqlite, expect }: Values,
+): Promise<number> {
   if (sqlite && files.length > 1) throw new Misuse('audit', '--sqlite examines one file.')
   const { config } = files.length === 0 ? await readConfig(args) : { config: undefined }
   const kind = sqlite ? 'sqlite' : files.length > 0 ? 'file' : config?.audit?.sink.kind
@@ -44,13 +52,22 @@ async function verify(args: readonly string[], files: readonly string[], { sqlit
   }
 }
 
-type Source = readonly { readonly name: string; readonly lines: AsyncIterable<string> | Iterable<string> }[]
+type Source = readonly {
+  readonly name: string
+  readonly lines: AsyncIterable<string> | Iterable<string>
+}[]
 
 /** @throws {Error} when there is none */
-function openSource(kind: SinkSettings['kind'] | undefined, config: Config | undefined, files: readonly string[]): Source {
+function openSource(
+  kind: SinkSettings['kind'] | undefined,
+  config: Config | undefined,
+  files: readonly string[],
+): Source {
   if (kind === 'sqlite') return findDatabase(config, files)
-  if (kind === undefined) throw new Error('the configuration keeps none (audit.enabled); name the files')
-  if (kind === 'stdout') throw new Error('audit.sink is stdout; name the files where its lines are kept')
+  if (kind === undefined)
+    throw new Error('the configuration keeps none (audit.enabled); name the files')
+  if (kind === 'stdout')
+    throw new Error('audit.sink is stdout; name the files where its lines are kept')
   return toFiles(files.length > 0 ? files : filesOf(config?.audit?.sink))
 }
 
@@ -68,7 +85,8 @@ function toFiles(files: readonly string[]): Source {
 function findDatabase(config: Config | undefined, [given]: readonly string[]): Source {
   const sink = config?.audit?.sink
   const file = given ?? (sink?.kind === 'sqlite' ? sink.file : undefined)
-  if (file === undefined) throw new Error('the configuration keeps no audit log in SQLite; name the file')
+  if (file === undefined)
+    throw new Error('the configuration keeps no audit log in SQLite; name the file')
   checkPresent([file])
   return [{ name: file, lines: readAuditFile(file) }]
 }
@@ -93,7 +111,9 @@ async function report(parts: Source, expected: string | undefined): Promise<numb
   const verification = await verifyChain(lines(), expected)
   const place = (line: number) => {
     const part = begins.findLast(({ before }) => before < line)
-    return part === undefined || parts.length === 1 ? `line ${line}` : `${part.name}, line ${line - part.before},`
+    return part === undefined || parts.length === 1
+      ? `line ${line}`
+      : `${part.name}, line ${line - part.before},`
   }
   const breaks = verification.breaks.map(({ line, problem }) => `${place(line)} ${problem}\n`)
   if (!verification.hasExpected) breaks.push(`the record with the hash ${expected} is missing\n`)
@@ -101,10 +121,15 @@ async function report(parts: Source, expected: string | undefined): Promise<numb
   return breaks.length === 0 ? 0 : 1
 }
 
-function summarize({ records, first = 1, lost, last, incomplete }: Verification, sound: boolean): string {
+function summarize(
+  { records, first = 1, lost, last, incomplete }: Verification,
+  sound: boolean,
+): string {
   if (last === undefined) return 'there is no record\n'
   return [
-    sound ? `${records} records, none altered or missing between the first and the last` : `${records} records`,
+    sound
+      ? `${records} records, none altered or missing between the first and the last`
+      : `${records} records`,
     ...(first > 1 ? [`the first is record ${first}: older ones have been removed`] : []),
     ...(lost > 0 ? [`${lost} events could not be written, as the records say themselves`] : []),
     ...(incomplete ? ['the last line is incomplete: it was being written'] : []),

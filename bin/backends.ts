@@ -36,7 +36,8 @@ export async function run(args: readonly string[]): Promise<undefined> {
   const { log } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   const stopping = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort(signal))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => stopping.abort(signal))
   try {
     demandGuard(config)
     // A standby has it ready for when its turn comes.
@@ -44,7 +45,13 @@ export async function run(args: readonly string[]): Promise<undefined> {
     const manager = reportTo(log)
     if (values.standby) void manager.ready('standing by')
     const place = { ...config, dataDir: config.backends.dataDir }
-    const given = { waits: values.standby, signal: stopping.signal, log, env: process.env, onLost: endAtOnce }
+    const given = {
+      waits: values.standby,
+      signal: stopping.signal,
+      log,
+      env: process.env,
+      onLost: endAtOnce,
+    }
     const turn = await takeTurn(place, given)
     if (turn === undefined) return process.exit(0)
     await serve(config, { args, log, manager, stopping, turn, startThread })
@@ -86,14 +93,19 @@ interface ServeOptions {
 }
 
 /** Resolves when the signal has come and everything is closed. */
-async function serve(config: Config, { args, log, manager, stopping, turn, startThread }: ServeOptions): Promise<void> {
+async function serve(
+  config: Config,
+  { args, log, manager, stopping, turn, startThread }: ServeOptions,
+): Promise<void> {
   const { signal } = stopping
   const { dataDir } = config.backends
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
   const { listener } = config.upstreams.embedded
   if (listener.tls === undefined && !isLoopback(listener.address))
-    log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
+    log.warn(
+      'the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore',
+    )
   const { lease, restoredAt } = turn
   const backends = embedServices({
     config,
@@ -103,11 +115,15 @@ async function serve(config: Config, { args, log, manager, stopping, turn, start
     services,
     socketPath,
     listener,
-    ...(lease?.record && { lease: { holder: lease.record.holder, term: lease.record.term }, leaseEnd: lease.end }),
+    ...(lease?.record && {
+      lease: { holder: lease.record.holder, term: lease.record.term },
+      leaseEnd: lease.end,
+    }),
     restoredAt,
     isCopied: config.standby.copy !== undefined,
   })
-  if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
+  if (backends === undefined)
+    throw new Error('No back end is embedded: every service of this configuration has an address.')
   await backends.ready
   await turn.startCopy((untilMs) => backends.noteCopied(untilMs))
   recordServer(dataDir)
@@ -119,7 +135,9 @@ async function serve(config: Config, { args, log, manager, stopping, turn, start
       const { infrastructure } = withReloaded(config.backends, next.backends)
       backends.reload({ infrastructure })
       log.level = next.telemetry.logLevel
-      log.info('the configuration was read again: accounts and the log level count now, other settings after a restart')
+      log.info(
+        'the configuration was read again: accounts and the log level count now, other settings after a restart',
+      )
     },
     stop: (hangup) => stopping.abort(hangup),
     log,

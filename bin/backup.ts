@@ -25,19 +25,28 @@ Writes all that the data directory holds into FILE, or to standard output where 
 The key of the secrets comes along in an encrypted backup only.
 `
 
-const options = { encrypt: { type: 'boolean' }, recipient: { type: 'string', multiple: true }, ...configOption } as const
+const options = {
+  encrypt: { type: 'boolean' },
+  recipient: { type: 'string', multiple: true },
+  ...configOption,
+} as const
 
 export async function run(args: readonly string[]): Promise<number> {
   const { positionals, values } = readArguments(args, { command: 'backup', options, words: 1 })
   const [file] = positionals
-  if (file === undefined) throw new Misuse('backup', 'Say the file to write, or "-" for standard output.')
-  if (values.encrypt && values.recipient) throw new Misuse('backup', '--encrypt and --recipient exclude each other.')
-  if (file !== '-' && existsSync(file)) throw new Misuse('backup', `${file} exists. Name another file, or remove it.`)
+  if (file === undefined)
+    throw new Misuse('backup', 'Say the file to write, or "-" for standard output.')
+  if (values.encrypt && values.recipient)
+    throw new Misuse('backup', '--encrypt and --recipient exclude each other.')
+  if (file !== '-' && existsSync(file))
+    throw new Misuse('backup', `${file} exists. Name another file, or remove it.`)
   const { config } = await readConfig(args)
   const isEncrypted = values.encrypt === true || values.recipient !== undefined
   const passphrase = values.encrypt ? await readPassphrase() : undefined
   const archive = openArchive(config, isEncrypted)
-  const written = isEncrypted ? await encrypt(archive, { passphrase, recipients: values.recipient }) : archive
+  const written = isEncrypted
+    ? await encrypt(archive, { passphrase, recipients: values.recipient })
+    : archive
   await (file === '-'
     ? pipeline(written, process.stdout as Writable)
     : storePrivateFile(resolve(file), (sink) => pipeline(written, sink)))
@@ -54,11 +63,20 @@ async function readPassphrase(): Promise<string> {
 function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<Uint8Array> {
   const dataDir = existingDataDir(backends)
   const { name: secretsKey } = keyOf(backends)
-  return writeBackup({ dataDir, secretsKey, withSecretsKey: isEncrypted, version: packageVersion(), now: new Date() })
+  return writeBackup({
+    dataDir,
+    secretsKey,
+    withSecretsKey: isEncrypted,
+    version: packageVersion(),
+    now: new Date(),
+  })
 }
 
 /** The key of the secrets, with its name where it lies in the data directory. */
-function keyOf({ dataDir, secrets }: Config['backends']): { file: string; name: string | undefined } {
+function keyOf({ dataDir, secrets }: Config['backends']): {
+  file: string
+  name: string | undefined
+} {
   const file = keyFileFor(dataDir, secrets.keyFile)
   return { file, name: dirname(file) === dataDir ? basename(file) : undefined }
 }
@@ -70,8 +88,12 @@ function describe({ backends, redis, audit }: Config, file: string, isEncrypted:
   const auditFile = audit !== undefined && 'file' in audit.sink ? audit.sink.file : undefined
   const missing = [
     ...(existsSync(key.file) && !isKeyInside ? [`the key of the secrets (${key.file})`] : []),
-    ...(auditFile !== undefined && relative(dataDir, auditFile).startsWith('..') ? [`the audit log (${auditFile})`] : []),
-    ...(existsSync(join(dataDir, volumesFolderName)) ? [`volumes of programs (${join(dataDir, volumesFolderName)})`] : []),
+    ...(auditFile !== undefined && relative(dataDir, auditFile).startsWith('..')
+      ? [`the audit log (${auditFile})`]
+      : []),
+    ...(existsSync(join(dataDir, volumesFolderName))
+      ? [`volumes of programs (${join(dataDir, volumesFolderName)})`]
+      : []),
     ...(redis === undefined ? [] : ['what is in Redis (sessions, tokens, banners)']),
     'configuration files and certificates',
   ]

@@ -26,17 +26,26 @@ export async function run(args: readonly string[]): Promise<number> {
     return 1
   }
   for (const notice of loaded.notices) {
-    process.stdout.write(notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`)
+    process.stdout.write(
+      notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`,
+    )
   }
   for (const { subject, verdict, found, advice } of await runChecks(
-    [...checkProviders(loaded.config, usualTimeouts), ...checkUsers(loaded.config), ...checkOutsideAccounts(loaded.config)],
+    [
+      ...checkProviders(loaded.config, usualTimeouts),
+      ...checkUsers(loaded.config),
+      ...checkOutsideAccounts(loaded.config),
+    ],
     usualTimeouts,
   )) {
     const mark = verdict === 'ok' ? 'note' : 'warning'
-    process.stdout.write(`${mark}: ${subject}: ${found}${advice === undefined ? '' : `; ${advice}`}\n`)
+    process.stdout.write(
+      `${mark}: ${subject}: ${found}${advice === undefined ? '' : `; ${advice}`}\n`,
+    )
   }
   // Most often it is the gateway that will be restarted with this configuration.
-  for (const { text } of obstacles) process.stdout.write(`note: a start would fail at the moment. ${text}\n`)
+  for (const { text } of obstacles)
+    process.stdout.write(`note: a start would fail at the moment. ${text}\n`)
   process.stdout.write(`${loaded.summary}\n`)
   return 0
 }

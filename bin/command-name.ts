@@ -29,8 +29,10 @@ export function commandName(call: Call, loggedBy?: LogReader): string {
   if (loggedBy === undefined) return name
   if (container === 'kubernetes') return `kubectl exec -it ${host} -- ${name}`
   // Unless it was given another, a container has its id for a name.
-  if (container !== undefined) return `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
-  const isFound = env['FAIRLEAD_DATA_DIR'] === undefined && (env['INIT_CWD'] ?? call.cwd) === call.cwd
+  if (container !== undefined)
+    return `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
+  const isFound =
+    env['FAIRLEAD_DATA_DIR'] === undefined && (env['INIT_CWD'] ?? call.cwd) === call.cwd
   return isFound ? name : `FAIRLEAD_DATA_DIR=${shellWord(loggedBy.dataDir)} ${name}`
 }
 
@@ -44,10 +46,13 @@ function nameInPlace({ file, node, env, cwd }: Call): string {
   }
   const [, project] = /^(.*)\/node_modules\/[^/]+$/.exec(root) ?? []
   if (project !== undefined && existsSync(join(project, 'node_modules/.bin/fairlead'))) {
-    const isNear = reader === project || reader.startsWith(`${project}/`) || project.includes('/_npx/')
+    const isNear =
+      reader === project || reader.startsWith(`${project}/`) || project.includes('/_npx/')
     return isNear ? 'npx fairlead' : shellWord(join(project, 'node_modules/.bin/fairlead'))
   }
-  const isOnPath = (env['PATH'] ?? '').split(':').some((folder) => isSame(join(folder, 'fairlead'), file))
+  const isOnPath = (env['PATH'] ?? '')
+    .split(':')
+    .some((folder) => isSame(join(folder, 'fairlead'), file))
   return isOnPath ? 'fairlead' : `node ${shellWord(file)}`
 }
 
@@ -84,7 +89,9 @@ function thisCall(): Call {
 function findContainer(): Call['container'] {
   const marks = Object.entries(containerMarks) as [keyof typeof containerMarks, string][]
   const found =
-    process.env['KUBERNETES_SERVICE_HOST'] === undefined ? marks.find(([, file]) => existsSync(file))?.[0] : 'kubernetes'
+    process.env['KUBERNETES_SERVICE_HOST'] === undefined
+      ? marks.find(([, file]) => existsSync(file))?.[0]
+      : 'kubernetes'
   return found !== undefined && /fairlead|npm/.test(firstProcess()) ? found : undefined
 }
 

@@ -16,11 +16,14 @@ export async function run(args: readonly string[]): Promise<number> {
   const names = readdirSync(folder).sort()
   const [name] = positionals
   if (name === undefined) {
-    process.stdout.write(`${names.map((each) => `${each}\n`).join('')}\nPrint one: ${command(`dashboards ${names[0]}`)}\n`)
+    process.stdout.write(
+      `${names.map((each) => `${each}\n`).join('')}\nPrint one: ${command(`dashboards ${names[0]}`)}\n`,
+    )
     return 0
   }
   const found = names.find((each) => each === name || each === `${name}.json`)
-  if (found === undefined) throw new Misuse('dashboards', `There is no dashboard "${name}". There is ${names.join(', ')}.`)
+  if (found === undefined)
+    throw new Misuse('dashboards', `There is no dashboard "${name}". There is ${names.join(', ')}.`)
   process.stdout.write(readFileSync(new URL(found, folder), 'utf8'))
   return 0
 }

@@ -48,19 +48,28 @@ async function load(args: readonly string[]): Promise<LoadedConfig | Finding[]> 
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const { problem } = findingsOn('Configuration')
-    return error.message.split('\n').map((line) => problem('read it', line, 'correct it; the gateway does not start with it'))
+    return error.message
+      .split('\n')
+      .map((line) => problem('read it', line, 'correct it; the gateway does not start with it'))
   }
 }
 
 function print(json: boolean, examination: Parameters<typeof formatExamination>[0]): void {
-  process.stdout.write(json ? `${JSON.stringify(examination, null, 2)}\n` : formatExamination(examination))
+  process.stdout.write(
+    json ? `${JSON.stringify(examination, null, 2)}\n` : formatExamination(examination),
+  )
 }
 
 const order: readonly Verdict[] = ['problem', 'warning', 'ok']
 
 export function formatExamination({ publicUrl, addresses, findings }: Examination): string {
   const sorted = order.flatMap((verdict) => findings.filter((one) => one.verdict === verdict))
-  return [...formatAddresses(publicUrl, addresses), ...sorted.map(formatFinding), formatCounts(findings), ''].join('\n')
+  return [
+    ...formatAddresses(publicUrl, addresses),
+    ...sorted.map(formatFinding),
+    formatCounts(findings),
+    '',
+  ].join('\n')
 }
 
 function formatAddresses(publicUrl: string, addresses: readonly RegisteredAddress[]): string[] {
@@ -70,7 +79,9 @@ function formatAddresses(publicUrl: string, addresses: readonly RegisteredAddres
   return [
     `Register at the identity provider, for ${publicUrl}:`,
     ...addresses.filter(({ needed }) => needed).map(line),
-    ...(others.length > 0 ? ['Answered as well, as by all versions of Gate:', ...others.map(line)] : []),
+    ...(others.length > 0
+      ? ['Answered as well, as by all versions of Gate:', ...others.map(line)]
+      : []),
     '',
   ]
 }

@@ -39,7 +39,10 @@ function toQuestion(args: readonly string[]): AccessQuestion {
   const { values } = readArguments(args, { command: 'explain access', options, words: 1 })
   const { user: username, operation, application, account } = values
   if (username === undefined || operation === undefined) {
-    throw new Misuse('explain access', 'Name the user and the operation, with --user and --operation.')
+    throw new Misuse(
+      'explain access',
+      'Name the user and the operation, with --user and --operation.',
+    )
   }
   const { 'build-service': buildService, 'service-account': serviceAccount } = values
   return { username, operation, application, account, buildService, serviceAccount }

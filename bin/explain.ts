@@ -1,7 +1,11 @@
 /** `fairlead explain login`: explains step by step why a login succeeds or fails. */
 import { readFileSync } from 'node:fs'
 import type { Config } from '@fairlead/app/config/config.ts'
-import { type Explanation, explainLogin, type Judgement } from '@fairlead/app/doctor/explain-login.ts'
+import {
+  type Explanation,
+  explainLogin,
+  type Judgement,
+} from '@fairlead/app/doctor/explain-login.ts'
 import { findMistake, findPublicAddress } from '@fairlead/app/doctor/public-address.ts'
 import { parseObject } from '@fairlead/base/json/values.ts'
 import { joinNames, type LoginCredentials } from '@fairlead/gateway/login/trace.ts'
@@ -35,7 +39,9 @@ const explanations = {
 }
 
 export function usage([named = '']: readonly string[]): string {
-  return named === 'login' || named === 'access' ? explanations[named].usage : `${loginUsage}\n${accessUsage}`
+  return named === 'login' || named === 'access'
+    ? explanations[named].usage
+    : `${loginUsage}\n${accessUsage}`
 }
 
 const options = {
@@ -81,7 +87,8 @@ function toQuestion(args: readonly string[]) {
   const { values } = readArguments(args, { command: 'explain login', options, words: 1 })
   const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
   const given = ways.filter((way) => values[way] !== undefined)
-  if (given.length !== 1) throw new Misuse('explain login', `Name the credentials, with one of --${ways.join(', --')}.`)
+  if (given.length !== 1)
+    throw new Misuse('explain login', `Name the credentials, with one of --${ways.join(', --')}.`)
   const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
   if (mistake !== undefined) throw new Misuse('explain login', `--public-url ${mistake}.`)
   return values
@@ -91,23 +98,33 @@ function toQuestion(args: readonly string[]) {
 async function toCredentials(values: Values, config: Config): Promise<LoginCredentials> {
   const { user, registration } = values
   if (user !== undefined) {
-    return { kind: 'password', username: user, password: values.password ? await readPassword() : undefined }
+    return {
+      kind: 'password',
+      username: user,
+      password: values.password ? await readPassword() : undefined,
+    }
   }
   if (values.token !== undefined) {
-    return { kind: 'token', text: values.token === '-' ? (await readPassword()).trim() : values.token }
+    return {
+      kind: 'token',
+      text: values.token === '-' ? (await readPassword()).trim() : values.token,
+    }
   }
-  if (values.certificate !== undefined) return { kind: 'certificate', pem: readText(values.certificate) }
+  if (values.certificate !== undefined)
+    return { kind: 'certificate', pem: readText(values.certificate) }
   if (values['saml-response'] !== undefined) {
     const { url: baseUrl } = findPublicAddress(config, values['public-url'])
     return { kind: 'saml-response', text: readText(values['saml-response']), baseUrl }
   }
-  if (values['id-token'] !== undefined) return { kind: 'id-token', text: readText(values['id-token']).trim(), registration }
+  if (values['id-token'] !== undefined)
+    return { kind: 'id-token', text: readText(values['id-token']).trim(), registration }
   return { kind: 'claims', claims: readObject(values.claims ?? ''), registration }
 }
 
 function toClock(text: string): () => number {
   const timeMs = Date.parse(text)
-  if (Number.isNaN(timeMs)) throw new Misuse('explain login', '--at must be a time such as 2026-01-31T12:00:00Z.')
+  if (Number.isNaN(timeMs))
+    throw new Misuse('explain login', '--at must be a time such as 2026-01-31T12:00:00Z.')
   return () => timeMs
 }
 
@@ -126,7 +143,9 @@ function readObject(file: string): Record<string, unknown> {
 }
 
 function print(json: boolean, explanation: Explanation): void {
-  process.stdout.write(json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation))
+  process.stdout.write(
+    json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation),
+  )
 }
 
 const marks = { yes: 'yes ', no: 'no  ', note: '-   ' } as const
@@ -144,12 +163,19 @@ export function formatExplanation(explanation: Explanation): string {
           `Accounts: ${joinNames(user.allowedAccounts)}`,
         ]),
     ...permissions.map((sentence) => `Permission service: ${sentence}`),
-    ...(judgements.length === 0 && !admitted ? ['No login method of this configuration takes this.'] : []),
+    ...(judgements.length === 0 && !admitted
+      ? ['No login method of this configuration takes this.']
+      : []),
     '',
   ].join('\n')
 }
 
 function formatJudgement({ method, steps, user, reason }: Judgement): string[] {
   const result = user === undefined ? `Not let in: ${reason}` : `Let in as ${user.username}`
-  return [`Login by ${method}`, ...steps.map(({ verdict, text }) => `  ${marks[verdict]} ${text}`), result, '']
+  return [
+    `Login by ${method}`,
+    ...steps.map(({ verdict, text }) => `  ${marks[verdict]} ${text}`),
+    result,
+    '',
+  ]
 }

@@ -14,16 +14,21 @@ export function explainFailure(error: unknown, http?: HttpSettings): string {
   if (code === undefined && defects.some((kind) => error instanceof kind)) {
     return `This is a defect of Fairlead. Please report it with these lines:\n${error.stack}`
   }
-  const explained = explainListening(error, http) ?? explainFile(error) ?? explainDatabaseFault(error).message
+  const explained =
+    explainListening(error, http) ?? explainFile(error) ?? explainDatabaseFault(error).message
   return explained || String(error)
 }
 
-function explainListening(error: NodeJS.ErrnoException, http: HttpSettings | undefined): string | undefined {
+function explainListening(
+  error: NodeJS.ErrnoException,
+  http: HttpSettings | undefined,
+): string | undefined {
   const { code, syscall, port, address, hostname } = error as NodeJS.ErrnoException &
     Partial<{ port: number; address: string; hostname: string }>
   const isLookup = syscall === 'getaddrinfo' && http !== undefined && hostname === http.address
   if (syscall !== 'listen' && !isLookup) return undefined
-  const [key = 'server.port'] = (http && portSettings(http).find(([, number]) => number === port)) ?? []
+  const [key = 'server.port'] =
+    (http && portSettings(http).find(([, number]) => number === port)) ?? []
   return explainListeningFault({ code, address: address ?? hostname, port, key })
 }
 
@@ -33,7 +38,8 @@ const fileFaults: Readonly<Record<string, string>> = {
   EROFS: 'lies on a read-only file system. Name another place.',
   ENOSPC: 'cannot be written: the disk is full. Free some space, then try again.',
   EDQUOT: 'cannot be written: the quota of this user is used up. Free some space, then try again.',
-  EFBIG: 'cannot be written: it reaches the largest size of files that this process may write (ulimit -f).',
+  EFBIG:
+    'cannot be written: it reaches the largest size of files that this process may write (ulimit -f).',
   EMFILE: 'cannot be opened: this process has too many open files. Raise the limit (ulimit -n).',
 }
 

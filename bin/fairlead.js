@@ -24,7 +24,9 @@ function main() {
     .catch((error) => {
       const missing = findMissingPackage(error)
       if (missing === undefined) throw error
-      refuse(`Fairlead cannot start: the package ${missing} is missing. Run "npm ci" in ${root}, then try again.`)
+      refuse(
+        `Fairlead cannot start: the package ${missing} is missing. Run "npm ci" in ${root}, then try again.`,
+      )
     })
 }
 
@@ -47,7 +49,8 @@ function warnOfNode() {
 
 function adviseNode() {
   const fault = `Fairlead needs Node ${neededNode} or newer, and this is Node ${process.versions.node} (${process.execPath}).`
-  if (!isClone) return `${fault} Install a newer one, for example from https://nodejs.org/en/download, then try again.`
+  if (!isClone)
+    return `${fault} Install a newer one, for example from https://nodejs.org/en/download, then try again.`
   if (existsSync(`${root}/node_modules/node/bin/node`)) {
     const [node, script] = ['node_modules/.bin/node', 'bin/fairlead.js'].map(pathOf)
     return `${fault} Use the one of this clone: ${[node, script].concat(process.argv.slice(2).map(quote)).join(' ')}`

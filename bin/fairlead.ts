@@ -72,7 +72,9 @@ export async function run(args: readonly string[]): Promise<void> {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     // Who pipes into `head` has seen enough.
     if (code === 'EPIPE') process.exit()
-    process.stderr.write(`Standard output cannot be written: ${message}. Write it to another place.\n`)
+    process.stderr.write(
+      `Standard output cannot be written: ${message}. Write it to another place.\n`,
+    )
     process.exit(1)
   })
   try {
@@ -88,7 +90,9 @@ export async function run(args: readonly string[]): Promise<void> {
 }
 
 /** @throws {Error} what `describeFailure` tells */
-export async function runCommand([first = '', ...args]: readonly string[]): Promise<number | undefined> {
+export async function runCommand([first = '', ...args]: readonly string[]): Promise<
+  number | undefined
+> {
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const asksForVersion = first === '--version' || first === '-v'
   const [name = '', ...words] = asksForHelp ? args : [asksForVersion ? 'version' : first, ...args]
@@ -96,16 +100,22 @@ export async function runCommand([first = '', ...args]: readonly string[]): Prom
     process[asksForHelp ? 'stdout' : 'stderr'].write(usage + callNote())
     return asksForHelp ? 0 : 2
   }
-  if (name === 'start' || name === 'run') throw new Misuse('', `There is no command "${name}". Did you mean serve?`)
+  if (name === 'start' || name === 'run')
+    throw new Misuse('', `There is no command "${name}". Did you mean serve?`)
   const { run: runChosen, usage: usageOfChosen } = await choose(commands, name, '')()
   if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
-  process.stdout.write((typeof usageOfChosen === 'string' ? usageOfChosen : usageOfChosen(words)) + callNote())
+  process.stdout.write(
+    (typeof usageOfChosen === 'string' ? usageOfChosen : usageOfChosen(words)) + callNote(),
+  )
   return 0
 }
 
 export async function describeFailure(error: unknown): Promise<{ status: number; text: string }> {
   if (error instanceof Misuse) {
-    return { status: 2, text: `${error.message} Help: ${command(`${error.command} --help`.trim())}` }
+    return {
+      status: 2,
+      text: `${error.message} Help: ${command(`${error.command} --help`.trim())}`,
+    }
   }
   const { explainFailure } = await import('./failure.ts')
   return { status: 1, text: explainFailure(error) }

@@ -26,18 +26,26 @@ export async function run(args: readonly string[]): Promise<number> {
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
   try {
     const needsCertificate = scheme === 'https' && http.listeners.clientCertificates === 'need'
-    const status = needsCertificate ? await reach(host, port) : await ask(`${url}${values.ready ? '/readyz' : '/livez'}`)
+    const status = needsCertificate
+      ? await reach(host, port)
+      : await ask(`${url}${values.ready ? '/readyz' : '/livez'}`)
     process[status === 200 ? 'stdout' : 'stderr'].write(`${url} answers with ${status}.\n`)
     return status === 200 ? 0 : 1
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    process.stderr.write(`${url} does not answer (${code ?? message}). Look at the log of Fairlead.\n`)
+    process.stderr.write(
+      `${url} does not answer (${code ?? message}). Look at the log of Fairlead.\n`,
+    )
     return 1
   }
 }
 
 /** The port for probes, where there is one. */
-function placeOf({ address, port, listeners }: HttpSettings): { host: string; port: number; scheme: 'http' | 'https' } {
+function placeOf({ address, port, listeners }: HttpSettings): {
+  host: string
+  port: number
+  scheme: 'http' | 'https'
+} {
   const { managementPort, mainTls } = listeners
   const host = everyAddress.has(address) ? '127.0.0.1' : address
   if (managementPort !== undefined) return { host, port: managementPort, scheme: 'http' }
@@ -49,7 +57,11 @@ async function ask(url: string): Promise<number> {
   const { origin, pathname } = new URL(url)
   const client = new Client(origin, { connect: { rejectUnauthorized: false } })
   try {
-    const { statusCode, body } = await client.request({ method: 'GET', path: pathname, signal: AbortSignal.timeout(timeoutMs) })
+    const { statusCode, body } = await client.request({
+      method: 'GET',
+      path: pathname,
+      signal: AbortSignal.timeout(timeoutMs),
+    })
     await body.dump()
     return statusCode
   } finally {

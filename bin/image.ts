@@ -1,7 +1,16 @@
 /** `fairlead image`: manages the images that users upload, while Fairlead runs. */
 
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, Stats, statSync } from 'node:fs'
+import {
+  createReadStream,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  Stats,
+  statSync,
+} from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -86,7 +95,9 @@ const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<str
   },
   async list(send) {
     const images = list(toImage)(await send({ method: 'GET', path: standalone.imagesPath }))
-    const lines = images.map((image) => [image.imageId, image.attributes.creationDate, describeContent(image)].join('\t'))
+    const lines = images.map((image) =>
+      [image.imageId, image.attributes.creationDate, describeContent(image)].join('\t'),
+    )
     return lines.map((line) => `${line}\n`).join('')
   },
   async show(send, { id }) {
@@ -105,10 +116,13 @@ export async function run(args: readonly string[]): Promise<number> {
   if (action !== 'list' && parseImageId(id) === undefined) {
     throw new Misuse(
       'image',
-      id === '' ? 'Say which image: NAME:VERSION.' : `"${id.slice(0, 100)}" is no NAME:VERSION of an image.`,
+      id === ''
+        ? 'Say which image: NAME:VERSION.'
+        : `"${id.slice(0, 100)}" is no NAME:VERSION of an image.`,
     )
   }
-  if (action === 'push' && path === '') throw new Misuse('image', 'Say which directory or archive is the image.')
+  if (action === 'push' && path === '')
+    throw new Misuse('image', 'Say which directory or archive is the image.')
   const { send, close, limits } = await connect(args, values.url)
   try {
     process.stdout.write(await act(send, { id, path, values, limits }))
@@ -135,7 +149,11 @@ function toQuery({ account, region, label = [], tag = [] }: Values): string {
   for (const [kind, pairs] of Object.entries({ label, tag })) {
     for (const pair of pairs) {
       const mark = pair.indexOf('=')
-      if (mark < 1) throw new GatewayError('BAD_ARGUMENT', `--${kind} is written as NAME=VALUE, and "${pair}" is not.`)
+      if (mark < 1)
+        throw new GatewayError(
+          'BAD_ARGUMENT',
+          `--${kind} is written as NAME=VALUE, and "${pair}" is not.`,
+        )
       query.set(`${kind}:${pair.slice(0, mark)}`, pair.slice(mark + 1))
     }
   }
@@ -149,7 +167,9 @@ const toImage = shape({
 })
 const toRefusal = shape({ message: textOf })
 
-function describeContent({ attributes: { size, digest, origin } }: ShapeOf<typeof toImage>): string {
+function describeContent({
+  attributes: { size, digest, origin },
+}: ShapeOf<typeof toImage>): string {
   return `${size} bytes, ${digest}, by ${origin.kind}`
 }
 
@@ -161,9 +181,14 @@ interface Archive {
 }
 
 /** An archive as it is, a directory packed into a temporary file, so that its digest goes ahead of it. */
-async function withArchive<T>(path: string, limits: UploadLimits | undefined, use: (archive: Archive) => Promise<T>): Promise<T> {
+async function withArchive<T>(
+  path: string,
+  limits: UploadLimits | undefined,
+  use: (archive: Archive) => Promise<T>,
+): Promise<T> {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw new GatewayError('NOT_FOUND', `There is no file or directory ${path}.`)
+  if (found === undefined)
+    throw new GatewayError('NOT_FOUND', `There is no file or directory ${path}.`)
   if (!found.isDirectory()) return use(await measure(path))
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-image-'))
   try {
@@ -179,10 +204,14 @@ async function withArchive<T>(path: string, limits: UploadLimits | undefined, us
     // The asynchronous form of the library breaks off at files that have a second name.
     try {
       if (limits !== undefined) checkSize(path, limits)
-      create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
+      create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, [
+        '.',
+      ])
     } catch (error) {
       if (error instanceof GatewayError) throw error
-      throw new GatewayError('BAD_ARGUMENT', explainUnpacked(error as NodeJS.ErrnoException), { cause: error })
+      throw new GatewayError('BAD_ARGUMENT', explainUnpacked(error as NodeJS.ErrnoException), {
+        cause: error,
+      })
     }
     if (leftOut.length > 0) process.stderr.write(describeLeftOut(leftOut))
     return await use(await measure(file))
@@ -196,12 +225,17 @@ function isPrivate(entry: string): boolean {
 }
 
 /** Fairlead would refuse what is too large only once it is packed and sent. @throws {GatewayError} BAD_ARGUMENT */
-function checkSize(folder: string, { maxBytes, maxEntries, bytesKey, entriesKey }: UploadLimits): void {
+function checkSize(
+  folder: string,
+  { maxBytes, maxEntries, bytesKey, entriesKey }: UploadLimits,
+): void {
   let [bytes, entries] = [0, 0]
   const add = (below: string) => {
     for (const name of readdirSync(join(folder, below))) {
       const entry = `${below}/${name}`
-      const found = isPrivate(entry) ? undefined : lstatSync(join(folder, entry), { throwIfNoEntry: false })
+      const found = isPrivate(entry)
+        ? undefined
+        : lstatSync(join(folder, entry), { throwIfNoEntry: false })
       if (found === undefined || specialKindOf(found) !== undefined) continue
       entries++
       if (found.isFile()) bytes += found.size
@@ -214,7 +248,10 @@ function checkSize(folder: string, { maxBytes, maxEntries, bytesKey, entriesKey 
 }
 
 function tooLarge(most: string, setting: string): GatewayError {
-  return new GatewayError('BAD_ARGUMENT', `The directory has more than ${most}. Make it smaller, or raise ${setting}.`)
+  return new GatewayError(
+    'BAD_ARGUMENT',
+    `The directory has more than ${most}. Make it smaller, or raise ${setting}.`,
+  )
 }
 
 /** Names come as UTF-8, so that a file with another name is not found by the one that was read. */
@@ -255,7 +292,8 @@ interface Fairlead {
 }
 
 async function connect(args: readonly string[], url: string | undefined): Promise<Fairlead> {
-  const { origin, prefix, headers, socketPath, limits } = url === undefined ? await ownSocket(args) : remote(url)
+  const { origin, prefix, headers, socketPath, limits } =
+    url === undefined ? await ownSocket(args) : remote(url)
   const client = new Client(origin, {
     ...(socketPath !== undefined && { socketPath }),
     headersTimeout: answerMs,
@@ -263,12 +301,20 @@ async function connect(args: readonly string[], url: string | undefined): Promis
   })
   const send: Send = async ({ path, body, headers: more, method }) => {
     const answer = await client
-      .request({ method, path: prefix + path, body: body ?? null, headers: { ...headers, ...more } })
+      .request({
+        method,
+        path: prefix + path,
+        body: body ?? null,
+        headers: { ...headers, ...more },
+      })
       .catch((error: NodeJS.ErrnoException) => {
-        throw new GatewayError('NOT_FOUND', explainAbsence(error, socketPath, origin), { cause: error })
+        throw new GatewayError('NOT_FOUND', explainAbsence(error, socketPath, origin), {
+          cause: error,
+        })
       })
     const text = await answer.body.text()
-    if (answer.statusCode >= 300) throw new GatewayError('BAD_ARGUMENT', explainRefusal(answer.statusCode, text))
+    if (answer.statusCode >= 300)
+      throw new GatewayError('BAD_ARGUMENT', explainRefusal(answer.statusCode, text))
     return text === '' ? undefined : JSON.parse(text)
   }
   return { send, close: () => client.close(), limits }
@@ -287,7 +333,10 @@ async function ownSocket(args: readonly string[]): Promise<Place> {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   await awaitStart(config.backends.dataDir, socketPath)
   const { username } = userInfo()
-  const headers = { 'x-spinnaker-user': encodeURIComponent(username), 'x-fairlead-operator': 'command line' }
+  const headers = {
+    'x-spinnaker-user': encodeURIComponent(username),
+    'x-fairlead-operator': 'command line',
+  }
   const type = providerTypes.find(({ id }) => id === standalone.provider)
   const settings = config.backends.infrastructure?.providers[standalone.provider]
   const limits = settings === undefined ? undefined : type?.uploadLimits?.(settings)
@@ -297,13 +346,17 @@ async function ownSocket(args: readonly string[]): Promise<Place> {
 /** A Fairlead that has just been started opens its socket a moment later. */
 async function awaitStart(dataDir: string, socketPath: string): Promise<void> {
   const endMs = performance.now() + startMs
-  while (!existsSync(socketPath) && findServer(dataDir) !== undefined && performance.now() < endMs) await sleep(startPauseMs)
+  while (!existsSync(socketPath) && findServer(dataDir) !== undefined && performance.now() < endMs)
+    await sleep(startPauseMs)
 }
 
 function remote(url: string): Place {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new Misuse('image', `--url is an address such as https://fairlead.example, and "${url.slice(0, 100)}" is not.`)
+    throw new Misuse(
+      'image',
+      `--url is an address such as https://fairlead.example, and "${url.slice(0, 100)}" is not.`,
+    )
   }
   const token = process.env['FAIRLEAD_TOKEN']
   return {
@@ -315,9 +368,14 @@ function remote(url: string): Place {
   }
 }
 
-function explainAbsence({ code, message }: NodeJS.ErrnoException, socketPath: string | undefined, origin: string): string {
+function explainAbsence(
+  { code, message }: NodeJS.ErrnoException,
+  socketPath: string | undefined,
+  origin: string,
+): string {
   if (socketPath === undefined) return `${origin} cannot be reached: ${message}.`
-  if (code !== 'ENOENT' && code !== 'ECONNREFUSED') return `Fairlead cannot be asked (${socketPath}): ${message}.`
+  if (code !== 'ENOENT' && code !== 'ECONNREFUSED')
+    return `Fairlead cannot be asked (${socketPath}): ${message}.`
   return `No Fairlead runs with this data directory (${socketPath}). Start one with ${command('serve')}, or name another with --url.`
 }
 

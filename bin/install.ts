@@ -1,6 +1,13 @@
 /** `fairlead install --systemd`: units for the server, its agent and the back ends, their user, and a first configuration. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { Misuse, readArguments } from './arguments.ts'
 
@@ -12,7 +19,10 @@ Creates the user fairlead and writes units that run this Node and this program: 
 programs) and fairlead-backends (fairlead backends). An existing configuration stays. Starts nothing.
 `
 
-const options = { systemd: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false } } as const
+const options = {
+  systemd: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
+} as const
 
 /** One folder above this file, in the repository and in the published package. */
 const folder = new URL('../deploy/systemd/', import.meta.url)
@@ -62,14 +72,20 @@ function filesFor(program: readonly string[]): InstalledFile[] {
 /** @throws {Error} where the units could not work, or may not be written */
 function checkMachine(program: readonly string[]): void {
   const nothing = 'so nothing was changed; --dry-run prints the files'
-  if (process.getuid?.() !== 0) throw new Error(`Only root may install units, ${nothing}. Run the command with sudo.`)
-  if (!existsSync('/run/systemd/system')) throw new Error(`systemd does not run on this machine, ${nothing}.`)
+  if (process.getuid?.() !== 0)
+    throw new Error(`Only root may install units, ${nothing}. Run the command with sudo.`)
+  if (!existsSync('/run/systemd/system'))
+    throw new Error(`systemd does not run on this machine, ${nothing}.`)
   if (existsSync(packagedUnit)) {
-    throw new Error(`The Debian package has installed ${packagedUnit}, ${nothing}. Run: systemctl enable --now fairlead`)
+    throw new Error(
+      `The Debian package has installed ${packagedUnit}, ${nothing}. Run: systemctl enable --now fairlead`,
+    )
   }
   const hidden = program.find((path) => /^\/(home|root|run\/user)\//.test(path))
   if (hidden !== undefined) {
-    throw new Error(`Units cannot read ${hidden} in a home directory, ${nothing}. Install Node and Fairlead for all users.`)
+    throw new Error(
+      `Units cannot read ${hidden} in a home directory, ${nothing}. Install Node and Fairlead for all users.`,
+    )
   }
 }
 

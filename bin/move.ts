@@ -48,24 +48,37 @@ export async function run(args: readonly string[]): Promise<number> {
     replace: replaces = false,
     user,
   } = readArguments(args, { command: 'move', options }).values
-  if ((from === undefined) === (to === undefined)) throw new Misuse('move', 'Say either --from or --to.')
-  if (to !== undefined && existsSync(to)) throw new Misuse('move', `${to} exists. Name another file, or remove it.`)
+  if ((from === undefined) === (to === undefined))
+    throw new Misuse('move', 'Say either --from or --to.')
+  if (to !== undefined && existsSync(to))
+    throw new Misuse('move', `${to} exists. Name another file, or remove it.`)
   const { config } = await readConfig(args)
   if (config.upstreams.services.front50.kind !== 'embedded')
-    throw new Error('The definition store of this configuration is not embedded. Remove services.front50.baseUrl.')
+    throw new Error(
+      'The definition store of this configuration is not embedded. Remove services.front50.baseUrl.',
+    )
   if (to !== undefined) return writeFile(config, to)
   const objects = await openSource(config, from ?? '', user)
   const opened = (isDry ? openCopy : openForWriting)(config, openLog('silent').log)
   try {
-    const report = await writeDefinitions(opened, objects, { surroundings: toSurroundings(config), replaces })
-    process.stdout.write(`${formatReport(report)}${isDry ? 'Nothing is written: this was a dry run.\n' : ''}`)
+    const report = await writeDefinitions(opened, objects, {
+      surroundings: toSurroundings(config),
+      replaces,
+    })
+    process.stdout.write(
+      `${formatReport(report)}${isDry ? 'Nothing is written: this was a dry run.\n' : ''}`,
+    )
     return 0
   } finally {
     opened.close()
   }
 }
 
-async function openSource(config: Config, from: string, user: string | undefined): Promise<AsyncIterable<MovedObject>> {
+async function openSource(
+  config: Config,
+  from: string,
+  user: string | undefined,
+): Promise<AsyncIterable<MovedObject>> {
   if (!/^https?:\/\//.test(from)) return readDefinitionFile(from)
   const token = process.env['FAIRLEAD_TOKEN']
   const headers = {
@@ -75,7 +88,9 @@ async function openSource(config: Config, from: string, user: string | undefined
   }
   const source = { url: withoutSlash(from), headers, mostVersions: config.backends.limits.versions }
   if (await isFront50(source)) return readFront50(source)
-  process.stderr.write('A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n')
+  process.stderr.write(
+    'A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n',
+  )
   return readGate(source)
 }
 
@@ -83,7 +98,9 @@ async function writeFile(config: Config, file: string): Promise<number> {
   existingDataDir(config.backends)
   const opened = openCopy(config, openLog('silent').log)
   try {
-    await storePrivateFile(file, (sink) => pipeline(Readable.from(toLines(opened.definitions)), createGzip(), sink))
+    await storePrivateFile(file, (sink) =>
+      pipeline(Readable.from(toLines(opened.definitions)), createGzip(), sink),
+    )
   } finally {
     opened.close()
   }

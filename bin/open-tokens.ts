@@ -15,13 +15,22 @@ export async function openConfiguredTokens({
   redis: settings,
 }: Config): Promise<{ tokens: Tokens; close: () => Promise<void> }> {
   if (login.tokens === undefined) {
-    throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
+    throw new GatewayError(
+      'NOT_FOUND',
+      'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.',
+    )
   }
   createDataDir(backends.dataDir)
   const { log } = openLog('silent')
   const redis = settings && (await openRedis(settings, log))
   const eraOf = (username: string) => findUser(backends.dataDir, username)?.tokenEra
-  const tokens = openTokens({ settings: login.tokens, dataDir: backends.dataDir, redis, log, eraOf })
+  const tokens = openTokens({
+    settings: login.tokens,
+    dataDir: backends.dataDir,
+    redis,
+    log,
+    eraOf,
+  })
   const close = async () => {
     await tokens.close()
     await redis?.close()

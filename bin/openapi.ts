@@ -11,6 +11,8 @@ Prints the OpenAPI document of all operations, as JSON. It reads no configuratio
 
 export async function run(args: readonly string[]): Promise<number> {
   readArguments(args, { command: 'openapi', options: {} })
-  process.stdout.write(`${JSON.stringify(formatOpenApi(subjects, { version: packageVersion() }), null, 2)}\n`)
+  process.stdout.write(
+    `${JSON.stringify(formatOpenApi(subjects, { version: packageVersion() }), null, 2)}\n`,
+  )
   return 0
 }

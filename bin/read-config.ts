@@ -6,10 +6,14 @@ import { containerMarks } from './command-name.ts'
 
 export const configOption = { config: { type: 'string', multiple: true } } as const
 
-export const settingsHint = 'Settings come from files and from the environment, such as SERVER_PORT=8084.'
+export const settingsHint =
+  'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
 /** @throws {ConfigError} with everything that is wrong */
-export function readConfig(args: readonly string[], { servesBackends = false } = {}): Promise<LoadedConfig> {
+export function readConfig(
+  args: readonly string[],
+  { servesBackends = false } = {},
+): Promise<LoadedConfig> {
   return loadConfig({
     cwd: process.cwd(),
     env: process.env,

@@ -25,7 +25,8 @@ export function reloadOnSignal({ read, reload, stop, log, manager }: ReloadOptio
       for (const notice of notices) log.warn(notice)
       await reload(config)
     } catch (error) {
-      const advice = 'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again'
+      const advice =
+        'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again'
       log.error({ reason: explainFailure(error) }, advice)
     }
     await manager.ready('serving')

@@ -39,7 +39,9 @@ export async function run(args: readonly string[]): Promise<number> {
     const { createdAt, dataDir: source, hasSecretsKey } = await restoreBackup(archive, dataDir)
     process.stdout.write(`The backup of ${source} from ${createdAt} is restored to ${dataDir}.\n`)
     if (!hasSecretsKey)
-      process.stdout.write('It has no key of the secrets: if there are secrets, put their key file to its place.\n')
+      process.stdout.write(
+        'It has no key of the secrets: if there are secrets, put their key file to its place.\n',
+      )
     await warnOfPrograms(source)
     return 0
   } finally {
@@ -57,13 +59,20 @@ function checkEmpty(dataDir: string): void {
 }
 
 /** The content of the backup, decrypted. @throws {Error} when it cannot be read or decrypted */
-async function openArchive(file: string, identityFile: string | undefined): Promise<AsyncIterable<Uint8Array>> {
+async function openArchive(
+  file: string,
+  identityFile: string | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
   const head = await readHead(file)
   const content = createReadStream(file)
   if (!isEncrypted(head)) return content
-  if (identityFile !== undefined) return decrypt(content, { identities: readIdentities(identityFile) })
+  if (identityFile !== undefined)
+    return decrypt(content, { identities: readIdentities(identityFile) })
   if (needsPassphrase(head)) return decrypt(content, { passphrase: await readPassword() })
-  throw new Misuse('restore', 'The backup is encrypted for a public key: name the file with the secret key by --identity.')
+  throw new Misuse(
+    'restore',
+    'The backup is encrypted for a public key: name the file with the secret key by --identity.',
+  )
 }
 
 async function readHead(file: string): Promise<Buffer> {
@@ -92,7 +101,9 @@ function readIdentities(file: string): readonly string[] {
 async function warnOfPrograms(source: string): Promise<void> {
   const socketPath = socketPathFor(source, 'agent.sock')
   const signal = AbortSignal.timeout(agentWaitMs)
-  const answer = await askAgent({ socketPath, method: 'GET', path: '/observed', signal }).catch(() => undefined)
+  const answer = await askAgent({ socketPath, method: 'GET', path: '/observed', signal }).catch(
+    () => undefined,
+  )
   if (answer?.status !== 200) return
   process.stdout.write(
     `Programs that ${source} has deployed still run on this machine, and the next start would start them again. Stop them first: ` +

@@ -37,12 +37,26 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
     const { createGateway } = await import('@fairlead/app/gateway.ts')
-    const given = { config, notices, log, startThread, missingLogLines: missing, version: packageVersion(), consoleDir }
+    const given = {
+      config,
+      notices,
+      log,
+      startThread,
+      missingLogLines: missing,
+      version: packageVersion(),
+      consoleDir,
+    }
     const gateway = await createGateway({ ...given, command: logged, reread })
     recordServer(config.backends.dataDir)
     const manager = reportTo(log)
     const stop = stopOnSignal(gateway, { drainMs: config.http.drainMs, log, manager })
-    reloadOnSignal({ read: () => readConfig(args), reload: (next) => gateway.reload(next), stop, log, manager })
+    reloadOnSignal({
+      read: () => readConfig(args),
+      reload: (next) => gateway.reload(next),
+      stop,
+      log,
+      manager,
+    })
     await gateway.listen()
     void manager.ready('serving')
     keepCompiledCode()
@@ -58,7 +72,10 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
 }
 
 function embedsServices({ upstreams }: Config): boolean {
-  return upstreams.embedded.remote === undefined && Object.values(upstreams.services).some(({ kind }) => kind === 'embedded')
+  return (
+    upstreams.embedded.remote === undefined &&
+    Object.values(upstreams.services).some(({ kind }) => kind === 'embedded')
+  )
 }
 
 interface StopOptions {

@@ -14,7 +14,9 @@ export function recordServer(dataDir: string): void {
 }
 
 /** Asks whether the server still runs; undefined when none does. */
-export function findServer(dataDir: string): { readonly pid: number; isRunning(): boolean } | undefined {
+export function findServer(
+  dataDir: string,
+): { readonly pid: number; isRunning(): boolean } | undefined {
   const record = readRecord(dataDir)
   if (record === undefined) return undefined
   const table = openProcessTable()

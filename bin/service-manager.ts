@@ -25,7 +25,8 @@ export class ServiceManager {
   /** Also after a reload. From the first time on, the watchdog hears of this event loop, and no more when that hangs. */
   ready(status: string): Promise<void> {
     const expectedMs = watchdogMs()
-    if (expectedMs !== undefined) this.#watchdog ??= setInterval(() => this.#live(), expectedMs / 3).unref()
+    if (expectedMs !== undefined)
+      this.#watchdog ??= setInterval(() => this.#live(), expectedMs / 3).unref()
     return this.#send('READY=1', `STATUS=${status}`)
   }
 
@@ -61,7 +62,9 @@ export class ServiceManager {
 
 /** Faults are logged: without notifications, systemd ends the process as failed. */
 export function reportTo(log: { error(fault: object, text: string): void }): ServiceManager {
-  return new ServiceManager((err) => log.error({ err }, 'systemd cannot be notified and may end this process as failed'))
+  return new ServiceManager((err) =>
+    log.error({ err }, 'systemd cannot be notified and may end this process as failed'),
+  )
 }
 
 function watchdogMs(): number | undefined {
@@ -72,7 +75,9 @@ function watchdogMs(): number | undefined {
 function notify(message: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, message, { stdio: 'ignore' })
-    child.once('error', (cause) => reject(new Error(`${program} cannot be run; it comes with systemd`, { cause })))
+    child.once('error', (cause) =>
+      reject(new Error(`${program} cannot be run; it comes with systemd`, { cause })),
+    )
     child.once('exit', (code, signal) => {
       if (code === 0) resolve()
       else reject(new Error(`${program} ended with ${code ?? signal}`))

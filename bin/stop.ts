@@ -32,7 +32,11 @@ export async function run(args: readonly string[]): Promise<number> {
   // Only the agent itself has something to log.
   const silent = { info: () => {}, warn: () => {}, error: () => {} }
   const hadAgent = await stopAgent(dataDir, silent)
-  say(hadAgent ? 'The deployed programs and load balancers are stopped.' : `No deployed program runs from ${dataDir}.`)
+  say(
+    hadAgent
+      ? 'The deployed programs and load balancers are stopped.'
+      : `No deployed program runs from ${dataDir}.`,
+  )
   return 0
 }
 
@@ -43,7 +47,9 @@ async function stopServer(dataDir: string, waitMs: number): Promise<boolean> {
   process.kill(server.pid, 'SIGTERM')
   for (const endMs = performance.now() + waitMs; server.isRunning(); await sleep(pauseMs)) {
     if (performance.now() < endMs) continue
-    complain(`Fairlead (process ${server.pid}) has not ended. Look at its log; kill -9 ${server.pid} ends it at once.`)
+    complain(
+      `Fairlead (process ${server.pid}) has not ended. Look at its log; kill -9 ${server.pid} ends it at once.`,
+    )
     return false
   }
   say(`Fairlead (process ${server.pid}) is stopped.`)

@@ -55,9 +55,14 @@ const dayMs = 24 * hourMs
 const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => Promise<void>>> = {
   async create(tokens, { subject, values, config }) {
     const asked = toPrincipal(values)
-    if (asked === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
+    if (asked === undefined)
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        'Say whom the token is for: --user or --service-account.',
+      )
     const objection = findNameObjection(asked.id)
-    if (objection !== undefined) throw new GatewayError('BAD_ARGUMENT', `The name that the token is for ${objection}.`)
+    if (objection !== undefined)
+      throw new GatewayError('BAD_ARGUMENT', `The name that the token is for ${objection}.`)
     if (asked.type === 'SERVICE_ACCOUNT') checkListed(asked.id, config)
     const owner = asked.type === 'USER' ? findOwner(asked.id, config) : undefined
     const principal = { ...asked, id: owner?.name ?? asked.id }
@@ -74,7 +79,9 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => 
         operations: await checkOperations(values.operation),
       },
     })
-    say(`token ${token.id} created for ${principal.id}, ${describeEnd(token)}; it is shown this once:`)
+    say(
+      `token ${token.id} created for ${principal.id}, ${describeEnd(token)}; it is shown this once:`,
+    )
     process.stdout.write(`${text}\n`)
   },
   async list(tokens, { values }) {
@@ -90,7 +97,9 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => 
     const overlapMs = hours === undefined ? undefined : hours * hourMs
     const { token, text } = await tokens.rotate(subject, { by: createdBy, renews: true, overlapMs })
     const { former } = token.secret
-    say(`the former secret is accepted ${former === undefined ? 'no longer' : `until ${new Date(former.untilMs).toISOString()}`}`)
+    say(
+      `the former secret is accepted ${former === undefined ? 'no longer' : `until ${new Date(former.untilMs).toISOString()}`}`,
+    )
     say(`token ${token.id} rotated, ${describeEnd(token)}; the new secret is shown this once:`)
     process.stdout.write(`${text}\n`)
   },
@@ -105,7 +114,10 @@ export async function run(args: readonly string[]): Promise<number> {
   const [action = '', subject = ''] = positionals
   const act = choose(actions, action, 'token')
   if (subject === '' && action !== 'list') {
-    throw new Misuse('token', action === 'create' ? 'Say the name of the token.' : 'Say the id of the token.')
+    throw new Misuse(
+      'token',
+      action === 'create' ? 'Say the name of the token.' : 'Say the id of the token.',
+    )
   }
   const { config } = await readConfig(args)
   const { tokens, close } = await openConfiguredTokens(config)
@@ -124,7 +136,10 @@ function parse(args: readonly string[]) {
 
 function toPrincipal({ user, 'service-account': account }: Values): Principal | undefined {
   if (user !== undefined && account !== undefined) {
-    throw new GatewayError('BAD_ARGUMENT', 'A token is for a user or for a service account, not for both.')
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      'A token is for a user or for a service account, not for both.',
+    )
   }
   if (user !== undefined) return { type: 'USER', id: user.trim() }
   return account === undefined ? undefined : { type: 'SERVICE_ACCOUNT', id: account.trim() }
@@ -135,26 +150,42 @@ function findOwner(username: string, { login, backends }: Config): { name: strin
   const form = settingsOf(login, formMethod)
   if (form === undefined) return undefined
   const { configuredUser } = form
-  const owner = configuredUser?.name === username ? configuredUser : findUser(backends.dataDir, username)
+  const owner =
+    configuredUser?.name === username ? configuredUser : findUser(backends.dataDir, username)
   if (owner !== undefined) return owner
-  throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". All of them: ${command('user list')}`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `There is no user "${username.slice(0, 100)}". All of them: ${command('user list')}`,
+  )
 }
 
 /** An external front50 lists them itself, and may not be reachable from here. @throws {GatewayError} NOT_FOUND */
 function checkListed(account: string, { upstreams, backends }: Config): void {
-  if (upstreams.services.front50.kind !== 'embedded' || backends.serviceAccounts.some(({ name }) => name === account)) return
+  if (
+    upstreams.services.front50.kind !== 'embedded' ||
+    backends.serviceAccounts.some(({ name }) => name === account)
+  )
+    return
   const known = backends.serviceAccounts.map(({ name }) => name).join(', ') || 'none'
-  throw new GatewayError('NOT_FOUND', `There is no service account "${account.slice(0, 100)}". service-accounts lists ${known}.`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `There is no service account "${account.slice(0, 100)}". service-accounts lists ${known}.`,
+  )
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has */
-async function checkOperations(ids: readonly string[] | undefined): Promise<readonly string[] | undefined> {
+async function checkOperations(
+  ids: readonly string[] | undefined,
+): Promise<readonly string[] | undefined> {
   if (ids === undefined) return undefined
   // Most of these commands need no operations, and loading them doubles the time of a command.
   const { allOperations } = await import('@fairlead/gateway/operations/all.ts')
   const unknown = ids.find((id) => !allOperations.some((operation) => operation.id === id))
   if (unknown === undefined) return ids
-  throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". All of them: ${command('openapi')}`)
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `There is no operation "${unknown}". All of them: ${command('openapi')}`,
+  )
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT */
@@ -173,13 +204,17 @@ function describe(token: StoredToken): string {
     describeEnd(token),
     lastUsedAtMs === undefined ? 'never used' : `used ${new Date(lastUsedAtMs).toISOString()}`,
     ...(limits.readOnly ? ['read-only'] : []),
-    ...(limits.applications === undefined ? [] : [`applications ${limits.applications.join(', ')}`]),
+    ...(limits.applications === undefined
+      ? []
+      : [`applications ${limits.applications.join(', ')}`]),
     ...(limits.operations === undefined ? [] : [`operations ${limits.operations.join(', ')}`]),
   ].join('\t')
 }
 
 function describeEnd({ expiresAtMs }: StoredToken): string {
-  return expiresAtMs === undefined ? 'never expires' : `expires ${new Date(expiresAtMs).toISOString()}`
+  return expiresAtMs === undefined
+    ? 'never expires'
+    : `expires ${new Date(expiresAtMs).toISOString()}`
 }
 
 function say(text: string): void {

@@ -57,14 +57,17 @@ const actions: Readonly<Record<string, Action>> = {
   },
   passwd: async (users, asked) => {
     const { name, config } = asked
-    if (users.find(name) === undefined) throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
+    if (users.find(name) === undefined)
+      throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
     const count = await countTokens(asked)
     const revokes = asked.revokesTokens ?? (await confirmRevocation(name, count))
     await users.setPassword(name, await readPassword(), revokes ? 'withdraw' : 'keep')
     if (revokes) return `password of ${name} changed; ${await revokeTokens(name, config)}`
     if (count === 0) return `password of ${name} changed`
     const kept =
-      count === undefined ? 'API tokens of the user, which cannot be listed,' : `${count} API ${tokenWord(count)} of the user`
+      count === undefined
+        ? 'API tokens of the user, which cannot be listed,'
+        : `${count} API ${tokenWord(count)} of the user`
     return `password of ${name} changed; ${kept} still count; to end them, add --revoke-tokens`
   },
   roles: (users, { name, roles }) => {
@@ -106,28 +109,46 @@ export async function run(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     // Another data directory than that of the gateway is the likeliest reason.
-    const place = error.code === 'NOT_FOUND' ? ` The users of ${dataDir} are listed by: ${command('user list')}` : ''
+    const place =
+      error.code === 'NOT_FOUND'
+        ? ` The users of ${dataDir} are listed by: ${command('user list')}`
+        : ''
     throw new GatewayError(error.code, error.message + place, { cause: error })
   } finally {
     users.close()
   }
 }
 
-const passwordHint = 'Passwords are read from standard input, where no list of processes shows them.'
+const passwordHint =
+  'Passwords are read from standard input, where no list of processes shows them.'
 
 /** An option that is passed over would be a role that no user gets. @throws {Misuse} */
 function toOrder(args: readonly string[]) {
-  const { positionals, values } = readArguments(args, { command: 'user', options, words: Infinity, hint: passwordHint })
+  const { positionals, values } = readArguments(args, {
+    command: 'user',
+    options,
+    words: Infinity,
+    hint: passwordHint,
+  })
   const [action = '', name = '', ...more] = positionals
   const act = choose(actions, action, 'user')
   if (name === '' && action !== 'list') throw new Misuse('user', 'Say the name of the user.')
   if (more.length > 0) {
-    throw new Misuse('user', `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role. ${passwordHint}`)
+    throw new Misuse(
+      'user',
+      `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role. ${passwordHint}`,
+    )
   }
   const { 'revoke-tokens': revoke, 'keep-tokens': keep } = values
-  if (action !== 'passwd' && (revoke || keep)) throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')
+  if (action !== 'passwd' && (revoke || keep))
+    throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')
   if (revoke && keep) throw new Misuse('user', 'API tokens are either revoked or kept, not both.')
-  return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
+  return {
+    act,
+    name,
+    roles: values.role ?? [],
+    revokesTokens: revoke ? true : keep ? false : undefined,
+  }
 }
 
 /** A script is not asked. */
@@ -146,14 +167,17 @@ async function chooseRoles(name: string): Promise<string[]> {
 function describeReach(roles: readonly string[], { backends }: Config): string {
   const { adminRoles, permissions, dataDir } = backends
   const held = toRoleNames(roles)
-  if (held.some((role) => adminRoles.includes(role))) return 'an administrator, who may do everything'
+  if (held.some((role) => adminRoles.includes(role)))
+    return 'an administrator, who may do everything'
   if (permissions === undefined) return 'the permission service says what that allows'
   if (!areRolesBuiltIn(permissions, isNewData(dataDir)))
     return `may read, change and run every application that names no roles, and programs on this machine; ${builtInAdvice}`
   const { applications, ownAccounts } = reachOf(held, { areBuiltIn: true, admin: false })
   if (applications.includes('WRITE'))
     return 'may change and run every application that names no roles; accounts of this machine without `user` are for administrators'
-  const own = ownAccounts.includes('WRITE') ? ', and there runs programs as the own user of Fairlead' : ''
+  const own = ownAccounts.includes('WRITE')
+    ? ', and there runs programs as the own user of Fairlead'
+    : ''
   return `may read, and changes only applications that name ${held.join(' or ')} in their permissions${own}`
 }
 
@@ -162,7 +186,10 @@ function checkLockable(users: Users, name: string, { login }: Config): void {
   const form = settingsOf(login, formMethod)
   if (form === undefined && login.methods.some(({ type }) => type.checksPasswords)) return
   if (form === undefined)
-    throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
+    throw new GatewayError(
+      'NOT_FOUND',
+      'No login with passwords is configured here, so no user has to wait.',
+    )
   if (users.find(name) !== undefined || form.configuredUser?.name === name) return
   throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
 }
@@ -184,10 +211,17 @@ async function noteUnlock(name: string, config: Config): Promise<void> {
   }
 }
 
-async function countTokens({ name, revokesTokens, config }: CommandInput): Promise<number | undefined> {
+async function countTokens({
+  name,
+  revokesTokens,
+  config,
+}: CommandInput): Promise<number | undefined> {
   if (revokesTokens !== undefined) return 0
   try {
-    return await withTokens(config, async (tokens) => (await tokens.listOf({ type: 'USER', id: name })).length)
+    return await withTokens(
+      config,
+      async (tokens) => (await tokens.listOf({ type: 'USER', id: name })).length,
+    )
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     return undefined
@@ -200,7 +234,9 @@ async function confirmRevocation(name: string, count: number | undefined): Promi
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const what = count === undefined ? 'The API tokens' : `${count} API ${tokenWord(count)}`
-    return /^y(es)?$/i.test((await terminal.question(`${what} of ${name} would still count. Revoke, too? [y/N] `)).trim())
+    return /^y(es)?$/i.test(
+      (await terminal.question(`${what} of ${name} would still count. Revoke, too? [y/N] `)).trim(),
+    )
   } finally {
     terminal.close()
   }
@@ -209,7 +245,9 @@ async function confirmRevocation(name: string, count: number | undefined): Promi
 /** The tokens have ended already: the gateway compares them with the user. This takes them out of the lists. */
 async function revokeTokens(name: string, config: Config): Promise<string> {
   try {
-    const count = await withTokens(config, (tokens) => tokens.revokeAllOf({ type: 'USER', id: name }, revokedBy))
+    const count = await withTokens(config, (tokens) =>
+      tokens.revokeAllOf({ type: 'USER', id: name }, revokedBy),
+    )
     return count === 0 ? 'there were no API tokens' : `${count} API ${tokenWord(count)} revoked`
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -218,7 +256,10 @@ async function revokeTokens(name: string, config: Config): Promise<string> {
 }
 
 /** Nothing is opened while tokens are switched off. @throws {GatewayError} TOKENS_UNAVAILABLE */
-async function withTokens(config: Config, work: (tokens: Tokens) => Promise<number>): Promise<number> {
+async function withTokens(
+  config: Config,
+  work: (tokens: Tokens) => Promise<number>,
+): Promise<number> {
   if (config.login.tokens === undefined) return 0
   const { tokens, close } = await openConfiguredTokens(config)
   try {

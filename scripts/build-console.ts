@@ -4,7 +4,17 @@
  *
  * `npm start` in a clone builds it when it is missing or older than its sources.
  */
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { BuildOptions, Metafile, OutputFile } from 'esbuild'
@@ -60,7 +70,9 @@ const shared = {
 const ofDeckPlugin = {
   entryPoints: ['console/deck-plugin/plugin.tsx'],
   tsconfig: undefined,
-  tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'createElement', jsxFragmentFactory: 'Fragment' } },
+  tsconfigRaw: {
+    compilerOptions: { jsx: 'react', jsxFactory: 'createElement', jsxFragmentFactory: 'Fragment' },
+  },
   inject: ['console/deck-plugin/deck.ts'],
 } satisfies BuildOptions
 
@@ -93,7 +105,9 @@ export function isCurrent(dir: string): boolean {
     'package-lock.json',
     'scripts/*console*.ts',
   ]
-  return globSync(sources, { cwd: root }).every((source) => statSync(join(root, source)).mtimeMs < builtMs)
+  return globSync(sources, { cwd: root }).every(
+    (source) => statSync(join(root, source)).mtimeMs < builtMs,
+  )
 }
 
 function readManifest(dir: string): BuiltConsole {
@@ -120,7 +134,8 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   const { stub, first, ...names } = namesOf(main.metafile)
   // The style comes with each entry, and is the same.
   const needed = main.outputFiles.filter(
-    ({ path }) => basename(path) !== stub && (path.endsWith('.js') || basename(path) === names.style),
+    ({ path }) =>
+      basename(path) !== stub && (path.endsWith('.js') || basename(path) === names.style),
   )
   const files = [...theme.outputFiles, ...needed].map(packFile)
   const firstLoad = [theOnly(theme.outputFiles), ...first]
@@ -128,7 +143,10 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
     theme: theOnly(theme.outputFiles),
     ...names,
     files: Object.fromEntries(
-      files.map(({ name, type, packed }) => [name, { type, codings: packed.map(({ coding }) => coding) }]),
+      files.map(({ name, type, packed }) => [
+        name,
+        { type, codings: packed.map(({ coding }) => coding) },
+      ]),
     ),
     packages: packagesOf(main.metafile),
     firstLoadBytes: sum(firstLoad.map((name) => packedBytes(files, name, 'gzip'))),
@@ -137,14 +155,19 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   // The document is one more.
   check('first load of the console', 'files', firstLoad.length + 1, maxFirstLoadFiles)
   check('first load of the console', 'bytes (gzip)', manifest.firstLoadBytes, maxFirstLoadBytes)
-  const editorBytes = sum(editorChunks(main.metafile, first).map((name) => packedBytes(files, name, 'br')))
+  const editorBytes = sum(
+    editorChunks(main.metafile, first).map((name) => packedBytes(files, name, 'br')),
+  )
   check('pipeline editor', 'bytes (Brotli)', editorBytes, maxEditorBytes)
   write(outDir, files, manifest, theOnlyFile(plugin.outputFiles).contents)
   return manifest
 }
 
 function check(what: string, unit: string, count: number, max: number): void {
-  if (count > max) throw new Error(`The ${what} has ${count} ${unit}; ${max} are allowed. Load a part of it later.`)
+  if (count > max)
+    throw new Error(
+      `The ${what} has ${count} ${unit}; ${max} are allowed. Load a part of it later.`,
+    )
 }
 
 function theOnly(files: readonly OutputFile[]): string {
@@ -161,14 +184,23 @@ interface PackedFile {
   readonly name: string
   readonly type: string
   readonly bytes: Uint8Array
-  readonly packed: readonly { readonly coding: Coding; readonly suffix: string; readonly bytes: Buffer }[]
+  readonly packed: readonly {
+    readonly coding: Coding
+    readonly suffix: string
+    readonly bytes: Buffer
+  }[]
 }
 
 function packFile({ path, contents }: OutputFile): PackedFile {
   const name = basename(path)
   const type = mediaTypes[name.slice(name.lastIndexOf('.'))]
   if (type === undefined) throw new Error(`the media type of ${name} is unknown`)
-  const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length } }
+  const brotli = {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 10,
+      [constants.BROTLI_PARAM_SIZE_HINT]: contents.length,
+    },
+  }
   const packed =
     contents.length < minPackedBytes
       ? []
@@ -181,7 +213,9 @@ function packFile({ path, contents }: OutputFile): PackedFile {
 
 function packedBytes(files: readonly PackedFile[], name: string, wanted: Coding): number {
   const file = files.find((candidate) => candidate.name === name)
-  return file?.packed.find(({ coding }) => coding === wanted)?.bytes.length ?? file?.bytes.length ?? 0
+  return (
+    file?.packed.find(({ coding }) => coding === wanted)?.bytes.length ?? file?.bytes.length ?? 0
+  )
 }
 
 function sum(numbers: readonly number[]): number {
@@ -189,19 +223,27 @@ function sum(numbers: readonly number[]): number {
 }
 
 function packagesOf({ inputs }: Metafile): string[] {
-  const folders = Object.keys(inputs).map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+  const folders = Object.keys(inputs).map(
+    (input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0],
+  )
   return [...new Set(folders.filter((folder) => folder !== undefined))].sort()
 }
 
 /** Another process may build or read at the same time: the folder appears whole. */
-function write(outDir: string, files: readonly PackedFile[], manifest: BuiltConsole, plugin: Uint8Array): void {
+function write(
+  outDir: string,
+  files: readonly PackedFile[],
+  manifest: BuiltConsole,
+  plugin: Uint8Array,
+): void {
   const fresh = `${outDir}-${process.pid}`
   mkdirSync(join(fresh, 'files'), { recursive: true })
   mkdirSync(join(fresh, 'deck-plugin'))
   writeFileSync(join(fresh, 'deck-plugin/index.js'), plugin)
   for (const { name, bytes, packed } of files) {
     writeFileSync(join(fresh, 'files', name), bytes)
-    for (const { suffix, bytes: smaller } of packed) writeFileSync(join(fresh, 'files', name + suffix), smaller)
+    for (const { suffix, bytes: smaller } of packed)
+      writeFileSync(join(fresh, 'files', name + suffix), smaller)
   }
   writeFileSync(join(fresh, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   rmSync(outDir, { recursive: true, force: true })
@@ -211,9 +253,14 @@ function write(outDir: string, files: readonly PackedFile[], manifest: BuiltCons
 if (import.meta.main) {
   const { firstLoadBytes, files, firstLoad } = await buildConsole(usualDir)
   for (const name of Object.keys(files)) {
-    const sizeOf = (file: string) => String(statSync(join(usualDir, 'files', file)).size).padStart(8)
-    const packed = existsSync(join(usualDir, 'files', `${name}.gz`)) ? sizeOf(`${name}.gz`) : sizeOf(name)
-    console.log(`${firstLoad.includes(name) ? 'first' : 'later'}  ${name.padEnd(40)} ${sizeOf(name)} ${packed} gzip`)
+    const sizeOf = (file: string) =>
+      String(statSync(join(usualDir, 'files', file)).size).padStart(8)
+    const packed = existsSync(join(usualDir, 'files', `${name}.gz`))
+      ? sizeOf(`${name}.gz`)
+      : sizeOf(name)
+    console.log(
+      `${firstLoad.includes(name) ? 'first' : 'later'}  ${name.padEnd(40)} ${sizeOf(name)} ${packed} gzip`,
+    )
   }
   console.log(`first load: ${firstLoadBytes} bytes (gzip) in ${firstLoad.length} files`)
 }

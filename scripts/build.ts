@@ -2,7 +2,16 @@
  * Bundles what is published into `dist/`: one file per entry point, shared and lazily imported parts in files of their own.
  * Everything that the bundle contains comes along, so the package has no dependencies; their licences are collected.
  */
-import { chmodSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { placeConsole } from './build-console.ts'
@@ -16,7 +25,8 @@ const require = createRequireHere(import.meta.url)`
 /** Writes the bundle and the console to `outDir`, which is emptied first, and returns the names of the packages that they contain. */
 export async function buildPackage(outDir: string): Promise<string[]> {
   mkdirSync(outDir, { recursive: true })
-  for (const name of readdirSync(outDir)) if (name !== 'console') rmSync(join(outDir, name), { recursive: true, force: true })
+  for (const name of readdirSync(outDir))
+    if (name !== 'console') rmSync(join(outDir, name), { recursive: true, force: true })
   const built = await placeConsole(join(outDir, 'console'))
   const metafile = await bundle(
     {
@@ -37,8 +47,14 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   checkLazyImports(metafile)
   chmodSync(join(outDir, 'fairlead.js'), 0o755)
   const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
-  writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
-  writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(toBillOfMaterials(packages), null, 2)}\n`)
+  writeFileSync(
+    join(outDir, 'THIRD-PARTY-LICENSES.txt'),
+    packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`),
+  )
+  writeFileSync(
+    join(outDir, 'sbom.cdx.json'),
+    `${JSON.stringify(toBillOfMaterials(packages), null, 2)}\n`,
+  )
   return packages.map(packageName)
 }
 
@@ -55,16 +71,23 @@ function toBillOfMaterials(packages: readonly string[]) {
 }
 
 function readPackage(folder: string) {
-  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Record<
-    string,
-    string
-  >
+  const { name, version, license } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  ) as Record<string, string>
   const purl = `pkg:npm/${name?.replace('@', '%40')}@${version}`
-  return { name, version, purl, ...(license !== undefined && { licenses: [{ expression: license }] }) }
+  return {
+    name,
+    version,
+    purl,
+    ...(license !== undefined && { licenses: [{ expression: license }] }),
+  }
 }
 
 /** @param entryPoints Files of the repository, by the names that they get in `outDir` */
-export async function bundle(entryPoints: Record<string, string>, outDir: string): Promise<Metafile> {
+export async function bundle(
+  entryPoints: Record<string, string>,
+  outDir: string,
+): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints,
@@ -101,10 +124,13 @@ const leaveOut: Plugin = {
       contents: `export { default as en } from ${JSON.stringify(path)}`,
       resolveDir: dirname(path),
     }))
-    onResolve({ filter: /^@fastify\/(?:ajv-compiler|fast-json-stringify-compiler)$/ }, ({ path }) => ({
-      path,
-      namespace: 'no-compiler',
-    }))
+    onResolve(
+      { filter: /^@fastify\/(?:ajv-compiler|fast-json-stringify-compiler)$/ },
+      ({ path }) => ({
+        path,
+        namespace: 'no-compiler',
+      }),
+    )
     onLoad({ filter: /.*/, namespace: 'no-compiler' }, ({ path }) => ({
       contents: `module.exports = () => { throw new Error(${JSON.stringify(`${path} is not part of the bundle`)}) }`,
     }))
@@ -125,9 +151,13 @@ const requireHttp: Plugin = {
   name: 'require-http',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'node:http', namespace: 'require-http' } : { path: 'node:http', external: true },
+      kind === 'import-statement'
+        ? { path: 'node:http', namespace: 'require-http' }
+        : { path: 'node:http', external: true },
     )
-    onLoad({ filter: /.*/, namespace: 'require-http' }, () => ({ contents: "module.exports = require('node:http')" }))
+    onLoad({ filter: /.*/, namespace: 'require-http' }, () => ({
+      contents: "module.exports = require('node:http')",
+    }))
   },
 }
 
@@ -151,10 +181,15 @@ const sharedAddresses = [
 
 function checkAddresses(metafile: Metafile): void {
   const address = /new URL\(.*?import\.meta\.url\)|import\.meta\.(dirname|filename)/g
-  for (const file of Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules/') && !isReplaced(input))) {
+  for (const file of Object.keys(metafile.inputs).filter(
+    (input) => !input.includes('node_modules/') && !isReplaced(input),
+  )) {
     for (const [text] of readFileSync(join(root, file), 'utf8').matchAll(address)) {
       const isShared = sharedAddresses.some((shared) => text.includes(shared))
-      if (!isShared) throw new Error(`${file} looks for a file beside itself, which the bundle does not have: ${text}`)
+      if (!isShared)
+        throw new Error(
+          `${file} looks for a file beside itself, which the bundle does not have: ${text}`,
+        )
     }
   }
 }
@@ -170,9 +205,13 @@ function checkLazyImports({ inputs }: Metafile): void {
     if (file.includes('node_modules/')) continue
     for (const { kind, path, original = path } of imports) {
       if (kind !== 'dynamic-import' || inputs[path]?.format !== 'cjs') continue
-      const takesDefault = new RegExp(`\\{ default: \\w+ \\} = await import\\('${RegExp.escape(original)}'\\)`)
+      const takesDefault = new RegExp(
+        `\\{ default: \\w+ \\} = await import\\('${RegExp.escape(original)}'\\)`,
+      )
       if (takesDefault.test(readFileSync(join(root, file), 'utf8'))) continue
-      throw new Error(`${file} lazily imports names of ${original}, which the bundle does not have: take its default export`)
+      throw new Error(
+        `${file} lazily imports names of ${original}, which the bundle does not have: take its default export`,
+      )
     }
   }
 }
@@ -194,11 +233,15 @@ function packageName(folder: string): string {
 }
 
 function licenceOf(folder: string): string {
-  const { version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Record<string, string>
+  const { version, license } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  ) as Record<string, string>
   const files = globSync('{licen[cs]e,copying,notice}*', { cwd: join(root, folder) }).concat(
     globSync('{LICEN[CS]E,COPYING,NOTICE,License}*', { cwd: join(root, folder) }),
   )
-  const texts = [...new Set(files)].sort().map((file) => readFileSync(join(root, folder, file), 'utf8').trim())
+  const texts = [...new Set(files)]
+    .sort()
+    .map((file) => readFileSync(join(root, folder, file), 'utf8').trim())
   return `${packageName(folder)} ${version} (${license ?? 'see below'})\n\n${texts.join('\n\n')}\n`
 }
 

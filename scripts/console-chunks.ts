@@ -26,12 +26,16 @@ interface Group {
  */
 export function mergeChunks({ outputs }: Metafile, root: string): Plugin {
   const groups = groupsOf(outputs)
-  const entries = Object.values(outputs).flatMap(({ entryPoint }) => (entryPoint?.endsWith('.css') === false ? entryPoint : []))
+  const entries = Object.values(outputs).flatMap(({ entryPoint }) =>
+    entryPoint?.endsWith('.css') === false ? entryPoint : [],
+  )
   const added = new Map(
     entries
       .filter((module) => module !== entry)
       .map((module) => {
-        const joined = [...groups.values()].filter(({ needs }) => needs.has(module)).flatMap(({ modules }) => modules)
+        const joined = [...groups.values()]
+          .filter(({ needs }) => needs.has(module))
+          .flatMap(({ modules }) => modules)
         return [resolve(root, module), [entry, ...joined.sort()]] as const
       }),
   )
@@ -39,9 +43,14 @@ export function mergeChunks({ outputs }: Metafile, root: string): Plugin {
     name: 'merge-chunks',
     setup(build) {
       build.onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
-        const imports = added.get(path)?.map((module) => `import ${JSON.stringify(resolve(root, module))}`)
+        const imports = added
+          .get(path)
+          ?.map((module) => `import ${JSON.stringify(resolve(root, module))}`)
         if (imports === undefined) return undefined
-        return { contents: `${readFileSync(path, 'utf8')}\n${imports.join('\n')}\n`, loader: path.endsWith('x') ? 'tsx' : 'ts' }
+        return {
+          contents: `${readFileSync(path, 'utf8')}\n${imports.join('\n')}\n`,
+          loader: path.endsWith('x') ? 'tsx' : 'ts',
+        }
       })
     },
   }
@@ -51,7 +60,12 @@ function groupsOf(outputs: Outputs): ReadonlyMap<string, Group> {
   const groups = new Map<string, Group>()
   for (const [chunk, by] of usersOf(outputs)) {
     const inputs = Object.keys(outputs[chunk]?.inputs ?? {})
-    if (by.has(entry) || outputs[chunk]?.entryPoint !== undefined || inputs.some((input) => apart.test(input))) continue
+    if (
+      by.has(entry) ||
+      outputs[chunk]?.entryPoint !== undefined ||
+      inputs.some((input) => apart.test(input))
+    )
+      continue
     const name = groupOf(inputs, by)
     const group = groups.get(name) ?? { modules: [], needs: new Set() }
     group.modules.push(...inputs.filter((input) => input.startsWith('console/src/')))
@@ -74,7 +88,8 @@ function usersOf(outputs: Outputs): ReadonlyMap<string, ReadonlySet<string>> {
   const users = new Map<string, Set<string>>()
   for (const [file, { entryPoint }] of Object.entries(outputs)) {
     if (entryPoint === undefined) continue
-    for (const chunk of importsOf(outputs, file)) users.set(chunk, (users.get(chunk) ?? new Set()).add(entryPoint))
+    for (const chunk of importsOf(outputs, file))
+      users.set(chunk, (users.get(chunk) ?? new Set()).add(entryPoint))
   }
   return users
 }
@@ -83,7 +98,8 @@ function usersOf(outputs: Outputs): ReadonlyMap<string, ReadonlySet<string>> {
 function importsOf(outputs: Outputs, file: string): ReadonlySet<string> {
   const found = new Set([file])
   for (const one of found) {
-    for (const { kind, path } of outputs[one]?.imports ?? []) if (kind === 'import-statement') found.add(path)
+    for (const { kind, path } of outputs[one]?.imports ?? [])
+      if (kind === 'import-statement') found.add(path)
   }
   return found
 }
@@ -107,8 +123,11 @@ interface Names {
 export function namesOf({ outputs }: Metafile): Names {
   const stub = fileOf(outputs, entry)
   const style = outputs[stub]?.cssBundle
-  const script = Object.keys(outputs).find((file) => (outputs[file]?.inputs[entry]?.bytesInOutput ?? 0) > 0)
-  if (style === undefined || script === undefined) throw new Error('the console has no style or no script')
+  const script = Object.keys(outputs).find(
+    (file) => (outputs[file]?.inputs[entry]?.bytesInOutput ?? 0) > 0,
+  )
+  if (style === undefined || script === undefined)
+    throw new Error('the console has no style or no script')
   const preload = [...importsOf(outputs, script)].filter((file) => file !== script)
   const first = new Set([script, style, ...preload, ...importsOf(outputs, fileOf(outputs, home))])
   const [toName, of] = [(file: string) => basename(file), stub === script ? '' : stub]

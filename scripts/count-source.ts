@@ -8,10 +8,16 @@ import { parseArgs } from 'node:util'
 import type { SyntaxNodeRef, Tree } from '@lezer/common'
 import { parser } from '@lezer/javascript'
 
-const { values, positionals } = parseArgs({ options: { names: { type: 'boolean' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { names: { type: 'boolean' } },
+  allowPositionals: true,
+})
 const folder = resolve(positionals[0] ?? join(import.meta.dirname, '..'))
 /** In a `.ts` file, `<T>` begins no element. */
-const readers = { ts: parser.configure({ dialect: 'ts' }), tsx: parser.configure({ dialect: 'ts jsx' }) }
+const readers = {
+  ts: parser.configure({ dialect: 'ts' }),
+  tsx: parser.configure({ dialect: 'ts jsx' }),
+}
 /** A place that stands elsewhere too has at least so many equal lines in a row. */
 const equalLines = 6
 const longFunction = 40
@@ -27,14 +33,22 @@ interface Source {
 
 const source = read('packages/**/*.ts')
 const shown = { packages: source, console: read('console/src/**/*.{ts,tsx}') }
-console.table(Object.fromEntries(Object.entries(shown).map(([name, files]) => [name, count(files)])))
+console.table(
+  Object.fromEntries(Object.entries(shown).map(([name, files]) => [name, count(files)])),
+)
 console.table(countRooms(source))
-if (values.names) for (const [name, paths] of severalMeanings(source)) console.log(name, paths.join(' '))
+if (values.names)
+  for (const [name, paths] of severalMeanings(source)) console.log(name, paths.join(' '))
 
 function read(pattern: string): Source[] {
   return globSync(pattern, { cwd: folder }).map((path) => {
     const text = readFileSync(join(folder, path), 'utf8')
-    return { path, text, lines: text.split('\n').slice(0, -1), tree: readers[path.endsWith('x') ? 'tsx' : 'ts'].parse(text) }
+    return {
+      path,
+      text,
+      lines: text.split('\n').slice(0, -1),
+      tree: readers[path.endsWith('x') ? 'tsx' : 'ts'].parse(text),
+    }
   })
 }
 
@@ -42,17 +56,24 @@ function count(files: readonly Source[]) {
   const functions = files.flatMap(functionLines)
   const all = files.reduce((sum, { lines }) => sum + lines.length, 0)
   const imports = files.flatMap(importsOf)
-  const readers = Map.groupBy(new Set(imports.map((one) => one.join(' '))), (one) => one.split(' ')[1])
+  const readers = Map.groupBy(
+    new Set(imports.map((one) => one.join(' '))),
+    (one) => one.split(' ')[1],
+  )
   const single = files.filter(({ path }) => readers.get(path)?.length === 1)
   return {
     files: files.length,
     lines: all,
     'file, median / p90 / longest': spread(files.map(({ lines }) => lines.length)),
     'function, median / p90 / longest': spread(functions),
-    [`functions over ${longFunction} lines`]: share(functions.filter((lines) => lines > longFunction).length, functions.length),
+    [`functions over ${longFunction} lines`]: share(
+      functions.filter((lines) => lines > longFunction).length,
+      functions.length,
+    ),
     'imports in a circle': circles(imports),
     'files with a single importer': share(single.length, files.length),
-    [`of these below ${smallFile} lines`]: single.filter(({ lines }) => lines.length < smallFile).length,
+    [`of these below ${smallFile} lines`]: single.filter(({ lines }) => lines.length < smallFile)
+      .length,
     'access by text per 1,000 lines': ((textAccesses(files) / all) * 1000).toFixed(1),
     [`pairs of ${equalLines} or more equal lines`]: equalPairs(files),
     'exported names with several meanings': severalMeanings(files).length,
@@ -66,16 +87,25 @@ function count(files: readonly Source[]) {
 /** What an operation takes. */
 function countRooms(files: readonly Source[]) {
   const linesOf = (start: string) =>
-    files.filter(({ path }) => path.startsWith(start)).reduce((sum, { lines }) => sum + lines.length, 0)
-  const declaring = files.filter(({ path }) => path.startsWith('packages/gateway/operations/resources/'))
+    files
+      .filter(({ path }) => path.startsWith(start))
+      .reduce((sum, { lines }) => sum + lines.length, 0)
+  const declaring = files.filter(({ path }) =>
+    path.startsWith('packages/gateway/operations/resources/'),
+  )
   const operations = declaring.reduce(
-    (sum, { text }) => sum + (text.match(/^\s+(?:path: '|(?:get|post|put|patch|remove)\()/gm)?.length ?? 0),
+    (sum, { text }) =>
+      sum + (text.match(/^\s+(?:path: '|(?:get|post|put|patch|remove)\()/gm)?.length ?? 0),
     0,
   )
   return {
     operations,
-    'lines per operation, declaring files': (linesOf('packages/gateway/operations/resources/') / operations).toFixed(1),
-    'lines per operation, whole room': (linesOf('packages/gateway/operations/') / operations).toFixed(1),
+    'lines per operation, declaring files': (
+      linesOf('packages/gateway/operations/resources/') / operations
+    ).toFixed(1),
+    'lines per operation, whole room': (
+      linesOf('packages/gateway/operations/') / operations
+    ).toFixed(1),
   }
 }
 
@@ -91,7 +121,9 @@ function functionLines({ tree, text }: Source): number[] {
 }
 
 function importsOf({ path, text }: Source): [from: string, to: string][] {
-  const found = text.matchAll(/(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm)
+  const found = text.matchAll(
+    /(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm,
+  )
   return [...found].map(([, shared, target = '']) => [
     path,
     shared === undefined ? join(dirname(path), target) : join('packages', shared),
@@ -124,7 +156,9 @@ function equalPairs(files: readonly Source[]): number {
   const known = new Map<string, string>()
   let pairs = 0
   for (const { path, lines } of files) {
-    const code = lines.map((line) => line.trim()).filter((line) => line !== '' && !/^(?:import\b|[/*]|[^\w]+$)/.test(line))
+    const code = lines
+      .map((line) => line.trim())
+      .filter((line) => line !== '' && !/^(?:import\b|[/*]|[^\w]+$)/.test(line))
     let previous = -equalLines
     for (let at = 0; at + equalLines <= code.length; at++) {
       const block = code.slice(at, at + equalLines).join('\n')
@@ -141,9 +175,12 @@ function severalMeanings(files: readonly Source[]): [name: string, paths: readon
   const places = new Map<string, string[]>()
   for (const { path, text } of files) {
     const names = [
-      ...text.matchAll(/^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm),
+      ...text.matchAll(
+        /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm,
+      ),
     ]
-    for (const name of new Set(names.map(([, name = '']) => name))) places.getOrInsert(name, []).push(path)
+    for (const name of new Set(names.map(([, name = '']) => name)))
+      places.getOrInsert(name, []).push(path)
   }
   return [...places].filter(([, paths]) => paths.length > 1).sort()
 }

@@ -30,9 +30,15 @@ interface PackageOptions {
 }
 
 /** @returns the file of the package */
-export function writeDebianPackage({ dist, outDir, version, compression = ['-Zxz'] }: PackageOptions): string {
+export function writeDebianPackage({
+  dist,
+  outDir,
+  version,
+  compression = ['-Zxz'],
+}: PackageOptions): string {
   const architecture = architectures[process.arch]
-  if (architecture === undefined) throw new Error(`There is no Debian package for ${process.arch}: use npm pack.`)
+  if (architecture === undefined)
+    throw new Error(`There is no Debian package for ${process.arch}: use npm pack.`)
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-debian-'))
   const mask = process.umask(0o022)
   try {
@@ -59,7 +65,8 @@ function placeFiles(folder: string, dist: string, version: string): void {
     chmodSync(target, mode)
   }
   cpSync(dist, join(folder, home, 'dist'), { recursive: true, dereference: true })
-  for (const file of globSync('deploy/{monitoring,systemd}/*', { cwd: root })) place(join(root, file), join(home, file))
+  for (const file of globSync('deploy/{monitoring,systemd}/*', { cwd: root }))
+    place(join(root, file), join(home, file))
   for (const unit of globSync('deploy/systemd/*.service', { cwd: root })) {
     place(join(root, unit), join('usr/lib/systemd/system', unit.slice('deploy/systemd/'.length)))
   }
@@ -72,7 +79,9 @@ function placeFiles(folder: string, dist: string, version: string): void {
   symlinkSync('../lib/fairlead/dist/fairlead.js', join(folder, 'usr/bin/fairlead'))
   place(join(root, 'CHANGELOG.md'), 'usr/share/doc/fairlead/CHANGELOG.md')
   place(join(root, 'LICENSE'), 'usr/share/doc/fairlead/copyright')
-  for (const licence of globSync('node_modules/{,node/node_modules/}node-linux-*/LICENSE', { cwd: root })) {
+  for (const licence of globSync('node_modules/{,node/node_modules/}node-linux-*/LICENSE', {
+    cwd: root,
+  })) {
     place(join(root, licence), 'usr/share/doc/fairlead/node-LICENSE')
   }
 }
@@ -115,6 +124,8 @@ function placeControl(folder: string, fields: Readonly<Record<string, string>>):
 if (import.meta.main) {
   const dist = join(root, 'dist')
   await buildPackage(dist)
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    version: string
+  }
   console.log(writeDebianPackage({ dist, outDir: root, version }))
 }

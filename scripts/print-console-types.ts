@@ -42,7 +42,10 @@ export function printConsoleTypes({ paths, components }: ApiDescription, source:
   const calls = source.replace(/\(\s+/g, '(')
   const printed = Object.entries(paths).flatMap(([path, item]) => printPath(path, item, calls))
   const schemas = new Map(
-    Object.entries(components.schemas).map(([name, schema]) => [name, `    ${describe(schema)}${key(name)}: ${toType(schema)}`]),
+    Object.entries(components.schemas).map(([name, schema]) => [
+      name,
+      `    ${describe(schema)}${key(name)}: ${toType(schema)}`,
+    ]),
   )
   const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
   return `/** What the console uses of the API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
@@ -60,7 +63,11 @@ ${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n'
 }
 
 /** Schemas that a text names, and those that they name. */
-function namesIn(text: string, schemas: ReadonlyMap<string, string>, found: Set<string>): ReadonlySet<string> {
+function namesIn(
+  text: string,
+  schemas: ReadonlyMap<string, string>,
+  found: Set<string>,
+): ReadonlySet<string> {
   for (const [, name = ''] of text.matchAll(/[Ss]chemas(?:'\])?\['(\w+)'\]/g)) {
     const schema = schemas.get(name)
     if (schema === undefined || found.has(name)) continue
@@ -71,7 +78,11 @@ function namesIn(text: string, schemas: ReadonlyMap<string, string>, found: Set<
 }
 
 /** A path that is named is read; other methods are called by their names. */
-function printPath(path: string, item: Readonly<Record<string, Operation>>, calls: string): readonly string[] {
+function printPath(
+  path: string,
+  item: Readonly<Record<string, Operation>>,
+  calls: string,
+): readonly string[] {
   const called = Object.entries(item).filter(([method]) =>
     calls.includes(method === 'get' ? quote(path) : `${method.toUpperCase()}(${quote(path)}`),
   )
@@ -83,27 +94,40 @@ function printOperation({ parameters = [], requestBody, responses }: Operation):
   const places = ['query', 'path', 'header'].flatMap((place) => {
     const there = parameters.filter((parameter) => parameter.in === place)
     if (there.length === 0) return []
-    const fields = there.map(({ name, required, schema }) => `${key(name)}${required ? '' : '?'}: ${toType(schema)}`)
-    return [`${place}${there.some(({ required }) => required) ? '' : '?'}: { ${fields.join('; ')} }`]
+    const fields = there.map(
+      ({ name, required, schema }) => `${key(name)}${required ? '' : '?'}: ${toType(schema)}`,
+    )
+    return [
+      `${place}${there.some(({ required }) => required) ? '' : '?'}: { ${fields.join('; ')} }`,
+    ]
   })
-  const body = requestBody === undefined ? [] : [`requestBody${requestBody.required ? '' : '?'}: ${printContent(requestBody)}`]
-  const successes = Object.entries(responses).filter(([status, { $ref }]) => /^2/.test(status) && $ref === undefined)
+  const body =
+    requestBody === undefined
+      ? []
+      : [`requestBody${requestBody.required ? '' : '?'}: ${printContent(requestBody)}`]
+  const successes = Object.entries(responses).filter(
+    ([status, { $ref }]) => /^2/.test(status) && $ref === undefined,
+  )
   const answers = successes.map(([status, response]) => `${status}: ${printContent(response)}`)
   const failure = "default: { content: { 'application/json': components['schemas']['Error'] } }"
   return `{ parameters: { ${places.join('; ')} }; ${[...body, `responses: { ${[...answers, failure].join('; ')} }`].join('; ')} }`
 }
 
 function printContent({ content = {} }: Content): string {
-  const types = Object.entries(content).map(([mediaType, { schema }]) => `${quote(mediaType)}: ${toType(schema)}`)
+  const types = Object.entries(content).map(
+    ([mediaType, { schema }]) => `${quote(mediaType)}: ${toType(schema)}`,
+  )
   return types.length === 0 ? '{ content?: never }' : `{ content: { ${types.join('; ')} } }`
 }
 
 /** TypeScript for a schema; unknown for one that says nothing. */
 export function toType(schema: Schema | undefined): string {
   if (schema === undefined) return 'unknown'
-  if (schema.$ref !== undefined) return `components['schemas'][${quote(schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1))}]`
+  if (schema.$ref !== undefined)
+    return `components['schemas'][${quote(schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1))}]`
   if ('const' in schema) return JSON.stringify(schema.const)
-  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.enum !== undefined)
+    return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   const choices = schema.anyOf ?? schema.oneOf
   if (choices !== undefined) return [...new Set(choices.map(toType))].join(' | ')
   if (schema.allOf !== undefined) return schema.allOf.map((part) => `(${toType(part)})`).join(' & ')
@@ -114,7 +138,11 @@ export function toType(schema: Schema | undefined): string {
 function ofType(type: string, schema: Schema): string {
   if (type === 'object') return objectType(schema)
   if (type === 'array') return arrayType(schema)
-  return { integer: 'number', number: 'number', string: 'string', boolean: 'boolean', null: 'null' }[type] ?? 'unknown'
+  return (
+    { integer: 'number', number: 'number', string: 'string', boolean: 'boolean', null: 'null' }[
+      type
+    ] ?? 'unknown'
+  )
 }
 
 function arrayType({ items, prefixItems }: Schema): string {
@@ -124,18 +152,22 @@ function arrayType({ items, prefixItems }: Schema): string {
 
 function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
   const fields = Object.entries(properties).map(
-    ([name, schema]) => `${describe(schema)}${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
+    ([name, schema]) =>
+      `${describe(schema)}${key(name)}${required.includes(name) ? '' : '?'}: ${toType(schema)}`,
   )
   if (additionalProperties !== undefined && additionalProperties !== false) {
     // A type for every key would have to admit those of the named fields.
-    const others = additionalProperties === true || fields.length > 0 ? 'unknown' : toType(additionalProperties)
+    const others =
+      additionalProperties === true || fields.length > 0 ? 'unknown' : toType(additionalProperties)
     fields.push(`[key: string]: ${others}`)
   }
   return fields.length === 0 ? 'Record<string, unknown>' : `{ ${fields.join('; ')} }`
 }
 
 function describe({ description }: Schema): string {
-  return description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/').replace(/\s+/g, ' ')} */ `
+  return description === undefined
+    ? ''
+    : `/** ${description.replaceAll('*/', '*\\/').replace(/\s+/g, ' ')} */ `
 }
 
 function key(name: string): string {

@@ -9,7 +9,8 @@ const root = resolve(import.meta.dirname, '..')
 export const chart = join(root, 'deploy/helm/fairlead')
 export const layouts = ['gateway', 'standalone', 'apart'] as const
 const image = 'registry.example/fairlead:0.1.0'
-const heading = '# Printed from deploy/helm/fairlead by scripts/print-manifests.ts; change the chart instead.\n'
+const heading =
+  '# Printed from deploy/helm/fairlead by scripts/print-manifests.ts; change the chart instead.\n'
 /** Kustomize names a configuration by its content, which restarts pods as these sums do. */
 const onlyForHelm = /^.*(?:checksum\/config|helm\.sh\/).*\n/gm
 
@@ -21,12 +22,17 @@ export interface PrintedFile {
 
 /** A chart reads no files outside of it, and npm publishes no links. */
 export function printAlerts(): PrintedFile {
-  return { file: 'deploy/helm/fairlead/alerts.yml', text: readFileSync(join(root, 'deploy/monitoring/alerts.yml'), 'utf8') }
+  return {
+    file: 'deploy/helm/fairlead/alerts.yml',
+    text: readFileSync(join(root, 'deploy/monitoring/alerts.yml'), 'utf8'),
+  }
 }
 
 /** Every other file as the chart says it is now; a test compares them with the files. */
 export function printManifests(helm: string): PrintedFile[] {
-  const monitoring = renderChart(helm, 'monitoring.enabled=true').filter((text) => /^apiVersion: monitoring\./m.test(text))
+  const monitoring = renderChart(helm, 'monitoring.enabled=true').filter((text) =>
+    /^apiVersion: monitoring\./m.test(text),
+  )
   return [
     ...layouts.flatMap((layout) => printLayout(layout, renderChart(helm, `layout=${layout}`))),
     { file: 'deploy/kustomize/monitoring/manifests.yml', text: formatManifests(monitoring) },

@@ -70,15 +70,26 @@ OpenAPI document: \`fairlead openapi\`, or \`GET /openapi.json\` of a running in
 ${sections.join('\n\n')}`
 }
 
-function formatOperation({ method, path, query, summary, description, demands, id }: Operation): string {
-  const parameters = createQueryRules(query).map(({ name, required }) => `\`${name}\`${required ? '*' : ''}`)
+function formatOperation({
+  method,
+  path,
+  query,
+  summary,
+  description,
+  demands,
+  id,
+}: Operation): string {
+  const parameters = createQueryRules(query).map(
+    ({ name, required }) => `\`${name}\`${required ? '*' : ''}`,
+  )
   return `| ${method} | \`${path}\` | ${parameters.join(', ')} | ${toCell(description ?? `${summary}.`)} | ${toCell(formatDemands(demands))} | \`${id}\` |`
 }
 
 function formatErrors(): string {
   const codes = Object.keys(errorCodes).sort(byStatus) as ErrorCode[]
   const rows = codes.map(
-    (code) => `| ${errorCodes[code].status} | \`${code}\` | ${shapeOf(code)} | ${toCell(errorCodes[code].meaning)} |`,
+    (code) =>
+      `| ${errorCodes[code].status} | \`${code}\` | ${shapeOf(code)} | ${toCell(errorCodes[code].meaning)} |`,
   )
   return `Every error of the gateway itself. The log has the code, the cause and the request id that the client got in
 \`X-SPINNAKER-REQUEST-ID\`; the message in the response is for the client. An error of a service keeps its status.
@@ -108,7 +119,8 @@ function formatMetrics(): string {
     embedded: { isListening: () => true, observe: never },
   })
   const rows = metrics.descriptions.map(
-    ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+    ({ name, type, labels, help }) =>
+      `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
   )
   return `\`GET /spectator/metrics\` returns the text format of Prometheus without login, as in Gate; \`GET /metrics\` needs one.
 Besides these, [prom-client](https://github.com/siimon/prom-client) collects metrics of the process and of Node under their usual

@@ -17,7 +17,8 @@ export function processorMs(root: number | undefined): number {
   if (process.platform !== 'linux' || root === undefined) return 0
   const all = globSync('/proc/[0-9]*/stat').flatMap(readProcess)
   const children = Map.groupBy(all, ({ parent }) => parent)
-  const sum = ({ pid, ms }: Process): number => (children.get(pid) ?? []).reduce((total, child) => total + sum(child), ms)
+  const sum = ({ pid, ms }: Process): number =>
+    (children.get(pid) ?? []).reduce((total, child) => total + sum(child), ms)
   return all.filter(({ pid }) => pid === root).reduce((total, one) => total + sum(one), 0)
 }
 

@@ -10,7 +10,8 @@ import { pathToFileURL } from 'node:url'
 import { threadId } from 'node:worker_threads'
 
 const { CALLS_FOLDER: folder, CALLS_OF: checkout } = process.env
-if (folder !== undefined && checkout !== undefined) record(folder, pathToFileURL(`${checkout}/packages/`).href)
+if (folder !== undefined && checkout !== undefined)
+  record(folder, pathToFileURL(`${checkout}/packages/`).href)
 
 function record(to: string, source: string): void {
   const session = new Session()
@@ -22,9 +23,13 @@ function record(to: string, source: string): void {
       const files = error === null ? answer.result.filter(({ url }) => url.startsWith(source)) : []
       const called = files.flatMap(({ url, functions }) =>
         functions
-          .filter(({ ranges: [range], functionName }) => range !== undefined && range.count > 0 && functionName !== '')
+          .filter(
+            ({ ranges: [range], functionName }) =>
+              range !== undefined && range.count > 0 && functionName !== '',
+          )
           .map(
-            ({ functionName, ranges: [range] }) => `packages/${url.slice(source.length)}:${functionName}:${range?.startOffset}`,
+            ({ functionName, ranges: [range] }) =>
+              `packages/${url.slice(source.length)}:${functionName}:${range?.startOffset}`,
           ),
       )
       socket.end(`${JSON.stringify(called)}\n`)

@@ -82,6 +82,12 @@ function toResult({ type, data }: Finished): Report | undefined {
   if (type === 'test:pass') return { kind: 'passed', file }
   const { error } = data.details
   const text =
-    'failureType' in error && error.failureType === 'subtestsFailed' ? '' : inspect(error.cause ?? error, { depth: 10 })
-  return { kind: 'failed', file, message: `✗ ${name}\n  ${file}${line === undefined ? '' : `:${line}`}\n\n${text}` }
+    'failureType' in error && error.failureType === 'subtestsFailed'
+      ? ''
+      : inspect(error.cause ?? error, { depth: 10 })
+  return {
+    kind: 'failed',
+    file,
+    message: `✗ ${name}\n  ${file}${line === undefined ? '' : `:${line}`}\n\n${text}`,
+  }
 }

@@ -13,7 +13,9 @@ export function readScenarioTests(): ScenarioTests {
   const found = new Map<string, string[]>()
   for (const file of globSync('test/**/*.test.ts', { cwd: root }).sort()) {
     const text = read(file)
-    for (const [, area, written] of text.matchAll(/\b([a-z]+)-scenarios? (?:((?:\d+(?:, | and | to )?)+)|\$\{scenario\})/g)) {
+    for (const [, area, written] of text.matchAll(
+      /\b([a-z]+)-scenarios? (?:((?:\d+(?:, | and | to )?)+)|\$\{scenario\})/g,
+    )) {
       for (const number of written === undefined ? rowNumbers(text) : numbersIn(written)) {
         const files = found.getOrInsert(`${area} ${number}`, [])
         const name = file.slice('test/'.length, -'.test.ts'.length)
@@ -32,11 +34,13 @@ function numbersIn(written: string): number[] {
 
 /** The numbers of the tables over which `for (const [scenario, …] of …)` goes. */
 function rowNumbers(text: string): number[] {
-  return [...text.matchAll(/for \(const \[scenario\b.* of (\w+|\[)/g)].flatMap(({ 1: table, index }) => {
-    const start = table === '[' ? index : text.indexOf(`const ${table}:`)
-    const rows = text.slice(start, text.indexOf('\n]', start))
-    return [...rows.matchAll(/^ {2}\[\s*(\d+),/gm)].map(([, number]) => Number(number))
-  })
+  return [...text.matchAll(/for \(const \[scenario\b.* of (\w+|\[)/g)].flatMap(
+    ({ 1: table, index }) => {
+      const start = table === '[' ? index : text.indexOf(`const ${table}:`)
+      const rows = text.slice(start, text.indexOf('\n]', start))
+      return [...rows.matchAll(/^ {2}\[\s*(\d+),/gm)].map(([, number]) => Number(number))
+    },
+  )
 }
 
 /** Every page with its last column as the tests have it. Promises, and reasons why a number has no test, are written by hand. */
@@ -46,9 +50,12 @@ export function printScenarios(): { file: string; text: string }[] {
     .sort()
     .map((file) => ({
       file,
-      text: read(file).replaceAll(/^(\| (\d+) \| .+ \| )(.+) \|$/gm, (_row, start: string, number: string, cell: string) => {
-        const files = tests.get(`${basename(file, '.md')} ${number}`)?.join(', ')
-        return `${start}${files ?? (cell.startsWith('none: ') ? cell : 'none: to be explained')} |`
-      }),
+      text: read(file).replaceAll(
+        /^(\| (\d+) \| .+ \| )(.+) \|$/gm,
+        (_row, start: string, number: string, cell: string) => {
+          const files = tests.get(`${basename(file, '.md')} ${number}`)?.join(', ')
+          return `${start}${files ?? (cell.startsWith('none: ') ? cell : 'none: to be explained')} |`
+        },
+      ),
     }))
 }

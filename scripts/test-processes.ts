@@ -41,7 +41,12 @@ const shownAsDear = 10
 /** Runs the test files, a line for each. Failures are shown in full at the end. */
 export async function runTests(files: string[]): Promise<Results> {
   const queues = new TestQueues(files)
-  const run: Run = { queues, results: { passed: 0, failed: 0, skipped: 0 }, costs: [], failures: [] }
+  const run: Run = {
+    queues,
+    results: { passed: 0, failed: 0, skipped: 0 },
+    costs: [],
+    failures: [],
+  }
   const work = async () => {
     // An uncaught error ends a process, as the end of its queue does; what has not begun is not to blame.
     while (queues.size > 0 && (await new TestProcess(run).ended)) {}
@@ -70,7 +75,10 @@ class TestProcess {
   constructor(run: Run) {
     this.#run = run
     const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const
-    this.#process = fork(join(import.meta.dirname, 'run-test-files.ts'), [], { cwd: root, stdio: [...stdio] })
+    this.#process = fork(join(import.meta.dirname, 'run-test-files.ts'), [], {
+      cwd: root,
+      stdio: [...stdio],
+    })
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         this.#output += chunk.toString()
@@ -88,10 +96,14 @@ class TestProcess {
       timeout.refresh()
       this.#hear(report)
     })
-    const [code, signal] = (await once(this.#process, 'close')) as [number | null, NodeJS.Signals | null]
+    const [code, signal] = (await once(this.#process, 'close')) as [
+      number | null,
+      NodeJS.Signals | null,
+    ]
     clearTimeout(timeout)
     this.#run.queues.leave(this)
-    if (code !== 0 && !this.#hasFailed) this.#fail(`✗ the process of the tests ended with ${code ?? signal}`)
+    if (code !== 0 && !this.#hasFailed)
+      this.#fail(`✗ the process of the tests ended with ${code ?? signal}`)
     this.#finish()
     return this.#hasRun
   }
@@ -129,7 +141,8 @@ class TestProcess {
   #finish(): void {
     const { file = 'the end of a process' } = this.#current ?? {}
     if (this.#current !== undefined) {
-      if (Object.values(this.#counts).every((count) => count === 0)) this.#fail(`✗ ${file}: no test ran`)
+      if (Object.values(this.#counts).every((count) => count === 0))
+        this.#fail(`✗ ${file}: no test ran`)
       // A process that has ended has nothing left to ask for. What it costs between two files counts with the second.
       const beforeMs = this.#spentMs
       this.#spentMs = processorMs(this.#process.pid)
@@ -142,7 +155,8 @@ class TestProcess {
       const output = this.#output === '' ? '' : `\n\nOutput of ${file}\n\n${this.#output}`
       this.#run.failures.push(`${this.#messages.splice(0).join('\n\n')}${output}`)
     }
-    for (const key of ['passed', 'failed', 'skipped'] as const) this.#run.results[key] += this.#counts[key]
+    for (const key of ['passed', 'failed', 'skipped'] as const)
+      this.#run.results[key] += this.#counts[key]
     this.#counts = { passed: 0, failed: 0, skipped: 0 }
     this.#notes = []
     this.#output = ''
@@ -150,16 +164,29 @@ class TestProcess {
   }
 }
 
-function print(file: string, { passed, failed, skipped }: Results, ms: number, spentMs: number): void {
-  const counts = [`${passed} passed`, ...(failed > 0 ? [`${failed} failed`] : []), ...(skipped > 0 ? [`${skipped} skipped`] : [])]
-  console.log(`${failed > 0 ? '✗' : '✓'} ${file} (${counts.join(', ')}, ${seconds(ms)}, processor ${seconds(spentMs)})`)
+function print(
+  file: string,
+  { passed, failed, skipped }: Results,
+  ms: number,
+  spentMs: number,
+): void {
+  const counts = [
+    `${passed} passed`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ]
+  console.log(
+    `${failed > 0 ? '✗' : '✓'} ${file} (${counts.join(', ')}, ${seconds(ms)}, processor ${seconds(spentMs)})`,
+  )
 }
 
 /** Where the suite becomes dearer shows here, on a machine of any speed. */
 function showDearest(costs: Cost[]): void {
   const total = costs.reduce((sum, { processorMs }) => sum + processorMs, 0)
   console.log(`\nMost processor time, of ${seconds(total)} for all files:`)
-  for (const { file, processorMs } of costs.toSorted((a, b) => b.processorMs - a.processorMs).slice(0, shownAsDear)) {
+  for (const { file, processorMs } of costs
+    .toSorted((a, b) => b.processorMs - a.processorMs)
+    .slice(0, shownAsDear)) {
     console.log(`${seconds(processorMs).padStart(8)}  ${file}`)
   }
 }

@@ -39,7 +39,9 @@ export class TestQueues {
   constructor(files: readonly string[]) {
     const imports = new Map<string, ReadonlySet<string>>()
     const ordered = inOrder(files)
-    const groups = Map.groupBy(ordered, (file) => sharedPrograms.find((program) => reachable(file, imports).has(program)))
+    const groups = Map.groupBy(ordered, (file) =>
+      sharedPrograms.find((program) => reachable(file, imports).has(program)),
+    )
     this.#queues = [...sharedPrograms, undefined].map((program) => ({
       files: groups.get(program) ?? [],
       processes: new Set(),
@@ -67,14 +69,21 @@ export class TestQueues {
   /** At the end processes help each other. */
   #choose(): Queue | undefined {
     const waiting = this.#queues.filter(({ files }) => files.length > 0)
-    return waiting.find(({ isShared, processes }) => !isShared || processes.size === 0) ?? waiting[0]
+    return (
+      waiting.find(({ isShared, processes }) => !isShared || processes.size === 0) ?? waiting[0]
+    )
   }
 }
 
 /** What takes long first, and so no process runs alone at the end; the largest files do, as a rule. */
 function inOrder(files: readonly string[]): string[] {
-  const weighed = files.map((file) => ({ file, weight: long.has(file) ? Infinity : statSync(join(root, file)).size }))
-  return weighed.toSorted((a, b) => (a.weight === b.weight ? 0 : b.weight - a.weight)).map(({ file }) => file)
+  const weighed = files.map((file) => ({
+    file,
+    weight: long.has(file) ? Infinity : statSync(join(root, file)).size,
+  }))
+  return weighed
+    .toSorted((a, b) => (a.weight === b.weight ? 0 : b.weight - a.weight))
+    .map(({ file }) => file)
 }
 
 /** The files of the tests that a file loads, itself among them. */

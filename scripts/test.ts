@@ -70,7 +70,9 @@ async function main(patterns: string[]): Promise<boolean> {
     console.log(`✗ no test ran in ${files.length} files`)
   }
   const failed = checks.failed + tests.failed
-  console.log(`\n${checks.passed + tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`)
+  console.log(
+    `\n${checks.passed + tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`,
+  )
   return failed === 0
 }
 
@@ -91,13 +93,18 @@ async function bundleProgram(): Promise<string> {
   mkdirSync(cache, { recursive: true })
   const fresh = join(cache, `bundle-${process.pid}`)
   await buildPackage(join(fresh, 'dist'))
-  await bundle(Object.fromEntries(testPrograms.map((name) => [name, `test/${name}.ts`])), join(fresh, 'test'))
+  await bundle(
+    Object.fromEntries(testPrograms.map((name) => [name, `test/${name}.ts`])),
+    join(fresh, 'test'),
+  )
   cpSync(join(root, 'package.json'), join(fresh, 'package.json'))
   const hash = createHash('sha256')
-  for (const file of globSync('**/*.{js,json}', { cwd: fresh }).sort()) hash.update(file).update(readFileSync(join(fresh, file)))
+  for (const file of globSync('**/*.{js,json}', { cwd: fresh }).sort())
+    hash.update(file).update(readFileSync(join(fresh, file)))
   const folder = join(cache, `bundle-${hash.digest('hex').slice(0, 16)}`)
   for (const old of globSync('bundle-*', { cwd: cache }).map((name) => join(cache, name))) {
-    if (old !== folder && Date.now() - statSync(old).mtimeMs > bundleMaxAgeMs) rmSync(old, { recursive: true, force: true })
+    if (old !== folder && Date.now() - statSync(old).mtimeMs > bundleMaxAgeMs)
+      rmSync(old, { recursive: true, force: true })
   }
   if (existsSync(folder)) {
     rmSync(fresh, { recursive: true })
@@ -114,7 +121,13 @@ async function bundleProgram(): Promise<string> {
  */
 async function warmUp(bundle: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'fairlead-warm-up-'))
-  const env = { ...process.env, HOME: home, SERVER_PORT: '0', SERVER_DRAINMS: '0', FAIRLEAD_DATA_DIR: join(home, 'data') }
+  const env = {
+    ...process.env,
+    HOME: home,
+    SERVER_PORT: '0',
+    SERVER_DRAINMS: '0',
+    FAIRLEAD_DATA_DIR: join(home, 'data'),
+  }
   const child = spawn(process.execPath, [join(bundle, 'dist/fairlead.js'), 'serve'], {
     cwd: home,
     env,
@@ -126,7 +139,8 @@ async function warmUp(bundle: string): Promise<void> {
     output += String(chunk)
     const [, port] = /listening on https?:\/\/[^\s,"]+:(\d+)/.exec(output) ?? []
     if (port === undefined || child.killed) continue
-    for (const path of ['health', 'applications', 'v2/api-docs']) await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => {})
+    for (const path of ['health', 'applications', 'v2/api-docs'])
+      await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => {})
     child.kill('SIGTERM')
   }
   await ended
@@ -137,12 +151,20 @@ async function warmUp(bundle: string): Promise<void> {
 async function runChecks(results: Results): Promise<void> {
   // With threads the compiler checks much twice.
   await runCheck('types', ['tsc', '--noEmit', '--singleThreaded'], results)
-  await runCheck('types of the console', ['tsc', '--noEmit', '--singleThreaded', '-p', 'console'], results)
+  await runCheck(
+    'types of the console',
+    ['tsc', '--noEmit', '--singleThreaded', '-p', 'console'],
+    results,
+  )
   await runCheck('lint', ['biome', 'ci', '--colors=off'], results)
 }
 
 /** Runs a tool of the project; its output is shown when it fails. */
-async function runCheck(name: string, [tool = '', ...args]: string[], results: Results): Promise<void> {
+async function runCheck(
+  name: string,
+  [tool = '', ...args]: string[],
+  results: Results,
+): Promise<void> {
   const startedAt = performance.now()
   // The compiler would spend half of its time on collecting memory; it takes 1.6 GB.
   const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '2GiB' }

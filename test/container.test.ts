@@ -1,7 +1,15 @@
 /** The container image: built by buildah on a base of this machine's own files, run read-only and without rights. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -13,11 +21,13 @@ import { waitUntil } from './support/wait-until.ts'
 const root = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 /** What the Containerfile runs, and what deployments on the machine of a container need. */
-const tools = 'sh env mkdir chown chmod ln rm cp cat tar find du ls head sed gzip id wc tr timeout'.split(' ')
+const tools =
+  'sh env mkdir chown chmod ln rm cp cat tar find du ls head sed gzip id wc tr timeout'.split(' ')
 
 /** Programs with the libraries that they load. */
 async function writeBase(folder: string): Promise<void> {
-  for (const name of ['lib', 'lib64', 'bin', 'sbin']) mkdirSync(join(folder, 'usr', name), { recursive: true })
+  for (const name of ['lib', 'lib64', 'bin', 'sbin'])
+    mkdirSync(join(folder, 'usr', name), { recursive: true })
   const script =
     'cd "$1" && ln -s usr/lib usr/lib64 usr/bin usr/sbin . && mkdir -p -m 1777 tmp && mkdir -p usr/local/bin etc proc dev var/lib opt && ' +
     'cp -L "$2" usr/local/bin/node && shift 2 && for tool in "$@"; do cp -L "$(command -v "$tool")" usr/bin/; done; ' +
@@ -41,8 +51,16 @@ test('the image serves as a user without rights, on a read-only file system', as
   // The image is too large for a temporary folder in memory.
   const folder = mkdtempSync('/var/tmp/fairlead-container-')
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
-  const build = async (...words: string[]) => (await run(buildah, [...storage, ...words], { cwd: root })).stdout.trim()
+  const storage = [
+    '--root',
+    join(folder, 'storage'),
+    '--runroot',
+    join(folder, 'run'),
+    '--storage-driver',
+    'vfs',
+  ]
+  const build = async (...words: string[]) =>
+    (await run(buildah, [...storage, ...words], { cwd: root })).stdout.trim()
   const [base, built] = [join(folder, 'base'), join(folder, 'built')]
   await Promise.all([writeBase(base), writeBuilt(built)])
   const scratch = await build('from', 'scratch')
@@ -92,11 +110,18 @@ test('the image serves as a user without rights, on a read-only file system', as
   })
 
   await t.test('it lists what it consists of', () => {
-    const bill = JSON.parse(readFileSync(join(mount, 'opt/fairlead/dist/sbom.cdx.json'), 'utf8')) as {
+    const bill = JSON.parse(
+      readFileSync(join(mount, 'opt/fairlead/dist/sbom.cdx.json'), 'utf8'),
+    ) as {
       components: { name: string; version: string; purl: string }[]
     }
-    const { version } = JSON.parse(readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8')) as { version: string }
-    assert.equal(bill.components.find(({ name }) => name === 'undici')?.purl, `pkg:npm/undici@${version}`)
+    const { version } = JSON.parse(
+      readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8'),
+    ) as { version: string }
+    assert.equal(
+      bill.components.find(({ name }) => name === 'undici')?.purl,
+      `pkg:npm/undici@${version}`,
+    )
     assert.ok(!existsSync(join(mount, 'opt/fairlead/node_modules')))
   })
 
@@ -104,7 +129,8 @@ test('the image serves as a user without rights, on a read-only file system', as
     const port = await freePort()
     const started = startContained(t, mount, port)
     await waitUntil(
-      async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status === 200,
+      async () =>
+        (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status === 200,
       () => `the container: ${started.output()}`,
     )
     const pid = started.firstProcess()
@@ -124,9 +150,15 @@ test('the image serves as a user without rights, on a read-only file system', as
         ...environment,
         ...words,
       ])
-    assert.equal((await inside('fairlead', 'health', '--ready')).stdout, `http://127.0.0.1:${port} answers with 200.\n`)
+    assert.equal(
+      (await inside('fairlead', 'health', '--ready')).stdout,
+      `http://127.0.0.1:${port} answers with 200.\n`,
+    )
     await assert.rejects(inside('sh', '-c', 'echo > /opt/fairlead/new'), /Read-only file system/)
-    await assert.rejects(inside('env', 'SERVER_PORT=1', 'fairlead', 'health'), /127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)/)
+    await assert.rejects(
+      inside('env', 'SERVER_PORT=1', 'fairlead', 'health'),
+      /127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)/,
+    )
     process.kill(pid, 'SIGTERM')
     assert.deepEqual(await started.ended, { code: 0, signal: null }, started.output())
   })
@@ -149,7 +181,18 @@ function startContained(t: TestContext, mount: string, port: number) {
     'mount -t tmpfs -o mode=0770,uid=10001,gid=0 tmpfs "$1/var/lib/fairlead" && mount --rbind /dev "$1/dev" && ' +
     'exec chroot --userspec=10001:0 "$1" env -i -C /var/lib/fairlead "PATH=/usr/local/bin:/usr/bin" "SERVER_PORT=$2" SERVER_ADDRESS=127.0.0.1 ' +
     `${environment.join(' ')} fairlead serve`
-  const child = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh', mount, String(port)])
+  const child = spawn('unshare', [
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    mount,
+    String(port),
+  ])
   let said = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (piece: Buffer) => {
@@ -160,7 +203,8 @@ function startContained(t: TestContext, mount: string, port: number) {
     child.once('close', (code, signal) => done({ code, signal }))
   })
   /** With it, every process of the namespace ends. */
-  const firstProcess = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0])
+  const firstProcess = () =>
+    Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0])
   t.after(async () => {
     if (child.exitCode === null) process.kill(firstProcess(), 'SIGKILL')
     await ended

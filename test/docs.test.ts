@@ -32,7 +32,9 @@ for (const file of globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd:
 test('every source that a page names exists', () => {
   for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
     const text = readFileSync(join(root, file), 'utf8')
-    for (const [, path = ''] of text.matchAll(/`((?:src|bin|test|scripts|bench|console|examples)\/[\w./-]+)`/g)) {
+    for (const [, path = ''] of text.matchAll(
+      /`((?:src|bin|test|scripts|bench|console|examples)\/[\w./-]+)`/g,
+    )) {
       assert.ok(existsSync(join(root, path)), `${file} names ${path}, which does not exist`)
     }
   }
@@ -42,7 +44,10 @@ test('the index of the guides names each of them', () => {
   const index = readFileSync(join(root, 'docs/guides/README.md'), 'utf8')
   for (const file of globSync('docs/guides/*.md', { cwd: root })) {
     const name = file.replace('docs/guides/', '')
-    assert.ok(name === 'README.md' || index.includes(`](${name})`), `docs/guides/README.md lacks ${name}`)
+    assert.ok(
+      name === 'README.md' || index.includes(`](${name})`),
+      `docs/guides/README.md lacks ${name}`,
+    )
   }
 })
 
@@ -70,7 +75,10 @@ test('every metric is in the reference', () => {
 })
 
 test('the image file of the guide is accepted as it stands', () => {
-  const [file = ''] = blocksOf(readFileSync(join(root, 'docs/guides/run-a-server.md'), 'utf8'), 'yml')
+  const [file = ''] = blocksOf(
+    readFileSync(join(root, 'docs/guides/run-a-server.md'), 'utf8'),
+    'yml',
+  )
   assert.deepEqual(parseImageFile(file).command, ['node', 'server.mjs'])
 })
 
@@ -82,6 +90,8 @@ async function problemsOf(folder: string, file: string): Promise<string[]> {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const elsewhere = /\bthe file \S+ does not exist;|\bthis machine has no user "/
-    return error.problems.map(({ message }) => message).filter((message) => !elsewhere.test(message))
+    return error.problems
+      .map(({ message }) => message)
+      .filter((message) => !elsewhere.test(message))
   }
 }

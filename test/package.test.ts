@@ -15,11 +15,22 @@ const password = 'correct-horse-battery'
 
 test('the packed package installs and serves alone', async (t) => {
   const folder = createFolder(t)
-  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], await preparePackage(t))
+  const packed = await run(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
+    await preparePackage(t),
+  )
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
-  await run('npm', ['install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund'], folder)
+  await run(
+    'npm',
+    ['install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund'],
+    folder,
+  )
 
-  const licences = readFileSync(join(folder, 'node_modules/fairlead/dist/THIRD-PARTY-LICENSES.txt'), 'utf8')
+  const licences = readFileSync(
+    join(folder, 'node_modules/fairlead/dist/THIRD-PARTY-LICENSES.txt'),
+    'utf8',
+  )
   assert.match(licences, /^fastify \d/m)
   // Each thread would hold their source text, and none runs it.
   assert.doesNotMatch(licences, /^(?:ajv|@fastify\/ajv-compiler) \d/m)
@@ -29,8 +40,14 @@ test('the packed package installs and serves alone', async (t) => {
     cwd: folder,
     env: { FAIRLEAD_ADMIN_PASSWORD: password },
   })
-  const job = [{ type: 'createApplication', application: { name: 'packed', email: 'you@example.com' } }]
-  const created = await ask(`${url}/tasks`, { application: 'packed', description: 'Create packed', job })
+  const job = [
+    { type: 'createApplication', application: { name: 'packed', email: 'you@example.com' } },
+  ]
+  const created = await ask(`${url}/tasks`, {
+    application: 'packed',
+    description: 'Create packed',
+    job,
+  })
   const { ref } = (await created.json()) as { ref: string }
   assert.equal(await lastStatus(`${url}${ref}`), 'SUCCEEDED')
 
@@ -43,21 +60,31 @@ test('the package is built when it is packed', () => {
 })
 
 test('the package installs nothing else and runs no install script', () => {
-  const { dependencies, optionalDependencies, scripts } = readJson('package.json') as Record<string, Record<string, string>>
+  const { dependencies, optionalDependencies, scripts } = readJson('package.json') as Record<
+    string,
+    Record<string, string>
+  >
   assert.deepEqual(
     dependencies ?? {},
     {},
     'The bundle contains every package: list it in devDependencies (npm install --save-dev).',
   )
   assert.deepEqual(optionalDependencies ?? {}, {})
-  for (const name of ['preinstall', 'install', 'postinstall']) assert.equal(scripts?.[name], undefined)
+  for (const name of ['preinstall', 'install', 'postinstall'])
+    assert.equal(scripts?.[name], undefined)
 })
 
 test('dependencies are pinned and run no install scripts', () => {
-  const { devDependencies, allowScripts } = readJson('package.json') as Record<string, Record<string, unknown>>
+  const { devDependencies, allowScripts } = readJson('package.json') as Record<
+    string,
+    Record<string, unknown>
+  >
   const pinned = new Map(Object.entries(devDependencies ?? {}))
   for (const file of manifests) {
-    const { dependencies = {}, devDependencies: own = {} } = readJson(file) as Record<string, Record<string, unknown>>
+    const { dependencies = {}, devDependencies: own = {} } = readJson(file) as Record<
+      string,
+      Record<string, unknown>
+    >
     for (const [name, version] of Object.entries({ ...dependencies, ...own }))
       assert.equal(version, pinned.getOrInsert(name, version), `${name} of ${file}`)
   }
@@ -65,9 +92,14 @@ test('dependencies are pinned and run no install scripts', () => {
   const { packages } = readJson('package-lock.json') as {
     packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>
   }
-  const withScript = Object.entries(packages).filter(([, { hasInstallScript, optional }]) => hasInstallScript && !optional)
+  const withScript = Object.entries(packages).filter(
+    ([, { hasInstallScript, optional }]) => hasInstallScript && !optional,
+  )
   for (const [path] of withScript)
-    assert.ok(path.replace(/^.*node_modules\//, '') in (allowScripts ?? {}), `${path} has an install script`)
+    assert.ok(
+      path.replace(/^.*node_modules\//, '') in (allowScripts ?? {}),
+      `${path} has an install script`,
+    )
   assert.deepEqual(
     Object.keys(allowScripts ?? {}).filter((name) => allowScripts?.[name] === true),
     ['node'],
@@ -76,8 +108,13 @@ test('dependencies are pinned and run no install scripts', () => {
 
 test("the lock file names every platform's needs", async (t) => {
   const folder = createFolder(t)
-  for (const file of ['package.json', 'package-lock.json', ...manifests]) cpSync(join(root, file), join(folder, file))
-  await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)
+  for (const file of ['package.json', 'package-lock.json', ...manifests])
+    cpSync(join(root, file), join(folder, file))
+  await run(
+    'npm',
+    ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'],
+    folder,
+  )
 })
 
 /** A folder to pack as npm does the repository, once the script before it has built. */
@@ -112,7 +149,10 @@ function run(command: string, args: string[], cwd: string): Promise<string> {
 function ask(url: string, body?: unknown): Promise<Response> {
   return fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Basic ${btoa(`admin:${password}`)}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Basic ${btoa(`admin:${password}`)}`,
+      'content-type': 'application/json',
+    },
     body: body === undefined ? undefined : JSON.stringify(body),
   })
 }

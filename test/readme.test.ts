@@ -18,7 +18,8 @@ const root = resolve(import.meta.dirname, '..')
 /** Root becomes somebody without rights, unless that user cannot read the clone. */
 const strangerId = 65_534
 const canBecomeStranger =
-  process.getuid?.() === 0 && spawnSync('test', ['-r', join(root, 'package.json')], { uid: strangerId }).status === 0
+  process.getuid?.() === 0 &&
+  spawnSync('test', ['-r', join(root, 'package.json')], { uid: strangerId }).status === 0
 const uid = canBecomeStranger ? strangerId : undefined
 
 /** As on the machine of a newcomer, who has not run an npm script: npm runs with the Node of the machine. */
@@ -55,15 +56,22 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
       .replaceAll('localhost:8080', `127.0.0.1:${balancer}`)
       .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)
     const printed = await run(t, `set -e\n${definitions}\n${there}`).catch(async (error: Error) => {
-      throw new Error(`${error.message}\n${await run(t, `${definitions}\napi /applications/web/serverGroups`)}`)
+      throw new Error(
+        `${error.message}\n${await run(t, `${definitions}\napi /applications/web/serverGroups`)}`,
+      )
     })
     assert.match(printed, /Hello from version 1, port \d+\.\nHello from version 2, port \d+\.\n$/)
   })
 
   await t.test('the recipes print what they announce, one after the other', async () => {
     const recipes = recipesOf('docs/guides/recipes.md')
-    const script = recipes.map(({ commands, heading }) => `echo '## ${heading}'\n${commands}`).join('\n')
-    const printed = await run(t, `set -e\n${script}`.replaceAll('localhost:8084', `127.0.0.1:${port}`))
+    const script = recipes
+      .map(({ commands, heading }) => `echo '## ${heading}'\n${commands}`)
+      .join('\n')
+    const printed = await run(
+      t,
+      `set -e\n${script}`.replaceAll('localhost:8084', `127.0.0.1:${port}`),
+    )
     assert.equal(printed, recipes.map(({ heading, prints }) => `## ${heading}\n${prints}`).join(''))
   })
 
@@ -72,7 +80,8 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
     const [alias = '', ...lines] = block.split('\n')
     assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(`\n${alias}\n`))
     const outputs: string[] = []
-    for (const line of lines) outputs.push(await run(t, `shopt -s expand_aliases\n${alias}\n${line} <<< new-password`, env))
+    for (const line of lines)
+      outputs.push(await run(t, `shopt -s expand_aliases\n${alias}\n${line} <<< new-password`, env))
     assert.match(
       outputs.join(''),
       /^user kim created with deployers: [\s\S]*\nuser guest created with readers: [\s\S]*\nadmin\tadmins\nguest\treaders\nkim\tdeployers\n$/,
@@ -88,12 +97,16 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
 
 test('the request of the quick start fails at a redirect', async (t) => {
   const [, use = ''] = blocksOf('README.md', 'Quick start')
-  const redirecting = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end())
+  const redirecting = createServer((_request, response) =>
+    response.writeHead(302, { location: '/login' }).end(),
+  )
   await new Promise<void>((listening) => redirecting.listen(0, '127.0.0.1', listening))
   try {
     const { port } = redirecting.address() as AddressInfo
     const [definition = ''] = /^api\(\).*?; }$/ms.exec(use) ?? []
-    await assert.rejects(run(t, `${definition.replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`))
+    await assert.rejects(
+      run(t, `${definition.replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`),
+    )
   } finally {
     redirecting.close()
   }
@@ -101,7 +114,10 @@ test('the request of the quick start fails at a redirect', async (t) => {
 
 test('every example says how it is started, in a clone', () => {
   for (const file of globSync('examples/*.yml', { cwd: root })) {
-    assert.ok(readFileSync(join(root, file), 'utf8').includes(`#   npm start -- --config ${file}\n`), file)
+    assert.ok(
+      readFileSync(join(root, file), 'utf8').includes(`#   npm start -- --config ${file}\n`),
+      file,
+    )
   }
 })
 
@@ -124,7 +140,11 @@ function blocksOf(file: string, heading: string): string[] {
 }
 
 /** @throws {Error} with what the commands printed, when they fail */
-async function run(t: TestContext, commands: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+async function run(
+  t: TestContext,
+  commands: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
   const options = { timeout: 60_000, cwd: root, env, ...(uid !== undefined && { uid, gid: uid }) }
   const { code, output, errors } = await runInBash(t, `set -o pipefail\n${commands}`, options)
   if (code !== 0) throw new Error(`${output}\n${errors}`)

@@ -17,13 +17,20 @@ interface Import {
 function readImports(folder: string): Import[] {
   return filesIn(folder).flatMap((from) => {
     const text = readFileSync(join(folder, from), 'utf8')
-    const found = text.matchAll(/(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm)
-    return [...found].map(([, shared, path = '']) => ({ from, to: shared ?? join(dirname(from), path) }))
+    const found = text.matchAll(
+      /(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm,
+    )
+    return [...found].map(([, shared, path = '']) => ({
+      from,
+      to: shared ?? join(dirname(from), path),
+    }))
   })
 }
 
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.([jt]s|tsx)$/.test(file))
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.([jt]s|tsx)$/.test(file),
+  )
 }
 
 const imports = readImports(packages)
@@ -31,7 +38,9 @@ const packageOf = (file: string) => file.slice(0, file.indexOf('/'))
 const manifests = new Map(readdirSync(packages).map((name) => [name, readManifest(name)]))
 
 function readManifest(name: string) {
-  const { dependencies, exports } = JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8')) as {
+  const { dependencies, exports } = JSON.parse(
+    readFileSync(join(packages, name, 'package.json'), 'utf8'),
+  ) as {
     dependencies: Readonly<Record<string, string>>
     exports: Readonly<Record<string, string>>
   }
@@ -59,9 +68,14 @@ test('packages depend on those below them, and import what their package.json na
   assert.ok(imports.length > 1_000, 'the imports of packages/ are read')
   assert.deepEqual([...manifests.keys()].sort(), Object.keys(mayDepend).sort())
   for (const [name, { dependencies }] of manifests) {
-    const own = dependencies.flatMap((one) => (one.startsWith('@fairlead/') ? one.slice('@fairlead/'.length) : []))
-    for (const below of own) assert.ok(mayDepend[name]?.includes(below), `${name} may not depend on ${below}`)
-    const taken = new Set(imports.filter(({ from }) => packageOf(from) === name).map(({ to }) => packageOf(to)))
+    const own = dependencies.flatMap((one) =>
+      one.startsWith('@fairlead/') ? one.slice('@fairlead/'.length) : [],
+    )
+    for (const below of own)
+      assert.ok(mayDepend[name]?.includes(below), `${name} may not depend on ${below}`)
+    const taken = new Set(
+      imports.filter(({ from }) => packageOf(from) === name).map(({ to }) => packageOf(to)),
+    )
     taken.delete(name)
     assert.deepEqual([...taken].sort(), own.sort(), `dependencies of ${name}`)
     const foreign = new Set(
@@ -104,7 +118,9 @@ test('the folders of a package do not import each other in a circle', () => {
     const rooms = imports.flatMap(({ from, to }) => {
       const [importing, imported] = [roomOf(from), roomOf(to)]
       const isInside = packageOf(from) === name && packageOf(to) === name && importing !== imported
-      return isInside && importing !== undefined && imported !== undefined ? [{ from: importing, to: imported }] : []
+      return isInside && importing !== undefined && imported !== undefined
+        ? [{ from: importing, to: imported }]
+        : []
     })
     assert.equal(findCircle(rooms), undefined)
   }
@@ -177,7 +193,11 @@ for (const [name, { pattern, example }] of Object.entries(reaches)) {
     assert.deepEqual(
       [packages, consoleRoot, resolve(root, 'bin')]
         .flatMap((folder) => filesWith(pattern, folder))
-        .filter((file) => !file.startsWith('base/runtime/') && !(name === 'a prototype' && file === 'model/exact-json.ts')),
+        .filter(
+          (file) =>
+            !file.startsWith('base/runtime/') &&
+            !(name === 'a prototype' && file === 'model/exact-json.ts'),
+        ),
       [],
       'a named function of packages/base/runtime/',
     )
@@ -207,7 +227,9 @@ test('docs/architecture.md names every package in order', () => {
 test('a cloud provider is named in its folder only', () => {
   // Profiles of the configuration, the lease, paths and host names share the word of one, examples, foreign keys and external services that of another.
   const ids = ['kubernetes', 'local']
-  const named = new RegExp(`['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`)
+  const named = new RegExp(
+    `['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`,
+  )
   const allowed =
     /^(packages\/providers\/|packages\/base\/settings\/standalone\.ts$|packages\/app\/standby\/settings\.ts$|packages\/app\/config\/(profiles|sources|foreign-keys)\.ts$|packages\/gateway\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|packages\/model\/secrets\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
   const found = ['packages', 'bin', 'console/src'].flatMap((folder) => {
@@ -218,5 +240,9 @@ test('a cloud provider is named in its folder only', () => {
       .filter((file) => named.test(readFileSync(resolve(root, file), 'utf8')))
   })
   assert.ok(ids.length > 0, 'the providers are found')
-  assert.deepEqual(found, [], 'ask the type of the provider, or packages/base/settings/standalone.ts')
+  assert.deepEqual(
+    found,
+    [],
+    'ask the type of the provider, or packages/base/settings/standalone.ts',
+  )
 })

@@ -1,6 +1,12 @@
 /** Values that fields of forms offer, read from Fairlead. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { ChoicesSource } from '@fairlead/model/stage-types/description.ts'
 import { core, provider, useEffect, useState } from './deck.ts'
 
@@ -17,8 +23,10 @@ interface Source {
   readonly values: (body: unknown, place: Place) => readonly unknown[]
 }
 
-const ofApplication = (list: string) => (place: Place) => `/applications/${encodeURIComponent(applicationOf(place))}/${list}`
-const ours = (list: unknown) => objectsOf(list).filter(({ cloudProvider }) => cloudProvider === provider)
+const ofApplication = (list: string) => (place: Place) =>
+  `/applications/${encodeURIComponent(applicationOf(place))}/${list}`
+const ours = (list: unknown) =>
+  objectsOf(list).filter(({ cloudProvider }) => cloudProvider === provider)
 const names = (list: unknown) => ours(list).map(({ name }) => name)
 
 const sources: Partial<Record<ChoicesSource, Source>> = {
@@ -27,19 +35,32 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
     path: () => '/credentials',
     query: { expand: true },
     values: (body, place) =>
-      narrow(ours(body), place, 'name').flatMap(({ regions }) => objectsOf(regions).map(({ name }) => name)),
+      narrow(ours(body), place, 'name').flatMap(({ regions }) =>
+        objectsOf(regions).map(({ name }) => name),
+      ),
   },
   'instance-types': {
     path: () => '/credentials',
     query: { expand: true },
-    values: (body, place) => narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => textsOf(instanceTypes)),
+    values: (body, place) =>
+      narrow(ours(body), place, 'name').flatMap(({ instanceTypes }) => textsOf(instanceTypes)),
   },
-  applications: { path: () => '/applications', values: (body) => objectsOf(body).map(({ name }) => name) },
-  clusters: { path: ofApplication('clusters'), values: (body) => Object.values(objectOf(body)).flatMap(textsOf) },
-  'server-groups': { path: ofApplication('serverGroups'), values: (body, place) => names(narrow(ours(body), place, 'account')) },
+  applications: {
+    path: () => '/applications',
+    values: (body) => objectsOf(body).map(({ name }) => name),
+  },
+  clusters: {
+    path: ofApplication('clusters'),
+    values: (body) => Object.values(objectOf(body)).flatMap(textsOf),
+  },
+  'server-groups': {
+    path: ofApplication('serverGroups'),
+    values: (body, place) => names(narrow(ours(body), place, 'account')),
+  },
   instances: {
     path: ofApplication('serverGroups'),
-    values: (body) => ours(body).flatMap(({ instances }) => objectsOf(instances).map(({ id }) => id)),
+    values: (body) =>
+      ours(body).flatMap(({ instances }) => objectsOf(instances).map(({ id }) => id)),
   },
   'load-balancers': {
     path: ofApplication('loadBalancers'),
@@ -50,14 +71,20 @@ const sources: Partial<Record<ChoicesSource, Source>> = {
     values: (body, place) =>
       Object.entries(objectOf(body)).flatMap(([account, byProvider]) =>
         isNarrow(account, place)
-          ? Object.values(objectOf(objectOf(byProvider)[provider])).flatMap((groups) => objectsOf(groups).map(({ name }) => name))
+          ? Object.values(objectOf(objectOf(byProvider)[provider])).flatMap((groups) =>
+              objectsOf(groups).map(({ name }) => name),
+            )
           : [],
       ),
   },
-  images: { path: () => '/local/images', values: (body) => objectsOf(body).map(({ imageId }) => imageId) },
+  images: {
+    path: () => '/local/images',
+    values: (body) => objectsOf(body).map(({ imageId }) => imageId),
+  },
   'base-images': {
     path: () => '/bakery/options',
-    values: (body) => ours(body).flatMap(({ baseImages }) => objectsOf(baseImages).map(({ id }) => id)),
+    values: (body) =>
+      ours(body).flatMap(({ baseImages }) => objectsOf(baseImages).map(({ id }) => id)),
   },
 }
 
@@ -95,5 +122,7 @@ export function useChoices(name: ChoicesSource | undefined, place: Place): reado
     }
   }, [path])
   if (source === undefined || read?.path !== path) return []
-  return [...new Set(source.values(read?.body, place).flatMap((value) => scalarOf(value) ?? []))].sort()
+  return [
+    ...new Set(source.values(read?.body, place).flatMap((value) => scalarOf(value) ?? [])),
+  ].sort()
 }

@@ -48,18 +48,31 @@ export interface TaskMonitor {
 interface Core {
   readonly SETTINGS: { readonly gateUrl: string; readonly providers: Record<string, unknown> }
   readonly CloudProviderRegistry: { registerProvider(id: string, provider: JsonObject): void }
-  readonly DeploymentStrategyRegistry: { registerProvider(id: string, strategies: readonly string[]): void }
-  readonly Registry: { readonly pipeline: { getStageTypes(): readonly StageType[]; registerStage(type: StageType): void } }
+  readonly DeploymentStrategyRegistry: {
+    registerProvider(id: string, strategies: readonly string[]): void
+  }
+  readonly Registry: {
+    readonly pipeline: {
+      getStageTypes(): readonly StageType[]
+      registerStage(type: StageType): void
+    }
+  }
   readonly REST: (path: string) => Request
   readonly TaskExecutor: {
-    executeTask(task: { application: Application; description: string; job: readonly JsonObject[] }): Later<unknown>
+    executeTask(task: {
+      application: Application
+      description: string
+      job: readonly JsonObject[]
+    }): Later<unknown>
   }
   readonly TaskMonitor: {
     new (config: JsonObject): TaskMonitor
     modalInstanceEmulation(close: () => void): unknown
   }
   readonly ConfirmationModalService: { confirm(options: JsonObject): unknown }
-  readonly ReactModal: { show(component: unknown, props: object, modal?: JsonObject): Promise<unknown> }
+  readonly ReactModal: {
+    show(component: unknown, props: object, modal?: JsonObject): Promise<unknown>
+  }
   readonly timestamp: (ms: unknown) => string
   readonly ExecutionDetailsTasks: unknown
   readonly AccountTag: ComponentType<{ account: string }>
@@ -94,8 +107,16 @@ export const core = _spinnaker_core
 export const provider = 'local'
 
 /** Submits operations on this machine as one task; users follow it in the dialog that `monitor` belongs to. */
-export function submit(application: Application, description: string, job: JsonObject): Later<unknown> {
-  return core.TaskExecutor.executeTask({ application, description, job: [{ cloudProvider: provider, ...job }] })
+export function submit(
+  application: Application,
+  description: string,
+  job: JsonObject,
+): Later<unknown> {
+  return core.TaskExecutor.executeTask({
+    application,
+    description,
+    job: [{ cloudProvider: provider, ...job }],
+  })
 }
 
 /** Address of a page of Fairlead's console about a thing of an application. */

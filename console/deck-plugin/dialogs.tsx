@@ -42,9 +42,13 @@ function FormDialogView({ closeModal, dismissModal, ...dialog }: DialogProps) {
       }),
   )
   const missing = fields.filter(
-    ({ name, otherNames = [], required }) => required && ![name, ...otherNames].some((key) => isSet(value[key])),
+    ({ name, otherNames = [], required }) =>
+      required && ![name, ...otherNames].some((key) => isSet(value[key])),
   )
-  const finish = () => (toJob === undefined ? closeModal(value) : monitor.submit(() => submit(application, title, toJob(value))))
+  const finish = () =>
+    toJob === undefined
+      ? closeModal(value)
+      : monitor.submit(() => submit(application, title, toJob(value)))
   return (
     <div>
       <core.TaskMonitorWrapper monitor={monitor} />
@@ -64,7 +68,12 @@ function FormDialogView({ closeModal, dismissModal, ...dialog }: DialogProps) {
         <button type="button" className="btn btn-default" onClick={() => dismissModal()}>
           Cancel
         </button>
-        <button type="button" className="btn btn-primary" disabled={missing.length > 0} onClick={finish}>
+        <button
+          type="button"
+          className="btn btn-primary"
+          disabled={missing.length > 0}
+          onClick={finish}
+        >
           {action}
         </button>
       </div>

@@ -41,7 +41,9 @@ export function Fields({ fields, ...props }: FieldsProps) {
 function firstFields(fields: readonly Field[], value: JsonObject): ReadonlySet<string> {
   const isNeeded = (field: Field) => field.required || value[keyOf(field, value)] !== undefined
   const needed = fields.filter(isNeeded)
-  const others = fields.filter((field) => !isNeeded(field)).slice(0, Math.max(0, firstShown - needed.length))
+  const others = fields
+    .filter((field) => !isNeeded(field))
+    .slice(0, Math.max(0, firstShown - needed.length))
   return new Set([...needed, ...others].map(({ name }) => name))
 }
 
@@ -50,20 +52,36 @@ function keyOf({ name, otherNames = [] }: Field, value: JsonObject): string {
   return [name, ...otherNames].find((key) => value[key] !== undefined) ?? name
 }
 
-function FieldView({ field, application, value, onChange }: Omit<FieldsProps, 'fields'> & { readonly field: Field }) {
+function FieldView({
+  field,
+  application,
+  value,
+  onChange,
+}: Omit<FieldsProps, 'fields'> & { readonly field: Field }) {
   const key = keyOf(field, value)
   const label = `${labelOf(key)}${field.required ? ' *' : ''}`
   const choices = useChoices(field.choicesFrom, { application, holder: value })
   const set = (changed: unknown) => onChange({ [key]: changed })
   const [only, other] = choices
-  const isPlain = field.required && only !== undefined && other === undefined && (value[key] === undefined || value[key] === '')
+  const isPlain =
+    field.required &&
+    only !== undefined &&
+    other === undefined &&
+    (value[key] === undefined || value[key] === '')
   useEffect(() => {
     // Most installations have one account with one region.
     if (isPlain && (field.choicesFrom === 'accounts' || field.choicesFrom === 'regions')) {
       set(field.kind === 'texts' && value[key] === undefined ? [only] : only)
     }
   }, [isPlain])
-  const input = { application, field, value: value[key], choices: field.choices ?? choices, onChange: set, label: labelOf(key) }
+  const input = {
+    application,
+    field,
+    value: value[key],
+    choices: field.choices ?? choices,
+    onChange: set,
+    label: labelOf(key),
+  }
   return (
     <div className="form-group">
       <div className="col-md-3 sm-label-right">{label}</div>
@@ -71,7 +89,9 @@ function FieldView({ field, application, value, onChange }: Omit<FieldsProps, 'f
         <Input {...input} />
         <div className="help-block small" style={{ marginBottom: 0 }}>
           {field.help}
-          {field.default !== undefined && field.default !== '' && <> Default: {JSON.stringify(field.default)}.</>}
+          {field.default !== undefined && field.default !== '' && (
+            <> Default: {JSON.stringify(field.default)}.</>
+          )}
         </div>
       </div>
     </div>
@@ -96,7 +116,8 @@ function Input(props: InputProps) {
   // A list of one place is often written as a text.
   if (field.kind === 'texts' && typeof value !== 'string') return <TextsInput {...props} />
   if (field.kind === 'map') return <MapInput {...props} />
-  if (field.kind === 'json' || field.kind === 'object' || field.kind === 'objects') return <JsonInput {...props} />
+  if (field.kind === 'json' || field.kind === 'object' || field.kind === 'objects')
+    return <JsonInput {...props} />
   return <TextInput {...props} />
 }
 
@@ -104,11 +125,17 @@ function Input(props: InputProps) {
 function TextInput({ field, label, value, choices, onChange }: InputProps) {
   const text = value === undefined || value === null ? '' : String(value)
   const isNumber = field.kind === 'number' || field.kind === 'moment'
-  const change = (typed: string) => onChange(typed === '' ? undefined : isNumber && /^-?\d+$/.test(typed) ? Number(typed) : typed)
+  const change = (typed: string) =>
+    onChange(typed === '' ? undefined : isNumber && /^-?\d+$/.test(typed) ? Number(typed) : typed)
   if (field.kind === 'long-text') {
     const className = 'form-control input-sm'
     return (
-      <textarea className={className} aria-label={label} value={text} onChange={(event) => change(event.currentTarget.value)} />
+      <textarea
+        className={className}
+        aria-label={label}
+        value={text}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
     )
   }
   return <SuggestInput label={label} value={text} choices={choices} onChange={change} />
@@ -148,7 +175,14 @@ function SuggestInput({ label, value, choices, onChange }: SuggestProps) {
 
 function FlagInput({ field, label, value, onChange }: InputProps) {
   const isOn = String(value ?? field.default ?? false) === 'true'
-  return <input type="checkbox" aria-label={label} checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />
+  return (
+    <input
+      type="checkbox"
+      aria-label={label}
+      checked={isOn}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
+  )
 }
 
 function ChoiceInput({ field, label, value, choices, onChange }: InputProps) {
@@ -160,11 +194,13 @@ function ChoiceInput({ field, label, value, choices, onChange }: InputProps) {
       value={chosen}
       onChange={(event) => onChange(event.currentTarget.value)}
     >
-      {[...new Set([...(field.default === undefined ? [''] : []), ...choices, chosen])].map((choice) => (
-        <option key={choice} value={choice}>
-          {choice === '' ? 'none' : choice}
-        </option>
-      ))}
+      {[...new Set([...(field.default === undefined ? [''] : []), ...choices, chosen])].map(
+        (choice) => (
+          <option key={choice} value={choice}>
+            {choice === '' ? 'none' : choice}
+          </option>
+        ),
+      )}
     </select>
   )
 }
@@ -179,7 +215,13 @@ function TextsInput({ label, value, choices, onChange }: InputProps) {
   return (
     <>
       {[...items, ''].map((item, at) => (
-        <SuggestInput key={String(at)} label={label} value={item} choices={choices} onChange={(text) => change(at, text)} />
+        <SuggestInput
+          key={String(at)}
+          label={label}
+          value={item}
+          choices={choices}
+          onChange={(text) => change(at, text)}
+        />
       ))}
     </>
   )
@@ -188,7 +230,9 @@ function TextsInput({ label, value, choices, onChange }: InputProps) {
 function MapInput({ label, value, onChange }: InputProps) {
   const entries = Object.entries(objectOf(value))
   const change = (at: number, entry: [string, unknown]) =>
-    onChange(Object.fromEntries([...entries, ['', '']].with(at, entry).filter(([name]) => name !== '')))
+    onChange(
+      Object.fromEntries([...entries, ['', '']].with(at, entry).filter(([name]) => name !== '')),
+    )
   return (
     <>
       {[...entries, ['', '']].map(([name = '', text], at) => (
@@ -237,12 +281,20 @@ function ObjectsInput({ application, field, label, value, onChange }: InputProps
             value={item}
             onChange={(changes) => onChange(items.with(at, { ...item, ...changes }))}
           />
-          <button type="button" className="btn btn-link" onClick={() => onChange(items.toSpliced(at, 1))}>
+          <button
+            type="button"
+            className="btn btn-link"
+            onClick={() => onChange(items.toSpliced(at, 1))}
+          >
             Remove
           </button>
         </Box>
       ))}
-      <button type="button" className="btn btn-default btn-sm" onClick={() => onChange([...items, {}])}>
+      <button
+        type="button"
+        className="btn btn-default btn-sm"
+        onClick={() => onChange([...items, {}])}
+      >
         Add to {label.toLowerCase()}
       </button>
     </>
@@ -250,12 +302,20 @@ function ObjectsInput({ application, field, label, value, onChange }: InputProps
 }
 
 function Box({ children }: { readonly children: ComponentChildren }) {
-  return <div style={{ border: '1px solid #ccc', borderRadius: '3px', padding: '8px', marginBottom: '4px' }}>{children}</div>
+  return (
+    <div
+      style={{ border: '1px solid #ccc', borderRadius: '3px', padding: '8px', marginBottom: '4px' }}
+    >
+      {children}
+    </div>
+  )
 }
 
 /** What does not begin like a document is a text. */
 function JsonInput({ label, value, onChange }: InputProps) {
-  const [typed, setTyped] = useState(() => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')))
+  const [typed, setTyped] = useState(() =>
+    typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? ''),
+  )
   const [error, setError] = useState<string>()
   const change = (text: string) => {
     setTyped(text)

@@ -1,6 +1,12 @@
 /** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import type { ComponentChildren } from 'preact'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
@@ -11,26 +17,56 @@ import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
 export class LoadBalancerTransformer {
   normalizeLoadBalancer(balancer: JsonObject): PromiseLike<JsonObject> {
     const serverGroups = objectsOf(balancer['serverGroups']).map((group) => {
-      const instances = objectsOf(group['instances']).map((instance) => toInstance(instance, balancer))
+      const instances = objectsOf(group['instances']).map((instance) =>
+        toInstance(instance, balancer),
+      )
       return { ...group, instances, instanceCounts: countStates(instances) }
     })
     const instances = serverGroups
       .filter((group: JsonObject) => group['isDisabled'] !== true)
       .flatMap(({ instances }) => instances)
-    return Promise.resolve({ ...balancer, provider, serverGroups, instances, instanceCounts: countStates(instances) })
+    return Promise.resolve({
+      ...balancer,
+      provider,
+      serverGroups,
+      instances,
+      instanceCounts: countStates(instances),
+    })
   }
 }
 
 function toInstance(instance: JsonObject, { account, region }: JsonObject): JsonObject {
   const health = objectOf(instance['health'])
-  const healthState = health['healthState'] ?? (health['state'] === 'InService' ? 'Up' : health['state'])
-  return { ...instance, account, region, provider, cloudProvider: provider, health: [health], healthState }
+  const healthState =
+    health['healthState'] ?? (health['state'] === 'InService' ? 'Up' : health['state'])
+  return {
+    ...instance,
+    account,
+    region,
+    provider,
+    cloudProvider: provider,
+    health: [health],
+    healthState,
+  }
 }
 
-const counted = { Up: 'up', Down: 'down', OutOfService: 'outOfService', Starting: 'starting' } as const
+const counted = {
+  Up: 'up',
+  Down: 'down',
+  OutOfService: 'outOfService',
+  Starting: 'starting',
+} as const
 
 function countStates(instances: readonly JsonObject[]): JsonObject {
-  const counts: Record<string, number> = { up: 0, down: 0, outOfService: 0, starting: 0, unknown: 0, succeeded: 0, failed: 0 }
+  const counts: Record<string, number> = {
+    up: 0,
+    down: 0,
+    outOfService: 0,
+    starting: 0,
+    unknown: 0,
+    succeeded: 0,
+    failed: 0,
+  }
   for (const { healthState } of instances) {
     const name = counted[healthState as keyof typeof counted] ?? 'unknown'
     counts[name] = (counts[name] ?? 0) + 1
@@ -40,8 +76,18 @@ function countStates(instances: readonly JsonObject[]): JsonObject {
 
 /** What differs between them in dialogs, menus and jobs: `page` is in the console of Fairlead. */
 const kinds = {
-  LoadBalancer: { label: 'Load Balancer', items: 'loadBalancers', nameField: 'loadBalancerName', page: 'load-balancers' },
-  SecurityGroup: { label: 'Firewall', items: 'securityGroups', nameField: 'securityGroupName', page: 'security-groups' },
+  LoadBalancer: {
+    label: 'Load Balancer',
+    items: 'loadBalancers',
+    nameField: 'loadBalancerName',
+    page: 'load-balancers',
+  },
+  SecurityGroup: {
+    label: 'Firewall',
+    items: 'securityGroups',
+    nameField: 'securityGroupName',
+    page: 'security-groups',
+  },
 } as const
 type Kind = keyof typeof kinds
 
@@ -61,12 +107,21 @@ function openUpsert(
   const type = `upsert${kind}`
   const { label, items, nameField } = kinds[kind]
   const { name, defaultCredentials, defaultRegions } = application
-  const place = { credentials: defaultCredentials?.[provider] ?? '', region: defaultRegions?.[provider] ?? '' }
-  const fixed = ['cloudProvider', ...(former === undefined ? [] : ['credentials', 'regions', 'name'])]
+  const place = {
+    credentials: defaultCredentials?.[provider] ?? '',
+    region: defaultRegions?.[provider] ?? '',
+  }
+  const fixed = [
+    'cloudProvider',
+    ...(former === undefined ? [] : ['credentials', 'regions', 'name']),
+  ]
   return openForm({
     application,
-    title: former === undefined ? `Create a ${label.toLowerCase()}` : `Edit ${String(former['name'])}`,
-    fields: (stageDescriptions.get(type)?.fields ?? []).filter((field) => !fixed.includes(field.name)),
+    title:
+      former === undefined ? `Create a ${label.toLowerCase()}` : `Edit ${String(former['name'])}`,
+    fields: (stageDescriptions.get(type)?.fields ?? []).filter(
+      (field) => !fixed.includes(field.name),
+    ),
     value: former ?? { ...place, name: `${name}-`, ...initial },
     action: former === undefined ? 'Create' : 'Update',
     refresh: () => application[items].refresh(true),
@@ -92,7 +147,13 @@ function KindPanel({ kind, app, account, region, name, edit, children }: KindPan
       title: `Delete ${name}`,
       action: 'Delete',
       account,
-      job: { type: `delete${kind}`, [nameField]: name, credentials: account, region, regions: [region] },
+      job: {
+        type: `delete${kind}`,
+        [nameField]: name,
+        credentials: account,
+        region,
+        regions: [region],
+      },
       refresh: () => app[items].refresh(true),
     })
   const actions = [
@@ -122,25 +183,57 @@ export const LoadBalancerModal = {
 }
 
 /** What is read, as it is written. */
-function toForm({ name, account, region, listeners, healthCheck, securityGroups }: JsonObject): JsonObject {
+function toForm({
+  name,
+  account,
+  region,
+  listeners,
+  healthCheck,
+  securityGroups,
+}: JsonObject): JsonObject {
   const { target, interval } = objectOf(healthCheck)
-  return { name, credentials: account, region, listeners, healthCheck: target, healthInterval: interval, securityGroups }
+  return {
+    name,
+    credentials: account,
+    region,
+    listeners,
+    healthCheck: target,
+    healthInterval: interval,
+    securityGroups,
+  }
 }
 
 interface BalancerProps {
   readonly app: Application
-  readonly loadBalancer: { readonly name: string; readonly accountId: string; readonly region: string }
+  readonly loadBalancer: {
+    readonly name: string
+    readonly accountId: string
+    readonly region: string
+  }
 }
 
-export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: account, region } }: BalancerProps) {
+export function LoadBalancerDetails({
+  app,
+  loadBalancer: { name, accountId: account, region },
+}: BalancerProps) {
   const balancers = useItems(app, 'loadBalancers')
-  const found = balancers?.find((each) => each['name'] === name && each['account'] === account && each['region'] === region)
+  const found = balancers?.find(
+    (each) => each['name'] === name && each['account'] === account && each['region'] === region,
+  )
   if (balancers === undefined) return <Panel title={name}>Loading …</Panel>
-  if (found === undefined) return <Panel title={name}>The load balancer does not exist any more.</Panel>
+  if (found === undefined)
+    return <Panel title={name}>The load balancer does not exist any more.</Panel>
   const edit = () => LoadBalancerModal.show({ app, loadBalancer: found })
   const healthCheck = objectOf(found['healthCheck'])
   return (
-    <KindPanel kind="LoadBalancer" app={app} account={account} region={region} name={name} edit={edit}>
+    <KindPanel
+      kind="LoadBalancer"
+      app={app}
+      account={account}
+      region={region}
+      name={name}
+      edit={edit}
+    >
       <core.CollapsibleSection heading="Load Balancer Details" defaultExpanded>
         <Facts
           facts={{
@@ -160,13 +253,19 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
         <ul>
           {objectsOf(found['listeners']).map((listener) => (
             <li key={String(listener['externalPort'])}>
-              {String(listener['externalProtocol'])} on {String(listener['host'])}:{String(listener['externalPort'])}
+              {String(listener['externalProtocol'])} on {String(listener['host'])}:
+              {String(listener['externalPort'])}
             </li>
           ))}
         </ul>
       </core.CollapsibleSection>
       <core.CollapsibleSection heading="Health Check" defaultExpanded>
-        <Facts facts={{ Target: scalarOf(healthCheck['target']), Interval: `${String(healthCheck['interval'])} s` }} />
+        <Facts
+          facts={{
+            Target: scalarOf(healthCheck['target']),
+            Interval: `${String(healthCheck['interval'])} s`,
+          }}
+        />
       </core.CollapsibleSection>
     </KindPanel>
   )
@@ -223,10 +322,17 @@ function cidrOf(rule: JsonObject): string {
 
 interface FirewallProps {
   readonly app: Application
-  readonly resolvedSecurityGroup: { readonly name: string; readonly accountId: string; readonly region: string }
+  readonly resolvedSecurityGroup: {
+    readonly name: string
+    readonly accountId: string
+    readonly region: string
+  }
 }
 
-export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, accountId: account, region } }: FirewallProps) {
+export function SecurityGroupDetails({
+  app,
+  resolvedSecurityGroup: { name: id, accountId: account, region },
+}: FirewallProps) {
   const listed = useItems(app, 'securityGroups')
   const [firewall, setFirewall] = useState<JsonObject | 'missing'>()
   useEffect(() => {
@@ -238,7 +344,14 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
   const name = String(firewall['name'])
   const edit = () => SecurityGroupModal.show({ app, securityGroup: firewall })
   return (
-    <KindPanel kind="SecurityGroup" app={app} account={account} region={region} name={name} edit={edit}>
+    <KindPanel
+      kind="SecurityGroup"
+      app={app}
+      account={account}
+      region={region}
+      name={name}
+      edit={edit}
+    >
       <core.CollapsibleSection heading="Firewall Details" defaultExpanded>
         <Facts
           facts={{
@@ -261,7 +374,8 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
 }
 
 function describeRule(rule: JsonObject): string {
-  const source = rule['range'] === undefined ? String(objectOf(rule['securityGroup'])['name']) : cidrOf(rule)
+  const source =
+    rule['range'] === undefined ? String(objectOf(rule['securityGroup'])['name']) : cidrOf(rule)
   const ports = objectsOf(rule['portRanges']).map(({ startPort, endPort }) =>
     startPort === endPort ? String(startPort) : `${String(startPort)}–${String(endPort)}`,
   )

@@ -1,6 +1,14 @@
 /** Parts of the panels that Deck shows at the right: header, facts, and a link to Fairlead's console. */
 import type { ComponentChildren } from 'preact'
-import { type Application, core, type DataSource, provider, UISref, useEffect, useState } from './deck.ts'
+import {
+  type Application,
+  core,
+  type DataSource,
+  provider,
+  UISref,
+  useEffect,
+  useState,
+} from './deck.ts'
 
 interface PanelProps {
   readonly title: string
@@ -36,10 +44,15 @@ interface FactsProps {
 }
 
 export function Facts({ facts }: FactsProps) {
-  const given = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const given = Object.entries(facts).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  )
   return (
     <dl className="dl-horizontal dl-narrow">
-      {given.map(([label, value]) => [<dt key={label}>{label}</dt>, <dd key={`${label}:`}>{value}</dd>])}
+      {given.map(([label, value]) => [
+        <dt key={label}>{label}</dt>,
+        <dd key={`${label}:`}>{value}</dd>,
+      ])}
     </dl>
   )
 }
@@ -86,7 +99,13 @@ interface Action {
 }
 
 /** A menu, as Deck's own panels have it. */
-export function Actions({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
+export function Actions({
+  label,
+  actions,
+}: {
+  readonly label: string
+  readonly actions: readonly Action[]
+}) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     if (!isOpen) return undefined
@@ -96,7 +115,11 @@ export function Actions({ label, actions }: { readonly label: string; readonly a
   }, [isOpen])
   return (
     <div className={`dropdown ${isOpen ? 'open' : ''}`}>
-      <button type="button" className="btn btn-sm btn-primary dropdown-toggle" onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className="btn btn-sm btn-primary dropdown-toggle"
+        onClick={() => setOpen(!isOpen)}
+      >
         {label} <span className="caret" />
       </button>
       {isOpen && (

@@ -34,7 +34,14 @@ class ImageReader {
 
 function Logo({ height, width }: { readonly height: string; readonly width: string }) {
   return (
-    <svg viewBox="0 0 24 24" style={{ height, width }} fill="none" stroke="currentColor" strokeWidth="1.6" aria-hidden="true">
+    <svg
+      viewBox="0 0 24 24"
+      style={{ height, width }}
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.6"
+      aria-hidden="true"
+    >
       <rect x="3" y="4" width="18" height="6" rx="1.5" />
       <rect x="3" y="14" width="18" height="6" rx="1.5" />
       <path d="M7 7h.01M7 17h.01M11 7h6M11 17h6" strokeLinecap="round" />
@@ -74,7 +81,11 @@ function registerProvider(): void {
     image: { reader: ImageReader },
     unsupportedStageTypes: ['upsertLoadBalancers'],
   })
-  core.DeploymentStrategyRegistry.registerProvider(provider, ['custom', 'redblack', 'rollingredblack'])
+  core.DeploymentStrategyRegistry.registerProvider(provider, [
+    'custom',
+    'redblack',
+    'rollingredblack',
+  ])
 }
 
 /** What Deck looks for in the module. */

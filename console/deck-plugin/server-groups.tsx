@@ -1,6 +1,12 @@
 /** Server groups and their instances in Deck: panels, actions, and the dialog that creates or clones one. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
@@ -16,14 +22,25 @@ export class ServerGroupTransformer {
   }
 
   /** Turns a form into a cluster of a deploy stage, where Deck knows `account` only. */
-  convertServerGroupCommandToDeployConfiguration({ viewState: _, ...command }: Command): JsonObject {
-    return { ...command, provider, cloudProvider: provider, account: command['account'] ?? command['credentials'] }
+  convertServerGroupCommandToDeployConfiguration({
+    viewState: _,
+    ...command
+  }: Command): JsonObject {
+    return {
+      ...command,
+      provider,
+      cloudProvider: provider,
+      account: command['account'] ?? command['credentials'],
+    }
   }
 }
 
 export class ServerGroupCommandBuilder {
   /** @param options Null outside of pipelines. */
-  buildNewServerGroupCommand(application: Application, options?: { readonly mode?: string } | null): PromiseLike<Command> {
+  buildNewServerGroupCommand(
+    application: Application,
+    options?: { readonly mode?: string } | null,
+  ): PromiseLike<Command> {
     const mode = options?.mode ?? 'create'
     return Promise.resolve({
       application: application.name,
@@ -39,7 +56,11 @@ export class ServerGroupCommandBuilder {
     })
   }
 
-  buildServerGroupCommandFromExisting(application: Application, serverGroup: JsonObject, mode = 'clone'): PromiseLike<Command> {
+  buildServerGroupCommandFromExisting(
+    application: Application,
+    serverGroup: JsonObject,
+    mode = 'clone',
+  ): PromiseLike<Command> {
     const { account, region, loadBalancers, securityGroups, instanceType } = serverGroup
     const { stack, detail } = objectOf(serverGroup['moniker'])
     const { min, max, desired } = objectOf(serverGroup['capacity'])
@@ -63,12 +84,18 @@ export class ServerGroupCommandBuilder {
     })
   }
 
-  buildNewServerGroupCommandForPipeline(_stage: JsonObject, pipeline: JsonObject): PromiseLike<Command> {
+  buildNewServerGroupCommandForPipeline(
+    _stage: JsonObject,
+    pipeline: JsonObject,
+  ): PromiseLike<Command> {
     const name = scalarOf(pipeline['application']) ?? ''
     return this.buildNewServerGroupCommand({ name } as Application, { mode: 'createPipeline' })
   }
 
-  buildServerGroupCommandFromPipeline(_application: Application, cluster: JsonObject): PromiseLike<Command> {
+  buildServerGroupCommandFromPipeline(
+    _application: Application,
+    cluster: JsonObject,
+  ): PromiseLike<Command> {
     return Promise.resolve({ ...cluster, ...chosen, viewState: { mode: 'editPipeline' } })
   }
 }
@@ -93,12 +120,17 @@ export const CloneServerGroupModal = {
       application,
       title,
       fields: fields.filter(
-        ({ name }) => !['cloudProvider', 'application', 'isClone', ...(isClone ? [] : ['source'])].includes(name),
+        ({ name }) =>
+          !['cloudProvider', 'application', 'isClone', ...(isClone ? [] : ['source'])].includes(
+            name,
+          ),
       ),
       value,
       action: isStage ? 'Done' : isClone ? 'Clone' : 'Create',
       refresh: () => application.serverGroups.refresh(true),
-      ...(!isStage && { toJob: (form: JsonObject) => ({ ...form, type, credentials: form['account'] }) }),
+      ...(!isStage && {
+        toJob: (form: JsonObject) => ({ ...form, type, credentials: form['account'] }),
+      }),
     })
     return open.then((form) => ({ ...(form as JsonObject), viewState }))
   },
@@ -111,11 +143,18 @@ interface GroupProps {
 
 interface GetterProps {
   readonly app: Application
-  readonly serverGroup: { readonly name: string; readonly accountId: string; readonly region: string }
+  readonly serverGroup: {
+    readonly name: string
+    readonly accountId: string
+    readonly region: string
+  }
 }
 
 /** @returns an Observable, which Deck reads again whenever the application is refreshed */
-export function detailsOfServerGroup({ app, serverGroup: { name, accountId, region } }: GetterProps, close: () => void): unknown {
+export function detailsOfServerGroup(
+  { app, serverGroup: { name, accountId, region } }: GetterProps,
+  close: () => void,
+): unknown {
   const read = core
     .REST('/applications')
     .path(app.name, 'serverGroups', accountId, region, name)
@@ -138,7 +177,14 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
   const place = { credentials: account, region, regions: [region] }
   const target = { ...place, serverGroupName: name, asgName: name, cluster }
   const ask = (action: string, type: string) =>
-    confirm({ application: app, title: `${action} ${String(name)}`, action, account, refresh, job: { ...target, type } })
+    confirm({
+      application: app,
+      title: `${action} ${String(name)}`,
+      action,
+      account,
+      refresh,
+      job: { ...target, type },
+    })
   const open = (
     label: string,
     type: string,
@@ -163,7 +209,13 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
       actions={[
         {
           label: 'Resize',
-          run: () => open('Resize', 'resizeServerGroup', { capacity: { min, max, desired } }, (field) => field === 'capacity'),
+          run: () =>
+            open(
+              'Resize',
+              'resizeServerGroup',
+              { capacity: { min, max, desired } },
+              (field) => field === 'capacity',
+            ),
         },
         isDisabled
           ? { label: 'Enable', run: () => ask('Enable', 'enableServerGroup') }
@@ -177,7 +229,10 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
                   open(
                     'Roll back',
                     'rollbackServerGroup',
-                    { rollbackType: 'EXPLICIT', rollbackContext: { rollbackServerGroupName: name } },
+                    {
+                      rollbackType: 'EXPLICIT',
+                      rollbackContext: { rollbackServerGroupName: name },
+                    },
                     (field) => field.startsWith('rollback'),
                   ),
               },
@@ -187,7 +242,13 @@ export function ServerGroupActions({ app, serverGroup }: GroupProps) {
           run: () =>
             new ServerGroupCommandBuilder()
               .buildServerGroupCommandFromExisting(app, serverGroup)
-              .then((command) => CloneServerGroupModal.show({ title: `Clone ${String(name)}`, application: app, command }))
+              .then((command) =>
+                CloneServerGroupModal.show({
+                  title: `Clone ${String(name)}`,
+                  application: app,
+                  command,
+                }),
+              )
               .then(undefined, () => undefined),
         },
         { label: 'Destroy', run: () => ask('Destroy', 'destroyServerGroup') },
@@ -216,7 +277,13 @@ function Information({ app, serverGroup }: GroupProps) {
         />
       </core.CollapsibleSection>
       <core.CollapsibleSection heading="Size" defaultExpanded>
-        <Facts facts={{ Min: String(capacity['min']), Desired: String(capacity['desired']), Max: String(capacity['max']) }} />
+        <Facts
+          facts={{
+            Min: String(capacity['min']),
+            Desired: String(capacity['desired']),
+            Max: String(capacity['max']),
+          }}
+        />
         <core.HealthCounts container={serverGroup['instanceCounts']} />
       </core.CollapsibleSection>
       <core.CollapsibleSection heading="Network" defaultExpanded>
@@ -227,7 +294,16 @@ function Information({ app, serverGroup }: GroupProps) {
           }}
         />
       </core.CollapsibleSection>
-      <ConsoleLink href={consoleUrl('applications', app.name, 'server-groups', String(account), String(region), String(name))}>
+      <ConsoleLink
+        href={consoleUrl(
+          'applications',
+          app.name,
+          'server-groups',
+          String(account),
+          String(region),
+          String(name),
+        )}
+      >
         {String(name)} in the console of Fairlead
       </ConsoleLink>
     </>
@@ -243,7 +319,9 @@ interface InstanceProps {
 
 export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps) {
   const groups = useItems(app, 'serverGroups')
-  const group = groups?.find(({ instances }) => objectsOf(instances).some(({ id }) => id === instanceId))
+  const group = groups?.find(({ instances }) =>
+    objectsOf(instances).some(({ id }) => id === instanceId),
+  )
   const account = String(group?.['account'])
   const region = String(group?.['region'])
   const [instance, setInstance] = useState<JsonObject>()
@@ -252,9 +330,17 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
     const read = core.REST('/instances').path(account, region, instanceId).query({ provider })
     read.get<JsonObject>().then(setInstance, () => setInstance(undefined))
   }, [groups, instanceId])
-  if (groups !== undefined && group === undefined) return <Panel title={instanceId}>The instance does not exist any more.</Panel>
-  if (instance === undefined || group === undefined) return <Panel title={instanceId}>Loading …</Panel>
-  const job = { credentials: account, region, serverGroupName: group['name'], asgName: group['name'], instanceIds: [instanceId] }
+  if (groups !== undefined && group === undefined)
+    return <Panel title={instanceId}>The instance does not exist any more.</Panel>
+  if (instance === undefined || group === undefined)
+    return <Panel title={instanceId}>Loading …</Panel>
+  const job = {
+    credentials: account,
+    region,
+    serverGroupName: group['name'],
+    asgName: group['name'],
+    instanceIds: [instanceId],
+  }
   const title = `Terminate ${instanceId}`
   const terminate = () =>
     confirm({
@@ -267,7 +353,12 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
     })
   const process = objectOf(instance['process'])
   return (
-    <Panel title={instanceId} actions={<Actions label="Instance Actions" actions={[{ label: 'Terminate', run: terminate }]} />}>
+    <Panel
+      title={instanceId}
+      actions={
+        <Actions label="Instance Actions" actions={[{ label: 'Terminate', run: terminate }]} />
+      }
+    >
       <core.CollapsibleSection heading="Instance Information" defaultExpanded>
         <Facts
           facts={{
@@ -286,7 +377,10 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
       <core.CollapsibleSection heading="Status" defaultExpanded>
         <Facts
           facts={Object.fromEntries(
-            objectsOf(instance['health']).map((health) => [String(health['type']), scalarOf(health['state'])]),
+            objectsOf(instance['health']).map((health) => [
+              String(health['type']),
+              scalarOf(health['state']),
+            ]),
           )}
         />
       </core.CollapsibleSection>
@@ -299,7 +393,9 @@ export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps
           ))}
         </ul>
       </core.CollapsibleSection>
-      <ConsoleLink href={consoleUrl('applications', app.name, 'instances', account, region, instanceId)}>
+      <ConsoleLink
+        href={consoleUrl('applications', app.name, 'instances', account, region, instanceId)}
+      >
         Output and files in the console of Fairlead
       </ConsoleLink>
     </Panel>

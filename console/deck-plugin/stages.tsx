@@ -22,13 +22,18 @@ export function createStageTypes(): readonly StageType[] {
   return [...stageDescriptions.values()]
     .filter(
       ({ type, use, fields }) =>
-        use !== 'task' && !ofDeck.has(type) && fields.some(({ name }) => hidden.has(name) || name === 'credentials'),
+        use !== 'task' &&
+        !ofDeck.has(type) &&
+        fields.some(({ name }) => hidden.has(name) || name === 'credentials'),
     )
     .flatMap((description) => {
       const base = known.get(description.type)
       const { type: key, label } = description
-      if (base === undefined) return { ...toStageType(description), key, label, synthetic: older.has(key) }
-      return base['useBaseProvider'] === true ? { ...toStageType(description), provides: description.type } : []
+      if (base === undefined)
+        return { ...toStageType(description), key, label, synthetic: older.has(key) }
+      return base['useBaseProvider'] === true
+        ? { ...toStageType(description), provides: description.type }
+        : []
     })
 }
 
@@ -64,7 +69,14 @@ function createForm(type: string) {
     useEffect(() => {
       if (stage['cloudProvider'] !== provider) updateStageField({ cloudProvider: provider })
     }, [])
-    return <Fields application={application.name} fields={fields} value={stage} onChange={updateStageField} />
+    return (
+      <Fields
+        application={application.name}
+        fields={fields}
+        value={stage}
+        onChange={updateStageField}
+      />
+    )
   }
 }
 

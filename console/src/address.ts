@@ -21,7 +21,9 @@ export function address(parts: readonly string[], query: Query = {}): string {
 
 /** `?a=b`, or empty; undefined and empty values are left out. */
 export function formatQuery(query: Query): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  )
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
@@ -56,15 +58,22 @@ export const to = {
   cluster: (application: string, place: { account: string; cluster: string }) =>
     own(application, ['clusters', place.account, place.cluster]),
   /** An object of a provider that has manifests; `_` stands for no namespace. */
-  manifest: (application: string, place: { account: string; location: string; name: string }, query?: Query) =>
-    own(application, ['manifests', place.account, place.location || '_', place.name], query),
+  manifest: (
+    application: string,
+    place: { account: string; location: string; name: string },
+    query?: Query,
+  ) => own(application, ['manifests', place.account, place.location || '_', place.name], query),
   resources: (application: string, query?: Query) => own(application, ['resources'], query),
   pipelines: (application: string, query?: Query) => own(application, ['pipelines'], query),
   /** The page of one pipeline. */
-  pipeline: (application: string, id: string, query?: Query) => own(application, ['pipelines', id], query),
-  startPipeline: (application: string, id: string, query?: Query) => own(application, ['pipelines', id, 'start'], query),
-  newPipeline: (application: string, query?: Query) => own(application, ['pipelines', 'new'], query),
-  editPipeline: (application: string, id: string, query?: Query) => own(application, ['pipelines', id, 'edit'], query),
+  pipeline: (application: string, id: string, query?: Query) =>
+    own(application, ['pipelines', id], query),
+  startPipeline: (application: string, id: string, query?: Query) =>
+    own(application, ['pipelines', id, 'start'], query),
+  newPipeline: (application: string, query?: Query) =>
+    own(application, ['pipelines', 'new'], query),
+  editPipeline: (application: string, id: string, query?: Query) =>
+    own(application, ['pipelines', id, 'edit'], query),
   /** Runs of an application, or of all. */
   runs: (application?: string, query?: Query) =>
     application === undefined ? address(['runs'], query) : own(application, ['runs'], query),
@@ -76,7 +85,11 @@ export const to = {
   places: (section: PlaceSection, application?: string) =>
     application === undefined ? address(['infrastructure', section]) : own(application, [section]),
   /** Below its application, unless an address cannot have its name. */
-  place(section: PlaceSection, application: string | undefined, place: Place & { readonly provider: string }): string {
+  place(
+    section: PlaceSection,
+    application: string | undefined,
+    place: Place & { readonly provider: string },
+  ): string {
     const { provider, account, region, name } = place
     return application !== undefined && [account, region, name].every(isPathPart)
       ? own(application, [section, account, region, name], { provider })
@@ -97,7 +110,8 @@ export const to = {
     return address(part === undefined ? ['projects'] : ['projects', part])
   },
   infrastructure: (section: string, query?: Query) => address(['infrastructure', section], query),
-  access: (section?: string, query?: Query) => address(section === undefined ? ['access'] : ['access', section], query),
+  access: (section?: string, query?: Query) =>
+    address(section === undefined ? ['access'] : ['access', section], query),
   signedIn: () => address(['signed-in']),
   /** The login, which leads back to `path`. */
   login: (path: string) => `${apiPath}/auth/redirect?to=${encodeURIComponent(path)}`,

@@ -7,14 +7,22 @@ import { copyText } from './components/button.tsx'
 import { Dialog, openDialog } from './components/dialog.tsx'
 import { Check } from './components/form-fields.tsx'
 import { openPalette } from './components/palette.tsx'
-import { chooseSingleKeys, isLetterKey, letterEvent, singleKeys, useKeyDown } from './letter-keys.ts'
+import {
+  chooseSingleKeys,
+  isLetterKey,
+  letterEvent,
+  singleKeys,
+  useKeyDown,
+} from './letter-keys.ts'
 import { recents } from './model/recent.ts'
 import { places } from './places.ts'
 
 const keyList: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'Search or jump to anything'],
   ['/', 'The same'],
-  ...places.flatMap(({ goKey, label }) => (goKey === undefined ? [] : [[`g ${goKey}`, label] as const])),
+  ...places.flatMap(({ goKey, label }) =>
+    goKey === undefined ? [] : [[`g ${goKey}`, label] as const],
+  ),
   ['g p', 'Pipelines of the application'],
   ['g t', 'Tasks of the application'],
   ['Tab', 'In the search: start or edit the pipeline'],
@@ -89,7 +97,10 @@ export function useKeys(): void {
       event.stopImmediatePropagation()
       const address = addressOf(key)
       if (address !== undefined) navigate(address)
-    } else if ((isLetter && key === '/') || ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey)) {
+    } else if (
+      (isLetter && key === '/') ||
+      ((ctrlKey || metaKey) && key.toLowerCase() === 'k' && !shiftKey && !altKey)
+    ) {
       event.preventDefault()
       openPalette()
     } else if (isLetter && Object.hasOwn(letters, key)) letters[key]?.(timeStamp)
@@ -113,7 +124,8 @@ function addressOf(key: string): string | undefined {
 const rowSelector = '#main :is(.rows > :is(li, div), .stage-list > li, tbody > tr)'
 const targetSelectors = ['.row-link', '.row-title[href]', '.stage-row', 'a[href]', 'button']
 /** Arrows have a meaning of their own there. */
-const ownArrows = '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'
+const ownArrows =
+  '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'
 
 addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
@@ -121,28 +133,47 @@ addEventListener('keydown', (event) => {
   const row = target.closest<HTMLElement>(rowSelector)
   const next = nextRow(event, target, row) ?? nextInRow(event.key, target, row)
   next?.focus()
-  if (next !== undefined || (row !== null && isLetterKey(event) && pressInRow(event.key, row, target))) event.preventDefault()
+  if (
+    next !== undefined ||
+    (row !== null && isLetterKey(event) && pressInRow(event.key, row, target))
+  )
+    event.preventDefault()
 })
 
-function nextRow(event: KeyboardEvent, target: HTMLElement, row: HTMLElement | null): HTMLElement | undefined {
+function nextRow(
+  event: KeyboardEvent,
+  target: HTMLElement,
+  row: HTMLElement | null,
+): HTMLElement | undefined {
   // Without a row, arrows scroll the page.
-  const arrow = row === null || target.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const arrow =
+    row === null || target.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
   const step = arrow ?? (isLetterKey(event) ? { j: 1, k: -1 }[event.key] : undefined)
   if (step === undefined) return undefined
-  const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter((one) => targetOf(one) !== undefined)
+  const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter(
+    (one) => targetOf(one) !== undefined,
+  )
   const next = row === null ? rows.at(step === 1 ? 0 : -1) : rows[rows.indexOf(row) + step]
   return next && targetOf(next)
 }
 
 /** Left and right, from a server group into its instances and back. */
-function nextInRow(key: string, target: HTMLElement, row: HTMLElement | null): HTMLElement | undefined {
+function nextInRow(
+  key: string,
+  target: HTMLElement,
+  row: HTMLElement | null,
+): HTMLElement | undefined {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
   const items = [...(row?.querySelectorAll<HTMLElement>('.row-link, .marks a') ?? [])]
-  return step === undefined || !items.includes(target) ? undefined : items[items.indexOf(target) + step]
+  return step === undefined || !items.includes(target)
+    ? undefined
+    : items[items.indexOf(target) + step]
 }
 
 function targetOf(row: HTMLElement): HTMLElement | undefined {
-  const found = targetSelectors.flatMap((selector) => row.querySelector<HTMLElement>(selector) ?? [])
+  const found = targetSelectors.flatMap(
+    (selector) => row.querySelector<HTMLElement>(selector) ?? [],
+  )
   return found.find(({ tabIndex }) => tabIndex >= 0)
 }
 
@@ -150,7 +181,9 @@ function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean
   const letter = CSS.escape(key)
   const selector = key === '.' ? '.menu > button' : `[data-key="${letter}"]`
   const isLink = key === ' ' && target instanceof HTMLAnchorElement
-  const pressed = isLink ? target : (target.closest<HTMLElement>(selector) ?? row.querySelector<HTMLElement>(selector))
+  const pressed = isLink
+    ? target
+    : (target.closest<HTMLElement>(selector) ?? row.querySelector<HTMLElement>(selector))
   const menu = row.querySelector(`.menu > button[data-letters~="${letter}"]`)
   if (pressed !== null) pressed.click()
   else menu?.dispatchEvent(new CustomEvent(letterEvent, { detail: key }))

@@ -48,13 +48,21 @@ export function useHeldPlace() {
   const place = useLocation() as ReturnType<typeof useLocation> & { readonly wasPush?: boolean }
   const shown = useRef(place)
   const position = useRef(historyPosition())
-  const asked = guard?.path === shown.current.path && place.path !== guard.path && guard.isNeeded() ? guard : undefined
+  const asked =
+    guard?.path === shown.current.path && place.path !== guard.path && guard.isNeeded()
+      ? guard
+      : undefined
   useLayoutEffect(() => {
     if (asked === undefined) {
       position.current = historyPosition()
       return
     }
-    const back = position.current === undefined ? (place.wasPush === true ? -1 : 1) : position.current - (historyPosition() ?? 0)
+    const back =
+      position.current === undefined
+        ? place.wasPush === true
+          ? -1
+          : 1
+        : position.current - (historyPosition() ?? 0)
     const isBack = goBy(back)
     openLeaveDialog(asked.loss(), () => {
       asked.discard()
@@ -78,5 +86,6 @@ async function goBy(steps: number): Promise<void> {
 
 /** Where the browser tells it: the number of the present entry of the history. */
 function historyPosition(): number | undefined {
-  return (globalThis as { navigation?: { currentEntry?: { index: number } } }).navigation?.currentEntry?.index
+  return (globalThis as { navigation?: { currentEntry?: { index: number } } }).navigation
+    ?.currentEntry?.index
 }

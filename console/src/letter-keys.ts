@@ -33,6 +33,8 @@ export function useLetters(letters: Readonly<Record<string, (() => void) | undef
 
 export function isLetterKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
   if (!singleKeys.peek() || ctrlKey || metaKey || altKey) return false
-  const isTyping = target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
+  const isTyping =
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input, textarea, select'))
   return !isTyping && document.querySelector('dialog[open], [role="menu"]') === null
 }

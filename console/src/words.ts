@@ -11,7 +11,10 @@ export function showing(shown: number, total: number): string {
 }
 
 /** A failed call in words: what failed, and what helps. */
-export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): { title: string; advice: string } {
+export function describeError(
+  error: ApiError,
+  of: 'read' | 'change' = 'read',
+): { title: string; advice: string } {
   const { status, service, message, retryAfterMs } = error
   const advise = (read: string, change: string) => (of === 'read' ? read : change)
   const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`

@@ -18,7 +18,13 @@ export interface AgentRequest {
 }
 
 /** @throws {Error} with the code ENOENT or ECONNREFUSED when no agent runs */
-export function askAgent({ socketPath, method, path, body, signal }: AgentRequest): Promise<AgentAnswer> {
+export function askAgent({
+  socketPath,
+  method,
+  path,
+  body,
+  signal,
+}: AgentRequest): Promise<AgentAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<AgentAnswer>()
   const sent = http.request({ socketPath, method, path, signal, agent: false }, (answer) => {
     readText(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject)
@@ -36,9 +42,13 @@ export function askAgent({ socketPath, method, path, body, signal }: AgentReques
 export async function* readAgentLines(request: AgentRequest): AsyncGenerator<unknown> {
   const { socketPath, method, path, signal } = request
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  http.request({ socketPath, method, path, signal, agent: false }, resolve).once('error', reject).end()
+  http
+    .request({ socketPath, method, path, signal, agent: false }, resolve)
+    .once('error', reject)
+    .end()
   const answer = await promise
-  if (answer.statusCode !== 200) throw new Error(`the agent answers ${path} with ${answer.statusCode}`)
+  if (answer.statusCode !== 200)
+    throw new Error(`the agent answers ${path} with ${answer.statusCode}`)
   answer.setEncoding('utf8')
   yield* readJsonLines(answer)
 }

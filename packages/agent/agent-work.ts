@@ -86,7 +86,12 @@ export class AgentWork {
     keepLogSmall(dataDir)
     setInterval(() => this.#sample(), samplePeriodMs).unref()
     watchFolder(dataDir, () => this.#stopWithoutFolder())
-    keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
+    keepSocket({
+      server,
+      pathOf: () => socketPathFor(dataDir, 'agent.sock'),
+      listen: (path) => listen(server, path),
+      log,
+    })
     log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
   }
 
@@ -137,7 +142,8 @@ export class AgentWork {
   /** While the standby holds a port, it can be opened in no other way. */
   #applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
     const { balancers } = this.#options
-    const ports = (all: readonly DesiredLoadBalancer[]) => JSON.stringify(all.map(({ listeners }) => listeners))
+    const ports = (all: readonly DesiredLoadBalancer[]) =>
+      JSON.stringify(all.map(({ listeners }) => listeners))
     if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) this.#standby.release()
     balancers.apply(loadBalancers)
     this.#standby.refreshSoon()
@@ -201,7 +207,10 @@ export class AgentWork {
       this.#end('another agent takes over')
       return undefined
     }
-    log.info({ pid: process.pid, successor }, 'another agent takes over; this one ends with its last connection')
+    log.info(
+      { pid: process.pid, successor },
+      'another agent takes over; this one ends with its last connection',
+    )
     this.#standby.end()
     this.#isOver = this.#isStopping = true
     this.#supervisor.close()

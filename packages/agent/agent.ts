@@ -30,7 +30,12 @@ const leadMs = 30
  *
  * @throws {LockedError} when another agent works on the data directory
  */
-export async function runAgent({ dataDir: folder, version, log, inherited = new Map() }: AgentOptions): Promise<void> {
+export async function runAgent({
+  dataDir: folder,
+  version,
+  log,
+  inherited = new Map(),
+}: AgentOptions): Promise<void> {
   const dataDir = resolve(folder)
   const lock = await waitForLock(join(dataDir, agentLockName))
   let work: AgentWork | undefined

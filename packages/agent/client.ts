@@ -14,7 +14,13 @@ import {
   type TrafficSamples,
 } from '@fairlead/base/net/agent-protocol.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
-import { type AgentAnswer, type AgentRequest, askAgent, isAbsent, readAgentLines } from './agent-request.ts'
+import {
+  type AgentAnswer,
+  type AgentRequest,
+  askAgent,
+  isAbsent,
+  readAgentLines,
+} from './agent-request.ts'
 import type { AgentLog } from './log.ts'
 import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
@@ -115,27 +121,43 @@ export class AgentClient implements Agent {
   }
 
   async console(instanceId: string, tailBytes: number): Promise<string | undefined> {
-    return (await this.consolePart(instanceId, { tail: Number.MAX_SAFE_INTEGER }, tailBytes))?.output
+    return (await this.consolePart(instanceId, { tail: Number.MAX_SAFE_INTEGER }, tailBytes))
+      ?.output
   }
 
-  async consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
+  async consolePart(
+    instanceId: string,
+    wish: ConsoleWish,
+    maxBytes: number,
+  ): Promise<ConsolePart | undefined> {
     const answer = await this.#explained(this.#find(consolePath(instanceId, wish, maxBytes)))
     return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
   }
 
-  async consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
+  async consolePartFrom(
+    instanceId: string,
+    offset: number,
+    maxBytes: number,
+  ): Promise<ConsolePart | undefined> {
     const path = consolePath(instanceId, { offset }, maxBytes)
     const ask = (place: string) => this.#explained(this.#ask('GET', place))
     let answer = await ask(path)
     if (answer.status === 404) {
       // An agent that has just begun knows of no instance yet.
-      const { revision } = JSON.parse((await ask('/observed')).text) as Pick<ObservedState, 'revision'>
-      if (revision === 0) throw new Error('The agent has just started, and does not know its programs yet.')
+      const { revision } = JSON.parse((await ask('/observed')).text) as Pick<
+        ObservedState,
+        'revision'
+      >
+      if (revision === 0)
+        throw new Error('The agent has just started, and does not know its programs yet.')
       answer = await ask(path)
     }
     const { status, text } = answer
     if (status === 404) return undefined
-    if (status !== 200) throw new Error(`The agent cannot read the console of ${instanceId}: it answers ${status}, ${text}`)
+    if (status !== 200)
+      throw new Error(
+        `The agent cannot read the console of ${instanceId}: it answers ${status}, ${text}`,
+      )
     return JSON.parse(text) as ConsolePart
   }
 
@@ -155,7 +177,8 @@ export class AgentClient implements Agent {
         await this.#changed.promise
         // Nothing was lost while no agent was needed.
         this.#lostMs = performance.now()
-      } else if (performance.now() - this.#lostMs > reconnectGraceMs) this.#setProblem(this.#explainAbsence(fault))
+      } else if (performance.now() - this.#lostMs > reconnectGraceMs)
+        this.#setProblem(this.#explainAbsence(fault))
       await sleep(this.#pauseMs, undefined, { signal }).catch(() => {})
       const isRecent = performance.now() - this.#lostMs < reconnectGraceMs
       this.#pauseMs = Math.min(this.#pauseMs * 2, isRecent ? quickPauseMs : longestPauseMs)
@@ -189,13 +212,20 @@ export class AgentClient implements Agent {
     this.#successor = undefined
     const agent = JSON.parse(greeting.text) as Pick<ObservedState, 'protocol' | 'version' | 'pid'>
     if (agent.protocol === agentProtocol && agent.version === this.#version) return true
-    this.#log.info(agent, 'an agent of another version is asked to hand over its processes and ports')
-    const { status, text } = await this.#ask('POST', '/hand-over', { body: JSON.stringify(this.#program) })
+    this.#log.info(
+      agent,
+      'an agent of another version is asked to hand over its processes and ports',
+    )
+    const { status, text } = await this.#ask('POST', '/hand-over', {
+      body: JSON.stringify(this.#program),
+    })
     if (status === 200) {
       this.#expect((JSON.parse(text) as { successor?: number }).successor)
       return false
     }
-    throw new Error(`the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`)
+    throw new Error(
+      `the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`,
+    )
   }
 
   /** One that ends time and again is started after growing pauses. */
@@ -215,7 +245,12 @@ export class AgentClient implements Agent {
   }
 
   #isStarting(): boolean {
-    if (this.#successor !== undefined && performance.now() < this.#successorUntilMs && isAlive(this.#successor)) return true
+    if (
+      this.#successor !== undefined &&
+      performance.now() < this.#successorUntilMs &&
+      isAlive(this.#successor)
+    )
+      return true
     return this.#starting !== undefined && !hasEnded(this.#starting)
   }
 
@@ -247,10 +282,19 @@ export class AgentClient implements Agent {
   }
 
   /** Line by line, as it arrives: a whole state may be megabytes. @throws {Error} when the answer breaks off */
-  #receiveChanges(copy: ObservedCopy, before: ObservedState | undefined, end: AbortSignal): Promise<ObservedState> {
+  #receiveChanges(
+    copy: ObservedCopy,
+    before: ObservedState | undefined,
+    end: AbortSignal,
+  ): Promise<ObservedState> {
     const path = `/observed-changes?pid=${before?.pid ?? 0}&after=${before?.sequence ?? 0}&waitMs=${waitMs}`
     return within(waitMs + answerMs, end, async (signal) => {
-      for await (const line of readAgentLines({ socketPath: this.#socketPath, method: 'GET', path, signal })) {
+      for await (const line of readAgentLines({
+        socketPath: this.#socketPath,
+        method: 'GET',
+        path,
+        signal,
+      })) {
         const state = copy.receive(line as ObservedLine)
         if (state !== undefined) return state
       }
@@ -267,7 +311,10 @@ export class AgentClient implements Agent {
       // Before the first change, there is nothing to send to an agent that a service manager has started.
       if (sent === undefined || sent.revision === 0) continue
       const answer = await this.#ask('PUT', '/desired', { body: JSON.stringify(sent), end })
-      if (answer.status >= 500) throw new Error(`it failed at revision ${sent.revision} of the desired state: ${answer.text}`)
+      if (answer.status >= 500)
+        throw new Error(
+          `it failed at revision ${sent.revision} of the desired state: ${answer.text}`,
+        )
       this.#setProblem(explainRefusal(sent, answer))
     }
   }
@@ -277,7 +324,9 @@ export class AgentClient implements Agent {
     path: string,
     { body, end = this.#closing.signal }: AskOptions = {},
   ): Promise<AgentAnswer> {
-    return within(answerMs, end, (signal) => askAgent({ socketPath: this.#socketPath, method, path, body, signal }))
+    return within(answerMs, end, (signal) =>
+      askAgent({ socketPath: this.#socketPath, method, path, body, signal }),
+    )
   }
 
   /** Undefined when no agent runs. */
@@ -322,12 +371,18 @@ function consolePath(instanceId: string, wish: ConsoleWish, maxBytes: number): s
 }
 
 /** @throws {Error} in words when the time is over, as `run` otherwise */
-async function within<T>(limitMs: number, end: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function within<T>(
+  limitMs: number,
+  end: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const limit = AbortSignal.timeout(limitMs)
   try {
     return await run(AbortSignal.any([end, limit]))
   } catch (cause) {
-    throw limit.aborted && !end.aborted ? new Error(`it did not answer within ${limitMs / 1000} s`, { cause }) : cause
+    throw limit.aborted && !end.aborted
+      ? new Error(`it did not answer within ${limitMs / 1000} s`, { cause })
+      : cause
   }
 }
 
@@ -344,10 +399,15 @@ function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Undefined when the state was taken. */
-function explainRefusal({ revision }: DesiredState, { status, text }: AgentAnswer): string | undefined {
+function explainRefusal(
+  { revision }: DesiredState,
+  { status, text }: AgentAnswer,
+): string | undefined {
   if (status === 200) return undefined
   const answer = JSON.parse(text) as { revision?: number; error?: string }
-  if (status !== 409) return `The agent rejects revision ${revision} of the desired state: ${answer.error}`
-  const advice = 'Was an older copy of the data directory put back? Run fairlead stop --all, then start Fairlead again.'
+  if (status !== 409)
+    return `The agent rejects revision ${revision} of the desired state: ${answer.error}`
+  const advice =
+    'Was an older copy of the data directory put back? Run fairlead stop --all, then start Fairlead again.'
   return `The agent already works on revision ${answer.revision} of the desired state, newer than ${revision}. ${advice}`
 }

@@ -1,7 +1,16 @@
 /** Consoles: what the programs of an instance print, in log files that never exceed their bound. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, existsSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ConsolePart, ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
@@ -56,14 +65,22 @@ export async function openConsole(file: string, maxBytes: number): Promise<Conso
   const quarter = Math.max(1, Math.floor(maxBytes / 4))
   const count = Math.min(mostReads, quarter)
   const files = listFiles(file)
-  for (const { path } of files.splice(0, Math.max(0, files.length - 2))) rmSync(path, { force: true })
+  for (const { path } of files.splice(0, Math.max(0, files.length - 2)))
+    rmSync(path, { force: true })
   const latest = files.pop() ?? { path: `${file}.${formatOffset(0)}`, offset: 0 }
   const former = files.pop()?.path ?? ''
   closeSync(openSync(latest.path, 'a', 0o600))
   const [reader = -1, ...descriptors] = await openPipe(`${file}.pipe`)
   try {
     const { offset } = latest
-    const args = [file, formatOffset(offset), offset, former, Math.floor(quarter / count), count].map(String)
+    const args = [
+      file,
+      formatOffset(offset),
+      offset,
+      former,
+      Math.floor(quarter / count),
+      count,
+    ].map(String)
     const child = spawn('/bin/sh', ['-c', pump, pump, ...args], {
       cwd: '/',
       detached: true,
@@ -92,7 +109,8 @@ async function openPipe(path: string): Promise<number[]> {
   // Until both sides are open, opening one of them would wait.
   const both = openSync(path, constants.O_RDWR)
   try {
-    for (const flag of [constants.O_RDONLY, constants.O_WRONLY, constants.O_WRONLY]) opened.push(openSync(path, flag))
+    for (const flag of [constants.O_RDONLY, constants.O_WRONLY, constants.O_WRONLY])
+      opened.push(openSync(path, flag))
     return opened
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor)
@@ -106,7 +124,9 @@ async function openPipe(path: string): Promise<number[]> {
 function endOf(child: ChildProcess): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   child.once('error', ({ message }) => resolve(message))
-  child.once('exit', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)))
+  child.once('exit', (code, signal) =>
+    resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)),
+  )
   return promise
 }
 
@@ -131,7 +151,9 @@ interface ConsoleFile {
 function listFiles(file: string): ConsoleFile[] {
   const folder = dirname(file)
   const names = attemptList(folder).filter((name) => filePattern.exec(name)?.[1] === basename(file))
-  return names.sort().map((name) => ({ path: join(folder, name), offset: Number(filePattern.exec(name)?.[2]) }))
+  return names
+    .sort()
+    .map((name) => ({ path: join(folder, name), offset: Number(filePattern.exec(name)?.[2]) }))
 }
 
 function attemptList(folder: string): string[] {
@@ -148,10 +170,19 @@ function attemptList(folder: string): string[] {
  *
  * @returns undefined when nothing was ever started
  */
-export function readConsolePart(file: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined {
+export function readConsolePart(
+  file: string,
+  wish: ConsoleWish,
+  maxBytes: number,
+): ConsolePart | undefined {
   const kept = keptOutput(file)
   if (kept === undefined) return undefined
-  const wanted = 'tail' in wish ? startOfLines(kept, wish.tail, maxBytes) : wish.offset > kept.end ? kept.start : wish.offset
+  const wanted =
+    'tail' in wish
+      ? startOfLines(kept, wish.tail, maxBytes)
+      : wish.offset > kept.end
+        ? kept.start
+        : wish.offset
   const from = Math.max(wanted, kept.start)
   const bytes = kept.read(from, Math.min(kept.end, from + maxBytes))
   const isCut = from > wanted || 'tail' in wish
@@ -195,8 +226,14 @@ function keptOutput(file: string): KeptOutput | undefined {
     start,
     end,
     read: (from, to) => {
-      const older = former && from < border ? readFrom(former.path, from - start, Math.min(to, border) - from) : undefined
-      const newer = to > border ? readFrom(latest.path, Math.max(0, from - border), to - Math.max(from, border)) : undefined
+      const older =
+        former && from < border
+          ? readFrom(former.path, from - start, Math.min(to, border) - from)
+          : undefined
+      const newer =
+        to > border
+          ? readFrom(latest.path, Math.max(0, from - border), to - Math.max(from, border))
+          : undefined
       return Buffer.concat([older ?? Buffer.alloc(0), newer ?? Buffer.alloc(0)])
     },
   }

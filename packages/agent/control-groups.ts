@@ -10,7 +10,9 @@ export function openControlGroups(name: string): string | undefined {
   if (own === undefined) return undefined
   // The group of a unit that delegates holds no process itself: the agent is in one below it.
   const isUnit = /\.(service|scope|slice)$/.test(basename(own))
-  return [own, ...(isUnit ? [] : [dirname(own)])].map((group) => createParent(group, name)).find((folder) => folder !== undefined)
+  return [own, ...(isUnit ? [] : [dirname(own)])]
+    .map((group) => createParent(group, name))
+    .find((folder) => folder !== undefined)
 }
 
 /** @see cgroups(7), proc_pid_mountinfo(5) */
@@ -65,7 +67,9 @@ export function memoryKills(group: string): number {
 
 export function listGroups(folder: string): string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? join(folder, entry.name) : []))
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? join(folder, entry.name) : [],
+    )
   } catch {
     return []
   }

@@ -1,7 +1,13 @@
 /** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ConsolePart, ConsoleWish, DesiredState, ObservedState, TrafficSamples } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  ConsolePart,
+  ConsoleWish,
+  DesiredState,
+  ObservedState,
+  TrafficSamples,
+} from '@fairlead/base/net/agent-protocol.ts'
 import { readAnswerText } from '@fairlead/base/net/read-answer.ts'
 import { http } from '@fairlead/base/runtime/node-http.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
@@ -40,7 +46,8 @@ const gatherMs = 20
 export class Control {
   readonly server = http.createServer((request, response) => {
     this.#answer(request, response).catch((error: Error) => {
-      if (!response.headersSent) send(response, error instanceof SyntaxError ? 400 : 500, { error: error.message })
+      if (!response.headersSent)
+        send(response, error instanceof SyntaxError ? 400 : 500, { error: error.message })
     })
   })
   readonly #agent: ControlledAgent
@@ -73,8 +80,16 @@ export class Control {
     'GET /observed-changes': (asked) => this.#answerChanges(asked),
     'GET /console-part': ({ response, url }) => {
       const [, , name = ''] = url.pathname.split('/')
-      const part = this.#agent.consolePart(decodeURIComponent(name), wishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
-      send(response, part === undefined ? 404 : 200, part ?? { error: 'There is no console of this instance.' })
+      const part = this.#agent.consolePart(
+        decodeURIComponent(name),
+        wishOf(url),
+        numberIn(url, 'maxBytes', maxTailBytes),
+      )
+      send(
+        response,
+        part === undefined ? 404 : 200,
+        part ?? { error: 'There is no console of this instance.' },
+      )
     },
     'GET /samples': ({ response }) => send(response, 200, this.#agent.samples()),
     'POST /stop': async ({ response }) => {
@@ -90,7 +105,8 @@ export class Control {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://agent')
     const route = `${request.method} /${url.pathname.split('/')[1]}`
-    if (!Object.hasOwn(this.#routes, route)) return send(response, 404, { error: `There is no ${route}.` })
+    if (!Object.hasOwn(this.#routes, route))
+      return send(response, 404, { error: `There is no ${route}.` })
     await this.#routes[route]?.({ request, response, url })
   }
 
@@ -101,18 +117,24 @@ export class Control {
     const waitMs = numberIn(url, 'waitMs', longestWaitMs)
     if (waitMs > 0 && sequence === after) await this.#nextChange(response, waitMs)
     this.#ledger.update(this.#agent.observe())
-    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(this.#ledger.linesSince(after))
+    response
+      .writeHead(200, { 'content-type': 'application/x-ndjson' })
+      .end(this.#ledger.linesSince(after))
   }
 
   async #nextChange(response: ServerResponse, waitMs: number): Promise<void> {
     const left = new AbortController()
     response.once('close', () => left.abort())
-    await once(this.#changes, 'change', { signal: AbortSignal.any([left.signal, AbortSignal.timeout(waitMs)]) }).catch(() => {})
+    await once(this.#changes, 'change', {
+      signal: AbortSignal.any([left.signal, AbortSignal.timeout(waitMs)]),
+    }).catch(() => {})
   }
 }
 
 function wishOf(url: URL): ConsoleWish {
-  return url.searchParams.has('offset') ? { offset: numberIn(url, 'offset') } : { tail: numberIn(url, 'tail') }
+  return url.searchParams.has('offset')
+    ? { offset: numberIn(url, 'offset') }
+    : { tail: numberIn(url, 'tail') }
 }
 
 /** A whole number from 0 to a limit. */
@@ -126,7 +148,11 @@ function send(response: ServerResponse, status: number, body: object): void {
 }
 
 function readText(request: IncomingMessage): Promise<string> {
-  return readAnswerText(request, maxStateBytes, () => new SyntaxError(`The desired state has more than ${maxStateBytes} bytes.`))
+  return readAnswerText(
+    request,
+    maxStateBytes,
+    () => new SyntaxError(`The desired state has more than ${maxStateBytes} bytes.`),
+  )
 }
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/
@@ -138,11 +164,14 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/
  */
 function checkDesiredState(body: unknown): DesiredState {
   const state = body as DesiredState
-  if (!Number.isSafeInteger(state?.revision) || state.revision < 1) throw new SyntaxError('revision is no positive integer.')
+  if (!Number.isSafeInteger(state?.revision) || state.revision < 1)
+    throw new SyntaxError('revision is no positive integer.')
   const ids = new Set<string>()
   for (const { id } of state.instances) {
     if (!idPattern.test(id))
-      throw new SyntaxError(`The instance id ${JSON.stringify(id)} has other characters than letters, digits and hyphens.`)
+      throw new SyntaxError(
+        `The instance id ${JSON.stringify(id)} has other characters than letters, digits and hyphens.`,
+      )
     if (ids.has(id)) throw new SyntaxError(`The instance ${id} is listed twice.`)
     ids.add(id)
   }

@@ -75,7 +75,10 @@ export function readRecord(file: string): InstanceRecord | undefined {
 }
 
 /** In one step, and on disk when it returns. */
-export async function writeRecord({ folder, record }: InstanceFiles, content: InstanceRecord): Promise<void> {
+export async function writeRecord(
+  { folder, record }: InstanceFiles,
+  content: InstanceRecord,
+): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = await open(`${record}.new`, 'w', 0o600)
   try {
@@ -89,14 +92,20 @@ export async function writeRecord({ folder, record }: InstanceFiles, content: In
 
 /** Empty, for a shell that writes into it; the caller closes it. */
 export function openStatus(file: string): number {
-  return openSync(file, constants.O_WRONLY | constants.O_TRUNC | constants.O_CREAT | constants.O_APPEND, 0o600)
+  return openSync(
+    file,
+    constants.O_WRONLY | constants.O_TRUNC | constants.O_CREAT | constants.O_APPEND,
+    0o600,
+  )
 }
 
 /** Content of a status file whose command did not begin. */
 export const unstarted = 'unstarted'
 
 /** Exit code as the shell reports it; undefined when it was killed before it could write one. */
-export function readStatus(file: string): { readonly code: number; readonly endedAt: number } | typeof unstarted | undefined {
+export function readStatus(
+  file: string,
+): { readonly code: number; readonly endedAt: number } | typeof unstarted | undefined {
   try {
     const text = readFileSync(file, 'utf8').trim()
     if (text === unstarted) return unstarted

@@ -24,7 +24,11 @@ export function isSameProcess(table: ProcessTable, { pid, start }: ProcessIdenti
   return found !== undefined && found.start === start && !found.isZombie
 }
 
-export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = table.list()): ProcessEntry[] {
+export function findMembers(
+  owner: ProcessOwner,
+  table: ProcessTable,
+  entries = table.list(),
+): ProcessEntry[] {
   const { run } = owner
   const grouped = new Set(run?.controlGroup === undefined ? [] : membersOfGroup(run.controlGroup))
   const beginning = `${owner.marks.agentMark}:${owner.instanceId}:`
@@ -37,12 +41,20 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
     if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
     if (grouped.has(entry.pid)) return true
     const mark = table.markOf(entry)
-    return mark?.startsWith(beginning) === true && owner.marks.check(mark) !== undefined && isOfItsUser(run, table, entry)
+    return (
+      mark?.startsWith(beginning) === true &&
+      owner.marks.check(mark) !== undefined &&
+      isOfItsUser(run, table, entry)
+    )
   })
 }
 
 /** A mark alone, which its own programs may have given away, makes a process of another user none of the account's. */
-export function isOfItsUser(run: RunRecord | undefined, table: ProcessTable, { pid }: ProcessEntry): boolean {
+export function isOfItsUser(
+  run: RunRecord | undefined,
+  table: ProcessTable,
+  { pid }: ProcessEntry,
+): boolean {
   return run?.uid === undefined || table.userOf(pid) === run.uid
 }
 
@@ -62,7 +74,11 @@ export async function endProcesses(
 ): Promise<{ readonly killed: number; readonly left: number }> {
   const endMs = performance.now() + graceMs
   if (graceMs > 0) ask()
-  for (let pauseMs = 10; performance.now() < endMs; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (
+    let pauseMs = 10;
+    performance.now() < endMs;
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+  ) {
     if (findMembers(owner, table, table.recent(pauseMs)).length === 0) return { killed: 0, left: 0 }
     await sleep(Math.min(pauseMs, Math.max(1, endMs - performance.now())))
   }

@@ -68,7 +68,12 @@ export type LifeEvent =
   /** @property hasLeft There is a record of a run, or a process */
   | { readonly kind: 'found'; readonly isRunning: boolean; readonly hasLeft: boolean }
   /** No process of it is left, of which `left` had outlived their program. */
-  | ({ readonly kind: 'cleared'; readonly left: number; readonly wasKilledForMemory: boolean; readonly hasLostPump: boolean } & {
+  | ({
+      readonly kind: 'cleared'
+      readonly left: number
+      readonly wasKilledForMemory: boolean
+      readonly hasLostPump: boolean
+    } & {
       readonly status: ReturnType<typeof readStatus>
     })
   | { readonly kind: 'prepared'; readonly content: string; readonly stopGraceMs: number }
@@ -158,7 +163,9 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Step 
     case 'prepared':
       return step(recorded(state, { content: event.content, stopGraceMs: event.stopGraceMs }))
     case 'spawned':
-      return step(noted(recorded(state, { run: event.run }), `Started as process ${event.run.pid}.`, now))
+      return step(
+        noted(recorded(state, { run: event.run }), `Started as process ${event.run.pid}.`, now),
+      )
     case 'launched':
       return run(state, false)
     case 'dropped':
@@ -166,15 +173,19 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Step 
     case 'refused': {
       if (isStale(state)) return begin(state)
       const known = noted(state, event.reason, now)
-      if (event.isFinal) return step({ ...known, activity: { kind: 'over' }, ...shown('failed', event.reason) })
+      if (event.isFinal)
+        return step({ ...known, activity: { kind: 'over' }, ...shown('failed', event.reason) })
       return pause(recorded(known, { quickEnds: record.quickEnds + 1 }), event.reason)
     }
     case 'probed':
-      return activity.kind === 'running' && !activity.isStopping ? judgeProbe(state, activity, event, now) : step(state)
+      return activity.kind === 'running' && !activity.isStopping
+        ? judgeProbe(state, activity, event, now)
+        : step(state)
     case 'stable':
       return step(state.phase === 'ready' ? { ...state, ...shown('ready') } : state)
     case 'exceeded': {
-      if (activity.kind !== 'running' || activity.terminationReason !== undefined) return step(state)
+      if (activity.kind !== 'running' || activity.terminationReason !== undefined)
+        return step(state)
       const terminated = { ...state, activity: { ...activity, terminationReason: event.reason } }
       return step(terminated, { kind: 'terminate', graceMs: event.graceMs ?? 0 })
     }
@@ -201,7 +212,10 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Step 
     case 'noted':
       return step(noted(state, event.text, now))
     case 'stuck':
-      return step({ ...state, ...shown(state.phase === 'stopping' ? 'stopping' : 'waiting', event.reason) })
+      return step({
+        ...state,
+        ...shown(state.phase === 'stopping' ? 'stopping' : 'waiting', event.reason),
+      })
     case 'failed': {
       const reason = `The agent failed: ${event.message}.`
       const known = noted(state, reason, now)
@@ -234,20 +248,35 @@ function interrupt(state: InstanceState): Step {
 }
 
 function begin(state: InstanceState): Step {
-  if (state.isRemoving) return step({ ...state, activity: { kind: 'released' } }, { kind: 'release' })
+  if (state.isRemoving)
+    return step({ ...state, activity: { kind: 'released' } }, { kind: 'release' })
   return step({ ...state, activity: { kind: 'inspecting' } }, { kind: 'inspect' })
 }
 
 /** Takes over what a former generation or a former agent has left: a process that runs, or the end of a command. */
-function resume(state: InstanceState, { isRunning, hasLeft }: LifeEvent & { kind: 'found' }, now: number): Step {
+function resume(
+  state: InstanceState,
+  { isRunning, hasLeft }: LifeEvent & { kind: 'found' },
+  now: number,
+): Step {
   const { record } = state
   if (isStale(state)) {
     if (!hasLeft) return renew(state)
     const activity = { kind: 'clearing', renews: true } as const
-    return step({ ...state, ...shown('stopping'), activity }, { kind: 'clear', graceMs: record.stopGraceMs })
+    return step(
+      { ...state, ...shown('stopping'), activity },
+      { kind: 'clear', graceMs: record.stopGraceMs },
+    )
   }
-  if (isRunning) return run(noted(state, `Adopted process ${record.run?.pid}, which had been started before.`, now), true)
-  return step({ ...state, activity: { kind: 'clearing', renews: false } }, { kind: 'clear', graceMs: 0 })
+  if (isRunning)
+    return run(
+      noted(state, `Adopted process ${record.run?.pid}, which had been started before.`, now),
+      true,
+    )
+  return step(
+    { ...state, activity: { kind: 'clearing', renews: false } },
+    { kind: 'clear', graceMs: 0 },
+  )
 }
 
 /** As the first start of a generation. */
@@ -269,22 +298,32 @@ function goOn(
   if (isStale(state)) return begin(state)
   if (record.run === undefined) return launch(state)
   if (desired?.restart === 'always') {
-    const reason = cleared.hasLostPump ? describeLostOutput() : 'It ended while no agent watched it.'
+    const reason = cleared.hasLostPump
+      ? describeLostOutput()
+      : 'It ended while no agent watched it.'
     return launch(noted(recorded(state, { restarts: record.restarts + 1 }), reason, now))
   }
-  if (record.outcome !== undefined) return over({ ...state, end: record.outcome, ...shown('ended', record.outcome.reason) })
+  if (record.outcome !== undefined)
+    return over({ ...state, end: record.outcome, ...shown('ended', record.outcome.reason) })
   const { status } = cleared
   if (status === unstarted) return launch(state)
   const end = status === undefined ? unknownEnd : endFromShell(status.code)
   return finish(
     state,
-    { ...end, endedAt: status?.endedAt ?? now, reason: describeCommand(end, record.run, status?.endedAt) },
+    {
+      ...end,
+      endedAt: status?.endedAt ?? now,
+      reason: describeCommand(end, record.run, status?.endedAt),
+    },
     now,
   )
 }
 
 function launch(state: InstanceState): Step {
-  return step({ ...state, activity: { kind: 'launching' }, isDown: true, phase: 'starting' }, { kind: 'launch' })
+  return step(
+    { ...state, activity: { kind: 'launching' }, isDown: true, phase: 'starting' },
+    { kind: 'launch' },
+  )
 }
 
 function run(state: InstanceState, isAdopted: boolean): Step {
@@ -300,7 +339,9 @@ function run(state: InstanceState, isAdopted: boolean): Step {
     terminationReason: undefined,
   }
   const running = { ...state, activity, isDown: false, ...shown('starting', before) }
-  const { state: final, effects } = isStale(running) ? stop(running, activity) : step(running, { kind: 'probe', ms: 0 })
+  const { state: final, effects } = isStale(running)
+    ? stop(running, activity)
+    : step(running, { kind: 'probe', ms: 0 })
   return step(final, { kind: 'watch' }, ...effects)
 }
 
@@ -322,11 +363,13 @@ function judgeProbe(
   const failures = isReady ? 0 : running.failures + 1
   const readyAt = running.readyAt ?? (isReady ? now : undefined)
   const intervalMs = target?.intervalMs ?? 0
-  const probePauseMs = readyAt === undefined ? Math.min(running.probePauseMs * 2, intervalMs) : intervalMs
+  const probePauseMs =
+    readyAt === undefined ? Math.min(running.probePauseMs * 2, intervalMs) : intervalMs
   let known: InstanceState = { ...state, activity: { ...running, failures, readyAt, probePauseMs } }
   if (isReady) known = ready(known, running, ageMs, now)
   else if (readyAt !== undefined) {
-    if (failures >= failuresUntilUnready) known = { ...known, ...shown('unready', `It was ready, and now ${result.reason}.`) }
+    if (failures >= failuresUntilUnready)
+      known = { ...known, ...shown('unready', `It was ready, and now ${result.reason}.`) }
   } else {
     const reason =
       target === undefined || ports === undefined
@@ -337,13 +380,28 @@ function judgeProbe(
   return target === undefined ? step(known) : step(known, { kind: 'probe', ms: probePauseMs })
 }
 
-function ready(state: InstanceState, { readyAt, isAdopted, before }: Running, ageMs: number, now: number): InstanceState {
+function ready(
+  state: InstanceState,
+  { readyAt, isAdopted, before }: Running,
+  ageMs: number,
+  now: number,
+): InstanceState {
   const { record } = state
   const isFirst = readyAt === undefined
-  const text = isFirst ? (isAdopted ? 'Ready.' : `Ready after ${formatDuration(ageMs)}.`) : 'Ready again.'
+  const text = isFirst
+    ? isAdopted
+      ? 'Ready.'
+      : `Ready after ${formatDuration(ageMs)}.`
+    : 'Ready again.'
   const known = isFirst || state.phase === 'unready' ? noted(state, text, now) : state
   const isStable = now - (record.run?.startedAt ?? now) >= stableMs
-  return { ...known, ...shown('ready', before === undefined || isStable ? undefined : describeRestarts(record.restarts, before)) }
+  return {
+    ...known,
+    ...shown(
+      'ready',
+      before === undefined || isStable ? undefined : describeRestarts(record.restarts, before),
+    ),
+  }
 }
 
 /** After its end and that of what it left behind: decides how it goes on. */
@@ -356,15 +414,22 @@ function settle(
   const { desired, record } = state
   const { end, endedAt, ranMs } = exit
   const started = record.run as RunRecord
-  const terminated = running.terminationReason ?? (wasKilledForMemory ? describeMemory(desired) : undefined)
+  const terminated =
+    running.terminationReason ?? (wasKilledForMemory ? describeMemory(desired) : undefined)
   const ended = { ...state, end: { ...end, endedAt } }
-  if (isStale(state)) return begin(noted(ended, terminated ?? `It was stopped: it ${describeProgramEnd(end)}.`, now))
+  if (isStale(state))
+    return begin(noted(ended, terminated ?? `It was stopped: it ${describeProgramEnd(end)}.`, now))
   if (desired?.restart === 'once') {
     // An adopted shell left its exit code in the file, and one that was started here passes on that of the command.
     const known = typeof status === 'object' ? endFromShell(status.code) : end
-    return finish(state, { ...known, endedAt, reason: terminated ?? describeCommand(known, started, endedAt) }, now)
+    return finish(
+      state,
+      { ...known, endedAt, reason: terminated ?? describeCommand(known, started, endedAt) },
+      now,
+    )
   }
-  const remains = 'Processes that it had left behind were ended, too: a program has to stay in the foreground.'
+  const remains =
+    'Processes that it had left behind were ended, too: a program has to stay in the foreground.'
   const described = describeProgram(end, started, endedAt, running.readyAt !== undefined)
   const reason = terminated ?? (left > 0 ? `${described} ${remains}` : described)
   const quickEnds = ranMs >= stableMs ? 0 : record.quickEnds + 1
@@ -373,7 +438,11 @@ function settle(
   return persist({ ...known, ...shown('waiting', reason) }, false)
 }
 
-function finish(state: InstanceState, outcome: NonNullable<InstanceRecord['outcome']>, now: number): Step {
+function finish(
+  state: InstanceState,
+  outcome: NonNullable<InstanceRecord['outcome']>,
+  now: number,
+): Step {
   const { reason, ...end } = outcome
   return persist(noted(recorded({ ...state, end }, { outcome }), reason, now), true)
 }
@@ -389,5 +458,8 @@ function over(state: InstanceState): Step {
 function pause(state: InstanceState, reason: string, inspects = false): Step {
   const ms = restartPauseMs(state.record.quickEnds)
   const waiting = shown('waiting', `${reason} It is started again after ${formatDuration(ms)}.`)
-  return step({ ...state, ...waiting, activity: { kind: 'pausing', reason, inspects } }, { kind: 'pause', ms })
+  return step(
+    { ...state, ...waiting, activity: { kind: 'pausing', reason, inspects } },
+    { kind: 'pause', ms },
+  )
 }

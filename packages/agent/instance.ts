@@ -4,15 +4,45 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '@fairlead/base/names/amounts.ts'
-import type { DesiredInstance, ObservedInstance, Program } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  DesiredInstance,
+  ObservedInstance,
+  Program,
+} from '@fairlead/base/net/agent-protocol.ts'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
-import { type ContainerIdentity, removeContainer, stopContainer, writtenBytes } from '@fairlead/base/sandbox/container-runtime.ts'
+import {
+  type ContainerIdentity,
+  removeContainer,
+  stopContainer,
+  writtenBytes,
+} from '@fairlead/base/sandbox/container-runtime.ts'
 import { measureTree, openWayTo } from '@fairlead/base/storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
-import { filesOf, type InstanceFiles, type RunRecord, readRecord, readStatus, writeRecord } from './instance-files.ts'
-import { endProcesses, findMembers, isOfItsUser, isSameProcess, type ProcessOwner } from './instance-processes.ts'
-import { type Effect, firstState, type InstanceState, isStale, type LifeEvent, next, slowStartMs } from './instance-step.ts'
+import {
+  filesOf,
+  type InstanceFiles,
+  type RunRecord,
+  readRecord,
+  readStatus,
+  writeRecord,
+} from './instance-files.ts'
+import {
+  endProcesses,
+  findMembers,
+  isOfItsUser,
+  isSameProcess,
+  type ProcessOwner,
+} from './instance-processes.ts'
+import {
+  type Effect,
+  firstState,
+  type InstanceState,
+  isStale,
+  type LifeEvent,
+  next,
+  slowStartMs,
+} from './instance-step.ts'
 import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
 import { probe, strangerAnswers } from './probe.ts'
@@ -95,7 +125,10 @@ export class ProgramInstance {
   /** None of its processes listens: what answers on its port is another program. */
   get isDown(): boolean {
     const port = this.#state.desired?.readiness?.port
-    return this.#state.isDown || (port !== undefined && this.#run?.hasStranger(port, this.#context.table) === true)
+    return (
+      this.#state.isDown ||
+      (port !== undefined && this.#run?.hasStranger(port, this.#context.table) === true)
+    )
   }
 
   /** What the agent measures is all of it; the rest of a container is the runtime's. */
@@ -110,7 +143,9 @@ export class ProgramInstance {
   /** Whether a process with this mark, of an earlier run, was left behind. While the program starts or stops, the instance looks itself. */
   isStray(entry: ProcessEntry, { runId }: Mark): boolean {
     const { run } = this.#state.record
-    return run?.id !== runId && this.#run !== undefined && isOfItsUser(run, this.#context.table, entry)
+    return (
+      run?.id !== runId && this.#run !== undefined && isOfItsUser(run, this.#context.table, entry)
+    )
   }
 
   /** Starts, adopts or restarts; other changes hold from the next start. */
@@ -151,7 +186,8 @@ export class ProgramInstance {
     if (run === undefined) return
     if (run.isAdopted) {
       const hasEnded = !isSameProcess(this.#context.table, run.record)
-      if (this.#hasLostPump(run.record)) this.#feed({ kind: 'exceeded', reason: describeLostOutput() })
+      if (this.#hasLostPump(run.record))
+        this.#feed({ kind: 'exceeded', reason: describeLostOutput() })
       if (hasEnded) run.settle(unknownEnd)
     }
     if (this.#state.reason !== undefined && run.ageMs >= stableMs) this.#feed({ kind: 'stable' })
@@ -165,7 +201,12 @@ export class ProgramInstance {
   get isWatched(): boolean {
     const { limits, container } = this.#state.desired?.program ?? {}
     const isLimited = limits?.memoryBytes !== undefined || limits?.processes !== undefined
-    return this.#run !== undefined && isLimited && container === undefined && this.#context.controlGroups === undefined
+    return (
+      this.#run !== undefined &&
+      isLimited &&
+      container === undefined &&
+      this.#context.controlGroups === undefined
+    )
   }
 
   /** The sum over all its processes. */
@@ -271,7 +312,8 @@ export class ProgramInstance {
   async #clear(graceMs: number): Promise<void> {
     const { record, desired } = this.#state
     const run = this.#run
-    const left = run === undefined || run.record.container !== undefined ? 0 : this.#findMembers().length
+    const left =
+      run === undefined || run.record.container !== undefined ? 0 : this.#findMembers().length
     await this.#endAll(graceMs)
     this.#run = undefined
     if (run !== undefined && desired?.restart === 'once' && !isStale(this.#state)) {
@@ -296,7 +338,8 @@ export class ProgramInstance {
       if (isStale(this.#state)) return this.#feed({ kind: 'dropped' })
       this.#begin(await this.#spawn(desired))
     } catch (error) {
-      const isFinal = error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, program)
+      const isFinal =
+        error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, program)
       const reason = describeStartFault(error as NodeJS.ErrnoException, program)
       return this.#feed({ kind: 'refused', reason, isFinal })
     }
@@ -306,7 +349,8 @@ export class ProgramInstance {
   async #prepare({ program, stopGraceMs }: DesiredInstance): Promise<void> {
     await mkdir(this.#files.folder, { recursive: true, mode: 0o700 })
     const content = program.content ?? ''
-    const isFilled = this.#state.record.content === content && existsSync(this.#files.work) && !this.#mustRefill
+    const isFilled =
+      this.#state.record.content === content && existsSync(this.#files.work) && !this.#mustRefill
     if (!isFilled) await fillWorkspace(this.#files.work, program)
     this.#mustRefill = false
     await openVolumes(program, this.#context.dataDir)
@@ -316,7 +360,8 @@ export class ProgramInstance {
 
   /** A program that has the port would pass for this one. @throws {Error} when another program listens on it */
   async #checkPort({ readiness }: DesiredInstance): Promise<void> {
-    if (readiness === undefined || (await tryPort(readiness.host, readiness.port)) !== 'EADDRINUSE') return
+    if (readiness === undefined || (await tryPort(readiness.host, readiness.port)) !== 'EADDRINUSE')
+      return
     throw new PortTakenError(readiness.port)
   }
 
@@ -324,14 +369,30 @@ export class ProgramInstance {
     const { controlGroups, table, marks } = this.#context
     const id = randomBytes(6).toString('hex')
     const container = containerOf(program)
-    const controlGroup = container === undefined && controlGroups !== undefined ? `${controlGroups}/${this.id}` : undefined
+    const controlGroup =
+      container === undefined && controlGroups !== undefined
+        ? `${controlGroups}/${this.id}`
+        : undefined
     const mark = marks.format(this.id, id)
-    const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
+    const started = await startProgram({
+      program,
+      files: this.#files,
+      mark,
+      keepsStatus: restart === 'once',
+    })
     const startedAt = Date.now()
     const identify = (pid: number) => ({ pid, start: table.find(pid)?.start ?? '' })
     const { drained, pumpPid } = started
     const run = new Run(
-      { id, ...identify(started.pid), pump: identify(pumpPid), uid: program.user?.uid, startedAt, controlGroup, container },
+      {
+        id,
+        ...identify(started.pid),
+        pump: identify(pumpPid),
+        uid: program.user?.uid,
+        startedAt,
+        controlGroup,
+        container,
+      },
       drained,
     )
     started.child.once('exit', (exitCode, endSignal) => {
@@ -362,7 +423,8 @@ export class ProgramInstance {
     const { diskBytes } = program.limits
     if (diskBytes !== undefined) this.#retry(() => this.#watchDisk(run, diskBytes, signal))
     void run.drained.then((pumpEnd) => {
-      if (pumpEnd !== undefined && !signal.aborted) this.#feed({ kind: 'exceeded', reason: describeLostOutput(pumpEnd) })
+      if (pumpEnd !== undefined && !signal.aborted)
+        this.#feed({ kind: 'exceeded', reason: describeLostOutput(pumpEnd) })
     })
     if (timeLimitMs !== undefined && restart === 'once') {
       const leftMs = Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs))
@@ -395,13 +457,21 @@ export class ProgramInstance {
     const run = this.#run as Run
     if (afterMs > 0) await sleep(afterMs, undefined, { signal }).catch(() => {})
     const target = this.#state.desired?.readiness
-    const found = target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal)
+    const found =
+      target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal)
     if (signal.aborted) return
-    const result = target !== undefined && found.kind === 'healthy' && this.isDown ? strangerAnswers(target.port) : found
+    const result =
+      target !== undefined && found.kind === 'healthy' && this.isDown
+        ? strangerAnswers(target.port)
+        : found
     const { ageMs } = run
     const { activity } = this.#state
-    const isSlow = result.kind === 'unhealthy' && activity.kind === 'running' && activity.readyAt === undefined
-    const ports = isSlow && ageMs >= slowStartMs(this.#state) ? this.#portsOf(run, target?.intervalMs ?? 0) : undefined
+    const isSlow =
+      result.kind === 'unhealthy' && activity.kind === 'running' && activity.readyAt === undefined
+    const ports =
+      isSlow && ageMs >= slowStartMs(this.#state)
+        ? this.#portsOf(run, target?.intervalMs ?? 0)
+        : undefined
     this.#feed({ kind: 'probed', result, ageMs, ports })
   }
 
@@ -418,7 +488,9 @@ export class ProgramInstance {
       const startMs = performance.now()
       const { container } = run.record
       const size =
-        container === undefined ? await measureTree(this.#files.work) : { bytes: await writtenBytes(container), entries: 0 }
+        container === undefined
+          ? await measureTree(this.#files.work)
+          : { bytes: await writtenBytes(container), entries: 0 }
       const reason = describeDiskExcess(size, diskBytes, container !== undefined)
       if (reason !== undefined && !signal.aborted) {
         this.#mustRefill = true
@@ -443,14 +515,23 @@ export class ProgramInstance {
     const container = this.#state.record.run?.container
     if (container !== undefined) return this.#endContainer(container, graceMs)
     const { killed, left } = await endProcesses(this.#owner(), this.#context.table, graceMs)
-    if (killed > 0 && graceMs > 0) this.#note(`It did not end within ${formatDuration(graceMs)} after SIGTERM, and was killed.`)
-    if (left > 0) this.#note(`${left} of its processes cannot be ended: they run as another user, or hang in the kernel.`)
+    if (killed > 0 && graceMs > 0)
+      this.#note(`It did not end within ${formatDuration(graceMs)} after SIGTERM, and was killed.`)
+    if (left > 0)
+      this.#note(
+        `${left} of its processes cannot be ended: they run as another user, or hang in the kernel.`,
+      )
   }
 
   /** The client of the runtime ends with the container; it is no part of it. */
   async #endContainer(container: ContainerIdentity, graceMs: number): Promise<void> {
     const ask = () => void stopContainer(container, graceMs)
-    await endProcesses(this.#owner(), this.#context.table, graceMs === 0 ? 0 : graceMs + runtimeSlackMs, ask)
+    await endProcesses(
+      this.#owner(),
+      this.#context.table,
+      graceMs === 0 ? 0 : graceMs + runtimeSlackMs,
+      ask,
+    )
     for (;;) {
       const problem = await removeContainer(container)
       if (problem === undefined || this.#context.isOver() || this.#context.isStopping()) return
@@ -471,10 +552,18 @@ export class ProgramInstance {
 
 function containerOf({ command, container, user }: Program): ContainerIdentity | undefined {
   if (container === undefined) return undefined
-  return { name: container.name, runtime: command[0] ?? '', environment: container.runtimeEnvironment, user }
+  return {
+    name: container.name,
+    runtime: command[0] ?? '',
+    environment: container.runtimeEnvironment,
+    user,
+  }
 }
 
-function enforcementOf(program: Program | undefined, hasGroups: boolean): ObservedInstance['enforcement'] {
+function enforcementOf(
+  program: Program | undefined,
+  hasGroups: boolean,
+): ObservedInstance['enforcement'] {
   const { limits, container } = program ?? {}
   const enforced = hasGroups || container !== undefined ? 'cgroup' : 'watched'
   return {

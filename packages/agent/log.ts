@@ -1,5 +1,13 @@
 /** The agent's log: JSON lines on standard error, redirected to the data directory. */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 
 const pieceBytes = 64 * 1024
 
@@ -17,7 +25,9 @@ export function createAgentLog(write: (line: string) => void): AgentLog {
   const writer =
     (level: string): Write =>
     (fields, text) => {
-      write(`${JSON.stringify({ time: new Date().toISOString(), level, msg: text, ...toPlain(fields) })}\n`)
+      write(
+        `${JSON.stringify({ time: new Date().toISOString(), level, msg: text, ...toPlain(fields) })}\n`,
+      )
     }
   return { info: writer('info'), warn: writer('warn'), error: writer('error') }
 }
@@ -25,7 +35,10 @@ export function createAgentLog(write: (line: string) => void): AgentLog {
 /** Errors have no enumerable properties. */
 function toPlain(fields: object): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? (value.stack ?? value.message) : value]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error ? (value.stack ?? value.message) : value,
+    ]),
   )
 }
 

@@ -9,9 +9,11 @@ const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
-runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
-  const isOther = err instanceof LockedError
-  if (isOther) log.info({ dataDir }, 'another agent works on this data directory')
-  else log.error({ err }, 'the agent cannot run')
-  process.exit(isOther ? 0 : 1)
-})
+runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch(
+  (err: unknown) => {
+    const isOther = err instanceof LockedError
+    if (isOther) log.info({ dataDir }, 'another agent works on this data directory')
+    else log.error({ err }, 'the agent cannot run')
+    process.exit(isOther ? 0 : 1)
+  },
+)

@@ -27,7 +27,8 @@ export function openMarks(dataDir: string): Marks {
   const key = loadKey(join(dataDir, agentKeyName))
   const agentMark = markOfDataDir(dataDir)
   // A copy of the data directory has the same key, and other instances.
-  const sign = (instanceId: string) => createHmac('sha256', key).update(`${agentMark}:${instanceId}`).digest('hex').slice(0, 32)
+  const sign = (instanceId: string) =>
+    createHmac('sha256', key).update(`${agentMark}:${instanceId}`).digest('hex').slice(0, 32)
   return {
     agentMark,
     format: (instanceId, runId) => `${agentMark}:${instanceId}:${runId}:${sign(instanceId)}`,
@@ -35,7 +36,10 @@ export function openMarks(dataDir: string): Marks {
       const mark = parseMark(text)
       if (mark?.agentMark !== agentMark) return undefined
       const [given = '', right] = [text?.split(':')[3], sign(mark.instanceId)]
-      return given.length === right.length && timingSafeEqual(Buffer.from(given), Buffer.from(right)) ? mark : undefined
+      return given.length === right.length &&
+        timingSafeEqual(Buffer.from(given), Buffer.from(right))
+        ? mark
+        : undefined
     },
   }
 }

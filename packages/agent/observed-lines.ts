@@ -1,6 +1,11 @@
 /** Changes of the observed state, as lines of JSON: what the agent sends, and how Fairlead applies it. */
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
-import type { ObservedInstance, ObservedLoadBalancer, ObservedMember, ObservedState } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  ObservedInstance,
+  ObservedLoadBalancer,
+  ObservedMember,
+  ObservedState,
+} from '@fairlead/base/net/agent-protocol.ts'
 
 export type ObservedHead = Omit<ObservedState, 'instances' | 'loadBalancers'>
 
@@ -55,7 +60,8 @@ export class ObservedLedger {
     for (const instance of instances) note(`instance ${instance.id}`, { instance })
     for (const { members, ...balancer } of loadBalancers) {
       note(`balancer ${balancer.id}`, { balancer })
-      for (const member of members) note(`member ${balancer.id} ${member.instanceId}`, { member, of: balancer.id })
+      for (const member of members)
+        note(`member ${balancer.id} ${member.instanceId}`, { member, of: balancer.id })
     }
     for (const [key, { line }] of before) if (!entries.has(key)) this.#noteGone(key, line)
     this.#entries = entries
@@ -64,7 +70,10 @@ export class ObservedLedger {
   #noteGone(key: string, line: string): void {
     const [oldest] = this.#gone.values()
     if (this.#gone.size >= maxGone && oldest !== undefined) this.#oldestSequence = oldest.sequence
-    this.#gone.set(key, { line: JSON.stringify(toGone(JSON.parse(line) as ItemLine)), sequence: this.#head?.sequence ?? 0 })
+    this.#gone.set(key, {
+      line: JSON.stringify(toGone(JSON.parse(line) as ItemLine)),
+      sequence: this.#head?.sequence ?? 0,
+    })
   }
 
   /** @param since What the client has; what is unknown here counts as nothing */
@@ -75,7 +84,8 @@ export class ObservedLedger {
     const from = isKnown ? since : 0
     const lines = [JSON.stringify({ head: { ...head, since: from } } satisfies HeadLine)]
     // What is gone comes first: the same name may be there again for something else.
-    if (from > 0) for (const { line, sequence } of this.#gone.values()) if (sequence > from) lines.push(line)
+    if (from > 0)
+      for (const { line, sequence } of this.#gone.values()) if (sequence > from) lines.push(line)
     for (const { line, sequence } of this.#entries.values()) if (sequence > from) lines.push(line)
     lines.push(JSON.stringify({ end: true } satisfies EndLine))
     return `${lines.join('\n')}\n`
@@ -91,7 +101,10 @@ function toGone(item: ItemLine): ItemLine {
 /** The observed state as a client has received it, line by line. */
 export class ObservedCopy {
   #instances = new Map<string, ObservedInstance>()
-  #balancers = new Map<string, { balancer: Omit<ObservedLoadBalancer, 'members'>; members: Map<string, ObservedMember> }>()
+  #balancers = new Map<
+    string,
+    { balancer: Omit<ObservedLoadBalancer, 'members'>; members: Map<string, ObservedMember> }
+  >()
   #head: ObservedHead | undefined
 
   /** @returns the state once it is complete @throws {Error} for a line that does not follow from what was received before */
@@ -117,9 +130,11 @@ export class ObservedCopy {
     else if ('goneInstance' in line) this.#instances.delete(line.goneInstance)
     else if ('goneBalancer' in line) this.#balancers.delete(line.goneBalancer)
     else if ('balancer' in line) {
-      const members = this.#balancers.get(line.balancer.id)?.members ?? new Map<string, ObservedMember>()
+      const members =
+        this.#balancers.get(line.balancer.id)?.members ?? new Map<string, ObservedMember>()
       this.#balancers.set(line.balancer.id, { balancer: line.balancer, members })
-    } else if ('member' in line) this.#balancers.get(line.of)?.members.set(line.member.instanceId, line.member)
+    } else if ('member' in line)
+      this.#balancers.get(line.of)?.members.set(line.member.instanceId, line.member)
     else this.#balancers.get(line.of)?.members.delete(line.goneMember)
   }
 

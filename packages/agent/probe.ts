@@ -47,11 +47,24 @@ function connectOnce(target: ProbeTarget, resolve: Resolve): { destroy(): unknow
   return socket
 }
 
-function requestOnce(target: ProbeTarget & { kind: 'http' }, resolve: Resolve): { destroy(): unknown } {
+function requestOnce(
+  target: ProbeTarget & { kind: 'http' },
+  resolve: Resolve,
+): { destroy(): unknown } {
   const { host, port, path } = target
-  const sent = http.request({ host, port, path, agent: false, headers: { 'user-agent': 'Fairlead health check' } })
+  const sent = http.request({
+    host,
+    port,
+    path,
+    agent: false,
+    headers: { 'user-agent': 'Fairlead health check' },
+  })
   sent.once('response', ({ statusCode = 0 }) => {
-    resolve(statusCode < 400 ? { kind: 'healthy' } : unhealthy(`${nameOf(target)} answered with status ${statusCode}`))
+    resolve(
+      statusCode < 400
+        ? { kind: 'healthy' }
+        : unhealthy(`${nameOf(target)} answered with status ${statusCode}`),
+    )
   })
   sent.on('error', (error) => resolve(toFailure(target, error)))
   sent.end()
@@ -60,9 +73,12 @@ function requestOnce(target: ProbeTarget & { kind: 'http' }, resolve: Resolve): 
 
 function toFailure(target: ProbeTarget, error: NodeJS.ErrnoException): ProbeResult {
   const name = nameOf(target)
-  if (error.code === 'ECONNREFUSED') return { kind: 'unhealthy', refused: true, reason: `nothing listens on port ${target.port}` }
+  if (error.code === 'ECONNREFUSED')
+    return { kind: 'unhealthy', refused: true, reason: `nothing listens on port ${target.port}` }
   return unhealthy(
-    error.code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `${name} failed: ${error.message}`,
+    error.code === 'ECONNRESET'
+      ? `${name} closed the connection without an answer`
+      : `${name} failed: ${error.message}`,
   )
 }
 
@@ -76,5 +92,7 @@ function unhealthy(reason: string): ProbeResult {
 }
 
 function nameOf(target: ProbeTarget): string {
-  return target.kind === 'http' ? `GET ${target.path} on port ${target.port}` : `port ${target.port}`
+  return target.kind === 'http'
+    ? `GET ${target.path} on port ${target.port}`
+    : `port ${target.port}`
 }

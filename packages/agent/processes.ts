@@ -102,7 +102,12 @@ function userOf(pid: number): number | undefined {
 }
 
 function isSame(a: ProcessEntry, b: ProcessEntry): boolean {
-  return a.start === b.start && a.group === b.group && a.session === b.session && a.isZombie === b.isZombie
+  return (
+    a.start === b.start &&
+    a.group === b.group &&
+    a.session === b.session &&
+    a.isZombie === b.isZombie
+  )
 }
 
 /** The boot in which a process started; empty where the system does not tell. */
@@ -143,25 +148,44 @@ function passOver(error: unknown): undefined {
 /** Systems without `/proc`: `ps` tells everything but the environment. */
 function openPortableSource(): Source {
   const ps = (selection: readonly string[]): ProcessEntry[] => {
-    const { stdout } = spawnSync('ps', [...selection, '-o', 'pid=,pgid=,state=,lstart='], { encoding: 'utf8' })
+    const { stdout } = spawnSync('ps', [...selection, '-o', 'pid=,pgid=,state=,lstart='], {
+      encoding: 'utf8',
+    })
     return stdout.split('\n').flatMap((line) => {
       const [pid, group, state = '', ...start] = line.trim().split(/\s+/)
       if (group === undefined) return []
-      return [{ pid: Number(pid), group: Number(group), session: 0, start: start.join(' '), isZombie: state.startsWith('Z') }]
+      return [
+        {
+          pid: Number(pid),
+          group: Number(group),
+          session: 0,
+          start: start.join(' '),
+          isZombie: state.startsWith('Z'),
+        },
+      ]
     })
   }
-  return { list: () => ps(['-ax']), find: (pid) => ps(['-p', String(pid)])[0], markOf: () => undefined, userOf: () => undefined }
+  return {
+    list: () => ps(['-ax']),
+    find: (pid) => ps(['-p', String(pid)])[0],
+    markOf: () => undefined,
+    userOf: () => undefined,
+  }
 }
 
 /** Bytes of memory that belong to a process alone or are shared without a file behind them; 0 when it has ended. */
 export function memoryOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, count]) => Number(count))
+    const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, count]) =>
+      Number(count),
+    )
     return kilobytes.reduce((sum, count) => sum + count, 0) * 1024
   } catch {
     if (process.platform === 'linux') return 0
-    return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1024
+    return (
+      Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1024
+    )
   }
 }
 
@@ -190,7 +214,9 @@ export function openPortReader(read: (file: string) => readonly string[] = readL
       return [...new Set(found.map(({ port }) => port))].sort((a, b) => a - b)
     },
     usersOnPort(port, maxAgeMs) {
-      const found = recent(maxAgeMs).filter((listener) => listener.port === port && loopback.test(listener.address))
+      const found = recent(maxAgeMs).filter(
+        (listener) => listener.port === port && loopback.test(listener.address),
+      )
       return found.map(({ user }) => user)
     },
   }
@@ -203,7 +229,9 @@ const loopback = /^(?:0{24}|0{16}(?:FFFF0000|0000FFFF))?(?:0{8}|0100007F|7F00000
 function parseListener(line: string): Listener[] {
   const [, local = '', , state, , , , user, , inode = ''] = line.trim().split(/\s+/, 10)
   const [address = '', port = ''] = local.split(':')
-  return state === '0A' ? [{ inode, address, port: Number.parseInt(port, 16), user: Number(user) }] : []
+  return state === '0A'
+    ? [{ inode, address, port: Number.parseInt(port, 16), user: Number(user) }]
+    : []
 }
 
 function socketsOf(pid: number): string[] {

@@ -1,7 +1,12 @@
 /** Why an instance is as it is, in sentences for people. */
 import { basename } from 'node:path'
 import { formatBytes, formatDuration } from '@fairlead/base/names/amounts.ts'
-import type { DesiredInstance, Probe, Program, ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  DesiredInstance,
+  Probe,
+  Program,
+  ProgramLimits,
+} from '@fairlead/base/net/agent-protocol.ts'
 import type { ContainerIdentity } from '@fairlead/base/sandbox/container-runtime.ts'
 import type { TreeSize } from '@fairlead/base/storage/directory-trees.ts'
 import type { RunRecord } from './instance-files.ts'
@@ -20,7 +25,10 @@ export class PortTakenError extends Error {
   }
 }
 
-export function isContentMissing({ code, path }: NodeJS.ErrnoException, { content }: Program): boolean {
+export function isContentMissing(
+  { code, path }: NodeJS.ErrnoException,
+  { content }: Program,
+): boolean {
   return code === 'ENOENT' && content !== undefined && path === content
 }
 
@@ -36,7 +44,8 @@ const machineFaults: Readonly<Record<string, string>> = {
 
 export function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
   if (error instanceof StartError || error instanceof PortTakenError) return error.message
-  if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
+  if (isContentMissing(error, program))
+    return `The folder of its content, ${program.content}, does not exist.`
   return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
@@ -63,13 +72,18 @@ export function describeUnansweredRemoval({ runtime }: ContainerIdentity, proble
   return `${basename(runtime)} does not answer, so its container may run on. Start Docker; the instance goes on by itself. It reports: ${problem}`
 }
 
-export function describeCommand(end: ProgramEnd, run: RunRecord, endedAt: number | undefined): string {
+export function describeCommand(
+  end: ProgramEnd,
+  run: RunRecord,
+  endedAt: number | undefined,
+): string {
   const { container, startedAt } = run
   const reason =
     container !== undefined && end.exitCode === runtimeFailure
       ? `: ${basename(container.runtime)} could not run its container, and its output says why`
       : ''
-  const ran = endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)} after its start`
+  const ran =
+    endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)} after its start`
   return `It ${describeProgramEnd(end)}${ran}${reason}.`
 }
 
@@ -79,11 +93,18 @@ interface SlowStart {
   readonly ports: readonly number[]
 }
 
-export function describeSlowStart({ reason, refused }: Unhealthy, limitMs: number, { target, ports }: SlowStart): string {
+export function describeSlowStart(
+  { reason, refused }: Unhealthy,
+  limitMs: number,
+  { target, ports }: SlowStart,
+): string {
   const others = ports.filter((port) => port !== target.port)
   const isElsewhere = refused && ports.includes(target.port)
-  const address = isElsewhere ? `; it listens there on another address than ${target.host}, the value of HOST` : ''
-  const instead = others.length === 0 ? address : `; it listens on port ${others.join(', ')} instead`
+  const address = isElsewhere
+    ? `; it listens there on another address than ${target.host}, the value of HOST`
+    : ''
+  const instead =
+    others.length === 0 ? address : `; it listens on port ${others.join(', ')} instead`
   return `It did not become ready within ${formatDuration(limitMs)}: ${reason}${instead}.`
 }
 
@@ -112,7 +133,11 @@ export function describeProgramExcess(
 /** What an empty file counts for at least: a block, as one with a single byte takes. */
 const bytesPerEntry = 4096
 
-export function describeDiskExcess({ bytes, entries }: TreeSize, diskBytes: number, isContainer: boolean): string | undefined {
+export function describeDiskExcess(
+  { bytes, entries }: TreeSize,
+  diskBytes: number,
+  isContainer: boolean,
+): string | undefined {
   const limit = `Its ${isContainer ? 'container' : 'working directory'} exceeded its limit of ${formatBytes(diskBytes)}`
   if (bytes > diskBytes) return `${limit}, and it was ended.`
   if (entries * bytesPerEntry <= diskBytes) return undefined

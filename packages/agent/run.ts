@@ -20,7 +20,10 @@ export class Run {
   /** Its program, and no other user's, was seen to listen on its port. */
   #hasPort = false
   /** On which it listens, as of the last search; until this age of the run. */
-  #ports: { readonly found: readonly number[]; readonly untilMs: number } = { found: [], untilMs: 0 }
+  #ports: { readonly found: readonly number[]; readonly untilMs: number } = {
+    found: [],
+    untilMs: 0,
+  }
   readonly #end = Promise.withResolvers<ProgramEnd>()
   readonly #kernelKills: number
   /** As `performance.now()`. */
@@ -32,7 +35,8 @@ export class Run {
     this.isAdopted = drained === undefined
     this.drained = drained ?? Promise.resolve(undefined)
     this.#kernelKills = this.#countKills()
-    this.#startedMs = performance.now() - (ageMsOf(record.start) ?? Math.max(0, Date.now() - record.startedAt))
+    this.#startedMs =
+      performance.now() - (ageMsOf(record.start) ?? Math.max(0, Date.now() - record.startedAt))
   }
 
   /** Resolves when the leader of the group has ended. */

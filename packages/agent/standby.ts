@@ -115,7 +115,12 @@ export class Standby {
     const { dataDir, command, args, environment } = this.#options.program
     const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
     const begin = { [beginName]: `${this.#quickEnds} ${this.#startedAt}` }
-    const shell = { dataDir, command: '/bin/sh', args: [...script, command, ...args], environment: { ...environment, ...begin } }
+    const shell = {
+      dataDir,
+      command: '/bin/sh',
+      args: [...script, command, ...args],
+      environment: { ...environment, ...begin },
+    }
     const child = startAgent(shell, sockets, 'pipe')
     child.on('error', () => this.#forget(child))
     child.once('exit', () => this.#forget(child))
@@ -135,5 +140,7 @@ export class Standby {
 /** Early ends in a row of the agents before this one; 0 when none of them died. */
 function quickEndsBefore(now: number): number {
   const [quickEnds, startedAt] = (process.env[beginName] ?? '').split(' ').map(Number)
-  return quickEnds === undefined || startedAt === undefined || (now - startedAt) * 1000 >= stableMs ? 0 : quickEnds + 1
+  return quickEnds === undefined || startedAt === undefined || (now - startedAt) * 1000 >= stableMs
+    ? 0
+    : quickEnds + 1
 }

@@ -23,7 +23,9 @@ const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 const firstDescriptor = 3
 
 /** The program of the agent: the one beside this file. Tests start that of the bundle instead: two thirds of the processor time, 0.2 s. */
-export const agentProgram = { file: new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url) }
+export const agentProgram = {
+  file: new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url),
+}
 
 export function toAgentProgram(dataDir: string, version: string): AgentProgram {
   return {
@@ -39,15 +41,21 @@ function agentEnvironment(): NodeJS.ProcessEnv {
   const own = { MALLOC_ARENA_MAX: '1', ...compileCacheVariable() }
   return {
     ...own,
-    ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+    ...Object.fromEntries(
+      passedOn.flatMap((name) =>
+        process.env[name] === undefined ? [] : [[name, process.env[name]]],
+      ),
+    ),
   }
 }
 
 /** @throws {SyntaxError} says what is wrong */
 export function checkAgentProgram(body: unknown): AgentProgram {
   const { dataDir, command, args, environment } = (body ?? {}) as Partial<AgentProgram>
-  const isProgram = typeof dataDir === 'string' && typeof command === 'string' && Array.isArray(args)
-  if (!isProgram || !args.every((arg) => typeof arg === 'string')) throw new SyntaxError('This is no program of an agent.')
+  const isProgram =
+    typeof dataDir === 'string' && typeof command === 'string' && Array.isArray(args)
+  if (!isProgram || !args.every((arg) => typeof arg === 'string'))
+    throw new SyntaxError('This is no program of an agent.')
   return { dataDir, command, args, environment: environment ?? {} }
 }
 

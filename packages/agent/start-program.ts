@@ -41,14 +41,23 @@ const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
  * @throws {StartError} when the program is missing or may not be started
  * @throws {Error} for another cause, such as too many processes
  */
-export async function startProgram({ program, files, mark, keepsStatus }: StartOptions): Promise<StartedProgram> {
+export async function startProgram({
+  program,
+  files,
+  mark,
+  keepsStatus,
+}: StartOptions): Promise<StartedProgram> {
   const environment = toEnvironment(program, mark)
   const [name = '', ...args] = program.command
   const file = findProgram(name, files.work, environment['PATH'] ?? defaultPath)
   const status = keepsStatus ? [openStatus(files.status)] : []
   const opened = [...status]
   try {
-    const { descriptors, drained, pid: pumpPid } = await openConsole(files.console, program.limits.consoleBytes)
+    const {
+      descriptors,
+      drained,
+      pid: pumpPid,
+    } = await openConsole(files.console, program.limits.consoleBytes)
     opened.push(...descriptors)
     // It throws some faults, and reports others as an event.
     const child = spawn('/bin/sh', ['-c', toScript(program, keepsStatus), name, file, ...args], {
@@ -61,7 +70,13 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
     await once(child, 'spawn')
     // A shell that has ended already is reported by its exit.
     child.stdin?.on('error', () => {})
-    return { pid: child.pid as number, child, drained, pumpPid, begin: () => void child.stdin?.end('\n') }
+    return {
+      pid: child.pid as number,
+      child,
+      drained,
+      pumpPid,
+      begin: () => void child.stdin?.end('\n'),
+    }
   } catch (error) {
     throw toStartFault(error as NodeJS.ErrnoException)
   } finally {
@@ -71,7 +86,8 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
 
 /** The shell waits for a line, so that nothing runs that no record names; end of file means that the agent has died. */
 function toScript({ limits, container }: Program, keepsStatus: boolean): string {
-  const openFiles = limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
+  const openFiles =
+    limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
   // Helpers of podman that outlive a container, and serve others, must not look like a part of it.
   const limit = container === undefined ? openFiles : `unset ${markName}; `
   if (!keepsStatus) return `read -r go || exit 125; ${limit}exec "$@" </dev/null`
@@ -81,7 +97,8 @@ function toScript({ limits, container }: Program, keepsStatus: boolean): string 
 }
 
 function toEnvironment({ environment, container }: Program, mark: string): Record<string, string> {
-  if (container !== undefined) return { ...container.runtimeEnvironment, ...environment, [markName]: mark }
+  if (container !== undefined)
+    return { ...container.runtimeEnvironment, ...environment, [markName]: mark }
   const own = inherited.flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value] as const]
@@ -104,14 +121,19 @@ function findProgram(name: string, work: string, path: string): string {
 
 function checkProgram(file: string, name: string): string {
   if (!isFile(file))
-    throw new StartError(`The program "${shorten(name)}" was not found. Check the command and what the image contains.`)
-  if (!isExecutable(file)) throw new StartError(`The program "${name}" may not be executed. Give it the right: chmod +x.`)
+    throw new StartError(
+      `The program "${shorten(name)}" was not found. Check the command and what the image contains.`,
+    )
+  if (!isExecutable(file))
+    throw new StartError(`The program "${name}" may not be executed. Give it the right: chmod +x.`)
   return file
 }
 
 const lastingFaults: Readonly<Record<string, string>> = {
-  EPERM: 'Only root may start programs as another user: remove the user, or start Fairlead as root.',
-  E2BIG: 'Its command and its environment are larger than this machine allows: put what is large into a file of the image.',
+  EPERM:
+    'Only root may start programs as another user: remove the user, or start Fairlead as root.',
+  E2BIG:
+    'Its command and its environment are larger than this machine allows: put what is large into a file of the image.',
 }
 
 function toStartFault(error: NodeJS.ErrnoException): Error {

@@ -2,7 +2,12 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { instancesFolderName } from '@fairlead/base/names/agent-files.ts'
-import type { ConsolePart, ConsoleWish, DesiredInstance, ObservedInstance } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  ConsolePart,
+  ConsoleWish,
+  DesiredInstance,
+  ObservedInstance,
+} from '@fairlead/base/net/agent-protocol.ts'
 import { readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
 import { type InstanceContext, ProgramInstance } from './instance.ts'
@@ -37,7 +42,13 @@ export class Supervisor {
   #isOver = false
   #isStopping = false
 
-  constructor({ dataDir, log, onChange, onDown = () => {}, table = openProcessTable() }: SupervisorOptions) {
+  constructor({
+    dataDir,
+    log,
+    onChange,
+    onDown = () => {},
+    table = openProcessTable(),
+  }: SupervisorOptions) {
     const marks = openMarks(dataDir)
     this.#context = {
       dataDir,
@@ -79,7 +90,9 @@ export class Supervisor {
     if (process.platform !== 'linux' || this.#instances.size === 0) return new Map()
     const entries = this.#context.table.list()
     return new Map(
-      [...this.#instances].flatMap(([id, each]) => (!each.isMeasured ? [] : [[id, each.memoryBytes(entries)] as const])),
+      [...this.#instances].flatMap(([id, each]) =>
+        !each.isMeasured ? [] : [[id, each.memoryBytes(entries)] as const],
+      ),
     )
   }
 
@@ -109,7 +122,8 @@ export class Supervisor {
   #findLeftIds(): Set<string> {
     const { controlGroups, instancesFolder, table, marks } = this.#context
     const found = table.list().flatMap((entry) => marks.check(table.markOf(entry)) ?? [])
-    for (const group of controlGroups === undefined ? [] : listGroups(controlGroups)) removeGroup(group)
+    for (const group of controlGroups === undefined ? [] : listGroups(controlGroups))
+      removeGroup(group)
     return new Set([...readdirSync(instancesFolder), ...found.map(({ instanceId }) => instanceId)])
   }
 
@@ -129,7 +143,9 @@ export class Supervisor {
     const { log } = this.#context
     instance
       .remove()
-      .catch((err: unknown) => log.error({ err, instance: id }, 'the files of an instance cannot be removed'))
+      .catch((err: unknown) =>
+        log.error({ err, instance: id }, 'the files of an instance cannot be removed'),
+      )
       .finally(() => {
         this.#instances.delete(id)
         this.#reconcile()
@@ -140,7 +156,8 @@ export class Supervisor {
     this.#sweeps += 1
     for (const instance of this.#instances.values()) this.#attempt(() => instance.sweep(), instance)
     if (this.#sweeps % measureEvery === 0) this.#attempt(() => this.#measure())
-    if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch) this.#attempt(() => this.#endStrangers())
+    if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch)
+      this.#attempt(() => this.#endStrangers())
   }
 
   /** A fault, such as a full disk or too many open files, reaches neither other instances nor the agent. */
@@ -148,8 +165,13 @@ export class Supervisor {
     try {
       work()
     } catch (err) {
-      if (instance === undefined) this.#context.log.error({ err }, 'the processes of instances cannot be checked')
-      else this.#context.log.error({ err, instance: instance.id }, 'an instance cannot be looked after')
+      if (instance === undefined)
+        this.#context.log.error({ err }, 'the processes of instances cannot be checked')
+      else
+        this.#context.log.error(
+          { err, instance: instance.id },
+          'an instance cannot be looked after',
+        )
     }
   }
 
@@ -165,8 +187,15 @@ export class Supervisor {
     const { table, marks, log } = this.#context
     for (const entry of table.list()) {
       const mark = marks.check(table.markOf(entry))
-      if (mark === undefined || this.#instances.get(mark.instanceId)?.isStray(entry, mark) === false) continue
-      log.warn({ pid: entry.pid, instance: mark.instanceId }, 'a process that belongs to no instance is ended')
+      if (
+        mark === undefined ||
+        this.#instances.get(mark.instanceId)?.isStray(entry, mark) === false
+      )
+        continue
+      log.warn(
+        { pid: entry.pid, instance: mark.instanceId },
+        'a process that belongs to no instance is ended',
+      )
       signalProcess(entry.pid, 'SIGKILL')
     }
   }

@@ -1,6 +1,11 @@
 /** Requests, errors, latency and memory of instances in the last minutes; kept in memory alone. */
 
-import { samplePeriodMs, type TrafficCounts, type TrafficSample, type TrafficSamples } from '@fairlead/base/net/agent-protocol.ts'
+import {
+  samplePeriodMs,
+  type TrafficCounts,
+  type TrafficSample,
+  type TrafficSamples,
+} from '@fairlead/base/net/agent-protocol.ts'
 
 export type InstanceCounts = readonly [instanceId: string, counts: TrafficCounts]
 
@@ -26,7 +31,11 @@ export class TrafficHistory {
   }
 
   /** Ends a period. Instances that are named in neither have ended: their samples go with time. */
-  record(atMs: number, counts: Iterable<InstanceCounts>, memory: ReadonlyMap<string, number>): void {
+  record(
+    atMs: number,
+    counts: Iterable<InstanceCounts>,
+    memory: ReadonlyMap<string, number>,
+  ): void {
     this.count(counts)
     for (const id of new Set([...this.#open.keys(), ...memory.keys()])) {
       const samples = this.#samples.get(id) ?? []
@@ -37,7 +46,11 @@ export class TrafficHistory {
     const oldestMs = atMs - keptSamples * samplePeriodMs
     for (const [id, samples] of this.#samples) {
       // The clock may have been set back: then the number of samples is the bound.
-      while (samples[0] !== undefined && (samples[0].atMs <= oldestMs || samples.length > keptSamples)) samples.shift()
+      while (
+        samples[0] !== undefined &&
+        (samples[0].atMs <= oldestMs || samples.length > keptSamples)
+      )
+        samples.shift()
       if (samples.length === 0) this.#samples.delete(id)
     }
   }
@@ -46,7 +59,10 @@ export class TrafficHistory {
   samples(nowMs: number): TrafficSamples {
     const all: Record<string, readonly TrafficSample[]> = Object.fromEntries(this.#samples)
     for (const [id, counts] of this.#open) {
-      all[id] = [...(all[id] ?? []), { atMs: nowMs, ...counts, memoryBytes: undefined, isOpen: true }]
+      all[id] = [
+        ...(all[id] ?? []),
+        { atMs: nowMs, ...counts, memoryBytes: undefined, isOpen: true },
+      ]
     }
     return all
   }

@@ -5,7 +5,12 @@ import { lchown, mkdir, readdir, rename, rmdir, writeFile } from 'node:fs/promis
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Program } from '@fairlead/base/net/agent-protocol.ts'
-import { copyTree, makeFolders, openWayTo, removeTree } from '@fairlead/base/storage/directory-trees.ts'
+import {
+  copyTree,
+  makeFolders,
+  openWayTo,
+  removeTree,
+} from '@fairlead/base/storage/directory-trees.ts'
 
 const longestRemovalMs = 10_000
 const removalPauseMs = 50
@@ -15,12 +20,16 @@ const removalPauseMs = 50
  *
  * @throws as the file system does; ENOENT when there is no such content
  */
-export async function fillWorkspace(folder: string, { content, user }: Pick<Program, 'content' | 'user'>): Promise<void> {
+export async function fillWorkspace(
+  folder: string,
+  { content, user }: Pick<Program, 'content' | 'user'>,
+): Promise<void> {
   const parent = dirname(folder)
   // Other programs of the same user can no longer reach the folder by its path, and so not disturb its removal.
   if (existsSync(parent)) chmodSync(parent, 0o700)
   const unfinished = `${basename(folder)}.new-`
-  for (const name of await readdir(parent)) if (name.startsWith(unfinished)) await removeTree(join(parent, name))
+  for (const name of await readdir(parent))
+    if (name.startsWith(unfinished)) await removeTree(join(parent, name))
   // A name of its own: a copy that an agent before this one has begun may still go on.
   const fresh = join(parent, `${unfinished}${randomUUID()}`)
   if (content !== undefined) await copyTree(content, fresh, user)
@@ -60,7 +69,8 @@ export async function removeInstanceFolder(folder: string): Promise<void> {
       return await rmdir(folder)
     } catch (error) {
       // The pump of its console may still write the last lines.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || performance.now() > endMs) throw error
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || performance.now() > endMs)
+        throw error
     }
   }
 }

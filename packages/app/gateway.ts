@@ -22,10 +22,18 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
   const linesWithoutLogin = keep(
     new LineBudget({
       ...config.telemetry.linesWithoutLogin,
-      onWithheld: (address, requests) => log.warn({ address, requests }, 'requests without login are not in the log one by one'),
+      onWithheld: (address, requests) =>
+        log.warn({ address, requests }, 'requests without login are not in the log one by one'),
     }),
   )
-  const context: GatewayContext = { ...options, keep, tls, metrics: new Metrics(version), linesWithoutLogin, now }
+  const context: GatewayContext = {
+    ...options,
+    keep,
+    tls,
+    metrics: new Metrics(version),
+    linesWithoutLogin,
+    now,
+  }
   const services = await openServices(context)
   const stores = await openStores(context)
   const access = await openAccess({ ...context, ...services, ...stores })

@@ -19,5 +19,10 @@ export class PortError extends Error {
 
 /** Whether the same request may succeed later. */
 export function isPassing(error: unknown): boolean {
-  return !(error instanceof PortError) || error.status >= 500 || error.status === 408 || error.status === 429
+  return (
+    !(error instanceof PortError) ||
+    error.status >= 500 ||
+    error.status === 408 ||
+    error.status === 429
+  )
 }

@@ -12,7 +12,11 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
   type Read = (build: Build, as: Caller, request: FastifyRequest) => Promise<unknown>
   const readBuild = (path: string, nameOf: (request: FastifyRequest) => string, read: Read) => {
     const handler = async (request: FastifyRequest) => {
-      const build = { host: pathValue(request, 'host'), job: jobOf(request), number: numberOf(request) }
+      const build = {
+        host: pathValue(request, 'host'),
+        job: jobOf(request),
+        number: numberOf(request),
+      }
       const thing = await read(build, asAsker(request), request)
       return found(thing, `${nameOf(request)}build ${build.number} of "${build.job}"`)
     }
@@ -21,7 +25,9 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
   }
   const itself = () => ''
   readBuild('/builds/status/:number/:host', itself, (build, as) => builds.build(build, as))
-  readBuild('/builds/artifacts/:number/:host', itself, (build, as) => builds.artifacts(build, undefined, as))
+  readBuild('/builds/artifacts/:number/:host', itself, (build, as) =>
+    builds.artifacts(build, undefined, as),
+  )
   const fileOf = (name: string) => `file "${name}" of the `
   readBuild(
     '/builds/file/:number/:host',
@@ -49,13 +55,21 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
   app.get('/builds/all/:host/*', listBuilds)
   const listChanges = async (request: FastifyRequest) => {
     const [job, server] = [jobOf(request), serverOf(request, builds)]
-    const [after = 0, until = 0] = ['after', 'until'].map((name) => toNumber(requiredQuery(request, name)))
-    return found(await server.changes?.(job, { after, until }, askerOf(request)), `list of changes of "${job}"`)
+    const [after = 0, until = 0] = ['after', 'until'].map((name) =>
+      toNumber(requiredQuery(request, name)),
+    )
+    return found(
+      await server.changes?.(job, { after, until }, askerOf(request)),
+      `list of changes of "${job}"`,
+    )
   }
   app.get('/builds/changes/:host', listChanges)
   app.get('/builds/changes/:host/*', listChanges)
   app.get('/builds/queue/:host/:item', async (request) => {
     const item = pathValue(request, 'item')
-    return found(await serverOf(request, builds).queueItem(item, queryValue(request, 'job')), `queue item "${item}"`)
+    return found(
+      await serverOf(request, builds).queueItem(item, queryValue(request, 'job')),
+      `queue item "${item}"`,
+    )
   })
 }

@@ -51,9 +51,18 @@ export interface BuildServer {
   builds(job: string, user?: string): Promise<readonly JsonObject[] | undefined>
   build(job: string, number: number, user?: string): Promise<JsonObject | undefined>
   /** Commits that builds after the one up to the other have, the newest first; with the fields of a revision of a build. */
-  changes?(job: string, numbers: BuildRange, user?: string): Promise<readonly JsonObject[] | undefined>
+  changes?(
+    job: string,
+    numbers: BuildRange,
+    user?: string,
+  ): Promise<readonly JsonObject[] | undefined>
   /** The content of a file of the build that holds properties. */
-  properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined>
+  properties(
+    job: string,
+    number: number,
+    fileName: string,
+    user?: string,
+  ): Promise<JsonObject | undefined>
   artifacts(job: string, number: number, user?: string): Promise<readonly JsonObject[] | undefined>
   /** Content of an archived file, where the server gives it. @throws {PortError} 413 beyond `maxArtifactBytes` */
   file?(job: string, number: number, path: string, user?: string): Promise<Buffer | undefined>
@@ -74,7 +83,10 @@ export interface BuildServer {
    *
    * @param positions Of each known job, what has been reported: a build that is not newer, and was not run again, can be left out
    */
-  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]>
+  recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<readonly RecentBuilds[]>
   /** Calls the listener as soon as a build changes, besides the polls. */
   watch?(changed: () => void): void
   /** The log. */

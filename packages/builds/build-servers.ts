@@ -20,7 +20,10 @@ export const buildServerTypes: readonly BuildServerType[] = [
 export const BuildServerKeys = z.strictObject(shapeOf(buildServerTypes))
 
 /** Settings of the kinds that the configuration connects, by their ids. */
-export function toBuildServerSettings(keys: object, report: SettingsReport): Readonly<Record<string, object>> {
+export function toBuildServerSettings(
+  keys: object,
+  report: SettingsReport,
+): Readonly<Record<string, object>> {
   return settingsById(buildServerTypes, (type) => type.toSettings(keys, report))
 }
 
@@ -34,7 +37,10 @@ export function openBuildServers(context: BackendContext): ReadonlyMap<string, B
       if (!servers.has(server.name)) servers.set(server.name, server)
       else {
         void server.close?.()
-        context.log.error({ buildServer: server.name, type: type.id }, 'two build servers have this name; the second is not used')
+        context.log.error(
+          { buildServer: server.name, type: type.id },
+          'two build servers have this name; the second is not used',
+        )
       }
     }
   }

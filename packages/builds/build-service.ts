@@ -62,7 +62,10 @@ export class BuildService implements Builds {
     }))
   }
 
-  async start({ host, job, parameters, startTime }: BuildOrder, as: Caller): Promise<string | undefined> {
+  async start(
+    { host, job, parameters, startTime }: BuildOrder,
+    as: Caller,
+  ): Promise<string | undefined> {
     const server = this.server(host)
     await this.checkChange(server, as)
     const { identity } = as
@@ -75,7 +78,10 @@ export class BuildService implements Builds {
       parameters,
     }
     return this.#starts.run(order, async () => {
-      const config = found(await server.job(job, as.user || undefined), `job "${job}" of "${server.name}"`)
+      const config = found(
+        await server.job(job, as.user || undefined),
+        `job "${job}" of "${server.name}"`,
+      )
       checkOrder(job, config, parameters)
       const place = `build ${server.name}/${job}`
       const { value } =
@@ -121,7 +127,11 @@ export class BuildService implements Builds {
     return this.server(host).artifacts(job, number, user || undefined)
   }
 
-  async file({ host, job, number }: Build, path: string, { user }: Caller): Promise<Buffer | undefined> {
+  async file(
+    { host, job, number }: Build,
+    path: string,
+    { user }: Caller,
+  ): Promise<Buffer | undefined> {
     // Below the files of the build, with the credentials of its server.
     if (path.startsWith('/') || path.split('/').includes('..')) {
       const form = 'without ".." and "/" at its beginning'
@@ -130,12 +140,17 @@ export class BuildService implements Builds {
     return this.server(host).file?.(job, number, path, user || undefined)
   }
 
-  async properties({ host, job, number }: Build, fileName: string, { user }: Caller): Promise<JsonObject | undefined> {
+  async properties(
+    { host, job, number }: Build,
+    fileName: string,
+    { user }: Caller,
+  ): Promise<JsonObject | undefined> {
     const server = this.server(host)
     if (fileName === '') return {}
     for (let attempt = 1; ; attempt++) {
       const properties = await server.properties(job, number, fileName, user || undefined)
-      if (properties !== undefined || server.archivesLate !== true || attempt === lookups) return properties
+      if (properties !== undefined || server.archivesLate !== true || attempt === lookups)
+        return properties
       await sleep(this.#lookupMs)
     }
   }
@@ -155,14 +170,19 @@ export function found<Thing>(thing: Thing | undefined, name: string): Thing {
 }
 
 /** @throws {PortError} 400 when the job is disabled, or a value is not one of the choices of its parameter */
-function checkOrder(job: string, config: JsonObject, parameters: Readonly<Record<string, string>>): void {
+function checkOrder(
+  job: string,
+  config: JsonObject,
+  parameters: Readonly<Record<string, string>>,
+): void {
   if (config['buildable'] === false)
     throw new PortError(400, `The job "${job}" cannot be built: it is disabled. Enable it there.`)
   for (const definition of objectsOf(config['parameterDefinitionList'])) {
     const name = textOf(definition['name']) ?? ''
     const value = fieldOf(parameters, name)
     const choices = definition['choices']
-    if (typeof value !== 'string' || !Array.isArray(choices) || textsOf(choices).includes(value)) continue
+    if (typeof value !== 'string' || !Array.isArray(choices) || textsOf(choices).includes(value))
+      continue
     throw new PortError(
       400,
       `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${textsOf(choices).join(', ')}.`,
@@ -175,7 +195,13 @@ function isRestricted({ permissions = {} }: BuildServer): boolean {
   return Object.keys(permissions).length > 0
 }
 
-export function mayOnServer(access: Access, server: BuildServer, authorization: 'READ' | 'WRITE'): boolean {
+export function mayOnServer(
+  access: Access,
+  server: BuildServer,
+  authorization: 'READ' | 'WRITE',
+): boolean {
   if (access.isAdmin || !isRestricted(server)) return true
-  return access.hasRole((server.permissions?.[authorization] ?? []).map((role) => role.toLowerCase()))
+  return access.hasRole(
+    (server.permissions?.[authorization] ?? []).map((role) => role.toLowerCase()),
+  )
 }

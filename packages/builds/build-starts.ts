@@ -42,7 +42,9 @@ export class BuildStarts {
     this.#begin = db.prepare('INSERT INTO builds_starts VALUES (?, NULL, ?)')
     this.#finish = db.prepare('UPDATE builds_starts SET number = ?, changed_ms = ? WHERE id = ?')
     this.#remove = db.prepare('DELETE FROM builds_starts WHERE id = ?')
-    this.#prune = db.prepare('DELETE FROM builds_starts WHERE changed_ms < iif(number IS NULL, ?, ?) OR changed_ms > ?')
+    this.#prune = db.prepare(
+      'DELETE FROM builds_starts WHERE changed_ms < iif(number IS NULL, ?, ?) OR changed_ms > ?',
+    )
   }
 
   /**
@@ -52,7 +54,10 @@ export class BuildStarts {
    * @returns undefined while an equal request is in progress
    * @throws what `start` throws
    */
-  async run(identity: StartIdentity, start: () => Promise<string | undefined>): Promise<string | undefined> {
+  async run(
+    identity: StartIdentity,
+    start: () => Promise<string | undefined>,
+  ): Promise<string | undefined> {
     const now = this.#now()
     // What lies ahead is from before the clock was set back.
     this.#prune.run(now - keptOpenMs, now - keptMs, now + keptMs)

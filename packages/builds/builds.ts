@@ -44,12 +44,22 @@ const missing: [path: string, kind: string, name: string][] = [
 ]
 
 /** @param lookupMs Pause between two lookups of a file that a build server archives late; shorter ones are for tests. */
-export function createBuildsBackend({ lookupMs = 2_000 }: { readonly lookupMs?: number } = {}): Backend {
-  const ofTypes = buildServerTypes.flatMap(({ id, migrations }) => (migrations === undefined ? [] : [[id, migrations] as const]))
+export function createBuildsBackend({
+  lookupMs = 2_000,
+}: {
+  readonly lookupMs?: number
+} = {}): Backend {
+  const ofTypes = buildServerTypes.flatMap(({ id, migrations }) =>
+    migrations === undefined ? [] : [[id, migrations] as const],
+  )
   return {
     service: 'igor',
     migrations: [],
-    partMigrations: { starts: buildStartMigrations, polls: pollMigrations, ...Object.fromEntries(ofTypes) },
+    partMigrations: {
+      starts: buildStartMigrations,
+      polls: pollMigrations,
+      ...Object.fromEntries(ofTypes),
+    },
     open: (context) => openBuilds(context, openBuildServers(context), lookupMs),
   }
 }
@@ -69,7 +79,10 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
       mountBuildReads(app, builds)
       mountOthers(app)
       app.post('/admin/pollers/fastforward/:monitor', async (request, reply) => {
-        await pollers.fastForward(pathValue(request, 'monitor'), queryValue(request, 'partition') ?? '')
+        await pollers.fastForward(
+          pathValue(request, 'monitor'),
+          queryValue(request, 'partition') ?? '',
+        )
         return reply.code(204).send()
       })
     },
@@ -93,7 +106,9 @@ function mountServers(
   const all = [...servers.values()]
   app.get('/masters', (request) => {
     const type = checkType(queryValue(request, 'type') ?? '')
-    return all.flatMap((server) => (type === '' || toProvider(server.type) === type ? [server.name] : [])).sort()
+    return all
+      .flatMap((server) => (type === '' || toProvider(server.type) === type ? [server.name] : []))
+      .sort()
   })
   app.get('/buildServices', () => builds.services())
   // The gateway cannot know of which server the build is.
@@ -104,7 +119,11 @@ function mountServers(
 }
 
 /** @throws {PortError} 503 */
-async function readableServers(context: BackendContext, user: string, servers: Servers): Promise<Servers> {
+async function readableServers(
+  context: BackendContext,
+  user: string,
+  servers: Servers,
+): Promise<Servers> {
   if (context.settings.authorization !== true) return servers
   const access = await requireAccess(context, user)
   return new Map([...servers].filter(([, server]) => mayOnServer(access, server, 'READ')))
@@ -114,8 +133,12 @@ function mountOthers(app: FastifyInstance): void {
   for (const path of lists) app.get(path, () => [])
   for (const [url, kind, name] of missing) {
     app.get(url, (request) => {
-      if (url.endsWith('compareCommits')) for (const commit of ['from', 'to']) requiredQuery(request, commit)
-      throw new PortError(404, `The ${kind} "${pathValue(request, name)}" does not exist: none is connected.`)
+      if (url.endsWith('compareCommits'))
+        for (const commit of ['from', 'to']) requiredQuery(request, commit)
+      throw new PortError(
+        404,
+        `The ${kind} "${pathValue(request, name)}" does not exist: none is connected.`,
+      )
     })
   }
 }
@@ -146,7 +169,9 @@ async function loadLog(servers: Servers, build: string, user: string | undefined
 
 /** @throws {PortError} 400 when the text is no kind of build server. */
 function checkType(text: string): string {
-  const types = [...new Set([...knownTypes, ...buildServerTypes.map(({ id }) => toProvider(id).toLowerCase())])]
+  const types = [
+    ...new Set([...knownTypes, ...buildServerTypes.map(({ id }) => toProvider(id).toLowerCase())]),
+  ]
   const type = toProvider(text)
   if (type !== '' && !types.includes(type.toLowerCase())) {
     throw new PortError(400, describeChoice(text, 'a type of build server', types))

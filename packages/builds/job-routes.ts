@@ -15,7 +15,9 @@ export function mountJobs(app: FastifyInstance, builds: BuildService): void {
     const server = serverOf(request, builds)
     const job = jobOf(request)
     const user = askerOf(request)
-    return job === '' ? server.jobs(user) : found(await server.job(job, user), `job "${job}" of "${server.name}"`)
+    return job === ''
+      ? server.jobs(user)
+      : found(await server.job(job, user), `job "${job}" of "${server.name}"`)
   })
   app.put('/masters/:host/jobs/*', async (request, reply) => {
     const [host, path, as] = [pathValue(request, 'host'), jobOf(request), asAsker(request)]
@@ -25,7 +27,12 @@ export function mountJobs(app: FastifyInstance, builds: BuildService): void {
       await builds.stop({ host, job, item: stop['item'] ?? '', number: Number(stop['number']) }, as)
       return true
     }
-    const order = { host, job: path, parameters: parametersOf(request), startTime: String(request.body ?? '') }
+    const order = {
+      host,
+      job: path,
+      parameters: parametersOf(request),
+      startTime: String(request.body ?? ''),
+    }
     const started = await builds.start(order, as)
     return reply.code(started === undefined ? 202 : 200).send(started)
   })

@@ -17,7 +17,11 @@ export function parseProperties(fileName: string, text: string): JsonObject {
   const isYaml = /\.ya?ml$/i.test(fileName)
   if (text.length > (isYaml ? maxYamlLength : maxLength)) return {}
   try {
-    const document = isYaml ? parseYaml(text) : /\.json$/i.test(fileName) ? parseJson(text) : parseLines(text)
+    const document = isYaml
+      ? parseYaml(text)
+      : /\.json$/i.test(fileName)
+        ? parseJson(text)
+        : parseLines(text)
     return isObject(document) ? document : {}
   } catch {
     return {}
@@ -26,6 +30,8 @@ export function parseProperties(fileName: string, text: string): JsonObject {
 
 function parseLines(text: string): JsonObject {
   // `__proto__` would become the prototype only by assignment; a property of that name is harmless, but confuses readers.
-  const lines = [...propertyLines(text)].filter(({ key }) => key !== undefined && key !== '__proto__')
+  const lines = [...propertyLines(text)].filter(
+    ({ key }) => key !== undefined && key !== '__proto__',
+  )
   return Object.fromEntries(lines.map(({ key, value }) => [key, value]))
 }

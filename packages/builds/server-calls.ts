@@ -89,10 +89,14 @@ export function createServerCalls(
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
     'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections }),
   }
-  const kept = new LRUCache<string, Kept>({ maxSize: maxKept, sizeCalculation: ({ length }) => Math.max(1, length) })
+  const kept = new LRUCache<string, Kept>({
+    maxSize: maxKept,
+    sizeCalculation: ({ length }) => Math.max(1, length),
+  })
   const server = operatorAddress(access.address, '', access.tls)
   const parts = { access, circuit, agents, outside: settings.outside, server }
-  const send = async (path: string, call: ServerCall = {}) => follow(parts, toUrl(parts, path), call)
+  const send = async (path: string, call: ServerCall = {}) =>
+    follow(parts, toUrl(parts, path), call)
   return {
     send,
     async load(path, call = {}) {
@@ -101,7 +105,10 @@ export function createServerCalls(
     },
     async loadIfChanged(path) {
       const known = kept.get(path)
-      const answer = await send(path, { ...(known && { headers: { 'if-none-match': known.tag } }), expects: [304, 404] })
+      const answer = await send(path, {
+        ...(known && { headers: { 'if-none-match': known.tag } }),
+        expects: [304, 404],
+      })
       if (answer.status === 404) return undefined
       if (answer.status === 304 && known !== undefined) return known.value
       const value = parseAnswer(access, answer)
@@ -138,38 +145,59 @@ function toUrl({ access, server }: CallParts, path: string): string | OperatorAd
 }
 
 /** Only reads are redirected: what a changing call redirects to is a page for people. */
-async function follow(parts: CallParts, first: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
+async function follow(
+  parts: CallParts,
+  first: string | OperatorAddress,
+  call: ServerCall,
+): Promise<OutsideAnswer> {
   const { access, server } = parts
   const ask = async (url: string | OperatorAddress) => {
     if (url !== first && typeof url === 'string' && call.mayLeave !== true) {
       const text = `The build server "${access.name}" redirects to ${URL.parse(url)?.origin ?? 'a malformed address'}.`
-      throw new PortError(502, `${text} Set its address in ${access.settingKey} to where it is now.`)
+      throw new PortError(
+        502,
+        `${text} Set its address in ${access.settingKey} to where it is now.`,
+      )
     }
     const answer = await callOnce(parts, url, call)
     parts.circuit.succeed()
     return answer
   }
   try {
-    const answer = isReading(call) ? (await followRedirects(first, [server], ask)).answer : await ask(first)
+    const answer = isReading(call)
+      ? (await followRedirects(first, [server], ask)).answer
+      : await ask(first)
     return checkAnswer(parts, answer, call)
   } catch (error) {
     throw toServerError(access, error, true)
   }
 }
 
-async function callOnce(parts: CallParts, url: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
+async function callOnce(
+  parts: CallParts,
+  url: string | OperatorAddress,
+  call: ServerCall,
+): Promise<OutsideAnswer> {
   const { access, circuit } = parts
   const isOwn = typeof url !== 'string'
   const credentials = isOwn ? await access.credentials?.() : undefined
   checkOpen(parts)
   const isRead = isReading(call)
   const { type, body } = toBody(call)
-  const headers = { 'user-agent': 'fairlead', accept: '*/*', ...type, ...call.headers, ...credentials }
+  const headers = {
+    'user-agent': 'fairlead',
+    accept: '*/*',
+    ...type,
+    ...call.headers,
+    ...credentials,
+  }
   const request = { method: call.method ?? 'GET', url, headers, body, signal: call.signal }
   const outsideCall = createCall(parts, call)
   try {
     const answer = outsideCall(request)
-    return await (isRead ? answer.catch((error) => retryOnce(error, () => outsideCall(request))) : answer)
+    return await (isRead
+      ? answer.catch((error) => retryOnce(error, () => outsideCall(request)))
+      : answer)
   } catch (error) {
     if (call.signal?.aborted !== true && isOwn && isSilence(error)) circuit.fail()
     else circuit.abandon()
@@ -193,14 +221,22 @@ function createCall({ agents, outside }: CallParts, call: ServerCall): CallOutsi
 
 /** A connection that was reset may have been a kept one. */
 function retryOnce(error: unknown, call: () => Promise<OutsideAnswer>): Promise<OutsideAnswer> {
-  if (error instanceof CallError && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return call()
+  if (error instanceof CallError && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
+    return call()
   throw error
 }
 
-function toBody({ json, form }: ServerCall): { type: Record<string, string>; body: string | undefined } {
-  if (json !== undefined) return { type: { 'content-type': 'application/json' }, body: formatJson(json) }
+function toBody({ json, form }: ServerCall): {
+  type: Record<string, string>
+  body: string | undefined
+} {
+  if (json !== undefined)
+    return { type: { 'content-type': 'application/json' }, body: formatJson(json) }
   if (form === undefined) return { type: {}, body: undefined }
-  return { type: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ ...form }).toString() }
+  return {
+    type: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ ...form }).toString(),
+  }
 }
 
 /** @throws {PortError} 503 */
@@ -208,11 +244,17 @@ function checkOpen({ access: { name }, circuit }: CallParts): void {
   const { limitedMs } = circuit
   if (limitedMs > 0) throw limitError(name, limitedMs)
   if (!circuit.enter())
-    throw new PortError(503, `The build server "${name}" did not answer the last calls, and is called again in a few seconds.`)
+    throw new PortError(
+      503,
+      `The build server "${name}" did not answer the last calls, and is called again in a few seconds.`,
+    )
 }
 
 function limitError(name: string, ms: number): PortError {
-  return new PortError(503, `The build server "${name}" limits calls for ${Math.ceil(ms / 1000)} s more.`)
+  return new PortError(
+    503,
+    `The build server "${name}" limits calls for ${Math.ceil(ms / 1000)} s more.`,
+  )
 }
 
 /** Not an answer that is too large. */
@@ -224,12 +266,23 @@ function isSilence(error: unknown): boolean {
 function toServerError({ name }: ServerAccess, error: unknown, isRead: boolean): unknown {
   if (!(error instanceof CallError)) return error
   if (error.fault === 'forbidden') return new PortError(502, error.message)
-  if (!isSilence(error)) return new PortError(502, `The answer of the build server "${name}" cannot be used: ${error.message}`)
+  if (!isSilence(error))
+    return new PortError(
+      502,
+      `The answer of the build server "${name}" cannot be used: ${error.message}`,
+    )
   const isUnsent = error.fault === 'unknown-host' || error.code === 'ECONNREFUSED'
-  return new PortError(isRead || isUnsent ? 503 : 504, `The build server "${name}" cannot be reached: ${error.message}`)
+  return new PortError(
+    isRead || isUnsent ? 503 : 504,
+    `The build server "${name}" cannot be reached: ${error.message}`,
+  )
 }
 
-function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call: ServerCall): OutsideAnswer {
+function checkAnswer(
+  { access, circuit }: CallParts,
+  answer: OutsideAnswer,
+  call: ServerCall,
+): OutsideAnswer {
   const { status } = answer
   const { expects = [], mayLeave } = call
   const { name, settingKey, advice = 'They do not allow this call.' } = access
@@ -249,12 +302,17 @@ function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call
   if (status === 502 || status === 504) throw new PortError(isReading(call) ? 503 : 504, text)
   if (status >= 500) throw new PortError(status, text)
   const isDenied = (status === 401 || status === 403) && mayLeave === undefined
-  throw new PortError(502, isDenied ? `${text} Check the credentials in ${settingKey}. ${advice}` : text)
+  throw new PortError(
+    502,
+    isDenied ? `${text} Check the credentials in ${settingKey}. ${advice}` : text,
+  )
 }
 
 /** How long the server accepts no calls. GitHub says so with 403, too. */
 function limitOf({ status, headers }: OutsideAnswer): number | undefined {
-  const isLimit = status === 429 || (status === 403 && (headers['x-ratelimit-remaining'] === '0' || 'retry-after' in headers))
+  const isLimit =
+    status === 429 ||
+    (status === 403 && (headers['x-ratelimit-remaining'] === '0' || 'retry-after' in headers))
   if (!isLimit) return undefined
   const resetS = numberOf(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'])
   const resetMs = resetS === undefined ? undefined : resetS * 1000 - Date.now()

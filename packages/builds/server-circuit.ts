@@ -45,7 +45,8 @@ export class ServerCircuit {
     this.#isTrying = false
     // Calls that were under way when it opened say nothing new.
     const isOpen = this.#steady() < this.#openUntilMs
-    if (this.#failures >= failuresToOpen && !isOpen) this.#openUntilMs = this.#steady() + this.#backOff.nextMs()
+    if (this.#failures >= failuresToOpen && !isOpen)
+      this.#openUntilMs = this.#steady() + this.#backOff.nextMs()
   }
 
   /** The caller gave up, which says nothing about the server. */

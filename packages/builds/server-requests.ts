@@ -32,6 +32,7 @@ export function numberOf(request: FastifyRequest): number {
 
 /** @throws {PortError} 400 */
 export function toNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new PortError(400, `The build number "${text}" is not a whole number.`)
+  if (!/^\d{1,15}$/.test(text))
+    throw new PortError(400, `The build number "${text}" is not a whole number.`)
   return Number(text)
 }

@@ -9,10 +9,14 @@ export const buildServiceKeys = settings(
     handlesFirstBuilds: setting('spinnaker.build.handleFirstBuilds', on).describe(
       'Report builds of a job that is seen for the first time, if they have just ended.',
     ),
-    lookBackMinutes: setting('spinnaker.build.lookBackWindowMins', whole(0, 10_080).default(10)).describe(
-      'How long ago the first reported builds of a job may have ended, in minutes.',
-    ),
-    maxChanges: setting('spinnaker.pollingSafeguard.itemUpperThreshold', whole(1).default(1000)).describe(
+    lookBackMinutes: setting(
+      'spinnaker.build.lookBackWindowMins',
+      whole(0, 10_080).default(10),
+    ).describe('How long ago the first reported builds of a job may have ended, in minutes.'),
+    maxChanges: setting(
+      'spinnaker.pollingSafeguard.itemUpperThreshold',
+      whole(1).default(1000),
+    ).describe(
       'Most jobs of a build server with new builds in one poll; with more, none is reported until an administrator skips them.',
     ),
   },

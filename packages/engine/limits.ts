@@ -1,7 +1,13 @@
 /** Limits of pipelines and of starts by one another, for the embedded store and engine. */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { byteCount, type SettingsOf, setting, settings, whole } from '@fairlead/base/settings/setting.ts'
+import {
+  byteCount,
+  type SettingsOf,
+  setting,
+  settings,
+  whole,
+} from '@fairlead/base/settings/setting.ts'
 
 /** Bounds within which the embedded store and engine accept work. */
 export const pipelineLimitKeys = settings({
@@ -41,7 +47,10 @@ export type PipelineLimits = Readonly<SettingsOf<typeof pipelineLimitKeys>>
 export const executionFactor = 4
 
 /** What is wrong with the number of definitions that are saved at once: a sentence that says what to do, or undefined. */
-export function describeBatch(definitions: readonly unknown[], { entries: most }: PipelineLimits): string | undefined {
+export function describeBatch(
+  definitions: readonly unknown[],
+  { entries: most }: PipelineLimits,
+): string | undefined {
   if (definitions.length <= most) return undefined
   return `The batch has ${definitions.length} definitions; ${most} are allowed. Send it in parts, or raise pipelines.max-entries.`
 }
@@ -52,19 +61,27 @@ export function describeBatch(definitions: readonly unknown[], { entries: most }
  * @param what How the sentence begins: `The definition`.
  * @param document Or its bytes, where they are known.
  */
-export function describeOversize(what: string, document: unknown, most: number): string | undefined {
+export function describeOversize(
+  what: string,
+  document: unknown,
+  most: number,
+): string | undefined {
   const bytes = typeof document === 'number' ? document : Buffer.byteLength(formatJson(document))
   if (bytes <= most) return undefined
   return `${what} has ${bytes} bytes; ${most} are allowed. Move large texts into artifacts, or raise pipelines.max-size.`
 }
 
 /** What is wrong with the number of stages and of their dependencies: a sentence that says what to do, or undefined. */
-export function describeExcess(stages: readonly Record<string, unknown>[], limits: PipelineLimits): string | undefined {
+export function describeExcess(
+  stages: readonly Record<string, unknown>[],
+  limits: PipelineLimits,
+): string | undefined {
   if (stages.length > limits.stages) {
     return `The pipeline has ${stages.length} stages; ${limits.stages} are allowed. Split it, or raise pipelines.max-stages.`
   }
   let requisites = 0
-  for (const { requisiteStageRefIds: list } of stages) requisites += Array.isArray(list) ? list.length : 0
+  for (const { requisiteStageRefIds: list } of stages)
+    requisites += Array.isArray(list) ? list.length : 0
   if (requisites <= limits.requisites) return undefined
   return (
     `The stages have ${requisites} dependencies (requisiteStageRefIds); ${limits.requisites} are allowed. ` +
@@ -78,7 +95,11 @@ export function describeExcess(stages: readonly Record<string, unknown>[], limit
  *
  * @param what What has the list: `pipeline`.
  */
-export function describeLongList(what: string, document: JsonObject, { entries: most }: PipelineLimits): string | undefined {
+export function describeLongList(
+  what: string,
+  document: JsonObject,
+  { entries: most }: PipelineLimits,
+): string | undefined {
   for (const [name, list] of Object.entries(document)) {
     if (name === 'stages' || !Array.isArray(list) || list.length <= most) continue
     return `"${name}" of the ${what} has ${list.length} entries; ${most} are allowed. Split it, or raise pipelines.max-entries.`

@@ -10,7 +10,12 @@ import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
-import { type CallService, type ServiceAnswer, type ServiceCall, ServiceOffError } from '@fairlead/ports/service-call.ts'
+import {
+  type CallService,
+  type ServiceAnswer,
+  type ServiceCall,
+  ServiceOffError,
+} from '@fairlead/ports/service-call.ts'
 
 interface CallServiceSettings {
   services: Partial<Record<ServiceName, ServiceAddress>>
@@ -38,14 +43,26 @@ export function createServiceCalls(settings: CallServiceSettings) {
   const call: CallService = async (service, request) => {
     const address = settings.services[service]
     if (address === undefined) throw new ServiceOffError(service)
-    const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    const url = new URL(
+      address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`,
+    )
     const protocol = url.protocol as 'http:' | 'https:'
     const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]
     const text = request.body === undefined ? undefined : formatJson(request.body)
     const sent = address.kind === 'embedded' ? request : forOneUser(request)
-    const options = { ...toOptions(sent, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
+    const options = {
+      ...toOptions(sent, url, text),
+      ...placeOf(address, url),
+      agent,
+      ...limitsOf(settings),
+    }
     const form = { maxBytes: settings.maxAnswerBytes, wantsBytes: request.wantsBytes === true }
-    const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, form)
+    const answer = await send(
+      protocol === 'https:' ? https.request : http.request,
+      options,
+      text,
+      form,
+    )
     if (answer.status < 300 && typeof answer.body === 'string' && /^\s*</.test(answer.body)) {
       throw new Error(
         `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
@@ -65,15 +82,24 @@ function forOneUser(request: ServiceCall): ServiceCall {
   return user ? { ...request, headers: { ...request.headers, 'x-spinnaker-user': user } } : request
 }
 
-function toOptions({ method, path, headers = {}, wantsBytes }: ServiceCall, url: URL, text: string | undefined): RequestOptions {
+function toOptions(
+  { method, path, headers = {}, wantsBytes }: ServiceCall,
+  url: URL,
+  text: string | undefined,
+): RequestOptions {
   return {
     method,
     path: withoutSlash(url.pathname) + path,
     headers: {
       accept: wantsBytes === true ? '*/*' : 'application/json',
       ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
-      ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
-      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
+      ...(text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+      }),
+      ...Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)]),
+      ),
     },
   }
 }
@@ -109,14 +135,22 @@ function send(
     sent.on('error', reject)
     // Without a response and without an error: the service switched protocols.
     sent.on('close', () => {
-      if (!isAnswered) reject(new Error('the connection was closed, or switched protocols, without an answer'))
+      if (!isAnswered)
+        reject(new Error('the connection was closed, or switched protocols, without an answer'))
     })
     sent.end(text)
   })
 }
 
-async function readAnswer(answer: IncomingMessage, { maxBytes, wantsBytes }: AnswerForm): Promise<ServiceAnswer> {
-  const bytes = await readAnswerBytes(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
+async function readAnswer(
+  answer: IncomingMessage,
+  { maxBytes, wantsBytes }: AnswerForm,
+): Promise<ServiceAnswer> {
+  const bytes = await readAnswerBytes(
+    answer,
+    maxBytes,
+    () => new Error(`the answer is larger than ${maxBytes} bytes`),
+  )
   const status = answer.statusCode ?? 0
   const body = wantsBytes && status < 300 ? bytes : await parseAnswer(bytes.toString('utf8'))
   return { status, body }

@@ -1,6 +1,15 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -58,13 +67,15 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
     followTask: (id, limit, as) => asked.followTask(id, limit, as),
     refresh: (request, as) => asked.refresh(request, as),
     operationNames: async (as) =>
-      (await list('/features/stages', as)).flatMap(({ name, enabled }) => (isTrue(enabled) ? String(name) : [])),
+      (await list('/features/stages', as)).flatMap(({ name, enabled }) =>
+        isTrue(enabled) ? String(name) : [],
+      ),
 
     accounts: (as) => list('/credentials', as),
     applications: (as) => list('/applications?restricted=false&expand=false', as),
     clusterNames: async (application, as) =>
-      Object.values((await found(pathTo`/applications/${application}/clusters`, as)) ?? {}).flatMap((names) =>
-        textsOf(listOf(names)),
+      Object.values((await found(pathTo`/applications/${application}/clusters`, as)) ?? {}).flatMap(
+        (names) => textsOf(listOf(names)),
       ),
     serverGroups: (application, as) => list(pathTo`/applications/${application}/serverGroups`, as),
     async serverGroup(place, as) {
@@ -73,11 +84,17 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
     },
     async cluster(place, as) {
       const cluster = await found(clusterPath(place), as)
-      return cluster && objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, place.account))
+      return (
+        cluster &&
+        objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, place.account))
+      )
     },
     async target({ region, target, onlyEnabled, validateOldest, ...place }, as) {
       const query = formatQuery({ onlyEnabled, validateOldest })
-      const group = await found(clusterPath(place) + pathTo`/${region}/serverGroups/target/${target}` + query, as)
+      const group = await found(
+        clusterPath(place) + pathTo`/${region}/serverGroups/target/${target}` + query,
+        as,
+      )
       return group && toCloudServerGroup(group, place.account)
     },
     async instance({ id, ...place }, as) {
@@ -86,22 +103,39 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
     },
     async output({ provider, lastLines, id, ...place }, as) {
       const query = formatQuery({ provider, tail: lastLines })
-      const output = (await found(`/instances${named({ ...place, name: id })}/console${query}`, as))?.['output']
+      const output = (
+        await found(`/instances${named({ ...place, name: id })}/console${query}`, as)
+      )?.['output']
       return outputTexts(output)
     },
     statistics: ({ provider, account, region, metric, serverGroup }, as) =>
-      found(pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup }), as),
+      found(
+        pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` +
+          formatQuery({ serverGroup }),
+        as,
+      ),
     async securityGroup({ account, provider, region, name }, as) {
-      const group = await found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as)
+      const group = await found(
+        pathTo`/securityGroups/${account}/${provider}/${region}/${name}`,
+        as,
+      )
       return group && { hasRules: listOf(group['inboundRules']).length > 0 }
     },
     async securityGroupNames(application, as) {
-      const query = formatQuery({ q: application, type: 'securityGroups', pageSize: 10_000, page: 1 })
+      const query = formatQuery({
+        q: application,
+        type: 'securityGroups',
+        pageSize: 10_000,
+        page: 1,
+      })
       const hits = (await list(`/search${query}`, as)).flatMap((set) => objectsOf(set['results']))
       return namesOwnedBy(application, hits)
     },
     async entityTags({ account, region, name }, as) {
-      const entities = await list(`/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`, as)
+      const entities = await list(
+        `/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`,
+        as,
+      )
       return entities.flatMap(({ tags }) => objectsOf(tags).map(toEntityTag))
     },
 
@@ -111,27 +145,44 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
       return (await list(pathTo`/${provider}/images/find` + query, as)).map(toCloudImage)
     },
     image: async ({ provider, ...place }, as) =>
-      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404])).map(toCloudImage)[0],
+      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404])).map(
+        toCloudImage,
+      )[0],
 
     job: async (place, as) => toCloudJob(await asked.read(jobPath(place), as)),
-    removeJob: async (place, as) => void (await asked.send({ method: 'DELETE', path: jobPath(place) }, as, [404])),
+    removeJob: async (place, as) =>
+      void (await asked.send({ method: 'DELETE', path: jobPath(place) }, as, [404])),
     jobProperties: ({ file, ...place }, as) => properties(jobPath(place) + pathTo`/${file}`, as),
     podProperties: ({ application, provider, account, location, name, container }, as) =>
-      properties(pathTo`/applications/${application}/${provider}/pods/${account}/${location}/${name}/${container}`, as),
+      properties(
+        pathTo`/applications/${application}/${provider}/pods/${account}/${location}/${name}/${container}`,
+        as,
+      ),
 
     async manifest({ account, region, name, includeEvents }, as) {
-      const manifest = await found(`/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`, as)
+      const manifest = await found(
+        `/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`,
+        as,
+      )
       return manifest && toCloudManifest(manifest)
     },
     manifestsOfCluster: async (cluster, as) =>
-      (await list(manifestPath(cluster), as)).flatMap((each) => toFullName(each, cluster.kind) ?? []),
+      (await list(manifestPath(cluster), as)).flatMap(
+        (each) => toFullName(each, cluster.kind) ?? [],
+      ),
     manifestByCriterion: async ({ criterion, ...cluster }, as) =>
-      toFullName(await found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as), cluster.kind),
+      toFullName(
+        await found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
+        cluster.kind,
+      ),
     drift: async ({ application, ...place }, as) =>
-      objectsOf(await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as)).map(toDrift),
+      objectsOf(
+        await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as),
+      ).map(toDrift),
 
     fetchArtifact: async (artifact, as) => (await asked.send(fetchOf(artifact), as)).body,
-    fetchArtifactBytes: async (artifact, as) => (await asked.send({ ...fetchOf(artifact), wantsBytes: true }, as)).body as Buffer,
+    fetchArtifactBytes: async (artifact, as) =>
+      (await asked.send({ ...fetchOf(artifact), wantsBytes: true }, as)).body as Buffer,
   }
 }
 
@@ -157,7 +208,11 @@ class Clouddriver {
   }
 
   /** @param expected Error statuses that are no exceptions */
-  async send(request: ServiceCall, { identity: headers }: Caller, expected: readonly number[] = []): Promise<ServiceAnswer> {
+  async send(
+    request: ServiceCall,
+    { identity: headers }: Caller,
+    expected: readonly number[] = [],
+  ): Promise<ServiceAnswer> {
     const answer = await this.#call('clouddriver', { ...request, headers })
     if (answer.status < 400 || expected.includes(answer.status)) return answer
     throw toPortError('clouddriver', answer)
@@ -168,7 +223,8 @@ class Clouddriver {
     const path = place + formatQuery({ clientRequestId: id })
     const answer = await this.send({ method: 'POST', path, body }, as)
     const task = textOf(fieldOf(answer.body, 'id'))
-    if (task === undefined) throw new PortError(500, 'clouddriver accepted the operation and named no task.')
+    if (task === undefined)
+      throw new PortError(500, 'clouddriver accepted the operation and named no task.')
     return task
   }
 
@@ -188,10 +244,14 @@ class Clouddriver {
   async refresh({ provider, type, details, signal }: RefreshRequest, as: Caller): Promise<void> {
     const path = pathTo`/cache/${provider}/${type}`
     const since = Date.now()
-    const answers = await Promise.all(details.map((body) => this.send({ method: 'POST', path, body }, as, [400, 404])))
+    const answers = await Promise.all(
+      details.map((body) => this.send({ method: 'POST', path, body }, as, [400, 404])),
+    )
     if (answers.every(({ status }) => status !== 202)) return
     const isPending = async () =>
-      objectsOf(await this.find(path, as, [400, 404])).some((entry) => isWaiting(entry, details, since))
+      objectsOf(await this.find(path, as, [400, 404])).some((entry) =>
+        isWaiting(entry, details, since),
+      )
     while (await isPending()) await sleep(pendingPollMs, undefined, { signal })
   }
 }
@@ -200,9 +260,14 @@ class Clouddriver {
 function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number): boolean {
   const details = objectOf(entry['details'])
   const isOurs = ours.some((each) =>
-    Object.entries(each).every(([key, value]) => details[key] === undefined || details[key] === value),
+    Object.entries(each).every(
+      ([key, value]) => details[key] === undefined || details[key] === value,
+    ),
   )
-  return isOurs && (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
+  return (
+    isOurs &&
+    (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
+  )
 }
 
 function fetchOf(artifact: JsonObject): ServiceCall {

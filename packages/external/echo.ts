@@ -11,7 +11,8 @@ export function openEcho(call: CallService): Events {
   return {
     takesLifeCycle: true,
     report: (event, as) => post('/', event, as),
-    announce: (told, as) => (told.kind === 'event' ? post('/', told.event, as) : post('/notifications', told.request, as)),
+    announce: (told, as) =>
+      told.kind === 'event' ? post('/', told.event, as) : post('/notifications', told.request, as),
     record() {},
     deliveriesOf: () => undefined,
     describeUndelivered: () => [],

@@ -36,5 +36,8 @@ export function openFiat(call: CallService): Rights {
 }
 
 function unavailable(reason: string): PortError {
-  return new PortError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
+  return new PortError(
+    503,
+    `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`,
+  )
 }

@@ -14,12 +14,16 @@ import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
  *
  * @param accessOf What users may do; with several names, `each` has those whose rights count
  */
-export function forEachUser(call: CallService, accessOf: (users: string) => Promise<Access>): CallService {
+export function forEachUser(
+  call: CallService,
+  accessOf: (users: string) => Promise<Access>,
+): CallService {
   return async (service, request) => {
     const { method, path, headers } = request
     const all = headers?.['x-spinnaker-user'] ?? ''
     if (usersOf(all).length < 2) return call(service, request)
-    const callAs = (user: string) => call(service, { ...request, headers: { ...headers, 'x-spinnaker-user': user } })
+    const callAs = (user: string) =>
+      call(service, { ...request, headers: { ...headers, 'x-spinnaker-user': user } })
     // Nobody is judged where no rights are known of each.
     const each = (await accessOf(all)).each ?? []
     const isRead = method === 'GET' || path === '/artifacts/fetch'
@@ -34,7 +38,11 @@ export function forEachUser(call: CallService, accessOf: (users: string) => Prom
 }
 
 /** @returns a sentence; undefined: none is missing */
-function missingRight(service: ServiceName, { path, body }: ServiceCall, access: Access): string | undefined {
+function missingRight(
+  service: ServiceName,
+  { path, body }: ServiceCall,
+  access: Access,
+): string | undefined {
   const server = service === 'igor' ? /^\/masters\/([^/]+)/.exec(path)?.[1] : undefined
   if (server !== undefined && !access.mayOnBuildService(decodeSegment(server), 'WRITE'))
     return `This needs WRITE on the build service ${decodeSegment(server)}; ${access.user} has not got it.`
@@ -51,6 +59,9 @@ function missingRight(service: ServiceName, { path, body }: ServiceCall, access:
 
 /** Operations are a list of objects with a description under the name of the operation; other bodies are descriptions themselves. */
 function descriptionsIn(body: unknown): JsonObject[] {
-  if (Array.isArray(body)) return body.flatMap((one) => [one, ...(isObject(one) ? Object.values(one) : [])]).filter(isObject)
+  if (Array.isArray(body))
+    return body
+      .flatMap((one) => [one, ...(isObject(one) ? Object.values(one) : [])])
+      .filter(isObject)
   return isObject(body) ? [body] : []
 }

@@ -1,12 +1,27 @@
 /** Definitions of a Front50. */
 
 import { or, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type { GivenTemplate, StoredDefinitions, WantedTemplate } from '@fairlead/ports/definitions.ts'
-import { type CallService, type ServiceCall, ServiceOffError } from '@fairlead/ports/service-call.ts'
+import type {
+  GivenTemplate,
+  StoredDefinitions,
+  WantedTemplate,
+} from '@fairlead/ports/definitions.ts'
+import {
+  type CallService,
+  type ServiceCall,
+  ServiceOffError,
+} from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 
 /** How many versions of a snapshot it looks through for one of a time. */
@@ -21,22 +36,31 @@ const toReport = shape({
 
 export function openFront50(call: CallService): StoredDefinitions {
   /** @param expected Error statuses that are no exceptions. @returns undefined for them */
-  const send = async (request: ServiceCall, { identity }: Caller, expected: readonly number[] = []): Promise<unknown> => {
+  const send = async (
+    request: ServiceCall,
+    { identity }: Caller,
+    expected: readonly number[] = [],
+  ): Promise<unknown> => {
     const answer = await call('front50', { ...request, headers: identity })
     if (answer.status < 400) return answer.body
     if (expected.includes(answer.status)) return undefined
     throw toPortError('front50', answer)
   }
   const post = (path: string, body: unknown, as: Caller) => send({ method: 'POST', path, body }, as)
-  const put = async (path: string, body: unknown, as: Caller) => send({ method: 'PUT', path, body }, as)
+  const put = async (path: string, body: unknown, as: Caller) =>
+    send({ method: 'PUT', path, body }, as)
   const remove = async (path: string, as: Caller, expected?: readonly number[]) =>
     void (await send({ method: 'DELETE', path }, as, expected))
   const read = (path: string, as: Caller): Promise<unknown> =>
     send({ method: 'GET', path }, as, [404]).catch((error: unknown) => {
       if (error instanceof PortError || error instanceof ServiceOffError) throw error
-      throw new PortError(503, `The definition store cannot be reached: ${(error as Error).message}`)
+      throw new PortError(
+        503,
+        `The definition store cannot be reached: ${(error as Error).message}`,
+      )
     })
-  const list = async (path: string, as: Caller): Promise<JsonObject[]> => objectsOf(await read(path, as))
+  const list = async (path: string, as: Caller): Promise<JsonObject[]> =>
+    objectsOf(await read(path, as))
   const one = async (path: string, as: Caller): Promise<JsonObject | undefined> => {
     const found = await read(path, as)
     return isObject(found) ? found : undefined
@@ -50,46 +74,65 @@ export function openFront50(call: CallService): StoredDefinitions {
     serviceAccounts: (as) => list('/serviceAccounts', as),
     pipelines: (as) => list('/pipelines?restricted=false', as),
     triggeredPipelines: (types, as) =>
-      list(`/pipelines?${new URLSearchParams({ restricted: 'false', triggerTypes: types.join(',') })}`, as),
-    followersOf: (id, word, as) => list(`${pathTo`/pipelines/triggeredBy/${id}/${word}`}?restricted=false`, as),
+      list(
+        `/pipelines?${new URLSearchParams({ restricted: 'false', triggerTypes: types.join(',') })}`,
+        as,
+      ),
+    followersOf: (id, word, as) =>
+      list(`${pathTo`/pipelines/triggeredBy/${id}/${word}`}?restricted=false`, as),
     pipelinesOf: (application, as) => list(pathTo`/pipelines/${application}`, as),
     pipeline: (id, as) => one(pathTo`/pipelines/${id}/get`, as),
-    pipelineVersions: ({ id, most }, as) => list(pathTo`/pipelines/${id}/history` + formatQuery({ limit: most }), as),
-    strategies: (application, as) => list(application === undefined ? '/strategies' : pathTo`/strategies/${application}`, as),
+    pipelineVersions: ({ id, most }, as) =>
+      list(pathTo`/pipelines/${id}/history` + formatQuery({ limit: most }), as),
+    strategies: (application, as) =>
+      list(application === undefined ? '/strategies' : pathTo`/strategies/${application}`, as),
     projects: (as) => list('/v2/projects', as),
     project: (nameOrId, as) => one(pathTo`/v2/projects/${nameOrId}`, as),
     template: (wanted, as) => one(templatePath({ ...wanted, isVersioned: true }), as),
     notifications: (as) => list('/notifications', as),
     notificationsOf: async (application, as) => {
-      const path = application === undefined ? '/notifications/global/global' : pathTo`/notifications/application/${application}`
+      const path =
+        application === undefined
+          ? '/notifications/global/global'
+          : pathTo`/notifications/application/${application}`
       return objectOf(await read(path, as))
     },
     notificationsAtHand: () => undefined,
     snapshot: ({ id, timestamp }, as) => {
-      const version = timestamp === undefined ? '' : `/${timestamp}${formatQuery({ limit: mostSnapshots })}`
+      const version =
+        timestamp === undefined ? '' : `/${timestamp}${formatQuery({ limit: mostSnapshots })}`
       return one(pathTo`/snapshots/${id}` + version, as)
     },
 
-    createApplication: async (application, as) => void (await post('/v2/applications', application, as)),
+    createApplication: async (application, as) =>
+      void (await post('/v2/applications', application, as)),
     updateApplication: async (body, as) =>
       void (await send({ method: 'PATCH', path: pathTo`/v2/applications/${body.name}`, body }, as)),
     removeApplication: (name, as) => remove(pathTo`/v2/applications/${name}`, as, [404]),
-    setPermissions: async (record, as) => void (await put(pathTo`/permissions/applications/${record.name}`, record, as)),
-    removePermissions: (application, as) => remove(pathTo`/permissions/applications/${application}`, as, [404]),
+    setPermissions: async (record, as) =>
+      void (await put(pathTo`/permissions/applications/${record.name}`, record, as)),
+    removePermissions: (application, as) =>
+      remove(pathTo`/permissions/applications/${application}`, as, [404]),
     savePipeline: async (pipeline, { staleCheck }, as) =>
       objectOf(await post(`/pipelines?staleCheck=${staleCheck}`, pipeline, as)),
     replacePipeline: async (pipeline, { staleCheck }, as) =>
-      objectOf(await put(`${pathTo`/pipelines/${pipeline.id}`}?staleCheck=${staleCheck}`, pipeline, as)),
+      objectOf(
+        await put(`${pathTo`/pipelines/${pipeline.id}`}?staleCheck=${staleCheck}`, pipeline, as),
+      ),
     savePipelines: async (pipelines, { staleCheck }, as) =>
       toReport(await post(`/pipelines/batchUpdate?staleCheck=${staleCheck}`, pipelines, as)),
-    removePipeline: ({ application, name }, as) => remove(pathTo`/pipelines/${application}/${name}`, as),
-    reorder: async ({ kind, ...order }, as) => void (await post(`/actions/${kind}/reorder`, order, as)),
+    removePipeline: ({ application, name }, as) =>
+      remove(pathTo`/pipelines/${application}/${name}`, as),
+    reorder: async ({ kind, ...order }, as) =>
+      void (await post(`/actions/${kind}/reorder`, order, as)),
     createProject: async (project, as) => void (await post('/v2/projects', project, as)),
-    replaceProject: async (project, as) => void (await put(pathTo`/v2/projects/${project.id}`, project, as)),
+    replaceProject: async (project, as) =>
+      void (await put(pathTo`/v2/projects/${project.id}`, project, as)),
     removeProject: (id, as) => remove(pathTo`/v2/projects/${id}`, as, [404]),
     createTemplate: async ({ content, ...wanted }, as) =>
       void (await post(templatePath({ ...wanted, id: undefined }), content, as)),
-    updateTemplate: async ({ content, ...wanted }, as) => void (await put(templatePath(wanted), content, as)),
+    updateTemplate: async ({ content, ...wanted }, as) =>
+      void (await put(templatePath(wanted), content, as)),
     deleteTemplate: (wanted, as) => remove(templatePath(wanted), as),
     saveSnapshot: async (snapshot, as) => void (await post('/snapshots', snapshot, as)),
   }
@@ -101,7 +144,8 @@ function templatePath({
   tag,
   digest,
   isVersioned,
-}: Omit<WantedTemplate, 'id'> & Pick<GivenTemplate, 'isVersioned'> & { readonly id: string | undefined }): string {
+}: Omit<WantedTemplate, 'id'> &
+  Pick<GivenTemplate, 'isVersioned'> & { readonly id: string | undefined }): string {
   const path = `${isVersioned ? '/v2' : ''}/pipelineTemplates${id === undefined ? '' : pathTo`/${id}`}`
   return isVersioned ? path + formatQuery({ tag, digest }) : path
 }

@@ -18,7 +18,8 @@ export function openIgor(call: CallService): Builds {
     if (answer.status < 400 || expected.includes(answer.status)) return answer
     throw toPortError('igor', answer)
   }
-  const get = async (path: string, as: Caller): Promise<unknown> => (await send({ method: 'GET', path }, as)).body
+  const get = async (path: string, as: Caller): Promise<unknown> =>
+    (await send({ method: 'GET', path }, as)).body
   const getObject = async (path: string, as: Caller): Promise<JsonObject | undefined> => {
     const body = await get(path, as)
     return isObject(body) ? body : undefined
@@ -33,29 +34,46 @@ export function openIgor(call: CallService): Builds {
       if (status === 202) return undefined
       const item = scalarOf(body)
       if (item === undefined)
-        throw new PortError(500, `The build service has started "${job.job}" on "${job.host}" and names no build.`)
+        throw new PortError(
+          500,
+          `The build service has started "${job.job}" on "${job.host}" and names no build.`,
+        )
       return item
     },
     async stop({ number, item, ...job }, as) {
       const order = pathTo`/stop/${item}/${String(number)}`
-      const ofJob = job.job.includes('/') ? order + formatQuery({ jobName: job.job }) : pathTo`/${job.job}` + order
+      const ofJob = job.job.includes('/')
+        ? order + formatQuery({ jobName: job.job })
+        : pathTo`/${job.job}` + order
       await send({ method: 'PUT', path: jobsOf(job) + ofJob }, as, [400, 404])
     },
     async queueItem({ host, job, item }, as) {
-      const found = await getObject(pathTo`/builds/queue/${host}/${item}` + formatQuery({ job }), as)
+      const found = await getObject(
+        pathTo`/builds/queue/${host}/${item}` + formatQuery({ job }),
+        as,
+      )
       return found && toQueueItem(found)
     },
-    build: ({ number, ...job }, as) => getObject(pathTo`/builds/status/${String(number)}/` + placeOf(job), as),
+    build: ({ number, ...job }, as) =>
+      getObject(pathTo`/builds/status/${String(number)}/` + placeOf(job), as),
     properties: ({ number, ...job }, fileName, as) =>
       getObject(pathTo`/builds/properties/${String(number)}/${fileName}/` + placeOf(job), as),
     artifacts: async ({ number, ...job }, propertyFile, as) =>
-      objectsOf(await get(pathTo`/builds/artifacts/${String(number)}/` + placeOf(job) + formatQuery({ propertyFile }), as)),
+      objectsOf(
+        await get(
+          pathTo`/builds/artifacts/${String(number)}/` +
+            placeOf(job) +
+            formatQuery({ propertyFile }),
+          as,
+        ),
+      ),
     async file({ number, host, job }, path, as) {
       const at = `${pathTo`/builds/file/${String(number)}/${host}`}/${encodeSegments(job)}${formatQuery({ path })}`
       const { body } = await send({ method: 'GET', path: at, wantsBytes: true }, as)
       return Buffer.isBuffer(body) ? body : undefined
     },
-    package: ({ location, name, version }, as) => getObject(pathTo`/artifacts/${location}/${name}/${version}`, as),
+    package: ({ location, name, version }, as) =>
+      getObject(pathTo`/artifacts/${location}/${name}/${version}`, as),
     isRunning: () => false,
   }
 }

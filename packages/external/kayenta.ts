@@ -29,7 +29,14 @@ export function openKayenta(call: CallService): Canaries {
       return objectsOf((await send({ method: 'GET', path }, as)).body).map(toCanaryConfiguration)
     },
     async start(request, as) {
-      const { configId, application, execution: parentPipelineExecutionId, scopes, thresholds, siteLocal } = request
+      const {
+        configId,
+        application,
+        execution: parentPipelineExecutionId,
+        scopes,
+        thresholds,
+        siteLocal,
+      } = request
       const query = formatQuery({
         application,
         parentPipelineExecutionId,
@@ -38,9 +45,16 @@ export function openKayenta(call: CallService): Canaries {
         storageAccountName: request.storageAccount,
       })
       const body = { scopes, ...(thresholds !== undefined && { thresholds }), siteLocal }
-      const answer = await send({ method: 'POST', path: pathTo`/canary/${configId}` + query, body }, as)
+      const answer = await send(
+        { method: 'POST', path: pathTo`/canary/${configId}` + query, body },
+        as,
+      )
       const id = textOf(fieldOf(answer.body, 'canaryExecutionId'))
-      if (id === undefined) throw new PortError(500, 'kayenta has accepted the analysis and names no canaryExecutionId.')
+      if (id === undefined)
+        throw new PortError(
+          500,
+          'kayenta has accepted the analysis and names no canaryExecutionId.',
+        )
       return id
     },
     async analysis({ id, storageAccount: storageAccountName }, as) {
@@ -48,6 +62,10 @@ export function openKayenta(call: CallService): Canaries {
       return toCanaryAnalysis((await send({ method: 'GET', path }, as)).body)
     },
     cancel: async (id, as) =>
-      void (await send({ method: 'PUT', path: pathTo`/pipelines/${id}/cancel`, body: {} }, as, [400, 404, 405])),
+      void (await send(
+        { method: 'PUT', path: pathTo`/pipelines/${id}/cancel`, body: {} },
+        as,
+        [400, 404, 405],
+      )),
   }
 }

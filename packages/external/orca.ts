@@ -10,7 +10,10 @@ export function openOrca(call: CallService): Executions {
   const ask = async (request: ServiceCall, { identity }: Caller): Promise<unknown> => {
     const { status, body } = await call('orca', { ...request, headers: identity })
     if (status < 400) return body
-    throw new PortError(status, `The orchestrator answered ${status}: ${textOf(objectOf(body)['message']) ?? 'no message'}`)
+    throw new PortError(
+      status,
+      `The orchestrator answered ${status}: ${textOf(objectOf(body)['message']) ?? 'no message'}`,
+    )
   }
   return {
     async start(body, _stored, as) {
@@ -26,9 +29,14 @@ export function openOrca(call: CallService): Executions {
           return false
         },
       )
-      if (!isKnown) await ask({ method: 'POST', path: '/fail', body: { ...definition, errorMessage: problem } }, as)
+      if (!isKnown)
+        await ask(
+          { method: 'POST', path: '/fail', body: { ...definition, errorMessage: problem } },
+          as,
+        )
     },
-    plan: async (body, as) => objectOf(await ask({ method: 'POST', path: '/v2/pipelineTemplates/plan', body }, as)),
+    plan: async (body, as) =>
+      objectOf(await ask({ method: 'POST', path: '/v2/pipelineTemplates/plan', body }, as)),
     isRunning: () => false,
     noteChange() {},
   }

@@ -7,11 +7,17 @@ import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 /** @throws {PortError} with the status of a refusal */
 export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {
   if (status < 400) return body
-  throw new PortError(status, `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`)
+  throw new PortError(
+    status,
+    `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`,
+  )
 }
 
 /** A refusal in the words of the service. */
 export function toPortError(service: ServiceName, { status, body }: ServiceAnswer): PortError {
   const { message, errors, exception } = objectOf(body)
-  return new PortError(status, textOf(message) ?? `${service} answered with status ${status}.`, { errors, exception })
+  return new PortError(status, textOf(message) ?? `${service} answered with status ${status}.`, {
+    errors,
+    exception,
+  })
 }

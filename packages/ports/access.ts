@@ -23,7 +23,11 @@ export interface Access {
 }
 
 /** What is missing and how to grant it. */
-export function describeMissing(access: Access, authorization: ApplicationRight, application: string): string {
+export function describeMissing(
+  access: Access,
+  authorization: ApplicationRight,
+  application: string,
+): string {
   const user = lackingOf(access, (one) => one.mayOnApplication(application, authorization))
   return (
     `This needs ${authorization} on the application ${application}; ${user} has not got it. ` +
@@ -37,7 +41,13 @@ export function lackingOf({ user, each }: Access, has: (one: Access) => boolean)
 }
 
 /** @throws {PortError} 403 */
-export function checkOnApplication(access: Access, application: string, authorization: ApplicationRight): void {
+export function checkOnApplication(
+  access: Access,
+  application: string,
+  authorization: ApplicationRight,
+): void {
   if (access.mayOnApplication(application, authorization)) return
-  throw new PortError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
+  throw new PortError(403, describeMissing(access, authorization, application), {
+    exception: 'AccessDenied',
+  })
 }

@@ -25,9 +25,16 @@ export interface Bakery {
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
   /** @throws {PortError} 404 */
-  baseImage(wanted: { readonly provider: string; readonly id: string }, as: Caller): Promise<JsonObject>
+  baseImage(
+    wanted: { readonly provider: string; readonly id: string },
+    as: Caller,
+  ): Promise<JsonObject>
   /** Starts a bake, or finds the one that does the same. */
-  start(request: JsonObject, how: { readonly region: string; readonly isRebake: boolean }, as: Caller): Promise<BakeStatus>
+  start(
+    request: JsonObject,
+    how: { readonly region: string; readonly isRebake: boolean },
+    as: Caller,
+  ): Promise<BakeStatus>
   /** Undefined: it is not known yet. */
   status(bake: BakePlace, as: Caller): Promise<BakeStatus | undefined>
   details(bake: BakePlace, as: Caller): Promise<BakeDetails>

@@ -37,7 +37,11 @@ export interface QueuedBuild extends BuildJob {
 }
 
 /** One that waits and why, or the build that it has become. */
-export const toQueueItem = shape({ number: numberOf, isCancelled: [isTrue, 'cancelled'], why: textOf })
+export const toQueueItem = shape({
+  number: numberOf,
+  isCancelled: [isTrue, 'cancelled'],
+  why: textOf,
+})
 export type QueueItem = ShapeOf<typeof toQueueItem>
 
 /** Package of a registry, as an artifact names it. */
@@ -63,7 +67,11 @@ export interface Builds {
   /** @param fileName Of the archived file that holds them */
   properties(build: Build, fileName: string, as: Caller): Promise<JsonObject | undefined>
   /** @param propertyFile Where it may name artifacts */
-  artifacts(build: Build, propertyFile: string | undefined, as: Caller): Promise<readonly JsonObject[] | undefined>
+  artifacts(
+    build: Build,
+    propertyFile: string | undefined,
+    as: Caller,
+  ): Promise<readonly JsonObject[] | undefined>
   /** Content of an archived file. */
   file(build: Build, path: string, as: Caller): Promise<Buffer | undefined>
   /** Artifact of a package. */

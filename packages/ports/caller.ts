@@ -17,7 +17,9 @@ export const itself: Caller = { user: undefined, accounts: [], origin: undefined
 export function toCaller(identity: Record<string, string>): Caller {
   return {
     user: identity['x-spinnaker-user'],
-    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
+    accounts: (identity['x-spinnaker-accounts'] ?? '')
+      .split(',')
+      .filter((account) => account !== ''),
     origin: identity['x-spinnaker-user-origin'],
     identity,
   }

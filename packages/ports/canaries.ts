@@ -1,6 +1,14 @@
 /** Canary analyses, as other capabilities use them. */
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
 
@@ -16,7 +24,11 @@ export interface AnalysisRequest {
   readonly thresholds: { readonly pass: number; readonly marginal: number } | undefined
   readonly siteLocal: JsonObject
   /** Intervals that are judged with this one, those that are left, and how many a judgment looks back on. */
-  readonly progress: { readonly done: number; readonly left: number; readonly lookback?: number | undefined }
+  readonly progress: {
+    readonly done: number
+    readonly left: number
+    readonly lookback?: number | undefined
+  }
 }
 
 const toSide = shape({ stats: shape({ count: numberOf }) })
@@ -39,7 +51,10 @@ export const toCanaryAnalysis = shape({
   exception: objectOf,
   result: shape({
     canaryDuration: textOf,
-    judgeResult: shape({ score: (value) => numberOf(fieldOf(value, 'score')), results: list(toMetric) }),
+    judgeResult: shape({
+      score: (value) => numberOf(fieldOf(value, 'score')),
+      results: list(toMetric),
+    }),
     outlook: shape({ verdict: textOf, reason: textOf }),
   }),
 })
@@ -52,14 +67,20 @@ export type CanaryConfiguration = ShapeOf<typeof toCanaryConfiguration>
 export interface Canaries {
   /** Pause in milliseconds before an analysis that runs is asked for again. */
   readonly pauseMs: number
-  hasConfiguration(wanted: { readonly id: string; readonly account: string | undefined }, as: Caller): Promise<boolean>
+  hasConfiguration(
+    wanted: { readonly id: string; readonly account: string | undefined },
+    as: Caller,
+  ): Promise<boolean>
   configurations(
     of: { readonly application: string; readonly account: string | undefined },
     as: Caller,
   ): Promise<CanaryConfiguration[]>
   /** @returns the id of the analysis */
   start(request: AnalysisRequest, as: Caller): Promise<string>
-  analysis(wanted: { readonly id: string; readonly storageAccount: string | undefined }, as: Caller): Promise<CanaryAnalysis>
+  analysis(
+    wanted: { readonly id: string; readonly storageAccount: string | undefined },
+    as: Caller,
+  ): Promise<CanaryAnalysis>
   /** One that has ended is fine, and a service that cannot end any. */
   cancel(id: string, as: Caller): Promise<void>
 }

@@ -1,6 +1,15 @@
 /** Tasks, server groups, objects … of any provider, read from the form in which clients have them. */
 import { list, maybe, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 
 /** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
 export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
@@ -20,7 +29,9 @@ export interface PlacedName {
 
 /** Of lists of names by region or namespace. */
 export function placedNames(byLocation: unknown): PlacedName[] {
-  return Object.entries(objectOf(byLocation)).flatMap(([location, names]) => textsOf(names).map((name) => ({ location, name })))
+  return Object.entries(objectOf(byLocation)).flatMap(([location, names]) =>
+    textsOf(names).map((name) => ({ location, name })),
+  )
 }
 
 const toResult = withAll(
@@ -39,7 +50,9 @@ const toResult = withAll(
     instanceIdsToDisable: textsOf,
     manifests: objectsOf,
     manifestNames: [placedNames, 'manifestNamesByNamespace'],
-    differences: list(withAll(shape({ name: text, namespace: textOf, change: textOf, message: textOf }))),
+    differences: list(
+      withAll(shape({ name: text, namespace: textOf, change: textOf, message: textOf })),
+    ),
   }),
 )
 export type CloudResult = ShapeOf<typeof toResult>
@@ -68,7 +81,11 @@ export interface CloudCapacity {
 export const toCapacity: Reader<CloudCapacity> = shape({ min: count, max: count, desired: count })
 
 /** Providers without bounds report the desired number alone. */
-const toBoundedCapacity = shape({ min: [count, 'min', 'desired'], max: [count, 'max', 'desired'], desired: count })
+const toBoundedCapacity = shape({
+  min: [count, 'min', 'desired'],
+  max: [count, 'max', 'desired'],
+  desired: count,
+})
 
 const toHealth = shape({
   type: text,
@@ -95,11 +112,21 @@ export const toCloudInstance = shape({
 })
 export type CloudInstance = ShapeOf<typeof toCloudInstance>
 
-export const toMoniker = shape({ app: textOf, cluster: textOf, stack: textOf, detail: textOf, sequence: numberOf })
+export const toMoniker = shape({
+  app: textOf,
+  cluster: textOf,
+  stack: textOf,
+  detail: textOf,
+  sequence: numberOf,
+})
 export type CloudMoniker = ShapeOf<typeof toMoniker>
 
 export const toVolumes = list(
-  shape({ name: text, shared: isTrue, writers: (value: unknown) => (value === 'many' ? ('many' as const) : ('one' as const)) }),
+  shape({
+    name: text,
+    shared: isTrue,
+    writers: (value: unknown) => (value === 'many' ? ('many' as const) : ('one' as const)),
+  }),
 )
 export type CloudVolume = ReturnType<typeof toVolumes>[number]
 
@@ -133,7 +160,8 @@ const readServerGroup = withAll(
     buildInfo: (value: unknown) => value,
     volumes: toVolumes,
     /** Undefined where nothing tells of them. */
-    loadBalancers: (value: unknown) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined),
+    loadBalancers: (value: unknown) =>
+      Array.isArray(value) ? (value as readonly unknown[]) : undefined,
     /** Its share of the traffic, where it has one of its own. */
     trafficPercent: numberOf,
     startLimits: shape({ seconds: numberOf, failures: numberOf }),
@@ -159,7 +187,13 @@ const toState = shape({ state: isTrue, message: textOf })
 export const toCloudManifest = shape({
   manifest: objectOf,
   moniker: maybe(toMoniker),
-  status: shape({ stable: toState, available: toState, failed: toState, reasons: textsOf, hopeless: isTrue }),
+  status: shape({
+    stable: toState,
+    available: toState,
+    failed: toState,
+    reasons: textsOf,
+    hopeless: isTrue,
+  }),
   reasons: textsOf,
   /** Waiting for it is pointless. */
   hopeless: isTrue,
@@ -178,7 +212,8 @@ export function toFullName(coordinates: unknown, usual: string): string | undefi
 const toDetails = shape({
   pod: [textOf, 'pod', 'podName'],
   container: [textOf, 'container', 'containerName'],
-  exitCode: (value: unknown) => (value === undefined || value === null || value === '' ? undefined : String(value)),
+  exitCode: (value: unknown) =>
+    value === undefined || value === null || value === '' ? undefined : String(value),
   message: textOf,
   reason: textOf,
 })
@@ -204,7 +239,8 @@ export const toDrift = withAll(
     name: text,
     manager: textOf,
     /** Milliseconds since the epoch, or a time as text. */
-    since: (value: unknown) => (typeof value === 'number' ? new Date(value).toISOString() : textOf(value)),
+    since: (value: unknown) =>
+      typeof value === 'number' ? new Date(value).toISOString() : textOf(value),
     fields: textsOf,
   }),
 )
@@ -220,12 +256,16 @@ export const accountOf = (description: JsonObject) =>
 
 /** Output of an instance: one text, or one for each container. */
 export function outputTexts(output: unknown): string[] {
-  return typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+  return typeof output === 'string'
+    ? [output]
+    : objectsOf(output).map((part) => String(part['output']))
 }
 
 /** Names of the found resources that belong to an application. */
 export function namesOwnedBy(application: string, hits: readonly JsonObject[]): string[] {
-  const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase())
+  const own = hits.filter(
+    (hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase(),
+  )
   return own.map((hit) => String(hit['name'] ?? hit['id']))
 }
 

@@ -23,7 +23,10 @@ export interface StoredDefinitions {
   pipelinesOf(application: string, as: Caller): Promise<JsonObject[]>
   pipeline(id: string, as: Caller): Promise<JsonObject | undefined>
   /** The newest first. */
-  pipelineVersions(wanted: { readonly id: string; readonly most: number }, as: Caller): Promise<JsonObject[]>
+  pipelineVersions(
+    wanted: { readonly id: string; readonly most: number },
+    as: Caller,
+  ): Promise<JsonObject[]>
   /** @param application Undefined: of all */
   strategies(application: string | undefined, as: Caller): Promise<JsonObject[]>
   projects(as: Caller): Promise<JsonObject[]>
@@ -38,19 +41,36 @@ export interface StoredDefinitions {
   /** Those of an application and of all, within a transaction; undefined: they have to be asked for. */
   notificationsAtHand(application: string): JsonObject[] | undefined
   /** @param wanted With a time in milliseconds, the version of that time; else the last one */
-  snapshot(wanted: { readonly id: string; readonly timestamp?: number | undefined }, as: Caller): Promise<JsonObject | undefined>
+  snapshot(
+    wanted: { readonly id: string; readonly timestamp?: number | undefined },
+    as: Caller,
+  ): Promise<JsonObject | undefined>
 
   createApplication(application: JsonObject, as: Caller): Promise<void>
   /** Fields that are left out stay. */
   updateApplication(application: JsonObject & { readonly name: string }, as: Caller): Promise<void>
   removeApplication(name: string, as: Caller): Promise<void>
-  setPermissions(record: { readonly name: string; readonly permissions: unknown }, as: Caller): Promise<void>
+  setPermissions(
+    record: { readonly name: string; readonly permissions: unknown },
+    as: Caller,
+  ): Promise<void>
   removePermissions(application: string, as: Caller): Promise<void>
   savePipeline(pipeline: JsonObject, options: SaveOptions, as: Caller): Promise<JsonObject>
-  replacePipeline(pipeline: JsonObject & { readonly id: string }, options: SaveOptions, as: Caller): Promise<JsonObject>
+  replacePipeline(
+    pipeline: JsonObject & { readonly id: string },
+    options: SaveOptions,
+    as: Caller,
+  ): Promise<JsonObject>
   /** Those that are fine; the others are reported. */
-  savePipelines(pipelines: readonly unknown[], options: SaveOptions, as: Caller): Promise<BatchReport>
-  removePipeline(place: { readonly application: string; readonly name: string }, as: Caller): Promise<void>
+  savePipelines(
+    pipelines: readonly unknown[],
+    options: SaveOptions,
+    as: Caller,
+  ): Promise<BatchReport>
+  removePipeline(
+    place: { readonly application: string; readonly name: string },
+    as: Caller,
+  ): Promise<void>
   reorder(order: PipelineOrder, as: Caller): Promise<void>
   createProject(project: JsonObject, as: Caller): Promise<void>
   replaceProject(project: JsonObject & { readonly id: string }, as: Caller): Promise<void>

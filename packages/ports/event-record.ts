@@ -36,7 +36,9 @@ export interface TriggerOutcome {
 export function toOutcome(
   pipeline: JsonObject,
   trigger: JsonObject,
-  what: { readonly executionId: string; readonly reason?: string | undefined } | { readonly reason: string },
+  what:
+    | { readonly executionId: string; readonly reason?: string | undefined }
+    | { readonly reason: string },
 ): TriggerOutcome {
   return {
     application: textOf(pipeline['application']) ?? '',

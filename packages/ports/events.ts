@@ -4,7 +4,11 @@ import type { Caller } from './caller.ts'
 import type { EventRecord } from './event-record.ts'
 
 export interface ReportedEvent {
-  readonly details: { readonly type: string; readonly source: string; readonly application?: string }
+  readonly details: {
+    readonly type: string
+    readonly source: string
+    readonly application?: string
+  }
   /** The same each time that the event is reported. */
   readonly eventId?: string
   readonly content: JsonObject

@@ -11,7 +11,12 @@ export interface Executions {
    */
   start(definition: JsonObject, stored: () => void, as: Caller): Promise<void>
   /** Keeps a failed execution with the reason, unless its `executionId` is taken. @throws {PortError} */
-  recordFailure(definition: JsonObject, problem: string, stored: () => void, as: Caller): Promise<void>
+  recordFailure(
+    definition: JsonObject,
+    problem: string,
+    stored: () => void,
+    as: Caller,
+  ): Promise<void>
   /** The definition with its template and evaluated expressions. @throws {PortError} */
   plan(definition: JsonObject, as: Caller): Promise<JsonObject>
   /** Whether an execution of this process still runs. */

@@ -1,5 +1,14 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, objectOf } from '@fairlead/base/json/values.ts'
@@ -13,20 +22,36 @@ const maxBytes = 64 * 1024
 
 const variable = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a variable has letters, digits and "_" only, and begins with no digit')
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'a variable has letters, digits and "_" only, and begins with no digit',
+  )
 /** Operating systems end texts at a zero byte. */
 const hasNoZeroByte = (text: string) => !text.includes('\0')
 const zeroByte = 'it must not contain a zero byte'
-const value = z.union([z.string(), z.number(), z.boolean()]).transform(String).refine(hasNoZeroByte, zeroByte)
+const value = z
+  .union([z.string(), z.number(), z.boolean()])
+  .transform(String)
+  .refine(hasNoZeroByte, zeroByte)
 /** As it stands in the first line of a request. */
-const requestPath = z.string().regex(/^\/[!-~]*$/, 'a path begins with "/" and has printable characters of ASCII without spaces')
+const requestPath = z
+  .string()
+  .regex(
+    /^\/[!-~]*$/,
+    'a path begins with "/" and has printable characters of ASCII without spaces',
+  )
 
 /** No program is found by a name with a space, unless it is a path. */
-export const isProgram = ([name = '']: readonly string[]) => name.includes('/') || !/\s/.test(name.trim())
-export const programProblem = 'must be a list of the program and each argument, such as [npm, start]'
+export const isProgram = ([name = '']: readonly string[]) =>
+  name.includes('/') || !/\s/.test(name.trim())
+export const programProblem =
+  'must be a list of the program and each argument, such as [npm, start]'
 
 /** A program and its arguments. */
-export const Command = z.array(z.string().min(1).refine(hasNoZeroByte, zeroByte)).min(1).refine(isProgram, programProblem)
+export const Command = z
+  .array(z.string().min(1).refine(hasNoZeroByte, zeroByte))
+  .min(1)
+  .refine(isProgram, programProblem)
 export const ImageEnvironment = z.record(variable, value)
 
 export const ProgramLimitsFile = z
@@ -36,26 +61,48 @@ export const ProgramLimitsFile = z
     openFiles: z.int().min(16).optional().describe('Number of open files of each process.'),
     diskMb: z.int().min(1).optional().describe('Megabytes of its working directory.'),
   })
-  .describe('Limits of each instance; those of the instance type apply as well, and the smaller one counts.')
+  .describe(
+    'Limits of each instance; those of the instance type apply as well, and the smaller one counts.',
+  )
 
 export const Readiness = z
   .strictObject({
-    path: requestPath.optional().describe('Path of an HTTP request; a status below 400 means ready.'),
+    path: requestPath
+      .optional()
+      .describe('Path of an HTTP request; a status below 400 means ready.'),
     tcp: z.boolean().optional().describe('Ready as soon as the port accepts connections.'),
-    intervalSeconds: z.number().min(0.1).max(3600).default(2).describe('Seconds between two probes.'),
-    timeoutSeconds: z.number().min(0.1).max(600).default(2).describe('Seconds that a probe may take.'),
+    intervalSeconds: z
+      .number()
+      .min(0.1)
+      .max(3600)
+      .default(2)
+      .describe('Seconds between two probes.'),
+    timeoutSeconds: z
+      .number()
+      .min(0.1)
+      .max(600)
+      .default(2)
+      .describe('Seconds that a probe may take.'),
   })
-  .refine(({ path, tcp }) => (path === undefined) !== (tcp !== true), 'give either "path" or "tcp: true"')
+  .refine(
+    ({ path, tcp }) => (path === undefined) !== (tcp !== true),
+    'give either "path" or "tcp: true"',
+  )
 
 const VolumeFields = z.strictObject({
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9-]{0,30}$/, 'a volume is named with lower case letters, digits and "-", and begins with a letter')
+    .regex(
+      /^[a-z][a-z0-9-]{0,30}$/,
+      'a volume is named with lower case letters, digits and "-", and begins with a letter',
+    )
     .describe('Name of the volume; its directory is in the variable `FAIRLEAD_VOLUME_<NAME>`.'),
   shared: z
     .boolean()
     .default(false)
-    .describe('All instances of the cluster have one directory; otherwise, the first, the second and so on have one each.'),
+    .describe(
+      'All instances of the cluster have one directory; otherwise, the first, the second and so on have one each.',
+    ),
   writers: z
     .enum(['one', 'many'])
     .optional()
@@ -75,22 +122,35 @@ export const Volume = VolumeFields.refine(({ shared, writers }) => !(shared && w
 export type Volume = z.infer<typeof Volume>
 
 /** Whether only one instance at a time may write into a directory of the volume, as far as its description says so. */
-export function hasOneWriter({ shared, writers }: Partial<Pick<Volume, 'shared' | 'writers'>>): boolean {
+export function hasOneWriter({
+  shared,
+  writers,
+}: Partial<Pick<Volume, 'shared' | 'writers'>>): boolean {
   return shared !== true && writers !== 'many'
 }
 
 export const Volumes = z
   .array(Volume)
   .max(20)
-  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'each volume needs a name of its own')
+  .refine(
+    (all) => new Set(all.map(({ name }) => name)).size === all.length,
+    'each volume needs a name of its own',
+  )
 
 /** How the program in a container is reached. */
 export const ContainerNetwork = z.strictObject({
-  port: z.int().min(1).max(65_535).optional().describe('Port of its program. Default: the only one that the image exposes.'),
+  port: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe('Port of its program. Default: the only one that the image exposes.'),
   network: z
     .enum(['host'])
     .optional()
-    .describe('`host`: it has the network of the machine, and its program listens on `PORT` of `HOST`.'),
+    .describe(
+      '`host`: it has the network of the machine, and its program listens on `PORT` of `HOST`.',
+    ),
 })
 export const ContainerFile = ContainerNetwork.extend({
   image: z
@@ -101,8 +161,12 @@ export const ContainerFile = ContainerNetwork.extend({
 export type ContainerFile = z.infer<typeof ContainerFile>
 
 const Program = z.strictObject({
-  command: Command.optional().describe('Program and arguments. The process must listen on the port `PORT`.'),
-  container: ContainerFile.optional().describe('A container in place of a program; `command` then replaces that of its image.'),
+  command: Command.optional().describe(
+    'Program and arguments. The process must listen on the port `PORT`.',
+  ),
+  container: ContainerFile.optional().describe(
+    'A container in place of a program; `command` then replaces that of its image.',
+  ),
   environment: ImageEnvironment.default({}).describe('Environment variables.'),
   ready: Readiness.prefault({ tcp: true }).describe('How an instance shows that it is ready.'),
   limits: ProgramLimitsFile.prefault({}),
@@ -116,10 +180,13 @@ const Program = z.strictObject({
 })
 
 /** What a user writes into the file; a server group may override every part but the image of a container. */
-export const ImageFile = Program.refine(({ command, container }) => command !== undefined || container !== undefined, {
-  path: ['command'],
-  message: `it is missing; it ${programProblem}`,
-})
+export const ImageFile = Program.refine(
+  ({ command, container }) => command !== undefined || container !== undefined,
+  {
+    path: ['command'],
+    message: `it is missing; it ${programProblem}`,
+  },
+)
 export type ImageFile = z.infer<typeof ImageFile>
 
 /**
@@ -173,7 +240,10 @@ export function parseImageFile(text: string): ImageFile {
     // A port may be written 8080.0: numbers of any spelling are numbers here.
     document = JSON.parse(formatJson(parseYaml(text, { maxAliasCount: 10 })))
   } catch (error) {
-    throw new PortError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw new PortError(
+      400,
+      `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`,
+    )
   }
   const checked = ImageFile.safeParse(document)
   if (checked.success) return checked.data
@@ -202,5 +272,7 @@ export const imageVersionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
 export function parseImageId(id: string): { name: string; version: string } | undefined {
   const mark = id.lastIndexOf(':')
   const [name, version] = [id.slice(0, mark), id.slice(mark + 1)]
-  return mark > 0 && imageNamePattern.test(name) && imageVersionPattern.test(version) ? { name, version } : undefined
+  return mark > 0 && imageNamePattern.test(name) && imageVersionPattern.test(version)
+    ? { name, version }
+    : undefined
 }

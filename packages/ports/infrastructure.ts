@@ -22,7 +22,11 @@ export interface Infrastructure {
   /** @returns the id of the task; a request that is repeated has the task of the first one */
   submit(operations: Operations, request: OperationRequest, as: Caller): Promise<string>
   /** Why it would refuse operations; undefined: it does not say so beforehand. */
-  preview(operations: Operations, provider: string | undefined, as: Caller): Promise<string[] | undefined>
+  preview(
+    operations: Operations,
+    provider: string | undefined,
+    as: Caller,
+  ): Promise<string[] | undefined>
   task(id: string, as: Caller): Promise<CloudTask | undefined>
   /**
    * Resolves once the task is over, or when the follower should look again.
@@ -47,7 +51,10 @@ export interface Infrastructure {
   target(wanted: ClusterTarget, as: Caller): Promise<CloudServerGroup | undefined>
   instance(place: InstancePlace, as: Caller): Promise<CloudInstance | undefined>
   /** What the programs of an instance have written; one text a program. */
-  output(wanted: InstancePlace & { readonly provider: string; readonly lastLines?: number }, as: Caller): Promise<string[]>
+  output(
+    wanted: InstancePlace & { readonly provider: string; readonly lastLines?: number },
+    as: Caller,
+  ): Promise<string[]>
   /** Undefined: there is no such metric, or no such server group. */
   statistics(wanted: MetricPlace, as: Caller): Promise<JsonObject | undefined>
   securityGroup(
@@ -61,23 +68,35 @@ export interface Infrastructure {
 
   images(wanted: ImageSearch, as: Caller): Promise<CloudImage[]>
   /** Undefined too where the caller may not read the account. */
-  image(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<CloudImage | undefined>
+  image(
+    place: NamedPlace & { readonly provider: string },
+    as: Caller,
+  ): Promise<CloudImage | undefined>
 
   job(place: JobPlace, as: Caller): Promise<CloudJob>
   /** One that is gone is fine. */
   removeJob(place: JobPlace, as: Caller): Promise<void>
   /** Properties in a file of a job, or what its container of that name has printed. */
-  jobProperties(place: JobPlace & { readonly file: string }, as: Caller): Promise<JsonObject | undefined>
+  jobProperties(
+    place: JobPlace & { readonly file: string },
+    as: Caller,
+  ): Promise<JsonObject | undefined>
   podProperties(
     place: JobPlace & { readonly provider: string; readonly container: string },
     as: Caller,
   ): Promise<JsonObject | undefined>
 
-  manifest(place: NamedPlace & { readonly includeEvents: boolean }, as: Caller): Promise<CloudManifest | undefined>
+  manifest(
+    place: NamedPlace & { readonly includeEvents: boolean },
+    as: Caller,
+  ): Promise<CloudManifest | undefined>
   /** Full names, such as `replicaSet web-v000`. */
   manifestsOfCluster(cluster: ManifestCluster, as: Caller): Promise<string[]>
   /** The full name of the newest, oldest, … of a cluster, by the criterion. */
-  manifestByCriterion(wanted: ManifestCluster & { readonly criterion: string }, as: Caller): Promise<string | undefined>
+  manifestByCriterion(
+    wanted: ManifestCluster & { readonly criterion: string },
+    as: Caller,
+  ): Promise<string | undefined>
   drift(wanted: DriftQuery, as: Caller): Promise<CloudDrift[]>
 
   /** Content as text, or as value where it is JSON. */

@@ -8,7 +8,9 @@ import type { Revealed, SecretUse } from './secrets.ts'
 export interface ProviderHandle {
   readonly accounts: readonly { readonly name: string; readonly details: JsonObject }[]
   /** Those of one application, without regard to case, or all. */
-  serverGroups(application?: string): readonly { readonly name: string; readonly buildInfo?: JsonObject | undefined }[]
+  serverGroups(
+    application?: string,
+  ): readonly { readonly name: string; readonly buildInfo?: JsonObject | undefined }[]
   /** Undefined where it runs no builds. */
   readonly machine?: Machine
 }

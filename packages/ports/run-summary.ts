@@ -8,7 +8,15 @@ const maxCharacters = 32 * 1024
 /** What is summarised: a record of the embedded engine, or of an orchestrator that was asked. */
 type RunRecord = Readonly<Record<string, unknown>>
 
-const runFields = ['id', 'application', 'name', 'status', 'buildTime', 'startTime', 'endTime'] as const
+const runFields = [
+  'id',
+  'application',
+  'name',
+  'status',
+  'buildTime',
+  'startTime',
+  'endTime',
+] as const
 const executionFields = [...runFields, 'pipelineConfigId', 'canceled'] as const
 const stageFields = [
   'id',
@@ -31,7 +39,9 @@ export function summarizeExecution(execution: RunRecord): string {
 
 /** A task, in the form of `GET /tasks/{id}` or as an execution, with the states of its steps. */
 export function summarizeTask(task: RunRecord): string {
-  const steps = Array.isArray(task['steps']) ? task['steps'] : objectsOf(task['stages']).flatMap((stage) => stage['tasks'])
+  const steps = Array.isArray(task['steps'])
+    ? task['steps']
+    : objectsOf(task['stages']).flatMap((stage) => stage['tasks'])
   const name = task['description'] ?? task['name']
   return format(
     { ...pick(task, runFields), name },
@@ -47,6 +57,7 @@ function format(head: JsonObject, member: string, parts: readonly JsonObject[]):
 
 function pick(record: RunRecord, fields: readonly string[]): JsonObject {
   const picked: JsonObject = {}
-  for (const field of fields) if (record[field] !== null && record[field] !== undefined) picked[field] = record[field]
+  for (const field of fields)
+    if (record[field] !== null && record[field] !== undefined) picked[field] = record[field]
   return picked
 }

@@ -22,7 +22,9 @@ export interface ServiceAnswer {
 /** A service that the configuration does not have: calls fail until an operator changes that. */
 export class ServiceOffError extends Error {
   constructor(service: ServiceName) {
-    super(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
+    super(
+      `${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`,
+    )
     this.name = 'ServiceOffError'
   }
 }

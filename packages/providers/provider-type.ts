@@ -18,7 +18,11 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   readonly id: string
   readonly keys: Keys
   /** Undefined where it is switched off. */
-  toSettings(keys: z.output<Keys>, report: SettingsReport, surroundings: ProviderSurroundings): Settings | undefined
+  toSettings(
+    keys: z.output<Keys>,
+    report: SettingsReport,
+    surroundings: ProviderSurroundings,
+  ): Settings | undefined
   /** SQL scripts, oldest first; never edit one that was released. Names of tables begin with `infrastructure_`. */
   readonly migrations: readonly string[]
   /** Its tables, and those of its bakes, are older than the registry: their scripts are counted with those of the services. */
@@ -45,7 +49,11 @@ export interface ProviderSurroundings {
 export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
   /** Each name begins with `bakery.`, the id and a dot. */
   readonly keys: Keys
-  toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): Settings
+  toSettings(
+    keys: z.output<Keys>,
+    report: Pick<SettingsReport, 'problem'>,
+    surroundings: BakerySurroundings,
+  ): Settings
   readonly migrations: readonly string[]
   open(context: BackendContext, provider: ProviderHandle, settings: Settings): Baker
 }
@@ -130,7 +138,9 @@ export function migrationsOf(
   own: readonly string[],
   scriptsOf: (type: ProviderType) => readonly string[],
 ): Pick<Backend, 'migrations' | 'partMigrations'> {
-  const [shared, separate] = [true, false].map((is) => types.filter((type) => (type.sharesMigrations === true) === is))
+  const [shared, separate] = [true, false].map((is) =>
+    types.filter((type) => (type.sharesMigrations === true) === is),
+  )
   return {
     migrations: [...own, ...(shared ?? []).flatMap(scriptsOf)],
     partMigrations: Object.fromEntries((separate ?? []).map((type) => [type.id, scriptsOf(type)])),

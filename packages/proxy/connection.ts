@@ -2,7 +2,12 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { RequestBody } from './request-body.ts'
-import { ResponseError, type ResponseHead, ResponseReader, type ResponseSink } from './response-reader.ts'
+import {
+  ResponseError,
+  type ResponseHead,
+  ResponseReader,
+  type ResponseSink,
+} from './response-reader.ts'
 import type { Sweep, Swept } from './sweep.ts'
 
 export interface Target {
@@ -67,7 +72,10 @@ export interface ConnectionFailure {
   readonly wasKept: boolean
 }
 
-export function codedError(code: 'ECONNRESET' | 'ETIMEDOUT', message: string): Error & { code: string } {
+export function codedError(
+  code: 'ECONNRESET' | 'ETIMEDOUT',
+  message: string,
+): Error & { code: string } {
   return Object.assign(new Error(message), { code })
 }
 
@@ -109,17 +117,24 @@ export class Connection implements ResponseSink, Swept {
     this.bornMs = owner.now()
     const isShared = !isStream && target.secure === undefined
     const socket = isShared
-      ? connect({ ...target.place, ...common, onread: { buffer: readBuffer, callback: this.#readShared } })
+      ? connect({
+          ...target.place,
+          ...common,
+          onread: { buffer: readBuffer, callback: this.#readShared },
+        })
       : target.secure === undefined
         ? connect({ ...target.place, ...common })
-        : process.getBuiltinModule('node:tls').connect({ ...target.place, ...common, ...target.secure, session: owner.session })
+        : process
+            .getBuiltinModule('node:tls')
+            .connect({ ...target.place, ...common, ...target.secure, session: owner.session })
     this.socket = socket
     socket.once(target.secure === undefined ? 'connect' : 'secureConnect', () => {
       this.#isConnected = true
       if (this.#receiver !== undefined) this.#write()
     })
     if (!isShared) socket.on('data', this.#read)
-    if (target.secure !== undefined) socket.on('session', (session: Buffer) => owner.keepSession(session))
+    if (target.secure !== undefined)
+      socket.on('session', (session: Buffer) => owner.keepSession(session))
     socket.on('drain', () => {
       if (isStreamed(this.#body)) this.#body.resume()
     })
@@ -135,7 +150,12 @@ export class Connection implements ResponseSink, Swept {
    * Sends a request, once the connection stands, and reports what becomes of it. After the response, the connection is kept for the
    * next request if it can be.
    */
-  send(head: OutgoingHead, body: OutgoingBody, receiver: ResponseReceiver, stallMs = this.#owner.bounds.stallMs): void {
+  send(
+    head: OutgoingHead,
+    body: OutgoingBody,
+    receiver: ResponseReceiver,
+    stallMs = this.#owner.bounds.stallMs,
+  ): void {
     this.#receiver = receiver
     this.#head = head
     this.#body = body
@@ -181,7 +201,11 @@ export class Connection implements ResponseSink, Swept {
     this.#isReleased = true
     this.#forget()
     const { socket } = this
-    socket.removeAllListeners('data').removeAllListeners('drain').removeAllListeners('end').removeAllListeners('close')
+    socket
+      .removeAllListeners('data')
+      .removeAllListeners('drain')
+      .removeAllListeners('end')
+      .removeAllListeners('close')
     return socket
   }
 
@@ -232,7 +256,8 @@ export class Connection implements ResponseSink, Swept {
     const hasSentAll = !isStreamed(this.#body) || this.#body.hasEnded
     this.#receiver = undefined
     this.#body = undefined
-    if (answer.keepsAlive && hasSentAll && this.#head?.upgrades !== true) this.#rest(answer.keepAliveSeconds)
+    if (answer.keepsAlive && hasSentAll && this.#head?.upgrades !== true)
+      this.#rest(answer.keepAliveSeconds)
     else this.destroy()
     receiver.onEnd(trailers)
   }
@@ -265,7 +290,8 @@ export class Connection implements ResponseSink, Swept {
 
   #end = (): void => {
     if (this.#receiver === undefined) this.destroy()
-    else if (!this.#reader.end()) this.fail(codedError('ECONNRESET', 'the server closed the connection'))
+    else if (!this.#reader.end())
+      this.fail(codedError('ECONNRESET', 'the server closed the connection'))
   }
 
   #close = (): void => {
@@ -283,18 +309,26 @@ export class Connection implements ResponseSink, Swept {
     const stalledMs = nowMs - Math.max(this.#movedMs, isStreamed(body) ? body.movedMs : 0)
     if (!this.#isConnected) {
       const { connectMs } = this.#owner.bounds
-      const error = Object.assign(codedError('ETIMEDOUT', 'no connection within its time'), { syscall: 'connect' })
+      const error = Object.assign(codedError('ETIMEDOUT', 'no connection within its time'), {
+        syscall: 'connect',
+      })
       if (connectMs > 0 && stalledMs > connectMs) this.fail(error)
       return
     }
-    const waitsForClient = this.#isPaused || (isStreamed(body) && body.isPassedOn && !body.isBlocked)
+    const waitsForClient =
+      this.#isPaused || (isStreamed(body) && body.isPassedOn && !body.isBlocked)
     if (!waitsForClient && this.#stallMs > 0 && stalledMs > this.#stallMs) {
       this.fail(codedError('ETIMEDOUT', 'the server did not answer in time'))
     }
   }
 }
 
-const common = { noDelay: true, allowHalfOpen: true, keepAlive: true, keepAliveInitialDelay: 60_000 }
+const common = {
+  noDelay: true,
+  allowHalfOpen: true,
+  keepAlive: true,
+  keepAliveInitialDelay: 60_000,
+}
 
 function isStreamed(body: OutgoingBody): body is RequestBody {
   return typeof body === 'object' && 'passTo' in body

@@ -1,5 +1,10 @@
 /** Connections to one HTTP server: the one used last is used next, and callers bound their number themselves. */
-import { Connection, type ConnectionBounds, type ConnectionOwner, type Target } from './connection.ts'
+import {
+  Connection,
+  type ConnectionBounds,
+  type ConnectionOwner,
+  type Target,
+} from './connection.ts'
 import type { Sweep } from './sweep.ts'
 
 /** Announced times are shortened by this, so that the server does not close while a request is under way. */
@@ -37,7 +42,11 @@ export class Connections implements ConnectionOwner {
     const mostIdleMs = which === 'fresh' ? this.bounds.freshMs : undefined
     while (which === 'any' || which === 'fresh') {
       const last = this.#idle.at(-1)
-      if (last === undefined || (mostIdleMs !== undefined && this.now() - last.idleSinceMs > mostIdleMs)) break
+      if (
+        last === undefined ||
+        (mostIdleMs !== undefined && this.now() - last.idleSinceMs > mostIdleMs)
+      )
+        break
       this.#idle.pop()
       if (this.isFresh(last)) return last
       last.destroy()
@@ -51,9 +60,14 @@ export class Connections implements ConnectionOwner {
   keep(connection: Connection, announcedSeconds: number | undefined): void {
     const { keepAliveMs, maxAgeMs = Number.POSITIVE_INFINITY } = this.bounds
     const idleMs =
-      announcedSeconds === undefined ? keepAliveMs : Math.min(announcedSeconds * 1000 - keepAliveMarginMs, longestIdleMs)
+      announcedSeconds === undefined
+        ? keepAliveMs
+        : Math.min(announcedSeconds * 1000 - keepAliveMarginMs, longestIdleMs)
     connection.idleSinceMs = this.now()
-    connection.freshUntilMs = Math.min(connection.idleSinceMs + idleMs, connection.bornMs + maxAgeMs)
+    connection.freshUntilMs = Math.min(
+      connection.idleSinceMs + idleMs,
+      connection.bornMs + maxAgeMs,
+    )
     if (this.#keepsIdle && this.isFresh(connection)) this.#idle.push(connection)
     else connection.destroy()
   }

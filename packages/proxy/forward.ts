@@ -5,7 +5,10 @@
  *
  * @returns ends the wait
  */
-export type Wait<S> = (proceed: (server?: S) => void, giveUp: (error: unknown) => void) => () => void
+export type Wait<S> = (
+  proceed: (server?: S) => void,
+  giveUp: (error: unknown) => void,
+) => () => void
 
 export interface Progress<S> {
   /** Have failed for this request. */

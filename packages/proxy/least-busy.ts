@@ -17,7 +17,11 @@ export class LeastBusy {
     const count = servers.length
     let best: T | undefined
     if (++this.#turn >= count) this.#turn = 0
-    for (let offset = 0, at = this.#turn; offset < count; offset++, at = at + 1 === count ? 0 : at + 1) {
+    for (
+      let offset = 0, at = this.#turn;
+      offset < count;
+      offset++, at = at + 1 === count ? 0 : at + 1
+    ) {
       const server = servers[at] as T
       if (best !== undefined && server.inFlight >= best.inFlight) continue
       if (tried.length > 0 && tried.includes(server)) continue

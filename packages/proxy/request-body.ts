@@ -77,7 +77,10 @@ export class RequestBody {
     const { bounds, replay } = this.#room
     this.#keptBytes += piece.length
     const uncounted = Math.max(0, this.#keptBytes - this.#countedBytes)
-    if (this.#keptBytes > bounds.maxReplayBytes || replay.bytes + uncounted > bounds.maxReplayTotalBytes) {
+    if (
+      this.#keptBytes > bounds.maxReplayBytes ||
+      replay.bytes + uncounted > bounds.maxReplayTotalBytes
+    ) {
       this.#forget()
     } else {
       this.#count(uncounted)
@@ -89,7 +92,8 @@ export class RequestBody {
     if (!this.#isChunked) return target.write(piece)
     const size = piece.length.toString(16)
     // What waits for the server is bounded by its bytes, whatever each entry takes besides.
-    if (piece.length <= maxTextBytes) return target.write(`${size}\r\n${piece.toString('latin1')}\r\n`, 'latin1')
+    if (piece.length <= maxTextBytes)
+      return target.write(`${size}\r\n${piece.toString('latin1')}\r\n`, 'latin1')
     target.cork()
     target.write(`${size}\r\n`, 'latin1')
     target.write(piece)

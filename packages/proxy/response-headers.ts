@@ -3,7 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ResponseHead } from './response-reader.ts'
 
 /** @param trailers Trailers may follow. @returns names and values in turn */
-export function toClientHeaders({ status, headers, connectionHeaders }: ResponseHead, trailers: boolean): string[] {
+export function toClientHeaders(
+  { status, headers, connectionHeaders }: ResponseHead,
+  trailers: boolean,
+): string[] {
   const passed: string[] = []
   const hasLength = status >= 200 && status !== 204
   for (let at = 0; at < headers.length; at += 2) {

@@ -38,7 +38,15 @@ const noBody: BodyForm = { kind: 'none' }
 const chunkedBody: BodyForm = { kind: 'chunked' }
 const closedBody: BodyForm = { kind: 'until-close' }
 
-type State = 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'done'
+type State =
+  | 'head'
+  | 'length'
+  | 'chunk-size'
+  | 'chunk'
+  | 'chunk-end'
+  | 'trailers'
+  | 'until-close'
+  | 'done'
 
 export class ResponseReader {
   #state: State = 'done'
@@ -102,7 +110,12 @@ export class ResponseReader {
   }
 
   /** The text before the mark and what follows it; undefined until the mark has arrived. @throws {ResponseError} beyond `maxBytes` */
-  #readUntil(mark: string, chunk: Buffer, maxBytes: number, fault: string): readonly [text: string, rest: Buffer] | undefined {
+  #readUntil(
+    mark: string,
+    chunk: Buffer,
+    maxBytes: number,
+    fault: string,
+  ): readonly [text: string, rest: Buffer] | undefined {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     const end = bytes.indexOf(mark)
     if (end > maxBytes || (end === -1 && bytes.length > maxBytes)) throw new ResponseError(fault)
@@ -129,7 +142,8 @@ export class ResponseReader {
     this.#state = stateAfter(head)
     this.#left = head.body.kind === 'length' ? head.body.length : 0
     this.#sink?.onHead(head)
-    if (head.body.kind === 'none' || (head.body.kind === 'length' && this.#left === 0)) this.#finish()
+    if (head.body.kind === 'none' || (head.body.kind === 'length' && this.#left === 0))
+      this.#finish()
     return rest
   }
 
@@ -189,7 +203,8 @@ function stateAfter({ body }: ResponseHead): State {
 /** Of a head that is not complete: what speaks no HTTP may wait for more. */
 function checkBeginning(bytes: Buffer): void {
   const text = bytes.toString('latin1', 0, 256)
-  if (!'HTTP/1.'.startsWith(text.slice(0, 7)) || /[^\r]\n/.test(text)) throw new ResponseError('The status line is malformed.')
+  if (!'HTTP/1.'.startsWith(text.slice(0, 7)) || /[^\r]\n/.test(text))
+    throw new ResponseError('The status line is malformed.')
 }
 
 /** @see RFC 9112, section 7.1 */
@@ -220,13 +235,23 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9
 }
 
-const harmlessOptions = new Set(['', 'close', 'keep-alive', 'upgrade', 'transfer-encoding', 'te', 'trailer', 'proxy-connection'])
+const harmlessOptions = new Set([
+  '',
+  'close',
+  'keep-alive',
+  'upgrade',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'proxy-connection',
+])
 
 /** @see RFC 9112, sections 4 to 6 */
 function parseHead(text: string, headersOnly: boolean): ResponseHead {
   const at = text.indexOf('\r\n')
   const line = at === -1 ? text : text.slice(0, at)
-  const [, minor, code, statusText = ''] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/.exec(line) ?? []
+  const [, minor, code, statusText = ''] =
+    /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/.exec(line) ?? []
   if (code === undefined) throw new ResponseError('The status line is malformed.')
   const status = Number(code)
   const { headers, length, encoding, connection, keepAlive } = parseHeaders(text, at)
@@ -263,11 +288,14 @@ function parseHeaders(text: string, begin: number) {
     const value = trimmed(header, colon + 1)
     headers.push(name, value)
     const known = name.toLowerCase()
-    if (known === 'connection') connection = connection === undefined ? value : `${connection},${value}`
+    if (known === 'connection')
+      connection = connection === undefined ? value : `${connection},${value}`
     else if (known === 'keep-alive') keepAlive = value
-    else if (known === 'transfer-encoding') encoding = encoding === undefined ? value : `${encoding},${value}`
+    else if (known === 'transfer-encoding')
+      encoding = encoding === undefined ? value : `${encoding},${value}`
     else if (known === 'content-length') {
-      if (length !== undefined && length !== value) throw new ResponseError('The lengths of the body contradict each other.')
+      if (length !== undefined && length !== value)
+        throw new ResponseError('The lengths of the body contradict each other.')
       if (length !== undefined) headers.length -= 2
       length = value
     }
@@ -287,12 +315,14 @@ function toBodyForm({ status, headersOnly, length, encoding, isOld }: Framing): 
   if (encoding !== undefined && length !== undefined) {
     throw new ResponseError('The response has both a length and a transfer encoding.')
   }
-  if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new ResponseError('The length of the body is no number.')
+  if (length !== undefined && !/^\d{1,15}$/.test(length))
+    throw new ResponseError('The length of the body is no number.')
   if (headersOnly || status < 200 || status === 204 || status === 304) return noBody
   // RFC 2616 had this one, for a body as it is.
   if (encoding?.toLowerCase() === 'identity') return closedBody
   if (encoding !== undefined) {
-    if (isOld || encoding.toLowerCase() !== 'chunked') throw new ResponseError(`The transfer encoding ${encoding} is not known.`)
+    if (isOld || encoding.toLowerCase() !== 'chunked')
+      throw new ResponseError(`The transfer encoding ${encoding} is not known.`)
     return chunkedBody
   }
   return length === undefined ? closedBody : { kind: 'length', length: Number(length) }

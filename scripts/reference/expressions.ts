@@ -9,7 +9,9 @@ export function formatExpressions(): string {
     ({ name, parameters, description }) =>
       `| \`#${name}(${parameters.map((each) => each.name).join(', ')})\` | ${description}${detailsOf(parameters)} |`,
   )
-  const values = Object.entries(methods).map(([kind, own]) => `| ${kinds[kind as keyof typeof methods]} | ${listOf(own)} |`)
+  const values = Object.entries(methods).map(
+    ([kind, own]) => `| ${kinds[kind as keyof typeof methods]} | ${listOf(own)} |`,
+  )
   return `Functions, methods and classes of expressions. Nothing else can be called; the error names what is not there.
 [How expressions are evaluated](../contracts/orchestration.md#expression-language).
 

@@ -9,7 +9,9 @@ import {
 import { formatFields } from './stage-types.ts'
 
 export function formatPipelines(): string {
-  const triggers = triggerTypes.map(({ type, description, fields }) => `### ${type}\n\n${description}\n\n${formatFields(fields)}`)
+  const triggers = triggerTypes.map(
+    ({ type, description, fields }) => `### ${type}\n\n${description}\n\n${formatFields(fields)}`,
+  )
   const sections = {
     Settings: formatFields(pipelineFields),
     'Parameters: `parameterConfig`': formatFields(parameterFields),

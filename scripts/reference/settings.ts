@@ -49,9 +49,12 @@ export function formatSettingsReference(): string {
     const shape = keys.shape as Record<string, z.ZodType>
     const rows = joinServices(Object.entries(shape).flatMap(([key, schema]) => rowsOf(key, schema)))
     parts.push(`## ${title}\n\n${formatTable(rows)}`)
-    for (const [key, schema] of Object.entries(shape)) if (notesOf(schema).effect === 'none') ignored.push(key)
+    for (const [key, schema] of Object.entries(shape))
+      if (notesOf(schema).effect === 'none') ignored.push(key)
   }
-  const names = new Set(ignored.map((key) => `\`${key.replace(servicePrefix, 'services.<name>.')}\``))
+  const names = new Set(
+    ignored.map((key) => `\`${key.replace(servicePrefix, 'services.<name>.')}\``),
+  )
   parts.push(
     `## Known and without effect\n\nAccepted, so that the files of an installation load as they are: ${[...names].join(', ')}.`,
   )
@@ -72,7 +75,10 @@ function rowsOf(key: string, schema: z.core.$ZodType): Row[] {
   const [inner, path] = notes.sameAs === undefined ? partsOf(coreOf(schema), key) : []
   if (!(inner instanceof z.ZodObject)) return [row]
   const shape = inner.shape as Record<string, z.core.$ZodType>
-  return [row, ...Object.entries(shape).flatMap(([name, child]) => rowsOf(`${path}.${name}`, child))]
+  return [
+    row,
+    ...Object.entries(shape).flatMap(([name, child]) => rowsOf(`${path}.${name}`, child)),
+  ]
 }
 
 /** What an element of a list or map consists of, and how its place is written. */
@@ -85,7 +91,8 @@ function partsOf(core: z.core.$ZodType, key: string): [z.core.$ZodType, string] 
 function variableOf(key: string, schema: z.core.$ZodType): string {
   const core = coreOf(schema)
   const isMap = core instanceof z.ZodObject || core instanceof z.ZodRecord
-  if (isMap || (core instanceof z.ZodArray && coreOf(core.element) instanceof z.ZodObject)) return ''
+  if (isMap || (core instanceof z.ZodArray && coreOf(core.element) instanceof z.ZodObject))
+    return ''
   return `\`${notesOf(schema).env ?? toVariable(key.replaceAll('[]', '[0]'))}\``
 }
 
@@ -103,13 +110,22 @@ function joinServices(rows: readonly Row[]): Row[] {
     const first = same[0] as Row
     return same.length === 1
       ? [first]
-      : [{ ...first, key: joined, variable: first.variable.replace(/SERVICES_[A-Z0-9]+_/, 'SERVICES_<NAME>_') }]
+      : [
+          {
+            ...first,
+            key: joined,
+            variable: first.variable.replace(/SERVICES_[A-Z0-9]+_/, 'SERVICES_<NAME>_'),
+          },
+        ]
   })
 }
 
 function formatDefault(value: unknown): string {
   if (value === undefined || value === '') return ''
-  const text = Array.isArray(value) && value.every((item) => typeof item !== 'object') ? value.join(', ') : JSON.stringify(value)
+  const text =
+    Array.isArray(value) && value.every((item) => typeof item !== 'object')
+      ? value.join(', ')
+      : JSON.stringify(value)
   if (text === '' || text === '{}' || text === '[]') return ''
   const plain = text.replaceAll(/^"|"$/g, '')
   return plain.length > 60 ? 'see description' : `\`${plain.replaceAll('|', '\\|')}\``
@@ -117,7 +133,12 @@ function formatDefault(value: unknown): string {
 
 function formatTable(rows: readonly Row[]): string {
   const lines = rows.map(
-    (row) => `| \`${row.key}\` | ${row.type} | ${row.default} | ${row.variable} | ${row.description.replaceAll('|', '\\|')} |`,
+    (row) =>
+      `| \`${row.key}\` | ${row.type} | ${row.default} | ${row.variable} | ${row.description.replaceAll('|', '\\|')} |`,
   )
-  return ['| Key | Type | Default | Environment | Meaning |', '|---|---|---|---|---|', ...lines].join('\n')
+  return [
+    '| Key | Type | Default | Environment | Meaning |',
+    '|---|---|---|---|---|',
+    ...lines,
+  ].join('\n')
 }

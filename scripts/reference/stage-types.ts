@@ -5,7 +5,9 @@ import type { Field, StageDescription } from '../../packages/model/stage-types/d
 
 export function formatStageTypes(): string {
   const groups = Map.groupBy(stageDescriptions.values(), ({ group }) => group)
-  const sections = [...groups].map(([group, stages]) => `## ${group}\n\n${stages.map(formatStage).join('\n\n')}`)
+  const sections = [...groups].map(
+    ([group, stages]) => `## ${group}\n\n${stages.map(formatStage).join('\n\n')}`,
+  )
   return `Stage types of the embedded engine. \`GET /capabilities/stageTypes\` answers the same, with the types of \`webhook.preconfigured\`.
 
 A save of a pipeline checks the values against this page, and so does a start; a start with \`plan: true\` also reports fields that are
@@ -35,9 +37,13 @@ export function formatFields(fields: readonly Field[]): string {
 
 function rowsOf(fields: readonly Field[], path: string): string[] {
   return fields.flatMap((field) => {
-    const names = [field.name, ...(field.otherNames ?? [])].map((name) => `\`${path}${name}\``).join(' \\| ')
+    const names = [field.name, ...(field.otherNames ?? [])]
+      .map((name) => `\`${path}${name}\``)
+      .join(' \\| ')
     const choices =
-      field.choices === undefined ? '' : ` ${field.onlyChoices ? 'One of' : 'Such as'} ${field.choices.map(show).join(', ')}.`
+      field.choices === undefined
+        ? ''
+        : ` ${field.onlyChoices ? 'One of' : 'Such as'} ${field.choices.map(show).join(', ')}.`
     const range = field.range === undefined ? '' : ` ${formatRange(field.range)}`
     const asWritten = field.expression === false ? ' *As written.*' : ''
     const row = `| ${names}${field.required ? '*' : ''} | ${field.kind} | ${field.default === undefined ? '' : show(field.default)} | ${field.help.replaceAll('|', '\\|')}${choices}${range}${asWritten} |`

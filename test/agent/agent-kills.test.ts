@@ -32,21 +32,39 @@ test(`kills of the agent leave the desired state intact (seed ${seed})`, async (
       () => isReal(agent, desired),
       () => `round ${round}: ${describe(agent, desired)}`,
     )
-    assert.deepEqual(readdirSync(join(agent.dataDir, 'instances')).sort(), desired.map(({ id }) => id).sort())
+    assert.deepEqual(
+      readdirSync(join(agent.dataDir, 'instances')).sort(),
+      desired.map(({ id }) => id).sort(),
+    )
   }
   for (let round = 1; round <= rounds; round += 1) {
-    assert.equal(readFileSync(join(agent.dataDir, `ran-${round}`), 'utf8'), 'begun\nended\n', `the command of round ${round}`)
+    assert.equal(
+      readFileSync(join(agent.dataDir, `ran-${round}`), 'utf8'),
+      'begun\nended\n',
+      `the command of round ${round}`,
+    )
   }
 })
 
 /** A new program and a new command; of the others, some are removed and some restarted in place. */
-function change(former: DesiredInstance[], round: number, dataDir: string, random: () => number): DesiredInstance[] {
+function change(
+  former: DesiredInstance[],
+  round: number,
+  dataDir: string,
+  random: () => number,
+): DesiredInstance[] {
   const kept = former
     .filter(({ restart }) => restart === 'always' && random() < 0.6)
-    .map((instance) => (random() < 0.3 ? { ...instance, generation: instance.generation + 1 } : instance))
+    .map((instance) =>
+      random() < 0.3 ? { ...instance, generation: instance.generation + 1 } : instance,
+    )
   const file = join(dataDir, `ran-${round}`)
   const command = ['sh', '-c', `echo begun >> ${file}; sleep 0.1; echo ended >> ${file}`]
-  return [...kept, toInstance(`program-${round}`, program), toInstance(`command-${round}`, command, { restart: 'once' })]
+  return [
+    ...kept,
+    toInstance(`program-${round}`, program),
+    toInstance(`command-${round}`, command, { restart: 'once' }),
+  ]
 }
 
 function isReal(agent: TestAgent, desired: readonly DesiredInstance[]): boolean {
@@ -55,14 +73,22 @@ function isReal(agent: TestAgent, desired: readonly DesiredInstance[]): boolean 
   const areSettled = desired.every(({ id, generation, restart }) => {
     const found = agent.instance(id)
     if (found === undefined || found.generation !== generation) return false
-    return restart === 'always' ? found.phase === 'ready' : found.phase === 'ended' && found.exitCode === 0
+    return restart === 'always'
+      ? found.phase === 'ready'
+      : found.phase === 'ended' && found.exitCode === 0
   })
-  return areSettled && agent.processes().length === 2 * desired.filter(({ restart }) => restart === 'always').length
+  return (
+    areSettled &&
+    agent.processes().length === 2 * desired.filter(({ restart }) => restart === 'always').length
+  )
 }
 
 function describe(agent: TestAgent, desired: readonly DesiredInstance[]): string {
   const processes = agent
     .processes()
-    .map(({ pid }) => `${pid} ${readFileSync(`/proc/${pid}/environ`, 'utf8').match(/FAIRLEAD_PROCESS=[^\0]*/)}`)
+    .map(
+      ({ pid }) =>
+        `${pid} ${readFileSync(`/proc/${pid}/environ`, 'utf8').match(/FAIRLEAD_PROCESS=[^\0]*/)}`,
+    )
   return JSON.stringify({ desired, processes, observed: agent.client.observed() }, null, 1)
 }

@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
@@ -11,7 +20,11 @@ import { askAgent } from '../../packages/agent/agent-request.ts'
 import { openAgent } from '../../packages/agent/client.ts'
 import { describeStartFault } from '../../packages/agent/reasons.ts'
 import { restartPauseMs } from '../../packages/agent/restart-pause.ts'
-import type { DesiredLoadBalancer, ObservedInstance, ObservedState } from '../../packages/base/net/agent-protocol.ts'
+import type {
+  DesiredLoadBalancer,
+  ObservedInstance,
+  ObservedState,
+} from '../../packages/base/net/agent-protocol.ts'
 import { socketPathFor } from '../../packages/base/storage/socket-path.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
@@ -41,7 +54,13 @@ test('programs', async (t) => {
 
   await t.test('a program gets its own environment and limits', async () => {
     const environment = { GREETING: 'hello', PATH: '/usr/bin:/bin' }
-    const limits = { memoryBytes: undefined, processes: 10, openFiles: 64, diskBytes: 1024 ** 2, consoleBytes: 1024 }
+    const limits = {
+      memoryBytes: undefined,
+      processes: 10,
+      openFiles: 64,
+      diskBytes: 1024 ** 2,
+      consoleBytes: 1024,
+    }
     const command = ['sh', '-c', 'ulimit -n; env | sort; exec sleep 1000']
     await agent.desire([toInstance('limited', command, { program: { environment, limits } })])
     const { enforcement } = await agent.until('limited', isReady)
@@ -74,19 +93,34 @@ test('programs', async (t) => {
     assert.equal(await consoleOf(agent, 'common', /\n/), 'function\n')
   })
 
-  await t.test('a program runs as the user it is given', { skip: process.getuid?.() !== 0 }, async () => {
-    const user = { uid: 65_534, gid: 65_534 }
-    const command = ['sh', '-c', 'id -u; id -G; touch new && ls -ln "$PWD"/new | cut -d" " -f3; exec sleep 1000']
-    await agent.desire([toInstance('other', command, { program: { user } })])
-    assert.equal(await consoleOf(agent, 'other', /\n.*\n.*\n/), '65534\n65534\n65534\n')
-    assert.equal(statSync(join(agent.dataDir, 'instances/other/record.json')).mode & 0o077, 0)
-  })
+  await t.test(
+    'a program runs as the user it is given',
+    { skip: process.getuid?.() !== 0 },
+    async () => {
+      const user = { uid: 65_534, gid: 65_534 }
+      const command = [
+        'sh',
+        '-c',
+        'id -u; id -G; touch new && ls -ln "$PWD"/new | cut -d" " -f3; exec sleep 1000',
+      ]
+      await agent.desire([toInstance('other', command, { program: { user } })])
+      assert.equal(await consoleOf(agent, 'other', /\n.*\n.*\n/), '65534\n65534\n65534\n')
+      assert.equal(statSync(join(agent.dataDir, 'instances/other/record.json')).mode & 0o077, 0)
+    },
+  )
 
   await t.test('a program is ready while its probe succeeds', async () => {
     const port = await freePort()
     const answers = `answer.writeHead(fs.existsSync(${JSON.stringify(join(content, 'down'))}) ? 500 : 200).end()`
     const server = `http.createServer((_request, answer) => ${answers}).listen(${port}, '127.0.0.1')`
-    const readiness = { kind: 'http', host: '127.0.0.1', port, path: '/', intervalMs: 20, timeoutMs: 10_000 } as const
+    const readiness = {
+      kind: 'http',
+      host: '127.0.0.1',
+      port,
+      path: '/',
+      intervalMs: 20,
+      timeoutMs: 10_000,
+    } as const
     await agent.desire([toInstance('probed', [process.execPath, '-e', server], { readiness })])
     await agent.until('probed', isReady)
     writeFileSync(join(content, 'down'), '')
@@ -98,16 +132,27 @@ test('programs', async (t) => {
   })
 
   await t.test('an id that would leave the folder of instances is rejected', async () => {
-    agent.client.setDesired({ revision: 1_000, instances: [toInstance('../../etc', ['true'])], loadBalancers: [] })
+    agent.client.setDesired({
+      revision: 1_000,
+      instances: [toInstance('../../etc', ['true'])],
+      loadBalancers: [],
+    })
     await waitUntil(() => agent.client.problem() !== undefined, 'a problem')
-    assert.match(agent.client.problem() ?? '', /The agent rejects revision 1000 of the desired state: .*"\.\.\/\.\.\/etc"/)
+    assert.match(
+      agent.client.problem() ?? '',
+      /The agent rejects revision 1000 of the desired state: .*"\.\.\/\.\.\/etc"/,
+    )
     await agent.desire([])
     assert.equal(agent.client.problem(), undefined)
   })
 
   await t.test('an older desired state is refused with the current revision', async () => {
     const { revision = 0 } = agent.client.observed() ?? {}
-    const answer = await ask(agent.dataDir, 'PUT', '/desired', { revision: revision - 1, instances: [], loadBalancers: [] })
+    const answer = await ask(agent.dataDir, 'PUT', '/desired', {
+      revision: revision - 1,
+      instances: [],
+      loadBalancers: [],
+    })
     assert.deepEqual([answer.status, JSON.parse(answer.text)], [409, { revision }])
   })
 })
@@ -120,7 +165,11 @@ test('commands', async (t) => {
     toInstance('fails', ['sh', '-c', 'sleep 1000 & exit 3'], once),
     toInstance('crashes', ['sh', '-c', 'kill -SEGV $$'], once),
     toInstance('hangs', ['sh', '-c', 'sleep 1000'], { ...once, timeLimitMs: 200 }),
-    toInstance('waits', ['sh', '-c', 'while [ ! -e go ]; do sleep 0.05; done; echo went; exit 7'], once),
+    toInstance(
+      'waits',
+      ['sh', '-c', 'while [ ! -e go ]; do sleep 0.05; done; echo went; exit 7'],
+      once,
+    ),
   ])
 
   await t.test('a command reports its exit code and keeps its console', async () => {
@@ -136,7 +185,10 @@ test('commands', async (t) => {
   })
 
   await t.test('a command is ended at its time limit', async () => {
-    assert.equal((await agent.until('hangs', isEnded)).reason, 'It was ended after its time limit of 200 ms.')
+    assert.equal(
+      (await agent.until('hangs', isEnded)).reason,
+      'It was ended after its time limit of 200 ms.',
+    )
   })
 
   await t.test('the end of a command is known to the next agent', async () => {
@@ -148,24 +200,37 @@ test('commands', async (t) => {
     assert.equal(events.filter(({ text }) => text.startsWith('Started')).length, 1)
     assert.equal(await agent.client.console('waits', 100), 'went\n')
     assert.equal((await agent.until('fails', isEnded)).exitCode, 3)
-    assert.equal((await agent.until('hangs', isEnded)).reason, 'It was ended after its time limit of 200 ms.')
+    assert.equal(
+      (await agent.until('hangs', isEnded)).reason,
+      'It was ended after its time limit of 200 ms.',
+    )
     assert.deepEqual(agent.processes(), [])
   })
 })
 
 test('programs survive their agent, and the next agent adopts them', async (t) => {
   const agent = openTestAgent(t)
-  await agent.desire([toInstance('writer', ['sh', '-c', 'while :; do echo line; sleep 0.02; done'])])
+  await agent.desire([
+    toInstance('writer', ['sh', '-c', 'while :; do echo line; sleep 0.02; done']),
+  ])
   const first = await agent.until('writer', isReady)
   await agent.kill()
-  const adopted = await agent.until('writer', ({ events }) => events.some(({ text }) => text.startsWith('Adopted')))
-  assert.deepEqual([adopted.pid, adopted.startedAt, adopted.restarts], [first.pid, first.startedAt, 0])
+  const adopted = await agent.until('writer', ({ events }) =>
+    events.some(({ text }) => text.startsWith('Adopted')),
+  )
+  assert.deepEqual(
+    [adopted.pid, adopted.startedAt, adopted.restarts],
+    [first.pid, first.startedAt, 0],
+  )
   const length = async () => (await agent.client.console('writer', 60_000))?.length ?? 0
   const before = await length()
   await waitUntil(async () => (await length()) > before, 'more output')
 
   process.kill(first.pid as number, 'SIGKILL')
-  const second = await agent.until('writer', ({ phase, pid }) => phase === 'ready' && pid !== first.pid)
+  const second = await agent.until(
+    'writer',
+    ({ phase, pid }) => phase === 'ready' && pid !== first.pid,
+  )
   assert.equal(second.restarts, 1)
   assert.match(
     second.reason ?? '',
@@ -191,15 +256,34 @@ async function toService(dataDir: string) {
   const readiness = { kind: 'tcp', ...place, intervalMs: 20, timeoutMs: 10_000 } as const
   const balancer: DesiredLoadBalancer = {
     id: 'front',
-    listeners: [{ protocol: 'http', host: '127.0.0.1', port, certificate: undefined, allowedSources: undefined }],
-    healthCheck: { kind: 'http', path: '/', intervalMs: 20, timeoutMs: 10_000, healthyThreshold: 1, unhealthyThreshold: 2 },
+    listeners: [
+      {
+        protocol: 'http',
+        host: '127.0.0.1',
+        port,
+        certificate: undefined,
+        allowedSources: undefined,
+      },
+    ],
+    healthCheck: {
+      kind: 'http',
+      path: '/',
+      intervalMs: 20,
+      timeoutMs: 10_000,
+      healthyThreshold: 1,
+      unhealthyThreshold: 2,
+    },
     members: [{ instanceId: 'web', ...place, inService: true }],
   }
   const file = join(dataDir, 'go')
-  const instance = toInstance('web', [process.execPath, '-e', server(memberPort, file)], { readiness })
+  const instance = toInstance('web', [process.execPath, '-e', server(memberPort, file)], {
+    readiness,
+  })
   const url = `http://127.0.0.1:${port}`
   const isServed = async () => {
-    const answer = await fetch(`${url}/`, { headers: { connection: 'close' } }).catch(() => undefined)
+    const answer = await fetch(`${url}/`, { headers: { connection: 'close' } }).catch(
+      () => undefined,
+    )
     return (await answer?.text()) === 'served'
   }
   return { instance, balancer, place, port, url, file, isServed }
@@ -210,7 +294,10 @@ test('a load balancer serves with the next agent, too', async (t) => {
   const { instance, balancer, isServed } = await toService(agent.dataDir)
   await agent.desire([instance], [balancer])
   await waitUntil(isServed, 'a response')
-  await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.members[0]?.health === 'up', 'the health of the member')
+  await waitUntil(
+    () => agent.client.observed()?.loadBalancers[0]?.members[0]?.health === 'up',
+    'the health of the member',
+  )
   await agent.kill()
   await waitUntil(isServed, 'a response of the next agent')
 })
@@ -244,14 +331,20 @@ test('a program whose port another one has waits for it, and the other one gets 
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can start a program as another user'
 
-test('another user who takes the port of a program that starts gets no requests', { skip: needsRoot }, async (t) => {
+test('another user who takes the port of a program that starts gets no requests', {
+  skip: needsRoot,
+}, async (t) => {
   const agent = openTestAgent(t)
   const { instance, balancer, place, file, isServed } = await toService(agent.dataDir)
   const starts = `until [ -e '${file}' ]; do sleep 0.02; done; exec "$@"`
   const command = ['sh', '-c', starts, 'sh', ...instance.program.command]
   await agent.desire([{ ...instance, program: { ...instance.program, command } }], [balancer])
   await agent.until('web', ({ pid }) => pid !== undefined)
-  const stranger = spawn(process.execPath, ['-e', `process.setuid(65534)\n${server(place.port, file)}`], { cwd: '/' })
+  const stranger = spawn(
+    process.execPath,
+    ['-e', `process.setuid(65534)\n${server(place.port, file)}`],
+    { cwd: '/' },
+  )
   t.after(() => stranger.kill('SIGKILL'))
 
   const answers = `another program answers on port ${place.port}`
@@ -277,7 +370,10 @@ test('a program that ends gets no requests any more, although another one takes 
   // Nothing but its end says that it is down.
   const healthCheck = { ...balancer.healthCheck, intervalMs: 3_600_000 }
   const listensOnce = `[ ! -e '${file}' ] || exec sleep 1000; touch '${file}'; exec "$@"`
-  const program = { ...instance.program, command: ['sh', '-c', listensOnce, 'sh', ...instance.program.command] }
+  const program = {
+    ...instance.program,
+    command: ['sh', '-c', listensOnce, 'sh', ...instance.program.command],
+  }
   await agent.desire([{ ...instance, program }], [{ ...balancer, healthCheck }])
   await waitUntil(isServed, 'a response of the program')
   const stranger = createTcpServer()
@@ -297,11 +393,16 @@ test('a program that ends gets no requests any more, although another one takes 
 
 test('agents of two data directories do not disturb each other', async (t) => {
   const [one, other] = [openTestAgent(t), openTestAgent(t)]
-  await Promise.all([one, other].map((agent) => agent.desire([toInstance('same', ['sleep', '1000'])])))
+  await Promise.all(
+    [one, other].map((agent) => agent.desire([toInstance('same', ['sleep', '1000'])])),
+  )
   const [, { pid }] = await Promise.all([one.until('same', isReady), other.until('same', isReady)])
   await one.kill()
   await one.desire([])
-  await waitUntil(() => one.client.observed()?.instances.length === 0, 'the removal of the instance')
+  await waitUntil(
+    () => one.client.observed()?.instances.length === 0,
+    'the removal of the instance',
+  )
   await one.client.close()
   await ask(one.dataDir, 'POST', '/stop')
   assert.equal(other.instance('same')?.pid, pid)
@@ -310,7 +411,10 @@ test('agents of two data directories do not disturb each other', async (t) => {
 
 test('an agent ends everything before it stops', async (t) => {
   const agent = openTestAgent(t)
-  await agent.desire([toInstance('one', ['sleep', '1000']), toInstance('two', ['sh', '-c', 'setsid sleep 1000 & sleep 1000'])])
+  await agent.desire([
+    toInstance('one', ['sleep', '1000']),
+    toInstance('two', ['sh', '-c', 'setsid sleep 1000 & sleep 1000']),
+  ])
   await agent.until('two', isReady)
   await agent.client.close()
   assert.equal((await ask(agent.dataDir, 'POST', '/stop')).status, 200)
@@ -355,7 +459,11 @@ test('an agent of another version takes over, and no connection is lost', async 
 
   const next = openTestAgent(t, { dataDir: former.dataDir, version: '2.0.0' })
   const revision = 7
-  next.client.setDesired({ revision, instances: [instance, toInstance('other', ['sleep', '1000'])], loadBalancers: [balancer] })
+  next.client.setDesired({
+    revision,
+    instances: [instance, toInstance('other', ['sleep', '1000'])],
+    loadBalancers: [balancer],
+  })
   await next.until('other', isReady)
   const then = sent
   await waitUntil(() => sent > then + 5, 'further requests')
@@ -373,7 +481,10 @@ test('an agent of another version takes over, and no connection is lost', async 
   await waitUntil(() => !existsSync(`/proc/${pid}`), 'the end of the former agent')
   // No program has inherited the socket.
   next.client.setDesired({ revision: revision + 1, instances: [instance], loadBalancers: [] })
-  await waitUntil(() => next.client.observed()?.revision === revision + 1, 'the desired state without a port')
+  await waitUntil(
+    () => next.client.observed()?.revision === revision + 1,
+    'the desired state without a port',
+  )
   await assert.rejects(openRawConnection(t, `http://127.0.0.1:${port}`), /ECONNREFUSED/)
 })
 
@@ -414,7 +525,8 @@ test('an agent that does not answer is named', async (t) => {
     silent.close()
     removeFolder(dataDir)
   })
-  const says = /^Error: The agent, which runs the deployed programs, cannot be reached: it did not answer within 10 s\./
+  const says =
+    /^Error: The agent, which runs the deployed programs, cannot be reached: it did not answer within 10 s\./
   await assert.rejects(client.console('i-1', 10), says)
 })
 
@@ -431,7 +543,10 @@ test('an agent whose socket was removed is reached again', async (t) => {
 test('what a start lacks is said', () => {
   const { program } = toInstance('one', ['true'])
   const fault = Object.assign(new Error('spawn EAGAIN'), { code: 'EAGAIN' })
-  assert.match(describeStartFault(fault, program), /^It cannot be started: this machine allows no further process/)
+  assert.match(
+    describeStartFault(fault, program),
+    /^It cannot be started: this machine allows no further process/,
+  )
 })
 
 test('pauses between starts grow up to half a minute', () => {
@@ -444,7 +559,8 @@ function createContent(t: TestContext): string {
   t.after(() => removeFolder(folder))
   mkdirSync(join(folder, 'below'), { mode: 0o555 })
   writeFileSync(join(folder, 'starts'), '')
-  const script = '#!/bin/sh\necho >> starts\nset -- $(wc -l < starts)\necho "start $1"\nexec sleep 1000\n'
+  const script =
+    '#!/bin/sh\necho >> starts\nset -- $(wc -l < starts)\necho "start $1"\nexec sleep 1000\n'
   writeFileSync(join(folder, 'count'), script)
   chmodSync(join(folder, 'count'), 0o755)
   return folder
@@ -459,7 +575,13 @@ function consoleOf({ client }: TestAgent, id: string, complete: RegExp): Promise
 
 function ask(dataDir: string, method: 'PUT' | 'POST', path: string, body?: object) {
   const signal = AbortSignal.timeout(120_000)
-  return askAgent({ socketPath: join(dataDir, 'agent.sock'), method, path, signal, body: body && JSON.stringify(body) })
+  return askAgent({
+    socketPath: join(dataDir, 'agent.sock'),
+    method,
+    path,
+    signal,
+    body: body && JSON.stringify(body),
+  })
 }
 
 test('an agent that is needed late is given its time to start', async (t) => {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, closeSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -64,7 +73,13 @@ test('a follower gets every byte once across rotations', (t) => {
   }
   assert.equal(read, written)
   assert.equal(offset, Buffer.byteLength(written))
-  assert.deepEqual(partOf(file, offset), { output: '', offset, nextOffset: offset, endOffset: offset, lostBytes: 0 })
+  assert.deepEqual(partOf(file, offset), {
+    output: '',
+    offset,
+    nextOffset: offset,
+    endOffset: offset,
+    lostBytes: 0,
+  })
 })
 
 test('a follower that is late learns how much was dropped', (t) => {
@@ -85,14 +100,23 @@ test('a follower that is late learns how much was dropped', (t) => {
 test('an offset beyond the end reads from the beginning', (t) => {
   const { file, write } = openFile(t)
   write('new\n')
-  assert.deepEqual(partOf(file, 500), { output: 'new\n', offset: 0, nextOffset: 4, endOffset: 4, lostBytes: 0 })
+  assert.deepEqual(partOf(file, 500), {
+    output: 'new\n',
+    offset: 0,
+    nextOffset: 4,
+    endOffset: 4,
+    lostBytes: 0,
+  })
 })
 
 test('a part ends before a character that is not whole', (t) => {
   const { file, write } = openFile(t)
   const bytes = Buffer.from('ab€')
   write(bytes.subarray(0, 4))
-  assert.deepEqual([partOf(file, 0).output, partOf(file, 0).nextOffset, partOf(file, 0).endOffset], ['ab', 2, 4])
+  assert.deepEqual(
+    [partOf(file, 0).output, partOf(file, 0).nextOffset, partOf(file, 0).endOffset],
+    ['ab', 2, 4],
+  )
   write(bytes.subarray(4))
   assert.equal(partOf(file, 2).output, '€')
   assert.deepEqual([partOf(file, 0, 3).output, partOf(file, 0, 3).nextOffset], ['ab', 2])
@@ -132,7 +156,10 @@ test('last lines reach across pieces and rotated files', (t) => {
   write(lines.slice(0, 20_000).join(''))
   rotate()
   write(lines.slice(20_000).join(''))
-  assert.equal(readConsolePart(file, { tail: 15_000 }, mebibyte)?.output, lines.slice(-15_000).join(''))
+  assert.equal(
+    readConsolePart(file, { tail: 15_000 }, mebibyte)?.output,
+    lines.slice(-15_000).join(''),
+  )
   const bounded = readConsolePart(file, { tail: 15_000 }, 1_000) as ConsolePart
   assert.equal(bounded.nextOffset - bounded.offset, 1_000)
 })
@@ -157,7 +184,10 @@ async function print(file: string, maxBytes: number, pieces: Iterable<string>): 
 }
 
 function sizeOf(folder: string): number {
-  return readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+  return readdirSync(folder).reduce(
+    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
 }
 
 test('a program that prints without pause never exceeds the bound', async (t) => {
@@ -193,7 +223,9 @@ test('output of the next run follows that of the one before', async (t) => {
 test('standard output can be opened by its path', async (t) => {
   const file = join(openFolder(t), 'console')
   const { descriptors, drained } = await openConsole(file, 4_000)
-  execFileSync('sh', ['-c', 'echo one >/dev/stdout; echo two >/dev/stderr'], { stdio: ['ignore', ...descriptors] })
+  execFileSync('sh', ['-c', 'echo one >/dev/stdout; echo two >/dev/stderr'], {
+    stdio: ['ignore', ...descriptors],
+  })
   for (const descriptor of descriptors) closeSync(descriptor)
   await drained
   assert.equal(newest(file, 100), 'one\ntwo\n')
@@ -201,7 +233,9 @@ test('standard output can be opened by its path', async (t) => {
 
 test('a program on a full disk goes on, and its output is dropped', async (t) => {
   const disk = openFolder(t)
-  const mounted = process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0
+  const mounted =
+    process.getuid?.() === 0 &&
+    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0
   if (!mounted) return t.skip('only root may mount a small disk')
   try {
     await print(join(disk, 'console'), mebibyte, ['x'.repeat(mebibyte)])
@@ -218,7 +252,10 @@ test('a program whose console has lost its folder goes on', async (t) => {
   mkdirSync(folder)
   const { descriptors, drained } = await openConsole(join(folder, 'console'), 4_000)
   rmSync(folder, { recursive: true, maxRetries: 20, retryDelay: 50 })
-  execFileSync('head', ['-c', String(mebibyte), '/dev/zero'], { stdio: ['ignore', ...descriptors], timeout: 120_000 })
+  execFileSync('head', ['-c', String(mebibyte), '/dev/zero'], {
+    stdio: ['ignore', ...descriptors],
+    timeout: 120_000,
+  })
   for (const descriptor of descriptors) closeSync(descriptor)
   assert.equal(await drained, undefined)
 })

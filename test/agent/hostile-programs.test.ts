@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { DesiredInstance, ObservedInstance, Probe } from '../../packages/base/net/agent-protocol.ts'
+import type {
+  DesiredInstance,
+  ObservedInstance,
+  Probe,
+} from '../../packages/base/net/agent-protocol.ts'
 import { openTestAgent, readCommand, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -36,7 +40,8 @@ for (let depth = 0; depth < 50; depth++) { fs.mkdirSync('d'.repeat(200)); proces
 fs.writeFileSync('big', Buffer.alloc(${30 * mebibyte})); setInterval(() => {}, 1000)`
 
 function says(pattern: RegExp): HostileProgram['reaches'] {
-  return ({ reason, events }) => pattern.test(reason ?? '') || events.some(({ text }) => pattern.test(text))
+  return ({ reason, events }) =>
+    pattern.test(reason ?? '') || events.some(({ text }) => pattern.test(text))
 }
 
 const hostilePrograms: HostileProgram[] = [
@@ -47,13 +52,18 @@ const hostilePrograms: HostileProgram[] = [
       phase === 'waiting' &&
       restarts >= 3 &&
       exitCode === 3 &&
-      /^It ended with exit code 3, .* after its start\. It is started again after .*\.$/.test(reason ?? ''),
+      /^It ended with exit code 3, .* after its start\. It is started again after .*\.$/.test(
+        reason ?? '',
+      ),
   },
   {
     title: 'that becomes ready and dies says how often',
     instance: toInstance('dies', ['sh', '-c', 'sleep 0.3; kill -SEGV $$']),
     reaches: ({ phase, reason }) =>
-      phase === 'ready' && /^It was started again \d+ times\. It was ended by SIGSEGV, .* after its start\.$/.test(reason ?? ''),
+      phase === 'ready' &&
+      /^It was started again \d+ times\. It was ended by SIGSEGV, .* after its start\.$/.test(
+        reason ?? '',
+      ),
   },
   {
     title: 'that listens on another port is told so',
@@ -62,31 +72,47 @@ const hostilePrograms: HostileProgram[] = [
     }),
     reaches: ({ phase, reason }) =>
       phase === 'starting' &&
-      /^It did not become ready within 200 ms: nothing listens on port \d+; it listens on port \d+ instead\.$/.test(reason ?? ''),
+      /^It did not become ready within 200 ms: nothing listens on port \d+; it listens on port \d+ instead\.$/.test(
+        reason ?? '',
+      ),
   },
   {
     title: 'that listens on another address is told so',
     instance: toInstance(
       'beside',
-      [process.execPath, '-e', serverElsewhere.replace("0, '127.0.0.1'", `${otherPort}, '127.0.0.2'`)],
+      [
+        process.execPath,
+        '-e',
+        serverElsewhere.replace("0, '127.0.0.1'", `${otherPort}, '127.0.0.2'`),
+      ],
       {
         readiness: { ...httpProbe, port: otherPort },
       },
     ),
     reaches: ({ phase, reason }) =>
-      phase === 'starting' && /: nothing listens on port \d+; it listens there on another address than 127/.test(reason ?? ''),
+      phase === 'starting' &&
+      /: nothing listens on port \d+; it listens there on another address than 127/.test(
+        reason ?? '',
+      ),
   },
   {
     title: 'that never becomes ready says what its probe gets',
-    instance: toInstance('broken', [process.execPath, '-e', serverBroken], { readiness: httpProbe }),
+    instance: toInstance('broken', [process.execPath, '-e', serverBroken], {
+      readiness: httpProbe,
+    }),
     reaches: ({ phase, reason }) =>
-      phase === 'starting' && /GET \/health on port \d+ answered with status 503/.test(reason ?? ''),
+      phase === 'starting' &&
+      /GET \/health on port \d+ answered with status 503/.test(reason ?? ''),
   },
   {
     title: 'that fills its disk is ended and starts again with an empty one',
     instance: toInstance(
       'fills',
-      ['sh', '-c', '[ -e big ] && echo still full; head -c 3000000 /dev/zero > big; exec sleep 1000'],
+      [
+        'sh',
+        '-c',
+        '[ -e big ] && echo still full; head -c 3000000 /dev/zero > big; exec sleep 1000',
+      ],
       {
         program: { limits: { ...noLimits(), diskBytes: mebibyte } },
       },
@@ -99,10 +125,16 @@ const hostilePrograms: HostileProgram[] = [
   },
   {
     title: 'that fills its directory with empty files is ended',
-    instance: toInstance('litters', ['sh', '-c', 'for i in $(seq 300); do : > "$i"; done; exec sleep 1000'], {
-      program: { limits: { ...noLimits(), diskBytes: mebibyte } },
-    }),
-    reaches: says(/^Its working directory exceeded its limit of 1 MiB with \d+ files, each of which counts for 4 KiB at least,/),
+    instance: toInstance(
+      'litters',
+      ['sh', '-c', 'for i in $(seq 300); do : > "$i"; done; exec sleep 1000'],
+      {
+        program: { limits: { ...noLimits(), diskBytes: mebibyte } },
+      },
+    ),
+    reaches: says(
+      /^Its working directory exceeded its limit of 1 MiB with \d+ files, each of which counts for 4 KiB at least,/,
+    ),
   },
   {
     title: 'that hides a file below the longest path is ended',
@@ -113,29 +145,49 @@ const hostilePrograms: HostileProgram[] = [
   },
   {
     title: 'that writes 100 MB at once keeps the newest of it',
-    instance: toInstance('chatters', ['sh', '-c', 'head -c 100000000 /dev/zero; echo the end; exec sleep 1000'], {
-      program: { limits: { ...noLimits(), consoleBytes: mebibyte } },
-    }),
+    instance: toInstance(
+      'chatters',
+      ['sh', '-c', 'head -c 100000000 /dev/zero; echo the end; exec sleep 1000'],
+      {
+        program: { limits: { ...noLimits(), consoleBytes: mebibyte } },
+      },
+    ),
     reaches: ({ phase }) => phase === 'ready',
     async check(agent, { id }) {
-      await waitUntil(async () => (await agent.client.console(id, 100))?.endsWith('the end\n') ?? false, 'the newest output')
+      await waitUntil(
+        async () => (await agent.client.console(id, 100))?.endsWith('the end\n') ?? false,
+        'the newest output',
+      )
       const folder = join(agent.dataDir, 'instances', id)
       const consoles = () => readdirSync(folder).filter((name) => name.startsWith('console'))
-      await waitUntil(() => consoles().every((name) => statSync(join(folder, name)).size <= mebibyte / 2), 'the bound')
+      await waitUntil(
+        () => consoles().every((name) => statSync(join(folder, name)).size <= mebibyte / 2),
+        'the bound',
+      )
     },
   },
   {
     title: 'that needs too much memory is ended',
-    instance: toInstance('grows', ['sh', '-c', 'head -c 60000000 /dev/zero | tail -c 59999999 | sleep 1000'], {
-      program: { limits: { ...noLimits(), memoryBytes: 20 * mebibyte } },
-    }),
-    reaches: says(/^It (used \d.* MiB of memory, more than|needed more memory than) its limit of 20 MiB/),
+    instance: toInstance(
+      'grows',
+      ['sh', '-c', 'head -c 60000000 /dev/zero | tail -c 59999999 | sleep 1000'],
+      {
+        program: { limits: { ...noLimits(), memoryBytes: 20 * mebibyte } },
+      },
+    ),
+    reaches: says(
+      /^It (used \d.* MiB of memory, more than|needed more memory than) its limit of 20 MiB/,
+    ),
   },
   {
     title: 'that starts too many processes is ended',
-    instance: toInstance('multiplies', ['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; wait'], {
-      program: { limits: { ...noLimits(), processes: 5 } },
-    }),
+    instance: toInstance(
+      'multiplies',
+      ['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; wait'],
+      {
+        program: { limits: { ...noLimits(), processes: 5 } },
+      },
+    ),
     reaches: says(/^It had 10 processes, more than its limit of 5, and was ended\./),
   },
   {
@@ -145,42 +197,60 @@ const hostilePrograms: HostileProgram[] = [
       program: { limits: { ...noLimits(), processes: 100 } },
     }),
     reaches: ({ phase, reason }) =>
-      phase === 'ended' && /^It had \d+ processes, more than its limit of 100, and was ended\.$/.test(reason ?? ''),
+      phase === 'ended' &&
+      /^It had \d+ processes, more than its limit of 100, and was ended\.$/.test(reason ?? ''),
   },
   {
     title: 'that goes to the background is told to stay',
-    instance: toInstance('daemon', ['sh', '-c', 'setsid sleep 1000 & setsid sleep 1000 & sleep 0.1']),
+    instance: toInstance('daemon', [
+      'sh',
+      '-c',
+      'setsid sleep 1000 & setsid sleep 1000 & sleep 0.1',
+    ]),
     reaches: says(/exit code 0.* a program has to stay in the foreground\./),
   },
   {
     title: 'that does not exist fails at once',
     instance: toInstance('missing', ['no-such-program']),
-    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "no-such-program" was not found/.test(reason ?? ''),
+    reaches: ({ phase, reason }) =>
+      phase === 'failed' && /^The program "no-such-program" was not found/.test(reason ?? ''),
   },
   {
     title: 'whose name is too long fails at once',
     instance: toInstance('long', ['x'.repeat(5000)]),
-    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "x{99}…" was not found/.test(reason ?? ''),
+    reaches: ({ phase, reason }) =>
+      phase === 'failed' && /^The program "x{99}…" was not found/.test(reason ?? ''),
   },
   {
     title: 'whose environment is too large fails at once',
-    instance: toInstance('large', ['true'], { program: { environment: { DATA: 'x'.repeat(200_000) } } }),
-    reaches: ({ phase, reason }) => phase === 'failed' && /^Its command and its environment are larger/.test(reason ?? ''),
+    instance: toInstance('large', ['true'], {
+      program: { environment: { DATA: 'x'.repeat(200_000) } },
+    }),
+    reaches: ({ phase, reason }) =>
+      phase === 'failed' && /^Its command and its environment are larger/.test(reason ?? ''),
   },
   {
     title: 'whose content is missing fails at once',
     instance: toInstance('empty', ['true'], { program: { content: '/no/such/image' } }),
-    reaches: ({ phase, reason }) => phase === 'failed' && reason === 'The folder of its content, /no/such/image, does not exist.',
+    reaches: ({ phase, reason }) =>
+      phase === 'failed' && reason === 'The folder of its content, /no/such/image, does not exist.',
   },
   {
     title: 'that may not be executed fails at once',
     instance: toInstance('forbidden', ['/etc/passwd']),
-    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "\/etc\/passwd" may not be executed/.test(reason ?? ''),
+    reaches: ({ phase, reason }) =>
+      phase === 'failed' && /^The program "\/etc\/passwd" may not be executed/.test(reason ?? ''),
   },
 ]
 
 function noLimits(): DesiredInstance['program']['limits'] {
-  return { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined, consoleBytes: 64 * 1024 }
+  return {
+    memoryBytes: undefined,
+    processes: undefined,
+    openFiles: undefined,
+    diskBytes: undefined,
+    consoleBytes: 64 * 1024,
+  }
 }
 
 test('programs that misbehave', async (t) => {
@@ -210,9 +280,16 @@ for (const [title, command] of [
     await agent.desire([toInstance('piped', ['sh', '-c', command])])
     const { pid } = await agent.until('piped', ({ phase }) => phase === 'ready')
     process.kill(pumpOf(agent, 'piped'), 'SIGKILL')
-    const again = await agent.until('piped', (found) => found.phase === 'ready' && found.pid !== pid)
-    const reason = 'It was ended, because the process that stores its output was ended with SIGKILL.'
-    assert.deepEqual([again.reason, again.failedStarts], [`It was started again once. ${reason}`, 1])
+    const again = await agent.until(
+      'piped',
+      (found) => found.phase === 'ready' && found.pid !== pid,
+    )
+    const reason =
+      'It was ended, because the process that stores its output was ended with SIGKILL.'
+    assert.deepEqual(
+      [again.reason, again.failedStarts],
+      [`It was started again once. ${reason}`, 1],
+    )
     pumpOf(agent, 'piped')
   })
 }
@@ -224,13 +301,19 @@ test('adopted programs start again without their pumps, unless they had closed t
     silent: 'exec sleep 1000',
     closed: 'exec sleep 1000 >&- 2>&-',
   }
-  await agent.desire(Object.entries(commands).map(([id, command]) => toInstance(id, ['sh', '-c', command])))
+  await agent.desire(
+    Object.entries(commands).map(([id, command]) => toInstance(id, ['sh', '-c', command])),
+  )
   const isReady = ({ phase }: ObservedInstance) => phase === 'ready'
   const before = await Promise.all(Object.keys(commands).map((id) => agent.until(id, isReady)))
-  await waitUntil(() => findPump(agent, 'closed') === undefined, 'the end of the pump without programs')
+  await waitUntil(
+    () => findPump(agent, 'closed') === undefined,
+    'the end of the pump without programs',
+  )
   await agent.kill()
   for (const { id, pid, events } of before) {
-    const isAdopted = (found: ObservedInstance) => found.pid === pid && found.events.length > events.length
+    const isAdopted = (found: ObservedInstance) =>
+      found.pid === pid && found.events.length > events.length
     await agent.until(id, isAdopted)
   }
   const reason = 'It was ended, because the process that stores its output was ended.'
@@ -260,15 +343,26 @@ function pumpOf(agent: TestAgent, id: string): number {
 
 test('a program that ignores SIGTERM is killed with its children', async (t) => {
   const agent = openTestAgent(t)
-  const command = ['sh', '-c', 'trap "" TERM; setsid sh -c "sleep 1000; sleep 1000" & while :; do sleep 0.05; done']
+  const command = [
+    'sh',
+    '-c',
+    'trap "" TERM; setsid sh -c "sleep 1000; sleep 1000" & while :; do sleep 0.05; done',
+  ]
   const stubborn = toInstance('stubborn', command, { stopGraceMs: 300 })
   await agent.desire([stubborn])
   const { pid } = await agent.until('stubborn', ({ phase }) => phase === 'ready')
   await waitUntil(() => agent.processes().length >= 4, 'its children')
   await agent.desire([{ ...stubborn, generation: 2 }])
-  const again = await agent.until('stubborn', ({ phase, generation }) => phase === 'ready' && generation === 2)
+  const again = await agent.until(
+    'stubborn',
+    ({ phase, generation }) => phase === 'ready' && generation === 2,
+  )
   assert.notEqual(again.pid, pid)
-  assert.ok(again.events.some(({ text }) => text === 'It did not end within 300 ms after SIGTERM, and was killed.'))
+  assert.ok(
+    again.events.some(
+      ({ text }) => text === 'It did not end within 300 ms after SIGTERM, and was killed.',
+    ),
+  )
   await waitUntil(() => agent.processes().length >= 4, 'its new children')
   await agent.desire([])
   await waitUntil(() => agent.client.observed()?.instances.length === 0, 'its removal')

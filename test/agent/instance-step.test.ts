@@ -2,24 +2,57 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunRecord } from '../../packages/agent/instance-files.ts'
-import { type Effect, firstState, type InstanceState, type LifeEvent, next } from '../../packages/agent/instance-step.ts'
+import {
+  type Effect,
+  firstState,
+  type InstanceState,
+  type LifeEvent,
+  next,
+} from '../../packages/agent/instance-step.ts'
 import type { Probe } from '../../packages/base/net/agent-protocol.ts'
 import { toInstance } from '../support/agent.ts'
 
-const readiness: Probe = { kind: 'tcp', host: '127.0.0.1', port: 80, intervalMs: 1_000, timeoutMs: 1_000 }
+const readiness: Probe = {
+  kind: 'tcp',
+  host: '127.0.0.1',
+  port: 80,
+  intervalMs: 1_000,
+  timeoutMs: 1_000,
+}
 const desired = toInstance('web', ['serve'], { readiness, stopGraceMs: 5_000 })
 const job = { ...desired, restart: 'once' } as const
-const run: RunRecord = { id: 'r', pid: 7, start: 's', pump: { pid: 8, start: 's' }, startedAt: 0, controlGroup: undefined }
+const run: RunRecord = {
+  id: 'r',
+  pid: 7,
+  start: 's',
+  pump: { pid: 8, start: 's' },
+  startedAt: 0,
+  controlGroup: undefined,
+}
 
 const wanted: LifeEvent = { kind: 'desired', desired }
 const nothing: LifeEvent = { kind: 'found', isRunning: false, hasLeft: false }
 const remains: LifeEvent = { ...nothing, hasLeft: true }
-const cleared: LifeEvent = { kind: 'cleared', left: 0, wasKilledForMemory: false, hasLostPump: false, status: undefined }
+const cleared: LifeEvent = {
+  kind: 'cleared',
+  left: 0,
+  wasKilledForMemory: false,
+  hasLostPump: false,
+  status: undefined,
+}
 const spawned: LifeEvent = { kind: 'spawned', run }
 const launched: LifeEvent = { kind: 'launched' }
 const healthy: LifeEvent = { kind: 'probed', result: { kind: 'healthy' }, ageMs: 40 }
-const refused: LifeEvent = { ...healthy, result: { kind: 'unhealthy', refused: true, reason: 'nothing listens' } }
-const exited: LifeEvent = { kind: 'exited', end: { exitCode: 3, signal: undefined }, endedAt: 2_000, ranMs: 2_000 }
+const refused: LifeEvent = {
+  ...healthy,
+  result: { kind: 'unhealthy', refused: true, reason: 'nothing listens' },
+}
+const exited: LifeEvent = {
+  kind: 'exited',
+  end: { exitCode: 3, signal: undefined },
+  endedAt: 2_000,
+  ranMs: 2_000,
+}
 const persisted: LifeEvent = { kind: 'persisted' }
 const waited: LifeEvent = { kind: 'waited' }
 const tooMuch: LifeEvent = { kind: 'exceeded', reason: 'It used too much.' }
@@ -70,7 +103,10 @@ const rows: readonly Row[] = [
     title: 'a slow start names the port that it listens on',
     events: [...started, { ...refused, ageMs: 10_000, ports: [8080] }],
     effects: 'probe 50',
-    shows: { reason: 'It did not become ready within 10 s: nothing listens; it listens on port 8080 instead.' },
+    shows: {
+      reason:
+        'It did not become ready within 10 s: nothing listens; it listens on port 8080 instead.',
+    },
   },
   {
     title: 'two failures in a row leave it ready',
@@ -134,7 +170,8 @@ const rows: readonly Row[] = [
     effects: 'probe 1000',
     shows: {
       phase: 'ready',
-      reason: 'It was started again once. It ended with exit code 3, 2 s after its start and before it was ready.',
+      reason:
+        'It was started again once. It ended with exit code 3, 2 s after its start and before it was ready.',
     },
   },
   {
@@ -143,7 +180,12 @@ const rows: readonly Row[] = [
     effects: '',
     shows: { phase: 'ready', reason: undefined },
   },
-  { title: 'a program beyond its limits is ended once', events: [...started, tooMuch], effects: 'terminate 0', shows: {} },
+  {
+    title: 'a program beyond its limits is ended once',
+    events: [...started, tooMuch],
+    effects: 'terminate 0',
+    shows: {},
+  },
   {
     title: 'the first reason to end it counts',
     events: [...started, tooMuch, { ...tooMuch, reason: 'Another.' }, exited, cleared],
@@ -244,7 +286,11 @@ const rows: readonly Row[] = [
   },
   {
     title: 'the outcome of a command is known to the next agent',
-    known: { generation: 1, run, outcome: { exitCode: 0, signal: undefined, endedAt: 9, reason: 'It ended well.' } },
+    known: {
+      generation: 1,
+      run,
+      outcome: { exitCode: 0, signal: undefined, endedAt: 9, reason: 'It ended well.' },
+    },
     events: [{ kind: 'desired', desired: job }, remains, cleared],
     effects: '',
     shows: { phase: 'ended', reason: 'It ended well.' },

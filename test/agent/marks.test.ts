@@ -14,7 +14,11 @@ const isRoot = process.getuid?.() === 0
 const [owner, stranger] = [65_533, 65_534]
 
 async function claim(t: TestContext, mark: string, uid?: number): Promise<ChildProcess> {
-  const child = spawn('sleep', ['1000'], { env: { FAIRLEAD_PROCESS: mark }, detached: true, ...(uid !== undefined && { uid }) })
+  const child = spawn('sleep', ['1000'], {
+    env: { FAIRLEAD_PROCESS: mark },
+    detached: true,
+    ...(uid !== undefined && { uid }),
+  })
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'spawn')
   return child
@@ -38,9 +42,13 @@ test('a process with a guessed mark belongs to no instance', async (t) => {
   await assertSpared(agent, child)
 })
 
-test('a process of another user belongs to no instance', { skip: !isRoot && 'needs root' }, async (t) => {
+test('a process of another user belongs to no instance', {
+  skip: !isRoot && 'needs root',
+}, async (t) => {
   const agent = openTestAgent(t)
-  await agent.desire([toInstance('web', ['sleep', '1000'], { program: { user: { uid: owner, gid: owner } } })])
+  await agent.desire([
+    toInstance('web', ['sleep', '1000'], { program: { user: { uid: owner, gid: owner } } }),
+  ])
   const { pid } = await agent.until('web', ({ phase }) => phase === 'ready')
   const child = await claim(t, markIn(pid), stranger)
   await assertSpared(agent, child)
@@ -54,14 +62,19 @@ test('a later process with a recorded process id belongs to no instance', async 
   await kill()
   const child = await claim(t, '')
   const file = join(dataDir, 'instances', 'web', 'record.json')
-  const record = JSON.parse(readFileSync(file, 'utf8')) as { run: { pid: number; pump: { pid: number } } }
+  const record = JSON.parse(readFileSync(file, 'utf8')) as {
+    run: { pid: number; pump: { pid: number } }
+  }
   for (const { pid } of processes()) process.kill(pid, 'SIGKILL')
   Object.assign(record.run, { pid: child.pid, pump: { ...record.run.pump, pid: child.pid } })
   writeFileSync(file, JSON.stringify(record))
 
   const next = openTestAgent(t, { dataDir })
   await next.desire([toInstance('web', ['sleep', '1000'])])
-  const { events } = await next.until('web', ({ phase, restarts }) => phase === 'ready' && restarts === 1)
+  const { events } = await next.until(
+    'web',
+    ({ phase, restarts }) => phase === 'ready' && restarts === 1,
+  )
   assert.ok(
     events.every(({ text }) => !text.startsWith('Adopted')),
     JSON.stringify([events, instance('web')]),
@@ -77,6 +90,8 @@ test('the key of the marks is for the agent alone, and stays', async (t) => {
   const key = readFileSync(file, 'utf8')
   assert.equal(statSync(file).mode & 0o777, 0o600)
   await agent.kill()
-  await agent.until('web', ({ events }) => events.some(({ text }) => text.startsWith('Adopted process')))
+  await agent.until('web', ({ events }) =>
+    events.some(({ text }) => text.startsWith('Adopted process')),
+  )
   assert.equal(readFileSync(file, 'utf8'), key)
 })

@@ -1,17 +1,45 @@
 /** What the agent sends of its state: what has changed, and everything to a client that has lost track. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ObservedCopy, ObservedLedger, type ObservedLine } from '../../packages/agent/observed-lines.ts'
-import type { ObservedInstance, ObservedLoadBalancer, ObservedState } from '../../packages/base/net/agent-protocol.ts'
+import {
+  ObservedCopy,
+  ObservedLedger,
+  type ObservedLine,
+} from '../../packages/agent/observed-lines.ts'
+import type {
+  ObservedInstance,
+  ObservedLoadBalancer,
+  ObservedState,
+} from '../../packages/base/net/agent-protocol.ts'
 
 const enforcement = { memory: 'none', processes: 'none', openFiles: 'none', disk: 'none' } as const
 
 function toInstance(id: string, restarts: number): ObservedInstance {
-  const nothing = { startedAt: undefined, endedAt: undefined, exitCode: undefined, signal: undefined, reason: undefined }
-  return { id, generation: 1, phase: 'ready', pid: 7, restarts, failedStarts: 0, enforcement, events: [], ...nothing }
+  const nothing = {
+    startedAt: undefined,
+    endedAt: undefined,
+    exitCode: undefined,
+    signal: undefined,
+    reason: undefined,
+  }
+  return {
+    id,
+    generation: 1,
+    phase: 'ready',
+    pid: 7,
+    restarts,
+    failedStarts: 0,
+    enforcement,
+    events: [],
+    ...nothing,
+  }
 }
 
-function toBalancer(id: string, members: Readonly<Record<string, number>>, port = 80): ObservedLoadBalancer {
+function toBalancer(
+  id: string,
+  members: Readonly<Record<string, number>>,
+  port = 80,
+): ObservedLoadBalancer {
   return {
     id,
     listeners: [{ port, open: true, reason: undefined }],
@@ -31,7 +59,16 @@ function toState(
   loadBalancers: readonly ObservedLoadBalancer[] = [],
   pid = 1,
 ): ObservedState {
-  return { protocol: 3, version: '1', pid, sequence, revision: 1, standby: undefined, instances, loadBalancers }
+  return {
+    protocol: 3,
+    version: '1',
+    pid,
+    sequence,
+    revision: 1,
+    standby: undefined,
+    instances,
+    loadBalancers,
+  }
 }
 
 /** Without the order of its lists, and without what JSON leaves out. */
@@ -69,7 +106,11 @@ test('only what has changed is sent', () => {
   assert.equal(linesOf(ledger.linesSince(0)).length, 1 + 100 + 1 + 2 + 1)
   receive(copy, ledger.linesSince(0))
 
-  const after = toState(6, [...many.slice(1, 99), toInstance('i99', 1)], [toBalancer('front', { i2: 4 })])
+  const after = toState(
+    6,
+    [...many.slice(1, 99), toInstance('i99', 1)],
+    [toBalancer('front', { i2: 4 })],
+  )
   ledger.update(after)
   const changes = ledger.linesSince(5)
   assert.deepEqual(
@@ -87,7 +128,10 @@ test('a client that has an unknown state gets everything', () => {
   ledger.update(toState(3, [toInstance('one', 0)]))
   for (const since of [0, 4, 1000]) {
     const copy = new ObservedCopy()
-    assert.deepEqual(normalise(receive(copy, ledger.linesSince(since))), normalise(toState(3, [toInstance('one', 0)])))
+    assert.deepEqual(
+      normalise(receive(copy, ledger.linesSince(since))),
+      normalise(toState(3, [toInstance('one', 0)])),
+    )
   }
   for (let sequence = 4; sequence < 20; sequence++) {
     const ids = Array.from({ length: 1000 }, (_, index) => toInstance(`${sequence}-${index}`, 0))
@@ -119,7 +163,10 @@ test('copies follow through lost answers, restarts and pauses', () => {
   let pid = 1
   let ledger = new ObservedLedger()
   let sequence = 1
-  const clients = [1, 2, 3].map(() => ({ copy: new ObservedCopy(), known: undefined as ObservedState | undefined }))
+  const clients = [1, 2, 3].map(() => ({
+    copy: new ObservedCopy(),
+    known: undefined as ObservedState | undefined,
+  }))
   for (let step = 0; step < 2000; step++) {
     if (random(100) === 0) {
       pid++
@@ -127,9 +174,14 @@ test('copies follow through lost answers, restarts and pauses', () => {
       sequence = random(5) + 1
     }
     sequence += random(3)
-    const instances = Array.from({ length: random(6) }, (_, index) => toInstance(`i${index}`, random(3)))
-    const members = () => Object.fromEntries(instances.filter(() => random(2) === 0).map(({ id }) => [id, random(3)]))
-    const balancers = ['a', 'b'].filter(() => random(4) > 0).map((id) => toBalancer(id, members(), random(2)))
+    const instances = Array.from({ length: random(6) }, (_, index) =>
+      toInstance(`i${index}`, random(3)),
+    )
+    const members = () =>
+      Object.fromEntries(instances.filter(() => random(2) === 0).map(({ id }) => [id, random(3)]))
+    const balancers = ['a', 'b']
+      .filter(() => random(4) > 0)
+      .map((id) => toBalancer(id, members(), random(2)))
     const candidate = toState(sequence, instances, balancers, pid)
     ledger.update(candidate)
     for (const client of clients) {

@@ -36,14 +36,28 @@ test('an adopted program is as old as its process, although the clock was set fo
   const start = openProcessTable().find(pid)?.start ?? ''
   const hourMs = 3_600_000
   const startedAt = Date.now() - performance.now() - hourMs
-  const run = new Run({ id: 'run', pid, start, pump: { pid, start }, startedAt, controlGroup: undefined })
+  const run = new Run({
+    id: 'run',
+    pid,
+    start,
+    pump: { pid, start },
+    startedAt,
+    controlGroup: undefined,
+  })
   assert.ok(run.ageMs < performance.now() + hourMs / 2)
 })
 
 test('a group that has the id of one before the last boot is of another program', () => {
   const marks: Marks = { agentMark: 'agent', format: () => '', check: () => undefined }
   const start = '0123abcd-100'
-  const run = { id: 'run', pid: 7, start, pump: { pid: 6, start }, startedAt: 0, controlGroup: undefined }
+  const run = {
+    id: 'run',
+    pid: 7,
+    start,
+    pump: { pid: 6, start },
+    startedAt: 0,
+    controlGroup: undefined,
+  }
   const entry = { pid: 8, group: 7, session: 7, isZombie: false }
   const table = { ...openProcessTable(), markOf: () => undefined }
   const membersWith = (began: string) =>

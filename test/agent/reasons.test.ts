@@ -24,7 +24,12 @@ for (const [code, says] of faults) {
 }
 
 test('a job whose container Docker could not run refers to its output', () => {
-  const container = { name: 'fairlead-job', runtime: '/usr/bin/docker', environment: {}, user: undefined }
+  const container = {
+    name: 'fairlead-job',
+    runtime: '/usr/bin/docker',
+    environment: {},
+    user: undefined,
+  }
   const run = {
     id: '1',
     pid: 2,

@@ -12,7 +12,11 @@ import { packageVersion } from '../../bin/version.ts'
 import { readTraffic } from '../../packages/agent/agent.ts'
 import { Standby } from '../../packages/agent/standby.ts'
 import { agentNodeOptions } from '../../packages/agent/start-agent.ts'
-import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../packages/base/net/agent-protocol.ts'
+import type {
+  DesiredInstance,
+  DesiredLoadBalancer,
+  ObservedState,
+} from '../../packages/base/net/agent-protocol.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
@@ -38,24 +42,39 @@ interface Service {
 async function toService(id: string): Promise<Service> {
   const [own, port] = [await freePort(), await freePort()]
   const host = '127.0.0.1'
-  const instance = toInstance(id, [process.execPath, '-e', servingProgram], { program: { environment: { PORT: String(own) } } })
-  const check = { kind: 'http', path: '/health', intervalMs: 20, timeoutMs: 3_600_000, healthyThreshold: 1 } as const
+  const instance = toInstance(id, [process.execPath, '-e', servingProgram], {
+    program: { environment: { PORT: String(own) } },
+  })
+  const check = {
+    kind: 'http',
+    path: '/health',
+    intervalMs: 20,
+    timeoutMs: 3_600_000,
+    healthyThreshold: 1,
+  } as const
   const balancer = {
     id,
-    listeners: [{ protocol: 'http', host, port, certificate: undefined, allowedSources: undefined }],
+    listeners: [
+      { protocol: 'http', host, port, certificate: undefined, allowedSources: undefined },
+    ],
     healthCheck: { ...check, unhealthyThreshold: 3 },
     members: [{ instanceId: id, host, port: own, inService: true }],
   } as const
   return { instance, balancer, url: `http://${host}:${port}` }
 }
 
-async function serve(agent: TestAgent, services: readonly Service[], others: readonly DesiredInstance[] = []): Promise<void> {
+async function serve(
+  agent: TestAgent,
+  services: readonly Service[],
+  others: readonly DesiredInstance[] = [],
+): Promise<void> {
   await agent.desire(
     [...services.map(({ instance }) => instance), ...others],
     services.map(({ balancer }) => balancer),
   )
   await waitUntil(() => agent.client.observed()?.standby !== undefined, 'a standby')
-  const isRecorded = ({ balancer: { id } }: Service) => readTraffic(agent.dataDir)?.healthy[id]?.includes(id) === true
+  const isRecorded = ({ balancer: { id } }: Service) =>
+    readTraffic(agent.dataDir)?.healthy[id]?.includes(id) === true
   await waitUntil(() => services.every(isRecorded), 'the health of all')
 }
 
@@ -63,7 +82,10 @@ const beginOf = (pid: number | undefined) =>
   /FAIRLEAD_AGENT_BEGIN=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
 
 /** Of this process, with one socket. @param begin What the agent before has left in the environment */
-async function openStandby(t: TestContext, begin: string | undefined): Promise<{ standby: Standby; hasBegun: () => boolean }> {
+async function openStandby(
+  t: TestContext,
+  begin: string | undefined,
+): Promise<{ standby: Standby; hasBegun: () => boolean }> {
   const dataDir = createFolder('standby')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -94,9 +116,15 @@ test('no connection is refused after the agent was killed, and shares of the tra
   const service = await toService('web')
   const young = await toService('young')
   const share = { group: 'shop-v001', percent: 10 }
-  const members = [...service.balancer.members, ...young.balancer.members.map((member) => ({ ...member, share }))]
+  const members = [
+    ...service.balancer.members,
+    ...young.balancer.members.map((member) => ({ ...member, share })),
+  ]
   await serve(agent, [{ ...service, balancer: { ...service.balancer, members } }], [young.instance])
-  await waitUntil(() => readTraffic(agent.dataDir)?.healthy['web']?.includes('young') === true, 'the health of both')
+  await waitUntil(
+    () => readTraffic(agent.dataDir)?.healthy['web']?.includes('young') === true,
+    'the health of both',
+  )
   const { pid, standby } = agent.client.observed() as ObservedState
   await agent.kill()
   for (let count = 0; count < 20; count++) assert.equal(await visit(service.url), 'served')
@@ -104,16 +132,24 @@ test('no connection is refused after the agent was killed, and shares of the tra
   await waitUntil(() => isNext(agent.client.observed() as ObservedState), 'the next agent')
   assert.equal(agent.client.observed()?.pid, standby)
   assert.equal(agent.instance('web')?.restarts, 0)
-  await waitUntil(async () => (await agent.client.console('young', 1000)) === 'visit\n'.repeat(2), 'the share')
+  await waitUntil(
+    async () => (await agent.client.console('young', 1000)) === 'visit\n'.repeat(2),
+    'the share',
+  )
   const printed = 'visit\n'.repeat(18)
   await waitUntil(async () => (await agent.client.console('web', 1000)) === printed, 'all output')
   assert.equal(await visit(service.url), 'served')
-  await waitUntil(async () => (await agent.client.console('web', 1000)) === `${printed}visit\n`, 'more output')
+  await waitUntil(
+    async () => (await agent.client.console('web', 1000)) === `${printed}visit\n`,
+    'more output',
+  )
 })
 
 test('the standby of an agent in the foreground becomes an agent', async (t) => {
   const dataDir = createFolder('standby')
-  const child = spawn(process.execPath, [program, 'agent'], { env: { ...sharedEnvironment, FAIRLEAD_DATA_DIR: dataDir } })
+  const child = spawn(process.execPath, [program, 'agent'], {
+    env: { ...sharedEnvironment, FAIRLEAD_DATA_DIR: dataDir },
+  })
   t.after(() => child.kill('SIGKILL'))
   await waitUntil(() => existsSync(join(dataDir, 'agent.sock')), 'the agent')
   const agent = openTestAgent(t, { dataDir, version: packageVersion() })
@@ -127,7 +163,9 @@ test('the standby of an agent in the foreground becomes an agent', async (t) => 
 
 /** What a program prints that this Node runs. */
 function printedBy(options: readonly string[], code: string): unknown {
-  const { stdout } = spawnSync(process.execPath, [...options, '--input-type=module', '-e', code], { encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, [...options, '--input-type=module', '-e', code], {
+    encoding: 'utf8',
+  })
   return JSON.parse(stdout)
 }
 
@@ -141,7 +179,8 @@ test('an agent serves before it loads what its listeners do not need', () => {
   const code = `await import(${url}); console.log(JSON.stringify(process.moduleLoadList))`
   const loaded = printedBy([], code) as string[]
   assert.ok(loaded.includes('NativeModule _http_server'))
-  for (const name of ['crypto', 'child_process']) assert.ok(!loaded.includes(`NativeModule ${name}`), name)
+  for (const name of ['crypto', 'child_process'])
+    assert.ok(!loaded.includes(`NativeModule ${name}`), name)
 })
 
 test('without Fairlead, the next agent serves with the last known health', async (t) => {
@@ -176,7 +215,9 @@ test('the later of many agents that die early waits with its standby', async (t)
   )
 })
 
-test('a timer that runs too early does not leave an agent without a standby', { timeout: 60_000 }, async (t) => {
+test('a timer that runs too early does not leave an agent without a standby', {
+  timeout: 60_000,
+}, async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { standby } = await openStandby(t, `0 ${uptime()}`)
   for (; standby.pid === undefined; await nextIteration()) t.mock.timers.tick(10)
@@ -195,8 +236,14 @@ test('a port changes its protocol while a standby holds it', async (t) => {
   const agent = openTestAgent(t)
   const { instance, balancer, url } = await toService('web')
   await serve(agent, [{ instance, balancer, url }])
-  const listeners = balancer.listeners.map((listener) => ({ ...listener, protocol: 'tcp' as const }))
+  const listeners = balancer.listeners.map((listener) => ({
+    ...listener,
+    protocol: 'tcp' as const,
+  }))
   await agent.desire([instance], [{ ...balancer, listeners }])
-  await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.listeners[0]?.open === true, 'the open port')
+  await waitUntil(
+    () => agent.client.observed()?.loadBalancers[0]?.listeners[0]?.open === true,
+    'the open port',
+  )
   assert.equal(await visit(url), 'served')
 })

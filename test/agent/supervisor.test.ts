@@ -9,7 +9,13 @@ import { freePort } from '../support/free-port.ts'
 import { createFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
-const probe = { kind: 'tcp', host: '127.0.0.1', port: await freePort(), intervalMs: 20, timeoutMs: 10_000 } as const
+const probe = {
+  kind: 'tcp',
+  host: '127.0.0.1',
+  port: await freePort(),
+  intervalMs: 20,
+  timeoutMs: 10_000,
+} as const
 const sleeps = ['sh', '-c', 'exec sleep 1000']
 
 interface RefusedSearch {
@@ -31,13 +37,15 @@ const refusedSearches: RefusedSearch[] = [
     title: 'after a refused end at the time limit',
     instance: toInstance('job', sleeps, { restart: 'once', timeLimitMs: 100, stopGraceMs: 0 }),
     refusesAt: ({ pid }) => pid !== undefined,
-    reaches: ({ phase, reason }) => phase === 'ended' && /its time limit of 100 ms/.test(reason ?? ''),
+    reaches: ({ phase, reason }) =>
+      phase === 'ended' && /its time limit of 100 ms/.test(reason ?? ''),
   },
   {
     title: 'after a refused search for ports',
     instance: toInstance('slow', sleeps, { readiness: probe }),
     refusesAt: ({ pid }) => pid !== undefined,
-    reaches: ({ phase, reason }) => phase === 'starting' && /did not become ready within 200 ms/.test(reason ?? ''),
+    reaches: ({ phase, reason }) =>
+      phase === 'starting' && /did not become ready within 200 ms/.test(reason ?? ''),
   },
 ]
 
@@ -64,7 +72,8 @@ test('ports of a program that is never ready are looked for more and more rarely
   const readiness = { ...probe, kind: 'http', path: '/', port } as const
   const { supervisor, searches } = startSupervisor(t, () => false)
   supervisor.apply([toInstance('never', [process.execPath, '-e', server], { readiness })])
-  const probes = () => supervisor.consolePart('never', { tail: 1000 }, 10_000)?.output.split('\n').length ?? 0
+  const probes = () =>
+    supervisor.consolePart('never', { tail: 1000 }, 10_000)?.output.split('\n').length ?? 0
   await waitUntil(
     () => probes() > 100,
     () => `${probes()} probes`,
@@ -96,7 +105,11 @@ function startSupervisor(t: TestContext, refusesAt: RefusedSearch['refusesAt']) 
       return real.recent(maxAgeMs)
     },
   }
-  const log = { info: () => {}, warn: () => {}, error: ({ err }: { err?: unknown }) => void faults.push(err) }
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: ({ err }: { err?: unknown }) => void faults.push(err),
+  }
   const supervisor = new Supervisor({ dataDir, log, onChange: () => {}, table })
   endWithTest(t, dataDir, () => supervisor.stop())
   return { supervisor, faults, refusals: () => refusals, searches: () => searches }

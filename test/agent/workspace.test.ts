@@ -1,6 +1,15 @@
 /** Working directories: filled, measured and removed beside the agent, and never with more rights than their user has. */
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -19,7 +28,9 @@ function openFolder(t: TestContext): string {
   return folder
 }
 
-test('a removal deletes nothing that the user of the program may not', { skip: needsRoot }, async (t) => {
+test('a removal deletes nothing that the user of the program may not', {
+  skip: needsRoot,
+}, async (t) => {
   const folder = openFolder(t)
   const work = join(folder, 'instance', 'work')
   // Where a program puts a directory of another user in place of its own while it is removed, the result is the same.
@@ -36,7 +47,9 @@ test('a removal deletes nothing that the user of the program may not', { skip: n
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a working directory is for its user alone, and links in it stay links', { skip: needsRoot }, async (t) => {
+test('a working directory is for its user alone, and links in it stay links', {
+  skip: needsRoot,
+}, async (t) => {
   const folder = openFolder(t)
   const secret = join(folder, 'secret')
   writeFileSync(secret, 'own', { mode: 0o600 })

@@ -39,7 +39,10 @@ function createLog() {
         state.closed = true
       },
     },
-    log: pino({ level: 'debug' }, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
+    log: pino(
+      { level: 'debug' },
+      { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
+    ),
     retentionMs: 1000,
     maxBytes: 1_000_000,
     onFailure: (events) => {
@@ -81,7 +84,10 @@ test('a gap is followed by its count, and logged once', async () => {
   state.fails = false
   await audit.record(event)
   await audit.record(event)
-  assert.deepEqual(batches, [[{ kind: 'audit', decision: 'failed', atMs: 5000, lost: 4 }, event], [event]])
+  assert.deepEqual(batches, [
+    [{ kind: 'audit', decision: 'failed', atMs: 5000, lost: 4 }, event],
+    [event],
+  ])
   assert.equal(audit.trouble, undefined)
   assert.deepEqual(lines, [
     'the audit log cannot be written: events are lost until it can',

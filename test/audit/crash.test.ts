@@ -29,7 +29,9 @@ for (const [kind, read] of [
       assert.ok(records >= confirmed, `${records} of ${confirmed}`)
       confirmed = records
     }
-    const sink = await openAuditSink(kind === 'sqlite' ? { kind, file } : { kind, file, maxBytes: 20_000, maxAgeMs: 3_600_000 })
+    const sink = await openAuditSink(
+      kind === 'sqlite' ? { kind, file } : { kind, file, maxBytes: 20_000, maxAgeMs: 3_600_000 },
+    )
     await sink.append(eventsOf(1))
     await sink.close()
     const { breaks, incomplete, last } = await verifyChain(read(file))

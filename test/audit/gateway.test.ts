@@ -13,28 +13,57 @@ import { Reply, startUpstream } from '../support/upstream.ts'
 import { askEvents } from './support.ts'
 
 const admin = basic('admin', 'secret')
-const known = { name: 'admin', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+const known = {
+  name: 'admin',
+  admin: true,
+  accounts: [],
+  roles: [],
+  applications: [],
+  serviceAccounts: [],
+}
 
-async function startAudited(t: TestContext, settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
+async function startAudited(
+  t: TestContext,
+  settings: Record<string, unknown> = {},
+  more: Record<string, unknown> = {},
+) {
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
   const orca = await startUpstream(t, {
     'PUT /pipelines/p1/cancel': new Reply(200),
     'PUT /pipelines/p2/cancel': new Reply(500, { message: 'no' }),
     'POST /ops': { ref: '/tasks/1' },
   })
-  const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url }, ...more }
+  const services = {
+    fiat: { enabled: true, baseUrl: fiat.url },
+    orca: { baseUrl: orca.url },
+    ...more,
+  }
   const guarded = await startGuarded(t, { services, ...settings })
-  return { ...guarded, fiat, orca, events: async (query = '') => (await askEvents(guarded.url, query, admin)).events }
+  return {
+    ...guarded,
+    fiat,
+    orca,
+    events: async (query = '') => (await askEvents(guarded.url, query, admin)).events,
+  }
 }
 
-async function startGuardedWithKeel(t: TestContext, keelUrl: string, audit: Record<string, unknown> = {}) {
+async function startGuardedWithKeel(
+  t: TestContext,
+  keelUrl: string,
+  audit: Record<string, unknown> = {},
+) {
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
-  const services = { fiat: { enabled: true, baseUrl: fiat.url }, keel: { enabled: true, baseUrl: keelUrl } }
+  const services = {
+    fiat: { enabled: true, baseUrl: fiat.url },
+    keel: { enabled: true, baseUrl: keelUrl },
+  }
   return startGuarded(t, { services, audit })
 }
 
 function shown(events: readonly AuditRecord[]) {
-  return events.map(({ kind, decision, user, operation, status }) => [kind, decision, user, operation, status]).reverse()
+  return events
+    .map(({ kind, decision, user, operation, status }) => [kind, decision, user, operation, status])
+    .reverse()
 }
 
 test('logins, logouts, changes and refusals are recorded in order', async (t) => {
@@ -44,7 +73,10 @@ test('logins, logouts, changes and refusals are recorded in order', async (t) =>
   await browser.login('admin', 'wrong')
   await browser.login('admin', 'secret')
   await browser.visit('/version')
-  assert.equal((await browser.visit('/pipelines/p1/cancel?reason=x', { method: 'PUT' })).status, 200)
+  assert.equal(
+    (await browser.visit('/pipelines/p1/cancel?reason=x', { method: 'PUT' })).status,
+    200,
+  )
   await browser.visit('/pipelines/p2/cancel', { method: 'PUT' })
   await browser.visit('/auth/logout')
   await browser.visit('/pipelines/p1/cancel', { method: 'PUT' })
@@ -73,9 +105,13 @@ test('administrators verify the log over HTTP', async (t) => {
   const { url, dataDir, events } = await startAudited(t)
   const verify = async (query = '') => {
     const answer = await fetch(`${url}/audit/verification?${query}`, { headers: admin })
-    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> & { breaks: unknown[] } }
+    return {
+      status: answer.status,
+      body: (await answer.json()) as Record<string, unknown> & { breaks: unknown[] },
+    }
   }
-  for (let time = 0; time < 3; time++) await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: admin })
+  for (let time = 0; time < 3; time++)
+    await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: admin })
   const [newest, older] = await events()
 
   const sound = await verify(`expect=${older?.hash}`)
@@ -94,19 +130,27 @@ test('administrators verify the log over HTTP', async (t) => {
   assert.equal((await verify('expect=nonsense')).status, 400)
 
   const db = new DatabaseSync(join(dataDir, 'audit.db'))
-  db.exec(`UPDATE events_1 SET record = replace(record, 'p1', 'p2') WHERE sequence = ${older?.sequence}`)
+  db.exec(
+    `UPDATE events_1 SET record = replace(record, 'p1', 'p2') WHERE sequence = ${older?.sequence}`,
+  )
   db.close()
   const { body } = await verify()
   assert.equal(body['sound'], false)
   assert.deepEqual(body.breaks, [
-    { line: older?.sequence, problem: `was altered: the hash of record ${older?.sequence} does not fit its content` },
+    {
+      line: older?.sequence,
+      problem: `was altered: the hash of record ${older?.sequence} does not fit its content`,
+    },
   ])
 })
 
 test('rejected credentials are recorded with their method', async (t) => {
   const { url, events } = await startAudited(t, { 'api-tokens': { enabled: true } })
   await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': 'spk_nonsense' } })
-  await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: { 'x-spinnaker-token': 'spk_nonsense' } })
+  await fetch(`${url}/pipelines/p1/cancel`, {
+    method: 'PUT',
+    headers: { 'x-spinnaker-token': 'spk_nonsense' },
+  })
   const [change, refusal] = await events()
   assert.deepEqual(
     shown([refusal as AuditRecord, change as AuditRecord])
@@ -114,8 +158,14 @@ test('rejected credentials are recorded with their method', async (t) => {
       ?.slice(0, 2),
     ['refusal', 'refused'],
   )
-  assert.deepEqual([refusal?.login, refusal?.status, refusal?.error], ['token', 401, 'CREDENTIALS_REFUSED'])
-  assert.deepEqual([change?.kind, change?.decision, change?.operation], ['change', 'refused', 'cancelPipelineUsingPUT1'])
+  assert.deepEqual(
+    [refusal?.login, refusal?.status, refusal?.error],
+    ['token', 401, 'CREDENTIALS_REFUSED'],
+  )
+  assert.deepEqual(
+    [change?.kind, change?.decision, change?.operation],
+    ['change', 'refused', 'cancelPipelineUsingPUT1'],
+  )
 })
 
 test('token use is recorded per change and once a minute', async (t) => {
@@ -123,9 +173,17 @@ test('token use is recorded per change and once a minute', async (t) => {
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
   const orca = await startUpstream(t, { 'PUT /pipelines/p1/cancel': new Reply(200) })
   const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url } }
-  const { url } = await startGuarded(t, { services, 'api-tokens': { enabled: true } }, { now: () => nowMs })
+  const { url } = await startGuarded(
+    t,
+    { services, 'api-tokens': { enabled: true } },
+    { now: () => nowMs },
+  )
   const headers = { ...admin, 'content-type': 'application/json' }
-  const created = await fetch(`${url}/auth/apiTokens`, { method: 'POST', headers, body: '{"name":"ci"}' })
+  const created = await fetch(`${url}/auth/apiTokens`, {
+    method: 'POST',
+    headers,
+    body: '{"name":"ci"}',
+  })
   const { token, id } = (await created.json()) as { token: string; id: string }
   const withToken = { headers: { 'x-spinnaker-token': token } }
   for (let time = 0; time < 5; time++) await fetch(`${url}/version`, withToken)
@@ -134,7 +192,8 @@ test('token use is recorded per change and once a minute', async (t) => {
   // The clock is set back.
   nowMs -= 3_600_000
   for (let time = 0; time < 5; time++) await fetch(`${url}/version`, withToken)
-  for (let time = 0; time < 2; time++) await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', ...withToken })
+  for (let time = 0; time < 2; time++)
+    await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', ...withToken })
 
   const events = (await askEvents(url, '', admin)).events.filter((event) => event.token === id)
   assert.deepEqual(
@@ -148,21 +207,35 @@ test('reads are told where the operator wants it', async (t) => {
   const { url, events } = await startAudited(t, { audit: { reads: true } })
   await fetch(`${url}/version`, { headers: admin })
   const [read] = await events()
-  assert.deepEqual([read?.kind, read?.operation, read?.user], ['read', 'getVersionUsingGET', 'admin'])
+  assert.deepEqual(
+    [read?.kind, read?.operation, read?.user],
+    ['read', 'getVersionUsingGET', 'admin'],
+  )
 })
 
 test('the log holds names only, and no credentials', async (t) => {
-  const { url, open, dataDir, events } = await startAudited(t, { 'api-tokens': { enabled: true }, audit: { reads: true } })
+  const { url, open, dataDir, events } = await startAudited(t, {
+    'api-tokens': { enabled: true },
+    audit: { reads: true },
+  })
   const canary = 'c4n4ry'
-  const headers = { ...admin, 'content-type': 'application/json', 'x-spinnaker-application': `${canary}header` }
+  const headers = {
+    ...admin,
+    'content-type': 'application/json',
+    'x-spinnaker-application': `${canary}header`,
+  }
   await fetch(`${url}/applications/web/tasks?password=${canary}query`, {
     method: 'POST',
     headers,
     body: `{"job":["${canary}body"]}`,
   })
   await fetch(`${url}/pipelines/p1/cancel?reason=${canary}reason`, { method: 'PUT', headers })
-  await fetch(`${url}/version?token=${canary}read`, { headers: { 'x-spinnaker-token': `spk_${canary}token` } })
-  await fetch(`${url}/version`, { headers: { authorization: `Bearer ${canary}bearer`, cookie: `SESSION=${canary}cookie` } })
+  await fetch(`${url}/version?token=${canary}read`, {
+    headers: { 'x-spinnaker-token': `spk_${canary}token` },
+  })
+  await fetch(`${url}/version`, {
+    headers: { authorization: `Bearer ${canary}bearer`, cookie: `SESSION=${canary}cookie` },
+  })
   await open().login(`${canary}user`, `${canary}password`)
   await open().visit('/version', { headers: basic(`${canary}name`, `${canary}basic`) })
   const browser = open()
@@ -172,7 +245,10 @@ test('the log holds names only, and no credentials', async (t) => {
   const files = readdirSync(dataDir).filter((name) => name.startsWith('audit.db'))
   const content = files.map((name) => readFileSync(join(dataDir, name)).toString('latin1')).join('')
   assert.ok(content.includes('cancelPipelineUsingPUT1'))
-  assert.ok(!content.includes(canary), content.slice(content.indexOf(canary) - 300, content.indexOf(canary) + 60))
+  assert.ok(
+    !content.includes(canary),
+    content.slice(content.indexOf(canary) - 300, content.indexOf(canary) + 60),
+  )
   assert.ok(!content.includes(browser.session as string))
 })
 
@@ -209,7 +285,10 @@ test('a change names its object from path, query or body', async (t) => {
 
 test('a query cannot hide which application was changed', async (t) => {
   const { url, events, orca } = await startAudited(t)
-  orca.answer({ 'GET /pipelines/p1': { application: 'web' }, 'PUT /pipelines/p1/cancel': new Reply(200) })
+  orca.answer({
+    'GET /pipelines/p1': { application: 'web' },
+    'PUT /pipelines/p1/cancel': new Reply(200),
+  })
   await fetch(`${url}/pipelines/p1/cancel?application=decoy`, { method: 'PUT', headers: admin })
   assert.deepEqual(
     (await events()).map(({ application }) => application),
@@ -219,7 +298,11 @@ test('a query cannot hide which application was changed', async (t) => {
 
 test('a GET that changes something is a change', async (t) => {
   const swabbie = await startUpstream(t, () => ({}))
-  const { url, events } = await startAudited(t, {}, { swabbie: { enabled: true, baseUrl: swabbie.url } })
+  const { url, events } = await startAudited(
+    t,
+    {},
+    { swabbie: { enabled: true, baseUrl: swabbie.url } },
+  )
   await fetch(`${url}/cleanup/resources/web/r1/optOut`, { headers: admin })
   assert.deepEqual(shown(await events()), [['change', 'allowed', 'admin', 'optOutUsingGET', 200]])
 })
@@ -232,7 +315,11 @@ test('administrators page through the log by its filters, others may not', async
   }
   const seen: (string | undefined)[] = []
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-    const page = await askEvents(url, `limit=3&operation=cancelPipelineUsingPUT1${cursor && `&cursor=${cursor}`}`, admin)
+    const page = await askEvents(
+      url,
+      `limit=3&operation=cancelPipelineUsingPUT1${cursor && `&cursor=${cursor}`}`,
+      admin,
+    )
     seen.push(...page.events.map(({ resource }) => resource?.['id']))
     cursor = page.next
   }
@@ -241,16 +328,30 @@ test('administrators page through the log by its filters, others may not', async
   assert.equal((await askEvents(url, 'kind=login', admin)).events.length, 0)
   assert.equal((await askEvents(url, 'kind=change&address=127.0.0.1', admin)).events.length, 7)
   assert.equal((await askEvents(url, 'from=2100-01-01T00:00:00Z', admin)).events.length, 0)
-  assert.equal((await askEvents(url, 'to=2100-01-01T00:00:00Z&decision=allowed', admin)).events.length, 7)
+  assert.equal(
+    (await askEvents(url, 'to=2100-01-01T00:00:00Z&decision=allowed', admin)).events.length,
+    7,
+  )
   for (const query of ['from=yesterday', 'cursor=x', 'limit=0', 'limit=5000', 'decision=maybe']) {
-    assert.equal((await fetch(`${url}/audit/events?${query}`, { headers: admin })).status, 400, query)
+    assert.equal(
+      (await fetch(`${url}/audit/events?${query}`, { headers: admin })).status,
+      400,
+      query,
+    )
   }
-  const unknownKind = (await (await fetch(`${url}/audit/events?kind=x`, { headers: admin })).json()) as { message: string }
-  assert.match(unknownKind.message, /^The query parameter "kind" must be one of change, read, .*, not "x"\.$/)
+  const unknownKind = (await (
+    await fetch(`${url}/audit/events?kind=x`, { headers: admin })
+  ).json()) as { message: string }
+  assert.match(
+    unknownKind.message,
+    /^The query parameter "kind" must be one of change, read, .*, not "x"\.$/,
+  )
   assert.equal((await fetch(`${url}/audit/events`)).status, 401)
   fiat.answer({})
   const stranger = await startAudited(t)
-  stranger.fiat.answer(({ path }) => (path.startsWith('/authorize/') ? { ...known, admin: false } : {}))
+  stranger.fiat.answer(({ path }) =>
+    path.startsWith('/authorize/') ? { ...known, admin: false } : {},
+  )
   assert.equal((await fetch(`${stranger.url}/audit/events`, { headers: admin })).status, 403)
 })
 
@@ -267,7 +368,9 @@ test('a streamed response to a change arrives after its record', async (t) => {
       [200, big],
     ] as const
   ).entries()) {
-    keel.answer({ 'POST /graphql': new Reply(status, body, { 'content-type': 'application/json' }) })
+    keel.answer({
+      'POST /graphql': new Reply(status, body, { 'content-type': 'application/json' }),
+    })
     const answer = await fetch(`${url}/managed/graphql`, { method: 'POST', headers, body: '{}' })
     const records = [...readAuditFile(join(dataDir, 'audit.db'))]
     assert.equal(records.length, index + 1)
@@ -304,7 +407,11 @@ for (const [required, status] of [
     const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
     const orca = await startUpstream(t, { 'PUT /pipelines/p1/cancel': new Reply(200) })
     const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url } }
-    const guarded = await startGuarded(t, { services, audit: { required } }, { log: (line) => lines.push(line) })
+    const guarded = await startGuarded(
+      t,
+      { services, audit: { required } },
+      { log: (line) => lines.push(line) },
+    )
     const { url, dataDir } = guarded
     const cancel = () => fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: admin })
     assert.equal((await cancel()).status, 200)
@@ -322,7 +429,10 @@ for (const [required, status] of [
     assert.equal((await fetch(`${url}/version`, { headers: admin })).status, 200)
 
     assert.ok(
-      lines.some(({ level, msg }) => level === 50 && msg === 'the audit log cannot be written: events are lost until it can'),
+      lines.some(
+        ({ level, msg }) =>
+          level === 50 && msg === 'the audit log cannot be written: events are lost until it can',
+      ),
     )
     const metrics = await (await fetch(`${url}/metrics`, { headers: admin })).text()
     assert.match(metrics, /^fairlead_audit_failures_total [1-9]/m)

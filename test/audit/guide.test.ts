@@ -17,11 +17,18 @@ const guide = readFileSync(join(root, 'docs/guides/audit.md'), 'utf8')
 const headers = basic('operator', 'secret')
 const users = { spring: { security: { user: { name: 'operator', password: 'secret' } } } }
 
-async function verify(args: readonly string[], env: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+async function verify(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, 'audit', 'verify', ...args], {
-      env: { ...process.env, ...env },
-    })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [program, 'audit', 'verify', ...args],
+      {
+        env: { ...process.env, ...env },
+      },
+    )
     return { status: 0, text: stdout }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
@@ -30,20 +37,37 @@ async function verify(args: readonly string[], env: Record<string, string> = {})
 }
 
 async function changeSomething(t: TestContext, settings: Record<string, unknown>) {
-  const known = { name: 'operator', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+  const known = {
+    name: 'operator',
+    admin: true,
+    accounts: [],
+    roles: [],
+    applications: [],
+    serviceAccounts: [],
+  }
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
-  const running = await runGateway(t, { ...users, services: { fiat: { enabled: true, baseUrl: fiat.url } }, ...settings })
+  const running = await runGateway(t, {
+    ...users,
+    services: { fiat: { enabled: true, baseUrl: fiat.url } },
+    ...settings,
+  })
   for (let time = 0; time < 3; time++) {
-    await (await fetch(`${running.url}/auth/deleteSessionCache`, { method: 'POST', headers })).arrayBuffer()
+    await (
+      await fetch(`${running.url}/auth/deleteSessionCache`, { method: 'POST', headers })
+    ).arrayBuffer()
   }
   return running
 }
 
 test('the guide changes, examines the database and finds an alteration', async (t) => {
   const { url, dataDir } = await changeSomething(t, {})
-  const [, query = ''] = /curl -u operator:secret 'http:\/\/localhost:8084\/audit\/events\?([^']+)'/.exec(guide) ?? []
+  const [, query = ''] =
+    /curl -u operator:secret 'http:\/\/localhost:8084\/audit\/events\?([^']+)'/.exec(guide) ?? []
   const { events } = await askEvents(url, query, headers)
-  assert.deepEqual(new Set(events.map(({ operation }) => operation)), new Set(['deleteSessionCache']))
+  assert.deepEqual(
+    new Set(events.map(({ operation }) => operation)),
+    new Set(['deleteSessionCache']),
+  )
 
   const sound = await verify(['--sqlite'], { FAIRLEAD_DATA_DIR: dataDir })
   assert.equal(sound.status, 0, sound.text)

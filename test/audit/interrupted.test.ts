@@ -13,16 +13,23 @@ import { waitUntil } from '../support/wait-until.ts'
 import { askEvents, temporaryFolder } from './support.ts'
 
 function recordsIn(dataDir: string): AuditRecord[] {
-  return [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
+  return [...readAuditFile(join(dataDir, 'audit.db'))].map(
+    (line) => JSON.parse(line) as AuditRecord,
+  )
 }
 
 /** Kills a gateway while a service works on a change, and starts another on its data. @returns what the log holds then */
-async function killDuringChange(t: TestContext, required: boolean): Promise<{ records: AuditRecord[]; url: string }> {
+async function killDuringChange(
+  t: TestContext,
+  required: boolean,
+): Promise<{ records: AuditRecord[]; url: string }> {
   const orca = await startUpstream(t, ({ method }) => (method === 'PUT' ? silence : {}))
   const settings = { audit: { required }, services: { orca: { baseUrl: orca.url } } }
   const home = createHome(t)
   const first = startServe(t, settings, { home })
-  const asked = fetch(`${await first.listening}/pipelines/p1/cancel`, { method: 'PUT' }).catch((error: unknown) => error)
+  const asked = fetch(`${await first.listening}/pipelines/p1/cancel`, { method: 'PUT' }).catch(
+    (error: unknown) => error,
+  )
   await waitUntil(() => orca.requests.some(({ method }) => method === 'PUT'), 'the change')
   first.signal('SIGKILL')
   await first.exited
@@ -30,7 +37,8 @@ async function killDuringChange(t: TestContext, required: boolean): Promise<{ re
 
   const url = await startServe(t, settings, { home }).listening
   const dataDir = join(home, 'data')
-  if (required) await waitUntil(() => recordsIn(dataDir).length > 1, 'the record of the interruption')
+  if (required)
+    await waitUntil(() => recordsIn(dataDir).length > 1, 'the record of the interruption')
   assert.deepEqual((await verifyChain(readAuditFile(join(dataDir, 'audit.db')))).breaks, [])
   return { records: recordsIn(dataDir), url }
 }
@@ -38,7 +46,10 @@ async function killDuringChange(t: TestContext, required: boolean): Promise<{ re
 test('with audit.required, a killed change is recorded as interrupted', async (t) => {
   const { records, url } = await killDuringChange(t, true)
   const [begun, interrupted] = records
-  assert.deepEqual([begun?.decision, interrupted?.decision, records.length], ['begun', 'interrupted', 2])
+  assert.deepEqual(
+    [begun?.decision, interrupted?.decision, records.length],
+    ['begun', 'interrupted', 2],
+  )
   for (const name of ['change', 'requestId', 'operation', 'user', 'address'] as const)
     assert.equal(interrupted?.[name], begun?.[name])
   assert.equal(interrupted?.reason, `begun at ${begun?.at}, and its end was not recorded`)
@@ -55,8 +66,18 @@ test('an interrupted change is recorded once across restarts', async (t) => {
   const file = join(temporaryFolder(t), 'audit.db')
   const sink = openSqliteSink(file)
   t.after(() => sink.close())
-  const begun: AuditEvent = { kind: 'change', decision: 'begun', atMs: 1000, change: 'other-1', user: 'alice' }
-  await sink.append([begun, { ...begun, change: 'other-2' }, { ...begun, decision: 'allowed', change: 'other-2' }])
+  const begun: AuditEvent = {
+    kind: 'change',
+    decision: 'begun',
+    atMs: 1000,
+    change: 'other-1',
+    user: 'alice',
+  }
+  await sink.append([
+    begun,
+    { ...begun, change: 'other-2' },
+    { ...begun, decision: 'allowed', change: 'other-2' },
+  ])
   await sink.append([
     { ...begun, change: 'own-1' },
     { kind: 'change', decision: 'allowed', atMs: 2000 },
@@ -85,8 +106,16 @@ for (const required of [false, true]) {
     ] as const) {
       const client = new AbortController()
       const headers = { 'content-type': 'application/json' }
-      const asked = fetch(gateway.url + path, { method, headers, body: '{}', signal: client.signal }).catch(() => undefined)
-      await waitUntil(() => upstream.requests.some((request) => request.method === method), 'the change')
+      const asked = fetch(gateway.url + path, {
+        method,
+        headers,
+        body: '{}',
+        signal: client.signal,
+      }).catch(() => undefined)
+      await waitUntil(
+        () => upstream.requests.some((request) => request.method === method),
+        'the change',
+      )
       client.abort()
       await asked
       upstream.release(new Reply(200, {}))

@@ -10,7 +10,13 @@ import { beginLogin, currentSettings, startOAuth2 } from '../login/oauth2/suppor
 import { post, login as samlLogin, startLogin, startSaml } from '../login/saml/support.ts'
 import { basic, startGuarded } from '../login/support.ts'
 import { createToken, sendJson, startWithTokens, withToken } from '../login/tokens/support.ts'
-import { ask, createFiles, createIssuers, runWithApiPort, sslSettings } from '../login/x509/support.ts'
+import {
+  ask,
+  createFiles,
+  createIssuers,
+  runWithApiPort,
+  sslSettings,
+} from '../login/x509/support.ts'
 import { createClock } from '../sessions/support.ts'
 import { createAuthority } from '../support/authority.ts'
 import { startDirectory } from '../support/directory.ts'
@@ -20,9 +26,14 @@ import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply } from '../support/upstream.ts'
 
 /** Stops the gateway, so that everything is written, and reads its log. */
-async function recordsOf({ stop, dataDir }: Pick<RunningGateway, 'stop' | 'dataDir'>): Promise<AuditRecord[]> {
+async function recordsOf({
+  stop,
+  dataDir,
+}: Pick<RunningGateway, 'stop' | 'dataDir'>): Promise<AuditRecord[]> {
   await stop()
-  return [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
+  return [...readAuditFile(join(dataDir, 'audit.db'))].map(
+    (line) => JSON.parse(line) as AuditRecord,
+  )
 }
 
 /** What every refusal has to say, and its reason. */
@@ -49,7 +60,9 @@ test('OAuth 2.0: each refusal is one event with its reason', async (t) => {
   await gateway.open().visit(`${callback}?code=c4n4ry&state=${'S'.repeat(43)}`)
   const denied = gateway.open()
   const state = new URLSearchParams((await beginLogin(denied)).split('?')[1]).get('state')
-  await denied.visit(`${callback}?error=access_denied&error_description=c4n4ry&state=${state}&iss=${provider.url}`)
+  await denied.visit(
+    `${callback}?error=access_denied&error_description=c4n4ry&state=${state}&iss=${provider.url}`,
+  )
   const unmet = gateway.open()
   await unmet.visit(await beginLogin(unmet))
   provider.faults = { idToken: () => 'c4n4ry.c4n4ry.c4n4ry' }
@@ -61,14 +74,25 @@ test('OAuth 2.0: each refusal is one event with its reason', async (t) => {
 
   const records = await recordsOf(gateway)
   const [unknown, byPerson, byRequirement, bySignature, byProvider] = records
-  assert.deepEqual(judge(unknown), ['login', 'refused', 'oauth2', refused, 'this browser has no such login under way'])
+  assert.deepEqual(judge(unknown), [
+    'login',
+    'refused',
+    'oauth2',
+    refused,
+    'this browser has no such login under way',
+  ])
   assert.deepEqual(judge(byPerson).slice(0, 4), ['login', 'refused', 'oauth2', refused])
   assert.match(byPerson?.reason ?? '', /reports "…"/)
   assert.deepEqual(judge(byRequirement).slice(0, 4), ['login', 'refused', 'oauth2', refused])
   assert.match(byRequirement?.reason ?? '', /does not meet the requirement on hd/)
   assert.deepEqual(judge(bySignature).slice(0, 4), ['login', 'refused', 'oauth2', refused])
   assert.match(bySignature?.reason ?? '', /signature|ID token|JWT/i)
-  assert.deepEqual(judge(byProvider).slice(0, 4), ['login', 'failed', 'oauth2', 'LOGIN_UNAVAILABLE'])
+  assert.deepEqual(judge(byProvider).slice(0, 4), [
+    'login',
+    'failed',
+    'oauth2',
+    'LOGIN_UNAVAILABLE',
+  ])
   assert.equal(records.length, 5)
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
@@ -80,13 +104,18 @@ test('rejected bearer tokens are recorded with their method', async (t) => {
   await gateway.open().visit('/credentials', { headers })
   await gateway.open().visit('/auth/user', { headers })
   provider.faults = { userInfo: () => new Reply(503) }
-  await gateway.open().visit('/credentials', { headers: { authorization: 'Bearer access-token-1-c4n4ry' } })
+  await gateway
+    .open()
+    .visit('/credentials', { headers: { authorization: 'Bearer access-token-1-c4n4ry' } })
 
   const records = await recordsOf(gateway)
   const [protectedPath, openPath, unjudged] = records
   assert.deepEqual(judge(protectedPath).slice(0, 4), ['refusal', 'refused', 'oauth2', refused])
   assert.match(protectedPath?.reason ?? '', /answered 401/)
-  assert.deepEqual([...judge(openPath).slice(0, 4), openPath?.status], ['refusal', 'refused', 'oauth2', refused, 200])
+  assert.deepEqual(
+    [...judge(openPath).slice(0, 4), openPath?.status],
+    ['refusal', 'refused', 'oauth2', refused, 200],
+  )
   assert.deepEqual(judge(unjudged).slice(0, 2), ['refusal', 'refused'])
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
@@ -124,7 +153,8 @@ test('SAML: each refusal is one event with its reason', async (t) => {
     /answered|used before/,
     /idpInitiated/,
   ]
-  for (const [index, reason] of reasons.entries()) assert.match(records[index]?.reason ?? '', reason)
+  for (const [index, reason] of reasons.entries())
+    assert.match(records[index]?.reason ?? '', reason)
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
@@ -133,10 +163,17 @@ test('LDAP: wrong passwords, limits and a silent directory are recorded', async 
   if (directory === undefined) return
   const gateway = await runGateway(t, { ldap: { enabled: true, url: directory.url, ...pattern } })
   const send = (body: Record<string, string>) =>
-    fetch(`${gateway.url}/login`, { method: 'POST', body: new URLSearchParams(body), redirect: 'manual' })
+    fetch(`${gateway.url}/login`, {
+      method: 'POST',
+      body: new URLSearchParams(body),
+      redirect: 'manual',
+    })
   await send({ username: 'alice', password: 'c4n4ry' })
   await send({ username: 'c4n4ry', password: '' })
-  await fetch(`${gateway.url}/credentials`, { headers: basic('alice', 'c4n4ry'), redirect: 'manual' })
+  await fetch(`${gateway.url}/credentials`, {
+    headers: basic('alice', 'c4n4ry'),
+    redirect: 'manual',
+  })
   await directory.stop()
   await send({ username: 'alice', password: 'pw' })
 
@@ -195,7 +232,10 @@ test('an unused certificate is no refusal beside a password', async (t) => {
   const gateway = await runWithApiPort(
     t,
     { ...sslSettings(createFiles(t), server, [authority]), 'client-auth': 'want' },
-    { x509: { enabled: true }, security: { basicform: { enabled: true }, user: { name: 'admin', password: 'secret' } } },
+    {
+      x509: { enabled: true },
+      security: { basicform: { enabled: true }, user: { name: 'admin', password: 'secret' } },
+    },
   )
   const headers = basic('admin', 'secret')
   assert.equal((await ask(`${gateway.url}/version`, { client: foreign, headers })).status, 200)
@@ -214,7 +254,9 @@ test('the trusted header: rejected names and peers are recorded', async (t) => {
   assert.match(stranger?.reason ?? '', /no trusted proxy/)
 
   const gateway = await runGateway(t, { header: { enabled: true } })
-  await fetch(`${gateway.url}/credentials`, { headers: { 'x-spinnaker-user': 'c4n4ry'.repeat(100) } })
+  await fetch(`${gateway.url}/credentials`, {
+    headers: { 'x-spinnaker-user': 'c4n4ry'.repeat(100) },
+  })
   const records = await recordsOf(gateway)
   assert.deepEqual(judge(records[0]).slice(0, 3), ['refusal', 'refused', 'header'])
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
@@ -228,7 +270,8 @@ test('IAP: expired, foreign and unverifiable tokens are recorded', async (t) => 
     { google: { iap: { enabled: true, audience, iapVerifyKeyUrl: keys.url } } },
     { now: clock.now },
   )
-  const send = (token: string) => fetch(`${gateway.url}/credentials`, { headers: { 'x-goog-iap-jwt-assertion': token } })
+  const send = (token: string) =>
+    fetch(`${gateway.url}/credentials`, { headers: { 'x-goog-iap-jwt-assertion': token } })
   const seconds = Math.floor(clock.nowMs / 1000)
   const expired = await keys.sign({ exp: seconds - 31 })
   await send(expired)
@@ -264,9 +307,13 @@ test('API tokens: unusable tokens and denied operations are recorded', async (t)
   const refusals = records.filter(({ decision }) => decision === 'refused')
   assert.deepEqual(
     refusals.map((record) => judge(record).slice(0, 4)),
-    [...Array(3).fill(['refusal', 'refused', 'token', refused]), ['change', 'refused', 'token', 'TOKEN_LIMITED']],
+    [
+      ...Array(3).fill(['refusal', 'refused', 'token', refused]),
+      ['change', 'refused', 'token', 'TOKEN_LIMITED'],
+    ],
   )
-  for (const [index, reason] of [/./, /./, /expired/].entries()) assert.match(refusals[index]?.reason ?? '', reason)
+  for (const [index, reason] of [/./, /./, /expired/].entries())
+    assert.match(refusals[index]?.reason ?? '', reason)
   assert.deepEqual([refusals[3]?.user, refusals[3]?.token], ['alice', reader.id])
   for (const { token } of [short, gone, reader]) assert.ok(!JSON.stringify(records).includes(token))
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
@@ -276,7 +323,10 @@ test('a refused login names only an existing user', async (t) => {
   const gateway = await startGuarded(t)
   await gateway.open().login('admin', 'wrong')
   await gateway.open().login('c4n4ry', 'wrong')
-  await fetch(`${gateway.url}/credentials`, { headers: basic('admin', 'wrong'), redirect: 'manual' })
+  await fetch(`${gateway.url}/credentials`, {
+    headers: basic('admin', 'wrong'),
+    redirect: 'manual',
+  })
 
   const records = await recordsOf(gateway)
   assert.deepEqual(
@@ -293,7 +343,8 @@ test('a refused login names only an existing user', async (t) => {
 test('too many wrong HTTP Basic passwords are recorded', async (t) => {
   const gateway = await startGuarded(t)
   const headers = basic('admin', 'wrong')
-  for (let time = 0; time < 12; time++) await fetch(`${gateway.url}/credentials`, { headers, redirect: 'manual' })
+  for (let time = 0; time < 12; time++)
+    await fetch(`${gateway.url}/credentials`, { headers, redirect: 'manual' })
 
   const told = (await recordsOf(gateway)).map(({ login, error, reason, user, repeated }) => [
     login,
@@ -323,10 +374,19 @@ test('refusals before the login leave a code', async (t) => {
   assert.equal((await put('/pipelines/a%2e%2e/cancel')).status, 400)
   assert.equal((await fetch(`${gateway.url}/pipelines/a%2fb`, { headers })).status, 400)
   const foreign = { ...headers, origin: 'https://evil.example', 'content-type': 'text/plain' }
-  assert.equal((await fetch(`${gateway.url}/tasks`, { method: 'POST', headers: foreign, body: '{}' })).status, 403)
+  assert.equal(
+    (await fetch(`${gateway.url}/tasks`, { method: 'POST', headers: foreign, body: '{}' })).status,
+    403,
+  )
   assert.equal((await fetch(`${gateway.url}/tasks`, { method: 'POST' })).status, 401)
 
-  const told = (await recordsOf(gateway)).map(({ kind, decision, status, error, user }) => [kind, decision, status, error, user])
+  const told = (await recordsOf(gateway)).map(({ kind, decision, status, error, user }) => [
+    kind,
+    decision,
+    status,
+    error,
+    user,
+  ])
   assert.deepEqual(told, [
     ['change', 'refused', 503, 'REQUEST_SHED', undefined],
     // It is not routed, so no operation is known.

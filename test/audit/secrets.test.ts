@@ -9,7 +9,14 @@ import { concealSecrets } from '../../packages/base/telemetry/conceal-secrets.ts
 import { basic, startGuarded } from '../login/support.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const known = { name: 'admin', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+const known = {
+  name: 'admin',
+  admin: true,
+  accounts: [],
+  roles: [],
+  applications: [],
+  serviceAccounts: [],
+}
 
 /** A secret that nothing else contains, in the form of an API token, so that it is one wherever it stands. */
 const newSecret = (mark: string) => `spk_${mark}${randomBytes(12).toString('hex')}`
@@ -27,35 +34,78 @@ function throwsOf(secret: string, text: string): Record<string, Throw> {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const put = { method: 'PUT', path: '/pipelines/p1/cancel' }
   return {
-    'the query of a change': { ...put, path: `${put.path}?reason=${text}&token=${text}`, headers: json },
+    'the query of a change': {
+      ...put,
+      path: `${put.path}?reason=${text}&token=${text}`,
+      headers: json,
+    },
     'the query of a read': { method: 'GET', path: `/version?access_token=${text}`, headers: json },
     'the name of a query parameter': { ...put, path: `${put.path}?${text}=1`, headers: json },
     'the path of a change': { method: 'PUT', path: `/pipelines/${secret}/cancel`, headers: json },
-    'the path of something that does not exist': { method: 'POST', path: `/nothing/${text}/at/all`, headers: json, body: '{}' },
+    'the path of something that does not exist': {
+      method: 'POST',
+      path: `/nothing/${text}/at/all`,
+      headers: json,
+      body: '{}',
+    },
     'a path that is refused': { method: 'GET', path: `/pipelines/${secret}%2fx`, headers: json },
-    'the application in the path': { method: 'POST', path: `/applications/${secret}/tasks`, headers: json, body: '{"job":[]}' },
+    'the application in the path': {
+      method: 'POST',
+      path: `/applications/${secret}/tasks`,
+      headers: json,
+      body: '{"job":[]}',
+    },
     'the body of a change': {
       method: 'POST',
       path: '/tasks',
       headers: json,
       body: JSON.stringify({ job: [{ password: text }] }),
     },
-    'a body that cannot be read': { method: 'POST', path: '/tasks', headers: json, body: `{"${text}` },
+    'a body that cannot be read': {
+      method: 'POST',
+      path: '/tasks',
+      headers: json,
+      body: `{"${text}`,
+    },
     'the header of an API token': { ...put, headers: { 'x-spinnaker-token': secret } },
     'a bearer token': { ...put, headers: { authorization: `Bearer ${text}` } },
-    'a bearer token that reads': { method: 'GET', path: '/version', headers: { authorization: `Bearer ${secret}` } },
+    'a bearer token that reads': {
+      method: 'GET',
+      path: '/version',
+      headers: { authorization: `Bearer ${secret}` },
+    },
     'a password in HTTP Basic': { ...put, headers: basic('admin', text) },
     'a password in place of the user in HTTP Basic': { ...put, headers: basic(text, '') },
     'HTTP Basic that cannot be read': { ...put, headers: { authorization: `Basic ${text}` } },
     'another scheme': { ...put, headers: { authorization: `Digest ${text}` } },
     'a cookie': { ...put, headers: { cookie: `SESSION=${text}; other=${text}` } },
-    'the password of the form': { method: 'POST', path: '/login', headers: form, body: `username=admin&password=${text}` },
-    'the user name of the form': { method: 'POST', path: '/login', headers: form, body: `username=${text}&password=x` },
-    'the query of the form': { method: 'POST', path: `/login?password=${text}`, headers: form, body: 'username=admin' },
+    'the password of the form': {
+      method: 'POST',
+      path: '/login',
+      headers: form,
+      body: `username=admin&password=${text}`,
+    },
+    'the user name of the form': {
+      method: 'POST',
+      path: '/login',
+      headers: form,
+      body: `username=${text}&password=x`,
+    },
+    'the query of the form': {
+      method: 'POST',
+      path: `/login?password=${text}`,
+      headers: form,
+      body: 'username=admin',
+    },
     'the request id': { ...put, headers: { ...json, 'x-spinnaker-request-id': `id-${secret}` } },
     'headers of the platform': {
       ...put,
-      headers: { ...json, 'x-spinnaker-user': text, 'x-spinnaker-accounts': text, 'x-spinnaker-application': text },
+      headers: {
+        ...json,
+        'x-spinnaker-user': text,
+        'x-spinnaker-accounts': text,
+        'x-spinnaker-application': text,
+      },
     },
     'any other header': {
       ...put,

@@ -60,7 +60,8 @@ for (const [name, openPlace] of Object.entries(places)) {
       if (before === undefined) break
     }
     assert.deepEqual(seen, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
-    const found = async (query: object) => (await sink.find?.({ limit: 50, ...query }))?.records.map(({ sequence }) => sequence)
+    const found = async (query: object) =>
+      (await sink.find?.({ limit: 50, ...query }))?.records.map(({ sequence }) => sequence)
     assert.deepEqual(
       [await found({ user: 'alice' }), await found({ user: 'ALICE' })],
       [
@@ -73,7 +74,10 @@ for (const [name, openPlace] of Object.entries(places)) {
     assert.deepEqual(await found({ decision: 'refused' }), [9, 5, 1])
     assert.deepEqual(await found({ fromMs: 1000, toMs: 101_000 }), [5, 4, 3, 2])
     assert.deepEqual(await found({ kind: 'change', user: 'bob' }), [12, 11, 10, 9, 8, 7, 6, 5])
-    assert.deepEqual([await found({ kind: 'login' }), await found({ address: '10.0.0.1' })], [[], []])
+    assert.deepEqual(
+      [await found({ kind: 'login' }), await found({ address: '10.0.0.1' })],
+      [[], []],
+    )
     assert.deepEqual(await found({ user: "x' OR 1=1 --" }), [])
   })
 
@@ -83,10 +87,14 @@ for (const [name, openPlace] of Object.entries(places)) {
     t.after(() => sink.close())
     const [event] = eventsOf(1)
     const spellings = ['web', 'WEB', ' Web ', 'shop, weB', 'website', 'web-shop', undefined]
-    for (const application of spellings) await sink.append([{ ...event, application } as AuditEvent])
+    for (const application of spellings)
+      await sink.append([{ ...event, application } as AuditEvent])
     const found = async (application: string) =>
       (await sink.find?.({ limit: 50, application }))?.records.map(({ sequence }) => sequence)
-    assert.deepEqual([await found('web'), await found('WEB '), await found('shop')], [[4, 3, 2, 1], [4, 3, 2, 1], [4]])
+    assert.deepEqual(
+      [await found('web'), await found('WEB '), await found('shop')],
+      [[4, 3, 2, 1], [4, 3, 2, 1], [4]],
+    )
     assert.deepEqual([await found(''), await found('null')], [[], []])
   })
 
@@ -110,7 +118,8 @@ for (const [name, openPlace] of Object.entries(places)) {
     const place = await openPlace(t)
     const sink = await place.open()
     t.after(() => sink.close())
-    for (let batch = 0; batch < 10; batch++) await sink.append(eventsOf(100, 'alice', batch * 100_000))
+    for (let batch = 0; batch < 10; batch++)
+      await sink.append(eventsOf(100, 'alice', batch * 100_000))
     assert.equal(await sink.removeBeyond(100_000_000), false)
     const bytes = 200_000
     assert.equal(await sink.removeBeyond(bytes), true)
@@ -205,7 +214,8 @@ test('files: a partial record is dropped and the chain continues', async (t) => 
 test('standard output: audit lines are not mixed with log lines', async (t) => {
   const gateway = startServe(t, { audit: { sink: 'stdout' } })
   const url = await gateway.listening
-  const ask = async () => (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()
+  const ask = async () =>
+    (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()
   for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, ask))
   gateway.signal('SIGTERM')
   await gateway.exited

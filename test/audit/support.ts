@@ -30,8 +30,13 @@ export interface Page {
 }
 
 /** What GET /audit/events answers. */
-export async function askEvents(url: string, query = '', headers: Record<string, string> = {}): Promise<Page> {
+export async function askEvents(
+  url: string,
+  query = '',
+  headers: Record<string, string> = {},
+): Promise<Page> {
   const answer = await fetch(`${url}/audit/events?${query}`, { headers, redirect: 'manual' })
-  if (answer.status !== 200) throw new Error(`GET /audit/events answered ${answer.status}: ${await answer.text()}`)
+  if (answer.status !== 200)
+    throw new Error(`GET /audit/events answered ${answer.status}: ${await answer.text()}`)
   return (await answer.json()) as Page
 }

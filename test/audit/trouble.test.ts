@@ -54,12 +54,23 @@ const places: Record<string, (t: TestContext) => Place> = {
 
 async function startIn(t: TestContext, { settings }: Place, required: boolean) {
   const lines: Record<string, unknown>[] = []
-  const known = { name: 'admin', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+  const known = {
+    name: 'admin',
+    admin: true,
+    accounts: [],
+    roles: [],
+    applications: [],
+    serviceAccounts: [],
+  }
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
   const orca = await startUpstream(t, ({ method }) => (method === 'PUT' ? new Reply(200) : {}))
   const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url } }
   const audit = { ...(settings['audit'] as object), required }
-  const gateway = await startGuarded(t, { ...settings, services, audit }, { log: (line) => lines.push(line) })
+  const gateway = await startGuarded(
+    t,
+    { ...settings, services, audit },
+    { log: (line) => lines.push(line) },
+  )
   const ask = async (path: string, method = 'GET') => {
     const answer = await fetch(gateway.url + path, { method, headers: admin })
     return { status: answer.status, text: await answer.text(), headers: answer.headers }
@@ -70,7 +81,9 @@ async function startIn(t: TestContext, { settings }: Place, required: boolean) {
     ask,
     cancel: () => ask('/pipelines/p1/cancel', 'PUT'),
     cancelled: () => orca.requests.filter(({ method }) => method === 'PUT').length,
-    told: (level: number) => lines.filter((line) => line['level'] === level && /audit log/.test(String(line['msg']))).length,
+    told: (level: number) =>
+      lines.filter((line) => line['level'] === level && /audit log/.test(String(line['msg'])))
+        .length,
   }
 }
 
@@ -106,9 +119,16 @@ suite('a sink in trouble', { concurrency: 4 }, () => {
       assert.equal(gateway.cancelled(), 4)
       assert.equal(gateway.told(50), 1)
       assert.match((await gateway.ask('/metrics')).text, /^fairlead_audit_failures_total [1-9]/m)
-      const { troubles } = JSON.parse((await gateway.ask('/health/readiness')).text) as { troubles: string[] }
-      assert.match(troubles[0] ?? '', /^the audit log cannot be written: \d+ events are missing so far$/)
-      assert.deepEqual(JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text()), { status: 'UP' })
+      const { troubles } = JSON.parse((await gateway.ask('/health/readiness')).text) as {
+        troubles: string[]
+      }
+      assert.match(
+        troubles[0] ?? '',
+        /^the audit log cannot be written: \d+ events are missing so far$/,
+      )
+      assert.deepEqual(JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text()), {
+        status: 'UP',
+      })
 
       await place.repair()
       await waitUntil(async () => {
@@ -159,12 +179,14 @@ test('a full file keeps its complete records', async (t) => {
   const writer = resolve(import.meta.dirname, 'limited-writer.ts')
   // The cache of compiled modules would be a file of this process, too.
   const options = { env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } }
-  const { stdout } = await promisify(execFile)('prlimit', ['--fsize=20000', process.execPath, writer, file], options).catch(
-    (error: unknown) => {
-      if ((error as { code?: unknown }).code === 'ENOENT') return { stdout: '' }
-      throw error
-    },
-  )
+  const { stdout } = await promisify(execFile)(
+    'prlimit',
+    ['--fsize=20000', process.execPath, writer, file],
+    options,
+  ).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'ENOENT') return { stdout: '' }
+    throw error
+  })
   if (stdout === '') return t.skip('prlimit is not installed')
   assert.match(stdout, /EFBIG/)
   const written = Number(/(\d+) written/.exec(stdout)?.[1])
@@ -175,7 +197,10 @@ test('a full file keeps its complete records', async (t) => {
 test('a path that is no regular file prevents the start', async (t) => {
   const place = filePlace(t)
   mkdirSync(place.file, { recursive: true })
-  await assert.rejects(startIn(t, place, false), /audit\.log cannot be used: it is no regular file\. Set audit\.file/)
+  await assert.rejects(
+    startIn(t, place, false),
+    /audit\.log cannot be used: it is no regular file\. Set audit\.file/,
+  )
   await assert.rejects(
     startIn(t, { ...place, settings: { audit: { sink: 'file', file: '/dev/full' } } }, false),
     /no regular file|cannot be used/,
@@ -185,13 +210,21 @@ test('a path that is no regular file prevents the start', async (t) => {
 test('a second gateway on one file is rejected', async (t) => {
   const place = filePlace(t)
   const first = await startIn(t, place, false)
-  await assert.rejects(startIn(t, place, false), /another process holds .*\.lock\. Set audit\.file to another one/)
+  await assert.rejects(
+    startIn(t, place, false),
+    /another process holds .*\.lock\. Set audit\.file to another one/,
+  )
   await first.stop()
   await startIn(t, place, false)
 })
 
 test('a locked database is reported after a bounded wait', async (t) => {
-  const place: Place = { settings: { audit: {} }, break: () => {}, repair: () => {}, lines: () => [] }
+  const place: Place = {
+    settings: { audit: {} },
+    break: () => {},
+    repair: () => {},
+    lines: () => [],
+  }
   const gateway = await startIn(t, place, false)
   const file = join(gateway.dataDir, 'audit.db')
   const blocker = new DatabaseSync(file)

@@ -10,10 +10,18 @@ import { openSqliteSink } from '../../packages/gateway/audit/sqlite-sink.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
 
-async function verify(args: readonly string[], home?: string): Promise<{ status: number; text: string }> {
+async function verify(
+  args: readonly string[],
+  home?: string,
+): Promise<{ status: number; text: string }> {
   try {
-    const options = home === undefined ? {} : { cwd: home, env: { ...sharedEnvironment, HOME: home } }
-    const { stdout } = await promisify(execFile)(process.execPath, [program, 'audit', 'verify', ...args], options)
+    const options =
+      home === undefined ? {} : { cwd: home, env: { ...sharedEnvironment, HOME: home } }
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [program, 'audit', 'verify', ...args],
+      options,
+    )
     return { status: 0, text: stdout }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
@@ -25,7 +33,8 @@ async function verify(args: readonly string[], home?: string): Promise<{ status:
 async function writeFiles(t: TestContext): Promise<string[]> {
   const file = join(temporaryFolder(t), 'audit.log')
   const sink = await openFileSink({ file, maxBytes: 1500, maxAgeMs: 3_600_000 })
-  for (const event of eventsOf(12)) await sink.append([{ ...event, ...(event.decision === 'refused' && { lost: 1 }) }])
+  for (const event of eventsOf(12))
+    await sink.append([{ ...event, ...(event.decision === 'refused' && { lost: 1 }) }])
   await sink.close()
   const files = listAuditFiles(file)
   assert.ok(files.length >= 3, String(files.length))
@@ -60,7 +69,10 @@ test('a line that was altered is told with its file', async (t) => {
   writeFileSync(second, readFileSync(second, 'utf8').replace('"user":"alice"', '"user":"mallory"'))
   const { status, text } = await verify(files)
   assert.equal(status, 1)
-  assert.ok(text.startsWith(`${join(dirname(second), basename(second))}, line 1, was altered`), text)
+  assert.ok(
+    text.startsWith(`${join(dirname(second), basename(second))}, line 1, was altered`),
+    text,
+  )
 })
 
 test('without arguments, the log of the configuration is verified', async (t) => {
@@ -71,7 +83,10 @@ test('without arguments, the log of the configuration is verified', async (t) =>
     return verify(['--config', file], home)
   }
   const files = await writeFiles(t)
-  assert.match((await configure({ sink: 'file', file: files.at(-1) })).text, /^12 records, none altered or missing/)
+  assert.match(
+    (await configure({ sink: 'file', file: files.at(-1) })).text,
+    /^12 records, none altered or missing/,
+  )
 
   mkdirSync(join(home, 'data'))
   const database = openSqliteSink(join(home, 'data', 'audit.db'))

@@ -4,7 +4,9 @@ import { eventsOf } from './support.ts'
 
 const [, , kind, file = ''] = process.argv
 const sink = await openAuditSink(
-  kind === 'sqlite' ? { kind, file } : { kind: 'file', file, maxBytes: 20_000, maxAgeMs: 3_600_000 },
+  kind === 'sqlite'
+    ? { kind, file }
+    : { kind: 'file', file, maxBytes: 20_000, maxAgeMs: 3_600_000 },
 )
 for (let written = 3; ; written += 3) {
   await sink.append(eventsOf(3))

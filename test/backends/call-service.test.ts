@@ -20,7 +20,8 @@ test('any number of nested calls at once is answered', { timeout: 300_000 }, asy
     maxAnswerBytes: 1000,
   })
   const server = createServer(async (request, answer) => {
-    if (request.url?.startsWith('/orca') === true) await call('fiat', { method: 'GET', path: '/view' })
+    if (request.url?.startsWith('/orca') === true)
+      await call('fiat', { method: 'GET', path: '/view' })
     answer.end('{}')
   })
   await new Promise<void>((resolve) => server.listen(socketPath, resolve))
@@ -30,7 +31,9 @@ test('any number of nested calls at once is answered', { timeout: 300_000 }, asy
     server.closeAllConnections()
     removeFolder(folder)
   })
-  const answers = await Promise.all(Array.from({ length: 200 }, () => call('orca', { method: 'GET', path: '/task' })))
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => call('orca', { method: 'GET', path: '/task' })),
+  )
   assert.ok(answers.every(({ status }) => status === 200))
 })
 
@@ -46,9 +49,18 @@ test('a page instead of an answer fails the call', async (t) => {
     maxAnswerBytes: 1000,
   })
   t.after(close)
-  await assert.rejects(call('front50', { method: 'GET', path: '/page' }), /front50 answered with a page of HTML/)
-  assert.deepEqual(await call('front50', { method: 'GET', path: '/refused' }), { status: 403, body: '<html>No</html>' })
-  assert.deepEqual(await call('front50', { method: 'GET', path: '/text' }), { status: 200, body: 'bare text' })
+  await assert.rejects(
+    call('front50', { method: 'GET', path: '/page' }),
+    /front50 answered with a page of HTML/,
+  )
+  assert.deepEqual(await call('front50', { method: 'GET', path: '/refused' }), {
+    status: 403,
+    body: '<html>No</html>',
+  })
+  assert.deepEqual(await call('front50', { method: 'GET', path: '/text' }), {
+    status: 200,
+    body: 'bare text',
+  })
 })
 
 test('a call that wants bytes gets them unchanged', async (t) => {
@@ -60,14 +72,17 @@ test('a call that wants bytes gets them unchanged', async (t) => {
   const services = { clouddriver: { kind: 'external', baseUrl: clouddriver.url } } as const
   const { call, close } = createServiceCalls({ services, timeoutMs: 60_000, maxAnswerBytes: 1000 })
   t.after(close)
-  const ask = (path: string) => call('clouddriver', { method: 'PUT', path, body: {}, wantsBytes: true })
+  const ask = (path: string) =>
+    call('clouddriver', { method: 'PUT', path, body: {}, wantsBytes: true })
   assert.deepEqual(await ask('/file'), { status: 200, body: content })
   assert.deepEqual(await ask('/none'), { status: 404, body: { message: 'no' } })
 })
 
 test('a service that switches protocols fails the call', async (t) => {
   const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'
-  const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(switched)))
+  const server = createTcpServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.write(switched)),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const { call, close } = createServiceCalls({

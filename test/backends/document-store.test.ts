@@ -7,10 +7,19 @@ import { DocumentStore, documentMigrations } from '../../packages/base/stores/do
 function open(count: number) {
   const db = new DatabaseSync(':memory:')
   for (const migration of documentMigrations) db.exec(migration)
-  const store = new DocumentStore(db, { kind: 'pipeline', place: () => ({}), stamp: () => ({}) }, () => 1)
-  const other = new DocumentStore(db, { kind: 'strategy', place: () => ({}), stamp: () => ({}) }, () => 1)
+  const store = new DocumentStore(
+    db,
+    { kind: 'pipeline', place: () => ({}), stamp: () => ({}) },
+    () => 1,
+  )
+  const other = new DocumentStore(
+    db,
+    { kind: 'strategy', place: () => ({}), stamp: () => ({}) },
+    () => 1,
+  )
   other.put('p000', { other: true }, 'alice')
-  for (let index = 0; index < count; index++) store.put(`p${String(index).padStart(3, '0')}`, { index }, 'alice')
+  for (let index = 0; index < count; index++)
+    store.put(`p${String(index).padStart(3, '0')}`, { index }, 'alice')
   return store
 }
 
@@ -33,7 +42,10 @@ test('portions go on after documents were removed and added', () => {
   for (const texts of portions) seen.push(...texts)
   const indexes = seen.map((text) => JSON.parse(text).index as number | undefined)
   assert.equal(new Set(indexes).size, indexes.length)
-  assert.deepEqual([indexes.includes(50), indexes.includes(100), indexes.includes(undefined)], [true, false, true])
+  assert.deepEqual(
+    [indexes.includes(50), indexes.includes(100), indexes.includes(undefined)],
+    [true, false, true],
+  )
 })
 
 test('the newest versions of each document are kept', () => {
@@ -45,7 +57,8 @@ test('the newest versions of each document are kept', () => {
   for (let index = 0; index < 10; index++) {
     for (const store of [few, all]) for (const key of ['a', 'b']) store.put(key, { index }, 'alice')
   }
-  const indexes = (store: DocumentStore, key: string) => store.history(key, 100).map((text) => JSON.parse(text).index as number)
+  const indexes = (store: DocumentStore, key: string) =>
+    store.history(key, 100).map((text) => JSON.parse(text).index as number)
   assert.deepEqual(
     [indexes(few, 'a'), indexes(few, 'b')],
     [

@@ -10,7 +10,11 @@ import type { BackendSettings } from '../../packages/ports/backend.ts'
 test('a worker that hangs is asked for its state once', async () => {
   const orders: WorkerOrder[] = []
   const postMessage = (order: WorkerOrder) => void orders.push(order)
-  const thread = Object.assign(new EventEmitter(), { threadId: 1, postMessage, terminate: async () => 0 })
+  const thread = Object.assign(new EventEmitter(), {
+    threadId: 1,
+    postMessage,
+    terminate: async () => 0,
+  })
   const embedded = startEmbedded({
     dataDir: '',
     socketPath: '',

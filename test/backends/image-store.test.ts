@@ -1,6 +1,14 @@
 /** Image folders that nothing uses. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -26,12 +34,25 @@ test('a folder without an image is removed at the start', async (t) => {
   mkdirSync(join(dataDir, 'web'))
   writeFileSync(join(dataDir, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
   const image = await store.addArchive(packTree(dataDir, 'web'), description)
-  const text = JSON.stringify({ command: ['other'], environment: { PYTHONPATH: 'lib', MODE: 'usual' } })
+  const text = JSON.stringify({
+    command: ['other'],
+    environment: { PYTHONPATH: 'lib', MODE: 'usual' },
+  })
   mkdirSync(join(dataDir, 'own'))
-  writeFileSync(join(dataDir, 'own', 'fairlead-image.yml'), 'command: [sh]\nenvironment: { MODE: own }\n')
-  const own = await store.addArchive(packTree(dataDir, 'own'), { ...description, name: 'own' }, text)
+  writeFileSync(
+    join(dataDir, 'own', 'fairlead-image.yml'),
+    'command: [sh]\nenvironment: { MODE: own }\n',
+  )
+  const own = await store.addArchive(
+    packTree(dataDir, 'own'),
+    { ...description, name: 'own' },
+    text,
+  )
   const merged = readFileSync(join(store.folderOf(own), 'fairlead-image.yml'), 'utf8')
-  assert.deepEqual(JSON.parse(merged), { command: ['sh'], environment: { PYTHONPATH: 'lib', MODE: 'own' } })
+  assert.deepEqual(JSON.parse(merged), {
+    command: ['sh'],
+    environment: { PYTHONPATH: 'lib', MODE: 'own' },
+  })
   store.remove(own)
   const folders = () => readdirSync(join(dataDir, 'images')).sort()
   const used = image.digest.replace('sha256:', '')
@@ -66,10 +87,17 @@ test('an image is unpacked by a process of its own, whose end leaves nothing', a
   mkdirSync(join(dataDir, 'web'))
   writeFileSync(join(dataDir, 'web', 'file'), '')
   const root = join(dataDir, 'images')
-  const store = new ImageStore({ db, dataDir, now: Date.now, bounds: { maxBytes: 1_000_000, maxEntries: 100 } })
+  const store = new ImageStore({
+    db,
+    dataDir,
+    now: Date.now,
+    bounds: { maxBytes: 1_000_000, maxEntries: 100 },
+  })
   const unpacked = () => {
     const [folder] = readdirSync(root)
-    return folder !== undefined && readdirSync(join(root, folder)).includes('file') ? join(root, folder) : undefined
+    return folder !== undefined && readdirSync(join(root, folder)).includes('file')
+      ? join(root, folder)
+      : undefined
   }
   async function* interrupted() {
     // The headers of the folder and its file: without an end of the archive, the unpacker waits for more.
@@ -83,7 +111,10 @@ test('an image is unpacked by a process of its own, whose end leaves nothing', a
   }
   const description = { name: 'web', version: '1', labels: {}, tags: {}, origin: {} }
 
-  await assert.rejects(store.addArchive(interrupted(), description), /the process for it ended with SIGKILL/)
+  await assert.rejects(
+    store.addArchive(interrupted(), description),
+    /the process for it ended with SIGKILL/,
+  )
   assert.deepEqual([readdirSync(root), store.all()], [[], []])
 })
 
@@ -97,12 +128,20 @@ test('a full disk refuses an image, and nothing of it stays', async (t) => {
     removeFolder(source)
   })
   for (const migration of imageMigrations) db.exec(migration)
-  const store = new ImageStore({ db, dataDir: disk, now: Date.now, bounds: { maxBytes: 1_000_000, maxEntries: 100 } })
+  const store = new ImageStore({
+    db,
+    dataDir: disk,
+    now: Date.now,
+    bounds: { maxBytes: 1_000_000, maxEntries: 100 },
+  })
   const description = { name: 'web', version: '1', labels: {}, tags: {}, origin: {} }
   const add = (kind: 'archive' | 'upload') =>
     kind === 'archive'
       ? store.addArchive(packTree(source, 'web'), description)
-      : store.addUpload(packTree(source, 'web'), description, { digest: undefined, line: new WorkLine(1) })
+      : store.addUpload(packTree(source, 'web'), description, {
+          digest: undefined,
+          line: new WorkLine(1),
+        })
   mkdirSync(join(source, 'web'))
   writeFileSync(join(source, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
   writeFileSync(join(source, 'web', 'large'), Buffer.alloc(400_000, 1))
@@ -130,12 +169,20 @@ test('images of earlier versions keep their accounts', (t) => {
       '1',
       'sha256:0',
       0,
-      JSON.stringify({ id: `${name}:1`, name, version: '1', digest: 'sha256:0', createdMs: 0, accounts }),
+      JSON.stringify({
+        id: `${name}:1`,
+        name,
+        version: '1',
+        digest: 'sha256:0',
+        createdMs: 0,
+        accounts,
+      }),
     )
   for (const migration of later) db.exec(migration)
   const bounds = { maxBytes: 1, maxEntries: 1 }
   const store = new ImageStore({ db, dataDir: createFolder('images'), now: Date.now, bounds })
-  const inAccount = (account: string) => ['web:1', 'api:1'].filter((id) => store.get(id, account) !== undefined)
+  const inAccount = (account: string) =>
+    ['web:1', 'api:1'].filter((id) => store.get(id, account) !== undefined)
   assert.deepEqual([inAccount('dev'), inAccount('prod')], [['web:1'], ['web:1', 'api:1']])
   for (const image of store.all()) store.setTags(image, { stage: 'test' })
   assert.equal(store.all().length, 2)

@@ -23,7 +23,9 @@ const reads: Readonly<Record<string, { url: string; length?: number }>> = {
   'the pipelines of an application': { url: '/front50/pipelines/app-1', length: count },
   'the strategies of an application': { url: '/front50/strategies/app-1', length: count },
   'permissions of applications': { url: '/front50/permissions/applications', length: count },
-  'a search that finds everything': { url: '/clouddriver/search?type=applications&q=a&pageSize=100000' },
+  'a search that finds everything': {
+    url: '/clouddriver/search?type=applications&q=a&pageSize=100000',
+  },
   'a search that finds nothing': { url: '/clouddriver/search?type=applications&q=%F0%9F%98%80' },
 }
 
@@ -53,10 +55,23 @@ test('reads of thousands of definitions take many turns', async (t) => {
   db.exec('BEGIN')
   for (let index = 0; index < count; index++) {
     const [name, application] = [`app-${index}`, 'app-1']
-    write.run('application', name, null, null, formatJson({ name: name.toUpperCase(), email: 'team@example.org' }))
-    if (index % 2 === 0) write.run('application-permission', name, null, null, formatJson({ name, permissions: {} }))
+    write.run(
+      'application',
+      name,
+      null,
+      null,
+      formatJson({ name: name.toUpperCase(), email: 'team@example.org' }),
+    )
+    if (index % 2 === 0)
+      write.run('application-permission', name, null, null, formatJson({ name, permissions: {} }))
     for (const kind of ['pipeline', 'strategy']) {
-      write.run(kind, name, application, name, formatJson({ id: name, name, application, index: count - index }))
+      write.run(
+        kind,
+        name,
+        application,
+        name,
+        formatJson({ id: name, name, application, index: count - index }),
+      )
     }
   }
   db.exec('COMMIT')

@@ -14,7 +14,9 @@ const backend: Backend = {
 
 test('a name of any length is looked for', async (t) => {
   const backends = await startBackends(t, [backend])
-  const answer = await fetch(`${backends.url('igor')}/things/${'x'.repeat(20_000)}`, { method: 'POST' })
+  const answer = await fetch(`${backends.url('igor')}/things/${'x'.repeat(20_000)}`, {
+    method: 'POST',
+  })
   assert.deepEqual([answer.status, await answer.json()], [200, {}])
 })
 
@@ -30,12 +32,20 @@ test('no request is a failure of the embedded back ends', async (t) => {
   const backends = await startBackends(t, [backend], { log: (line) => lines.push(line) })
   // Whoever wants to tunnel is disconnected.
   for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
-    for (const path of ['/igor/things/1', '/igor/nothing', '/igor/things/%zz', `/igor/things/${'x'.repeat(5000)}`]) {
+    for (const path of [
+      '/igor/things/1',
+      '/igor/nothing',
+      '/igor/things/%zz',
+      `/igor/things/${'x'.repeat(5000)}`,
+    ]) {
       for (const [headers, body] of bodies) {
         const connection = await openRawConnection(t, backends.url('igor'))
         connection.send(`${method} ${path} HTTP/1.1\r\nhost: back\r\n${headers}\r\n${body}`)
         const answer = await connection.next({ toHead: method === 'HEAD' })
-        assert.ok(answer.status < 500, `${method} ${path} ${headers}: ${answer.status} ${answer.body}`)
+        assert.ok(
+          answer.status < 500,
+          `${method} ${path} ${headers}: ${answer.status} ${answer.body}`,
+        )
         connection.socket.destroy()
       }
     }

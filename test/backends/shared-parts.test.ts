@@ -31,15 +31,28 @@ function openParts(t: TestContext) {
       insert.run(id, formatJson(split.rest))
       return parts.keep(id, split.parts)
     },
-    load: (id: string) => parts.restore(id, parseJson(String(select.get(id)?.['document'])) as Record<string, unknown>),
+    load: (id: string) =>
+      parts.restore(id, parseJson(String(select.get(id)?.['document'])) as Record<string, unknown>),
     remove: (id: string) => db.prepare('DELETE FROM x_records WHERE id = ?').run(id),
     count: () => Number(db.prepare('SELECT count(*) AS n FROM x_parts').get()?.['n']),
   }
 }
 
-const payload = { list: Array.from({ length: 500 }, (_, index) => ({ index, id: 12345678901234567890n.toString() })) }
-const first = { trigger: { type: 'webhook', payload, parameters: {}, big: 'x'.repeat(3000), none: null } }
-const second = { trigger: { type: 'pipeline', parentExecution: { id: '1', stages: [payload], trigger: { ...first.trigger } } } }
+const payload = {
+  list: Array.from({ length: 500 }, (_, index) => ({
+    index,
+    id: 12345678901234567890n.toString(),
+  })),
+}
+const first = {
+  trigger: { type: 'webhook', payload, parameters: {}, big: 'x'.repeat(3000), none: null },
+}
+const second = {
+  trigger: {
+    type: 'pipeline',
+    parentExecution: { id: '1', stages: [payload], trigger: { ...first.trigger } },
+  },
+}
 
 test('large parts are stored once and documents come back unchanged', (t) => {
   const { save, load, remove, count } = openParts(t)
@@ -66,7 +79,12 @@ test('large parts are stored once and documents come back unchanged', (t) => {
 
 test('a document that looks split is kept as is', (t) => {
   const { save, load } = openParts(t)
-  const strange = { trigger: [payload], parentExecution: 'x'.repeat(5000), payload: 7, '["trigger"]': { digest: 'a' } }
+  const strange = {
+    trigger: [payload],
+    parentExecution: 'x'.repeat(5000),
+    payload: 7,
+    '["trigger"]': { digest: 'a' },
+  }
   save('1', strange)
   assert.deepEqual(load('1'), strange)
 })
@@ -75,16 +93,32 @@ test('one webhook that starts several pipelines stores its payload once', async 
   const dataDir = createFolder('payload')
   t.after(() => removeFolder(dataDir))
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1000 })
-  const backends = await startBackends(t, [definitionsBackend, events, orchestrationBackend], { dataDir })
+  const backends = await startBackends(t, [definitionsBackend, events, orchestrationBackend], {
+    dataDir,
+  })
   for (const name of ['one', 'two', 'three', 'four']) {
     const triggers = [{ type: 'webhook', source: 'ci', enabled: true }]
     const stages = [{ type: 'wait', waitTime: 600, refId: '1', requisiteStageRefIds: [] }]
-    await backends.ask('front50', 'POST', '/pipelines', { application: 'demo', name, id: name, triggers, stages })
+    await backends.ask('front50', 'POST', '/pipelines', {
+      application: 'demo',
+      name,
+      id: name,
+      triggers,
+      stages,
+    })
   }
-  const sent = { ...payload, parameters: { text: 'y'.repeat(20_000) }, artifacts: [{ type: 'x', name: 'z'.repeat(20_000) }] }
+  const sent = {
+    ...payload,
+    parameters: { text: 'y'.repeat(20_000) },
+    artifacts: [{ type: 'x', name: 'z'.repeat(20_000) }],
+  }
   assert.equal((await backends.ask('echo', 'POST', '/webhooks/webhook/ci', sent)).status, 200)
   const runs = async () => {
-    const { body } = await backends.ask('orca', 'GET', '/pipelines?pipelineConfigIds=one,two,three,four')
+    const { body } = await backends.ask(
+      'orca',
+      'GET',
+      '/pipelines?pipelineConfigIds=one,two,three,four',
+    )
     return body as { trigger: { payload: unknown; parameters: unknown; artifacts: unknown[] } }[]
   }
   await waitUntil(async () => (await runs()).length >= 4, 'four executions')

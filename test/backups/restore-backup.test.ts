@@ -1,6 +1,15 @@
 /** What `restoreBackup` accepts of an archive that a stranger may have written. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -23,7 +32,14 @@ const description: Entry = {
 }
 
 async function* toArchive(entries: readonly Entry[]): AsyncIterable<Uint8Array> {
-  for (const { path, type = 'File', linkpath, text = '', mode = 0o644, size = text.length } of entries) {
+  for (const {
+    path,
+    type = 'File',
+    linkpath,
+    text = '',
+    mode = 0o644,
+    size = text.length,
+  } of entries) {
     const header = Buffer.alloc(512)
     new Header({
       path,
@@ -102,7 +118,10 @@ test('links of an image that leave it by other links are refused', async (t) => 
     { path: `${image}/sub/deep/up`, type: 'SymbolicLink', linkpath: '../..' },
     { path: `${image}/sub/deep/out`, type: 'SymbolicLink', linkpath: 'up/..' },
   ]
-  await assert.rejects(restoreBackup(toArchive([description, ...entries]), dataDir), /leads out of the image/)
+  await assert.rejects(
+    restoreBackup(toArchive([description, ...entries]), dataDir),
+    /leads out of the image/,
+  )
   assert.deepEqual(readdirSync(dataDir), [])
 })
 

@@ -55,5 +55,8 @@ test('a cache of no length finds nothing again', async () => {
   const cache = createCache<Promise<number>>({ maxSize: 2, ttlMs: 0, now: () => 7 })
   cache.set('a', Promise.resolve(1))
   assert.equal(cache.get('a'), undefined)
-  assert.deepEqual([await loadOnce(cache, 'b', async () => 1), await loadOnce(cache, 'b', async () => 2)], [1, 2])
+  assert.deepEqual(
+    [await loadOnce(cache, 'b', async () => 1), await loadOnce(cache, 'b', async () => 2)],
+    [1, 2],
+  )
 })

@@ -20,7 +20,10 @@ const link = (path: string, target: string) => {
   symlinkSync(target, join(folder, path))
 }
 
-const clone = { file: place('a clone/bin/fairlead.js'), node: place('a clone/node_modules/node/bin/node') }
+const clone = {
+  file: place('a clone/bin/fairlead.js'),
+  node: place('a clone/node_modules/node/bin/node'),
+}
 link('a clone/node_modules/.bin/node', clone.node)
 const local = { file: place('project/node_modules/fairlead/dist/fairlead.js') }
 link('project/node_modules/.bin/fairlead', local.file)
@@ -39,10 +42,18 @@ const rows: [title: string, call: Partial<Call>, name: string, logged?: boolean]
     `'${folder}/a clone/node_modules/.bin/node' '${folder}/a clone/bin/fairlead.js'`,
   ],
   ['in a project', { ...local, cwd: join(folder, 'project') }, 'npx fairlead'],
-  ['elsewhere, from a project', { ...local, cwd: '/' }, `${folder}/project/node_modules/.bin/fairlead`],
+  [
+    'elsewhere, from a project',
+    { ...local, cwd: '/' },
+    `${folder}/project/node_modules/.bin/fairlead`,
+  ],
   ['everywhere', { ...installed, env: onPath }, 'fairlead'],
   ['nowhere on the path', { ...installed }, `node ${installed.file}`],
-  ['in a container, to those inside', { ...installed, env: onPath, container: 'docker' }, 'fairlead'],
+  [
+    'in a container, to those inside',
+    { ...installed, env: onPath, container: 'docker' },
+    'fairlead',
+  ],
   [
     'in a container, to readers of its log',
     { ...installed, env: onPath, container: 'docker', hostname: '0123456789ab' },
@@ -71,7 +82,15 @@ const rows: [title: string, call: Partial<Call>, name: string, logged?: boolean]
 ]
 for (const [title, call, name, logged = false] of rows) {
   test(`what is installed ${title} is called ${name.replaceAll(folder, '…')}`, () => {
-    const complete: Call = { file: '', node: otherNode, env: {}, cwd: '/', container: undefined, hostname: 'host', ...call }
+    const complete: Call = {
+      file: '',
+      node: otherNode,
+      env: {},
+      cwd: '/',
+      container: undefined,
+      hostname: 'host',
+      ...call,
+    }
     assert.equal(commandName(complete, logged ? { dataDir: '/var/lib/fairlead' } : undefined), name)
   })
 }

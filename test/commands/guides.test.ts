@@ -14,7 +14,11 @@ import { waitFor } from '../support/wait-until.ts'
 /** `fairlead` is the program under test, in the process of the shell: both end with the test. */
 function inShell(t: TestContext, home: string, lines: string): Promise<BashResult> {
   const env = { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
-  return runInBash(t, `fairlead() { exec '${process.execPath}' '${program}' "$@" 2>&1; }\n${lines}`, { cwd: home, env })
+  return runInBash(
+    t,
+    `fairlead() { exec '${process.execPath}' '${program}' "$@" 2>&1; }\n${lines}`,
+    { cwd: home, env },
+  )
 }
 
 function write(home: string, file: string, text: string): void {
@@ -30,18 +34,32 @@ test('the small example is valid; its errors are found', async (t) => {
   write(home, file, example)
   const sound = await inShell(t, home, check)
   assert.equal(sound.code, 0, sound.output)
-  for (const line of ['The configuration is in order.', 'Listens on: 0.0.0.0:8084', '  orca: http://orca.example:8083'])
+  for (const line of [
+    'The configuration is in order.',
+    'Listens on: 0.0.0.0:8084',
+    '  orca: http://orca.example:8083',
+  ])
     assert.ok(sound.output.includes(line), sound.output)
 
   write(home, file, example.replace('forward-headers-strategy', 'forward-header-strategy'))
   const wrong = await inShell(t, home, check)
   assert.equal(wrong.code, 1)
-  assert.match(wrong.output, /config\/fairlead\.yml:4: .*did you mean server\.forward-headers-strategy\?/)
+  assert.match(
+    wrong.output,
+    /config\/fairlead\.yml:4: .*did you mean server\.forward-headers-strategy\?/,
+  )
 })
 
 test('the services of a Spinnaker are checked and served', async (t) => {
   const home = createHome(t)
-  const view = { name: 'user', admin: false, accounts: [], applications: [], roles: [], serviceAccounts: [] }
+  const view = {
+    name: 'user',
+    admin: false,
+    accounts: [],
+    applications: [],
+    roles: [],
+    serviceAccounts: [],
+  }
   const services = await startUpstream(t, ({ path }) => {
     if (path === '/health') return { status: 'UP' }
     return path.startsWith('/authorize/') ? view : []
@@ -49,7 +67,11 @@ test('the services of a Spinnaker are checked and served', async (t) => {
   const [addresses = ''] = blocksOf(readGuide('run-in-front-of-spinnaker'), 'yaml')
   const [check = '', doctor = '', start = ''] = blocksOf(readGuide('run-in-front-of-spinnaker'), '')
   const users = 'spring.security.user: { name: user, password: password }\n'
-  write(home, 'config/gate.yml', addresses.replaceAll(/http:\/\/spin-[\w:-]+/g, services.url) + users)
+  write(
+    home,
+    'config/gate.yml',
+    addresses.replaceAll(/http:\/\/spin-[\w:-]+/g, services.url) + users,
+  )
 
   const checked = await inShell(t, home, check)
   assert.equal(checked.code, 0, checked.output)

@@ -16,12 +16,21 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   const served = startServe(t, {}, { home, embedded: true })
   const url = await served.listening
   const env = { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
-  const image = (...args: string[]) => run(process.execPath, [program, 'image', ...args], { cwd: home, env })
+  const image = (...args: string[]) =>
+    run(process.execPath, [program, 'image', ...args], { cwd: home, env })
   mkdirSync(join(home, 'shop', '.git'), { recursive: true })
   writeFileSync(join(home, 'shop', '.git', 'config'), 'private')
   writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
 
-  const pushed = await image('push', 'shop:1', 'shop', '--label', 'commit=abc', '--tag', 'stage=test')
+  const pushed = await image(
+    'push',
+    'shop:1',
+    'shop',
+    '--label',
+    'commit=abc',
+    '--tag',
+    'stage=test',
+  )
   assert.match(pushed.stdout, /^image shop:1 stored: 28 bytes, sha256:[0-9a-f]{64}, by upload\n$/)
   assert.match((await image('list')).stdout, /^shop:1\t/)
   const shown = JSON.parse((await image('show', 'shop:1')).stdout) as Record<string, unknown>
@@ -35,7 +44,10 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   const damaged = await fetch(`${url}/local/images/shop/3`, {
     method: 'PUT',
     body: 'no archive',
-    headers: { 'content-type': 'application/x-tar', 'content-digest': `sha-256=:${'A'.repeat(43)}=:` },
+    headers: {
+      'content-type': 'application/x-tar',
+      'content-digest': `sha-256=:${'A'.repeat(43)}=:`,
+    },
   })
   assert.equal(damaged.status, 400)
   assert.equal((await fetch(`${url}/local/images/shop/2`, { method: 'DELETE' })).status, 200)
@@ -60,12 +72,18 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   const partly = await image('push', 'shop:5', 'shop')
   socket.close()
   assert.match(partly.stdout, /^image shop:5 stored/)
-  assert.match(partly.stderr, /"\.\/door" is a socket; "\.\/pipe" is a FIFO|"\.\/pipe" is a FIFO; "\.\/door" is a socket/)
+  assert.match(
+    partly.stderr,
+    /"\.\/door" is a socket; "\.\/pipe" is a FIFO|"\.\/pipe" is a FIFO; "\.\/door" is a socket/,
+  )
   await image('remove', 'shop:5')
 
   if (process.platform === 'linux') {
     writeFileSync(Buffer.concat([Buffer.from(join(home, 'shop/')), Buffer.from([0xff, 0xfe])]), '')
-    await assert.rejects(image('push', 'shop:6', 'shop'), /The directory cannot be packed: the name ".*" is not UTF-8; rename/)
+    await assert.rejects(
+      image('push', 'shop:6', 'shop'),
+      /The directory cannot be packed: the name ".*" is not UTF-8; rename/,
+    )
   }
   await image('remove', 'shop:1')
   assert.equal((await image('list')).stdout, '')
@@ -81,16 +99,24 @@ test('a directory that is too large for an image is refused before it is packed'
   const bounds = { LOCAL_IMAGES_MAX_SIZE: '1MB', LOCAL_IMAGES_MAX_FILES: '3' }
   await startServe(t, {}, { home, embedded: true, env: bounds }).listening
   const env = { ...sharedEnvironment, ...bounds, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
-  const push = () => run(process.execPath, [program, 'image', 'push', 'shop:1', 'shop'], { cwd: home, env })
+  const push = () =>
+    run(process.execPath, [program, 'image', 'push', 'shop:1', 'shop'], { cwd: home, env })
   mkdirSync(join(home, 'shop', '.git'), { recursive: true })
-  const file = (name: string, bytes: number) => writeFileSync(join(home, 'shop', name), Buffer.alloc(bytes))
+  const file = (name: string, bytes: number) =>
+    writeFileSync(join(home, 'shop', name), Buffer.alloc(bytes))
   writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
   // Left out, so that it does not count.
   file('.git/pack', 2_000_000)
   file('large', 900_000)
   assert.match((await push()).stdout, /stored/)
   file('larger', 200_000)
-  await assert.rejects(push(), /The directory has more than \d+ bytes\. Make it smaller, or raise local\.images\.max-size\./)
+  await assert.rejects(
+    push(),
+    /The directory has more than \d+ bytes\. Make it smaller, or raise local\.images\.max-size\./,
+  )
   for (const name of ['larger', 'more', 'even more']) file(name, 1)
-  await assert.rejects(push(), /The directory has more than 3 entries\. Make it smaller, or raise local\.images\.max-files\./)
+  await assert.rejects(
+    push(),
+    /The directory has more than 3 entries\. Make it smaller, or raise local\.images\.max-files\./,
+  )
 })

@@ -1,7 +1,15 @@
 /** The mistakes of the first minutes: each message says what failed, where, and what to do, in one bounded line without a stack. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -42,7 +50,10 @@ const mistakes: readonly Mistake[] = [
     /^config\/gate\.yml:\d: is not usable YAML: /,
     /correct this line/,
   ]),
-  inFile('a tab', 'server:\n\tport: 1\n', [/^config\/gate\.yml:2: is not usable YAML: a tab/, /use blanks/]),
+  inFile('a tab', 'server:\n\tport: 1\n', [
+    /^config\/gate\.yml:2: is not usable YAML: a tab/,
+    /use blanks/,
+  ]),
   inFile('an unknown key', 'server.prot: 1\n', [
     /^config\/gate\.yml:1: server\.prot: is not a known key/,
     /did you mean server\.port\?/,
@@ -77,26 +88,40 @@ const mistakes: readonly Mistake[] = [
       const folder = folderOf(t)
       writeFileSync(join(folder, 'c.pem'), keyPairOf('gateway', 'ec').certificate)
       writeFileSync(join(folder, 'k.pem'), keyPairOf('another', 'ec').keyPem)
-      return one(await problemsOf(t, { 'config/gate.yml': tlsOf(join(folder, 'c.pem'), join(folder, 'k.pem')) }))
+      return one(
+        await problemsOf(t, {
+          'config/gate.yml': tlsOf(join(folder, 'c.pem'), join(folder, 'k.pem')),
+        }),
+      )
     },
     says: [/^config\/gate\.yml:1: server\.ssl\.certificate\S*: /, /private key/],
   },
   {
     what: 'a certificate that has expired',
     read: async (t) => {
-      const issued = await (await createAuthority('CN=CA')).issue({ subject: 'CN=gateway', notAfter: Date.now() - 1000 })
+      const issued = await (await createAuthority('CN=CA')).issue({
+        subject: 'CN=gateway',
+        notAfter: Date.now() - 1000,
+      })
       const folder = folderOf(t)
       writeFileSync(join(folder, 'c.pem'), issued.cert)
       writeFileSync(join(folder, 'k.pem'), issued.key)
-      const { notices } = await load(t, { 'config/gate.yml': tlsOf(join(folder, 'c.pem'), join(folder, 'k.pem')) })
+      const { notices } = await load(t, {
+        'config/gate.yml': tlsOf(join(folder, 'c.pem'), join(folder, 'k.pem')),
+      })
       return notices.find((notice) => notice.includes('certificate'))
     },
-    says: [/^Warning: the certificate of server\.ssl expired at 2\S+: clients refuse to connect\./, /Replace its file/],
+    says: [
+      /^Warning: the certificate of server\.ssl expired at 2\S+: clients refuse to connect\./,
+      /Replace its file/,
+    ],
   },
   {
     what: 'an address of a service with a password',
     read: async (t) => {
-      const { notices } = await load(t, { 'config/gate.yml': 'services.orca.baseUrl: http://me:s3cret@orca:8083\n' })
+      const { notices } = await load(t, {
+        'config/gate.yml': 'services.orca.baseUrl: http://me:s3cret@orca:8083\n',
+      })
       return notices.find((notice) => notice.includes('password'))
     },
     says: [/^Warning: the user and password in the address of orca are not sent/, /Remove them/],
@@ -108,8 +133,12 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'bad JSON in the environment',
-    read: async (t) => one(await problemsOf(t, { env: { SPRING_APPLICATION_JSON: '{"server": ' } })),
-    says: [/^environment variable SPRING_APPLICATION_JSON: is not valid JSON/, /write it like \{"server"/],
+    read: async (t) =>
+      one(await problemsOf(t, { env: { SPRING_APPLICATION_JSON: '{"server": ' } })),
+    says: [
+      /^environment variable SPRING_APPLICATION_JSON: is not valid JSON/,
+      /write it like \{"server"/,
+    ],
   },
   {
     what: 'a word for a number in the environment',
@@ -124,7 +153,11 @@ const mistakes: readonly Mistake[] = [
       const port = await portOf(t, createServer())
       const written = t.mock.method(process.stderr, 'write', () => true)
       const dataDir = folderOf(t)
-      const started = runGateway(t, { security: { basicform: { enabled: true } }, server: { port } }, { dataDir })
+      const started = runGateway(
+        t,
+        { security: { basicform: { enabled: true } }, server: { port } },
+        { dataDir },
+      )
       const text = await failureOf(started)
       const announced = written.mock.callCount()
       written.mock.restore()
@@ -162,7 +195,10 @@ const mistakes: readonly Mistake[] = [
       await new Promise((closed) => server.close(closed))
       return complaintOf(t, `redis://127.0.0.1:${port}`)
     },
-    says: [/^Redis at 127\.0\.0\.1:\d+ does not answer/, /check the address in redis\.connection and whether Redis runs there/],
+    says: [
+      /^Redis at 127\.0\.0\.1:\d+ does not answer/,
+      /check the address in redis\.connection and whether Redis runs there/,
+    ],
   },
   {
     what: 'a wrong password of Redis, and TLS to a port without',
@@ -170,7 +206,10 @@ const mistakes: readonly Mistake[] = [
       const redis = await startRedis(t, { users: ['user fairlead on >secret ~* &* +@all'] })
       if (redis === undefined) return undefined
       const unencrypted = await complaintOf(t, `rediss://fairlead:secret@127.0.0.1:${redis.port}`)
-      assert.match(unencrypted, /^Redis at \S+ with TLS does not answer.*: if the server does not speak TLS, write redis:\/\//)
+      assert.match(
+        unencrypted,
+        /^Redis at \S+ with TLS does not answer.*: if the server does not speak TLS, write redis:\/\//,
+      )
       return complaintOf(t, `redis://fairlead:wrong@127.0.0.1:${redis.port}`)
     },
     says: [/^Redis at 127\.0\.0\.1:\d+ rejects the user/, /check user and password/],
@@ -195,7 +234,10 @@ const mistakes: readonly Mistake[] = [
       writeFileSync(file, '')
       return userCommand(t, file, 'list')
     },
-    says: [/^The data directory \S+ cannot be created: it is a file\./, /Set data\.dir or FAIRLEAD_DATA_DIR/],
+    says: [
+      /^The data directory \S+ cannot be created: it is a file\./,
+      /Set data\.dir or FAIRLEAD_DATA_DIR/,
+    ],
   },
   {
     what: 'a data directory of another instance',
@@ -205,7 +247,10 @@ const mistakes: readonly Mistake[] = [
       t.after(() => lock.close())
       return failureOf(Promise.try(() => lockDataDir(dataDir)))
     },
-    says: [/^Another Fairlead uses the data directory \S+\./, /Stop it, or set data\.dir or FAIRLEAD_DATA_DIR to another one/],
+    says: [
+      /^Another Fairlead uses the data directory \S+\./,
+      /Stop it, or set data\.dir or FAIRLEAD_DATA_DIR to another one/,
+    ],
   },
   {
     what: 'a lock that is damaged',
@@ -238,7 +283,10 @@ const mistakes: readonly Mistake[] = [
       db.close()
       return userCommand(t, dataDir, 'list')
     },
-    says: [/users\.db was written by a newer version: users has schema 99/, /Start the newer version again/],
+    says: [
+      /users\.db was written by a newer version: users has schema 99/,
+      /Start the newer version again/,
+    ],
   },
   {
     what: 'a damaged database',
@@ -247,7 +295,10 @@ const mistakes: readonly Mistake[] = [
       writeFileSync(join(dataDir, 'users.db'), 'something else'.repeat(1000))
       return userCommand(t, dataDir, 'list')
     },
-    says: [/users\.db cannot be used: it is damaged, or no database\./, /Restore it from a backup, or move it away/],
+    says: [
+      /users\.db cannot be used: it is damaged, or no database\./,
+      /Restore it from a backup, or move it away/,
+    ],
   },
   {
     what: 'a full disk',
@@ -288,7 +339,11 @@ const mistakes: readonly Mistake[] = [
   ...misuses([
     ['start', /^There is no command "start"\./, /Did you mean serve\? Help: /],
     ['chekc', /^There is no command "chekc"\./, /Did you mean check\? Help: \S.* --help$/],
-    ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, backends, stop, check, health, doctor, /],
+    [
+      'frobnicate',
+      /^There is no command "frobnicate"\./,
+      /There is serve, backends, stop, check, health, doctor, /,
+    ],
     ['constructor', /^There is no command "constructor"\./, /There is serve, /],
     ['user', /^The command is incomplete\./, /There is add, passwd, roles, .* user --help$/],
     ['user add', /^Say the name of the user\./, /user --help$/],
@@ -297,20 +352,40 @@ const mistakes: readonly Mistake[] = [
       /^One user at a time; "dev" is too much\./,
       /Roles are given with --role\. Passwords are read from standard input/,
     ],
-    ['user add kim --password dev', /^There is no option --password\./, /Passwords are read from standard input/],
+    [
+      'user add kim --password dev',
+      /^There is no option --password\./,
+      /Passwords are read from standard input/,
+    ],
     ['user add kim --roles dev', /^There is no option --roles\./, /Did you mean --role\?/],
     ['user add kim --role', /^The value of --role is missing\./, /user --help$/],
     ['user roles kim --keep-tokens', /^--revoke-tokens and --keep-tokens/, /belong to passwd\./],
-    ['token mint ci', /^There is no command "token mint"\./, /There is create, list, rotate, revoke\./],
+    [
+      'token mint ci',
+      /^There is no command "token mint"\./,
+      /There is create, list, rotate, revoke\./,
+    ],
     ['token create', /^Say the name of the token\./, /token --help$/],
-    ['token create ci --readonly', /^There is no option --readonly\./, /Did you mean --read-only\?/],
+    [
+      'token create ci --readonly',
+      /^There is no option --readonly\./,
+      /Did you mean --read-only\?/,
+    ],
     ['audit verfy', /^There is no command "audit verfy"\./, /Did you mean verify\?/],
     ['audit verify --sqlite one.db two.db', /^--sqlite examines one file\./, / audit --help$/],
     ['explain', /^The command is incomplete\./, /There is login, access\./],
     ['explain acess --user kim', /^There is no command "explain acess"\./, /Did you mean access\?/],
-    ['explain access --user kim', /^Name the user and the operation/, /with --user and --operation\./],
+    [
+      'explain access --user kim',
+      /^Name the user and the operation/,
+      /with --user and --operation\./,
+    ],
     ['explain login', /^Name the credentials/, /with one of --user, --token, /],
-    ['doctor --public-url gate.example', /^--public-url must be an address/, /such as https:\/\/gate\.example\.com\./],
+    [
+      'doctor --public-url gate.example',
+      /^--public-url must be an address/,
+      /such as https:\/\/gate\.example\.com\./,
+    ],
     [
       'serve --port 9000',
       /^There is no option --port\./,
@@ -337,17 +412,27 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a Node that is too old, in a clone without packages',
     read: (t) => withOldNode(t, copyOf(t, ['package.json', 'bin/fairlead.js'])),
-    says: [/^Fairlead needs Node 26 or newer/, /Run "npm ci" in \/\S+, which brings a newer one, then "npm start"\.$/],
+    says: [
+      /^Fairlead needs Node 26 or newer/,
+      /Run "npm ci" in \/\S+, which brings a newer one, then "npm start"\.$/,
+    ],
   },
   {
     what: 'a Node that is too old, with the package',
-    read: (t) => (program === launcher ? skip(t, 'the package is not built') : withOldNode(t, program)),
-    says: [/^Fairlead needs Node 26 or newer/, /Install a newer one, .*nodejs\.org\S*, then try again\.$/],
+    read: (t) =>
+      program === launcher ? skip(t, 'the package is not built') : withOldNode(t, program),
+    says: [
+      /^Fairlead needs Node 26 or newer/,
+      /Install a newer one, .*nodejs\.org\S*, then try again\.$/,
+    ],
   },
   {
     what: 'missing packages',
     read: (t) => startWith(process.execPath, copyOf(t, ['package.json', 'bin', 'packages'])),
-    says: [/^Fairlead cannot start: the package \S+ is missing\./, /Run "npm ci" in \/\S+, then try again\.$/],
+    says: [
+      /^Fairlead cannot start: the package \S+ is missing\./,
+      /Run "npm ci" in \/\S+, then try again\.$/,
+    ],
   },
   {
     what: 'files and ports of others, and no home',
@@ -366,9 +451,14 @@ const mistakes: readonly Mistake[] = [
         /^tls\.yml:1: server\.ssl\.certificate: the file key\.pem may not be read by this user; give it the right$/m,
       )
       const obstacles = asStranger(t, folder, ['check'], { SERVER_PORT: '80' })
-      const privileged = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+      const privileged = Number(
+        readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'),
+      )
       if (privileged > 80)
-        assert.match(obstacles ?? '', /^This user may not listen on port 80\. Set server\.port \(SERVER_PORT\) to/m)
+        assert.match(
+          obstacles ?? '',
+          /^This user may not listen on port 80\. Set server\.port \(SERVER_PORT\) to/m,
+        )
       return obstacles
     },
     says: [
@@ -402,7 +492,8 @@ for (const { what, read, says } of mistakes) {
     if (text === undefined) return
     for (const part of says) assert.match(text, part)
     assert.doesNotMatch(text, /^\s+at |s3cret/m)
-    for (const line of text.split('\n')) assert.ok(line.length <= maxLine, `${line.length} characters: ${line}`)
+    for (const line of text.split('\n'))
+      assert.ok(line.length <= maxLine, `${line.length} characters: ${line}`)
   })
 }
 
@@ -432,7 +523,12 @@ function userCommand(t: TestContext, dataDir: string, ...args: string[]): Promis
 }
 
 /** Runs a command that fails, in this process. */
-async function userOf(t: TestContext, dataDir: string, args: readonly string[], expected: number): Promise<string> {
+async function userOf(
+  t: TestContext,
+  dataDir: string,
+  args: readonly string[],
+  expected: number,
+): Promise<string> {
   const before = process.env['FAIRLEAD_DATA_DIR']
   process.env['FAIRLEAD_DATA_DIR'] = dataDir
   t.after(() => {
@@ -476,7 +572,9 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
 
 /** What the log says first about a Redis. */
 async function complaintOf(t: TestContext, connection: string): Promise<string> {
-  const { config } = await load(t, { settings: { 'redis.connection': connection, 'redis.timeout': 300 } })
+  const { config } = await load(t, {
+    settings: { 'redis.connection': connection, 'redis.timeout': 300 },
+  })
   assert.ok(config.redis)
   const log = logOf()
   const redis = await openRedis(config.redis, log.logger)
@@ -508,8 +606,22 @@ function asStranger(
   status = 1,
 ): string | undefined {
   if (process.getuid?.() !== 0) return skip(t, 'only root can become another user')
-  const identity = ['--reuid', '23456', '--regid', '23456', '--clear-groups', '--', process.execPath, readableProgram(t), ...args]
-  const run = spawnSync('setpriv', identity, { encoding: 'utf8', cwd, env: { ...sharedEnvironment, ...env } })
+  const identity = [
+    '--reuid',
+    '23456',
+    '--regid',
+    '23456',
+    '--clear-groups',
+    '--',
+    process.execPath,
+    readableProgram(t),
+    ...args,
+  ]
+  const run = spawnSync('setpriv', identity, {
+    encoding: 'utf8',
+    cwd,
+    env: { ...sharedEnvironment, ...env },
+  })
   assert.equal(run.status, status, run.stderr)
   return status === 0 ? run.stdout : run.stderr
 }
@@ -530,7 +642,10 @@ function withOldNode(t: TestContext, file: string, args?: readonly string[]): st
 
 /** The one line that the program writes when it cannot run. */
 function startWith(node: string, file: string, args: readonly string[] = ['check']): string {
-  const { status, stdout, stderr } = spawnSync(node, [file, ...args], { encoding: 'utf8', cwd: '/' })
+  const { status, stdout, stderr } = spawnSync(node, [file, ...args], {
+    encoding: 'utf8',
+    cwd: '/',
+  })
   assert.equal(status, 1, stderr)
   assert.equal(stdout, '')
   return one([stderr.replace(/\n$/, '')])
@@ -545,13 +660,23 @@ function copyOf(t: TestContext, parts: readonly string[]): string {
 
 /** Of the machine; tests run with the Node that npm has brought. */
 function findOldNode(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'))
+  const folders = (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((folder) => !folder.includes('node_modules'))
   return folders
     .map((folder) => join(folder, 'node'))
     .filter((file) => existsSync(file))
-    .find((file) => Number.parseInt(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 26)
+    .find(
+      (file) =>
+        Number.parseInt(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) <
+        26,
+    )
 }
 test('a start without file descriptors names the limit', () => {
-  const error = Object.assign(new Error('listen EMFILE'), { code: 'EMFILE', syscall: 'listen', address: '/data/backends.sock' })
+  const error = Object.assign(new Error('listen EMFILE'), {
+    code: 'EMFILE',
+    syscall: 'listen',
+    address: '/data/backends.sock',
+  })
   assert.match(explainFailure(error), /too many open files .*backends\.sock.*ulimit -n/)
 })

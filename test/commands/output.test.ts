@@ -25,12 +25,17 @@ test('a closed output pipe is no error', async () => {
   assert.equal(stderr, '')
 })
 
-test('an unwritable output ends a command with one line', { skip: !existsSync('/dev/full') }, async () => {
+test('an unwritable output ends a command with one line', {
+  skip: !existsSync('/dev/full'),
+}, async () => {
   await assert.rejects(
     run('bash', ['-c', `'${process.execPath}' '${program}' version > /dev/full`], { cwd }),
     (error: Failed) => {
       assert.equal(error.code, 1)
-      assert.match(error.stderr, /^Standard output cannot be written: ENOSPC.* Write it to another place\.\n$/)
+      assert.match(
+        error.stderr,
+        /^Standard output cannot be written: ENOSPC.* Write it to another place\.\n$/,
+      )
       return true
     },
   )
@@ -40,7 +45,10 @@ test('misuse is one line on standard error, and status 2', async () => {
   await assert.rejects(run(process.execPath, [program, 'user', 'ad'], { cwd }), (error: Failed) => {
     assert.equal(error.code, 2)
     assert.equal(error.stdout, '')
-    assert.match(error.stderr, /^There is no command "user ad"\. Did you mean add\? Help: .* user --help\n$/)
+    assert.match(
+      error.stderr,
+      /^There is no command "user ad"\. Did you mean add\? Help: .* user --help\n$/,
+    )
     return true
   })
 })

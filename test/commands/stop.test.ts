@@ -38,7 +38,10 @@ test('stopping ends the server first, and everything with --all', async (t) => {
     await agent.client.close()
     await agent.kill()
     assert.equal(agent.processes().length, 1)
-    assert.match(await stop('--all'), /^No Fairlead .*\nThe deployed programs and load balancers are stopped\.\n$/)
+    assert.match(
+      await stop('--all'),
+      /^No Fairlead .*\nThe deployed programs and load balancers are stopped\.\n$/,
+    )
     assert.deepEqual(agent.processes(), [])
     assert.match(await stop('--all'), /\nNo deployed program runs from /)
   })
@@ -46,7 +49,9 @@ test('stopping ends the server first, and everything with --all', async (t) => {
 
 test('the agent runs in the foreground for a service manager', async (t) => {
   const dataDir = createFolder('agent')
-  const child = execFile(process.execPath, [program, 'agent'], { env: { PATH: process.env['PATH'], FAIRLEAD_DATA_DIR: dataDir } })
+  const child = execFile(process.execPath, [program, 'agent'], {
+    env: { PATH: process.env['PATH'], FAIRLEAD_DATA_DIR: dataDir },
+  })
   t.after(() => child.kill('SIGKILL'))
   const exited = new Promise<number | null>((done) => {
     child.once('exit', done)

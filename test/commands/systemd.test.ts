@@ -62,7 +62,9 @@ test('systemd hears of each state, and nothing while the event loop hangs', asyn
       'STOPPING=1 STATUS=finishing what is in flight',
     ],
   )
-  const [hangs, goesOn] = ['READY=1 STATUS=hangs', 'MAINPID=7 READY=1 STATUS=elsewhere'].map((line) => messages.indexOf(line))
+  const [hangs, goesOn] = ['READY=1 STATUS=hangs', 'MAINPID=7 READY=1 STATUS=elsewhere'].map(
+    (line) => messages.indexOf(line),
+  )
   const signsOfLife = (from: number, to: number | undefined) =>
     messages.slice(from, to).filter((line) => line === 'WATCHDOG=1').length
   assert.ok(signsOfLife(0, hangs) > 0)
@@ -71,7 +73,11 @@ test('systemd hears of each state, and nothing while the event loop hangs', asyn
 })
 
 test('the units are valid, and grant no more than they must', (t) => {
-  const said = execFileSync(process.execPath, ['bin/fairlead.js', 'install', '--systemd', '--dry-run'], { cwd: root })
+  const said = execFileSync(
+    process.execPath,
+    ['bin/fairlead.js', 'install', '--systemd', '--dry-run'],
+    { cwd: root },
+  )
   const files = new Map(
     said
       .toString()
@@ -81,16 +87,23 @@ test('the units are valid, and grant no more than they must', (t) => {
   )
   const unitsFolder = '/etc/systemd/system'
   const names = ['fairlead-agent.service', 'fairlead-backends.service', 'fairlead.service']
-  assert.deepEqual([...files.keys()], [...names.map((name) => join(unitsFolder, name)), '/etc/fairlead/fairlead.yml'])
+  assert.deepEqual(
+    [...files.keys()],
+    [...names.map((name) => join(unitsFolder, name)), '/etc/fairlead/fairlead.yml'],
+  )
   const analyze = needs(t, 'systemd-analyze')
   if (analyze === undefined) return
   const folder = createFolder('units')
   t.after(() => removeFolder(folder))
   for (const [path, text] of files) writeFileSync(join(folder, basename(path)), text)
   const units = names.map((name) => join(folder, name))
-  const { status, stderr } = spawnSync(analyze, ['verify', '--man=no', ...units], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(analyze, ['verify', '--man=no', ...units], {
+    encoding: 'utf8',
+  })
   // Versions before 254 do not know it.
-  const faults = stderr.split('\n').filter((line) => line.includes('fairlead') && !line.includes('DelegateSubgroup'))
+  const faults = stderr
+    .split('\n')
+    .filter((line) => line.includes('fairlead') && !line.includes('DelegateSubgroup'))
   assert.deepEqual({ status, faults }, { status: 0, faults: [] })
   // In tenths; the agent's is that of deployed programs, too, and the others make the sandbox.
   for (const [index, threshold] of [65, 30, 30].entries()) {
@@ -102,11 +115,20 @@ test('the units are valid, and grant no more than they must', (t) => {
 test('without root or without systemd, nothing is installed', (t) => {
   const isRoot = process.getuid?.() === 0
   if (isRoot && existsSync('/run/systemd/system')) return t.skip('it would be installed here')
-  const { status, stderr } = spawnSync(process.execPath, ['bin/fairlead.js', 'install', '--systemd'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['bin/fairlead.js', 'install', '--systemd'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
   assert.equal(status, 1)
-  assert.match(stderr, isRoot ? /^systemd does not run .* nothing was changed; --dry-run/ : /^Only root may .* with sudo\.$/m)
+  assert.match(
+    stderr,
+    isRoot
+      ? /^systemd does not run .* nothing was changed; --dry-run/
+      : /^Only root may .* with sudo\.$/m,
+  )
   assert.ok(!existsSync('/etc/systemd/system/fairlead.service'))
 })

@@ -21,8 +21,15 @@ const reasonOf = (running: Promise<unknown>) =>
 test('jobs of the first rank overtake those that wait', async () => {
   const thread = new SideThread<Job, number>(options)
   const order: string[] = []
-  const run = (name: string, rank: 'first' | 'second') => thread.run('echo', rank).then(() => order.push(name))
-  await Promise.all([run('a', 'second'), run('b', 'second'), run('c', 'second'), run('d', 'first'), run('e', 'first')])
+  const run = (name: string, rank: 'first' | 'second') =>
+    thread.run('echo', rank).then(() => order.push(name))
+  await Promise.all([
+    run('a', 'second'),
+    run('b', 'second'),
+    run('c', 'second'),
+    run('d', 'first'),
+    run('e', 'first'),
+  ])
   assert.deepEqual(order, ['a', 'd', 'e', 'b', 'c'])
 })
 
@@ -43,7 +50,8 @@ test('a job that ends the thread harms no other', async () => {
 })
 
 test('an idle thread keeps no process from ending', async () => {
-  const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const ports = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
   const before = ports()
   const thread = new SideThread<Job, number>(options)
   assert.equal(await thread.run('echo'), 1)

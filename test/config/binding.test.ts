@@ -10,32 +10,72 @@ const orca = (config: Config) => config.upstreams.services.orca.baseUrl
 const readTimeout = (config: Config) => config.upstreams.okHttpClient.readTimeoutMs
 const roles = (config: Config) => config.backends.adminRoles
 
-const spellings: [title: string, given: Given, read: (config: Config) => unknown, value: unknown][] = [
+const spellings: [
+  title: string,
+  given: Given,
+  read: (config: Config) => unknown,
+  value: unknown,
+][] = [
   ['camelCase', { 'config/gate.yml': 'okHttpClient: {readTimeoutMs: 7}' }, readTimeout, 7],
   ['kebab-case', { 'config/gate.yml': 'ok-http-client: {read-timeout-ms: 7}' }, readTimeout, 7],
   ['snake_case', { 'config/gate.yml': 'ok_http_client: {read_timeout_ms: 7}' }, readTimeout, 7],
   ['upper case', { 'config/gate.yml': 'OKHTTPCLIENT: {READTIMEOUTMS: 7}' }, readTimeout, 7],
   ['dots in a key', { 'config/gate.yml': 'services.orca.baseUrl: http://o:1' }, orca, 'http://o:1'],
-  ['dots in the middle', { 'config/gate.yml': 'services: {orca.base-url: "http://o:1"}' }, orca, 'http://o:1'],
-  ['dots beside a map', { 'config/gate.yml': 'services: {echo: {}}\nservices.orca.baseUrl: http://o:1' }, orca, 'http://o:1'],
+  [
+    'dots in the middle',
+    { 'config/gate.yml': 'services: {orca.base-url: "http://o:1"}' },
+    orca,
+    'http://o:1',
+  ],
+  [
+    'dots beside a map',
+    { 'config/gate.yml': 'services: {echo: {}}\nservices.orca.baseUrl: http://o:1' },
+    orca,
+    'http://o:1',
+  ],
   ['brackets', { 'config/gate.yml': '"services[orca].baseUrl": http://o:1' }, orca, 'http://o:1'],
-  ['indexes', { 'config/gate.yml': 'fiat.admin.roles[1]: b\nfiat.admin.roles[0]: a' }, roles, ['a', 'b']],
+  [
+    'indexes',
+    { 'config/gate.yml': 'fiat.admin.roles[1]: b\nfiat.admin.roles[0]: a' },
+    roles,
+    ['a', 'b'],
+  ],
   ['a list as text', { 'config/gate.yml': 'fiat.admin.roles: a, B ,' }, roles, ['a', 'b']],
   ['an environment variable', { env: { SERVICES_ORCA_BASEURL: 'http://o:1' } }, orca, 'http://o:1'],
-  ['a variable with an underscore per word', { env: { OK_HTTP_CLIENT_READ_TIMEOUT_MS: '7' } }, readTimeout, 7],
+  [
+    'a variable with an underscore per word',
+    { env: { OK_HTTP_CLIENT_READ_TIMEOUT_MS: '7' } },
+    readTimeout,
+    7,
+  ],
   ['a variable with dots', { env: { 'services.orca.base-url': 'http://o:1' } }, orca, 'http://o:1'],
-  ['a variable for elements', { env: { FIAT_ADMIN_ROLES_0_: 'a', FIAT_ADMIN_ROLES_1: 'b' } }, roles, ['a', 'b']],
+  [
+    'a variable for elements',
+    { env: { FIAT_ADMIN_ROLES_0_: 'a', FIAT_ADMIN_ROLES_1: 'b' } },
+    roles,
+    ['a', 'b'],
+  ],
   [
     'elements that replace a list',
     { 'config/gate.yml': 'fiat.admin.roles: [x, y, z]', env: { FIAT_ADMIN_ROLES_0: 'a' } },
     roles,
     ['a'],
   ],
-  ['JSON', { env: { SPRING_APPLICATION_JSON: '{"fiat":{"admin":{"roles":["a"]}}}' } }, roles, ['a']],
+  [
+    'JSON',
+    { env: { SPRING_APPLICATION_JSON: '{"fiat":{"admin":{"roles":["a"]}}}' } },
+    roles,
+    ['a'],
+  ],
   ['given settings', { settings: { 'fiat.admin.roles': ['a'] } }, roles, ['a']],
   [
     'a variable within a list of maps',
-    { env: { SERVICES_ORCA_SHARDS_BASEURLS_0_BASEURL: 'http://o:1', SERVICES_ORCA_SHARDS_BASEURLS_0_PRIORITY: '5' } },
+    {
+      env: {
+        SERVICES_ORCA_SHARDS_BASEURLS_0_BASEURL: 'http://o:1',
+        SERVICES_ORCA_SHARDS_BASEURLS_0_PRIORITY: '5',
+      },
+    },
     (config) => config.upstreams.services.orca.shards,
     [{ baseUrl: 'http://o:1', priority: 5, config: {} }],
   ],
@@ -45,7 +85,12 @@ const spellings: [title: string, given: Given, read: (config: Config) => unknown
     (config) => config.upstreams.services.fiat.config,
     { dynamicEndpoints: { login: 'http://l:1' } },
   ],
-  ['ANONYMOUS_ENABLED', { env: { ANONYMOUS_ENABLED: 'true' } }, (config) => config.login.anonymous, true],
+  [
+    'ANONYMOUS_ENABLED',
+    { env: { ANONYMOUS_ENABLED: 'true' } },
+    (config) => config.login.anonymous,
+    true,
+  ],
   [
     'FAIRLEAD_ADMIN_PASSWORD',
     { env: { FAIRLEAD_ADMIN_PASSWORD: 'x y$' } },
@@ -60,47 +105,71 @@ for (const [title, given, read, value] of spellings) {
   })
 }
 
-const values: [key: string, written: string, read: (config: Config) => unknown, value: unknown][] = [
-  ['server.port', '"9000"', (config) => config.http.port, 9000],
-  ['anonymous.enabled', 'yes', (config) => config.login.anonymous, true],
-  ['anonymous.enabled', '"on"', (config) => config.login.anonymous, true],
-  ['anonymous.enabled', '1', (config) => config.login.anonymous, true],
-  ['server.servlet.session.timeout', '30m', (config) => config.sessions.idleMs, 1_800_000],
-  ['server.servlet.session.timeout', 'PT1H30M', (config) => config.sessions.idleMs, 5_400_000],
-  ['server.servlet.session.timeout', '90', (config) => config.sessions.idleMs, 90_000],
-  ['server.session.timeoutInSeconds', '60', (config) => config.sessions.idleMs, 60_000],
-  ['sessions.absoluteHours', '0', (config) => config.sessions.absoluteMs, undefined],
-  ['http.maxBodyBytes', '1MB', (config) => config.http.bodies.known.maxBytes, 1_048_576],
-  ['http.openPaths.maxBodyValues', '7', (config) => config.http.bodies.open.maxValues, 7],
-  ['spring.lifecycle.timeout-per-shutdown-phase', '5s', (config) => config.http.shutdownGraceMs, 5000],
-  ['logging.level.root', 'OFF', (config) => config.telemetry.logLevel, 'silent'],
-  ['server.servlet.session.cookie.same-site', 'None', (config) => config.sessions.cookie.sameSite, 'none'],
-  ['spring.security.user.password', '0123', (config) => settingsOf(config.login, formMethod)?.configuredUser?.password, '0123'],
-  ['spring.security.user.password', '1e3', (config) => settingsOf(config.login, formMethod)?.configuredUser?.password, '1e3'],
+const values: [key: string, written: string, read: (config: Config) => unknown, value: unknown][] =
   [
-    'spring.security.user.password',
-    '2001-01-01',
-    (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
-    '2001-01-01',
-  ],
-  [
-    'services.deck.redirectHostPattern',
-    '(?i).*\\.example\\.com',
-    (config) => config.http.cors.uiHostPattern?.test('A.EXAMPLE.COM'),
-    true,
-  ],
-  [
-    'services.deck.redirectHostPattern',
-    'ui\\.example\\.com',
-    (config) => config.http.cors.uiHostPattern?.test('ui.example.com.evil'),
-    false,
-  ],
-  ['server.servlet.context-path', '/gate/', (config) => config.http.origin.contextPath, '/gate'],
-]
+    ['server.port', '"9000"', (config) => config.http.port, 9000],
+    ['anonymous.enabled', 'yes', (config) => config.login.anonymous, true],
+    ['anonymous.enabled', '"on"', (config) => config.login.anonymous, true],
+    ['anonymous.enabled', '1', (config) => config.login.anonymous, true],
+    ['server.servlet.session.timeout', '30m', (config) => config.sessions.idleMs, 1_800_000],
+    ['server.servlet.session.timeout', 'PT1H30M', (config) => config.sessions.idleMs, 5_400_000],
+    ['server.servlet.session.timeout', '90', (config) => config.sessions.idleMs, 90_000],
+    ['server.session.timeoutInSeconds', '60', (config) => config.sessions.idleMs, 60_000],
+    ['sessions.absoluteHours', '0', (config) => config.sessions.absoluteMs, undefined],
+    ['http.maxBodyBytes', '1MB', (config) => config.http.bodies.known.maxBytes, 1_048_576],
+    ['http.openPaths.maxBodyValues', '7', (config) => config.http.bodies.open.maxValues, 7],
+    [
+      'spring.lifecycle.timeout-per-shutdown-phase',
+      '5s',
+      (config) => config.http.shutdownGraceMs,
+      5000,
+    ],
+    ['logging.level.root', 'OFF', (config) => config.telemetry.logLevel, 'silent'],
+    [
+      'server.servlet.session.cookie.same-site',
+      'None',
+      (config) => config.sessions.cookie.sameSite,
+      'none',
+    ],
+    [
+      'spring.security.user.password',
+      '0123',
+      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      '0123',
+    ],
+    [
+      'spring.security.user.password',
+      '1e3',
+      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      '1e3',
+    ],
+    [
+      'spring.security.user.password',
+      '2001-01-01',
+      (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+      '2001-01-01',
+    ],
+    [
+      'services.deck.redirectHostPattern',
+      '(?i).*\\.example\\.com',
+      (config) => config.http.cors.uiHostPattern?.test('A.EXAMPLE.COM'),
+      true,
+    ],
+    [
+      'services.deck.redirectHostPattern',
+      'ui\\.example\\.com',
+      (config) => config.http.cors.uiHostPattern?.test('ui.example.com.evil'),
+      false,
+    ],
+    ['server.servlet.context-path', '/gate/', (config) => config.http.origin.contextPath, '/gate'],
+  ]
 
 for (const [key, written, read, value] of values) {
   test(`${key}: ${written} is read as ${JSON.stringify(value)}`, async (t) => {
-    assert.deepEqual(read((await load(t, { 'config/gate.yml': `${key}: ${written}\n` })).config), value)
+    assert.deepEqual(
+      read((await load(t, { 'config/gate.yml': `${key}: ${written}\n` })).config),
+      value,
+    )
   })
 }
 
@@ -150,20 +219,34 @@ const passwords: [written: string, value: string][] = [
 
 for (const [written, value] of passwords) {
   test(`the password ${written} means ${value}`, async (t) => {
-    const { config } = await load(t, { 'config/gate.yml': `spring.security.user.password: '${p(written)}'\n` })
+    const { config } = await load(t, {
+      'config/gate.yml': `spring.security.user.password: '${p(written)}'\n`,
+    })
 
     assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, p(value))
   })
 }
 
 const refused: [written: string, message: RegExp][] = [
-  ['<NONE>', /refers to \$\{NONE\}, which nothing defines; define it, or give a default as in \$\{NONE:…\}$/],
-  ['<services.keel.baseUrl>', /refers to itself: services\.keel\.baseUrl → services\.keel\.baseUrl$/],
+  [
+    '<NONE>',
+    /refers to \$\{NONE\}, which nothing defines; define it, or give a default as in \$\{NONE:…\}$/,
+  ],
+  [
+    '<services.keel.baseUrl>',
+    /refers to itself: services\.keel\.baseUrl → services\.keel\.baseUrl$/,
+  ],
   ['<x.one>', /refers to itself: x\.one → x\.two → x\.one$/],
   ['<x.big9>', /becomes longer than 65536 characters$/],
   ['<OPEN', /has "\$\{" without "\}"/],
-  ['encrypted:s3!b:x', /the secret engine "s3" has no value: the region is missing; write it as !r:…$/],
-  ['encryptedFile:k8s!n:x', /the secret engine "k8s" has no value: the key is missing; write it as !k:…$/],
+  [
+    'encrypted:s3!b:x',
+    /the secret engine "s3" has no value: the region is missing; write it as !r:…$/,
+  ],
+  [
+    'encryptedFile:k8s!n:x',
+    /the secret engine "k8s" has no value: the key is missing; write it as !k:…$/,
+  ],
 ]
 
 for (const [written, message] of refused) {

@@ -33,11 +33,17 @@ swagger: {enabled: true, title: Kayenta API}
 test('metrics accounts of a kayenta.yml are taken over', async (t) => {
   const places = write(t, { 'kayenta.yml': kayentaYaml })
   const { config } = await loadConfig({ ...places, files: [join(places.cwd ?? '', 'kayenta.yml')] })
-  const { keptDays, accounts } = config.backends.canaries ?? assert.fail('the canary service is embedded')
+  const { keptDays, accounts } =
+    config.backends.canaries ?? assert.fail('the canary service is embedded')
   assert.equal(keptDays, 30)
   assert.deepEqual(accounts['datadog'], [])
   assert.deepEqual(accounts['prometheus'], [
-    { name: 'prom', endpoint: { baseUrl: 'http://localhost:9090' }, supportedTypes: ['METRICS_STORE'], scopeLabel: 'instance' },
+    {
+      name: 'prom',
+      endpoint: { baseUrl: 'http://localhost:9090' },
+      supportedTypes: ['METRICS_STORE'],
+      scopeLabel: 'instance',
+    },
   ])
 })
 
@@ -57,7 +63,8 @@ test('a metrics account that is incomplete or listed twice is refused', async (t
 })
 
 test('the canary service is embedded with the engine, or where it is asked for', async (t) => {
-  const kindOf = async (yaml: string) => (await load(t, { 'config/gate.yml': yaml })).config.upstreams.services.kayenta.kind
+  const kindOf = async (yaml: string) =>
+    (await load(t, { 'config/gate.yml': yaml })).config.upstreams.services.kayenta.kind
   const orca = 'services.orca.baseUrl: "http://orca:8083"'
   assert.equal(await kindOf(''), 'embedded')
   assert.equal(await kindOf(orca), 'disabled')

@@ -23,9 +23,14 @@ const good = {
   'server.ssl.client-auth': 'want',
 }
 const saml = { 'saml.enabled': true }
-const asserting = { 'entity-id': 'https://idp.example', 'singlesignon.url': 'https://idp.example/sso' }
+const asserting = {
+  'entity-id': 'https://idp.example',
+  'singlesignon.url': 'https://idp.example/sso',
+}
 const party = (name: string) =>
-  Object.fromEntries(Object.entries(asserting).map(([key, value]) => [`${registration}.${name}.${key}`, value]))
+  Object.fromEntries(
+    Object.entries(asserting).map(([key, value]) => [`${registration}.${name}.${key}`, value]),
+  )
 
 /** What has to be set besides, so that the setting counts. Where two belong together, both name the file. */
 const companions: Readonly<Record<string, Record<string, unknown>>> = {
@@ -36,14 +41,31 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'server.ssl.trust-store': good,
   'server.ssl.crlFile': { ...good, 'server.ssl.trust-certificate': 'CERTIFICATE' },
   'redis.tls.caFile': { 'redis.connection': 'rediss://r.example' },
-  'redis.tls.certificateFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.privateKeyFile': 'FILE' },
-  'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
+  'redis.tls.certificateFile': {
+    'redis.connection': 'rediss://r.example',
+    'redis.tls.privateKeyFile': 'FILE',
+  },
+  'redis.tls.privateKeyFile': {
+    'redis.connection': 'rediss://r.example',
+    'redis.tls.certificateFile': 'FILE',
+  },
   'local.accounts.0.ca-file': { 'local.accounts': [{ name: 'x', 'ca-file': 'FILE' }] },
-  'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
+  'ldap.caFile': {
+    'ldap.enabled': true,
+    'ldap.url': 'ldaps://l.example/dc=x',
+    'ldap.userDnPattern': 'uid={0}',
+  },
   'ui.logo': {},
   'secrets.key-file': {},
-  'secrets.vault.ca-file': { 'secrets.vault.address': 'https://vault.example', 'secrets.vault.token': 'x' },
-  'mail.ca-file': { 'mail.enabled': true, 'mail.from': 'cd@shop.example', 'spring.mail.host': 'mail.shop.example' },
+  'secrets.vault.ca-file': {
+    'secrets.vault.address': 'https://vault.example',
+    'secrets.vault.token': 'x',
+  },
+  'mail.ca-file': {
+    'mail.enabled': true,
+    'mail.from': 'cd@shop.example',
+    'spring.mail.host': 'mail.shop.example',
+  },
   'spring.security.oauth2.client.registration.x.private-key-location': {
     'security.oauth2.enabled': true,
     [`${oauth}.registration.x.client-id`]: 'gate',
@@ -71,7 +93,9 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
         {
           ...saml,
           [`${registration}.assertingparty.metadata-uri`]: 'https://idp.example/m',
-          [`${registration}.${use}.credentials`]: [{ 'private-key-location': 'FILE', 'certificate-location': 'FILE' }],
+          [`${registration}.${use}.credentials`]: [
+            { 'private-key-location': 'FILE', 'certificate-location': 'FILE' },
+          ],
         },
       ]),
     ),
@@ -84,7 +108,9 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
         {
           ...saml,
           ...party(name),
-          [`${registration}.${name}.verification.credentials`]: [{ 'certificate-location': 'FILE' }],
+          [`${registration}.${name}.verification.credentials`]: [
+            { 'certificate-location': 'FILE' },
+          ],
         },
       ],
     ]),
@@ -92,7 +118,11 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   ...Object.fromEntries(
     ['certificate-file', 'key-file'].map((name) => [
       `local.certificates.0.${name}`,
-      { 'local.certificates': [{ name: 'x', 'certificate-file': 'CERTIFICATE', 'key-file': 'KEY', [name]: 'FILE' }] },
+      {
+        'local.certificates': [
+          { name: 'x', 'certificate-file': 'CERTIFICATE', 'key-file': 'KEY', [name]: 'FILE' },
+        ],
+      },
     ]),
   ),
   'auth.group-membership.file.path': { 'auth.group-membership.service': 'file' },
@@ -108,27 +138,55 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'server.ssl.bundle': {},
   'gitlab-ci.masters.0.trustStore': {
     'gitlab-ci.enabled': true,
-    'gitlab-ci.masters': [{ name: 'lab', address: 'https://lab.example', projects: ['shop/web'], trustStore: 'FILE' }],
+    'gitlab-ci.masters': [
+      { name: 'lab', address: 'https://lab.example', projects: ['shop/web'], trustStore: 'FILE' },
+    ],
   },
   ...Object.fromEntries(
     ['github-actions.hosts', 'gitea-actions.hosts'].map((hosts) => [
       `${hosts}.0.trustStore`,
-      { [hosts]: [{ name: 'hub', address: 'https://hub.example', repositories: ['shop/web'], trustStore: 'FILE' }] },
+      {
+        [hosts]: [
+          {
+            name: 'hub',
+            address: 'https://hub.example',
+            repositories: ['shop/web'],
+            trustStore: 'FILE',
+          },
+        ],
+      },
     ]),
   ),
   ...Object.fromEntries(
     ['keyStore', 'trustStore'].flatMap((store) => [
-      [`proxies.0.${store}`, { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE' }] }],
+      [
+        `proxies.0.${store}`,
+        { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE' }] },
+      ],
       [
         `proxies.0.${store}PasswordFile`,
-        { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE', [`${store}PasswordFile`]: 'FILE' }] },
+        {
+          proxies: [
+            {
+              id: 'wiki',
+              uri: 'https://wiki.example',
+              [store]: 'FILE',
+              [`${store}PasswordFile`]: 'FILE',
+            },
+          ],
+        },
       ],
     ]),
   ),
   ...Object.fromEntries(
     ['keyStore', 'trustStore'].map((store) => [
       `jenkins.masters.0.${store}`,
-      { jenkins: { enabled: true, masters: [{ name: 'ci', address: 'https://ci.example', [store]: 'FILE' }] } },
+      {
+        jenkins: {
+          enabled: true,
+          masters: [{ name: 'ci', address: 'https://ci.example', [store]: 'FILE' }],
+        },
+      },
     ]),
   ),
 }
@@ -147,13 +205,17 @@ const others: Readonly<Record<string, string>> = {
   'bakery.manifests.helmfile': 'is a program, which may be installed later',
   'job.preconfigured.kubernetes.0.propertyFile': 'names a container',
   'kayenta.file.accounts.0.folder': 'is a directory, whose files are read when they are used',
-  'kayenta.prometheus.accounts.0.usernamePasswordFile': 'is read for each query, which names what is wrong',
+  'kayenta.prometheus.accounts.0.usernamePasswordFile':
+    'is read for each query, which names what is wrong',
   'kubernetes.accounts.0.kubeconfigContents': 'is the content itself',
   'kubernetes.accounts.0.kubeconfigFile':
     'is read for the first request; `check` and `doctor` examine it, and no cluster stops a start',
 }
 
-function* textKeys(key: string, schema: z.core.$ZodType): Generator<[key: string, description: string]> {
+function* textKeys(
+  key: string,
+  schema: z.core.$ZodType,
+): Generator<[key: string, description: string]> {
   const { effect, description = '' } = notesOf(schema)
   const core = coreOf(schema)
   if (effect === 'none') return
@@ -172,13 +234,20 @@ test('every setting that names a file rejects an unusable one', async (t) => {
   const sound = { CERTIFICATE: join(folder, 'gateway.pem'), KEY: join(folder, 'gateway.key') }
   writeFileSync(sound.CERTIFICATE, certificate)
   writeFileSync(sound.KEY, keyPem)
-  const files = { 'that is missing': join(folder, 'none'), 'that is garbage': garbage, 'that is a directory': folder }
-  const shapes = Object.values(settingGroups).flatMap(({ shape }) => Object.entries(shape as Record<string, z.ZodType>))
+  const files = {
+    'that is missing': join(folder, 'none'),
+    'that is garbage': garbage,
+    'that is a directory': folder,
+  }
+  const shapes = Object.values(settingGroups).flatMap(({ shape }) =>
+    Object.entries(shape as Record<string, z.ZodType>),
+  )
   const named = shapes
     .flatMap(([key, schema]) => [...textKeys(key, schema)])
     .filter(
       ([key, description]) =>
-        /\bfiles?\b|\bPEM\b|PKCS|\bdirectory (?:that|for)\b/i.test(description) || /(?:file|location|store|logo)$/i.test(key),
+        /\bfiles?\b|\bPEM\b|PKCS|\bdirectory (?:that|for)\b/i.test(description) ||
+        /(?:file|location|store|logo)$/i.test(key),
     )
     .map(([key]) => key)
     // Files of artifact accounts are read for each fetch, which names what is wrong.
@@ -195,7 +264,9 @@ test('every setting that names a file rejects an unusable one', async (t) => {
       )
       // An element of a list is set with the list.
       const settings = key.includes('.0.') ? besides : { [key]: file, ...besides }
-      const problems = await problemsOf(t, { settings: { 'anonymous.enabled': false, ...settings } })
+      const problems = await problemsOf(t, {
+        settings: { 'anonymous.enabled': false, ...settings },
+      })
       const place = key.replace(/\.verification\..*|\.0\..*|-private-key$/, '')
       assert.ok(
         problems.some((problem) => problem.includes(place)),
@@ -216,22 +287,33 @@ test('the directory of packages is no file', async (t) => {
 })
 
 test('a user of an account must exist on this machine', async (t) => {
-  const about = (user: string) => problemsOf(t, { settings: { local: { accounts: [{ name: 'prod', user }] } } })
+  const about = (user: string) =>
+    problemsOf(t, { settings: { local: { accounts: [{ name: 'prod', user }] } } })
   assert.match(
     (await about('no-such-user')).join('\n'),
     /local\.accounts.*"prod".*no user "no-such-user"; create it, or correct user/,
   )
-  await load(t, { settings: { local: { accounts: [{ name: 'prod', user: userInfo().username }] } } })
+  await load(t, {
+    settings: { local: { accounts: [{ name: 'prod', user: userInfo().username }] } },
+  })
 })
 
 for (const written of ['npm ci', ['npm ci']]) {
   test(`a step whose program is ${JSON.stringify(written)} is reported`, async (t) => {
     const settings = (run: unknown, command: unknown) => ({
-      settings: { bakery: { local: { templates: [{ id: 'site', steps: [{ run }], image: { command } }] } } },
+      settings: {
+        bakery: { local: { templates: [{ id: 'site', steps: [{ run }], image: { command } }] } },
+      },
     })
     const problems = await problemsOf(t, settings(written, written))
-    assert.match(problems.join('\n'), /templates.*steps.*run: must be a list of the program and each argument.*use shell/)
-    assert.match(problems.join('\n'), /templates.*image.*command: must be a list of the program and each argument/)
+    assert.match(
+      problems.join('\n'),
+      /templates.*steps.*run: must be a list of the program and each argument.*use shell/,
+    )
+    assert.match(
+      problems.join('\n'),
+      /templates.*image.*command: must be a list of the program and each argument/,
+    )
     await load(t, settings(['npm', 'ci'], ['/opt/my tools/serve']))
   })
 }
@@ -239,10 +321,17 @@ for (const written of ['npm ci', ['npm ci']]) {
 test('obstacles of a start are found without any change', async (t) => {
   const folder = folderOf(t)
   const obstaclesOf = async (settings: Record<string, unknown>) => {
-    const { config } = await load(t, { settings: { 'server.port': 0, 'server.address': '127.0.0.1', ...settings } })
+    const { config } = await load(t, {
+      settings: { 'server.port': 0, 'server.address': '127.0.0.1', ...settings },
+    })
     return findStartObstacles(config)
   }
-  const rows: [title: string, prepare: () => Record<string, unknown>, expected: RegExp | undefined, passing?: boolean][] = [
+  const rows: [
+    title: string,
+    prepare: () => Record<string, unknown>,
+    expected: RegExp | undefined,
+    passing?: boolean,
+  ][] = [
     ['nothing yet', () => ({ 'data.dir': join(folder, 'new', 'dir') }), undefined],
     [
       'a data directory that is a file',
@@ -252,12 +341,19 @@ test('obstacles of a start are found without any change', async (t) => {
       },
       /data directory .* cannot be written: .* is no directory/,
     ],
-    ['a data directory below a file', () => ({ 'data.dir': join(folder, 'a-file', 'below') }), /cannot be written/],
+    [
+      'a data directory below a file',
+      () => ({ 'data.dir': join(folder, 'a-file', 'below') }),
+      /cannot be written/,
+    ],
     [
       'a database that is none',
       () => {
         mkdirSync(join(folder, 'broken'))
-        writeFileSync(join(folder, 'broken', 'users.db'), 'no database at all, but long enough to be looked at as one'.repeat(20))
+        writeFileSync(
+          join(folder, 'broken', 'users.db'),
+          'no database at all, but long enough to be looked at as one'.repeat(20),
+        )
         return { 'data.dir': join(folder, 'broken') }
       },
       /users\.db cannot be used: it is damaged, or no database\. Restore/,
@@ -298,12 +394,19 @@ test('obstacles of a start are found without any change', async (t) => {
     ],
     [
       'an audit log that is a directory',
-      () => ({ 'data.dir': join(folder, 'new'), audit: { enabled: true, sink: 'file', file: folder } }),
+      () => ({
+        'data.dir': join(folder, 'new'),
+        audit: { enabled: true, sink: 'file', file: folder },
+      }),
       /audit log .* it is no regular file/,
     ],
     [
       'an address of another machine',
-      () => ({ 'data.dir': join(folder, 'new'), 'server.address': '192.0.2.1', 'server.port': 18_084 }),
+      () => ({
+        'data.dir': join(folder, 'new'),
+        'server.address': '192.0.2.1',
+        'server.port': 18_084,
+      }),
       /This machine does not have the address 192\.0\.2\.1\. Correct server\.address/,
     ],
   ]
@@ -327,11 +430,18 @@ test('a port in use is not a lasting obstacle', async (t) => {
   t.after(() => server.close())
   const { port } = server.address() as { port: number }
   const { config } = await load(t, {
-    settings: { 'server.port': port, 'server.address': '127.0.0.1', 'data.dir': join(folderOf(t), 'new') },
+    settings: {
+      'server.port': port,
+      'server.address': '127.0.0.1',
+      'data.dir': join(folderOf(t), 'new'),
+    },
   })
 
   assert.deepEqual(await findStartObstacles(config), [
-    { text: `Port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`, passing: true },
+    {
+      text: `Port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`,
+      passing: true,
+    },
   ])
 })
 

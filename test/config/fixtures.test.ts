@@ -12,13 +12,20 @@ const fixtures = join(import.meta.dirname, 'fixtures')
 const examples = join(import.meta.dirname, '../../examples')
 
 async function loadFixture(name: string): Promise<LoadedConfig> {
-  return await loadConfig({ cwd: join(fixtures, name), env: {}, homeDir: '/nonexistent', systemDir: '/nonexistent' })
+  return await loadConfig({
+    cwd: join(fixtures, name),
+    env: {},
+    homeDir: '/nonexistent',
+    systemDir: '/nonexistent',
+  })
 }
 
 test('an installation on one machine loads with composed addresses', async () => {
   const { config, notices } = await loadFixture('classic')
 
-  const addresses = Object.entries(config.upstreams.services).filter(([, service]) => service.kind === 'external')
+  const addresses = Object.entries(config.upstreams.services).filter(
+    ([, service]) => service.kind === 'external',
+  )
   assert.deepEqual(
     addresses.map(([name, service]) => `${name} ${service.baseUrl}`),
     [
@@ -35,7 +42,14 @@ test('an installation on one machine loads with composed addresses', async () =>
   assert.deepEqual(config.redis?.place, { kind: 'server', host: 'localhost', port: 6379 })
   assert.equal(config.operations.bakeOptions.length, 1)
   const passedOver = notices.find((notice) => notice.startsWith('Ignored, as')) ?? ''
-  for (const key of ['management', 'providers', 'server.compression', 'spring.jackson', 'stackdriver', 'swagger']) {
+  for (const key of [
+    'management',
+    'providers',
+    'server.compression',
+    'spring.jackson',
+    'stackdriver',
+    'swagger',
+  ]) {
     assert.ok(passedOver.includes(key), `${key} in ${passedOver}`)
   }
 })
@@ -50,7 +64,10 @@ test('the files that Halyard writes load, and the operator’s gate-local.yml wi
   assert.equal(config.http.origin.trustForwarded, true)
   assert.ok(config.http.origin.trustedProxies.test('203.0.113.7'))
   assert.ok(config.http.cors.allowedOriginsPattern?.test('https://spinnaker.example.com'))
-  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, { name: 'operator', password: 'not-to-be-printed' })
+  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, {
+    name: 'operator',
+    password: 'not-to-be-printed',
+  })
   assert.equal(
     config.operations.insights.serverGroup[0]?.url,
     'https://logs.example.com/?q=$'.concat('{serverGroup}&region=$', '{region}'),
@@ -69,9 +86,12 @@ test('a cluster configuration loads with anchors and other keys', async () => {
 })
 
 const expected: Record<string, (config: Config) => unknown> = {
-  'anonymous.yml': (config) => assert.deepEqual([config.login.anonymous, config.http.address], [true, '127.0.0.1']),
-  'in-front-of-spinnaker.yml': (config) => assert.equal(config.upstreams.services.orca.baseUrl, 'http://spin-orca:8083'),
-  'standalone.yml': (config) => assert.deepEqual([config.upstreams.standalone, config.http.address], [true, '127.0.0.1']),
+  'anonymous.yml': (config) =>
+    assert.deepEqual([config.login.anonymous, config.http.address], [true, '127.0.0.1']),
+  'in-front-of-spinnaker.yml': (config) =>
+    assert.equal(config.upstreams.services.orca.baseUrl, 'http://spin-orca:8083'),
+  'standalone.yml': (config) =>
+    assert.deepEqual([config.upstreams.standalone, config.http.address], [true, '127.0.0.1']),
 }
 
 test('every example has an expectation here', () => {
@@ -85,7 +105,13 @@ test('every example has an expectation here', () => {
 
 for (const [name, check] of Object.entries(expected)) {
   test(`the example ${name} is sound`, async () => {
-    const places = { cwd: fixtures, env: {}, homeDir: '/nonexistent', systemDir: '/nonexistent', files: [join(examples, name)] }
+    const places = {
+      cwd: fixtures,
+      env: {},
+      homeDir: '/nonexistent',
+      systemDir: '/nonexistent',
+      files: [join(examples, name)],
+    }
     check((await loadConfig(places)).config)
     assert.equal((await checkConfig(places)).ok, true)
   })
@@ -104,7 +130,12 @@ test('an Armory installation loads with plugins, proxies and other services', as
   assert.equal(config.upstreams.services.orca.baseUrl, 'http://spin-orca:8083')
   assert.equal(config.integrations.proxies[0]?.id, 'terraform')
   const ignored = notices.find((notice) => notice.startsWith('Ignored, as')) ?? ''
-  for (const key of ['armory', 'secrets', 'services.armory-agent', 'spinnaker.extensibility.plugins']) {
+  for (const key of [
+    'armory',
+    'secrets',
+    'services.armory-agent',
+    'spinnaker.extensibility.plugins',
+  ]) {
     assert.ok(ignored.includes(key), `${key} in ${ignored}`)
   }
 })

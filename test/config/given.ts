@@ -3,7 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ConfigError, type ConfigPlaces, type LoadedConfig, loadConfig } from '../../packages/app/config/config.ts'
+import {
+  ConfigError,
+  type ConfigPlaces,
+  type LoadedConfig,
+  loadConfig,
+} from '../../packages/app/config/config.ts'
 import { formatProblems } from '../../packages/app/config/problems.ts'
 
 export interface Given extends Pick<ConfigPlaces, 'env' | 'files' | 'settings'> {
@@ -39,7 +44,9 @@ export async function problemsOf(t: TestContext, given: Given): Promise<string[]
 }
 
 /** What a check prints: notices and summary, or every problem. */
-export async function checkConfig(places: ConfigPlaces = {}): Promise<{ ok: boolean; text: string }> {
+export async function checkConfig(
+  places: ConfigPlaces = {},
+): Promise<{ ok: boolean; text: string }> {
   try {
     const { notices, summary } = await loadConfig(places)
     return { ok: true, text: [...notices, summary].join('\n') }

@@ -10,18 +10,38 @@ const bomb = [
 
 const broken: [title: string, content: string | Uint8Array, problem: RegExp][] = [
   ['a bomb of aliases', bomb.join('\n'), /more than 50000 values/],
-  ['an alias that contains itself', 'a: &a {b: *a}', /the alias \*a (?:contains itself|has no anchor)/],
+  [
+    'an alias that contains itself',
+    'a: &a {b: *a}',
+    /the alias \*a (?:contains itself|has no anchor)/,
+  ],
   ['an alias without anchor', 'a: *nowhere', /gate\.yml:1: .*nowhere/],
   ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, /nested deeper than 50/],
   ['very deep nesting', '['.repeat(100_000), /gate\.yml/],
   ['a tab as indentation', 'server:\n\tport: 1', /gate\.yml:2: .*tab/],
-  ['a key that stands twice', 'server:\n  port: 1\n  port: 2', /gate\.yml:3: port: is written twice/],
-  ['bytes that are no UTF-8', Uint8Array.of(0x61, 0x3a, 0x20, 0xff), /gate\.yml: is not valid UTF-8/],
+  [
+    'a key that stands twice',
+    'server:\n  port: 1\n  port: 2',
+    /gate\.yml:3: port: is written twice/,
+  ],
+  [
+    'bytes that are no UTF-8',
+    Uint8Array.of(0x61, 0x3a, 0x20, 0xff),
+    /gate\.yml: is not valid UTF-8/,
+  ],
   ['a list instead of a map', '- a\n- b', /gate\.yml:1: a document must be a map of keys/],
   ['a text instead of a map', 'hello', /gate\.yml:1: a document must be a map of keys/],
-  ['a key of the prototype', 'server: {__proto__: {port: 1}}', /gate\.yml:1: __proto__: must not be used as a key/],
+  [
+    'a key of the prototype',
+    'server: {__proto__: {port: 1}}',
+    /gate\.yml:1: __proto__: must not be used as a key/,
+  ],
   ['a dotted key of the prototype', '__proto__.polluted: 1', /gate\.yml:1: .*__proto__/],
-  ['a key of the prototype in an open map', 'services.orca.config: {"__proto__": {polluted: 1}}', /__proto__: must not be used/],
+  [
+    'a key of the prototype in an open map',
+    'services.orca.config: {"__proto__": {polluted: 1}}',
+    /__proto__: must not be used/,
+  ],
   ['a constructor', 'constructor: {prototype: {polluted: 1}}', /constructor: is not a known key/],
   ['a map as a key', '? {a: 1}\n: 2', /a key must be a single word/],
   ['an unknown tag', 'server.port: !!js/function "x"', /gate\.yml:1: is not usable YAML/],
@@ -42,7 +62,10 @@ for (const [title, content, problem] of broken) {
 }
 
 test('a broken file does not hide the mistakes of another', async (t) => {
-  const problems = await problemsOf(t, { 'config/gate.yml': 'a: "b', 'config/spinnaker.yml': 'server.port: x' })
+  const problems = await problemsOf(t, {
+    'config/gate.yml': 'a: "b',
+    'config/spinnaker.yml': 'server.port: x',
+  })
 
   assert.ok(problems.some((problem) => problem.startsWith('config/spinnaker.yml:1: server.port')))
 })
@@ -54,7 +77,10 @@ const harmless: [title: string, content: string][] = [
   ['a byte order mark', '\uFEFFserver.port: 8084'],
   ['Windows line ends', 'server:\r\n  port: 8084\r\n'],
   ['anchors and merges', 'x-a: &a {port: 1}\nserver:\n  <<: *a\n  port: 8084\n'],
-  ['merges of a list', 'x-a: &a {port: 1}\nx-b: &b {address: 127.0.0.1}\nserver:\n  port: 8084\n  <<: [*a, *b]\n'],
+  [
+    'merges of a list',
+    'x-a: &a {port: 1}\nx-b: &b {address: 127.0.0.1}\nserver:\n  port: 8084\n  <<: [*a, *b]\n',
+  ],
 ]
 
 for (const [title, content] of harmless) {
@@ -68,5 +94,10 @@ test('malformed JSON in a variable is reported, not a crash', async (t) => {
     const given: Given = { env: { SPRING_APPLICATION_JSON: text } }
     assert.ok((await problemsOf(t, given)).length > 0)
   }
-  assert.deepEqual(await problemsOf(t, { env: { SPRING_APPLICATION_JSON: '{"__proto__": {"server": {"port": 1}}}' } }), [])
+  assert.deepEqual(
+    await problemsOf(t, {
+      env: { SPRING_APPLICATION_JSON: '{"__proto__": {"server": {"port": 1}}}' },
+    }),
+    [],
+  )
 })

@@ -16,18 +16,27 @@ test('users of the form that replicas do not share are a notice', async (t) => {
       notice.startsWith('Sessions are shared by Redis, users of the form are not'),
     )
   assert.equal((await about(redis)).length, 1)
-  assert.equal((await about({ ...redis, 'spring.security.user.password': 'correct-horse-battery' })).length, 0)
+  assert.equal(
+    (await about({ ...redis, 'spring.security.user.password': 'correct-horse-battery' })).length,
+    0,
+  )
 })
 
 test('the audit log in Redis of earlier versions is one in the data directory', async (t) => {
   const { config, notices } = await load(t, { settings: { 'audit.sink': 'redis' } })
   assert.equal(config.audit?.sink.kind, 'sqlite')
-  assert.match(notices.join('\n'), /^audit\.sink: redis has no effect: .*set audit\.sink: stdout and collect/)
+  assert.match(
+    notices.join('\n'),
+    /^audit\.sink: redis has no effect: .*set audit\.sink: stdout and collect/,
+  )
 })
 
 test('load balancers and instances get no port that Fairlead listens on', async (t) => {
   const { config } = await load(t, { settings: { 'server.port': 8099 } })
-  assert.deepEqual((config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts, [8099])
+  assert.deepEqual(
+    (config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts,
+    [8099],
+  )
 })
 
 test('by default everything is embedded, protected and local', async (t) => {
@@ -67,12 +76,27 @@ const addresses: [title: string, yaml: string, kind: string, baseUrl: string | u
   ['the word embedded', 'baseUrl: embedded', 'embedded', undefined],
   ['nothing but enabled', 'enabled: true', 'embedded', undefined],
   ['enabled: false', 'enabled: false', 'disabled', undefined],
-  ['an address and enabled: false', '{baseUrl: "http://o:1", enabled: false}', 'disabled', 'http://o:1'],
+  [
+    'an address and enabled: false',
+    '{baseUrl: "http://o:1", enabled: false}',
+    'disabled',
+    'http://o:1',
+  ],
   ['host and port', '{host: o, port: 2}', 'external', 'http://o:2'],
   ['a port', 'port: 2', 'external', 'http://localhost:2'],
   ['host, port and protocol', '{host: o, port: 2, protocol: https}', 'external', 'https://o:2'],
-  ['an address besides host and port', '{host: 0.0.0.0, port: 2, baseUrl: "http://o:1"}', 'external', 'http://o:1'],
-  ['shards', 'shards: {baseUrls: [{baseUrl: "http://s:1"}, {baseUrl: "http://s:2", priority: 2}]}', 'external', 'http://s:1'],
+  [
+    'an address besides host and port',
+    '{host: 0.0.0.0, port: 2, baseUrl: "http://o:1"}',
+    'external',
+    'http://o:1',
+  ],
+  [
+    'shards',
+    'shards: {baseUrls: [{baseUrl: "http://s:1"}, {baseUrl: "http://s:2", priority: 2}]}',
+    'external',
+    'http://s:1',
+  ],
   ['an empty entry', '', 'embedded', undefined],
 ]
 
@@ -94,7 +118,10 @@ test('embedded services beside external ones are named', async (t) => {
   })
 
   assert.equal(config.http.address, '0.0.0.0')
-  assert.match(notices[0] ?? '', /^orca is external; clouddriver, echo, front50, igor, rosco without an address stay embedded\./)
+  assert.match(
+    notices[0] ?? '',
+    /^orca is external; clouddriver, echo, front50, igor, rosco without an address stay embedded\./,
+  )
 })
 
 const refused: [yaml: string, key: string][] = [
@@ -110,9 +137,18 @@ const refused: [yaml: string, key: string][] = [
   ['google.iap.enabled: true', 'google.iap.audience'],
   ['api-tokens.token-random-bytes: 4', 'api-tokens.token-random-bytes'],
   ['security.basicform.enabled: false', 'security.basicform.enabled'],
-  ['server.servlet.session.cookie: {same-site: none, secure: false}', 'server.servlet.session.cookie.same-site'],
-  ['server.servlet.session.cookie: {name: __Secure-S, secure: false}', 'server.servlet.session.cookie.secure'],
-  ['server.servlet.session.cookie: {name: __Host-S, domain: x.io}', 'server.servlet.session.cookie.domain'],
+  [
+    'server.servlet.session.cookie: {same-site: none, secure: false}',
+    'server.servlet.session.cookie.same-site',
+  ],
+  [
+    'server.servlet.session.cookie: {name: __Secure-S, secure: false}',
+    'server.servlet.session.cookie.secure',
+  ],
+  [
+    'server.servlet.session.cookie: {name: __Host-S, domain: x.io}',
+    'server.servlet.session.cookie.domain',
+  ],
   ['server.servlet.session.timeout: soon', 'server.servlet.session.timeout'],
   ['cors.allowed-origins-pattern: "(a"', 'cors.allowed-origins-pattern'],
   ['cors.allowed-origins-pattern: "a++b"', 'cors.allowed-origins-pattern'],
@@ -125,7 +161,10 @@ const refused: [yaml: string, key: string][] = [
   ['service-accounts: [{memberOf: [a]}]', 'service-accounts[0].name'],
   ['quiet-period.start-iso: tomorrow', 'quiet-period.start-iso'],
   ['quiet-period.start-iso: "2026-12-24T00:00:00"', 'quiet-period.start-iso'],
-  ['quiet-period: {start-iso: "2026-12-25T00:00:00Z", end-iso: "2026-12-24T00:00:00Z"}', 'quiet-period.end-iso'],
+  [
+    'quiet-period: {start-iso: "2026-12-25T00:00:00Z", end-iso: "2026-12-24T00:00:00Z"}',
+    'quiet-period.end-iso',
+  ],
   ['http.maxBodyBytes: lots', 'http.maxBodyBytes'],
   ['redis.connection: localhost:6379', 'redis.connection'],
   ['server.servlet.context-path: "/a/../b c"', 'server.servlet.context-path'],
@@ -141,9 +180,14 @@ for (const [yaml, key] of refused) {
 }
 
 test('anonymous access and a login form exclude each other', async (t) => {
-  const both: Given = { 'config/gate.yml': 'anonymous.enabled: true\nsecurity.basicform.enabled: true\n' }
+  const both: Given = {
+    'config/gate.yml': 'anonymous.enabled: true\nsecurity.basicform.enabled: true\n',
+  }
 
-  assert.match((await problemsOf(t, both))[0] ?? '', /^config\/gate\.yml:1: anonymous\.enabled: .* exclude each other/)
+  assert.match(
+    (await problemsOf(t, both))[0] ?? '',
+    /^config\/gate\.yml:1: anonymous\.enabled: .* exclude each other/,
+  )
 })
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
@@ -152,8 +196,16 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     { 'config/gate.yml': 'server.ssl.enabled: false\ndefault.apiPort: 8085' },
     /^default\.apiPort is not opened: server\.ssl\.enabled is false/,
   ],
-  ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves every client/],
-  ['users that replicas do not share', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /users of the form are not/],
+  [
+    'anonymous access',
+    { env: { ANONYMOUS_ENABLED: 'true' } },
+    /^Warning: anonymous\.enabled serves every client/,
+  ],
+  [
+    'users that replicas do not share',
+    { 'config/gate.yml': 'redis.connection: redis://r:1' },
+    /users of the form are not/,
+  ],
   [
     'no login method before Spinnaker',
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },
@@ -221,9 +273,17 @@ for (const [yaml, trusted] of proxies) {
 
     assert.equal(origin.trustForwarded, trusted)
     assert.deepEqual(
-      ['10.1.2.3', '172.16.0.1', '172.32.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd00::1', '8.8.8.8', '110.1.2.3'].filter(
-        (address) => origin.trustedProxies.test(address),
-      ),
+      [
+        '10.1.2.3',
+        '172.16.0.1',
+        '172.32.0.1',
+        '192.168.1.1',
+        '127.0.0.1',
+        '::1',
+        'fd00::1',
+        '8.8.8.8',
+        '110.1.2.3',
+      ].filter((address) => origin.trustedProxies.test(address)),
       ['10.1.2.3', '172.16.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd00::1'],
     )
   })
@@ -250,7 +310,10 @@ test('no key belongs to two capabilities', () => {
 test('the reference names every setting once, with its variable and default', () => {
   const reference = formatSettingsReference()
 
-  assert.match(reference, /^\| `server\.port` \| number \| `8084` \| `SERVER_PORT` \| Port of the listener/m)
+  assert.match(
+    reference,
+    /^\| `server\.port` \| number \| `8084` \| `SERVER_PORT` \| Port of the listener/m,
+  )
   assert.match(reference, /^\| `services\.<name>\.baseUrl` \| address or `embedded` \|/m)
   assert.match(reference, /^\| `data\.dir` .* `FAIRLEAD_DATA_DIR` \|/m)
   const keys = [...reference.matchAll(/^\| (`[^`]+`) \|/gm)].map((match) => match[1])
@@ -258,7 +321,9 @@ test('the reference names every setting once, with its variable and default', ()
 })
 
 test('settings of the back ends can be handed to a worker', async (t) => {
-  const { config } = await load(t, { 'config/gate.yml': 'service-accounts: [{name: deploy, memberOf: [ops]}]\n' })
+  const { config } = await load(t, {
+    'config/gate.yml': 'service-accounts: [{name: deploy, memberOf: [ops]}]\n',
+  })
 
   const backends: Config['backends'] = structuredClone(config.backends)
   assert.deepEqual(backends.serviceAccounts, [{ name: 'deploy', memberOf: ['ops'] }])
@@ -266,7 +331,12 @@ test('settings of the back ends can be handed to a worker', async (t) => {
 
 test('a time longer than any timer leaves room for what is added', async (t) => {
   const { http } = (
-    await load(t, { settings: { 'spring.lifecycle.timeout-per-shutdown-phase': '365d', 'server.drain-ms': '365d' } })
+    await load(t, {
+      settings: {
+        'spring.lifecycle.timeout-per-shutdown-phase': '365d',
+        'server.drain-ms': '365d',
+      },
+    })
   ).config
   for (const ms of [http.shutdownGraceMs, http.drainMs]) {
     assert.ok(ms > 24 * 86_400_000)
@@ -281,7 +351,13 @@ for (const [where, places, settings, drainMs, always] of [
   ['in Kubernetes', { env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' } }, {}, 5000, true],
   ['behind a balancer', {}, { 'server.forward-headers-strategy': 'native' }, 5000, true],
   ['in a container with a terminal', { inContainer: true, onTerminal: true }, {}, 0, false],
-  ['with an immediate shutdown', { inContainer: true }, { 'server.shutdown': 'immediate' }, 0, false],
+  [
+    'with an immediate shutdown',
+    { inContainer: true },
+    { 'server.shutdown': 'immediate' },
+    0,
+    false,
+  ],
   ['with a time of its own', { onTerminal: true }, { 'server.drain-ms': '20s' }, 20_000, true],
 ] as const) {
   test(`a gateway ${where} drains for ${drainMs} ms`, async (t) => {
@@ -293,8 +369,15 @@ for (const [where, places, settings, drainMs, always] of [
 test('unknown keys can be warnings for the time of a change', async (t) => {
   const files = { 'config/gate.yml': 'server: { prot: 1 }\nconfig.unknown-keys: warn' }
   const { notices } = await load(t, files)
-  assert.ok(notices.includes('Warning: config/gate.yml:1: server.prot: is not a known key; did you mean server.port?'))
-  const given: Given = { 'config/gate.yml': 'server: { prot: 1 }', env: { FAIRLEAD_UNKNOWN_KEYS: 'warn' } }
+  assert.ok(
+    notices.includes(
+      'Warning: config/gate.yml:1: server.prot: is not a known key; did you mean server.port?',
+    ),
+  )
+  const given: Given = {
+    'config/gate.yml': 'server: { prot: 1 }',
+    env: { FAIRLEAD_UNKNOWN_KEYS: 'warn' },
+  }
   const { notices: same } = await load(t, given)
   assert.equal(same.filter((notice) => notice.startsWith('Warning: ')).length, 1)
 })
@@ -304,7 +387,8 @@ test('settings without effect are named', async (t) => {
     'snakeyaml.maxAliasesForCollections: 9\nurl-handler.other: true\nmcp.server.enabled: true\nserver.ssl.protocol: TLS'
   const { notices } = await load(t, { 'config/gate.yml': yaml })
   const [line = ''] = notices.filter((notice) => notice.startsWith('Ignored, as'))
-  for (const key of ['snakeyaml', 'url-handler', 'mcp.server.enabled', 'server.ssl.protocol']) assert.ok(line.includes(key), line)
+  for (const key of ['snakeyaml', 'url-handler', 'mcp.server.enabled', 'server.ssl.protocol'])
+    assert.ok(line.includes(key), line)
 })
 
 test('settings without effect are named when they come from variables', async (t) => {
@@ -318,6 +402,8 @@ test('settings without effect are named when they come from variables', async (t
 test('the timeout of Spring Session wins over the others', async (t) => {
   const yaml = 'server.servlet.session.timeout: 10m\nserver.session.timeoutInSeconds: 5\n'
   assert.equal((await load(t, { 'config/gate.yml': yaml })).config.sessions.idleMs, 600_000)
-  const { config } = await load(t, { 'config/gate.yml': `${yaml}spring.session: { timeout: 20m, store-type: redis }` })
+  const { config } = await load(t, {
+    'config/gate.yml': `${yaml}spring.session: { timeout: 20m, store-type: redis }`,
+  })
   assert.equal(config.sessions.idleMs, 1_200_000)
 })

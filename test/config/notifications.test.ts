@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { load, problemsOf } from './given.ts'
 
-const mail = { 'mail.enabled': true, 'mail.from': 'cd@shop.example', 'spring.mail.host': 'mail.shop.example' }
+const mail = {
+  'mail.enabled': true,
+  'mail.from': 'cd@shop.example',
+  'spring.mail.host': 'mail.shop.example',
+}
 
 test('no kind of notification is switched on by default', async (t) => {
   const { config, notices } = await load(t, {})
@@ -27,13 +31,24 @@ test('keys of Spinnaker switch channels on', async (t) => {
   }
   const { config, notices } = await load(t, { settings })
   const { types } = config.backends.notifications ?? { types: {} }
-  assert.deepEqual(Object.keys(types), ['email', 'slack', 'microsoftteams', 'googlechat', 'githubStatus'])
+  assert.deepEqual(Object.keys(types), [
+    'email',
+    'slack',
+    'microsoftteams',
+    'googlechat',
+    'githubStatus',
+  ])
   assert.deepEqual(types['githubStatus'], { token: 'x', endpoint: 'https://api.github.com' })
-  assert.ok(notices.some((notice) => notice.startsWith('Links in notifications begin with http://127.0.0.1:8084.')))
+  assert.ok(
+    notices.some((notice) =>
+      notice.startsWith('Links in notifications begin with http://127.0.0.1:8084.'),
+    ),
+  )
 })
 
 test('links lead to Deck where it is configured, else to the public address', async (t) => {
-  const linksOf = async (settings: Record<string, unknown>) => (await load(t, { settings })).config.backends.notifications?.links
+  const linksOf = async (settings: Record<string, unknown>) =>
+    (await load(t, { settings })).config.backends.notifications?.links
   assert.deepEqual(await linksOf({ 'services.deck.baseUrl': 'https://deck.example/' }), {
     ui: 'deck',
     baseUrl: 'https://deck.example',
@@ -42,7 +57,10 @@ test('links lead to Deck where it is configured, else to the public address', as
     ui: 'deck',
     baseUrl: 'https://spin.example',
   })
-  assert.deepEqual(await linksOf({ 'http.publicUrl': 'https://cd.example' }), { ui: 'console', baseUrl: 'https://cd.example' })
+  assert.deepEqual(await linksOf({ 'http.publicUrl': 'https://cd.example' }), {
+    ui: 'console',
+    baseUrl: 'https://cd.example',
+  })
 })
 
 for (const [settings, key] of [

@@ -5,8 +5,10 @@ import { checkConfig, type Given, load, problemsOf, write } from './given.ts'
 
 test('all errors of all sources are reported at once', async (t) => {
   const problems = await problemsOf(t, {
-    'config/spinnaker.yml': 'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  ocra:\n    baseUrl: http://o\n',
-    'config/gate.yml': 'server.port: 70000\nserver:\n  adress: 0.0.0.0\ncors.allow-mode: both\nsaml.enabled: true\n',
+    'config/spinnaker.yml':
+      'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  ocra:\n    baseUrl: http://o\n',
+    'config/gate.yml':
+      'server.port: 70000\nserver:\n  adress: 0.0.0.0\ncors.allow-mode: both\nsaml.enabled: true\n',
     env: { OKHTTPCLIENT_READTIMEOUTMS: 'long' },
   })
 
@@ -33,7 +35,10 @@ const suggestions: [written: string, meant: string | undefined][] = [
   ['redis.conection: x', 'redis.connection'],
   ['ldap.userDnPatern: x', 'ldap.userDnPattern'],
   ['server.tomcat.remoteip.portHeadr: x', 'server.tomcat.remoteip.port-header'],
-  ['services.orca.shards.baseUrls: [{baseURI: "http://a"}]', 'services.orca.shards.baseUrls[0].baseUrl'],
+  [
+    'services.orca.shards.baseUrls: [{baseURI: "http://a"}]',
+    'services.orca.shards.baseUrls[0].baseUrl',
+  ],
   ['anonymos.enabled: true', 'anonymous.enabled'],
   ['completely.unheard.of: 1', undefined],
   ['server.max-http-headr-size: 1', 'server.max-http-header-size'],
@@ -49,7 +54,10 @@ const suggestions: [written: string, meant: string | undefined][] = [
     'spring.security.oauth2.client.registration.gitHub.client-id',
   ],
   ['spring.security.oauth2.client.registration.gitHub.unheard: x', undefined],
-  ['rate-limit.capacityByPrincipal: [{principle: a}]', 'rate-limit.capacityByPrincipal[0].principal'],
+  [
+    'rate-limit.capacityByPrincipal: [{principle: a}]',
+    'rate-limit.capacityByPrincipal[0].principal',
+  ],
   ['service-account.max-http-header-size: 1', undefined],
 ]
 
@@ -90,14 +98,19 @@ test('what belongs to no gateway is named in one line', async (t) => {
 })
 
 test('an error in a shared file is reported', async (t) => {
-  const problems = await problemsOf(t, { 'config/spinnaker.yml': 'servces: {orca: {baseUrl: "http://x"}}\n' })
+  const problems = await problemsOf(t, {
+    'config/spinnaker.yml': 'servces: {orca: {baseUrl: "http://x"}}\n',
+  })
 
-  assert.deepEqual(problems, ['config/spinnaker.yml:1: servces: is not a known key; did you mean services?'])
+  assert.deepEqual(problems, [
+    'config/spinnaker.yml:1: servces: is not a known key; did you mean services?',
+  ])
 })
 
 test('one key in two spellings is a problem', async (t) => {
   const problems = await problemsOf(t, {
-    'config/gate.yml': 'services:\n  orca:\n    baseUrl: http://a\n    base-url: http://b\nservices.orca.baseUrl: http://c\n',
+    'config/gate.yml':
+      'services:\n  orca:\n    baseUrl: http://a\n    base-url: http://b\nservices.orca.baseUrl: http://c\n',
   })
 
   assert.deepEqual(problems, [
@@ -108,18 +121,30 @@ test('one key in two spellings is a problem', async (t) => {
 
 const secret = 'hunter2'
 const leaks: [title: string, given: Given][] = [
-  ['a password of the wrong type', { 'config/gate.yml': `spring.security.user.password: [${secret}]` }],
+  [
+    'a password of the wrong type',
+    { 'config/gate.yml': `spring.security.user.password: [${secret}]` },
+  ],
   ['a key store', { 'config/gate.yml': `okHttpClient.keyStorePassword: {a: ${secret}}` }],
   ['an unfinished placeholder', { 'config/gate.yml': `slack.token: "a\${${secret}"` }],
   ['a secret by reference', { 'config/gate.yml': `slack.token: "encrypted:${secret}"` }],
-  ['a password in an address', { 'config/gate.yml': `services.orca.baseUrl: "x://user:${secret}@host"` }],
-  ['a password in the address of Redis', { 'config/gate.yml': `redis.connection: "redi://:${secret}@host"` }],
+  [
+    'a password in an address',
+    { 'config/gate.yml': `services.orca.baseUrl: "x://user:${secret}@host"` },
+  ],
+  [
+    'a password in the address of Redis',
+    { 'config/gate.yml': `redis.connection: "redi://:${secret}@host"` },
+  ],
   [
     'a password with odd characters in an address',
     { 'config/gate.yml': `redis.connection: "redi://:a/${secret}@b@host?p=${secret}"` },
   ],
   ['a stray bracket', { 'config/gate.yml': `a: 1\n]${secret}` }],
-  ['a name that comes from a secret', { 'config/gate.yml': `services.deck.baseUrl: "\${\${S}}"`, env: { S: secret } }],
+  [
+    'a name that comes from a secret',
+    { 'config/gate.yml': `services.deck.baseUrl: "\${\${S}}"`, env: { S: secret } },
+  ],
   ['malformed YAML', { 'config/gate.yml': `a: "${secret}\n  b: [` }],
   ['malformed JSON', { env: { SPRING_APPLICATION_JSON: `{"a": "${secret}` } }],
 ]
@@ -135,7 +160,12 @@ for (const [title, given] of leaks) {
 
 test('an unknown variable is reported with a suggestion', async (t) => {
   const env = {
-    ...{ FAIRLEAD_DATA_DIRR: 'secret', FAIRLEAD_OTHER: 'secret', FAIRLEAD_TOKEN: 'secret', FAIRLEAD_URL: 'secret' },
+    ...{
+      FAIRLEAD_DATA_DIRR: 'secret',
+      FAIRLEAD_OTHER: 'secret',
+      FAIRLEAD_TOKEN: 'secret',
+      FAIRLEAD_URL: 'secret',
+    },
     ...{ SERVICES_OCRA_BASEURL: 'http://x', PATH: '/bin', HTTP_PROXY: 'http://p' },
   }
   assert.deepEqual((await load(t, { env })).notices, [
@@ -194,7 +224,9 @@ test('variables that a cluster sets are not settings', async (t) => {
 })
 
 test('the check reports what it read, or every problem', async (t) => {
-  const good = await checkConfig(write(t, { 'config/gate.yml': 'services.orca.baseUrl: http://o:1\n' }))
+  const good = await checkConfig(
+    write(t, { 'config/gate.yml': 'services.orca.baseUrl: http://o:1\n' }),
+  )
   const bad = await checkConfig(write(t, { 'config/gate.yml': 'a: 1\n' }))
 
   assert.equal(good.ok, true)
@@ -209,19 +241,27 @@ test('the check reports what it read, or every problem', async (t) => {
 const summarized = [
   { given: '', lines: ['Permissions: embedded, with the roles of the login', 'Rate limits: none'] },
   {
-    given: 'services.fiat.baseUrl: http://f:1\npermissions.enforce: gateway\naudit.enabled: false\n',
+    given:
+      'services.fiat.baseUrl: http://f:1\npermissions.enforce: gateway\naudit.enabled: false\n',
     lines: ['Permissions: those of fiat, checked by the gateway', 'Audit log: none'],
   },
   { given: 'services.fiat.enabled: false\n', lines: ['Permissions: no user is restricted'] },
   {
     given: 'rate-limit: {enabled: true, enforcing: [mallory]}\naudit.sink: stdout\n',
-    lines: ['Rate limits: 60 requests in 10 seconds, learning, no request is rejected but mallory', 'Audit log: standard output'],
+    lines: [
+      'Rate limits: 60 requests in 10 seconds, learning, no request is rejected but mallory',
+      'Audit log: standard output',
+    ],
   },
-  { given: 'rate-limit: {enabled: true, learning: false}\n', lines: ['Rate limits: 60 requests in 10 seconds, enforced'] },
+  {
+    given: 'rate-limit: {enabled: true, learning: false}\n',
+    lines: ['Rate limits: 60 requests in 10 seconds, enforced'],
+  },
 ]
 for (const { given, lines } of summarized) {
   test(`the check reports permissions, limits and the audit log: ${lines.join('; ')}`, async (t) => {
     const { text } = await checkConfig(write(t, { 'config/gate.yml': given }))
-    for (const line of lines) assert.ok(text.split('\n').includes(line), `${line} is not in:\n${text}`)
+    for (const line of lines)
+      assert.ok(text.split('\n').includes(line), `${line} is not in:\n${text}`)
   })
 }

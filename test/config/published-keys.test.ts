@@ -9,7 +9,10 @@ import { createMap, createScalar } from '../../packages/app/config/tree.ts'
 import { load, problemsOf } from './given.ts'
 import { gateKeys, korkKeys, springKeys } from './published-keys.ts'
 
-const known = createKnownKeys(Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)), foreignKeys)
+const known = createKnownKeys(
+  Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)),
+  foreignKeys,
+)
 
 function examine(key: string) {
   const origin = { source: 'test' }
@@ -20,7 +23,11 @@ function examine(key: string) {
   return findings
 }
 
-for (const [whose, keys] of Object.entries({ Spring: springKeys, "Spinnaker's libraries": korkKeys, Gate: gateKeys })) {
+for (const [whose, keys] of Object.entries({
+  Spring: springKeys,
+  "Spinnaker's libraries": korkKeys,
+  Gate: gateKeys,
+})) {
   test(`every published key of ${whose} is known`, () => {
     const refused = keys.filter((key) => {
       const { unknown, problems } = examine(key)
@@ -31,7 +38,9 @@ for (const [whose, keys] of Object.entries({ Spring: springKeys, "Spinnaker's li
 }
 
 test('suggestions are other keys of this product', () => {
-  const paths = [...springKeys, ...korkKeys, ...gateKeys].map((key) => key.split('.')).filter((_, index) => index % 5 === 0)
+  const paths = [...springKeys, ...korkKeys, ...gateKeys]
+    .map((key) => key.split('.'))
+    .filter((_, index) => index % 5 === 0)
   for (const path of paths) {
     for (const written of [
       [...path, 'unheard-of'],
@@ -40,7 +49,10 @@ test('suggestions are other keys of this product', () => {
     ]) {
       const hint = nearestKey(known, written)?.join('.')
       assert.notEqual(hint, written.join('.'))
-      assert.ok(hint === undefined || !/unheard-of|elsewhere/.test(hint), `${written.join('.')}: ${hint}`)
+      assert.ok(
+        hint === undefined || !/unheard-of|elsewhere/.test(hint),
+        `${written.join('.')}: ${hint}`,
+      )
     }
   }
 })
@@ -52,7 +64,9 @@ test('older names of settings mean what the present ones mean', async (t) => {
   assert.equal(config.http.maxHeaderBytes, 65_536)
   assert.equal(config.upstreams.okHttpClient.connectTimeoutMs, 1234)
   assert.equal(config.upstreams.services.orca.bounds.connectTimeoutMs, 1234)
-  const newer = await load(t, { 'config/gate.yml': 'authz.service-accounts.filter.match-authorizations: [READ]\n' })
+  const newer = await load(t, {
+    'config/gate.yml': 'authz.service-accounts.filter.match-authorizations: [READ]\n',
+  })
   assert.deepEqual(newer.config.permissions.serviceAccountFilter.matchAuthorizations, ['READ'])
   const both = await load(t, {
     'config/gate.yml': 'server: {max-http-header-size: 64KB, max-http-request-header-size: 16KB}\n',
@@ -62,8 +76,15 @@ test('older names of settings mean what the present ones mean', async (t) => {
 
 test('what would be missed without a word is refused', async (t) => {
   const problems = await problemsOf(t, {
-    'config/gate.yml': 'authz.enabled: true\nserver.ssl.server-name-bundles: [{server-name: a, bundle: b}]\n',
+    'config/gate.yml':
+      'authz.enabled: true\nserver.ssl.server-name-bundles: [{server-name: a, bundle: b}]\n',
   })
-  assert.match(problems[0] as string, /^config\/gate\.yml:1: authz\.enabled: .*signs no identity tokens/)
-  assert.match(problems[1] as string, /^config\/gate\.yml:2: server\.ssl\.server-name-bundles: one certificate/)
+  assert.match(
+    problems[0] as string,
+    /^config\/gate\.yml:1: authz\.enabled: .*signs no identity tokens/,
+  )
+  assert.match(
+    problems[1] as string,
+    /^config\/gate\.yml:2: server\.ssl\.server-name-bundles: one certificate/,
+  )
 })

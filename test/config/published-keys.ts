@@ -156,13 +156,22 @@ export const korkKeys = [
   ...at('kubernetes', 'accounts[0].name'),
   ...at('spectator', 'applicationName webEndpoint.enabled stackdriver.enabled'),
   ...at('hystrix', 'command.default.execution.timeout.enabled threadpool.default.coreSize'),
-  ...at('resilience4j', 'circuitbreaker.instances.a.slidingWindowSize retry.instances.a.maxAttempts'),
+  ...at(
+    'resilience4j',
+    'circuitbreaker.instances.a.slidingWindowSize retry.instances.a.maxAttempts',
+  ),
   ...at('eureka', 'enabled client.enabled instance.hostname'),
   ...at('netflix', 'atlas.enabled'),
-  ...at('redis', 'connection timeout configuration.secure useRelaxedHealthIndicator poolConfig.maxTotal cluster-enabled'),
+  ...at(
+    'redis',
+    'connection timeout configuration.secure useRelaxedHealthIndicator poolConfig.maxTotal cluster-enabled',
+  ),
   ...at('redis.clients', 'default.driver default.config.connection'),
   ...at('jackson', 'stream-read-constraints.max-string-length'),
-  ...at('authz', 'strict enabled token.ttl token.issuer roles.mergeExternalRoles gate.adminRoles gate.roleCacheTtl'),
+  ...at(
+    'authz',
+    'strict enabled token.ttl token.issuer roles.mergeExternalRoles gate.adminRoles gate.roleCacheTtl',
+  ),
   ...at(
     'authz',
     'signing.activeKeyId signing.keys[0] verifier.connectTimeoutMillis s2s.enabled pdp.provider runas.enabled service-accounts.filter.enabled',
@@ -188,8 +197,14 @@ export const gateKeys = [
     'services.front50',
     'canaryConfigStore applicationRefreshIntervalMs applicationRefreshInitialDelayMs config.includedAccounts',
   ),
-  ...at('services.clouddriver', 'baseUrl config.dynamicEndpoints.deck shards.baseUrls[0].config.selectorClass'),
-  ...at('services.rosco', 'enabled baseUrl defaults.bakeOptions[0].cloudProvider defaults.useDefaultBakeOptions'),
+  ...at(
+    'services.clouddriver',
+    'baseUrl config.dynamicEndpoints.deck shards.baseUrls[0].config.selectorClass',
+  ),
+  ...at(
+    'services.rosco',
+    'enabled baseUrl defaults.bakeOptions[0].cloudProvider defaults.useDefaultBakeOptions',
+  ),
   ...at(
     'services.fiat',
     `enabled baseUrl cache.maxEntries cache.expiresAfterWriteSeconds retry.initialBackoffMillis retry.retryMultiplier
@@ -203,10 +218,19 @@ export const gateKeys = [
     'services',
     'igor.enabled keel.enabled mahe.enabled mine.enabled flapjack.enabled swabbie.enabled flex.enabled gate.baseUrl',
   ),
-  ...at('fiat', 'enabled session-filter.enabled service-accounts.filter.enabled service-accounts.filter.match-authorizations'),
+  ...at(
+    'fiat',
+    'enabled session-filter.enabled service-accounts.filter.enabled service-accounts.filter.match-authorizations',
+  ),
   ...at('fiat', 'legacyFallback.enabled grantedAuthorities.enabled'),
-  ...at('cors', 'allow-mode allowMode allowed-origins allowedOriginsPattern allowed-origins-pattern expectLocalhost'),
-  ...at('x509', 'enabled subjectPrincipalRegex subject-principal-regex roleOid requiredRoles loginDebounce.enabled'),
+  ...at(
+    'cors',
+    'allow-mode allowMode allowed-origins allowedOriginsPattern allowed-origins-pattern expectLocalhost',
+  ),
+  ...at(
+    'x509',
+    'enabled subjectPrincipalRegex subject-principal-regex roleOid requiredRoles loginDebounce.enabled',
+  ),
   ...at('x509', 'loginDebounce.debounceWindowSeconds'),
   ...at(
     'ldap',
@@ -221,7 +245,10 @@ export const gateKeys = [
      userAttributeMapping.firstName userAttributeMapping.lastName userAttributeMapping.roles
      userAttributeMapping.rolesDelimiter userAttributeMapping.username userAttributeMapping.email`,
   ),
-  ...at('google.iap', 'enabled jwtHeader issuerId audience iapVerifyKeyUrl issuedAtTimeAllowedSkew expirationTimeAllowedSkew'),
+  ...at(
+    'google.iap',
+    'enabled jwtHeader issuerId audience iapVerifyKeyUrl issuedAtTimeAllowedSkew expirationTimeAllowedSkew',
+  ),
   ...at('header', 'enabled serviceAccountCacheTimeoutMinutes'),
   ...at(
     'security',
@@ -229,36 +256,63 @@ export const gateKeys = [
   ),
   ...at('security.basic', 'enabled'),
   ...at('security.contentSecurityPolicy', 'enabled'),
-  ...at('security.oauth2', 'client.clientId client.clientSecret client.scope resource.userInfoUri userInfoMapping.email'),
-  ...at('security.oauth2', 'userInfoRequirements.hd providerRequirements.type providerRequirements.organization enabled'),
-  ...at('security.authn', 'enabled oauth2.enabled saml.enabled ldap.enabled x509.enabled iap.enabled'),
+  ...at(
+    'security.oauth2',
+    'client.clientId client.clientSecret client.scope resource.userInfoUri userInfoMapping.email',
+  ),
+  ...at(
+    'security.oauth2',
+    'userInfoRequirements.hd providerRequirements.type providerRequirements.organization enabled',
+  ),
+  ...at(
+    'security.authn',
+    'enabled oauth2.enabled saml.enabled ldap.enabled x509.enabled iap.enabled',
+  ),
   ...at('content', 'cachingFilter.enabled'),
   ...at('content-security-policy', 'enabled'),
   ...at('url-handler', 'trailingSlash.enabled'),
-  ...at('rate-limit', 'enabled learning capacity rateSeconds redis.enabled filterOrder enforcing[0] ignoring[0]'),
-  ...at('rate-limit', 'capacityByPrincipal[0].principal capacityBySourceApp[0].sourceApp rateSecondsByPrincipal[0].override'),
+  ...at(
+    'rate-limit',
+    'enabled learning capacity rateSeconds redis.enabled filterOrder enforcing[0] ignoring[0]',
+  ),
+  ...at(
+    'rate-limit',
+    'capacityByPrincipal[0].principal capacityBySourceApp[0].sourceApp rateSecondsByPrincipal[0].override',
+  ),
   ...at('requestShedding', 'enabled paths chance'),
   ...at('request-logging', 'enabled'),
   ...at('requestLogging', 'enabled'),
   ...at('dynamic-routing', 'enabled clouddriver.enabled'),
   ...at('task-service', 'maxNumberOfPolls defaultIntervalBetweenPolls'),
-  ...at('controller.pipeline', 'bulksave.maxPollsForTaskCompletion bulksave.taskCompletionCheckIntervalMs'),
+  ...at(
+    'controller.pipeline',
+    'bulksave.maxPollsForTaskCompletion bulksave.taskCompletionCheckIntervalMs',
+  ),
   ...at('gate', 'execution.fetch.limit'),
   ...at('application', 'useFront50AsSourceOfTruth'),
-  ...at('insights', 'serverGroup[0].url instance[0].label loadBalancer[0].cloudProvider job[0].url'),
+  ...at(
+    'insights',
+    'serverGroup[0].url instance[0].label loadBalancer[0].cloudProvider job[0].url',
+  ),
   ...at('slack', 'token baseUrl channelRefreshIntervalMillis'),
   ...at('pager-duty', 'token baseUrl'),
   ...at('pagerDuty', 'token'),
   ...at('integrations', 'gremlin.enabled gremlin.baseUrl'),
   ...at('global-banner', 'enabled redis-key-prefix refresh-interval-ms max-message-length'),
   ...at('mcp.server', 'enabled read-only audit-log-size audit-echo-events'),
-  ...at('api-tokens', 'enabled token-prefix redis-key-prefix allowed-minting-roles max-user-token-lifetime-days'),
+  ...at(
+    'api-tokens',
+    'enabled token-prefix redis-key-prefix allowed-minting-roles max-user-token-lifetime-days',
+  ),
   ...at('fleet', 'enabled global-base-url instance-id exempt-paths[0]'),
   ...at('proxies', '[0].id [0].uri [0].methods'),
   ...at('authz.service-accounts', 'filter.enabled filter.match-authorizations'),
   ...at('provided-id-request-filter', 'enabled headers'),
   ...at('stackdriver', 'hints'),
-  ...at('auth', 'groupMembership.service group-membership.service permissions.provider.application'),
+  ...at(
+    'auth',
+    'groupMembership.service group-membership.service permissions.provider.application',
+  ),
   'healthCheckableServices',
   'azureTenantId',
 ]

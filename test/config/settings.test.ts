@@ -7,7 +7,9 @@ const group = settings(
   {
     enabled: setting('bell.enabled', off).describe('Ring.'),
     ringing: {
-      periodMs: setting(['bell.period', 'bell.interval'], inSeconds(whole(1).default(5))).describe('Seconds between two rings.'),
+      periodMs: setting(['bell.period', 'bell.interval'], inSeconds(whole(1).default(5))).describe(
+        'Seconds between two rings.',
+      ),
     },
   },
   { 'bell.colour': 'Bells have one.' },
@@ -16,7 +18,10 @@ const group = settings(
 const read = (given: Record<string, unknown>) => group.read(group.keys.parse(given))
 
 test('values have the names and objects of their declaration', () => {
-  assert.deepEqual(read({ 'bell.enabled': true, 'bell.period': 2 }), { enabled: true, ringing: { periodMs: 2000 } })
+  assert.deepEqual(read({ 'bell.enabled': true, 'bell.period': 2 }), {
+    enabled: true,
+    ringing: { periodMs: 2000 },
+  })
 })
 
 test('another name of a key wins over it', () => {

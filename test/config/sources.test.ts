@@ -30,13 +30,19 @@ const order = [
 
 for (const [index, path] of order.entries()) {
   test(`${path} wins over the files before it`, async (t) => {
-    const files = Object.fromEntries(order.slice(0, index + 1).map((name, number) => [name, port(9000 + number)]))
+    const files = Object.fromEntries(
+      order.slice(0, index + 1).map((name, number) => [name, port(9000 + number)]),
+    )
     const env = {
       SPRING_PROFILES_ACTIVE: 'eu',
       SPRING_CONFIG_ADDITIONAL_LOCATION: 'optional:file:further/,optional:./absent/',
     }
 
-    const { config, sources } = await load(t, { ...files, env, files: index === order.length - 1 ? ['given.yml'] : [] } as Given)
+    const { config, sources } = await load(t, {
+      ...files,
+      env,
+      files: index === order.length - 1 ? ['given.yml'] : [],
+    } as Given)
 
     assert.equal(config.http.port, 9000 + index)
     assert.deepEqual(
@@ -54,13 +60,20 @@ test('variables win over files, and arguments over all', async (t) => {
   assert.equal((await load(t, files)).config.http.port, 1)
   assert.equal((await load(t, { ...files, env })).config.http.port, 2)
   assert.equal((await load(t, { ...files, env: json })).config.http.port, 3)
-  assert.equal((await load(t, { ...files, env: json, settings: { server: { port: 4 } } })).config.http.port, 4)
+  assert.equal(
+    (await load(t, { ...files, env: json, settings: { server: { port: 4 } } })).config.http.port,
+    4,
+  )
 })
 
 test('SPRING_CONFIG_LOCATION replaces the usual places', async (t) => {
   const env = { SPRING_CONFIG_LOCATION: 'classpath:/,elsewhere/' }
 
-  const { config, notices } = await load(t, { 'config/gate.yml': port(1), 'elsewhere/gate.yml': port(2), env })
+  const { config, notices } = await load(t, {
+    'config/gate.yml': port(1),
+    'elsewhere/gate.yml': port(2),
+    env,
+  })
 
   assert.equal(config.http.port, 2)
   assert.ok(notices.some((notice) => notice.includes('classpath:/')))
@@ -73,30 +86,44 @@ test('only fairlead.yml counts in the working directory itself', async (t) => {
 })
 
 test('a named file that is missing is a problem', async (t) => {
-  const [first, second] = await problemsOf(t, { files: ['absent.yml'], env: { SPRING_CONFIG_ADDITIONAL_LOCATION: '/absent/' } })
+  const [first, second] = await problemsOf(t, {
+    files: ['absent.yml'],
+    env: { SPRING_CONFIG_ADDITIONAL_LOCATION: '/absent/' },
+  })
 
   assert.match(first ?? '', /^--config: .*absent\.yml does not exist; correct the path$/)
   assert.match(second ?? '', /\/absent\/? does not exist; correct the path$/)
 })
 
 test('a directory can be named instead of a file', async (t) => {
-  const { config } = await load(t, { 'mine/gate.yml': port(1), 'mine/gate-local.yml': port(2), files: ['mine'] })
+  const { config } = await load(t, {
+    'mine/gate.yml': port(1),
+    'mine/gate-local.yml': port(2),
+    files: ['mine'],
+  })
 
   assert.equal(config.http.port, 2)
 })
 
 test('maps are merged across files; lists and values are replaced', async (t) => {
   const { config } = await load(t, {
-    'config/spinnaker.yml': 'services: {orca: {base-url: "http://a:1", readTimeoutMs: 7}}\nfiat.admin.roles: [a, b]\n',
+    'config/spinnaker.yml':
+      'services: {orca: {base-url: "http://a:1", readTimeoutMs: 7}}\nfiat.admin.roles: [a, b]\n',
     'config/gate.yml': 'services.orca.baseUrl: http://b:2/\nfiat: {admin: {roles: [c]}}\n',
   })
 
   const { baseUrl, bounds } = config.upstreams.services.orca
-  assert.deepEqual([baseUrl, bounds.readTimeoutMs, config.backends.adminRoles], ['http://b:2', 7, ['c']])
+  assert.deepEqual(
+    [baseUrl, bounds.readTimeoutMs, config.backends.adminRoles],
+    ['http://b:2', 7, ['c']],
+  )
 })
 
 test('an empty value in a later file resets the key', async (t) => {
-  const { config } = await load(t, { 'config/gate.yml': port(1), 'config/gate-local.yml': 'server: {port: }\n' })
+  const { config } = await load(t, {
+    'config/gate.yml': port(1),
+    'config/gate-local.yml': 'server: {port: }\n',
+  })
 
   assert.equal(config.http.port, 8084)
 })
@@ -118,14 +145,20 @@ for (const [condition, profiles, applies] of documents) {
   test(`a document with "${condition}" ${applies ? 'counts' : 'does not count'} with the profiles ${profiles ?? 'by default'}`, async (t) => {
     const env = profiles === undefined ? {} : { SPRING_PROFILES_ACTIVE: profiles }
 
-    const { config } = await load(t, { 'config/gate.yml': `${port(1)}---\n${condition}\nserver.port: 2\n`, env })
+    const { config } = await load(t, {
+      'config/gate.yml': `${port(1)}---\n${condition}\nserver.port: 2\n`,
+      env,
+    })
 
     assert.equal(config.http.port, applies ? 2 : 1)
   })
 }
 
 test('an empty map in a later file takes nothing back', async (t) => {
-  const files = { 'config/gate.yml': 'server: {port: 1}\n', 'config/gate-local.yml': 'server:\nservices: {}\n' }
+  const files = {
+    'config/gate.yml': 'server: {port: 1}\n',
+    'config/gate-local.yml': 'server:\nservices: {}\n',
+  }
 
   assert.equal((await load(t, files)).config.http.port, 1)
 })
@@ -145,7 +178,10 @@ test('files may name, include and group profiles', async (t) => {
 
   assert.equal((await load(t, files)).config.http.port, 1)
   assert.equal((await load(t, { ...files, env: { P: 'red' } })).config.http.port, 2)
-  assert.equal((await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: 'red' } })).config.http.port, 2)
+  assert.equal(
+    (await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: 'red' } })).config.http.port,
+    2,
+  )
 })
 
 test('a malformed profile expression and an import are problems', async (t) => {
@@ -160,9 +196,15 @@ test('a malformed profile expression and an import are problems', async (t) => {
 })
 
 test('an empty profile variable leaves the choice to files', async (t) => {
-  const files: Given = { 'config/gate.yml': 'spring.profiles.active: blue\n', 'config/gate-blue.yml': port(1) }
+  const files: Given = {
+    'config/gate.yml': 'spring.profiles.active: blue\n',
+    'config/gate-blue.yml': port(1),
+  }
 
-  assert.equal((await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: '' } })).config.http.port, 1)
+  assert.equal(
+    (await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: '' } })).config.http.port,
+    1,
+  )
 })
 
 test('a directory in place of a file is a problem', async (t) => {
@@ -170,7 +212,9 @@ test('a directory in place of a file is a problem', async (t) => {
   rmSync(join(places.cwd as string, 'home'), { recursive: true, force: true })
   writeFileSync(join(places.cwd as string, 'system'), 'a: 1')
 
-  await assert.rejects(loadConfig(places), { message: 'config/gate.yml: is a directory; name a file' })
+  await assert.rejects(loadConfig(places), {
+    message: 'config/gate.yml: is a directory; name a file',
+  })
 })
 
 test('a profile name cannot lead out of the directory', async (t) => {
@@ -186,21 +230,30 @@ test('a profile name cannot lead out of the directory', async (t) => {
 test('the data directory is relative to the working directory', async (t) => {
   const places = write(t, { 'config/gate.yml': 'data: {dir: state}\n' })
 
-  assert.equal((await loadConfig(places)).config.backends.dataDir, join(places.cwd as string, 'state'))
+  assert.equal(
+    (await loadConfig(places)).config.backends.dataDir,
+    join(places.cwd as string, 'state'),
+  )
   const env = { FAIRLEAD_DATA_DIR: '/srv/fairlead' }
   assert.equal((await loadConfig({ ...places, env })).config.backends.dataDir, '/srv/fairlead')
 })
 
 test('imported directories win over the file that names them only', async (t) => {
   const { config, sources } = await load(t, {
-    'config/spinnaker.yml': 'spring.config.import: optional:file:config/*/\nserver: { port: 1, address: 10.0.0.1 }',
+    'config/spinnaker.yml':
+      'spring.config.import: optional:file:config/*/\nserver: { port: 1, address: 10.0.0.1 }',
     'config/redis/gate.yml': 'server: { port: 2 }\nredis.connection: redis://redis:6379',
     'config/zz/gate-local.yml': 'server.address: 10.0.0.2',
     'config/gate.yml': 'server.port: 3',
   })
   assert.deepEqual([config.http.port, config.http.address], [3, '10.0.0.2'])
   assert.deepEqual(config.redis?.place, { kind: 'server', host: 'redis', port: 6379 })
-  assert.deepEqual(sources, ['config/spinnaker.yml', 'config/redis/gate.yml', 'config/zz/gate-local.yml', 'config/gate.yml'])
+  assert.deepEqual(sources, [
+    'config/spinnaker.yml',
+    'config/redis/gate.yml',
+    'config/zz/gate-local.yml',
+    'config/gate.yml',
+  ])
 })
 
 test('an imported file may import others, and itself', async (t) => {
@@ -239,14 +292,21 @@ test('properties are imported with their escapes, lists and documents', async (t
     ].join('\n'),
   })
   assert.deepEqual([config.http.port, config.http.address], [8085, '10.0.0.7'])
-  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, { name: 'ada', password: 'C:\\x=y\tz' })
-  assert.deepEqual(config.http.cors.allowedOrigins, ['https://one.example.com', 'https://two.example.com'])
+  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, {
+    name: 'ada',
+    password: 'C:\\x=y\tz',
+  })
+  assert.deepEqual(config.http.cors.allowedOrigins, [
+    'https://one.example.com',
+    'https://two.example.com',
+  ])
   assert.deepEqual(sources, ['config/gate.yml', 'config/own.properties'])
 })
 
 test('a directory of files is imported as one setting each', async (t) => {
   const files = {
-    'config/gate.yml': 'spring.config.import: ["configtree:tree/", "optional:configtree:/nowhere/"]',
+    'config/gate.yml':
+      'spring.config.import: ["configtree:tree/", "optional:configtree:/nowhere/"]',
     'config/tree/server.port': '8086\n',
     'config/tree/spring/security/user/password': 'correct\nhorse\n',
     'config/tree/spring/security/user/name': 'ada',
@@ -255,7 +315,10 @@ test('a directory of files is imported as one setting each', async (t) => {
   const { config } = await load(t, files)
   assert.equal(config.http.port, 8086)
   assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, 'correct\nhorse')
-  await assert.rejects(load(t, { ...files, 'config/tree/server.prt': '1' }), /config\/tree\/server\.prt: server\.prt/)
+  await assert.rejects(
+    load(t, { ...files, 'config/tree/server.prt': '1' }),
+    /config\/tree\/server\.prt: server\.prt/,
+  )
   await assert.rejects(
     load(t, { 'config/gate.yml': 'spring.config.import: configtree:/nowhere/else' }),
     /\/nowhere\/else does not exist/,
@@ -271,7 +334,8 @@ test('a credential of systemd is the setting of its name', async (t) => {
     'credentials/ldap': 'for a reference',
   })
   const CREDENTIALS_DIRECTORY = join(places.cwd ?? '', 'credentials')
-  const loadWith = (env: Record<string, string>) => loadConfig({ ...places, env: { CREDENTIALS_DIRECTORY, ...env } })
+  const loadWith = (env: Record<string, string>) =>
+    loadConfig({ ...places, env: { CREDENTIALS_DIRECTORY, ...env } })
   const { config, sources } = await loadWith({})
   assert.equal(config.http.port, 8087)
   assert.equal(config.upstreams.embedded.listener.key, 'a-key-of-more-than-24-characters')
@@ -288,7 +352,10 @@ for (const [what, line] of [
   ['a gap in a list', 'cors.allowed-origins[7]=https://a.example.com'],
 ] as const) {
   test(`${what} under one key of properties are reported with the line`, async (t) => {
-    const files = { 'config/gate.yml': 'spring.config.import: own.properties', 'config/own.properties': `server.port=1\n${line}` }
+    const files = {
+      'config/gate.yml': 'spring.config.import: own.properties',
+      'config/own.properties': `server.port=1\n${line}`,
+    }
     await assert.rejects(load(t, files), /config\/own\.properties:2: /)
   })
 }

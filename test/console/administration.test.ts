@@ -43,14 +43,27 @@ const screensWithReads = [
   'audit',
   'users',
 ]
-const refused = (status: number, more: object) => ({ status, json: { requestId: '5f3a9c0e-11aa', ...more } })
+const refused = (status: number, more: object) => ({
+  status,
+  json: { requestId: '5f3a9c0e-11aa', ...more },
+})
 const refusals = {
-  failed: refused(502, { code: 'UPSTREAM_FAILED', message: 'refused', upstream: { service: 'clouddriver' } }),
+  failed: refused(502, {
+    code: 'UPSTREAM_FAILED',
+    message: 'refused',
+    upstream: { service: 'clouddriver' },
+  }),
   forbidden: refused(403, { code: 'PERMISSION_DENIED', message: 'This needs READ.' }),
 }
 
 /** Signs in, and returns the page at the console. */
-async function signIn(browser: Chromium, url: string, name: string, secret: string, options = {}): Promise<Page> {
+async function signIn(
+  browser: Chromium,
+  url: string,
+  name: string,
+  secret: string,
+  options = {},
+): Promise<Page> {
   const page = await browser.newPage(options)
   await page.goto(`${url}/console/access`)
   await page.getByLabel('User name').fill(name)
@@ -68,7 +81,8 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
   const page = await signIn(browser, url, 'admin', password)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
-  const click = (role: 'button' | 'link' | 'menuitem', name: string | RegExp) => page.getByRole(role, { name }).first().click()
+  const click = (role: 'button' | 'link' | 'menuitem', name: string | RegExp) =>
+    page.getByRole(role, { name }).first().click()
   const open = (path: string) => page.goto(`${url}/console/${path}`)
   let benPassword = ''
 
@@ -104,7 +118,8 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('This secret is shown once.').waitFor()
     const token = (await page.locator('.secret code').textContent()) ?? ''
     await click('button', 'I have stored it')
-    const status = async () => (await fetch(`${url}/applications`, { headers: { authorization: `Bearer ${token}` } })).status
+    const status = async () =>
+      (await fetch(`${url}/applications`, { headers: { authorization: `Bearer ${token}` } })).status
     assert.equal(await status(), 200)
     await page.getByText('e␣202evil<b>').waitFor()
     await page.getByRole('row', { name: /evil/ }).getByRole('button').click()
@@ -125,7 +140,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('Denied.').waitFor()
     assert.equal(new URL(page.url()).searchParams.get('username'), 'ben')
     await page.reload()
-    await page.getByText('ben has not signed in yet. The login form would give: dev, ops.').waitFor()
+    await page
+      .getByText('ben has not signed in yet. The login form would give: dev, ops.')
+      .waitFor()
     await click('link', 'Suppose these roles')
     await page.getByText('the user has no role of').waitFor()
     await page.getByLabel('What').selectOption({ label: 'Another operation …' })
@@ -168,7 +185,8 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     const otherTitle = await visitor.title()
     let answer: 'hold' | 'pass' | keyof typeof refusals = 'hold'
     const held: Route[] = []
-    const isApi = ({ pathname }: URL) => !pathname.startsWith('/console') && pathname !== '/auth/user'
+    const isApi = ({ pathname }: URL) =>
+      !pathname.startsWith('/console') && pathname !== '/auth/user'
     await visitor.route(isApi, async (route) => {
       if (answer === 'hold') held.push(route)
       else if (answer === 'pass') await route.continue()
@@ -183,7 +201,10 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       await showAddress(visitor, path)
       await visitor.locator('#main [aria-busy="true"]').first().waitFor()
       await visitor.locator('h1').first().waitFor()
-      await waitUntil(async () => !['Fairlead', otherTitle].includes(await visitor.title()), `the title of ${path}`)
+      await waitUntil(
+        async () => !['Fairlead', otherTitle].includes(await visitor.title()),
+        `the title of ${path}`,
+      )
 
       answer = 'failed'
       await Promise.all(held.splice(0).map((route) => route.fulfill(refusals.failed)))
@@ -197,7 +218,11 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       answer = 'forbidden'
       await failed.first().getByRole('button', { name: 'Try again' }).click()
       const refusal = (await forbidden.first().textContent()) ?? ''
-      assert.match(refusal, /This needs READ\. Your roles: .*Ask the owner.*Explain my rights/, path)
+      assert.match(
+        refusal,
+        /This needs READ\. Your roles: .*Ask the owner.*Explain my rights/,
+        path,
+      )
     }
     // The last screen, for all: what is granted meanwhile is shown.
     answer = 'pass'
@@ -210,7 +235,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
   })
 
   await t.test('what was read stays while reads fail, and the focus with it', async () => {
-    const list = (...names: string[]) => ({ json: names.map((name) => ({ name, email: 'ops@example.org' })) })
+    const list = (...names: string[]) => ({
+      json: names.map((name) => ({ name, email: 'ops@example.org' })),
+    })
     let answer: Parameters<Route['fulfill']>[0] = list('api', 'web')
     const isList = (url: string) => new URL(url).pathname === '/applications'
     await page.route(
@@ -229,7 +256,11 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       }
     }
     await readTwice()
-    await page.getByText(/Data from .* The deployment service does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
+    await page
+      .getByText(
+        /Data from .* The deployment service does not answer \(refused\)\. Next try in \d+ s\./,
+      )
+      .waitFor()
     const indicator = page.getByRole('banner').getByText(/^(Live|Polling|Reconnecting|Stale)$/)
     const said = page.locator('[role="status"].visually-hidden').last()
     assert.deepEqual(
@@ -246,7 +277,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'web')
     answer = refused(404, { message: 'No such thing.' })
     await page.keyboard.press('r')
-    await page.getByText(/This was deleted, or you may no longer read it\. The page shows what it read at /).waitFor()
+    await page
+      .getByText(/This was deleted, or you may no longer read it\. The page shows what it read at /)
+      .waitFor()
     await web.waitFor()
     answer = list('api', 'web')
     await page.evaluate(`
@@ -308,7 +341,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('Create application: late cannot be created').waitFor()
     assert.deepEqual([await dialog.getByLabel('Name').inputValue(), sent], ['typed', 1])
     await page.keyboard.press('Escape')
-    await page.evaluate("document.querySelector('main').style.minHeight = '3000px'; scrollTo(0, 2000)")
+    await page.evaluate(
+      "document.querySelector('main').style.minHeight = '3000px'; scrollTo(0, 2000)",
+    )
     const box = await page.getByText('late cannot be created').boundingBox()
     assert.ok(box !== null && box.y > 0, 'the failure is in view')
     await click('button', 'Close')
@@ -318,9 +353,15 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
 
   await t.test('a task goes on while its reads fail', async () => {
     let reads = 0
-    await page.route(/\/applications\/soon\/tasks$/, (route) => route.fulfill({ json: { ref: '/tasks/t1' } }))
+    await page.route(/\/applications\/soon\/tasks$/, (route) =>
+      route.fulfill({ json: { ref: '/tasks/t1' } }),
+    )
     await page.route(/\/tasks\/t1$/, (route) =>
-      route.fulfill(reads++ === 0 ? refusals.failed : { json: { id: 't1', status: 'SUCCEEDED', variables: [] } }),
+      route.fulfill(
+        reads++ === 0
+          ? refusals.failed
+          : { json: { id: 't1', status: 'SUCCEEDED', variables: [] } },
+      ),
     )
     await open('applications')
     await click('button', 'Create application')
@@ -334,7 +375,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
 
   await t.test('settings that were typed are not lost by a look elsewhere', async () => {
     const attributes = { name: 'shop', email: 'ops@example.org' }
-    await page.route(/\/applications\/shop\?expand=false$/, (route) => route.fulfill({ json: { name: 'shop', attributes } }))
+    await page.route(/\/applications\/shop\?expand=false$/, (route) =>
+      route.fulfill({ json: { name: 'shop', attributes } }),
+    )
     await open('applications/shop/settings')
     const description = page.getByLabel('Description')
     await description.fill('typed')
@@ -356,7 +399,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     const { promise: answer, resolve: release } = Promise.withResolvers<void>()
     const stored: object[] = []
     await page.route(/\/applications\/fresh\/pipelineConfigs/, (route) =>
-      route.fulfill({ json: route.request().url().endsWith('/pipelineConfigs') ? stored : stored[0] }),
+      route.fulfill({
+        json: route.request().url().endsWith('/pipelineConfigs') ? stored : stored[0],
+      }),
     )
     await page.route(/\/pipelines\?staleCheck=true$/, async (route) => {
       await answer
@@ -382,17 +427,29 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
   await t.test('what is denied in a menu leads nowhere', async () => {
     const reasons = [{ need: 'WRITE on the application shop', allowed: false, rule: 'no role' }]
     const pipeline = { id: 'p1', name: 'release', application: 'shop', stages: [] }
-    await page.route(/\/applications\/shop\/pipelineConfigs$/, (route) => route.fulfill({ json: [pipeline] }))
-    await page.route(/\/auth\/explain\?/, (route) => route.fulfill({ json: { decision: 'denied', demands: 'WRITE', reasons } }))
+    await page.route(/\/applications\/shop\/pipelineConfigs$/, (route) =>
+      route.fulfill({ json: [pipeline] }),
+    )
+    await page.route(/\/auth\/explain\?/, (route) =>
+      route.fulfill({ json: { decision: 'denied', demands: 'WRITE', reasons } }),
+    )
     await open('applications/shop/pipelines')
     await click('button', 'Actions of release')
-    await page.getByRole('menuitem', { name: /^Copy .* You may not save pipelines of shop/, disabled: true }).press('Enter')
+    await page
+      .getByRole('menuitem', {
+        name: /^Copy .* You may not save pipelines of shop/,
+        disabled: true,
+      })
+      .press('Enter')
     assert.match(page.url(), /shop\/pipelines$/)
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   await t.test('the filter of a list leaves the place of the chosen object', async () => {
-    const groups = { dev: { local: { east: [{ name: 'web-a' }] } }, prod: { local: { west: [{ name: 'web-b' }] } } }
+    const groups = {
+      dev: { local: { east: [{ name: 'web-a' }] } },
+      prod: { local: { west: [{ name: 'web-b' }] } },
+    }
     await page.route(/\/securityGroups$/, (route) => route.fulfill({ json: groups }))
     await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-a')
     await page.getByRole('combobox', { name: 'Account' }).selectOption('prod')
@@ -429,9 +486,17 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       trigger: { type: 'manual' },
     }
     const health = [{ type: 'Program', state: 'Down', description: 'exit code 1' }]
-    const group = { ...at, name: 'web-v003', instances: [{ name: 'i-7', healthState: 'Down', health }] }
-    await page.route(new RegExp(`/pipelines/${execution}$`), (route) => route.fulfill({ json: { ...run, stages: [stage] } }))
-    await page.route(/\/serverGroups\/dev\/east\/web-v003$/, (route) => route.fulfill({ json: group }))
+    const group = {
+      ...at,
+      name: 'web-v003',
+      instances: [{ name: 'i-7', healthState: 'Down', health }],
+    }
+    await page.route(new RegExp(`/pipelines/${execution}$`), (route) =>
+      route.fulfill({ json: { ...run, stages: [stage] } }),
+    )
+    await page.route(/\/serverGroups\/dev\/east\/web-v003$/, (route) =>
+      route.fulfill({ json: group }),
+    )
     let streams = 0
     await page.route(/\/events$/, (route) => {
       streams++
@@ -441,7 +506,10 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
     await click('button', 'Try again')
     await waitUntil(async () => /^ship␣202e/.test(await page.title()), 'the title of the run')
-    assert.equal(await page.locator('.cause .plain-text').textContent(), 'See https://x.example/ first')
+    assert.equal(
+      await page.locator('.cause .plain-text').textContent(),
+      'See https://x.example/ first',
+    )
     await page.getByText(/^Program: exit code 1 1 of 1 instances of web-v003/).waitFor()
     await waitUntil(async () => streams > 1, 'the stream that was refused')
     await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -460,43 +528,69 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       stages: [],
     }
     const waiting = { ...run, status: 'NOT_STARTED', limitConcurrent: true }
-    await page.route(new RegExp(`/pipelines/${execution}$`), (route) => route.fulfill({ json: waiting }))
-    await page.route(/\/executions\?/, (route) => route.fulfill({ json: [{ ...run, id: 'other-8PD1', status: 'RUNNING' }] }))
+    await page.route(new RegExp(`/pipelines/${execution}$`), (route) =>
+      route.fulfill({ json: waiting }),
+    )
+    await page.route(/\/executions\?/, (route) =>
+      route.fulfill({ json: [{ ...run, id: 'other-8PD1', status: 'RUNNING' }] }),
+    )
     await open(`executions/${execution}`)
     await page.getByText('ship allows one run at a time. This one waits for 8PD1.').waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
-  await t.test('a table of very many rows is cut, and a secret is copied without HTTPS', async () => {
-    const users = Array.from({ length: 1200 }, (_, at) => ({ username: `user${at}`, roles: [], isAdmin: false }))
-    await page.route(/\/auth\/users$/, (route) =>
-      route.request().method() === 'GET'
-        ? route.fulfill({ json: users })
-        : route.fulfill({ json: { username: 'x', password: 'se-cret' } }),
-    )
-    await open('users')
-    await page.getByText('Showing 500 of 1,200.').waitFor()
-    await click('button', 'Show more')
-    await page.getByText('user999', { exact: true }).waitFor()
-    await page.evaluate(`
+  await t.test(
+    'a table of very many rows is cut, and a secret is copied without HTTPS',
+    async () => {
+      const users = Array.from({ length: 1200 }, (_, at) => ({
+        username: `user${at}`,
+        roles: [],
+        isAdmin: false,
+      }))
+      await page.route(/\/auth\/users$/, (route) =>
+        route.request().method() === 'GET'
+          ? route.fulfill({ json: users })
+          : route.fulfill({ json: { username: 'x', password: 'se-cret' } }),
+      )
+      await open('users')
+      await page.getByText('Showing 500 of 1,200.').waitFor()
+      await click('button', 'Show more')
+      await page.getByText('user999', { exact: true }).waitFor()
+      await page.evaluate(`
       Object.defineProperty(navigator, 'clipboard', { value: undefined })
       addEventListener('copy', () => { globalThis.copied = document.activeElement.value })
     `)
-    await click('button', 'Add user')
-    await page.getByRole('dialog').getByLabel('Name').fill('x')
-    await page.keyboard.press('Enter')
-    await click('button', 'Copy the password')
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.equal(await page.evaluate('copied'), 'se-cret')
-    await click('button', 'I have stored it')
-    await page.unrouteAll({ behavior: 'ignoreErrors' })
-  })
+      await click('button', 'Add user')
+      await page.getByRole('dialog').getByLabel('Name').fill('x')
+      await page.keyboard.press('Enter')
+      await click('button', 'Copy the password')
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      assert.equal(await page.evaluate('copied'), 'se-cret')
+      await click('button', 'I have stored it')
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+    },
+  )
 
   await t.test('a phone says on every screen how many runs wait', async () => {
     // A time that no calendar has costs its place, not the page.
-    const stage = { id: 's', type: 'manualJudgment', name: 'Ship it?', status: 'RUNNING', startTime: 9e15, context: {} }
-    const run = { id: 'r', application: 'web', name: 'release', type: 'PIPELINE', status: 'RUNNING', stages: [stage] }
-    const isSearch = (url: URL) => url.pathname.endsWith('/executions/search') && url.searchParams.has('statuses')
+    const stage = {
+      id: 's',
+      type: 'manualJudgment',
+      name: 'Ship it?',
+      status: 'RUNNING',
+      startTime: 9e15,
+      context: {},
+    }
+    const run = {
+      id: 'r',
+      application: 'web',
+      name: 'release',
+      type: 'PIPELINE',
+      status: 'RUNNING',
+      stages: [stage],
+    }
+    const isSearch = (url: URL) =>
+      url.pathname.endsWith('/executions/search') && url.searchParams.has('statuses')
     await page.route(isSearch, (route) => route.fulfill({ json: [run] }))
     await page.setViewportSize({ width: 390, height: 844 })
     await open('projects')

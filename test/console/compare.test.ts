@@ -17,7 +17,12 @@ function run(parameters: object, stages: readonly Partial<Stage>[]): Execution {
     requisiteStageRefIds: [],
     ...stage,
   }))
-  return { id: 'run', status: 'SUCCEEDED', trigger: { type: 'manual', parameters }, stages: whole } as unknown as Execution
+  return {
+    id: 'run',
+    status: 'SUCCEEDED',
+    trigger: { type: 'manual', parameters },
+    stages: whole,
+  } as unknown as Execution
 }
 
 test('values that differ are named by their paths', () => {
@@ -59,7 +64,8 @@ test('a value without end, a hostile key and an empty record are compared', () =
   for (let depth = 0; depth < 1000; depth++) deep = { deep }
   const hostile = JSON.parse('{"__proto__": {"x": 1}, "": ""}') as object
   const values = compareExecutions(run({ deep, ...hostile }, []), run({ deep }, []))
-  const differs = (start: string) => values.some(({ name, before, after }) => name.startsWith(start) && before !== after)
+  const differs = (start: string) =>
+    values.some(({ name, before, after }) => name.startsWith(start) && before !== after)
   assert.deepEqual([differs('parameters.'), differs('parameters.deep')], [true, false])
 })
 
@@ -76,7 +82,14 @@ test('changes are told in sentences, input first', () => {
       { name: 'Notify', type: 'wait', status: 'SUCCEEDED' },
     ]),
   }
-  older.trigger = { ...older.trigger, hash: 'a1b2c3d4e5', source: 'github', project: 'acme', slug: 'shop', user: 'ann' }
+  older.trigger = {
+    ...older.trigger,
+    hash: 'a1b2c3d4e5',
+    source: 'github',
+    project: 'acme',
+    slug: 'shop',
+    user: 'ann',
+  }
   const newer = run({ version: '2.4.0', region: 'eu' }, [
     {
       name: 'Deploy prod',
@@ -87,14 +100,24 @@ test('changes are told in sentences, input first', () => {
     },
     { name: 'Notify', type: 'wait', status: 'NOT_STARTED' },
   ])
-  newer.trigger = { ...older.trigger, ...newer.trigger, type: 'cron', hash: 'c3d4e5f6a7', user: undefined } as never
+  newer.trigger = {
+    ...older.trigger,
+    ...newer.trigger,
+    type: 'cron',
+    hash: 'c3d4e5f6a7',
+    user: undefined,
+  } as never
   const definition = (targetHealthy: number, updateTs: number) => ({
     stages: [{ refId: '0', type: 'deploy', name: 'Deploy prod', targetHealthy }],
     ...{ updateTs, lastModifiedBy: 'ben' },
   })
   Object.assign(older, { buildTime: 100 })
   Object.assign(newer, { buildTime: 200 })
-  const changes = describeChanges(older, newer, toRevisions([definition(60, 150), definition(100, 50)]))
+  const changes = describeChanges(
+    older,
+    newer,
+    toRevisions([definition(60, 150), definition(100, 50)]),
+  )
   assert.deepEqual(
     changes.map(({ text }) => text),
     [
@@ -121,11 +144,19 @@ test('the verdict on a canary is one sentence with its causes', () => {
         judgeResult: {
           score: { score, classificationReason: '' },
           groupScores: [{ name: 'Errors', score }],
-          results: metrics.map(([name, classification]) => ({ id: name, name, classification, groups: ['Errors'] })),
+          results: metrics.map(([name, classification]) => ({
+            id: name,
+            name,
+            classification,
+            groups: ['Errors'],
+          })),
         },
       },
     })
-  assert.equal(judge(95, ['errors', 'Pass']).sentence, 'The canary is good: its score of 95 reaches 90.')
+  assert.equal(
+    judge(95, ['errors', 'Pass']).sentence,
+    'The canary is good: its score of 95 reaches 90.',
+  )
   const bad = judge(30, ['calm', 'Pass'], ['gone', 'Nodata'], ['errors', 'High'], ['load', 'Low'])
   const causes = 'errors is higher than the baseline, load is lower than the baseline'
   assert.equal(bad.sentence, `The canary is bad: its score of 30 is below 90: ${causes}.`)
@@ -142,14 +173,24 @@ test('the verdict on a canary is one sentence with its causes', () => {
     [90, 89, 50, undefined].map((score) => scoreStatus({ score, pass: 90, marginal: 50 }).word),
     ['pass', 'marginal', 'fail', 'not judged yet'],
   )
-  const failed = toReport({ complete: true, status: 'terminal', exception: { details: { errors: ['The metrics are away.'] } } })
+  const failed = toReport({
+    complete: true,
+    status: 'terminal',
+    exception: { details: { errors: ['The metrics are away.'] } },
+  })
   assert.equal(failed.sentence, 'The canary could not be judged: The metrics are away.')
   assert.deepEqual(failed.status, { kind: 'failed', word: 'could not be judged' })
 })
 
 test('measurements keep their gaps, and boxes leave them out', () => {
-  const { canary } = toSeries({ values: { experiment: [1, 'NaN', null, 3, 5] }, scopes: { experiment: { stepMillis: 1000 } } })
-  assert.deepEqual([canary.values.map(Number.isNaN), canary.stepMs], [[false, true, true, false, false], 1000])
+  const { canary } = toSeries({
+    values: { experiment: [1, 'NaN', null, 3, 5] },
+    scopes: { experiment: { stepMillis: 1000 } },
+  })
+  assert.deepEqual(
+    [canary.values.map(Number.isNaN), canary.stepMs],
+    [[false, true, true, false, false], 1000],
+  )
   assert.deepEqual(quartilesOf(canary.values), [1, 2, 3, 4, 5])
   assert.equal(quartilesOf([Number.NaN]), undefined)
 })

@@ -16,7 +16,12 @@ import {
   readText,
   writeText,
 } from '../../console/src/editor/definition-text.ts'
-import { describeChanges, summaryOf, toDraft, toRevisions } from '../../console/src/editor/describe-changes.ts'
+import {
+  describeChanges,
+  summaryOf,
+  toDraft,
+  toRevisions,
+} from '../../console/src/editor/describe-changes.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
 import type { StageTypes } from '../../console/src/editor/stages.ts'
@@ -31,7 +36,13 @@ const release: JsonObject = {
   name: 'release',
   stages: [
     { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Pause', waitTime: 5 },
-    { refId: '2', requisiteStageRefIds: ['1'], type: 'webhook', name: 'Call', url: 'https://example.org/${parameters.version}' },
+    {
+      refId: '2',
+      requisiteStageRefIds: ['1'],
+      type: 'webhook',
+      name: 'Call',
+      url: 'https://example.org/${parameters.version}',
+    },
   ],
 }
 const [pause, call] = release['stages'] as [JsonObject, JsonObject]
@@ -57,7 +68,10 @@ for (const format of ['json', 'yaml'] as const) {
     const draft = new Draft('web', { stored: exact, definition: exact })
     draft.set(['b'], 1, 'b')
     const others = listChanges(exact, draft.definition.value)
-    assert.deepEqual([others.length, JSON.stringify(draft.definition.value).includes(':12345678901234567890')], [1, true])
+    assert.deepEqual(
+      [others.length, JSON.stringify(draft.definition.value).includes(':12345678901234567890')],
+      [1, true],
+    )
     const { definition } = mergeDefinitions(exact, draft.definition.value, { ...exact, c: 2 })
     assert.deepEqual(definition, { ...exact, b: 1, c: 2 })
   })
@@ -70,7 +84,11 @@ for (const format of ['json', 'yaml'] as const) {
     }
     assert.equal(shown(['stages', 1, 'url']), 'https://example.org/${parameters.version}')
     assert.equal(shown(['stages', 1, 'requisiteStageRefIds', 0]), '1')
-    assert.match(shown(['stages', 1, 'missing']), /^(?:\{|r)/, 'what is missing is marked at its holder')
+    assert.match(
+      shown(['stages', 1, 'missing']),
+      /^(?:\{|r)/,
+      'what is missing is marked at its holder',
+    )
   })
 }
 
@@ -103,7 +121,10 @@ const places: [text: string, place: string | undefined][] = [
   ['|', ' key '],
   ['stages:\n  - type: wa|', 'stages.0.type value wa'],
   ['stages:\n- type: wait\n- name: b\n  wai|', 'stages.1 key wai'],
-  ['stages:\n  - type: x\n    clusters:\n      - account: a\n      - acc|', 'stages.0.clusters.1 key acc'],
+  [
+    'stages:\n  - type: x\n    clusters:\n      - account: a\n      - acc|',
+    'stages.0.clusters.1 key acc',
+  ],
   ['stages:\n  - requisiteStageRefIds:\n      - "1|', 'stages.0.requisiteStageRefIds.0 key 1'],
   ['stages:\n  - instructions: |-\n      type: |'.replace('|-', '\u0001'), undefined],
   ['name: x # comm|', undefined],
@@ -122,7 +143,9 @@ test('the cursor is located in text that is not finished', () => {
 
 test('completions come from the descriptions of the stage types', () => {
   const at = (path: (string | number)[], role: 'key' | 'value') =>
-    suggestionsAt(types, release, { path, role, from: 0, isQuoted: false }).map(({ value }) => value)
+    suggestionsAt(types, release, { path, role, from: 0, isQuoted: false }).map(
+      ({ value }) => value,
+    )
   const keys = at(['stages', 0], 'key')
   assert.ok(keys.includes('skipWaitText') && keys.includes('stageEnabled'), keys.join())
   assert.ok(!keys.includes('waitTime'), 'what is there already is not offered')
@@ -130,14 +153,20 @@ test('completions come from the descriptions of the stage types', () => {
   assert.deepEqual(at(['stages', 1, 'requisiteStageRefIds', 0], 'key'), ['1'])
   assert.ok(at(['stages', 1, 'method'], 'value').includes('POST'))
   assert.ok(
-    at(['stages', 1, 'type'], 'value').includes('deploy') && !at(['stages', 1, 'type'], 'value').includes('createApplication'),
+    at(['stages', 1, 'type'], 'value').includes('deploy') &&
+      !at(['stages', 1, 'type'], 'value').includes('createApplication'),
   )
   assert.deepEqual(at(['stages', 0, 'stageEnabled'], 'key'), ['type', 'expression'])
   const root = at([], 'key')
   assert.ok(root.includes('limitConcurrent') && !root.includes('name'), root.join())
   const fired = { ...release, triggers: [{ type: 'pipeline' }] }
   const inTrigger = (path: (string | number)[], role: 'key' | 'value') =>
-    suggestionsAt(types, fired, { path: ['triggers', 0, ...path], role, from: 0, isQuoted: false }).map(({ value }) => value)
+    suggestionsAt(types, fired, {
+      path: ['triggers', 0, ...path],
+      role,
+      from: 0,
+      isQuoted: false,
+    }).map(({ value }) => value)
   assert.ok(inTrigger([], 'key').includes('application'))
   assert.ok(inTrigger(['type'], 'value').includes('cron'))
   assert.deepEqual(at(['unknown', 0], 'key'), [])
@@ -160,7 +189,9 @@ test('expressions complete from functions, parameters and variables', () => {
     parameterConfig: [{ name: 'region' }],
     stages: [{ type: 'evaluateVariables', name: 'Set', variables: [{ key: 'size', value: 2 }] }],
   }
-  const values = expressionSuggestions(definition, [{ name: 'stage', description: 'A stage.' }]).map(({ value }) => value)
+  const values = expressionSuggestions(definition, [
+    { name: 'stage', description: 'A stage.' },
+  ]).map(({ value }) => value)
   assert.deepEqual(
     values.filter((value) => /region|size|stage/.test(String(value))),
     ['parameters.region', 'size', '#stage('],
@@ -169,7 +200,8 @@ test('expressions complete from functions, parameters and variables', () => {
 
 test('completions of a form begin with what is typed', () => {
   const definition = { parameterConfig: [{ name: 'region' }, { name: 'trigger' }] }
-  const matching = (word: string) => matchingSuggestions(definition, [{ name: 'stage' }], word).map(({ value }) => value)
+  const matching = (word: string) =>
+    matchingSuggestions(definition, [{ name: 'stage' }], word).map(({ value }) => value)
   assert.deepEqual(matching('tri'), ['trigger', 'parameters.trigger'])
   assert.deepEqual([matching('#STA'), matching('nothing')], [['#stage('], []])
 })
@@ -178,9 +210,15 @@ test('a file becomes a definition, or says why not', async () => {
   const read = (name: string, ...text: string[]) => readDefinitionFile(new File(text, name))
   assert.deepEqual(await read('a.json', '\uFEFF', JSON.stringify(release)), { definition: release })
   assert.deepEqual(await read('a.txt', 'name: a\n'), { definition: { name: 'a' } })
-  assert.match((await read('a.json', '[1]')).error ?? '', /^a\.json is no pipeline\. A pipeline is an object/)
+  assert.match(
+    (await read('a.json', '[1]')).error ?? '',
+    /^a\.json is no pipeline\. A pipeline is an object/,
+  )
   assert.match((await read('a.png', '\u0000\u0001PNG')).error ?? '', /^a\.png is no pipeline/)
-  assert.match((await read('big.json', 'x'.repeat(10_000_001))).error ?? '', /big\.json is larger than 10 MB/)
+  assert.match(
+    (await read('big.json', 'x'.repeat(10_000_001))).error ?? '',
+    /big\.json is larger than 10 MB/,
+  )
 })
 
 test('text becomes the draft once it can be read', () => {
@@ -192,9 +230,20 @@ test('text becomes the draft once it can be read', () => {
   assert.equal(session.outsideText(), undefined, 'its own change does not come back')
 
   session.edit(session.text.replace('5', '500]'))
-  assert.equal(draft.unreadable.value?.message, "Line 10: Expected ',' or '}' after property value.")
-  assert.equal((draft.definition.value['stages'] as JsonObject[])[0]?.['waitTime'], 500, 'the last valid state stays')
-  assert.equal(openTextSession(draft, 'json').text, session.text.replace('5', '500]'), 'the text survives a change of the view')
+  assert.equal(
+    draft.unreadable.value?.message,
+    "Line 10: Expected ',' or '}' after property value.",
+  )
+  assert.equal(
+    (draft.definition.value['stages'] as JsonObject[])[0]?.['waitTime'],
+    500,
+    'the last valid state stays',
+  )
+  assert.equal(
+    openTextSession(draft, 'json').text,
+    session.text.replace('5', '500]'),
+    'the text survives a change of the view',
+  )
 
   draft.undo()
   assert.deepEqual(draft.definition.value, release, 'typing without a rest is one step of undo')
@@ -208,7 +257,11 @@ test('changes are listed by stage and field', () => {
     ...release,
     description: 'x',
     updateTs: '5',
-    stages: [added, { ...call, requisiteStageRefIds: ['3'] }, { ...pause, waitTime: 9, nested: { a: 1 } }],
+    stages: [
+      added,
+      { ...call, requisiteStageRefIds: ['3'] },
+      { ...pause, waitTime: 9, nested: { a: 1 } },
+    ],
   }
   const parts = describeChanges(release, after)
   assert.deepEqual(
@@ -222,19 +275,31 @@ test('changes are listed by stage and field', () => {
     ],
   )
   assert.equal(parts[2]?.fields[0]?.after, 'New', 'references have names')
-  const scaled = (max: number) => ({ stages: [{ refId: '1', type: 'deploy', clusters: [{ account: 'a', capacity: { max } }] }] })
+  const scaled = (max: number) => ({
+    stages: [{ refId: '1', type: 'deploy', clusters: [{ account: 'a', capacity: { max } }] }],
+  })
   const [deploy] = describeChanges(scaled(1), scaled(2))
   assert.deepEqual(deploy?.fields, [{ field: 'clusters 1 capacity max', before: 1, after: 2 }])
-  assert.deepEqual(describeChanges(release, { ...release, updateTs: '7', lastModifiedBy: 'ann' }), [])
+  assert.deepEqual(
+    describeChanges(release, { ...release, updateTs: '7', lastModifiedBy: 'ann' }),
+    [],
+  )
 })
 
 test('a revision becomes a draft of the pipeline as it is stored now', () => {
   const stored = { ...release, id: 'p1', updateTs: '300', lastModifiedBy: 'ben' }
   const old = { ...release, id: 'p1', stages: [pause], updateTs: '100', lastModifiedBy: 'ann' }
   const [newest, oldest] = toRevisions([stored, old])
-  assert.deepEqual([newest?.id, newest?.author, oldest?.id, oldest?.previous], ['300', 'ben', '100', undefined])
+  assert.deepEqual(
+    [newest?.id, newest?.author, oldest?.id, oldest?.previous],
+    ['300', 'ben', '100', undefined],
+  )
   assert.deepEqual(newest && summaryOf(newest), ['Stage Call'])
-  assert.deepEqual(toDraft(old, stored), { ...stored, stages: [pause] }, 'the save after it is not stale')
+  assert.deepEqual(
+    toDraft(old, stored),
+    { ...stored, stages: [pause] },
+    'the save after it is not stale',
+  )
 })
 
 test('a dry run asks for each expression with what its stage would see', () => {
@@ -263,21 +328,37 @@ test('a dry run asks for each expression with what its stage would see', () => {
     'own fields are in sight',
   )
   assert.equal(toQuestion(pause, definition, new Set(), types), undefined)
-  const result = question.variables.map(({ key, value }) => ({ value: key === 'url' ? 'https://example.org/2' : value }))
+  const result = question.variables.map(({ key, value }) => ({
+    value: key === 'url' ? 'https://example.org/2' : value,
+  }))
   assert.equal(withValues(changed, question, { result })['url'], 'https://example.org/2')
 })
 
 test('variables of a stage see those above them', () => {
-  const stage = { refId: '1', type: 'evaluateVariables', variables: [{ key: 'size', value: '${1 + 1}' }] }
+  const stage = {
+    refId: '1',
+    type: 'evaluateVariables',
+    variables: [{ key: 'size', value: '${1 + 1}' }],
+  }
   const question = toQuestion(stage, { stages: [stage] }, new Set(), types)
   assert.deepEqual(question?.variables, [{ key: 'size', value: '${1 + 1}' }])
-  assert.deepEqual(question && withValues(stage, question, { result: [{ value: 2 }] })['variables'], [{ key: 'size', value: 2 }])
+  assert.deepEqual(
+    question && withValues(stage, question, { result: [{ value: 2 }] })['variables'],
+    [{ key: 'size', value: 2 }],
+  )
 })
 
 test('a dry run says why an expression gives nothing', () => {
-  const entry = (level: string, why: string) => ({ level, description: `Failed to evaluate [value] parameters.region: ${why}` })
+  const entry = (level: string, why: string) => ({
+    level,
+    description: `Failed to evaluate [value] parameters.region: ${why}`,
+  })
   assert.deepEqual(
-    notesOf(pause, { detail: { 'parameters.region': [entry('ERROR', 'no such name.'), entry('INFO', 'it is null')] } }),
+    notesOf(pause, {
+      detail: {
+        'parameters.region': [entry('ERROR', 'no such name.'), entry('INFO', 'it is null')],
+      },
+    }),
     [
       { title: 'Pause', expression: 'parameters.region', message: 'no such name.', isError: true },
       { title: 'Pause', expression: 'parameters.region', message: 'it is null', isError: false },

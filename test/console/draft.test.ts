@@ -23,7 +23,11 @@ import { controlStages } from '../../packages/model/stage-types/control.ts'
 
 const types = toStageTypesAnswer(controlStages, 'embedded') as unknown as StageTypes
 
-function stage(refId: string, requires: readonly string[] = [], fields: JsonObject = {}): JsonObject {
+function stage(
+  refId: string,
+  requires: readonly string[] = [],
+  fields: JsonObject = {},
+): JsonObject {
   return { refId, requisiteStageRefIds: requires, type: 'wait', name: `stage ${refId}`, ...fields }
 }
 
@@ -44,14 +48,26 @@ function edges(definition: JsonObject): string {
 test('a new stage takes its place in the graph', () => {
   const wait = { type: 'wait' }
   assert.equal(edges(addStage(diamond, wait).definition), '1: 2:1 3:1 4:2+3 5:4')
-  assert.equal(edges(addStage(diamond, wait, { of: '1', position: 'after' }).definition), '1: 5:1 2:5 3:5 4:2+3')
-  assert.equal(edges(addStage(diamond, wait, { of: '4', position: 'before' }).definition), '1: 2:1 3:1 5:2+3 4:5')
-  assert.equal(edges(addStage(diamond, wait, { of: '2', position: 'parallel' }).definition), '1: 2:1 5:1 3:1 4:2+3')
+  assert.equal(
+    edges(addStage(diamond, wait, { of: '1', position: 'after' }).definition),
+    '1: 5:1 2:5 3:5 4:2+3',
+  )
+  assert.equal(
+    edges(addStage(diamond, wait, { of: '4', position: 'before' }).definition),
+    '1: 2:1 3:1 5:2+3 4:5',
+  )
+  assert.equal(
+    edges(addStage(diamond, wait, { of: '2', position: 'parallel' }).definition),
+    '1: 2:1 5:1 3:1 4:2+3',
+  )
 })
 
 test('a stage beside one without reference gives that one a reference', () => {
   const definition = { stages: [{ type: 'wait' }, stage('7')] }
-  assert.equal(edges(addStage(definition, { type: 'noop' }, { of: '#1', position: 'after' }).definition), '8: 9:8 7:')
+  assert.equal(
+    edges(addStage(definition, { type: 'noop' }, { of: '#1', position: 'after' }).definition),
+    '8: 9:8 7:',
+  )
 })
 
 test('followers of a removed stage require what it required', () => {
@@ -66,13 +82,20 @@ test('a copy runs beside its original', () => {
 })
 
 test('a circle and an unknown requisite are drawn as far as possible', () => {
-  const circle = setRequisites({ stages: [stage('1', ['2']), stage('2', ['1']), stage('3', ['nowhere'])] }, '1', ['2'])
+  const circle = setRequisites(
+    { stages: [stage('1', ['2']), stage('2', ['1']), stage('3', ['nowhere'])] },
+    '1',
+    ['2'],
+  )
   assert.deepEqual(
     inRunOrder(toNodes(circle)).map(({ key }) => key),
     ['3', '1', '2'],
   )
   assert.deepEqual(
-    findProblems({ name: 'x', ...circle }, types).map(({ path, message }) => [path.join('.'), message]),
+    findProblems({ name: 'x', ...circle }, types).map(({ path, message }) => [
+      path.join('.'),
+      message,
+    ]),
     [
       ['stages.0.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
       ['stages.1.requisiteStageRefIds', 'These stages wait for each other: stage 1, stage 2.'],
@@ -113,7 +136,10 @@ test('undo goes back step by step, and typing is one step', () => {
   draft.undo()
   assert.equal(draft.definition.value['name'], 'dep')
   draft.undo()
-  assert.deepEqual([draft.isDirty.value, draft.undoLabel.value, draft.redoLabel.value], [false, undefined, 'Rename'])
+  assert.deepEqual(
+    [draft.isDirty.value, draft.undoLabel.value, draft.redoLabel.value],
+    [false, undefined, 'Rename'],
+  )
   draft.redo()
   assert.equal(draft.definition.value['name'], 'dep')
   draft.set(['name'], undefined, 'Rename')
@@ -122,9 +148,16 @@ test('undo goes back step by step, and typing is one step', () => {
 })
 
 test('a field keeps its place, and a key may have any name', () => {
-  const changed = withValueAt(JSON.parse('{"a": 1, "__proto__": {"b": 2}, "c": 3}') as JsonObject, ['__proto__', 'b'], 4)
+  const changed = withValueAt(
+    JSON.parse('{"a": 1, "__proto__": {"b": 2}, "c": 3}') as JsonObject,
+    ['__proto__', 'b'],
+    4,
+  )
   assert.equal(JSON.stringify(changed), '{"a":1,"__proto__":{"b":4},"c":3}')
-  assert.equal(JSON.stringify(withValueAt({ list: [1, 2] }, ['list', 0], undefined)), '{"list":[2]}')
+  assert.equal(
+    JSON.stringify(withValueAt({ list: [1, 2] }, ['list', 0], undefined)),
+    '{"list":[2]}',
+  )
   assert.equal(JSON.stringify(withValueAt({}, ['a', 0, 'b'], true)), '{"a":[{"b":true}]}')
 })
 
@@ -148,7 +181,10 @@ test('a stored version that comes later is not undone', () => {
   draft.rebase(diamond, theirs)
   assert.deepEqual([draft.stored.value?.['updateTs'], draft.changes.value.length], ['9', 1])
   draft.undo()
-  assert.deepEqual([stagesOf(draft.definition.value)[0]?.['waitTime'], draft.isDirty.value], [1, false])
+  assert.deepEqual(
+    [stagesOf(draft.definition.value)[0]?.['waitTime'], draft.isDirty.value],
+    [1, false],
+  )
 })
 
 test('a new pipeline that was kept still differs from how it began', () => {
@@ -159,18 +195,27 @@ test('a new pipeline that was kept still differs from how it began', () => {
 })
 
 test('a locked pipeline is changed once it is unlocked', () => {
-  const locked = { ...diamond, locked: { ui: true, allowUnlockUi: true, description: 'written by Terraform' } }
+  const locked = {
+    ...diamond,
+    locked: { ui: true, allowUnlockUi: true, description: 'written by Terraform' },
+  }
   const draft = new Draft('web', { stored: locked, definition: locked })
   draft.set(['name'], 'other', 'Rename')
   assert.equal(draft.definition.value['name'], 'diamond')
   assert.match(draft.readOnly.value ?? '', /written by Terraform/)
   draft.unlock()
   draft.set(['name'], 'other', 'Rename')
-  assert.deepEqual([draft.definition.value['name'], draft.definition.value['locked']], ['other', undefined])
+  assert.deepEqual(
+    [draft.definition.value['name'], draft.definition.value['locked']],
+    ['other', undefined],
+  )
 })
 
 test('changes name stages by reference, whatever their place', () => {
-  const moved = { ...diamond, stages: [stage('9'), ...stagesOf(withValueAt(diamond, ['stages', 1, 'waitTime'], 5))] }
+  const moved = {
+    ...diamond,
+    stages: [stage('9'), ...stagesOf(withValueAt(diamond, ['stages', 1, 'waitTime'], 5))],
+  }
   assert.deepEqual(listChanges(diamond, moved), [
     { path: ['stages', '9'], before: undefined, after: stage('9') },
     { path: ['stages', '2', 'waitTime'], before: undefined, after: 5 },
@@ -178,15 +223,26 @@ test('changes name stages by reference, whatever their place', () => {
 })
 
 test('changes of two people merge, except for one field', () => {
-  const mine = withValueAt(withValueAt(diamond, ['stages', 0, 'waitTime'], 1), ['stages', 1, 'waitTime'], 2)
-  const theirs = addStage(withValueAt(diamond, ['stages', 1, 'waitTime'], 3), { type: 'noop' }).definition
+  const mine = withValueAt(
+    withValueAt(diamond, ['stages', 0, 'waitTime'], 1),
+    ['stages', 1, 'waitTime'],
+    2,
+  )
+  const theirs = addStage(withValueAt(diamond, ['stages', 1, 'waitTime'], 3), {
+    type: 'noop',
+  }).definition
   const merge = mergeDefinitions(diamond, mine, theirs)
   assert.equal(edges(merge.definition), '1: 2:1 3:1 4:2+3 5:4')
-  assert.deepEqual(merge.conflicts, [{ path: ['stages', '2', 'waitTime'], base: undefined, mine: 2, theirs: 3 }])
+  assert.deepEqual(merge.conflicts, [
+    { path: ['stages', '2', 'waitTime'], base: undefined, mine: 2, theirs: 3 },
+  ])
   assert.deepEqual(merge.taken, [['stages', '5']])
   const values = (definition: JsonObject) => stagesOf(definition).map((each) => each['waitTime'])
   assert.deepEqual(values(merge.definition), [1, 2, undefined, undefined, undefined])
-  assert.deepEqual(values(mergeDefinitions(diamond, mine, theirs, () => 'theirs').definition).slice(0, 2), [1, 3])
+  assert.deepEqual(
+    values(mergeDefinitions(diamond, mine, theirs, () => 'theirs').definition).slice(0, 2),
+    [1, 3],
+  )
 })
 
 test('a stage that one removes and another changes is a choice', () => {
@@ -197,5 +253,8 @@ test('a stage that one removes and another changes is a choice', () => {
     conflicts.map(({ path, mine: own }) => [path, own]),
     [[['stages', '4'], undefined]],
   )
-  assert.equal(edges(mergeDefinitions(diamond, mine, theirs, () => 'theirs').definition), '1: 2:1 3:1 4:2+3')
+  assert.equal(
+    edges(mergeDefinitions(diamond, mine, theirs, () => 'theirs').definition),
+    '1: 2:1 3:1 4:2+3',
+  )
 })

@@ -30,12 +30,18 @@ async function signIn(page: Page, name: string, secret: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-async function visit(browser: Chromium, url: string, name: string, secret: string): Promise<Person> {
+async function visit(
+  browser: Chromium,
+  url: string,
+  name: string,
+  secret: string,
+): Promise<Person> {
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    if (message.type() === 'error' && !ofBrowser.test(message.text())) complaints.push(message.text())
+    if (message.type() === 'error' && !ofBrowser.test(message.text()))
+      complaints.push(message.text())
   })
   page.on('dialog', (dialog) => {
     if (dialog.type() !== 'beforeunload') complaints.push(`a script ran: ${dialog.message()}`)
@@ -45,7 +51,10 @@ async function visit(browser: Chromium, url: string, name: string, secret: strin
   await signIn(page, name, secret)
   await page.getByRole('heading', { level: 1, name: 'Applications' }).waitFor()
   const ask: Person['ask'] = async (method, path, body) => {
-    const answer = await page.request.fetch(url + path, { method, ...(body !== undefined && { data: body }) })
+    const answer = await page.request.fetch(url + path, {
+      method,
+      ...(body !== undefined && { data: body }),
+    })
     const text = await answer.text()
     assert.ok(answer.ok(), `${method} ${path}: ${answer.status()} ${text}`)
     return text === '' ? undefined : (JSON.parse(text) as unknown)
@@ -53,7 +62,8 @@ async function visit(browser: Chromium, url: string, name: string, secret: strin
   return {
     page,
     complaints,
-    open: async (path) => void (await page.goto(`${url}/console/applications/web/pipelines${path}`)),
+    open: async (path) =>
+      void (await page.goto(`${url}/console/applications/web/pipelines${path}`)),
     ask,
   }
 }
@@ -98,7 +108,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   if (browser === undefined) return
   const url = await startGateway(t, settings, { embedded: true })
   const admin = await visit(browser, url, 'admin', password)
-  const { password: secret } = (await admin.ask('POST', '/auth/users', { username: 'ben', roles: ['dev'] })) as {
+  const { password: secret } = (await admin.ask('POST', '/auth/users', {
+    username: 'ben',
+    roles: ['dev'],
+  })) as {
     password: string
   }
   await createApplication(admin)
@@ -110,7 +123,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     const { keyboard } = page
     // What is typed before the types have arrived counts, too.
     const typed = Promise.withResolvers<void>()
-    await page.route('**/capabilities/stageTypes', (route) => typed.promise.then(() => route.continue()))
+    await page.route('**/capabilities/stageTypes', (route) =>
+      typed.promise.then(() => route.continue()),
+    )
     await admin.open('')
     await page.getByRole('link', { name: 'Create pipeline' }).first().press('Enter')
     await page.getByRole('radio', { name: /^Empty/ }).press('Space')
@@ -147,8 +162,13 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
         ['2', ['1'], 'wait', 'Two', 0],
       ],
     )
-    const { ref } = (await admin.ask('POST', `/pipelines/web/typed`, { type: 'manual' })) as { ref: string }
-    await waitUntil(async () => ((await admin.ask('GET', ref)) as Json)['status'] === 'SUCCEEDED', 'the end of the run')
+    const { ref } = (await admin.ask('POST', `/pipelines/web/typed`, { type: 'manual' })) as {
+      ref: string
+    }
+    await waitUntil(
+      async () => ((await admin.ask('GET', ref)) as Json)['status'] === 'SUCCEEDED',
+      'the end of the run',
+    )
   })
 
   await step('the audit log leads to the revision that a save made', async () => {
@@ -170,7 +190,8 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await admin.open('')
     await page.getByRole('link', { name: 'keys', exact: true }).focus()
     await page.keyboard.press('e')
-    const node = (name: string) => page.locator('.node-main', { has: page.locator('.node-name', { hasText: name }) })
+    const node = (name: string) =>
+      page.locator('.node-main', { has: page.locator('.node-name', { hasText: name }) })
     await node('First').focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
@@ -187,7 +208,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await node('First').waitFor()
     await save(admin, 'keys')
     assert.deepEqual(
-      stagesOf(await stored(admin, 'keys')).map(({ refId, requisiteStageRefIds }) => [refId, requisiteStageRefIds]),
+      stagesOf(await stored(admin, 'keys')).map(({ refId, requisiteStageRefIds }) => [
+        refId,
+        requisiteStageRefIds,
+      ]),
       [
         ['1', []],
         ['2', []],
@@ -203,13 +227,20 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await waitTime(page).fill('1')
     await save(admin, 'warned')
     const notice = page.getByRole('status').filter({ hasText: 'warned is saved, with warnings' })
-    await notice.getByText('Stage "Päuse ✓": "failPipline" is no field of this stage type. Write "failPipeline".').waitFor()
+    await notice
+      .getByText(
+        'Stage "Päuse ✓": "failPipline" is no field of this stage type. Write "failPipeline".',
+      )
+      .waitFor()
     await notice.getByRole('button', { name: 'Close' }).click()
     await notice.waitFor({ state: 'detached' })
     await waitTime(page).fill('2')
     await save(admin, 'warned')
     await notice.waitFor()
-    await admin.ask('POST', '/pipelines', { ...(await stored(admin, 'warned')), stages: [wait('1', [], 'Right')] })
+    await admin.ask('POST', '/pipelines', {
+      ...(await stored(admin, 'warned')),
+      stages: [wait('1', [], 'Right')],
+    })
     await admin.open('/warned/edit?stage=1')
     await waitTime(page).fill('3')
     await save(admin, 'warned')
@@ -221,8 +252,14 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     const { page } = admin
     const longNumber = '"account":12345678901234567890'
     await store(admin, 'wrong')
-    const text = JSON.stringify({ ...(await stored(admin, 'wrong')), account: 'long' }).replace('"account":"long"', longNumber)
-    await page.request.post(`${url}/pipelines`, { data: text, headers: { 'content-type': 'application/json' } })
+    const text = JSON.stringify({ ...(await stored(admin, 'wrong')), account: 'long' }).replace(
+      '"account":"long"',
+      longNumber,
+    )
+    await page.request.post(`${url}/pipelines`, {
+      data: text,
+      headers: { 'content-type': 'application/json' },
+    })
     await admin.open('/wrong/edit?stage=2')
     await waitTime(page).fill('soon')
     await page.getByRole('button', { name: /^Settings/ }).click()
@@ -239,7 +276,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await waitTime(page).fill('${ parameters.seconds }')
     await save(admin, 'wrong')
     assert.equal(stagesOf(await stored(admin, 'wrong'))[1]?.['waitTime'], '${ parameters.seconds }')
-    const saved = await (await page.request.get(`${url}/applications/web/pipelineConfigs/wrong`)).text()
+    const saved = await (
+      await page.request.get(`${url}/applications/web/pipelineConfigs/wrong`)
+    ).text()
     assert.ok(saved.includes(longNumber), saved)
     await page.getByText('Saved', { exact: true }).last().waitFor()
     await page.getByRole('button', { name: 'Start' }).waitFor()
@@ -265,7 +304,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await confirmSave(page, 'keys').click()
     await page.getByText(/A pipeline named "keys" exists already/).waitFor()
     await page.keyboard.press('Escape')
-    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'keys')
+    assert.equal(
+      await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(),
+      'keys',
+    )
   })
 
   await step('changes of two people in different stages merge', async () => {
@@ -303,13 +345,18 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await admin.open('/shared/edit?stage=1')
     await waitTime(admin.page).fill('7')
     await save(admin, 'shared')
-    const refused = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.url().includes('/pipelines?'))
+    const refused = page.waitForResponse(
+      (answer) => answer.request().method() === 'POST' && answer.url().includes('/pipelines?'),
+    )
     await saveButton(page).click()
     await confirmSave(page, 'shared').click()
     assert.equal((await refused).status(), 400)
     await page.getByText(/1 needs your choice\./).waitFor()
     const dialog = page.getByRole('dialog')
-    assert.equal(await dialog.getByRole('button', { name: 'Merge' }).getAttribute('aria-disabled'), 'true')
+    assert.equal(
+      await dialog.getByRole('button', { name: 'Merge' }).getAttribute('aria-disabled'),
+      'true',
+    )
     assert.deepEqual(await findBarriers(page), [])
     await dialog.getByRole('radio', { name: /Take theirs/ }).check()
     await dialog.getByRole('button', { name: 'Merge' }).click()
@@ -339,7 +386,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await ben.open('/new')
     await page.getByRole('radio', { name: /^A file/ }).check()
     const choose = (text: string) =>
-      page.getByLabel('File *').setInputFiles({ name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) })
+      page
+        .getByLabel('File *')
+        .setInputFiles({ name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) })
     await choose('- no pipeline')
     await page.getByText(/^a\.yaml is no pipeline\./).waitFor()
     await choose('name: begun\ndescription: soon\nid: of-another')
@@ -404,8 +453,20 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
       name: hostile,
       deep: { list: [1, { '__proto__ ': null }] },
     }
-    const tangled = { refId: '2', requisiteStageRefIds: ['1'], type: 'wait', name: 'Second', waitTime: 0, 'a.b[0]': { c: '<b>' } }
-    await store(admin, 'plugged', { disabled: true, name: hostile, stages: [plug, tangled], tags: 'none' })
+    const tangled = {
+      refId: '2',
+      requisiteStageRefIds: ['1'],
+      type: 'wait',
+      name: 'Second',
+      waitTime: 0,
+      'a.b[0]': { c: '<b>' },
+    }
+    await store(admin, 'plugged', {
+      disabled: true,
+      name: hostile,
+      stages: [plug, tangled],
+      tags: 'none',
+    })
     await admin.open('/plugged/edit?stage=1')
     await page.getByText(/no description of the stage type ofAPlugin/).waitFor()
     await page.getByRole('button', { name: /^Settings/ }).click()
@@ -425,7 +486,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await store(admin, 'doomed')
     await admin.open('')
     const ids = async () =>
-      ((await admin.ask('GET', '/applications/web/pipelineConfigs')) as readonly Json[]).map((pipeline) => pipeline['id'])
+      ((await admin.ask('GET', '/applications/web/pipelineConfigs')) as readonly Json[]).map(
+        (pipeline) => pipeline['id'],
+      )
     const before = await ids()
     await page.getByRole('button', { name: 'Actions of doomed' }).click()
     await page
@@ -445,7 +508,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await act('Disable')
     await page.getByRole('dialog').getByRole('button', { name: 'Disable doomed twice' }).click()
     await page.locator('.pipeline-row').getByText('disabled').waitFor()
-    assert.deepEqual(await stored(admin, 'doomed').then(({ name, disabled }) => [name, disabled]), ['doomed twice', true])
+    assert.deepEqual(await stored(admin, 'doomed').then(({ name, disabled }) => [name, disabled]), [
+      'doomed twice',
+      true,
+    ])
     await act('Enable')
     await page.getByRole('dialog').getByRole('button', { name: 'Enable doomed twice' }).click()
     await page.locator('.pipeline-row').getByText('disabled').waitFor({ state: 'detached' })
@@ -466,17 +532,33 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   await step('meets no barrier on any view, in light and dark', async () => {
     const { page } = admin
     const trigger = { type: 'cron', id: 'c', enabled: true, cronExpression: '0 0 6 ? * MON-FRI' }
-    const clusters = [{ account: 'local', region: 'local', strategy: 'redblack', capacity: { min: 1, desired: 1, max: 1 } }]
-    const judgment = wait('1', [], 'First', { type: 'manualJudgment', instructions: 'Is it right?' })
+    const clusters = [
+      {
+        account: 'local',
+        region: 'local',
+        strategy: 'redblack',
+        capacity: { min: 1, desired: 1, max: 1 },
+      },
+    ]
+    const judgment = wait('1', [], 'First', {
+      type: 'manualJudgment',
+      instructions: 'Is it right?',
+    })
     const stages = [
       judgment,
       wait('2', ['1'], 'Second', { type: 'deploy', clusters }),
       wait('3', ['1'], 'Third', { type: 'webhook' }),
     ]
-    await store(admin, 'seen', { stages, triggers: [trigger], parameterConfig: [{ name: 'version', required: true }] })
+    await store(admin, 'seen', {
+      stages,
+      triggers: [trigger],
+      parameterConfig: [{ name: 'version', required: true }],
+    })
     const views = [
       '/new',
-      ...['?stage=1', '?stage=2', '?stage=3', '?section=triggers', '?section=parameters'].map((query) => `/seen/edit${query}`),
+      ...['?stage=1', '?stage=2', '?stage=3', '?section=triggers', '?section=parameters'].map(
+        (query) => `/seen/edit${query}`,
+      ),
     ]
     const show = async (view: string) => {
       await showAddress(page, 'nowhere')
@@ -489,7 +571,8 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.emulateMedia({ colorScheme: 'light' })
       await show(view)
-      for (const section of await page.locator('details.form-section > summary').all()) await section.click()
+      for (const section of await page.locator('details.form-section > summary').all())
+        await section.click()
       assert.deepEqual(await findBarriers(page), [], view)
       await page.emulateMedia({ colorScheme: 'dark' })
       assert.deepEqual(await findBarriers(page, ['color-contrast']), [], `${view} in dark`)
@@ -518,9 +601,16 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
 
 async function createApplication({ ask }: Person, permissions: Json = {}): Promise<void> {
   const application = { name: 'web', email: 'ops@example.org', permissions }
-  const body = { application: 'web', description: 'create web', job: [{ type: 'createApplication', application }] }
+  const body = {
+    application: 'web',
+    description: 'create web',
+    job: [{ type: 'createApplication', application }],
+  }
   const { ref } = (await ask('POST', '/applications/web/tasks', body)) as { ref: string }
-  await waitUntil(async () => ((await ask('GET', ref)) as Json)['status'] === 'SUCCEEDED', 'the end of the task')
+  await waitUntil(
+    async () => ((await ask('GET', ref)) as Json)['status'] === 'SUCCEEDED',
+    'the end of the task',
+  )
 }
 
 /** Takes over what merges by itself, and comes back to the save. */
@@ -528,7 +618,8 @@ async function merge(page: Page, says: RegExp): Promise<void> {
   // Either the poll has seen the other version, or the save does.
   const asked = page.getByText(says)
   await page.getByRole('dialog').waitFor()
-  if (!(await asked.isVisible())) await page.getByRole('dialog').getByRole('button', { name: /^Save/ }).click()
+  if (!(await asked.isVisible()))
+    await page.getByRole('dialog').getByRole('button', { name: /^Save/ }).click()
   await asked.waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
 }

@@ -19,9 +19,21 @@ test('a load balancer that is saved unchanged stays as it is', () => {
     account: 'dev',
     region: 'east',
     listeners: [
-      { externalProtocol: 'HTTPS', externalPort: 443, internalProtocol: 'HTTP', internalPort: 8080, sslCertificateId: 'site' },
+      {
+        externalProtocol: 'HTTPS',
+        externalPort: 443,
+        internalProtocol: 'HTTP',
+        internalPort: 8080,
+        sslCertificateId: 'site',
+      },
     ],
-    healthCheck: { target: 'HTTP:/health', interval: 0.2, timeout: 5, unhealthyThreshold: 2, healthyThreshold: 1 },
+    healthCheck: {
+      target: 'HTTP:/health',
+      interval: 0.2,
+      timeout: 5,
+      unhealthyThreshold: 2,
+      healthyThreshold: 1,
+    },
     isInternal: true,
     securityGroups: ['office'],
   }
@@ -33,7 +45,14 @@ test('a load balancer that is saved unchanged stays as it is', () => {
     region: 'east',
     name: 'web-front',
     loadBalancerName: 'web-front',
-    listeners: [{ externalProtocol: 'HTTPS', externalPort: 443, internalProtocol: 'HTTP', sslCertificateId: 'site' }],
+    listeners: [
+      {
+        externalProtocol: 'HTTPS',
+        externalPort: 443,
+        internalProtocol: 'HTTP',
+        sslCertificateId: 'site',
+      },
+    ],
     healthCheck: 'HTTP:/health',
     healthInterval: 0.2,
     healthTimeout: 5,
@@ -58,18 +77,25 @@ test('rules of a security group survive the form', () => {
         ],
         range: { ip: '10.0.0.0', cidr: '/8' },
       },
-      { protocol: 'tcp', portRanges: [{ startPort: 0, endPort: 65_535 }], securityGroup: { name: 'gate' } },
+      {
+        protocol: 'tcp',
+        portRanges: [{ startPort: 0, endPort: 65_535 }],
+        securityGroup: { name: 'gate' },
+      },
     ],
   }
-  assert.partialDeepStrictEqual(toSecurityGroupJob(toSecurityGroupDraft({ ...group, ...place }), 'local'), {
-    name: 'office',
-    regions: ['east'],
-    ipIngress: [
-      { cidr: '10.0.0.0/8', type: 'tcp', startPort: 80, endPort: 80 },
-      { cidr: '10.0.0.0/8', type: 'tcp', startPort: 443, endPort: 444 },
-    ],
-    securityGroupIngress: [{ name: 'gate', type: 'tcp' }],
-  })
+  assert.partialDeepStrictEqual(
+    toSecurityGroupJob(toSecurityGroupDraft({ ...group, ...place }), 'local'),
+    {
+      name: 'office',
+      regions: ['east'],
+      ipIngress: [
+        { cidr: '10.0.0.0/8', type: 'tcp', startPort: 80, endPort: 80 },
+        { cidr: '10.0.0.0/8', type: 'tcp', startPort: 443, endPort: 444 },
+      ],
+      securityGroupIngress: [{ name: 'gate', type: 'tcp' }],
+    },
+  )
 })
 
 test('pipelines that deploy an image are found with the values of their parameters', () => {
@@ -98,15 +124,36 @@ test('pipelines that deploy an image are found with the values of their paramete
 })
 
 test('the log of a bake has no markup of its own', () => {
-  assert.equal(toBakeLog('<pre>The bake begins.\n<pre>ours</pre>\n</pre>'), 'The bake begins.\n<pre>ours</pre>\n')
-  assert.deepEqual([toBakeLog({ logsContent: 'a' }), toBakeLog('b'), toBakeLog(undefined)], ['a', 'b', ''])
+  assert.equal(
+    toBakeLog('<pre>The bake begins.\n<pre>ours</pre>\n</pre>'),
+    'The bake begins.\n<pre>ours</pre>\n',
+  )
+  assert.deepEqual(
+    [toBakeLog({ logsContent: 'a' }), toBakeLog('b'), toBakeLog(undefined)],
+    ['a', 'b', ''],
+  )
 })
 
 test('a run tells how its deployment went', () => {
   const place = { account: 'dev', region: 'east', application: 'shop' }
-  const step = (name: string, endTime: number) => ({ id: name, name, status: 'SUCCEEDED', startTime: endTime - 1, endTime })
+  const step = (name: string, endTime: number) => ({
+    id: name,
+    name,
+    status: 'SUCCEEDED',
+    startTime: endTime - 1,
+    endTime,
+  })
   const stage = (id: string, type: string, context: object, more: object = {}) => ({
-    ...{ id, type, name: type, status: 'SUCCEEDED', startTime: 10, endTime: 40, tasks: [], outputs: {} },
+    ...{
+      id,
+      type,
+      name: type,
+      status: 'SUCCEEDED',
+      startTime: 10,
+      endTime: 40,
+      tasks: [],
+      outputs: {},
+    },
     ...{ parentStageId: id === '1' ? null : '1', context: { ...place, ...context }, ...more },
   })
   const created = {
@@ -122,7 +169,12 @@ test('a run tells how its deployment went', () => {
     stage('3', 'disableCluster', { cluster: 'shop', chosenServerGroups: [{ name: 'shop-v000' }] }),
     // What an analysis compared has gone with it.
     stage('4', 'kayentaCanary', {}),
-    stage('5', 'createServerGroup', { 'deploy.server.groups': { east: ['shop-canary-v000'] } }, { parentStageId: '4' }),
+    stage(
+      '5',
+      'createServerGroup',
+      { 'deploy.server.groups': { east: ['shop-canary-v000'] } },
+      { parentStageId: '4' },
+    ),
   ]
   const [deployment, ...others] = deploymentsOf({ stages } as unknown as Execution)
   assert.ok(deployment)
@@ -135,8 +187,20 @@ test('a run tells how its deployment went', () => {
       [40, 'v000 disabled'],
     ],
   )
-  const group = (name: string, createdTime: number, states: readonly string[], isDisabled = false) => ({
-    ...{ name, createdTime, isDisabled, region: 'east', account: 'dev', loadBalancers: ['shop-front'] },
+  const group = (
+    name: string,
+    createdTime: number,
+    states: readonly string[],
+    isDisabled = false,
+  ) => ({
+    ...{
+      name,
+      createdTime,
+      isDisabled,
+      region: 'east',
+      account: 'dev',
+      loadBalancers: ['shop-front'],
+    },
     instances: states.map((healthState, at) => ({ name: `${name}-${at}`, healthState })),
   })
   const now = [group('shop-v000', 1, ['Up', 'Up']), group('shop-v001', 15, ['Up', 'Starting'])]
@@ -149,19 +213,43 @@ test('a run tells how its deployment went', () => {
   const all = [serving, { ...group('shop-canary-v000', 20, ['Up']), trafficPercent: 10 }]
   assert.equal(sentenceOf(picturesOf([serving], { all })), 'v000 takes 90 % of the traffic, 2 up.')
   const later = [group('shop-v001', 15, ['Up'], true), group('shop-v002', 90, ['Up'])]
-  assert.equal(sentenceOf(picturesThen(deployment, later)), 'v001 takes all traffic, 2 up; v000 is disabled.')
+  assert.equal(
+    sentenceOf(picturesThen(deployment, later)),
+    'v001 takes all traffic, 2 up; v000 is disabled.',
+  )
   const balancer = (trafficPercent: number | undefined, state: string) => {
     const instances = [{ name: 'i', health: { state } }]
-    return { name: 'shop-front', account: 'dev', region: 'east', serverGroups: [{ name: 'x', trafficPercent, instances }] }
+    return {
+      name: 'shop-front',
+      account: 'dev',
+      region: 'east',
+      serverGroups: [{ name: 'x', trafficPercent, instances }],
+    }
   }
   const shared = sharersIn(balancer(10, 'InService'))
-  assert.equal(sentenceOf(picturesOf([serving], { all: [serving, ...shared] })), 'v000 takes 90 % of the traffic, 2 up.')
-  assert.equal(sentenceOf(picturesThen(deployment, later, shared)), 'v001 2 up; v000 is disabled.', 'others had a part')
+  assert.equal(
+    sentenceOf(picturesOf([serving], { all: [serving, ...shared] })),
+    'v000 takes 90 % of the traffic, 2 up.',
+  )
+  assert.equal(
+    sentenceOf(picturesThen(deployment, later, shared)),
+    'v001 2 up; v000 is disabled.',
+    'others had a part',
+  )
   const idle = sharersIn(balancer(undefined, 'OutOfService'))
   assert.match(sentenceOf(picturesThen(deployment, later, idle)), /v001 takes all traffic/)
-  const given = stage('6', 'shareTraffic', { cluster: 'shop', serverGroupName: 'shop-v001', percent: 10 })
-  const [partial] = deploymentsOf({ stages: [...stages.slice(0, 2), given] } as unknown as Execution)
-  assert.match(sentenceOf(picturesThen(partial as never, now)), /v001 takes 10 % of the traffic.*v000 takes 90 %/)
+  const given = stage('6', 'shareTraffic', {
+    cluster: 'shop',
+    serverGroupName: 'shop-v001',
+    percent: 10,
+  })
+  const [partial] = deploymentsOf({
+    stages: [...stages.slice(0, 2), given],
+  } as unknown as Execution)
+  assert.match(
+    sentenceOf(picturesThen(partial as never, now)),
+    /v001 takes 10 % of the traffic.*v000 takes 90 %/,
+  )
   // While the analysis runs, what it deployed is shown as it is.
   const running = { ...stages[3], status: 'RUNNING' }
   const canary = deploymentsOf({ stages: [running, stages[4]] } as unknown as Execution)

@@ -26,13 +26,18 @@ interface Visitor {
   open(path: string): Promise<void>
 }
 
-async function visit(browser: Chromium, url: string, options: Parameters<Chromium['newPage']>[0]): Promise<Visitor> {
+async function visit(
+  browser: Chromium,
+  url: string,
+  options: Parameters<Chromium['newPage']>[0],
+): Promise<Visitor> {
   const page = await browser.newPage(options)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
     // The browser itself tells of answers with an error status.
-    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) complaints.push(message.text())
+    if (message.type() === 'error' && !message.text().includes('Failed to load resource'))
+      complaints.push(message.text())
   })
   page.on('dialog', (dialog) => {
     complaints.push(`a script ran: ${dialog.message()}`)
@@ -62,39 +67,44 @@ function step(name: string, run: (journey: Journey) => Promise<void>): void {
   steps.push({ name, run })
 }
 
-step('deploys the example of a new installation, in two clicks', async ({ fleet, page, open, heading, click }) => {
-  const port = await freePort()
-  const clicks = await startCountingClicks(page)
-  await open('')
-  await page.getByRole('button', { name: 'Deploy the example' }).waitFor()
-  const begunMs = Date.now()
-  await click('button', 'Deploy the example')
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Port of the load balancer').fill('port')
-  await dialog.getByText('Enter a number from 1 to 65535.').waitFor()
-  assert.deepEqual(await findBarriers(page), [])
-  await dialog.getByLabel('Port of the load balancer').fill(String(port))
-  await dialog.getByRole('button', { name: 'Deploy the example' }).click()
-  await heading(/^ship/)
-  await runIs(page, 'succeeded')
-  assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /^Hello from version 1/)
-  assert.equal(await clicks(), 2)
-  const seconds = (Date.now() - begunMs) / 1000
-  assert.ok(seconds < 120, `from an empty instance to a program that answers in ${seconds} s`)
-  await click('link', /v000$/)
-  await heading('hello-v000')
-  await page.getByText('2 of 2 up').waitFor()
-  const [pipeline] = await fleet.read<[{ id: string }]>('/applications/hello/pipelineConfigs')
-  const read = page.waitForResponse(/\/applications\/hello\/loadBalancers$/)
-  await page.goto(`${fleet.url()}/console/applications/hello/pipelines/${pipeline.id}/edit?stage=1`)
-  await (await read).finished()
-  const chip = page.locator('.removable-chips .chip')
-  await chip.first().waitFor()
-  await page.getByRole('combobox', { name: 'Account' }).click()
-  await page.getByRole('option', { name: 'dev' }).waitFor()
-  await page.keyboard.press('Escape')
-  assert.deepEqual(await chip.allTextContents(), ['hello-front'])
-})
+step(
+  'deploys the example of a new installation, in two clicks',
+  async ({ fleet, page, open, heading, click }) => {
+    const port = await freePort()
+    const clicks = await startCountingClicks(page)
+    await open('')
+    await page.getByRole('button', { name: 'Deploy the example' }).waitFor()
+    const begunMs = Date.now()
+    await click('button', 'Deploy the example')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Port of the load balancer').fill('port')
+    await dialog.getByText('Enter a number from 1 to 65535.').waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByLabel('Port of the load balancer').fill(String(port))
+    await dialog.getByRole('button', { name: 'Deploy the example' }).click()
+    await heading(/^ship/)
+    await runIs(page, 'succeeded')
+    assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /^Hello from version 1/)
+    assert.equal(await clicks(), 2)
+    const seconds = (Date.now() - begunMs) / 1000
+    assert.ok(seconds < 120, `from an empty instance to a program that answers in ${seconds} s`)
+    await click('link', /v000$/)
+    await heading('hello-v000')
+    await page.getByText('2 of 2 up').waitFor()
+    const [pipeline] = await fleet.read<[{ id: string }]>('/applications/hello/pipelineConfigs')
+    const read = page.waitForResponse(/\/applications\/hello\/loadBalancers$/)
+    await page.goto(
+      `${fleet.url()}/console/applications/hello/pipelines/${pipeline.id}/edit?stage=1`,
+    )
+    await (await read).finished()
+    const chip = page.locator('.removable-chips .chip')
+    await chip.first().waitFor()
+    await page.getByRole('combobox', { name: 'Account' }).click()
+    await page.getByRole('option', { name: 'dev' }).waitFor()
+    await page.keyboard.press('Escape')
+    assert.deepEqual(await chip.allTextContents(), ['hello-front'])
+  },
+)
 
 step('creates an application', async ({ page, open, heading, click }) => {
   await open('applications')
@@ -103,7 +113,10 @@ step('creates an application', async ({ page, open, heading, click }) => {
   await page.getByText('Letters, digits and hyphens, beginning with a letter.').last().waitFor()
   const wanted = ['Name *', 'true', 'Letters, digits and hyphens, beginning with a letter.']
   // It gets the focus once the message has been drawn.
-  await waitUntil(async () => isDeepStrictEqual(await page.evaluate(focusedField), wanted), 'the focus on the name')
+  await waitUntil(
+    async () => isDeepStrictEqual(await page.evaluate(focusedField), wanted),
+    'the focus on the name',
+  )
   await page.getByLabel('Name').fill('web')
   await page.getByLabel('Owner’s email address').fill('ops@example.org')
   await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
@@ -129,7 +142,10 @@ step('starts a pipeline with parameters', async ({ fleet, page, open, heading, c
 step('judges, and sees the run succeed', async ({ page, click }) => {
   await page.getByText('Ship it?').first().waitFor()
   await page.getByText('Look first.').waitFor()
-  await waitUntil(async () => await page.getByRole('radio', { name: 'all' }).isChecked(), 'the only answer is chosen')
+  await waitUntil(
+    async () => await page.getByRole('radio', { name: 'all' }).isChecked(),
+    'the only answer is chosen',
+  )
   await page.getByText('Continue starts Deploy.').waitFor()
   await click('button', 'Continue')
   await runIs(page, 'succeeded')
@@ -137,31 +153,37 @@ step('judges, and sees the run succeed', async ({ page, click }) => {
   assert.deepEqual(await findBarriers(page), [])
 })
 
-step('starts it again for the next version, and hears each change once', async ({ page, click }) => {
-  await page.evaluate(hear)
-  await click('link', 'Start again')
-  await page.getByLabel('Version').fill('1.1.0')
-  await click('button', 'Start release')
-  await page.setViewportSize({ width: 390, height: 844 })
-  const judged = page.getByRole('form', { name: 'Judgment of Ship it?' })
-  await judged.getByText('Look first.').waitFor()
-  assert.deepEqual(await findBarriers(page), [])
-  const box = await judged.boundingBox()
-  assert.ok(box !== null && box.y + box.height <= 844, 'it is answered without scrolling')
-  await click('button', 'Continue')
-  await page.setViewportSize({ width: 1280, height: 720 })
-  await runIs(page, 'succeeded')
-  const heard = (await page.evaluate('heard')) as string[]
-  assert.equal(heard.at(-1), 'release succeeded')
-  assert.ok(heard.includes('release waiting for judgment'))
-  assert.ok(
-    heard.every((text, at) => text !== heard[at - 1]),
-    heard.join(', '),
-  )
-})
+step(
+  'starts it again for the next version, and hears each change once',
+  async ({ page, click }) => {
+    await page.evaluate(hear)
+    await click('link', 'Start again')
+    await page.getByLabel('Version').fill('1.1.0')
+    await click('button', 'Start release')
+    await page.setViewportSize({ width: 390, height: 844 })
+    const judged = page.getByRole('form', { name: 'Judgment of Ship it?' })
+    await judged.getByText('Look first.').waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    const box = await judged.boundingBox()
+    assert.ok(box !== null && box.y + box.height <= 844, 'it is answered without scrolling')
+    await click('button', 'Continue')
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await runIs(page, 'succeeded')
+    const heard = (await page.evaluate('heard')) as string[]
+    assert.equal(heard.at(-1), 'release succeeded')
+    assert.ok(heard.includes('release waiting for judgment'))
+    assert.ok(
+      heard.every((text, at) => text !== heard[at - 1]),
+      heard.join(', '),
+    )
+  },
+)
 
 step('sees which version has the traffic', async ({ port, page }) => {
-  await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web', exact: true }).click()
+  await page
+    .getByRole('navigation', { name: 'Path' })
+    .getByRole('link', { name: 'web', exact: true })
+    .click()
   const newest = groupRow(page, 'v001')
   await newest.getByText('100 % of traffic').waitFor()
   await newest.getByText('shop:1.1.0').waitFor()
@@ -240,7 +262,9 @@ step('terminates an instance, which another one replaces', async ({ page, click 
   await challenge(page)
   await page.getByRole('menuitem', { name: 'Terminate', exact: true }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel(/To confirm, type/).fill((await dialog.locator('code').textContent()) ?? '')
+  await dialog
+    .getByLabel(/To confirm, type/)
+    .fill((await dialog.locator('code').textContent()) ?? '')
   await dialog.getByRole('button', { name: /^Terminate i-/ }).click()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await waitUntil(async () => {
@@ -266,12 +290,18 @@ step('finds the tasks of all that', async ({ fleet, page, heading, click }) => {
   const first = page.getByRole('list', { name: 'Tasks' }).getByRole('listitem').first()
   await first.getByText('Destroy web-prod-v001').waitFor()
   await first.hover()
-  const job = [{ type: 'updateApplication', application: { name: 'web', email: 'ops@example.org' } }]
+  const job = [
+    { type: 'updateApplication', application: { name: 'web', email: 'ops@example.org' } },
+  ]
   const task = { application: 'web', description: 'Meanwhile', job }
   await page.request.post(`${fleet.url()}/applications/web/tasks`, { data: task })
   const more = page.getByRole('button', { name: '1 new' })
   await more.waitFor()
-  assert.match((await first.textContent()) ?? '', /Destroy web-prod-v001/, 'nothing moves under the pointer')
+  assert.match(
+    (await first.textContent()) ?? '',
+    /Destroy web-prod-v001/,
+    'nothing moves under the pointer',
+  )
   await more.click()
   await first.getByText('Meanwhile').waitFor()
   await click('link', 'Roll back web-prod-v001 to web-prod-v000')
@@ -287,7 +317,9 @@ step('changes the settings of an application', async ({ fleet, page, open, click
   await page.getByRole('tab', { name: 'Permissions' }).click()
   await click('button', 'Add role')
   await page.getByRole('combobox', { name: 'Role' }).fill('readers')
-  await page.getByText('You could no longer read, start and change this application yourself.').waitFor()
+  await page
+    .getByText('You could no longer read, start and change this application yourself.')
+    .waitFor()
   await click('button', 'Add role')
   await page.getByRole('combobox', { name: 'Role' }).last().fill('ops')
   await page.getByRole('group', { name: 'ops may' }).getByLabel('change').check()
@@ -295,7 +327,10 @@ step('changes the settings of an application', async ({ fleet, page, open, click
   await page.keyboard.press('Control+s')
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('row', { name: /Permissions none/ }).waitFor()
-  await changeAsAnother(fleet, { description: 'meanwhile', permissions: { READ: ['ops'], WRITE: ['ops'] } })
+  await changeAsAnother(fleet, {
+    description: 'meanwhile',
+    permissions: { READ: ['ops'], WRITE: ['ops'] },
+  })
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await click('button', 'Review changes')
   await page.getByText('Saving replaces that with your values.').waitFor()
@@ -325,7 +360,9 @@ step('adds and removes a notification', async ({ fleet, page, click }) => {
   await first.getByLabel('a run starts').check()
   await review()
   const when = ['pipeline.failed', 'pipeline.starting']
-  assert.deepEqual((await stored()).email, [{ type: 'email', level: 'application', address: 'ops@example.org', when }])
+  assert.deepEqual((await stored()).email, [
+    { type: 'email', level: 'application', address: 'ops@example.org', when },
+  ])
   await click('button', 'Remove notification 1')
   await review()
   assert.deepEqual((await stored()).email ?? [], [])
@@ -338,83 +375,112 @@ step('cannot delete an application that runs', async ({ page, heading, click }) 
   await heading('web-prod-v000')
 })
 
-step('reads the objection of the traffic guard before the click', async ({ fleet, page, open, click }) => {
-  const guard = { account: 'dev', location: 'east', stack: 'prod', detail: '*', enabled: true }
-  await changeAsAnother(fleet, { trafficGuards: [guard] })
-  await open('applications/web')
-  const dialog = page.getByRole('dialog')
-  await click('button', 'Actions of web-prod-v000')
-  await click('menuitem', 'Disable')
-  await dialog.getByText('The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v000').waitFor()
-  assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
-  assert.deepEqual(await findBarriers(page), [])
-  await dialog.getByRole('button', { name: 'Cancel' }).click()
-  assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Actions of web-prod-v000', 'the focus returns')
-  await changeAsAnother(fleet, { trafficGuards: [] })
-})
+step(
+  'reads the objection of the traffic guard before the click',
+  async ({ fleet, page, open, click }) => {
+    const guard = { account: 'dev', location: 'east', stack: 'prod', detail: '*', enabled: true }
+    await changeAsAnother(fleet, { trafficGuards: [guard] })
+    await open('applications/web')
+    const dialog = page.getByRole('dialog')
+    await click('button', 'Actions of web-prod-v000')
+    await click('menuitem', 'Disable')
+    await dialog
+      .getByText(
+        'The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v000',
+      )
+      .waitFor()
+    assert.equal(
+      await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'),
+      'true',
+    )
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(
+      await page.evaluate('document.activeElement.ariaLabel'),
+      'Actions of web-prod-v000',
+      'the focus returns',
+    )
+    await changeAsAnother(fleet, { trafficGuards: [] })
+  },
+)
 
-step('creates, restricts and deletes an application', async ({ fleet, page, open, heading, click }) => {
-  await open('applications')
-  await click('button', 'Create application')
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill('gone')
-  await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
-  await dialog.getByText('Permissions').click()
-  await dialog.getByRole('button', { name: 'Add role' }).click()
-  await dialog.getByRole('combobox', { name: 'Role' }).fill('ops')
-  await dialog.getByRole('group', { name: 'ops may' }).getByLabel('change').check()
-  await dialog.getByRole('button', { name: 'Create application' }).click()
-  await heading('gone')
-  const { attributes } = await fleet.read<{ attributes: object }>('/applications/gone?expand=false')
-  assert.partialDeepStrictEqual(attributes, { permissions: { READ: ['ops'], WRITE: ['ops'] } })
-  await click('link', 'Settings')
-  await page.getByRole('tab', { name: 'Delete' }).click()
-  await click('button', 'Delete gone')
-  await page.getByLabel(/To confirm, type/).fill('gone')
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete gone' }).click()
-  await heading('Applications')
-  await page.getByRole('link', { name: 'gone' }).waitFor({ state: 'detached' })
-})
+step(
+  'creates, restricts and deletes an application',
+  async ({ fleet, page, open, heading, click }) => {
+    await open('applications')
+    await click('button', 'Create application')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('gone')
+    await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
+    await dialog.getByText('Permissions').click()
+    await dialog.getByRole('button', { name: 'Add role' }).click()
+    await dialog.getByRole('combobox', { name: 'Role' }).fill('ops')
+    await dialog.getByRole('group', { name: 'ops may' }).getByLabel('change').check()
+    await dialog.getByRole('button', { name: 'Create application' }).click()
+    await heading('gone')
+    const { attributes } = await fleet.read<{ attributes: object }>(
+      '/applications/gone?expand=false',
+    )
+    assert.partialDeepStrictEqual(attributes, { permissions: { READ: ['ops'], WRITE: ['ops'] } })
+    await click('link', 'Settings')
+    await page.getByRole('tab', { name: 'Delete' }).click()
+    await click('button', 'Delete gone')
+    await page.getByLabel(/To confirm, type/).fill('gone')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete gone' }).click()
+    await heading('Applications')
+    await page.getByRole('link', { name: 'gone' }).waitFor({ state: 'detached' })
+  },
+)
 
-step('bakes, judges and deploys red/black from a template, in at most 15 clicks', async ({ fleet, page, open, heading }) => {
-  const folder = createFolder('template')
-  for (const [name, content] of Object.entries(program)) writeFileSync(join(folder, name), content)
-  let clicks = 0
-  const click: Click = async (role, name, within = page) => {
+step(
+  'bakes, judges and deploys red/black from a template, in at most 15 clicks',
+  async ({ fleet, page, open, heading }) => {
+    const folder = createFolder('template')
+    for (const [name, content] of Object.entries(program))
+      writeFileSync(join(folder, name), content)
+    let clicks = 0
+    const click: Click = async (role, name, within = page) => {
+      clicks++
+      await within.getByRole(role, { name }).first().click()
+    }
+    const dialog = page.getByRole('dialog')
+    await open('applications')
+    await click('button', 'Create application')
+    await dialog.getByLabel('Name').fill('ship')
+    await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
+    await click('button', 'Create application', dialog)
+    await heading('ship')
+    await click('link', 'Pipelines')
+    await click('link', 'Create pipeline')
+    await click('radio', /^Bake, judge, deploy/)
     clicks++
-    await within.getByRole(role, { name }).first().click()
-  }
-  const dialog = page.getByRole('dialog')
-  await open('applications')
-  await click('button', 'Create application')
-  await dialog.getByLabel('Name').fill('ship')
-  await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
-  await click('button', 'Create application', dialog)
-  await heading('ship')
-  await click('link', 'Pipelines')
-  await click('link', 'Create pipeline')
-  await click('radio', /^Bake, judge, deploy/)
-  clicks++
-  await page.getByRole('combobox', { name: 'Account' }).selectOption('dev')
-  await page.getByLabel('Folder or repository').fill(folder)
-  await createAndRun(page, fleet, click)
-  assert.ok(clicks <= 15, `${clicks} clicks`)
-  removeFolder(folder)
-})
+    await page.getByRole('combobox', { name: 'Account' }).selectOption('dev')
+    await page.getByLabel('Folder or repository').fill(folder)
+    await createAndRun(page, fleet, click)
+    assert.ok(clicks <= 15, `${clicks} clicks`)
+    removeFolder(folder)
+  },
+)
 
 step('goes from a push to production by a template', async ({ t, fleet, page, open }) => {
   const repository = await startGitServer(t)
   repository.commit(program)
   await open('applications/ship/pipelines/new')
-  const click: Click = (role, name, within = page) => within.getByRole(role, { name }).first().click()
+  const click: Click = (role, name, within = page) =>
+    within.getByRole(role, { name }).first().click()
   await click('radio', /^Push to production/)
   const accounts = page.getByRole('combobox', { name: /^Account/ })
   await accounts.nth(1).waitFor()
-  assert.deepEqual(await Promise.all((await accounts.all()).map((one) => one.inputValue())), ['dev', 'prod'])
+  assert.deepEqual(await Promise.all((await accounts.all()).map((one) => one.inputValue())), [
+    'dev',
+    'prod',
+  ])
   await page.getByRole('textbox', { name: /^Repository/ }).fill(repository.url)
   await page.getByLabel('Branch').fill('main')
   await createAndRun(page, fleet, click)
-  const groups = await fleet.read<{ name: string; account: string }[]>('/applications/ship/serverGroups')
+  const groups = await fleet.read<{ name: string; account: string }[]>(
+    '/applications/ship/serverGroups',
+  )
   const names = groups.map(({ account, name }) => `${account} ${name}`)
   assert.deepEqual(names.sort(), ['dev ship-test-v000', 'dev ship-v000', 'prod ship-prod-v000'])
 })
@@ -422,10 +488,15 @@ step('goes from a push to production by a template', async ({ t, fleet, page, op
 /** As an image. */
 const program = {
   'fairlead-image.yml': 'command: [node, server.mjs]\n',
-  'server.mjs': "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n",
+  'server.mjs':
+    "import('node:http').then((http) => http.createServer().listen(process.env.PORT))\n",
 }
 
-type Click = (role: 'button' | 'link' | 'radio', name: string | RegExp, within?: Page | Locator) => Promise<void>
+type Click = (
+  role: 'button' | 'link' | 'radio',
+  name: string | RegExp,
+  within?: Page | Locator,
+) => Promise<void>
 
 /** A pipeline whose beginning is filled in: creates, saves and starts it, and agrees to its judgment. */
 async function createAndRun(page: Page, fleet: Deployments, click: Click): Promise<void> {
@@ -445,8 +516,12 @@ step('walks a graph with folded stages by keyboard', async ({ page, open, click 
   await open('applications/web/pipelines/wide/start')
   await click('button', 'Start wide')
   await runIs(page, 'failed')
-  const isFocused = (name: string | RegExp) => page.getByRole('button', { name }).and(page.locator(':focus')).waitFor()
-  await page.getByRole('region', { name: 'Gate failed' }).getByRole('link', { name: 'Edit this stage' }).waitFor()
+  const isFocused = (name: string | RegExp) =>
+    page.getByRole('button', { name }).and(page.locator(':focus')).waitFor()
+  await page
+    .getByRole('region', { name: 'Gate failed' })
+    .getByRole('link', { name: 'Edit this stage' })
+    .waitFor()
   await page.getByRole('button', { name: /^Gate ?, failed, .*after 8 × Region, 3 of 4$/ }).focus()
   await page.keyboard.press('ArrowDown')
   await isFocused('1 inner stages of Gate')
@@ -521,110 +596,162 @@ step('pauses, resumes, cancels, restarts and removes a run', async ({ page, open
   await page.waitForURL(/applications\/web\/pipelines/)
 })
 
-step('creates, changes and deletes a security group and a load balancer', async ({ page, open, click }) => {
-  const dialog = page.getByRole('dialog')
-  await open('infrastructure/security-groups')
-  await click('button', 'Create security group')
-  await dialog.getByLabel('Name').fill('web-office')
-  await dialog.getByLabel('Description').fill('People')
-  await dialog.getByRole('button', { name: 'Add rule' }).click()
-  await dialog.getByRole('textbox', { name: 'From', exact: true }).fill('127.0.0.0/8')
-  await dialog.getByLabel('From port').fill('80')
-  assert.deepEqual(await findBarriers(page), [])
-  await dialog.getByRole('button', { name: 'Create security group' }).click()
-  await click('link', 'web-office')
-  await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
-  await open('applications/web/security-groups')
-  await click('link', 'web-office')
-  await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
-  assert.equal(new URL(page.url()).pathname, '/console/applications/web/security-groups/dev/east/web-office')
-  assert.deepEqual(await findBarriers(page), [])
+step(
+  'creates, changes and deletes a security group and a load balancer',
+  async ({ page, open, click }) => {
+    const dialog = page.getByRole('dialog')
+    await open('infrastructure/security-groups')
+    await click('button', 'Create security group')
+    await dialog.getByLabel('Name').fill('web-office')
+    await dialog.getByLabel('Description').fill('People')
+    await dialog.getByRole('button', { name: 'Add rule' }).click()
+    await dialog.getByRole('textbox', { name: 'From', exact: true }).fill('127.0.0.0/8')
+    await dialog.getByLabel('From port').fill('80')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Create security group' }).click()
+    await click('link', 'web-office')
+    await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
+    await open('applications/web/security-groups')
+    await click('link', 'web-office')
+    await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
+    assert.equal(
+      new URL(page.url()).pathname,
+      '/console/applications/web/security-groups/dev/east/web-office',
+    )
+    assert.deepEqual(await findBarriers(page), [])
 
-  await open('applications/web/load-balancers')
-  await click('button', 'Create load balancer')
-  await dialog.getByLabel('Name').fill('web-extra')
-  await dialog.getByRole('textbox', { name: 'Port', exact: true }).fill(String(await freePort()))
-  await dialog.getByLabel('web-office').check()
-  assert.deepEqual(await findBarriers(page), [])
-  await dialog.getByRole('button', { name: 'Create load balancer' }).click()
-  await click('link', 'web-extra')
-  assert.equal(new URL(page.url()).pathname, '/console/applications/web/load-balancers/dev/east/web-extra')
-  await click('button', 'Actions of web-extra')
-  await click('menuitem', 'Edit')
-  await dialog.getByLabel('Check every, in seconds').fill('3')
-  await dialog.getByRole('row', { name: 'Check every, in seconds 10 3' }).waitFor()
-  await dialog.getByRole('button', { name: 'Save web-extra' }).click()
-  const extra = page.getByRole('region', { name: 'web-extra' })
-  await extra.getByText(/every 3 s/).waitFor()
-  assert.deepEqual(await findBarriers(page), [])
-  await open('applications/web/load-balancers?provider=kubernetes')
-  await page.getByText('None of the load balancers matches “kubernetes”.').waitFor()
-  await click('button', 'Clear filters')
-  await page.getByRole('link', { name: 'web-extra' }).waitFor()
+    await open('applications/web/load-balancers')
+    await click('button', 'Create load balancer')
+    await dialog.getByLabel('Name').fill('web-extra')
+    await dialog.getByRole('textbox', { name: 'Port', exact: true }).fill(String(await freePort()))
+    await dialog.getByLabel('web-office').check()
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Create load balancer' }).click()
+    await click('link', 'web-extra')
+    assert.equal(
+      new URL(page.url()).pathname,
+      '/console/applications/web/load-balancers/dev/east/web-extra',
+    )
+    await click('button', 'Actions of web-extra')
+    await click('menuitem', 'Edit')
+    await dialog.getByLabel('Check every, in seconds').fill('3')
+    await dialog.getByRole('row', { name: 'Check every, in seconds 10 3' }).waitFor()
+    await dialog.getByRole('button', { name: 'Save web-extra' }).click()
+    const extra = page.getByRole('region', { name: 'web-extra' })
+    await extra.getByText(/every 3 s/).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await open('applications/web/load-balancers?provider=kubernetes')
+    await page.getByText('None of the load balancers matches “kubernetes”.').waitFor()
+    await click('button', 'Clear filters')
+    await page.getByRole('link', { name: 'web-extra' }).waitFor()
 
-  await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-office')
-  await click('button', 'Actions of web-office')
-  await click('menuitem', 'Delete')
-  await page.getByLabel(/To confirm, type/).fill('web-office')
-  await dialog.getByRole('button', { name: 'Delete web-office' }).click()
-  await dialog.getByText(/in use by the load balancer web-extra/).waitFor()
-  await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await open(
+      'infrastructure/security-groups?provider=local&account=dev&region=east&name=web-office',
+    )
+    await click('button', 'Actions of web-office')
+    await click('menuitem', 'Delete')
+    await page.getByLabel(/To confirm, type/).fill('web-office')
+    await dialog.getByRole('button', { name: 'Delete web-office' }).click()
+    await dialog.getByText(/in use by the load balancer web-extra/).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
 
-  await open('applications/web/load-balancers')
-  await click('link', 'web-extra')
-  await click('button', 'Actions of web-extra')
-  await click('menuitem', 'Delete')
-  await page.getByLabel(/To confirm, type/).fill('web-extra')
-  await dialog.getByRole('button', { name: 'Delete web-extra' }).click()
-  await extra.waitFor({ state: 'detached' })
-})
+    await open('applications/web/load-balancers')
+    await click('link', 'web-extra')
+    await click('button', 'Actions of web-extra')
+    await click('menuitem', 'Delete')
+    await page.getByLabel(/To confirm, type/).fill('web-extra')
+    await dialog.getByRole('button', { name: 'Delete web-extra' }).click()
+    await extra.waitFor({ state: 'detached' })
+  },
+)
 
-step('reads how a job has ended, and what it wrote', async ({ fleet, page, open, heading, click }) => {
-  await open('applications/web/jobs')
-  await page.getByText('No job.').waitFor()
-  const imageId = 'shop:1.0.0'
-  await fleet.run({ type: 'runJob', application: 'web', name: 'migrate', imageId, command: 'echo to do; exit 3' }, 'TERMINAL')
-  await page.keyboard.press('r')
-  await click('link', 'migrate')
-  await heading('migrate')
-  await page.getByText('It ended with exit code 3').waitFor()
-  await page.getByRole('tab', { name: 'Console output' }).click()
-  await page.getByText('to do').waitFor()
-  await open('applications/web/jobs/dev/east/none')
-  await page.getByText('There is no job none.').waitFor()
-})
+step(
+  'reads how a job has ended, and what it wrote',
+  async ({ fleet, page, open, heading, click }) => {
+    await open('applications/web/jobs')
+    await page.getByText('No job.').waitFor()
+    const imageId = 'shop:1.0.0'
+    await fleet.run(
+      {
+        type: 'runJob',
+        application: 'web',
+        name: 'migrate',
+        imageId,
+        command: 'echo to do; exit 3',
+      },
+      'TERMINAL',
+    )
+    await page.keyboard.press('r')
+    await click('link', 'migrate')
+    await heading('migrate')
+    await page.getByText('It ended with exit code 3').waitFor()
+    await page.getByRole('tab', { name: 'Console output' }).click()
+    await page.getByText('to do').waitFor()
+    await open('applications/web/jobs/dev/east/none')
+    await page.getByText('There is no job none.').waitFor()
+  },
+)
 
-step('reads why a run has failed, within the pipeline that it has started', async ({ fleet, page, open, click }) => {
-  const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
-  const job = { refId: '1', requisiteStageRefIds: [], type: 'runJob', name: 'Migrate', ...place, imageId: 'shop:1.0.0' }
-  const child = { refId: '1', requisiteStageRefIds: [], type: 'pipeline', name: 'Checks', application: 'web', pipeline: 'check' }
-  const check = (command: string) =>
-    savePipeline(fleet, { id: 'check', application: 'web', name: 'check', stages: [{ ...job, command }] })
-  await check('echo done')
-  await savePipeline(fleet, { id: 'night', application: 'web', name: 'night', stages: [child] })
-  const night = async (status: string) => {
-    const { body } = await fleet.ask('POST', '/pipelines/v2/web/night', { type: 'manual' })
-    const id = String((body as { ref: string }).ref)
-      .split('/')
-      .at(-1) as string
-    await fleet.ends(id, status, 'pipelines')
-    return id
-  }
-  await night('SUCCEEDED')
-  await check('echo table of orders is missing; exit 3')
-  await open(`executions/${await night('TERMINAL')}`)
-  const cause = page.getByRole('region', { name: /^Migrate failed in run check/ })
-  await cause.getByText(/^table of orders is missing/).waitFor()
-  assert.match((await cause.getByRole('alert').textContent()) ?? '', /^The job \S+ failed with exit code 3/)
-  assert.equal(await cause.getByRole('link', { name: /^job-/ }).count(), 1, 'names in the message are links')
-  assert.deepEqual(await findBarriers(page), [])
-  await click('link', 'Whole output')
-  await page
-    .getByRole('log')
-    .getByText(/table of orders is missing/)
-    .last()
-    .waitFor()
-})
+step(
+  'reads why a run has failed, within the pipeline that it has started',
+  async ({ fleet, page, open, click }) => {
+    const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+    const job = {
+      refId: '1',
+      requisiteStageRefIds: [],
+      type: 'runJob',
+      name: 'Migrate',
+      ...place,
+      imageId: 'shop:1.0.0',
+    }
+    const child = {
+      refId: '1',
+      requisiteStageRefIds: [],
+      type: 'pipeline',
+      name: 'Checks',
+      application: 'web',
+      pipeline: 'check',
+    }
+    const check = (command: string) =>
+      savePipeline(fleet, {
+        id: 'check',
+        application: 'web',
+        name: 'check',
+        stages: [{ ...job, command }],
+      })
+    await check('echo done')
+    await savePipeline(fleet, { id: 'night', application: 'web', name: 'night', stages: [child] })
+    const night = async (status: string) => {
+      const { body } = await fleet.ask('POST', '/pipelines/v2/web/night', { type: 'manual' })
+      const id = String((body as { ref: string }).ref)
+        .split('/')
+        .at(-1) as string
+      await fleet.ends(id, status, 'pipelines')
+      return id
+    }
+    await night('SUCCEEDED')
+    await check('echo table of orders is missing; exit 3')
+    await open(`executions/${await night('TERMINAL')}`)
+    const cause = page.getByRole('region', { name: /^Migrate failed in run check/ })
+    await cause.getByText(/^table of orders is missing/).waitFor()
+    assert.match(
+      (await cause.getByRole('alert').textContent()) ?? '',
+      /^The job \S+ failed with exit code 3/,
+    )
+    assert.equal(
+      await cause.getByRole('link', { name: /^job-/ }).count(),
+      1,
+      'names in the message are links',
+    )
+    assert.deepEqual(await findBarriers(page), [])
+    await click('link', 'Whole output')
+    await page
+      .getByRole('log')
+      .getByText(/table of orders is missing/)
+      .last()
+      .waitFor()
+  },
+)
 
 step('deploys an image, and removes the one that runs nowhere', async ({ page, open, click }) => {
   await open('infrastructure/images?image=shop:1.0.0')
@@ -662,7 +789,11 @@ step('creates, changes and deletes a project', async ({ page, open, heading, cli
   await page.reload()
   await heading('fleet/1')
   await page.getByText('1 of 1 up').waitFor()
-  await page.getByRole('group', { name: 'Last runs of release' }).getByRole('link').first().waitFor()
+  await page
+    .getByRole('group', { name: 'Last runs of release' })
+    .getByRole('link')
+    .first()
+    .waitFor()
   assert.deepEqual(await findBarriers(page), [])
   await click('button', 'Edit')
   await dialog.getByLabel('Stack').fill('none')
@@ -688,33 +819,40 @@ step('reads what a program writes', async ({ page, open }) => {
   await page.keyboard.press('Escape')
 })
 
-step('looks at a server group and its instance beside the list, and as a page on a phone', async ({ page, open }) => {
-  await open('applications/web')
-  await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
-  const side = (name: string | RegExp) => page.getByRole('complementary', { name })
-  await side('web-prod-v000').getByRole('heading', { level: 2, name: 'web-prod-v000' }).waitFor()
-  assert.deepEqual(await findBarriers(page), [])
-  await side('web-prod-v000').getByRole('link', { name: /^i-/ }).click()
-  await side(/^i-/).getByRole('tab', { name: 'Console output' }).click()
-  await side(/^i-/)
-    .getByText(/listening as i-/)
-    .waitFor()
-  const shown = page.url()
-  await page.keyboard.press('Escape')
-  await side(/^i-/).waitFor({ state: 'detached' })
-  assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'web-prod-v000', 'the focus returns')
-  assert.equal(new URL(page.url()).search, '')
-  const size = page.viewportSize()
-  await page.setViewportSize({ width: 390, height: 844 })
-  await page.goto(shown)
-  await side(/^i-/)
-    .getByText(/listening as i-/)
-    .waitFor()
-  await page.getByRole('link', { name: 'Back to the list' }).click()
-  await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
-  await page.getByRole('heading', { level: 1, name: 'web-prod-v000' }).waitFor()
-  if (size !== null) await page.setViewportSize(size)
-})
+step(
+  'looks at a server group and its instance beside the list, and as a page on a phone',
+  async ({ page, open }) => {
+    await open('applications/web')
+    await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
+    const side = (name: string | RegExp) => page.getByRole('complementary', { name })
+    await side('web-prod-v000').getByRole('heading', { level: 2, name: 'web-prod-v000' }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await side('web-prod-v000').getByRole('link', { name: /^i-/ }).click()
+    await side(/^i-/).getByRole('tab', { name: 'Console output' }).click()
+    await side(/^i-/)
+      .getByText(/listening as i-/)
+      .waitFor()
+    const shown = page.url()
+    await page.keyboard.press('Escape')
+    await side(/^i-/).waitFor({ state: 'detached' })
+    assert.equal(
+      await page.evaluate('document.activeElement.ariaLabel'),
+      'web-prod-v000',
+      'the focus returns',
+    )
+    assert.equal(new URL(page.url()).search, '')
+    const size = page.viewportSize()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(shown)
+    await side(/^i-/)
+      .getByText(/listening as i-/)
+      .waitFor()
+    await page.getByRole('link', { name: 'Back to the list' }).click()
+    await page.getByRole('link', { name: 'web-prod-v000', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'web-prod-v000' }).waitFor()
+    if (size !== null) await page.setViewportSize(size)
+  },
+)
 
 step('searches by keyboard', async ({ page, heading }) => {
   await page.keyboard.press('Control+k')
@@ -760,24 +898,35 @@ step('finds everything of a name at an address', async ({ page, open, heading, c
   await page.keyboard.press('j')
   assert.equal(await page.evaluate('document.activeElement.classList.contains("row-title")'), true)
   await row.getByRole('link', { name: 'web', exact: true }).press('*')
-  assert.equal(await row.getByRole('button', { name: 'Favourite: web' }).getAttribute('aria-pressed'), 'true')
+  assert.equal(
+    await row.getByRole('button', { name: 'Favourite: web' }).getAttribute('aria-pressed'),
+    'true',
+  )
 })
 
-step('sees which version runs where, one click from home', async ({ page, open, heading, click }) => {
-  await open('')
-  await page.getByRole('link', { name: /^web 1\.1\.0 to dev/ }).waitFor()
-  await click('link', 'Environments')
-  await heading('Environments')
-  const row = page.getByRole('table', { name: 'Versions by environment' }).getByRole('row', { name: /web/ })
-  await row.getByRole('link', { name: '1.0.0' }).waitFor()
-  await row.getByText('1 of 1 up').waitFor()
-})
+step(
+  'sees which version runs where, one click from home',
+  async ({ page, open, heading, click }) => {
+    await open('')
+    await page.getByRole('link', { name: /^web 1\.1\.0 to dev/ }).waitFor()
+    await click('link', 'Environments')
+    await heading('Environments')
+    const row = page
+      .getByRole('table', { name: 'Versions by environment' })
+      .getByRole('row', { name: /web/ })
+    await row.getByRole('link', { name: '1.0.0' }).waitFor()
+    await row.getByText('1 of 1 up').waitFor()
+  },
+)
 
 step('reads names that are markup, control or very long', async ({ page, open }) => {
   await open('applications/web/pipelines')
   const row = page.locator('.pipeline-row', { hasText: 'alert(1)' })
   await row.waitFor()
-  assert.match((await row.textContent()) ?? '', /<script>alert\(1\)<\/script>␣202e␣0007 “🚢” ?x*…x+/)
+  assert.match(
+    (await row.textContent()) ?? '',
+    /<script>alert\(1\)<\/script>␣202e␣0007 “🚢” ?x*…x+/,
+  )
 })
 
 step('filters pipelines by tag and last run', async ({ page, open, click }) => {
@@ -797,7 +946,11 @@ step('filters pipelines by tag and last run', async ({ page, open, click }) => {
   assert.ok(!(await names()).includes('slow'))
   await page.locator('.pipeline-row .row-title', { hasText: /^release$/ }).click()
   await page.getByRole('heading', { name: 'What starts it' }).waitFor()
-  await page.getByRole('table', { name: 'Last runs of release' }).getByText('succeeded').nth(1).waitFor()
+  await page
+    .getByRole('table', { name: 'Last runs of release' })
+    .getByText('succeeded')
+    .nth(1)
+    .waitFor()
   assert.deepEqual(await findBarriers(page), [])
   await click('link', 'All runs')
   await page.getByLabel('Status', { exact: true }).selectOption('Succeeded')
@@ -856,7 +1009,9 @@ step('evaluates its expressions with the last run', async ({ page, click }) => {
 
 step('restores a revision without saving it', async ({ browser, fleet }) => {
   const stored = async () =>
-    (await fleet.ask('GET', '/applications/web/pipelineConfigs/release')).body as { description?: string }
+    (await fleet.ask('GET', '/applications/web/pipelineConfigs/release')).body as {
+      description?: string
+    }
   await savePipeline(fleet, { ...(await stored()), description: 'newer' })
   const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
   await visitor.open('applications/web/pipelines/release/edit?tab=history')
@@ -921,7 +1076,8 @@ step('does all of that by keyboard alone', async ({ browser, fleet }) => {
   await keyboard.press('ArrowLeft')
   await keyboard.press('.')
   await keyed.getByRole('menu').waitFor()
-  while (!/^Roll back/.test(String(await keyed.evaluate('document.activeElement.textContent')))) await keyboard.press('ArrowDown')
+  while (!/^Roll back/.test(String(await keyed.evaluate('document.activeElement.textContent'))))
+    await keyboard.press('ArrowDown')
   await keyboard.press('Enter')
   await tabTo(keyed, /^Roll back keyed-main-v001$/)
   await keyboard.press('Enter')
@@ -955,7 +1111,9 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
     'search?q=web',
     'applications/web/pipelines',
     'applications/web/pipelines/release/start',
-    ...['text', 'diff', 'history', 'dry-run'].map((tab) => `applications/web/pipelines/release/edit?tab=${tab}`),
+    ...['text', 'diff', 'history', 'dry-run'].map(
+      (tab) => `applications/web/pipelines/release/edit?tab=${tab}`,
+    ),
     'applications/web/pipelines/hostile/edit?tab=text&format=yaml',
     'applications/web/pipelines?status=SUCCEEDED',
     'applications/web/security-groups',
@@ -987,7 +1145,9 @@ step('meets no barrier on any screen, in light and dark', async ({ browser, flee
   assert.deepEqual(visitor.complaints, [])
 })
 
-test('a person deploys and rolls back a program at the console', { timeout: 900_000 }, async (t) => {
+test('a person deploys and rolls back a program at the console', {
+  timeout: 900_000,
+}, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const fleet = await startDeployments(t)
@@ -1017,7 +1177,10 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
 
 /** Waits for the state of the run in view, as the title of the tab says it. */
 async function runIs(page: Page, state: string): Promise<void> {
-  await waitUntil(async () => (await page.title()).includes(`: ${state} - `), `a run that is ${state}`)
+  await waitUntil(
+    async () => (await page.title()).includes(`: ${state} - `),
+    `a run that is ${state}`,
+  )
 }
 
 /** The row of a server group, within that of its cluster. */
@@ -1045,7 +1208,11 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   const seen: string[] = []
   for (let count = 0; count < 80; count++) {
     await page.keyboard.press('Tab')
-    const text = String(await page.evaluate('(document.activeElement.ariaLabel ?? document.activeElement.textContent).trim()'))
+    const text = String(
+      await page.evaluate(
+        '(document.activeElement.ariaLabel ?? document.activeElement.textContent).trim()',
+      ),
+    )
     if (name.test(text)) return
     seen.push(text)
   }
@@ -1066,12 +1233,22 @@ async function saveKeyed(fleet: Deployments): Promise<void> {
   }
   const stages = [
     { refId: '1', requisiteStageRefIds: [], type: 'manualJudgment', name: 'Go on?' },
-    { refId: '2', requisiteStageRefIds: ['1'], type: 'deploy', name: 'Deploy', clusters: [cluster] },
+    {
+      refId: '2',
+      requisiteStageRefIds: ['1'],
+      type: 'deploy',
+      name: 'Deploy',
+      clusters: [cluster],
+    },
   ]
   const parameterConfig = [{ name: 'version', required: true }]
   const headers = { ...asAlice, 'content-type': 'application/json' }
   const pipeline = { id: 'ship', application: 'keyed', name: 'ship', parameterConfig, stages }
-  const { status } = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
+  const { status } = await fetch(`${fleet.url()}/pipelines`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(pipeline),
+  })
   assert.equal(status, 200)
 }
 
@@ -1104,10 +1281,18 @@ async function savePipelines(fleet: Deployments): Promise<void> {
         instructions: 'Look first.',
         judgmentInputs: [{ value: 'all' }],
       },
-      { refId: '2', requisiteStageRefIds: ['1'], type: 'deploy', name: 'Deploy', clusters: [cluster] },
+      {
+        refId: '2',
+        requisiteStageRefIds: ['1'],
+        type: 'deploy',
+        name: 'Deploy',
+        clusters: [cluster],
+      },
     ],
   }
-  const stages = [{ refId: '1', requisiteStageRefIds: [], type: 'wait', name: hostile, waitTime: 1 }]
+  const stages = [
+    { refId: '1', requisiteStageRefIds: [], type: 'wait', name: hostile, waitTime: 1 },
+  ]
   const regions = Array.from({ length: 8 }, (_, at) => `r${at}`)
   const wide = {
     id: 'wide',
@@ -1115,13 +1300,21 @@ async function savePipelines(fleet: Deployments): Promise<void> {
     name: 'wide',
     stages: [
       { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Collect', waitTime: 0 },
-      ...regions.map((refId, at) => ({ refId, requisiteStageRefIds: ['1'], type: 'wait', name: `Region ${at}`, waitTime: 0 })),
+      ...regions.map((refId, at) => ({
+        refId,
+        requisiteStageRefIds: ['1'],
+        type: 'wait',
+        name: `Region ${at}`,
+        waitTime: 0,
+      })),
       {
         refId: '2',
         requisiteStageRefIds: regions,
         type: 'checkPreconditions',
         name: 'Gate',
-        preconditions: [{ type: 'expression', failPipeline: true, context: { expression: 'false' } }],
+        preconditions: [
+          { type: 'expression', failPipeline: true, context: { expression: 'false' } },
+        ],
       },
       { refId: '3', requisiteStageRefIds: ['2'], type: 'wait', name: 'Report', waitTime: 0 },
     ],
@@ -1135,13 +1328,22 @@ async function savePipelines(fleet: Deployments): Promise<void> {
       { refId: '2', requisiteStageRefIds: ['1'], type: 'wait', name: 'Longer', waitTime: 900 },
     ],
   }
-  for (const pipeline of [release, wide, slow, { id: 'hostile', application: 'web', name: hostile, stages }])
+  for (const pipeline of [
+    release,
+    wide,
+    slow,
+    { id: 'hostile', application: 'web', name: hostile, stages },
+  ])
     await savePipeline(fleet, pipeline)
 }
 
 async function savePipeline(fleet: Deployments, pipeline: object): Promise<void> {
   const headers = { ...asAlice, 'content-type': 'application/json' }
-  const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
+  const answer = await fetch(`${fleet.url()}/pipelines`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(pipeline),
+  })
   assert.equal(answer.status, 200, await answer.text())
 }
 
@@ -1165,7 +1367,10 @@ test('a login that ends leaves the page, and returns to it', async (t) => {
   if (browser === undefined) return
   const url = await startGateway(
     t,
-    { security: { basicform: { enabled: true } }, spring: { security: { user: { name: 'alice', password: 'secret' } } } },
+    {
+      security: { basicform: { enabled: true } },
+      spring: { security: { user: { name: 'alice', password: 'secret' } } },
+    },
     { embedded: true },
   )
   const { page, complaints, open } = await visit(browser, url, {})
@@ -1186,10 +1391,16 @@ test('a login that ends leaves the page, and returns to it', async (t) => {
   await page.context().clearCookies()
   await page.getByLabel('Owner’s email address').fill('ops@example.org')
   // A read of the list behind it may show the end of the login above the button.
-  await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).dispatchEvent('click')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: 'Create application' })
+    .dispatchEvent('click')
   await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
 
-  const [login] = await Promise.all([page.waitForEvent('popup'), page.getByRole('link', { name: 'Sign in again' }).click()])
+  const [login] = await Promise.all([
+    page.waitForEvent('popup'),
+    page.getByRole('link', { name: 'Sign in again' }).click(),
+  ])
   const closed = login.waitForEvent('close')
   await signIn(login)
   await closed
@@ -1203,9 +1414,14 @@ test('a service that fails costs its panel, not the page', async (t) => {
   if (browser === undefined) return
   const broken = await startUpstream(
     t,
-    () => new Reply(500, '{"message": "the store is down"}', { 'content-type': 'application/json' }),
+    () =>
+      new Reply(500, '{"message": "the store is down"}', { 'content-type': 'application/json' }),
   )
-  const url = await startGateway(t, { services: { orca: { baseUrl: broken.url } } }, { embedded: true })
+  const url = await startGateway(
+    t,
+    { services: { orca: { baseUrl: broken.url } } },
+    { embedded: true },
+  )
   const { page, open } = await visit(browser, url, {})
   await open('')
   await page.getByRole('alert').first().waitFor()

@@ -8,7 +8,11 @@ import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const asAlice = { 'X-SPINNAKER-USER': 'alice' }
-const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+const phone: BrowserContextOptions = {
+  viewport: { width: 390, height: 844 },
+  hasTouch: true,
+  isMobile: true,
+}
 
 interface Visitor {
   readonly page: Page
@@ -17,10 +21,18 @@ interface Visitor {
   clicks(): Promise<number>
 }
 
-async function visit(browser: Chromium, fleet: Deployments, options: BrowserContextOptions = {}): Promise<Visitor> {
+async function visit(
+  browser: Chromium,
+  fleet: Deployments,
+  options: BrowserContextOptions = {},
+): Promise<Visitor> {
   const page = await browser.newPage({ extraHTTPHeaders: asAlice, ...options })
   const clicks = await startCountingClicks(page)
-  return { page, open: async (path) => void (await page.goto(`${fleet.url()}/console/${path}`)), clicks }
+  return {
+    page,
+    open: async (path) => void (await page.goto(`${fleet.url()}/console/${path}`)),
+    clicks,
+  }
 }
 
 test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
@@ -40,7 +52,10 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
 
   await t.test('which version runs where: one click', async () => {
     await open('')
-    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Environments' }).click()
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Environments' })
+      .click()
     await page.getByText('1.1.0').first().waitFor()
     assert.equal(await clicks(), 1)
   })
@@ -76,7 +91,10 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
 
   await t.test('a judgment waits for those who may decide, on a phone two taps away', async () => {
     const permissions = { READ: ['ops', 'readers'], EXECUTE: ['ops'], WRITE: ['ops'] }
-    await fleet.run({ type: 'updateApplication', application: { name: 'shop', email: 'team@example.test', permissions } })
+    await fleet.run({
+      type: 'updateApplication',
+      application: { name: 'shop', email: 'team@example.test', permissions },
+    })
     const execution = await run('asked', {}, '')
     const reader = await visit(browser, fleet, { extraHTTPHeaders: { 'X-SPINNAKER-USER': 'bob' } })
     await reader.open('')
@@ -91,7 +109,9 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await reader.open('applications')
     await reader.page.getByRole('button', { name: 'Create application' }).first().click()
     await reader.page.getByRole('dialog').getByLabel('Name').fill('shop')
-    await reader.page.getByText('You may not do this: this needs WRITE. Ask team@example.test, the owner of shop.').waitFor()
+    await reader.page
+      .getByText('You may not do this: this needs WRITE. Ask team@example.test, the owner of shop.')
+      .waitFor()
     await reader.page.close()
 
     const hand = await visit(browser, fleet, phone)
@@ -103,7 +123,10 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     const go = hand.page.getByRole('button', { name: 'Continue' }).first()
     await go.waitFor()
     const box = await go.boundingBox()
-    assert.ok(box !== null && box.y >= 0 && box.y + box.height <= 844, `Continue is at ${JSON.stringify(box)}`)
+    assert.ok(
+      box !== null && box.y >= 0 && box.y + box.height <= 844,
+      `Continue is at ${JSON.stringify(box)}`,
+    )
     await go.tap()
     await fleet.ends(execution, 'SUCCEEDED', 'pipelines')
     assert.equal(await hand.clicks(), 2)
@@ -115,7 +138,10 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await page.getByRole('button', { name: 'Actions of shop-web-v001' }).click()
     await page.getByRole('menuitem', { name: 'Roll back' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back shop-web-v001' }).click()
-    await waitUntil(async () => (await fleet.group('shop-web-v001'))?.isDisabled === true, 'the rollback')
+    await waitUntil(
+      async () => (await fleet.group('shop-web-v001'))?.isDisabled === true,
+      'the rollback',
+    )
     assert.equal(await clicks(), 3)
   })
 
@@ -130,11 +156,16 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     await page.getByRole('option', { name: 'Roll back shop' }).click()
     assert.equal(await page.getByRole('option', { name: 'Roll back bare' }).count(), 0)
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('combobox').selectOption({ label: 'shop-side-v001: shop:1.1.0 in dev / east' })
+    await dialog
+      .getByRole('combobox')
+      .selectOption({ label: 'shop-side-v001: shop:1.1.0 in dev / east' })
     await dialog.getByRole('button', { name: 'Roll back shop' }).click()
     await dialog.getByText('shop-side-v001 is disabled and keeps running').waitFor()
     await dialog.getByRole('button', { name: 'Roll back shop-side-v001' }).press('Enter')
-    await waitUntil(async () => (await fleet.group('shop-side-v001'))?.isDisabled === true, 'the rollback')
+    await waitUntil(
+      async () => (await fleet.group('shop-side-v001'))?.isDisabled === true,
+      'the rollback',
+    )
     assert.ok(
       Number((await fleet.group('shop-side-v000'))?.['servingSinceMs']) >
         Number((await fleet.group('shop-side-v001'))?.createdTime),
@@ -151,70 +182,99 @@ test('the way to an answer is short', { timeout: 900_000 }, async (t) => {
     assert.equal(await clicks(), 2)
   })
 
-  await t.test('the share of a canary and of its baseline, at the run and in the overview', async () => {
-    const metric = { name: 'latency', groups: ['all'], query: { type: 'serverGroups', metricName: 'latency' } }
-    const judge = { name: 'NetflixACAJudge-v1.0', judgeConfigurations: {} }
-    const config = { id: 'golden', name: 'golden', applications: ['shop'], judge, metrics: [{ ...metric, scopeName: 'default' }] }
-    const classifier = { groupWeights: { all: 100 }, scoreThresholds: { pass: 90, marginal: 40 } }
-    assert.equal((await fleet.ask('POST', '/v2/canaryConfig', { ...config, classifier })).status, 200)
-    const execution = await run('canary', {}, '')
-    await open(`executions/${execution}`)
-    await page.getByText('v000 takes 10 % of the traffic, 1 up.').nth(1).waitFor()
-    assert.equal(await page.getByText(/takes all traffic|100 % of traffic/).count(), 0)
-    await open('applications/shop')
-    await page.getByText('80 % of traffic').first().waitFor()
-    await fleet.ask('PUT', `/pipelines/${execution}/cancel`)
-    await fleet.ends(execution, 'CANCELED', 'pipelines')
-  })
-
-  await t.test('a screen of a slow server is there after one round of answers, at most two', async () => {
-    const slow = await visit(browser, fleet)
-    await slow.open('access')
-    await slow.page.getByRole('heading', { level: 1 }).waitFor()
-    const places = {
-      [`executions/${second}`]: 'version',
-      'applications/shop': 'shop-web',
-      'applications/shop/pipelines': 'nightly',
-      'applications/shop/runs': 'nightly',
-      // As many instances as the steps before have left.
-      environments: /of \d up/,
-    }
-    for (const [place, text] of Object.entries(places)) {
-      const rounds = await countRounds(slow.page, place, text)
-      assert.ok(rounds <= 2, `${place}: ${rounds} rounds`)
-    }
-    await slow.page.close()
-  })
-
-  await t.test('a service that fails is said to fail, is never shown as nothing, and is read again', async () => {
-    const broken = { status: 503, contentType: 'application/json', body: '{"message":"down"}' }
-    // Files of the console may have the same names.
-    await page.route(/^(?!.*\/console\/).*\/(serverGroups|clusters|executions\/search)\b/, (route) => route.fulfill(broken))
-    for (const place of ['applications/shop', 'applications/shop/runs', '']) {
-      await open(place)
-      await page.getByRole('button', { name: 'Try again' }).first().waitFor()
-      assert.doesNotMatch(
-        (await page.locator('#main').textContent()) ?? '',
-        /\b0 (up|of|runs)|Nothing (is deployed|failed|waits|runs)/,
+  await t.test(
+    'the share of a canary and of its baseline, at the run and in the overview',
+    async () => {
+      const metric = {
+        name: 'latency',
+        groups: ['all'],
+        query: { type: 'serverGroups', metricName: 'latency' },
+      }
+      const judge = { name: 'NetflixACAJudge-v1.0', judgeConfigurations: {} }
+      const config = {
+        id: 'golden',
+        name: 'golden',
+        applications: ['shop'],
+        judge,
+        metrics: [{ ...metric, scopeName: 'default' }],
+      }
+      const classifier = { groupWeights: { all: 100 }, scoreThresholds: { pass: 90, marginal: 40 } }
+      assert.equal(
+        (await fleet.ask('POST', '/v2/canaryConfig', { ...config, classifier })).status,
+        200,
       )
-      assert.deepEqual(await findBarriers(page), [])
-    }
-    await page.unrouteAll({ behavior: 'wait' })
-    await page.getByRole('button', { name: 'Try again' }).first().click()
-    await page.getByText('nightly').first().waitFor()
-  })
+      const execution = await run('canary', {}, '')
+      await open(`executions/${execution}`)
+      await page.getByText('v000 takes 10 % of the traffic, 1 up.').nth(1).waitFor()
+      assert.equal(await page.getByText(/takes all traffic|100 % of traffic/).count(), 0)
+      await open('applications/shop')
+      await page.getByText('80 % of traffic').first().waitFor()
+      await fleet.ask('PUT', `/pipelines/${execution}/cancel`)
+      await fleet.ends(execution, 'CANCELED', 'pipelines')
+    },
+  )
+
+  await t.test(
+    'a screen of a slow server is there after one round of answers, at most two',
+    async () => {
+      const slow = await visit(browser, fleet)
+      await slow.open('access')
+      await slow.page.getByRole('heading', { level: 1 }).waitFor()
+      const places = {
+        [`executions/${second}`]: 'version',
+        'applications/shop': 'shop-web',
+        'applications/shop/pipelines': 'nightly',
+        'applications/shop/runs': 'nightly',
+        // As many instances as the steps before have left.
+        environments: /of \d up/,
+      }
+      for (const [place, text] of Object.entries(places)) {
+        const rounds = await countRounds(slow.page, place, text)
+        assert.ok(rounds <= 2, `${place}: ${rounds} rounds`)
+      }
+      await slow.page.close()
+    },
+  )
+
+  await t.test(
+    'a service that fails is said to fail, is never shown as nothing, and is read again',
+    async () => {
+      const broken = { status: 503, contentType: 'application/json', body: '{"message":"down"}' }
+      // Files of the console may have the same names.
+      await page.route(
+        /^(?!.*\/console\/).*\/(serverGroups|clusters|executions\/search)\b/,
+        (route) => route.fulfill(broken),
+      )
+      for (const place of ['applications/shop', 'applications/shop/runs', '']) {
+        await open(place)
+        await page.getByRole('button', { name: 'Try again' }).first().waitFor()
+        assert.doesNotMatch(
+          (await page.locator('#main').textContent()) ?? '',
+          /\b0 (up|of|runs)|Nothing (is deployed|failed|waits|runs)/,
+        )
+        assert.deepEqual(await findBarriers(page), [])
+      }
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByRole('button', { name: 'Try again' }).first().click()
+      await page.getByText('nightly').first().waitFor()
+    },
+  )
 })
 
 /** Answers come in rounds, each when the page has asked for all that it can: how many it takes until the text is there. */
 async function countRounds(page: Page, place: string, text: string | RegExp): Promise<number> {
   const held: Route[] = []
   let isHeld = true
-  const isApi = (url: URL) => !url.pathname.includes('/console/') && !url.pathname.endsWith('/events')
+  const isApi = (url: URL) =>
+    !url.pathname.includes('/console/') && !url.pathname.endsWith('/events')
   await page.route(isApi, (route) => (isHeld ? void held.push(route) : route.continue()))
   await showAddress(page, place)
   const shown = page.locator('#main').getByText(text).filter({ visible: true }).first()
   for (let rounds = 0; ; rounds++) {
-    await waitUntil(async () => held.length > 0 || (await shown.isVisible()), `something of ${place}`)
+    await waitUntil(
+      async () => held.length > 0 || (await shown.isVisible()),
+      `something of ${place}`,
+    )
     await page.evaluate(idle)
     if (held.length === 0 || (await shown.isVisible())) {
       isHeld = false
@@ -244,8 +304,14 @@ function pipelines() {
     loadBalancers: ['web-front'],
     strategy: 'redblack',
   }
-  const command = 'if [ "${parameters.rows}" = 0 ]; then echo no rows to copy; exit 3; fi; echo copied'
-  const stage = (type: string, more: object) => ({ refId: '1', requisiteStageRefIds: [], type, ...more })
+  const command =
+    'if [ "${parameters.rows}" = 0 ]; then echo no rows to copy; exit 3; fi; echo copied'
+  const stage = (type: string, more: object) => ({
+    refId: '1',
+    requisiteStageRefIds: [],
+    type,
+    ...more,
+  })
   return [
     {
       id: 'ship',
@@ -256,7 +322,12 @@ function pipelines() {
     {
       id: 'beside',
       name: 'beside',
-      stages: [stage('deploy', { name: 'Deploy', clusters: [{ ...cluster, stack: 'side', loadBalancers: [] }] })],
+      stages: [
+        stage('deploy', {
+          name: 'Deploy',
+          clusters: [{ ...cluster, stack: 'side', loadBalancers: [] }],
+        }),
+      ],
     },
     {
       id: 'nightly',
@@ -290,15 +361,29 @@ function pipelines() {
             serverGroupPairs: [
               {
                 trafficPercent: 10,
-                control: { ...cluster, strategy: '', freeFormDetails: 'baseline', imageId: undefined },
-                experiment: { ...cluster, strategy: '', freeFormDetails: 'canary', imageId: 'shop:1.1.0' },
+                control: {
+                  ...cluster,
+                  strategy: '',
+                  freeFormDetails: 'baseline',
+                  imageId: undefined,
+                },
+                experiment: {
+                  ...cluster,
+                  strategy: '',
+                  freeFormDetails: 'canary',
+                  imageId: 'shop:1.1.0',
+                },
               },
             ],
           },
         }),
       ],
     },
-    { id: 'asked', name: 'asked', stages: [stage('manualJudgment', { name: 'Go on?', instructions: 'Look first.' })] },
+    {
+      id: 'asked',
+      name: 'asked',
+      stages: [stage('manualJudgment', { name: 'Go on?', instructions: 'Look first.' })],
+    },
     {
       id: 'crash',
       name: 'crash',
@@ -328,7 +413,10 @@ async function savePipeline(fleet: Deployments, pipeline: object): Promise<void>
 }
 
 async function start(fleet: Deployments, id: string, parameters: object): Promise<string> {
-  const { status, body } = await fleet.ask('POST', `/pipelines/v2/shop/${id}`, { type: 'manual', parameters })
+  const { status, body } = await fleet.ask('POST', `/pipelines/v2/shop/${id}`, {
+    type: 'manual',
+    parameters,
+  })
   assert.equal(status, 202, JSON.stringify(body))
   return String((body as { ref: string }).ref)
     .split('/')

@@ -6,19 +6,29 @@ import { openChromium } from '../support/chromium.ts'
 import { configMap, deployment, service } from '../support/kubernetes-manifests.ts'
 import { startPlatform } from '../support/kubernetes-platform.ts'
 
-test('a rollout that fails is explained and undone at the console', { timeout: 900_000 }, async (t) => {
+test('a rollout that fails is explained and undone at the console', {
+  timeout: 900_000,
+}, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const platform = await startPlatform(t)
   if (platform === undefined) return
   const place = await platform.place()
-  const web = (image: string) => ({ ...deployment('web', image, 2), metadata: { name: 'web', namespace: place.namespace } })
-  await place.deploy([web('app:1'), service('front', { app: 'web' }), configMap('conf', { a: '1' })])
+  const web = (image: string) => ({
+    ...deployment('web', image, 2),
+    metadata: { name: 'web', namespace: place.namespace },
+  })
+  await place.deploy([
+    web('app:1'),
+    service('front', { app: 'web' }),
+    configMap('conf', { a: '1' }),
+  ])
   const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   const open = (path: string) => page.goto(`${platform.url()}/console/${path}`)
-  const objectAt = (name: string) => `applications/shop/manifests/k8s/${place.namespace}/${encodeURIComponent(name)}`
+  const objectAt = (name: string) =>
+    `applications/shop/manifests/k8s/${place.namespace}/${encodeURIComponent(name)}`
   const dialog = page.getByRole('dialog')
 
   await t.test('an edit plans and deploys the next version', async () => {
@@ -57,15 +67,18 @@ test('a rollout that fails is explained and undone at the console', { timeout: 9
     await page.getByText('stable').waitFor()
   })
 
-  await t.test('an object without a list of its own is edited under its name without version', async () => {
-    await open(objectAt('configMap conf-v000'))
-    await page.getByRole('button', { name: 'Edit' }).click()
-    const text = dialog.getByRole('textbox', { name: 'Manifests as YAML' })
-    await text.getByText('name: conf').waitFor()
-    assert.doesNotMatch((await text.textContent()) ?? '', /spinnaker/)
-    await dialog.getByRole('button', { name: 'Show the plan' }).click()
-    await dialog.getByText('A deployment changes nothing.').waitFor()
-  })
+  await t.test(
+    'an object without a list of its own is edited under its name without version',
+    async () => {
+      await open(objectAt('configMap conf-v000'))
+      await page.getByRole('button', { name: 'Edit' }).click()
+      const text = dialog.getByRole('textbox', { name: 'Manifests as YAML' })
+      await text.getByText('name: conf').waitFor()
+      assert.doesNotMatch((await text.textContent()) ?? '', /spinnaker/)
+      await dialog.getByRole('button', { name: 'Show the plan' }).click()
+      await dialog.getByText('A deployment changes nothing.').waitFor()
+    },
+  )
 
   await t.test('a field that something else has changed is drift', async () => {
     await platform.api.patch(place.path('deployments/web'), { spec: { replicas: 1 } })
@@ -78,7 +91,8 @@ test('a rollout that fails is explained and undone at the console', { timeout: 9
   })
 
   await t.test('a pipeline of the template deploys a manifest', async () => {
-    const click = (name: string | RegExp, within: Page | Locator = page) => within.getByRole('button', { name }).first().click()
+    const click = (name: string | RegExp, within: Page | Locator = page) =>
+      within.getByRole('button', { name }).first().click()
     await open('applications/shop/pipelines/new')
     await page.getByRole('radio', { name: /^Deploy a manifest/ }).check()
     await page.getByLabel('Account').selectOption('k8s')

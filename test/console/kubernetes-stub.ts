@@ -6,7 +6,11 @@ type Json = Record<string, unknown>
 const account = 'k8s'
 const location = 'shop'
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
-const images = ['registry.example.org/web:1.0', 'registry.example.org/web:1.1', 'registry.example.org/web:2.0']
+const images = [
+  'registry.example.org/web:1.0',
+  'registry.example.org/web:1.1',
+  'registry.example.org/web:2.0',
+]
 
 export interface StubbedCluster {
   /** Jobs of the tasks that the console has submitted. */
@@ -23,7 +27,14 @@ export interface StubbedCluster {
 }
 
 export async function stubCluster(page: Page): Promise<StubbedCluster> {
-  const cluster: StubbedCluster = { jobs: [], plans: [], isRolledOut: false, isPaused: false, isAway: false, hasFailed: false }
+  const cluster: StubbedCluster = {
+    jobs: [],
+    plans: [],
+    isRolledOut: false,
+    isPaused: false,
+    isAway: false,
+    hasFailed: false,
+  }
   await page.route(
     (url) => !url.pathname.startsWith('/console'),
     async (route) => {
@@ -41,24 +52,41 @@ function answerTo(cluster: StubbedCluster, route: Route): Fulfilment | undefined
   const request = route.request()
   const { pathname, searchParams } = new URL(request.url())
   const path = decodeURIComponent(pathname)
-  if (request.method() === 'POST') return answerPost(cluster, path, (request.postDataJSON() ?? {}) as Json)
+  if (request.method() === 'POST')
+    return answerPost(cluster, path, (request.postDataJSON() ?? {}) as Json)
   const fixed = reads(cluster)[path]
   if (fixed !== undefined) return { json: fixed }
   const manifest = /^\/manifests\/k8s\/([^/]+)\/(.+)$/.exec(path)
   if (manifest !== null) return found(manifests(cluster)[manifest[2] ?? ''])
   if (path.startsWith('/cloudMetrics/')) {
-    const datapoints = [2, 1].map((minutes) => ({ timestamp: Date.now() - minutes * 60_000, average: 64 * 1024 ** 2 }))
-    return path.endsWith('/memory/statistics') ? { json: { unit: 'Bytes', period: 15, datapoints } } : found(undefined)
+    const datapoints = [2, 1].map((minutes) => ({
+      timestamp: Date.now() - minutes * 60_000,
+      average: 64 * 1024 ** 2,
+    }))
+    return path.endsWith('/memory/statistics')
+      ? { json: { unit: 'Bytes', period: 15, datapoints } }
+      : found(undefined)
   }
   if (/^\/instances\/k8s\/.+\/console$/.test(path)) return { json: logs(searchParams) }
   if (/^\/tasks\/\w+$/.test(path)) {
-    return { json: { id: path.slice(7), name: 'task', application: 'shop', status: 'SUCCEEDED', steps: [], variables: [] } }
+    return {
+      json: {
+        id: path.slice(7),
+        name: 'task',
+        application: 'shop',
+        status: 'SUCCEEDED',
+        steps: [],
+        variables: [],
+      },
+    }
   }
   return undefined
 }
 
 function found(json: unknown): Fulfilment {
-  return json === undefined ? { status: 404, json: { status: 404, code: 'NOT_FOUND', message: 'Unable to find it' } } : { json }
+  return json === undefined
+    ? { status: 404, json: { status: 404, code: 'NOT_FOUND', message: 'Unable to find it' } }
+    : { json }
 }
 
 function answerPost(cluster: StubbedCluster, path: string, body: Json): Fulfilment | undefined {
@@ -75,14 +103,30 @@ function answerPost(cluster: StubbedCluster, path: string, body: Json): Fulfilme
 function planOf({ manifests: given }: Json): readonly Json[] {
   return (given as Json[]).map((manifest) => {
     const { name } = manifest['metadata'] as Json
-    const object = { account, namespace: location, name: `${String(manifest['kind']).toLowerCase()} ${String(name)}` }
-    if (name === 'bad') return { ...object, change: 'error', fields: [], message: 'spec.replicas: Invalid value: "x"' }
+    const object = {
+      account,
+      namespace: location,
+      name: `${String(manifest['kind']).toLowerCase()} ${String(name)}`,
+    }
+    if (name === 'bad')
+      return {
+        ...object,
+        change: 'error',
+        fields: [],
+        message: 'spec.replicas: Invalid value: "x"',
+      }
     const fields = [
       { path: 'spec.replicas', change: 'changed', before: 3, after: 5 },
-      { path: 'spec.template.spec.containers[0].env[0]', change: 'added', after: { name: 'LEVEL', value: 'high' } },
+      {
+        path: 'spec.template.spec.containers[0].env[0]',
+        change: 'added',
+        after: { name: 'LEVEL', value: 'high' },
+      },
       { path: 'metadata.labels.old', change: 'removed', before: 'yes' },
     ]
-    return manifest['kind'] === 'Deployment' ? { ...object, change: 'update', fields } : { ...object, change: 'none', fields: [] }
+    return manifest['kind'] === 'Deployment'
+      ? { ...object, change: 'update', fields }
+      : { ...object, change: 'none', fields: [] }
   })
 }
 
@@ -107,7 +151,9 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
         namespaces: ['default', location],
         metrics: ['memory'],
         authorized: true,
-        ...(cluster.isAway && { unreachable: { since: minutesAgo(7), reason: 'connect ETIMEDOUT' } }),
+        ...(cluster.isAway && {
+          unreachable: { since: minutesAgo(7), reason: 'connect ETIMEDOUT' },
+        }),
       },
     ],
     '/applications/shop': { name: 'shop', attributes: { name: 'shop', email: 'ops@example.org' } },
@@ -131,7 +177,14 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
       },
     ],
     '/applications/shop/jobs': [
-      { ...place('job migrate'), id: 'uid-job', name: 'migrate', location, provider: 'kubernetes', jobState: 'Failed' },
+      {
+        ...place('job migrate'),
+        id: 'uid-job',
+        name: 'migrate',
+        location,
+        provider: 'kubernetes',
+        jobState: 'Failed',
+      },
     ],
     '/applications/shop/pipelines': [],
     [`/pipelines/${runId}`]: run(cluster),
@@ -140,7 +193,13 @@ function reads(cluster: StubbedCluster): Readonly<Record<string, unknown>> {
 
 function place(name: string): Json {
   const [kind = '', displayName = ''] = name.split(' ')
-  const common = { account, region: location, namespace: location, cloudProvider: 'kubernetes', type: 'kubernetes' }
+  const common = {
+    account,
+    region: location,
+    namespace: location,
+    cloudProvider: 'kubernetes',
+    type: 'kubernetes',
+  }
   return { ...common, name, displayName, kind }
 }
 
@@ -157,7 +216,14 @@ function group(name: string, cluster: string, more: Json, pods: readonly Json[])
     isDisabled: false,
     loadBalancers: [],
     instances: pods,
-    instanceCounts: { total: pods.length, up, down: pods.length - up, outOfService: 0, starting: 0, unknown: 0 },
+    instanceCounts: {
+      total: pods.length,
+      up,
+      down: pods.length - up,
+      outOfService: 0,
+      starting: 0,
+      unknown: 0,
+    },
     capacity: { desired: pods.length },
     serverGroupManagers: [],
     ...more,
@@ -179,18 +245,31 @@ function serverGroups({ isRolledOut }: StubbedCluster): readonly Json[] {
       },
       pods,
     )
-  const newest = isRolledOut ? [pod('web-3-a'), pod('web-3-b'), pod('web-3-c')] : [pod('web-3-a', 'Down')]
+  const newest = isRolledOut
+    ? [pod('web-3-a'), pod('web-3-b'), pod('web-3-c')]
+    : [pod('web-3-a', 'Down')]
   return [
     ofWeb(1, []),
     ofWeb(2, isRolledOut ? [] : [pod('web-2-a'), pod('web-2-b'), pod('web-2-c')]),
     ofWeb(3, newest),
-    group('statefulSet db', 'statefulSet db', { buildInfo: { images: ['postgres:17'] }, createdTime: 1.7e12 }, [pod('db-0')]),
-    group('job migrate', 'job migrate', { buildInfo: { images: ['migrate:1'] } }, [pod('migrate-x', 'Failed')]),
+    group(
+      'statefulSet db',
+      'statefulSet db',
+      { buildInfo: { images: ['postgres:17'] }, createdTime: 1.7e12 },
+      [pod('db-0')],
+    ),
+    group('job migrate', 'job migrate', { buildInfo: { images: ['migrate:1'] } }, [
+      pod('migrate-x', 'Failed'),
+    ]),
   ]
 }
 
 function manager(): Json {
-  return { ...place('deployment web'), moniker: { app: 'shop', cluster: 'deployment web' }, serverGroups: [] }
+  return {
+    ...place('deployment web'),
+    moniker: { app: 'shop', cluster: 'deployment web' },
+    serverGroups: [],
+  }
 }
 
 function service(cluster: StubbedCluster): Json {
@@ -215,7 +294,12 @@ function service(cluster: StubbedCluster): Json {
 
 function view(name: string, manifest: Json, more: Json = {}): Json {
   const [kind = '', bare = ''] = name.split(' ')
-  const metadata = { name: bare, namespace: location, creationTimestamp: minutesAgo(90), labels: { app: 'web' } }
+  const metadata = {
+    name: bare,
+    namespace: location,
+    creationTimestamp: minutesAgo(90),
+    labels: { app: 'web' },
+  }
   const good = { state: true, message: null }
   const bad = { state: false, message: null }
   return {
@@ -243,10 +327,17 @@ const pullFailure =
 
 function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
   const { isRolledOut, isPaused } = cluster
-  const main = (image: string | undefined) => ({ name: 'main', image, ports: [{ containerPort: 8080 }] })
+  const main = (image: string | undefined) => ({
+    name: 'main',
+    image,
+    ports: [{ containerPort: 8080 }],
+  })
   const template = (image: string | undefined, more: Json = {}) => ({
     metadata: { labels: { app: 'web' } },
-    spec: { initContainers: [{ name: 'setup', image: 'busybox:1' }], containers: [{ ...main(image), ...more }] },
+    spec: {
+      initContainers: [{ name: 'setup', image: 'busybox:1' }],
+      containers: [{ ...main(image), ...more }],
+    },
   })
   const counts = isRolledOut
     ? { replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3 }
@@ -272,7 +363,10 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
       { moniker: { app: 'shop', cluster: 'deployment web' } },
     )
   const status = {
-    stable: { state: isRolledOut, message: isRolledOut ? null : 'Waiting for 2 of 3 pods to be updated' },
+    stable: {
+      state: isRolledOut,
+      message: isRolledOut ? null : 'Waiting for 2 of 3 pods to be updated',
+    },
     paused: { state: isPaused, message: null },
     available: { state: true, message: null },
     failed: { state: false, message: null },
@@ -283,11 +377,21 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
       {
         apiVersion: 'apps/v1',
         metadata: { annotations: { 'moniker.spinnaker.io/application': 'shop', note: 'ours' } },
-        spec: { replicas: 3, paused: isPaused, selector: { matchLabels: { app: 'web' } }, template: template(images[2]) },
+        spec: {
+          replicas: 3,
+          paused: isPaused,
+          selector: { matchLabels: { app: 'web' } },
+          template: template(images[2]),
+        },
         status: {
           ...counts,
           conditions: [
-            { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', lastTransitionTime: minutesAgo(80) },
+            {
+              type: 'Available',
+              status: 'True',
+              reason: 'MinimumReplicasAvailable',
+              lastTransitionTime: minutesAgo(80),
+            },
             {
               type: 'Progressing',
               status: 'True',
@@ -302,7 +406,9 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
         status,
         reasons: isRolledOut ? [] : [pullFailure],
         events: [event('Normal', 'ScalingReplicaSet', 'Scaled up replica set web-3 to 1', 2)],
-        artifacts: [{ type: 'docker/image', name: 'registry.example.org/web', reference: images[2] }],
+        artifacts: [
+          { type: 'docker/image', name: 'registry.example.org/web', reference: images[2] },
+        ],
       },
     ),
     'replicaSet web-1': replicaSet(1),
@@ -316,17 +422,32 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
         status: {
           phase: 'Pending',
           conditions: [
-            { type: 'Ready', status: 'False', reason: 'ContainersNotReady', message: 'containers with unready status: [main]' },
+            {
+              type: 'Ready',
+              status: 'False',
+              reason: 'ContainersNotReady',
+              message: 'containers with unready status: [main]',
+            },
           ],
           initContainerStatuses: [
-            { name: 'setup', ready: true, restartCount: 0, state: { terminated: { exitCode: 0, reason: 'Completed' } } },
+            {
+              name: 'setup',
+              ready: true,
+              restartCount: 0,
+              state: { terminated: { exitCode: 0, reason: 'Completed' } },
+            },
           ],
           containerStatuses: [
             {
               name: 'main',
               ready: false,
               restartCount: 4,
-              state: { waiting: { reason: 'ImagePullBackOff', message: `Back-off pulling image "${images[2]}"` } },
+              state: {
+                waiting: {
+                  reason: 'ImagePullBackOff',
+                  message: `Back-off pulling image "${images[2]}"`,
+                },
+              },
               lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
             },
           ],
@@ -334,7 +455,11 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
       },
       {
         reasons: [pullFailure],
-        status: { ...status, stable: { state: false, message: 'Pod is pending' }, available: { state: false, message: null } },
+        status: {
+          ...status,
+          stable: { state: false, message: 'Pod is pending' },
+          available: { state: false, message: null },
+        },
         events: [
           event('Warning', 'Failed', `Failed to pull image "${images[2]}": manifest unknown`, 1, 6),
           event('Normal', 'Scheduled', 'Successfully assigned shop/web-3-a to node-1', 2),
@@ -354,12 +479,24 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
       'job migrate',
       {
         apiVersion: 'batch/v1',
-        spec: { completions: 1, template: { spec: { containers: [{ name: 'main', image: 'migrate:1' }] } } },
-        status: { failed: 1, conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] },
+        spec: {
+          completions: 1,
+          template: { spec: { containers: [{ name: 'main', image: 'migrate:1' }] } },
+        },
+        status: {
+          failed: 1,
+          conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }],
+        },
       },
       {
-        status: { ...status, stable: { state: false, message: null }, failed: { state: true, message: 'BackoffLimitExceeded' } },
-        reasons: ['The container main of pod migrate-x ended with code 3: relation "users" already exists.'],
+        status: {
+          ...status,
+          stable: { state: false, message: null },
+          failed: { state: true, message: 'BackoffLimitExceeded' },
+        },
+        reasons: [
+          'The container main of pod migrate-x ended with code 3: relation "users" already exists.',
+        ],
       },
     ),
     'secret key': view('secret key', { data: { token: '******' } }),
@@ -367,7 +504,10 @@ function manifests(cluster: StubbedCluster): Readonly<Record<string, Json>> {
 }
 
 function logs(query: URLSearchParams): Json {
-  const output = query.get('previous') === 'true' ? 'the run before\nout of memory\n' : 'listening on 8080\nGET /health 200\n'
+  const output =
+    query.get('previous') === 'true'
+      ? 'the run before\nout of memory\n'
+      : 'listening on 8080\nGET /health 200\n'
   return {
     output: [
       { name: 'setup', output: 'setup is done\n' },

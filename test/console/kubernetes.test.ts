@@ -2,8 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { conditionsOf, containersOf, pillsOf, reasonsOf, rolloutOf, toEditable } from '../../console/src/manifests/object.ts'
-import { findNoManifest, objectsOfStage, planOfStage, toPlan } from '../../console/src/manifests/stage.ts'
+import {
+  conditionsOf,
+  containersOf,
+  pillsOf,
+  reasonsOf,
+  rolloutOf,
+  toEditable,
+} from '../../console/src/manifests/object.ts'
+import {
+  findNoManifest,
+  objectsOfStage,
+  planOfStage,
+  toPlan,
+} from '../../console/src/manifests/stage.ts'
 import { revisionsOf } from '../../console/src/manifests/workload.ts'
 import { instanceId } from '../../console/src/model/server-groups.ts'
 import { findBarriers, findBarriersAt } from '../support/barriers.ts'
@@ -12,7 +24,8 @@ import { startGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { runId, stubCluster } from './kubernetes-stub.ts'
 
-const objectAt = (name: string) => `applications/shop/manifests/k8s/shop/${encodeURIComponent(name)}`
+const objectAt = (name: string) =>
+  `applications/shop/manifests/k8s/shop/${encodeURIComponent(name)}`
 const screens = [
   'applications/shop',
   objectAt('deployment web'),
@@ -38,7 +51,8 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   const cluster = await stubCluster(page)
   const open = (path: string) => page.goto(`${url}/console/${path}`)
   const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
-  const lastJob = () => waitUntil(() => cluster.jobs.length > 0, 'a job').then(() => cluster.jobs.splice(0)[0])
+  const lastJob = () =>
+    waitUntil(() => cluster.jobs.length > 0, 'a job').then(() => cluster.jobs.splice(0)[0])
 
   await t.test('the overview shows managers, what they run, and why not', async () => {
     await open('applications/shop')
@@ -47,7 +61,11 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await web.getByRole('link', { name: 'replicaSet web-3' }).waitFor()
     await web.getByText('100 % of traffic').waitFor()
     await web.getByText('the image registry.example.org/web:2.0 cannot be pulled').waitFor()
-    assert.equal(await web.getByRole('link', { name: 'replicaSet web-1' }).count(), 0, 'it has no pods any more')
+    assert.equal(
+      await web.getByRole('link', { name: 'replicaSet web-1' }).count(),
+      0,
+      'it has no pods any more',
+    )
     await page.getByRole('region', { name: 'job migrate' }).getByText('failed').waitFor()
     await page.getByText('Show what was changed').click()
     await page.getByText('by kubectl-edit').waitFor()
@@ -77,7 +95,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     assert.equal(await page.getByRole('figure').count(), 1, 'the account has no other metric')
     await open('applications/shop/instances/k8s/shop/pod%20web-3-a')
     await heading('pod web-3-a')
-    await page.getByRole('row', { name: /ImagePullBackOff.* ended with code 137 \(OOMKilled\)/ }).waitFor()
+    await page
+      .getByRole('row', { name: /ImagePullBackOff.* ended with code 137 \(OOMKilled\)/ })
+      .waitFor()
     await open('applications/shop/load-balancers/k8s/shop/service%20front?provider=kubernetes')
     await page.getByRole('link', { name: 'replicaSet web-2' }).waitFor()
     await open('applications/shop/jobs')
@@ -99,7 +119,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   await t.test('revisions are compared, and one is restored', async () => {
     await open(`${objectAt('deployment web')}?tab=history`)
     await page.getByRole('button', { name: 'Compare revision 2 with the current one' }).click()
-    await page.getByRole('row', { name: /spec\.containers\.0\.image .*web:1\.1 .*web:2\.0/ }).waitFor()
+    await page
+      .getByRole('row', { name: /spec\.containers\.0\.image .*web:1\.1 .*web:2\.0/ })
+      .waitFor()
     await page.getByRole('button', { name: 'Undo to revision 1' }).click()
     assert.deepEqual(await findBarriers(page), [])
     await page.getByRole('dialog').getByRole('button', { name: 'Undo deployment web' }).click()
@@ -132,7 +154,10 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await page.getByLabel('To confirm, type').fill('deployment web')
     await page.getByLabel('Delete what it owns as well').uncheck()
     await remove.click()
-    assert.partialDeepStrictEqual(await lastJob(), { type: 'deleteManifest', options: { cascading: false } })
+    assert.partialDeepStrictEqual(await lastJob(), {
+      type: 'deleteManifest',
+      options: { cascading: false },
+    })
     await open(objectAt('replicaSet web-3'))
     await page.getByRole('button', { name: 'Actions of replicaSet web-3' }).click()
     await page.getByRole('menuitem', { name: /Scale.*deployment web owns it/ }).waitFor()
@@ -160,7 +185,12 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     await text.fill('apiVersion: v1\nkind: ConfigMap\nmetadata: { name: bad }')
     await dialog.getByRole('button', { name: 'Show the plan' }).click()
     await dialog.getByText('spec.replicas: Invalid value').waitFor()
-    assert.equal(await dialog.getByRole('button', { name: 'Deploy', exact: true }).getAttribute('aria-disabled'), 'true')
+    assert.equal(
+      await dialog
+        .getByRole('button', { name: 'Deploy', exact: true })
+        .getAttribute('aria-disabled'),
+      'true',
+    )
     await page.keyboard.press('Escape')
     await text.waitFor()
     await page.keyboard.press('Escape')
@@ -181,7 +211,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   await t.test('a cluster that is away says since when', async () => {
     cluster.isAway = true
     await open('applications/shop')
-    await page.getByText('The cluster of the account k8s does not answer, since 7 min ago.').waitFor()
+    await page
+      .getByText('The cluster of the account k8s does not answer, since 7 min ago.')
+      .waitFor()
     cluster.isAway = false
   })
 
@@ -206,7 +238,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
     assert.deepEqual(await findBarriers(page), [])
     await page.getByRole('dialog').getByRole('button', { name: 'Deploy the example' }).click()
     await page.getByRole('heading', { level: 1, name: /^ship manifests/ }).waitFor()
-    const pipelines = (await (await fetch(`${url}/applications/hello/pipelineConfigs`)).json()) as { stages: object[] }[]
+    const pipelines = (await (await fetch(`${url}/applications/hello/pipelineConfigs`)).json()) as {
+      stages: object[]
+    }[]
     assert.partialDeepStrictEqual(pipelines[0]?.stages[0], {
       type: 'deployManifest',
       cloudProvider: 'kubernetes',
@@ -216,7 +250,9 @@ test('an application in a cluster is looked at and changed', { timeout: 900_000 
   })
 
   await t.test('manifests of a stage are edited as YAML', async () => {
-    const [pipeline] = (await (await fetch(`${url}/applications/hello/pipelineConfigs`)).json()) as { id: string }[]
+    const [pipeline] = (await (
+      await fetch(`${url}/applications/hello/pipelineConfigs`)
+    ).json()) as { id: string }[]
     await open(`applications/hello/pipelines/${pipeline?.id}/edit?stage=1`)
     const text = page.getByRole('textbox', { name: 'Manifests' })
     await text.waitFor()
@@ -244,10 +280,19 @@ async function chooseAction(page: Page, name: string, action: string): Promise<v
 
 test('an object says its state in the gravest words first', () => {
   const state = (value: boolean, message: string | null = null) => ({ state: value, message })
-  const good = { stable: state(true), available: state(true), paused: state(false), failed: state(false) }
-  const words = (status: object) => pillsOf({ status: { ...good, ...status } }).map(({ word }) => word)
+  const good = {
+    stable: state(true),
+    available: state(true),
+    paused: state(false),
+    failed: state(false),
+  }
+  const words = (status: object) =>
+    pillsOf({ status: { ...good, ...status } }).map(({ word }) => word)
   assert.deepEqual(words({}), ['stable'])
-  assert.deepEqual(words({ stable: state(false, 'Waiting'), available: state(false) }), ['in progress', 'not available'])
+  assert.deepEqual(words({ stable: state(false, 'Waiting'), available: state(false) }), [
+    'in progress',
+    'not available',
+  ])
   assert.deepEqual(words({ stable: state(false), failed: state(true, 'Deadline') }), ['failed'])
   assert.deepEqual(words({ stable: state(false), paused: state(true) }), ['paused'])
   assert.deepEqual(
@@ -256,7 +301,9 @@ test('an object says its state in the gravest words first', () => {
   )
   const failed = { ...good, failed: state(true, 'Deadline') }
   assert.deepEqual(reasonsOf({ status: failed }), ['Deadline'])
-  assert.deepEqual(reasonsOf({ status: failed, reasons: ['The image cannot be pulled.'] }), ['The image cannot be pulled.'])
+  assert.deepEqual(reasonsOf({ status: failed, reasons: ['The image cannot be pulled.'] }), [
+    'The image cannot be pulled.',
+  ])
 })
 
 test('a rollout counts what its kind reports', () => {
@@ -267,7 +314,12 @@ test('a rollout counts what its kind reports', () => {
   const status = { updatedReplicas: 2, readyReplicas: 1 }
   assert.deepEqual(counts({ kind: 'Deployment', spec: { replicas: 3 }, status }), [3, 2, 1, 0])
   assert.deepEqual(counts({ kind: 'Deployment' }), [1, 0, 0, 0])
-  const ofNodes = { desiredNumberScheduled: 4, updatedNumberScheduled: 3, numberReady: 2, numberAvailable: 1 }
+  const ofNodes = {
+    desiredNumberScheduled: 4,
+    updatedNumberScheduled: 3,
+    numberReady: 2,
+    numberAvailable: 1,
+  }
   assert.deepEqual(counts({ kind: 'DaemonSet', status: ofNodes }), [4, 3, 2, 1])
   assert.equal(counts({ kind: 'Service' }), undefined)
 })
@@ -294,7 +346,14 @@ test('an object is edited as it was deployed, under its name without version', (
   const manifest = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: 'conf-v003', namespace: 'shop', uid: 'u', resourceVersion: '7', managedFields: [], annotations },
+    metadata: {
+      name: 'conf-v003',
+      namespace: 'shop',
+      uid: 'u',
+      resourceVersion: '7',
+      managedFields: [],
+      annotations,
+    },
     data: { a: '1' },
     status: {},
   }
@@ -307,14 +366,21 @@ test('an object is edited as it was deployed, under its name without version', (
   assert.deepEqual(toEditable({ manifest }), edited)
   const last = JSON.stringify({ ...manifest, data: { a: '0' } })
   const applied = { 'kubectl.kubernetes.io/last-applied-configuration': last }
-  const live = { ...manifest, metadata: { ...manifest.metadata, annotations: { ...annotations, ...applied } } }
+  const live = {
+    ...manifest,
+    metadata: { ...manifest.metadata, annotations: { ...annotations, ...applied } },
+  }
   assert.deepEqual(toEditable({ manifest: live }), { ...edited, data: { a: '0' } })
 })
 
 test('containers say why they do not run', () => {
   const statuses = [
     { name: 'a', ready: true, state: { running: { startedAt: '2026-01-01T00:00:00Z' } } },
-    { name: 'b', state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 1 } } },
+    {
+      name: 'b',
+      state: { waiting: { reason: 'CrashLoopBackOff' } },
+      lastState: { terminated: { exitCode: 1 } },
+    },
     { name: 'c', state: { terminated: { exitCode: 3, reason: 'Error' } } },
   ]
   const manifest = {
@@ -342,7 +408,10 @@ test('revisions are those of the manager, the newest first', () => {
     buildInfo: { images: [`web:${sequence}`] },
   })
   const manager = { account: 'k8s', location: 'shop', name: 'deployment web' }
-  const found = revisionsOf([group('web-a', 2, 'web'), group('web-b', 10, 'web'), group('other', 3, 'cart')], manager)
+  const found = revisionsOf(
+    [group('web-a', 2, 'web'), group('web-b', 10, 'web'), group('other', 3, 'cart')],
+    manager,
+  )
   assert.deepEqual(
     found.map(({ number, images, isCurrent }) => [number, images, isCurrent]),
     [
@@ -354,19 +423,38 @@ test('revisions are those of the manager, the newest first', () => {
 
 test('a stage names its objects and its plan', () => {
   const stage = (context: Record<string, unknown>, outputs: Record<string, unknown> = {}) =>
-    ({ context: { account: 'k8s', ...context }, outputs }) as unknown as Parameters<typeof objectsOfStage>[0]
+    ({ context: { account: 'k8s', ...context }, outputs }) as unknown as Parameters<
+      typeof objectsOfStage
+    >[0]
   const names = (...given: Parameters<typeof stage>) =>
     objectsOfStage(stage(...given)).map(({ location, name }) => [location, name])
-  assert.deepEqual(names({ 'outputs.manifestNamesByNamespace': { shop: ['deployment web'], _: ['clusterRole x'] } }), [
-    ['shop', 'deployment web'],
-    ['', 'clusterRole x'],
-  ])
+  assert.deepEqual(
+    names({
+      'outputs.manifestNamesByNamespace': { shop: ['deployment web'], _: ['clusterRole x'] },
+    }),
+    [
+      ['shop', 'deployment web'],
+      ['', 'clusterRole x'],
+    ],
+  )
   const manifests = [{ kind: 'ReplicaSet', metadata: { name: 'web-v001', namespace: 'shop' } }]
   assert.deepEqual(names({}, { 'outputs.manifests': manifests }), [['shop', 'replicaSet web-v001']])
-  assert.deepEqual(names({ manifestName: 'deployment web', location: 'shop' }), [['shop', 'deployment web']])
-  assert.deepEqual(planOfStage(stage({}, { plan: [{ name: 'deployment web', change: 'update', fields: null }] })), [
-    { account: '', location: '', name: 'deployment web', change: 'update', fields: [], message: undefined },
+  assert.deepEqual(names({ manifestName: 'deployment web', location: 'shop' }), [
+    ['shop', 'deployment web'],
   ])
+  assert.deepEqual(
+    planOfStage(stage({}, { plan: [{ name: 'deployment web', change: 'update', fields: null }] })),
+    [
+      {
+        account: '',
+        location: '',
+        name: 'deployment web',
+        change: 'update',
+        fields: [],
+        message: undefined,
+      },
+    ],
+  )
   assert.deepEqual(toPlan([{ change: 'odd' }, 'text'])[0]?.change, 'none')
 })
 

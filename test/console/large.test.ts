@@ -1,7 +1,11 @@
 /** The console before a clouddriver of another cloud, with an application of so many clusters that only those in view are read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesCluster, toClusterNames, toClusters } from '../../console/src/model/server-groups.ts'
+import {
+  matchesCluster,
+  toClusterNames,
+  toClusters,
+} from '../../console/src/model/server-groups.ts'
 import { findBarriers } from '../support/barriers.ts'
 import { openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -9,7 +13,10 @@ import { type RecordedRequest, Reply, startUpstream } from '../support/upstream.
 import { waitUntil } from '../support/wait-until.ts'
 
 const size = 320
-const names = Array.from({ length: size }, (_, at) => `deployment shop-c${String(at).padStart(3, '0')}`)
+const names = Array.from(
+  { length: size },
+  (_, at) => `deployment shop-c${String(at).padStart(3, '0')}`,
+)
 
 /** As clouddriver lists a replica set of a Kubernetes deployment. */
 function replicaSet(cluster: string, version: number): Record<string, unknown> {
@@ -43,25 +50,37 @@ function answerTo({ path, query }: RecordedRequest): unknown {
     const clusters = wanted.get('clusters')?.split(',')
     return (clusters?.map((one) => one.slice(one.indexOf(':') + 1)) ?? names).flatMap(groupsOf)
   }
-  const group = /^\/applications\/shop\/serverGroups\/k8s-prod\/shop-namespace\/(.*)$/.exec(path)?.[1]
+  const group = /^\/applications\/shop\/serverGroups\/k8s-prod\/shop-namespace\/(.*)$/.exec(
+    path,
+  )?.[1]
   if (group !== undefined) {
     const name = decodeURIComponent(group)
     // The details lack the cluster beside the moniker.
-    const { cluster: _, ...details } = replicaSet(name.replace('replicaSet', 'deployment').slice(0, -5), Number(name.at(-1)))
+    const { cluster: _, ...details } = replicaSet(
+      name.replace('replicaSet', 'deployment').slice(0, -5),
+      Number(name.at(-1)),
+    )
     return details
   }
-  if (path.endsWith('/events')) return [{ createdAt: '2026-11-20T10:00:00Z', message: 'Scaled up replica set', status: 'Normal' }]
+  if (path.endsWith('/events'))
+    return [
+      { createdAt: '2026-11-20T10:00:00Z', message: 'Scaled up replica set', status: 'Normal' },
+    ]
   if (path.endsWith('/scalingActivities')) return []
   if (path === '/securityGroups') {
     const summary = (name: string, app: string) => ({ id: name, name, moniker: { app } })
     const groups = [summary('networkPolicy shop', 'shop'), summary('shop-like', 'cart')]
     return { 'k8s-prod': { kubernetes: { 'shop-namespace': groups } } }
   }
-  if (path.startsWith('/securityGroups/')) return { name: 'networkPolicy shop', inboundRules: [], region: 'shop-namespace' }
+  if (path.startsWith('/securityGroups/'))
+    return { name: 'networkPolicy shop', inboundRules: [], region: 'shop-namespace' }
   if (path === '/credentials/k8s-prod') return { name: 'k8s-prod', type: 'kubernetes' }
-  if (path === '/credentials') return [{ name: 'k8s-prod', type: 'kubernetes', cloudProvider: 'kubernetes' }]
+  if (path === '/credentials')
+    return [{ name: 'k8s-prod', type: 'kubernetes', cloudProvider: 'kubernetes' }]
   if (path === '/health') return { status: 'UP' }
-  return path.startsWith('/applications/shop') && !path.endsWith('/loadBalancers') ? { name: 'shop', attributes: {} } : []
+  return path.startsWith('/applications/shop') && !path.endsWith('/loadBalancers')
+    ? { name: 'shop', attributes: {} }
+    : []
 }
 
 test('of very many clusters only those in view are read', { timeout: 300_000 }, async (t) => {
@@ -76,9 +95,14 @@ test('of very many clusters only those in view are read', { timeout: 300_000 }, 
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
-  const lists = () => clouddriver.requests.filter(({ path }) => path === '/applications/shop/serverGroups')
-  const read = () => new Set(lists().flatMap(({ query }) => new URLSearchParams(query).get('clusters')?.split(',') ?? []))
-  const region = (name: string | undefined) => page.getByRole('region', { name: name as string, exact: true })
+  const lists = () =>
+    clouddriver.requests.filter(({ path }) => path === '/applications/shop/serverGroups')
+  const read = () =>
+    new Set(
+      lists().flatMap(({ query }) => new URLSearchParams(query).get('clusters')?.split(',') ?? []),
+    )
+  const region = (name: string | undefined) =>
+    page.getByRole('region', { name: name as string, exact: true })
 
   await page.goto(`${url}/console/applications/shop`)
   await page.getByText(`${size} clusters`).waitFor()
@@ -103,7 +127,9 @@ test('of very many clusters only those in view are read', { timeout: 300_000 }, 
   }, 'the last cluster')
   assert.ok(read().size < 150, `${read().size} clusters are read after a jump to the end`)
 
-  await page.goto(`${url}/console/applications/shop/server-groups/k8s-prod/shop-namespace/replicaSet%20shop-c123-v001`)
+  await page.goto(
+    `${url}/console/applications/shop/server-groups/k8s-prod/shop-namespace/replicaSet%20shop-c123-v001`,
+  )
   await page.getByRole('heading', { level: 1, name: 'replicaSet shop-c123-v001' }).waitFor()
   await page.getByRole('link', { name: 'deployment shop-c123' }).waitFor()
   await waitUntil(async () => read().has(`k8s-prod:${names[123]}`), 'the rest of its cluster')
@@ -123,10 +149,17 @@ test('of very many clusters only those in view are read', { timeout: 300_000 }, 
 
   await page.goto(`${url}/console/applications/shop/security-groups`)
   await page.getByRole('link', { name: 'networkPolicy shop' }).waitFor()
-  assert.equal(await page.getByRole('link', { name: 'shop-like' }).count(), 0, 'it belongs to another application')
+  assert.equal(
+    await page.getByRole('link', { name: 'shop-like' }).count(),
+    0,
+    'it belongs to another application',
+  )
   await page.getByRole('link', { name: 'networkPolicy shop' }).click()
   await page.getByRole('heading', { level: 2, name: 'networkPolicy shop' }).waitFor()
-  assert.match(page.url(), /security-groups\/k8s-prod\/shop-namespace\/networkPolicy%20shop\?provider=kubernetes/)
+  assert.match(
+    page.url(),
+    /security-groups\/k8s-prod\/shop-namespace\/networkPolicy%20shop\?provider=kubernetes/,
+  )
   await page.goBack()
   await page.goBack()
 
@@ -169,5 +202,8 @@ test('server groups are put together by cluster, region or image', () => {
     ['a', 2],
     ['b', 2],
   ])
-  assert.deepEqual([sizes('region'), sizes('image')], [[['shop-namespace', 4]], [['registry.example.org/shop:1.0', 4]]])
+  assert.deepEqual(
+    [sizes('region'), sizes('image')],
+    [[['shop-namespace', 4]], [['registry.example.org/shop:1.0', 4]]],
+  )
 })

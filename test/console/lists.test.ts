@@ -6,7 +6,11 @@ import { auditSentence } from '../../console/src/model/audit-sentence.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
 import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
 import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
-import { describeTrigger, matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
+import {
+  describeTrigger,
+  matchesPipeline,
+  tagsOfPipelines,
+} from '../../console/src/model/pipelines.ts'
 import { contentOf, searchOfRuns } from '../../console/src/model/runs.ts'
 import { toEvents } from '../../console/src/model/server-groups.ts'
 import { levelsOf } from '../../console/src/model/stage-links.ts'
@@ -21,7 +25,11 @@ function hold(shown: string[] | undefined, current: string[]): [string, number] 
 test('rows under the eyes keep their places, with new values', () => {
   assert.deepEqual(hold(undefined, ['b', 'a']), ['b a', 0], 'nobody reads')
   assert.deepEqual(hold(['a1', 'b1'], ['c1', 'a2', 'b1']), ['a2 b1', 1], 'one more on top waits')
-  assert.deepEqual(hold(['a1', 'b1'], ['c1', 'b2', 'd1']), ['a1- b2 d1', 1], 'below the last nothing moves')
+  assert.deepEqual(
+    hold(['a1', 'b1'], ['c1', 'b2', 'd1']),
+    ['a1- b2 d1', 1],
+    'below the last nothing moves',
+  )
   assert.deepEqual(hold(['a', 'b', 'c'], ['c', 'b', 'a']), ['a b c', 0], 'another order waits, too')
   assert.deepEqual(hold(['a'], ['b', 'c']), ['a-', 2])
   assert.deepEqual(hold(['a'], []), ['a-', 0])
@@ -39,10 +47,16 @@ const saved = {
 test('a record of the audit log is a sentence that leads to what it changed', () => {
   const text = (record: Parameters<typeof auditSentence>[0]) =>
     auditSentence(record)
-      .map((part) => (typeof part === 'string' ? part : part.link === undefined ? part.text : `[${part.text}]`))
+      .map((part) =>
+        typeof part === 'string' ? part : part.link === undefined ? part.text : `[${part.text}]`,
+      )
       .join('')
   const web = { application: 'web' }
-  const denied = { decision: 'refused', error: 'PERMISSION_DENIED', reason: 'lacks WRITE on the application web' }
+  const denied = {
+    decision: 'refused',
+    error: 'PERMISSION_DENIED',
+    reason: 'lacks WRITE on the application web',
+  }
   const start = {
     operation: 'invokePipelineConfigUsingPOST1',
     resource: { ...web, pipelineNameOrId: 'release', started: '01AB8QK2' },
@@ -57,8 +71,14 @@ test('a record of the audit log is a sentence that leads to what it changed', ()
       { operation: 'restartStageUsingPUT', application: 'web', resource: { id: '01AB8QK2' } },
       'restarted a stage of [run 8QK2] of [web]',
     ],
-    [{ operation: 'taskUsingPOST', resource: { ...web, jobs: 'destroyServerGroup' } }, 'destroyed server group of [web]'],
-    [{ operation: 'getAllThingsUsingGET', resource: undefined, decision: 'failed' }, 'could not read all things'],
+    [
+      { operation: 'taskUsingPOST', resource: { ...web, jobs: 'destroyServerGroup' } },
+      'destroyed server group of [web]',
+    ],
+    [
+      { operation: 'getAllThingsUsingGET', resource: undefined, decision: 'failed' },
+      'could not read all things',
+    ],
     [{ decision: 'interrupted' }, 'began to save [release] of [web]; the outcome is unknown'],
     [{ kind: 'login', login: 'form', repeated: 3 }, 'signed in by form (and 3 more like it)'],
   ]
@@ -80,15 +100,29 @@ test('a revision is found by the time of its save', () => {
 
 test('a name hides and reorders nothing', () => {
   assert.equal(showHidden('a\u202eb\u0007c\r\nd\n'), 'a␣202eb␣0007c ↵ d')
-  assert.equal(showDisguised('Start \u2066x\u202e?\n  second line'), 'Start ␣2066x␣202e?\n  second line')
+  assert.equal(
+    showDisguised('Start \u2066x\u202e?\n  second line'),
+    'Start ␣2066x␣202e?\n  second line',
+  )
   assert.equal(showDisguised('👩\u200d🚢'), '👩\u200d🚢')
   assert.equal([...cutMiddle('x'.repeat(10_000), 80)].length, 80)
 })
 
 test('pipelines are found by the state of their last run, and by tag', () => {
-  const pipeline = (id: string, tags?: unknown, disabled = false) => ({ id, name: id, application: 'web', tags, disabled })
+  const pipeline = (id: string, tags?: unknown, disabled = false) => ({
+    id,
+    name: id,
+    application: 'web',
+    tags,
+    disabled,
+  })
   const pipelines = [
-    pipeline('build', [{ name: 'team', value: 'shop' }, { name: 'nightly' }, { value: 'x' }, 'team']),
+    pipeline('build', [
+      { name: 'team', value: 'shop' },
+      { name: 'nightly' },
+      { value: 'x' },
+      'team',
+    ]),
     pipeline('deploy', 'team: shop'),
     pipeline('none', null, true),
   ]
@@ -101,7 +135,12 @@ test('pipelines are found by the state of their last run, and by tag', () => {
     buildTime,
     stages: [],
   })
-  const runs = [run('build', 'TERMINAL', 1), run('build', 'PAUSED', 2), run('deploy', 'SUCCEEDED', 3), run('gone', 'TERMINAL', 4)]
+  const runs = [
+    run('build', 'TERMINAL', 1),
+    run('build', 'PAUSED', 2),
+    run('deploy', 'SUCCEEDED', 3),
+    run('gone', 'TERMINAL', 4),
+  ]
   const found = (filter: { q?: string; status?: string; tag?: string }) =>
     pipelines.filter((one) => matchesPipeline(one, { q: '', ...filter }, runs)).map(({ id }) => id)
   assert.deepEqual(tagsOfPipelines(pipelines), ['nightly', 'team: shop'])
@@ -109,11 +148,10 @@ test('pipelines are found by the state of their last run, and by tag', () => {
   assert.deepEqual(found({ status: 'RUNNING' }), ['build'], 'a paused run has not ended')
   assert.deepEqual(found({ status: 'TERMINAL' }), [], 'an older run does not count')
   assert.deepEqual(found({ status: 'SUCCEEDED', q: 'DEP' }), ['deploy'])
-  assert.deepEqual([found({ status: 'NEVER' }), found({ status: 'DISABLED' }), found({ q: '' })].map(String), [
-    'none',
-    'none',
-    'build,deploy,none',
-  ])
+  assert.deepEqual(
+    [found({ status: 'NEVER' }), found({ status: 'DISABLED' }), found({ q: '' })].map(String),
+    ['none', 'none', 'build,deploy,none'],
+  )
 })
 
 test('events of any provider have a time and a text, newest first', () => {
@@ -125,7 +163,13 @@ test('events of any provider have a time and a text, newest first', () => {
   ]
   const instance = { id: 'i-1', name: 'i-1', events: [{ at: 2000, text: 'started' }] }
   assert.deepEqual(
-    toEvents(events, [instance]).map(({ atMs, text, cause, state, instance }) => [atMs, text, cause, state, instance]),
+    toEvents(events, [instance]).map(({ atMs, text, cause, state, instance }) => [
+      atMs,
+      text,
+      cause,
+      state,
+      instance,
+    ]),
     [
       [3000, 'steady state', undefined, undefined, undefined],
       [2000, 'started', undefined, undefined, 'i-1'],
@@ -137,9 +181,16 @@ test('events of any provider have a time and a text, newest first', () => {
 })
 
 test('a security group belongs to the application that its record or its name says', () => {
-  const groups = [{ name: 'web-a' }, { name: 'x', moniker: { app: 'web' } }, { name: 'web-b', application: 'cart' }, { id: 'y' }]
+  const groups = [
+    { name: 'web-a' },
+    { name: 'x', moniker: { app: 'web' } },
+    { name: 'web-b', application: 'cart' },
+    { id: 'y' },
+  ]
   assert.deepEqual(
-    securityGroupsOf({ dev: { local: { east: groups } }, prod: null }).map(({ name, application }) => `${name} ${application}`),
+    securityGroupsOf({ dev: { local: { east: groups } }, prod: null }).map(
+      ({ name, application }) => `${name} ${application}`,
+    ),
     ['web-a web', 'x web', 'web-b cart'],
   )
 })
@@ -147,27 +198,66 @@ test('a security group belongs to the application that its record or its name sa
 test('the address of a list of runs is a search', () => {
   const hour = 3_600_000
   const page = { startIndex: 0, size: 50, expand: false }
-  assert.deepEqual(searchOfRuns({ status: 'failed', from: '24h', q: 'web', version: '2.4', start: '-1' }, 30 * hour), {
-    ...{ ...page, statuses: 'TERMINAL', text: 'web 2.4', triggerTimeStartBoundary: String(6 * hour) },
-  })
-  assert.deepEqual(searchOfRuns({ status: 'stopped', to: '2000', before: '1000', start: '50', from: 'never' }, 0), {
-    ...{ ...page, startIndex: 50, statuses: 'STOPPED,FAILED_CONTINUE', triggerTimeEndBoundary: '1000' },
-  })
+  assert.deepEqual(
+    searchOfRuns(
+      { status: 'failed', from: '24h', q: 'web', version: '2.4', start: '-1' },
+      30 * hour,
+    ),
+    {
+      ...{
+        ...page,
+        statuses: 'TERMINAL',
+        text: 'web 2.4',
+        triggerTimeStartBoundary: String(6 * hour),
+      },
+    },
+  )
+  assert.deepEqual(
+    searchOfRuns({ status: 'stopped', to: '2000', before: '1000', start: '50', from: 'never' }, 0),
+    {
+      ...{
+        ...page,
+        startIndex: 50,
+        statuses: 'STOPPED,FAILED_CONTINUE',
+        triggerTimeEndBoundary: '1000',
+      },
+    },
+  )
 })
 
 test('a run is of a version, a commit and its parameters', () => {
-  const trigger = { hash: 'abcdef0123', branch: 'main', parameters: { region: 'eu', fast: true, list: [1] } }
+  const trigger = {
+    hash: 'abcdef0123',
+    branch: 'main',
+    parameters: { region: 'eu', fast: true, list: [1] },
+  }
   assert.deepEqual(contentOf({ trigger } as never), ['main', 'abcdef01', 'region eu', 'fast true'])
 })
 
 test('triggers are told in words, and stages by steps', () => {
-  const words = (trigger: object) => describeTrigger(trigger as never, (id) => (id === 'p1' ? 'build' : undefined))
-  assert.equal(words({ type: 'git', project: 'acme', slug: 'shop', branch: 'main' }), 'A push to acme/shop on main')
-  assert.equal(words({ type: 'pipeline', pipeline: 'p1', status: ['successful'] }), 'When build succeeds')
+  const words = (trigger: object) =>
+    describeTrigger(trigger as never, (id) => (id === 'p1' ? 'build' : undefined))
+  assert.equal(
+    words({ type: 'git', project: 'acme', slug: 'shop', branch: 'main' }),
+    'A push to acme/shop on main',
+  )
+  assert.equal(
+    words({ type: 'pipeline', pipeline: 'p1', status: ['successful'] }),
+    'When build succeeds',
+  )
   assert.equal(words({ type: 'jenkins', job: 'web', master: 'ci' }), 'A build of web on ci')
   assert.equal(words({ type: 'webhook', source: 'ci' }), 'A webhook to ci')
-  const stage = (refId: string, ...requisiteStageRefIds: string[]) => ({ refId, requisiteStageRefIds })
-  const levels = levelsOf([stage('3', '1', '2'), stage('1'), stage('2', '1'), stage('4', '1'), stage('5', '5')])
+  const stage = (refId: string, ...requisiteStageRefIds: string[]) => ({
+    refId,
+    requisiteStageRefIds,
+  })
+  const levels = levelsOf([
+    stage('3', '1', '2'),
+    stage('1'),
+    stage('2', '1'),
+    stage('4', '1'),
+    stage('5', '5'),
+  ])
   assert.deepEqual(
     levels.map((stages) => stages.map(({ refId }) => refId)),
     [['1'], ['2', '4'], ['3'], ['5']],

@@ -40,7 +40,10 @@ async function openTab(context: BrowserContext, url: string, path: string): Prom
   }
   await page.locator('.live-word').waitFor()
   const says = async (word: string) => {
-    await waitUntil(async () => (await page.locator('.live-word').textContent()) === word, `the word ${word}`)
+    await waitUntil(
+      async () => (await page.locator('.live-word').textContent()) === word,
+      `the word ${word}`,
+    )
   }
   return { page, reads, says }
 }
@@ -52,7 +55,8 @@ async function start(t: test.TestContext, browser: Chromium, settings = {}, embe
     const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
     assert.ok(answer.ok, `${path} ${answer.status} ${await answer.text()}`)
   }
-  const savePipeline = (name: string) => send('/pipelines', { application: 'web', name, stages: [], triggers: [] })
+  const savePipeline = (name: string) =>
+    send('/pipelines', { application: 'web', name, stages: [], triggers: [] })
   const startRun = () => {
     const stages = [{ refId: '1', type: 'wait', waitTime: 600, requisiteStageRefIds: [] }]
     return send('/pipelines/start', { application: 'web', name: 'long', stages })
@@ -62,7 +66,13 @@ async function start(t: test.TestContext, browser: Chromium, settings = {}, embe
     job: [{ type: 'createApplication', application: { name: 'web', email: 'a@example.com' } }],
   })
   const context = await browser.newContext()
-  return { url, context, savePipeline, startRun, open: (path: string) => openTab(context, url, path) }
+  return {
+    url,
+    context,
+    savePipeline,
+    startRun,
+    open: (path: string) => openTab(context, url, path),
+  }
 }
 
 /** Waits until nothing is read any more. @returns what was read since the last time */
@@ -84,7 +94,9 @@ async function runUntilShown(page: Page, text: string): Promise<void> {
 }
 
 const streamPath = '/applications/web/executions/events'
-const lists = ['clusters', 'loadBalancers', 'pipelines', 'serverGroups'].map((kind) => `/applications/web/${kind}`)
+const lists = ['clusters', 'loadBalancers', 'pipelines', 'serverGroups'].map(
+  (kind) => `/applications/web/${kind}`,
+)
 
 test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   const browser = await openChromium(t)
@@ -92,19 +104,26 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   // The clock of the page is moved, and heartbeats do not follow it.
   const { open, savePipeline, startRun } = await start(t, browser, { live: { heartbeat: '1h' } })
 
-  await t.test('lists are not read while nothing changes, and each of them after five minutes', async () => {
-    const tab = await open(overview)
-    await tab.says('Live')
-    await settle(tab)
-    await tab.page.clock.fastForward(250_000)
-    assert.deepEqual(await settle(tab), [])
-    await tab.page.clock.fastForward(90_000)
-    assert.deepEqual(await settle(tab), ['/applications/web', ...lists])
-    await tab.page.close()
-  })
+  await t.test(
+    'lists are not read while nothing changes, and each of them after five minutes',
+    async () => {
+      const tab = await open(overview)
+      await tab.says('Live')
+      await settle(tab)
+      await tab.page.clock.fastForward(250_000)
+      assert.deepEqual(await settle(tab), [])
+      await tab.page.clock.fastForward(90_000)
+      assert.deepEqual(await settle(tab), ['/applications/web', ...lists])
+      await tab.page.close()
+    },
+  )
 
   await t.test('a new run, a new pipeline and a new task appear at once', async () => {
-    const [runs, pipelines, tasks] = [await open(overview), await open(`${overview}/pipelines`), await open(`${overview}/tasks`)]
+    const [runs, pipelines, tasks] = [
+      await open(overview),
+      await open(`${overview}/pipelines`),
+      await open(`${overview}/tasks`),
+    ]
     for (const tab of [runs, pipelines, tasks]) {
       await tab.says('Live')
       await settle(tab)
@@ -116,8 +135,14 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
       .first()
       .waitFor()
     await startRun()
-    await waitUntil(() => runs.reads.includes('/applications/web/pipelines'), 'the read of the runs')
-    assert.ok(!runs.reads.includes('/applications/web/loadBalancers'), 'the infrastructure has not changed')
+    await waitUntil(
+      () => runs.reads.includes('/applications/web/pipelines'),
+      'the read of the runs',
+    )
+    assert.ok(
+      !runs.reads.includes('/applications/web/loadBalancers'),
+      'the infrastructure has not changed',
+    )
     for (const tab of [runs, pipelines, tasks]) await tab.page.close()
   })
 
@@ -165,7 +190,10 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   })
 
   await t.test('tabs share one stream, and another one takes over', async () => {
-    const [first, second] = [await open(`${overview}/pipelines`), await open(`${overview}/pipelines`)]
+    const [first, second] = [
+      await open(`${overview}/pipelines`),
+      await open(`${overview}/pipelines`),
+    ]
     for (const tab of [first, second]) await tab.says('Live')
     await settle(first)
     assert.ok(!(await settle(second)).includes(streamPath))
@@ -180,7 +208,9 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   })
 })
 
-test('pages of one server group and of one instance follow the stream', { timeout: 900_000 }, async (t) => {
+test('pages of one server group and of one instance follow the stream', {
+  timeout: 900_000,
+}, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const fleet = await startDeployments(t)
@@ -188,7 +218,10 @@ test('pages of one server group and of one instance follow the stream', { timeou
   const { instances } = await fleet.until(name, ({ instanceCounts: { up, total } }) => up === total)
   const context = await browser.newContext({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
   const open = (path: string) => openTab(context, fleet.url(), `applications/shop/${path}`)
-  const [group, instance] = [await open(`server-groups/dev/east/${name}`), await open(`instances/dev/east/${instances[0]?.id}`)]
+  const [group, instance] = [
+    await open(`server-groups/dev/east/${name}`),
+    await open(`instances/dev/east/${instances[0]?.id}`),
+  ]
   for (const tab of [group, instance]) await tab.says('Live')
   // Longer than a poll waits. Pages of a context have one clock, and heartbeats do not follow it.
   const pass = async () => {
@@ -201,7 +234,8 @@ test('pages of one server group and of one instance follow the stream', { timeou
   await pass()
   assert.deepEqual(await pass(), [[], []])
   await fleet.run({ type: 'disableServerGroup', serverGroupName: name })
-  for (const { page } of [group, instance]) await page.locator('.page-title .status-badge.is-disabled').waitFor()
+  for (const { page } of [group, instance])
+    await page.locator('.page-title .status-badge.is-disabled').waitFor()
 })
 
 test('the end of a login reaches a tab by the stream', { timeout: 900_000 }, async (t) => {
@@ -233,7 +267,10 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
     await settle(tab)
     await tab.says('Polling')
     await tab.page.clock.fastForward(16_000)
-    assert.deepEqual(await settle(tab), ['/applications/web/loadBalancers', '/applications/web/serverGroups'])
+    assert.deepEqual(await settle(tab), [
+      '/applications/web/loadBalancers',
+      '/applications/web/serverGroups',
+    ])
   })
 
   await t.test('everything where streams are switched off', async (t) => {
@@ -251,7 +288,9 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
 
   await t.test('everything where a proxy keeps the events back', async (t) => {
     const { open, context } = await start(t, browser)
-    await context.route(`**${streamPath}`, (route) => route.fulfill({ contentType: 'text/event-stream', body: ':\n\n' }))
+    await context.route(`**${streamPath}`, (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: ':\n\n' }),
+    )
     const tab = await open(overview)
     await settle(tab)
     await tab.says('Polling')
@@ -263,7 +302,9 @@ test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {
   })
 })
 
-test('a stream that the server ends in order is followed again without a break', { timeout: 900_000 }, async (t) => {
+test('a stream that the server ends in order is followed again without a break', {
+  timeout: 900_000,
+}, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const { open, context } = await start(t, browser, { live: { maxAge: '2s' } })

@@ -4,11 +4,18 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { toPlain, toSpans } from '../../console/src/model/ansi.ts'
-import { groupsFrom, lineAtByte, splitByHits, toLogText, withNext } from '../../console/src/model/log-lines.ts'
+import {
+  groupsFrom,
+  lineAtByte,
+  splitByHits,
+  toLogText,
+  withNext,
+} from '../../console/src/model/log-lines.ts'
 import { openChromium } from '../support/chromium.ts'
 
 const esc = '\u001b'
-const lines = (from: number, count: number) => Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join('')
+const lines = (from: number, count: number) =>
+  Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join('')
 
 test('lines stay the same while output is written', () => {
   const before = toLogText(`${lines(0, 450)}unfinis`)
@@ -60,7 +67,9 @@ test('groups of build servers fold with what is in them, and have their length',
       'last',
     ].join('\n'),
   )
-  const opened = log.lines.flatMap(({ text, opens }) => (opens === undefined ? [] : { title: text, ...opens }))
+  const opened = log.lines.flatMap(({ text, opens }) =>
+    opens === undefined ? [] : { title: text, ...opens },
+  )
   assert.deepEqual(
     opened.map(({ title, isFolded, startMs = 0, endMs = 0 }) => [title, isFolded, endMs - startMs]),
     [
@@ -72,7 +81,9 @@ test('groups of build servers fold with what is in them, and have their length',
       ['Open', false, 0],
     ],
   )
-  const shown = log.lines.filter(({ within }) => !groupsFrom(within).some((group) => group.isFolded))
+  const shown = log.lines.filter(
+    ({ within }) => !groupsFrom(within).some((group) => group.isFolded),
+  )
   assert.deepEqual(
     shown.map(({ number, text }) => `${number} ${text}`),
     ['1 Restore', '4 All', '5 Inner', '9 Tests', '10 ::error::three', '12 Open', '13 last'],
@@ -105,7 +116,8 @@ test('every colour can be read in both themes', async (t) => {
   ] as const) {
     const colours = JSON.stringify([scheme, [ground, ...texts, ...onGrounds]])
     const [output, ...drawn] = await page.evaluate<number[][]>(`(${drawnColours})(${colours})`)
-    for (const [index, text] of drawn.slice(0, 256).entries()) assert.ok(contrast(text, output) >= 4.5, `${index} ${scheme}`)
+    for (const [index, text] of drawn.slice(0, 256).entries())
+      assert.ok(contrast(text, output) >= 4.5, `${index} ${scheme}`)
     const pairs = drawn.slice(256)
     for (const index of grounds.keys())
       assert.ok(contrast(pairs[2 * index], pairs[2 * index + 1]) >= 4.5, `on ${index} ${scheme}`)
@@ -125,9 +137,13 @@ const drawnColours = `([scheme, colours]) => {
 }`
 
 function contrast(...colours: readonly (readonly number[] | undefined)[]): number {
-  const light = (part = 0) => (part <= 10 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4)
+  const light = (part = 0) =>
+    part <= 10 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4
   const [a = 0, b = 0] = colours
-    .map(([red, green, blue] = []) => 0.2126 * light(red) + 0.7152 * light(green) + 0.0722 * light(blue))
+    .map(
+      ([red, green, blue] = []) =>
+        0.2126 * light(red) + 0.7152 * light(green) + 0.0722 * light(blue),
+    )
     .toSorted((one, other) => other - one)
   return (a + 0.05) / (b + 0.05)
 }
@@ -144,7 +160,11 @@ test('a part of output that overlaps the text adds only the rest', () => {
     withNext(before, { text, startByte, nextByte: startByte + Buffer.byteLength(text) })
   assert.equal(after('mehr\n', 20)?.text, 'für alle\nmehr\n')
   assert.equal(after('für alle\n', 10)?.text, 'für alle\n')
-  assert.deepEqual(after('ür alle\nmehr\n', 11), { text: 'für alle\nmehr\n', startByte: 10, nextByte: 25 })
+  assert.deepEqual(after('ür alle\nmehr\n', 11), {
+    text: 'für alle\nmehr\n',
+    startByte: 10,
+    nextByte: 25,
+  })
   assert.equal(after('neu\n', 0), undefined, 'a new program has written less')
 })
 

@@ -10,7 +10,9 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const lineCount = 60_000
 const partBytes = 1_048_576
-const whole = Buffer.from(Array.from({ length: lineCount }, (_, at) => `line ${at} für alle\n`).join(''))
+const whole = Buffer.from(
+  Array.from({ length: lineCount }, (_, at) => `line ${at} für alle\n`).join(''),
+)
 const byteOf = (line: number) => whole.indexOf(`line ${line} `)
 
 /** A page whose output is long; of it, the service keeps what follows line 40,000 when it is asked for all. */
@@ -21,21 +23,39 @@ async function start(t: TestContext, browser: Chromium) {
     const offset = asked === '0' ? byteOf(40_000) : Number(asked ?? byteOf(lineCount - 2000))
     const nextOffset = Math.min(offset + partBytes, whole.length)
     const output = whole.subarray(offset, nextOffset).toString()
-    return { output, offset, nextOffset, endOffset: whole.length, ...(asked === null && { line: lineCount - 2000 + 1 }) }
+    return {
+      output,
+      offset,
+      nextOffset,
+      endOffset: whole.length,
+      ...(asked === null && { line: lineCount - 2000 + 1 }),
+    }
   }
   const clouddriver = await startUpstream(t, ({ path, query }) => {
     if (!path.endsWith('/console'))
-      return { id: 'i-1', name: 'i-1', account: 'dev', region: 'east', healthState: 'Up', health: [] }
+      return {
+        id: 'i-1',
+        name: 'i-1',
+        account: 'dev',
+        region: 'east',
+        healthState: 'Up',
+        health: [],
+      }
     const parameters = new URLSearchParams(query)
     const [asked, wanted] = [parameters.get('offset'), parameters.get('find')]
-    if (parameters.get('tail') === '0') return { output: '', offset: whole.length, nextOffset: whole.length, line: lineCount + 1 }
-    if (wanted !== null) return { output: '', matches: [{ offset: whole.indexOf(wanted), line: 1 }] }
+    if (parameters.get('tail') === '0')
+      return { output: '', offset: whole.length, nextOffset: whole.length, line: lineCount + 1 }
+    if (wanted !== null)
+      return { output: '', matches: [{ offset: whole.indexOf(wanted), line: 1 }] }
     if (asked !== null) offsets.push(Number(asked))
-    return isHeld && asked !== null && Number(asked) < byteOf(lineCount - 2000) ? silence : partAt(asked)
+    return isHeld && asked !== null && Number(asked) < byteOf(lineCount - 2000)
+      ? silence
+      : partAt(asked)
   })
   const url = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
-  const open = (query: string) => page.goto(`${url}/console/applications/shop/instances/dev/east/i-1?tab=console${query}`)
+  const open = (query: string) =>
+    page.goto(`${url}/console/applications/shop/instances/dev/east/i-1?tab=console${query}`)
   /** Earlier output is not sent until it is released. */
   const hold = () => {
     isHeld = true
@@ -57,7 +77,9 @@ test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) =
   await first.waitFor({ state: 'attached' })
   const firstBlock = log.locator('.log-block').first()
   const topOf = async () => {
-    const box = await log.locator('.log-line', { hasText: `line ${lineCount - 2000} ` }).boundingBox()
+    const box = await log
+      .locator('.log-line', { hasText: `line ${lineCount - 2000} ` })
+      .boundingBox()
     assert.ok(box !== null)
     return box.y
   }
@@ -69,7 +91,10 @@ test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) =
   hold()
   await goUp(log, () => earlier().length > 0)
   release(Number(earlier()[0]))
-  await waitUntil(async () => !(await firstBlock.textContent())?.startsWith(`line ${lineCount - 2000} `), 'earlier output')
+  await waitUntil(
+    async () => !(await firstBlock.textContent())?.startsWith(`line ${lineCount - 2000} `),
+    'earlier output',
+  )
   assert.ok(Math.abs((await topOf()) - top) < 40, 'what was at the top stays there')
   // A part begins within a line, which is left out. The lines are drawn one after another, and only above all of them is more read.
   const from = whole.indexOf('\n', begin - partBytes) + 1
@@ -114,7 +139,11 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     await waitUntil(() => offsets.length > 0, 'the first part')
     await pauseSoon(page)
     // All steps together are shorter than the pause between two polls.
-    for (let step = 0; step < 150 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0; step++) {
+    for (
+      let step = 0;
+      step < 150 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0;
+      step++
+    ) {
       await page.clock.runFor(10)
       await page.waitForTimeout(200)
     }
@@ -124,7 +153,10 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     assert.equal(await marked.locator('.log-number').getAttribute('data-number'), '5001')
     assert.equal(offsets[0], byteOf(5000) - 65_536)
     const [line, box] = [await marked.boundingBox(), await log.boundingBox()]
-    assert.ok(line !== null && box !== null && line.y > box.y && line.y + line.height < box.y + box.height, 'in view')
+    assert.ok(
+      line !== null && box !== null && line.y > box.y && line.y + line.height < box.y + box.height,
+      'in view',
+    )
   })
 
   await t.test('unless the line is no longer kept', async () => {
@@ -158,10 +190,18 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
   })
 })
 
-test('the report of a canary shows its verdict, its lines, and why it has none', { timeout: 900_000 }, async (t) => {
+test('the report of a canary shows its verdict, its lines, and why it has none', {
+  timeout: 900_000,
+}, async (t) => {
   // Measured half as often as the step of the configuration asks.
-  const values = { control: [1, 'NaN', 2, 'NaN', 1, 'NaN', 2], experiment: [4, 'NaN', 5, 'NaN', 4, 'NaN', 5] }
-  const sides = { controlMetadata: { stats: { mean: 1.5, count: 4 } }, experimentMetadata: { stats: { mean: 4.5, count: 4 } } }
+  const values = {
+    control: [1, 'NaN', 2, 'NaN', 1, 'NaN', 2],
+    experiment: [4, 'NaN', 5, 'NaN', 4, 'NaN', 5],
+  }
+  const sides = {
+    controlMetadata: { stats: { mean: 1.5, count: 4 } },
+    experimentMetadata: { stats: { mean: 4.5, count: 4 } },
+  }
   const metrics = [
     {
       id: 'm1',
@@ -172,7 +212,14 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
       resultMetadata: { ratio: 3 },
       ...sides,
     },
-    { id: 'm2', name: 'latency', classification: 'Pass', groups: ['Errors'], resultMetadata: { ratio: 1 }, ...sides },
+    {
+      id: 'm2',
+      name: 'latency',
+      classification: 'Pass',
+      groups: ['Errors'],
+      resultMetadata: { ratio: 1 },
+      ...sides,
+    },
     { id: 'm3', name: 'gone', classification: 'Nodata', groups: ['Errors'] },
   ]
   const judgeResult = {
@@ -181,7 +228,13 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
     results: metrics,
   }
   const analysis = {
-    ...{ application: 'web', pipelineId: 'a1', complete: true, status: 'succeeded', metricSetPairListId: 'p1' },
+    ...{
+      application: 'web',
+      pipelineId: 'a1',
+      complete: true,
+      status: 'succeeded',
+      metricSetPairListId: 'p1',
+    },
     ...{
       config: { name: 'golden' },
       canaryExecutionRequest: { thresholds: { pass: 90, marginal: 40 } },
@@ -195,14 +248,17 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
   }
   const kayenta = await startUpstream(t, ({ path }) => {
     if (path.endsWith('/a2')) return broken
-    if (path.includes('/metricSetPairList/')) return metrics.slice(0, 2).map(({ id, name }) => ({ id, name, values }))
+    if (path.includes('/metricSetPairList/'))
+      return metrics.slice(0, 2).map(({ id, name }) => ({ id, name, values }))
     return path.includes('/executions')
       ? [analysis, broken]
       : path.includes('/canaryConfig')
         ? [{ id: 'c1', name: 'golden' }]
         : analysis
   })
-  const url = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url, enabled: true } } })
+  const url = await startGateway(t, {
+    services: { kayenta: { baseUrl: kayenta.url, enabled: true } },
+  })
   const browser = await openChromium(t)
   if (browser === undefined) return
   const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
@@ -212,10 +268,13 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
     .getByRole('link', { name: 'golden' })
     .click()
   await page
-    .getByText('The canary is not good enough: its score of 50 is below 90: errors is higher than the baseline.')
+    .getByText(
+      'The canary is not good enough: its score of 50 is below 90: errors is higher than the baseline.',
+    )
     .waitFor()
   await page.getByText('pass 90').waitFor()
-  const row = (name: string) => page.getByRole('table', { name: `Figures of ${name}` }).getByRole('row', { name: /canary/ })
+  const row = (name: string) =>
+    page.getByRole('table', { name: `Figures of ${name}` }).getByRole('row', { name: /canary/ })
   await row('errors').getByText('4.5').waitFor()
   await page.getByText('no data, not compared').last().waitFor()
   await page.locator('summary', { hasText: 'latency' }).focus()
@@ -223,8 +282,14 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
   await row('latency').waitFor()
   const lengths = await page
     .locator('.measurements svg:not(.boxes) path')
-    .evaluateAll((paths) => paths.map((path) => (path as unknown as { getTotalLength(): number }).getTotalLength()))
-  assert.deepEqual([lengths.length, lengths.every((length) => length > 250)], [4, true], `${lengths}`)
+    .evaluateAll((paths) =>
+      paths.map((path) => (path as unknown as { getTotalLength(): number }).getTotalLength()),
+    )
+  assert.deepEqual(
+    [lengths.length, lengths.every((length) => length > 250)],
+    [4, true],
+    `${lengths}`,
+  )
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     assert.deepEqual(await findBarriers(page), [])
@@ -233,5 +298,7 @@ test('the report of a canary shows its verdict, its lines, and why it has none',
   const unjudged = page.getByRole('row', { name: /could not be judged/ })
   await unjudged.getByRole('link', { name: 'away' }).click()
   await page.getByText('The canary could not be judged: The metrics are away.').waitFor()
-  await page.getByRole('button', { name: 'Interval 1: could not be judged, The metrics are away.' }).waitFor()
+  await page
+    .getByRole('button', { name: 'Interval 1: could not be judged, The metrics are away.' })
+    .waitFor()
 })

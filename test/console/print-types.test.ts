@@ -10,15 +10,36 @@ const forms: [meaning: string, schema: Parameters<typeof toType>[0], type: strin
   ['a constant', { const: true, type: 'boolean' }, 'true'],
   ['named values', { enum: ['a', "b'c"] }, '"a" | "b\'c"'],
   ['a reference', { $ref: '#/components/schemas/A' }, "components['schemas']['A']"],
-  ['a list of choices', { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, '(string | null)[]'],
-  ['an optional field', { type: 'object', properties: { a: { type: 'string' } } }, '{ a?: string }'],
-  ['a name that is no identifier', { type: 'object', properties: { 'a-b': {} }, required: ['a-b'] }, "{ 'a-b': unknown }"],
+  [
+    'a list of choices',
+    { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+    '(string | null)[]',
+  ],
+  [
+    'an optional field',
+    { type: 'object', properties: { a: { type: 'string' } } },
+    '{ a?: string }',
+  ],
+  [
+    'a name that is no identifier',
+    { type: 'object', properties: { 'a-b': {} }, required: ['a-b'] },
+    "{ 'a-b': unknown }",
+  ],
   [
     'an open object',
-    { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: {} },
+    {
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+      additionalProperties: {},
+    },
     '{ a: string; [key: string]: unknown }',
   ],
-  ['a map', { type: 'object', additionalProperties: { type: 'number' } }, '{ [key: string]: number }'],
+  [
+    'a map',
+    { type: 'object', additionalProperties: { type: 'number' } },
+    '{ [key: string]: number }',
+  ],
 ]
 
 for (const [meaning, schema, type] of forms) {
@@ -34,7 +55,11 @@ test('a description cannot end its comment', () => {
 test('operations that the console does not call and schemas that it does not name are left out', () => {
   const answers = (name: string) => {
     const operation = {
-      responses: { 200: { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } } },
+      responses: {
+        200: {
+          content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
+        },
+      },
     }
     return { get: operation, put: operation, delete: operation }
   }

@@ -13,7 +13,9 @@ const guarded = {
   spring: { security: { user: { name: 'alice', password: 'secret' } } },
   server: { servlet: { 'context-path': '/gate' } },
 }
-const manifest = JSON.parse(readFileSync(new URL('manifest.json', consoleDir), 'utf8')) as Manifest & {
+const manifest = JSON.parse(
+  readFileSync(new URL('manifest.json', consoleDir), 'utf8'),
+) as Manifest & {
   readonly firstLoadBytes: number
   readonly firstLoad: readonly string[]
 }
@@ -23,7 +25,13 @@ test('the console is served without login', async (t) => {
 
   await t.test('every address has the same small document', async () => {
     const texts = await Promise.all(
-      ['', '/', '/applications/web', '/executions/01KB3W6Y0TJ9Q4M8H5R2ZC7VXA?stage=x', '/nowhere'].map(async (path) => {
+      [
+        '',
+        '/',
+        '/applications/web',
+        '/executions/01KB3W6Y0TJ9Q4M8H5R2ZC7VXA?stage=x',
+        '/nowhere',
+      ].map(async (path) => {
         const answer = await fetch(`${gateway}/console${path}`)
         assert.equal(answer.status, 200, path)
         assert.equal(answer.headers.get('cache-control'), 'no-cache')
@@ -39,12 +47,21 @@ test('the console is served without login', async (t) => {
 
   await t.test('its policy admits own files only, with a new nonce each time', async () => {
     const policies = await Promise.all(
-      [1, 2].map(async () => (await fetch(`${gateway}/console`)).headers.get('content-security-policy') ?? ''),
+      [1, 2].map(
+        async () =>
+          (await fetch(`${gateway}/console`)).headers.get('content-security-policy') ?? '',
+      ),
     )
     assert.notEqual(policies[0], policies[1])
     for (const policy of policies) {
-      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[\w-]{22}'; /)
-      assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'$/)
+      assert.match(
+        policy,
+        /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[\w-]{22}'; /,
+      )
+      assert.match(
+        policy,
+        /frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'$/,
+      )
       assert.doesNotMatch(policy, /unsafe|\*/)
     }
   })
@@ -61,7 +78,9 @@ test('the console is served without login', async (t) => {
       ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
       ['zstd', undefined, (bytes: Buffer) => bytes],
     ] as const) {
-      const { headers, body } = await ask(`${gateway}/console/files/${manifest.script}`, { 'accept-encoding': accepted })
+      const { headers, body } = await ask(`${gateway}/console/files/${manifest.script}`, {
+        'accept-encoding': accepted,
+      })
       assert.equal(headers['content-encoding'], coding, accepted)
       assert.deepEqual(decode(body), plain.body, accepted)
     }
@@ -75,7 +94,13 @@ test('the console is served without login', async (t) => {
   })
 
   await t.test('a file of another version is reported, never the document', async () => {
-    for (const name of ['main-OLD.js', '', 'constructor', `${manifest.script}.br`, 'manifest.json']) {
+    for (const name of [
+      'main-OLD.js',
+      '',
+      'constructor',
+      `${manifest.script}.br`,
+      'manifest.json',
+    ]) {
       const answer = await fetch(`${gateway}/console/files/${name}`)
       assert.equal(answer.status, name === '' ? 200 : 404, name)
       if (name !== '') assert.match(await answer.text(), /Fairlead was updated/)
@@ -117,8 +142,13 @@ test('the console is served without login', async (t) => {
 })
 
 test('a public address decides the base path', async (t) => {
-  const gateway = await startGateway(t, { http: { publicUrl: 'https://deploy.example.com/tools/gate' } })
-  assert.match(await (await fetch(`${gateway}/console`)).text(), /<base href="\/tools\/gate\/console\/">/)
+  const gateway = await startGateway(t, {
+    http: { publicUrl: 'https://deploy.example.com/tools/gate' },
+  })
+  assert.match(
+    await (await fetch(`${gateway}/console`)).text(),
+    /<base href="\/tools\/gate\/console\/">/,
+  )
 })
 
 test('console.enabled: false removes the console', async (t) => {
@@ -147,7 +177,13 @@ function ask(url: string, headers: Record<string, string>): Promise<RawAnswer> {
     const sent = request(origin, { path, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }))
+      answer.on('end', () =>
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          body: Buffer.concat(chunks),
+        }),
+      )
     })
     sent.on('error', reject)
     sent.end()

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conflictsOf, edit, isSame, withEdits } from '../../console/src/model/edits.ts'
-import { isOpen, lostRights, toPermissions, toRoleRights, unheldRights } from '../../console/src/model/permissions.ts'
+import {
+  isOpen,
+  lostRights,
+  toPermissions,
+  toRoleRights,
+  unheldRights,
+} from '../../console/src/model/permissions.ts'
 
 test('permissions survive the way to rows and back', () => {
   const permissions = { READ: ['dev', 'ops'], WRITE: ['ops'], CREATE: ['boss'] }
@@ -11,7 +17,11 @@ test('permissions survive the way to rows and back', () => {
     { role: 'dev', has: ['READ'] },
     { role: 'ops', has: ['READ', 'WRITE'] },
   ])
-  assert.deepEqual(toPermissions(rows, permissions), { CREATE: ['boss'], READ: ['dev', 'ops'], WRITE: ['ops'] })
+  assert.deepEqual(toPermissions(rows, permissions), {
+    CREATE: ['boss'],
+    READ: ['dev', 'ops'],
+    WRITE: ['ops'],
+  })
 })
 
 test('rows without a role or a right give no permission', () => {

@@ -2,11 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Stage, toStageTree } from '../../console/src/model/execution.ts'
-import { ancestorsOf, commonTitle, countWords, kindOf, toStageGraph } from '../../console/src/model/stage-graph.ts'
+import {
+  ancestorsOf,
+  commonTitle,
+  countWords,
+  kindOf,
+  toStageGraph,
+} from '../../console/src/model/stage-graph.ts'
 
 type Given = Partial<Stage> & { readonly refId: string; readonly after?: readonly string[] }
 
-function toGraph(given: readonly Given[], { opened = [] as readonly string[], foldsChains = true } = {}) {
+function toGraph(
+  given: readonly Given[],
+  { opened = [] as readonly string[], foldsChains = true } = {},
+) {
   const stages = given.map(
     ({ after = [], ...stage }) =>
       ({
@@ -35,7 +44,9 @@ const ids = (graph: ReturnType<typeof toGraph>) => graph.nodes.map(({ id }) => i
 
 test('more than six siblings become a stack, without those that failed', () => {
   const regions = Array.from({ length: 9 }, (_, at): Given => ({ refId: `r${at}`, after: ['a'] }))
-  const failed = regions.map((region, at) => (at === 4 ? { ...region, status: 'TERMINAL' as const } : region))
+  const failed = regions.map((region, at) =>
+    at === 4 ? { ...region, status: 'TERMINAL' as const } : region,
+  )
   const given: Given[] = [
     { refId: 'a' },
     ...failed,
@@ -64,21 +75,39 @@ test('six siblings, or siblings with other followers, stay apart', () => {
   assert.equal(toGraph([{ refId: 'a' }, ...six]).nodes.length, 7)
   const eight = Array.from({ length: 8 }, (_, at): Given => ({ refId: `r${at}`, after: ['a'] }))
   const followers = eight.map(({ refId }, at): Given => ({ refId: `f${at}`, after: [refId] }))
-  assert.equal(toGraph([{ refId: 'a' }, ...eight, ...followers], { foldsChains: false }).nodes.length, 17)
+  assert.equal(
+    toGraph([{ refId: 'a' }, ...eight, ...followers], { foldsChains: false }).nodes.length,
+    17,
+  )
 })
 
 test('more than eight successes in a row fold, but not beside a failure', () => {
-  const stages = [...row(14).slice(0, 13), { refId: '13', after: ['12'], status: 'TERMINAL' as const }]
+  const stages = [
+    ...row(14).slice(0, 13),
+    { refId: '13', after: ['12'], status: 'TERMINAL' as const },
+  ]
   const graph = toGraph(stages)
   assert.deepEqual(ids(graph), ['chain:s0', 's11', 's12', 's13'])
   assert.deepEqual(ids(toGraph(stages, { foldsChains: false })).length, 14)
   assert.deepEqual(ids(toGraph(stages, { opened: ['chain:s0'] })).length, 14)
-  assert.equal(toGraph([...row(8), { refId: 'x', status: 'RUNNING' }]).nodes.length, 9, 'eight are not too many')
+  assert.equal(
+    toGraph([...row(8), { refId: 'x', status: 'RUNNING' }]).nodes.length,
+    9,
+    'eight are not too many',
+  )
 })
 
 test('inner stages are counted, and show themselves when they fail', () => {
-  const inner = (refId: string, status: Stage['status']): Given => ({ refId, parentStageId: 'sa', status })
-  const given = [{ refId: 'a', status: 'TERMINAL' as const }, inner('1', 'SUCCEEDED'), inner('2', 'TERMINAL')]
+  const inner = (refId: string, status: Stage['status']): Given => ({
+    refId,
+    parentStageId: 'sa',
+    status,
+  })
+  const given = [
+    { refId: 'a', status: 'TERMINAL' as const },
+    inner('1', 'SUCCEEDED'),
+    inner('2', 'TERMINAL'),
+  ]
   const [node] = toGraph(given).nodes
   assert.ok(node?.kind === 'stage')
   assert.deepEqual([node.inner.length, node.shown.map(({ id }) => id)], [2, ['s2']])
@@ -95,7 +124,9 @@ test('circles and missing requisites are drawn as broken', () => {
     { refId: '4', after: ['4'] },
   ])
   assert.deepEqual(ids(graph).toSorted(), ['missing:nowhere', 's1', 's2', 's3', 's4'])
-  const broken = graph.edges.filter(({ isBroken }) => isBroken).map(({ from, to }) => `${from} ${to}`)
+  const broken = graph.edges
+    .filter(({ isBroken }) => isBroken)
+    .map(({ from, to }) => `${from} ${to}`)
   assert.equal(broken.length, 3, broken.join())
   assert.ok(broken.includes('missing:nowhere s3') && broken.includes('s4 s4'))
 })
@@ -104,7 +135,16 @@ test('what leads to what stays the same while stages change their state', () => 
   const stages = row(12) as unknown as readonly Stage[]
   const trees = ['RUNNING', 'SUCCEEDED'].map((status) =>
     toStageTree(
-      stages.map((stage, at) => ({ ...stage, id: `s${at}`, tasks: [], context: {}, ...(at === 11 && { status }) }) as Stage),
+      stages.map(
+        (stage, at) =>
+          ({
+            ...stage,
+            id: `s${at}`,
+            tasks: [],
+            context: {},
+            ...(at === 11 && { status }),
+          }) as Stage,
+      ),
     ),
   )
   const [before, after] = trees.map((tree) => toStageGraph(tree, new Set(), false))
@@ -127,11 +167,18 @@ test('the path to a failure has its ancestors only', () => {
 })
 
 test('a stack says what its stages have in common', () => {
-  const stages = toGraph([1, 2, 3].map((at) => ({ refId: `${at}`, name: `Deploy in region-${at}` }))).nodes
+  const stages = toGraph(
+    [1, 2, 3].map((at) => ({ refId: `${at}`, name: `Deploy in region-${at}` })),
+  ).nodes
   const members = stages.flatMap((node) => node.stages)
   assert.equal(commonTitle(members), 'Deploy in region')
-  assert.equal(commonTitle(members.map((stage, at) => ({ ...stage, name: `${'abc'[at]}` }))), 'wait')
+  assert.equal(
+    commonTitle(members.map((stage, at) => ({ ...stage, name: `${'abc'[at]}` }))),
+    'wait',
+  )
   assert.equal(countWords(members), '3 succeeded')
-  const running = members.map((stage, at): Stage => ({ ...stage, status: at === 0 ? 'RUNNING' : 'SUCCEEDED' }))
+  const running = members.map(
+    (stage, at): Stage => ({ ...stage, status: at === 0 ? 'RUNNING' : 'SUCCEEDED' }),
+  )
   assert.equal(kindOf({ stages: running }), 'running')
 })

@@ -8,9 +8,19 @@ test('the page of a run names who steered it, and how', { timeout: 300_000 }, as
   const browser = await openChromium(t)
   if (browser === undefined) return
   const run = {
-    ...{ id: '01KB3W6Y0TJ9Q4M8H5R2ZC7VXA', type: 'PIPELINE', application: 'web', name: 'ship', status: 'SUCCEEDED', stages: [] },
+    ...{
+      id: '01KB3W6Y0TJ9Q4M8H5R2ZC7VXA',
+      type: 'PIPELINE',
+      application: 'web',
+      name: 'ship',
+      status: 'SUCCEEDED',
+      stages: [],
+    },
     ...{ buildTime: Date.now(), trigger: { type: 'manual', user: 'alice' } },
-    authentication: { user: 'alice', steeredBy: [{ user: 'bob', at: Date.now(), how: 'restarted the stage Deploy' }] },
+    authentication: {
+      user: 'alice',
+      steeredBy: [{ user: 'bob', at: Date.now(), how: 'restarted the stage Deploy' }],
+    },
   }
   const orca = await startUpstream(t, ({ path }) => (path === `/pipelines/${run.id}` ? run : []))
   const url = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })

@@ -5,7 +5,10 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { build } from 'esbuild'
 
-const css = readFileSync(resolve(import.meta.dirname, '../../console/src/styles/tokens.css'), 'utf8')
+const css = readFileSync(
+  resolve(import.meta.dirname, '../../console/src/styles/tokens.css'),
+  'utf8',
+)
 const states = ['succeeded', 'running', 'failed', 'warning', 'waiting', 'idle']
 
 const light = readTokens(0)
@@ -102,10 +105,31 @@ test('each state has a shape of its own, and a name where no word stands beside 
     instanceStatus(health: string): { kind: string; word: string }
     waitingForJudgment: { kind: string; word: string }
   }
-  const runs = ['SUCCEEDED', 'RUNNING', 'TERMINAL', 'STOPPED', 'PAUSED', 'NOT_STARTED', 'SKIPPED', 'CANCELED', 'OTHER']
-  const kinds = [...runs.map(executionStatus), instanceStatus('OutOfService'), waitingForJudgment].map(({ kind }) => kind)
+  const runs = [
+    'SUCCEEDED',
+    'RUNNING',
+    'TERMINAL',
+    'STOPPED',
+    'PAUSED',
+    'NOT_STARTED',
+    'SKIPPED',
+    'CANCELED',
+    'OTHER',
+  ]
+  const kinds = [
+    ...runs.map(executionStatus),
+    instanceStatus('OutOfService'),
+    waitingForJudgment,
+  ].map(({ kind }) => kind)
   const shapes = kinds.map((kind) =>
-    JSON.stringify(StatusMark({ kind }).props['children'], ['type', 'props', 'children', 'class', 'd', 'cx']),
+    JSON.stringify(StatusMark({ kind }).props['children'], [
+      'type',
+      'props',
+      'children',
+      'class',
+      'd',
+      'cx',
+    ]),
   )
   assert.equal(new Set(kinds).size, 11)
   assert.equal(new Set(shapes).size, 11)
@@ -114,16 +138,25 @@ test('each state has a shape of its own, and a name where no word stands beside 
 })
 
 test('nothing moves for readers who want no movement', () => {
-  const sheets = globSync('console/src/styles/*.css', { cwd: resolve(import.meta.dirname, '../..') })
-  const styles = sheets.map((file) => readFileSync(resolve(import.meta.dirname, '../..', file), 'utf8')).join('\n')
-  const transitions = [...styles.matchAll(/transition:([^;]+);/g)].flatMap(([, value = '']) => value.split(','))
+  const sheets = globSync('console/src/styles/*.css', {
+    cwd: resolve(import.meta.dirname, '../..'),
+  })
+  const styles = sheets
+    .map((file) => readFileSync(resolve(import.meta.dirname, '../..', file), 'utf8'))
+    .join('\n')
+  const transitions = [...styles.matchAll(/transition:([^;]+);/g)].flatMap(([, value = '']) =>
+    value.split(','),
+  )
   assert.ok(transitions.length > 0)
   for (const transition of transitions) assert.match(transition, /var\(--quick\)|none/)
   const still = [...styles.matchAll(/@media \(prefers-reduced-motion: reduce\) \{([\s\S]*?)\n\}/g)]
     .map(([, rules]) => rules)
     .join('\n')
   assert.match(still, /--quick: 0ms/)
-  const moving = [...styles.matchAll(/\n\s*([^\n{}]+) \{[^{}]*\banimation: (?!none)/g)].map(([, selector = '']) => selector)
+  const moving = [...styles.matchAll(/\n\s*([^\n{}]+) \{[^{}]*\banimation: (?!none)/g)].map(
+    ([, selector = '']) => selector,
+  )
   assert.ok(moving.length > 0)
-  for (const selector of moving) assert.ok(still.includes(`${selector} {`), `${selector} goes on moving`)
+  for (const selector of moving)
+    assert.ok(still.includes(`${selector} {`), `${selector} goes on moving`)
 })

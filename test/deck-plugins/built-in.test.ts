@@ -14,7 +14,12 @@ async function start(t: TestContext): Promise<string> {
   mkdirSync(join(dir, 'images'), { recursive: true })
   writeFileSync(join(dir, 'index.js'), 'export const plugin = {}')
   writeFileSync(join(folder, 'secret.js'), 'outside')
-  const plugin = { id: 'fairlead.local', name: 'Local', version: '1.2.3', dir: pathToFileURL(`${dir}/`) }
+  const plugin = {
+    id: 'fairlead.local',
+    name: 'Local',
+    version: '1.2.3',
+    dir: pathToFileURL(`${dir}/`),
+  }
   return startGateway(t, {}, { builtInPlugins: [plugin] })
 }
 
@@ -34,7 +39,12 @@ test('files of a built-in plug-in are served', async (t) => {
 
 test('nothing but files of the folder is served', async (t) => {
   const gateway = await start(t)
-  for (const path of ['1.2.3/images', '1.2.3/other.js', '1.2.3/%2e%2e%2fsecret.js', '9.9.9/index.js']) {
+  for (const path of [
+    '1.2.3/images',
+    '1.2.3/other.js',
+    '1.2.3/%2e%2e%2fsecret.js',
+    '9.9.9/index.js',
+  ]) {
     const { status } = await fetch(`${gateway}/plugins/deck/fairlead.local/${path}`)
     assert.ok(status === 404 || status === 400, `${path} is answered with ${status}`)
   }

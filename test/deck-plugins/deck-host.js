@@ -23,7 +23,11 @@ const isOver = (status) => !['NOT_STARTED', 'RUNNING'].includes(status)
 
 async function executeTask({ application, description, job }) {
   const body = JSON.stringify({ application: application.name, description, job })
-  const answer = await fetch(`${gateUrl}/tasks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const answer = await fetch(`${gateUrl}/tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
   if (!answer.ok) throw new Error(await answer.text())
   return answer.json()
 }
@@ -60,7 +64,9 @@ const ReactModal = {
         close()
         settle(value)
       }
-      close = mount(createElement(component, { ...props, closeModal: end(resolve), dismissModal: end(reject) }))
+      close = mount(
+        createElement(component, { ...props, closeModal: end(resolve), dismissModal: end(reject) }),
+      )
     }),
 }
 
@@ -88,7 +94,8 @@ const stageTypes = ['resizeServerGroup', 'bake', 'runJob', 'rollbackCluster'].ma
   useBaseProvider: true,
 }))
 const settings = { gateUrl, providers: {} }
-const section = ({ heading, children }) => createElement('section', {}, createElement('h4', {}, heading), children)
+const section = ({ heading, children }) =>
+  createElement('section', {}, createElement('h4', {}, heading), children)
 const plain = ({ children }) => createElement('div', {}, children)
 
 window.spinnaker = {
@@ -104,7 +111,12 @@ window.spinnaker = {
           registerProvider: (id, provider) => settings.providers[id] && providers.set(id, provider),
         },
         DeploymentStrategyRegistry: { registerProvider() {} },
-        Registry: { pipeline: { getStageTypes: () => stageTypes, registerStage: (type) => stageTypes.push(type) } },
+        Registry: {
+          pipeline: {
+            getStageTypes: () => stageTypes,
+            registerStage: (type) => stageTypes.push(type),
+          },
+        },
         REST,
         TaskExecutor: { executeTask },
         TaskMonitor,
@@ -140,8 +152,12 @@ async function openApplication({ serverGroup, loadBalancer }) {
   const [groups, balancers] = [new serverGroup.transformer(), new loadBalancer.transformer()]
   return {
     name: 'shop',
-    serverGroups: await source(() => list('serverGroups', (group) => groups.normalizeServerGroup(group))),
-    loadBalancers: await source(() => list('loadBalancers', (balancer) => balancers.normalizeLoadBalancer(balancer))),
+    serverGroups: await source(() =>
+      list('serverGroups', (group) => groups.normalizeServerGroup(group)),
+    ),
+    loadBalancers: await source(() =>
+      list('loadBalancers', (balancer) => balancers.normalizeLoadBalancer(balancer)),
+    ),
     securityGroups: await source(async () => []),
   }
 }
@@ -164,24 +180,40 @@ window.deck = {
     }
     this.provider = providers.get('local')
     this.application = await openApplication(this.provider)
-    return { provider: this.provider.name, stages: stageTypes.filter(({ cloudProvider }) => cloudProvider === 'local') }
+    return {
+      provider: this.provider.name,
+      stages: stageTypes.filter(({ cloudProvider }) => cloudProvider === 'local'),
+    }
   },
   async serverGroup(serverGroup) {
     const { detailsGetter, detailsActions, detailsSections } = this.provider.serverGroup
     const app = this.application
-    const group = await new Promise((resolve) => detailsGetter({ app, serverGroup }, () => {}).subscribe(resolve))
-    const parts = [detailsActions, ...detailsSections].map((part) => createElement(part, { app, serverGroup: group }))
+    const group = await new Promise((resolve) =>
+      detailsGetter({ app, serverGroup }, () => {}).subscribe(resolve),
+    )
+    const parts = [detailsActions, ...detailsSections].map((part) =>
+      createElement(part, { app, serverGroup: group }),
+    )
     mount(createElement('main', {}, ...parts))
   },
   panel(kind, props) {
     mount(createElement(this.provider[kind].details, { app: this.application, ...props }))
   },
   async create() {
-    const command = await new this.provider.serverGroup.commandBuilder().buildNewServerGroupCommand(this.application, null)
-    this.provider.serverGroup.CloneServerGroupModal.show({ title: 'Create', application: this.application, command })
+    const command = await new this.provider.serverGroup.commandBuilder().buildNewServerGroupCommand(
+      this.application,
+      null,
+    )
+    this.provider.serverGroup.CloneServerGroupModal.show({
+      title: 'Create',
+      application: this.application,
+      command,
+    })
   },
   stage(type, stage) {
-    const { component } = stageTypes.find(({ provides, key, cloudProvider }) => cloudProvider && (provides ?? key) === type)
+    const { component } = stageTypes.find(
+      ({ provides, key, cloudProvider }) => cloudProvider && (provides ?? key) === type,
+    )
     this.stageFields = stage
     mount(createElement(StageForm, { component, application: this.application, stage }))
   },

@@ -14,10 +14,17 @@ const manifestPath = '/plugins/deck/plugin-manifest.json'
 
 test('the plug-in of the embedded infrastructure is served to pages of Deck', async (t) => {
   const deck = 'https://deck.example'
-  const gateway = await startGateway(t, { services: { deck: { baseUrl: deck } } }, { embedded: true })
+  const gateway = await startGateway(
+    t,
+    { services: { deck: { baseUrl: deck } } },
+    { embedded: true },
+  )
   const read = (path: string) => fetch(`${gateway}${path}`, { headers: { origin: deck } })
 
-  const [entry, ...others] = (await (await read(manifestPath)).json()) as { id: string; version: string }[]
+  const [entry, ...others] = (await (await read(manifestPath)).json()) as {
+    id: string
+    version: string
+  }[]
 
   assert.deepEqual([entry?.id, others], ['fairlead.local', []])
   const script = await read(`/plugins/deck/${entry?.id}/${entry?.version}/index.js`)
@@ -42,12 +49,19 @@ async function startHost(t: TestContext, gateway: string): Promise<string> {
   })
   const page = `<!doctype html><p id="task"></p><script type="module">${outputFiles[0]?.text}</script>`
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    if (!request.url?.startsWith('/gate/')) return response.setHeader('content-type', 'text/html').end(page)
+    if (!request.url?.startsWith('/gate/'))
+      return response.setHeader('content-type', 'text/html').end(page)
     const { method = 'GET' } = request
     const body = method === 'GET' ? undefined : await buffer(request)
     const headers = { 'X-SPINNAKER-USER': 'alice', 'content-type': 'application/json' }
-    const given = await fetch(gateway + request.url.slice('/gate'.length), { method, headers, ...(body && { body }) })
-    response.writeHead(given.status, { 'content-type': given.headers.get('content-type') ?? 'text/plain' })
+    const given = await fetch(gateway + request.url.slice('/gate'.length), {
+      method,
+      headers,
+      ...(body && { body }),
+    })
+    response.writeHead(given.status, {
+      'content-type': given.headers.get('content-type') ?? 'text/plain',
+    })
     return response.end(Buffer.from(await given.arrayBuffer()))
   }
   const server = createServer((request, response) => void answer(request, response))
@@ -60,7 +74,10 @@ interface Deck {
   readonly page: Page
   /** Calls a function of the page by its name. */
   call<T>(name: string, ...args: readonly unknown[]): Promise<T>
-  readonly loaded: { readonly provider: string; readonly stages: readonly { provides?: string; key?: string }[] }
+  readonly loaded: {
+    readonly provider: string
+    readonly stages: readonly { provides?: string; key?: string }[]
+  }
 }
 
 async function openDeck(t: TestContext, fleet: Deployments): Promise<Deck | undefined> {
@@ -74,7 +91,9 @@ async function openDeck(t: TestContext, fleet: Deployments): Promise<Deck | unde
   const call: Deck['call'] = (name, ...args) =>
     page.evaluate(
       ([method, given]) =>
-        (globalThis as unknown as { deck: Record<string, (...all: unknown[]) => unknown> }).deck[method]!(...given),
+        (globalThis as unknown as { deck: Record<string, (...all: unknown[]) => unknown> }).deck[
+          method
+        ]!(...given),
       [name, args] as [string, unknown[]],
     ) as never
   return { page, call, loaded: await call('load') }
@@ -86,10 +105,22 @@ test('Deck shows programs on this machine, and changes them', async (t) => {
   const fleet = await startDeployments(t)
   const port = await fleet.balance('shop-front')
   const rule = { cidr: '127.0.0.0/8', type: 'tcp', startPort: port, endPort: port }
-  await fleet.run({ type: 'upsertSecurityGroup', name: 'shop-web', description: 'Web', ipIngress: [rule] })
-  const name = await fleet.deploy('main', { loadBalancers: ['shop-front'], securityGroups: ['shop-web'] })
-  const [instance] = (await fleet.until(name, ({ instanceCounts }) => instanceCounts.up === 1)).instances
-  await waitUntil(async () => (await visit(port)).group === name, 'the load balancer has the instance')
+  await fleet.run({
+    type: 'upsertSecurityGroup',
+    name: 'shop-web',
+    description: 'Web',
+    ipIngress: [rule],
+  })
+  const name = await fleet.deploy('main', {
+    loadBalancers: ['shop-front'],
+    securityGroups: ['shop-web'],
+  })
+  const [instance] = (await fleet.until(name, ({ instanceCounts }) => instanceCounts.up === 1))
+    .instances
+  await waitUntil(
+    async () => (await visit(port)).group === name,
+    'the load balancer has the instance',
+  )
   const deck = await openDeck(t, fleet)
   if (deck === undefined) return
   const { page, call, loaded } = deck
@@ -107,7 +138,8 @@ test('Deck shows programs on this machine, and changes them', async (t) => {
     await call('serverGroup', { ...place, name })
     const panel = page.getByRole('main')
     await panel.getByText('shop:1.0.0').waitFor()
-    for (const text of ['1 of 1 up', 'shop-front', 'shop-web']) assert.ok(await panel.getByText(text).isVisible(), text)
+    for (const text of ['1 of 1 up', 'shop-front', 'shop-web'])
+      assert.ok(await panel.getByText(text).isVisible(), text)
     const path = `/gate/console/applications/shop/server-groups/dev/east/${name}`
     assert.match((await consoleLink(`${name} in the console`)) ?? '', new RegExp(`${path}$`))
   })
@@ -141,7 +173,8 @@ test('Deck shows programs on this machine, and changes them', async (t) => {
   await t.test('a server group is resized in a form', async () => {
     await page.getByRole('button', { name: 'Server Group Actions' }).click()
     await page.getByRole('list').getByRole('button', { name: 'Resize' }).click()
-    for (const label of ['Min', 'Max', 'Desired']) await page.getByLabel(label, { exact: true }).fill('2')
+    for (const label of ['Min', 'Max', 'Desired'])
+      await page.getByLabel(label, { exact: true }).fill('2')
     await page.getByRole('button', { name: 'Resize' }).click()
     await done(page, `Resize ${name}: SUCCEEDED`)
     assert.deepEqual((await fleet.group(name))?.capacity.desired, 2)
@@ -170,7 +203,11 @@ test('Deck creates server groups, and its stage forms write what the engine runs
   await t.test('the form of a stage offers accounts and clusters', async () => {
     await page.reload()
     await call('load')
-    await call('stage', 'resizeServerGroup', { type: 'resizeServerGroup', refId: '1', requisiteStageRefIds: [] })
+    await call('stage', 'resizeServerGroup', {
+      type: 'resizeServerGroup',
+      refId: '1',
+      requisiteStageRefIds: [],
+    })
     await page.locator('option[value="dev"]').waitFor({ state: 'attached' })
     await page.locator('option[value="shop-web"]').waitFor({ state: 'attached' })
   })
@@ -180,9 +217,12 @@ test('Deck creates server groups, and its stage forms write what the engine runs
     await page.getByLabel('Regions', { exact: true }).first().fill('east')
     await page.getByLabel('Cluster', { exact: true }).fill('shop-web')
     await page.getByLabel('Target', { exact: true }).fill('current_asg_dynamic')
-    for (const label of ['Min', 'Max', 'Desired']) await page.getByLabel(label, { exact: true }).fill('2')
+    for (const label of ['Min', 'Max', 'Desired'])
+      await page.getByLabel(label, { exact: true }).fill('2')
     const stage = await page.evaluate(
-      () => (globalThis as unknown as { deck: { stageFields: Record<string, unknown> } }).deck.stageFields,
+      () =>
+        (globalThis as unknown as { deck: { stageFields: Record<string, unknown> } }).deck
+          .stageFields,
     )
     assert.equal(stage['cloudProvider'], 'local')
     const id = await start(fleet, stage)
@@ -192,7 +232,12 @@ test('Deck creates server groups, and its stage forms write what the engine runs
 })
 
 async function start(fleet: Deployments, stage: Record<string, unknown>): Promise<string> {
-  const saved = await fleet.ask('POST', '/pipelines', { application: 'shop', name: 'resize', stages: [stage], triggers: [] })
+  const saved = await fleet.ask('POST', '/pipelines', {
+    application: 'shop',
+    name: 'resize',
+    stages: [stage],
+    triggers: [],
+  })
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   const { body } = await fleet.ask('POST', '/pipelines/v2/shop/resize', {})
   return String((body as { ref: string }).ref)
@@ -203,10 +248,18 @@ async function start(fleet: Deployments, stage: Record<string, unknown>): Promis
 test('clusters of a project list builds with a number alone', async (t) => {
   const fleet = await startDeployments(t)
   await fleet.deploy('main')
-  const config = { applications: ['shop'], pipelineConfigs: [], clusters: [{ account: 'dev', stack: '*', detail: '*' }] }
-  await fleet.run({ type: 'upsertProject', project: { name: 'harbour', email: 'team@example.test', config } })
-  const [cluster] =
-    await fleet.read<{ applications: { clusters: { region: string; builds: unknown[] }[] }[] }[]>('/projects/harbour/clusters')
+  const config = {
+    applications: ['shop'],
+    pipelineConfigs: [],
+    clusters: [{ account: 'dev', stack: '*', detail: '*' }],
+  }
+  await fleet.run({
+    type: 'upsertProject',
+    project: { name: 'harbour', email: 'team@example.test', config },
+  })
+  const [cluster] = await fleet.read<
+    { applications: { clusters: { region: string; builds: unknown[] }[] }[] }[]
+  >('/projects/harbour/clusters')
   assert.deepEqual(
     cluster?.applications[0]?.clusters.map(({ region, builds }) => [region, builds]),
     [['east', []]],

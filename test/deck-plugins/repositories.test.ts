@@ -8,8 +8,14 @@ import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { Reply, startUpstream, type Upstream } from '../support/upstream.ts'
 import { waitFor } from '../support/wait-until.ts'
 
-const deckFiles = zipSync({ 'index.js': strToU8('export const clock = 1'), 'deep/other.js': strToU8('deep') })
-const bundle = zipSync({ 'deck.zip': deckFiles, 'orca.zip': zipSync({ 'orca.jar': strToU8('none') }) })
+const deckFiles = zipSync({
+  'index.js': strToU8('export const clock = 1'),
+  'deep/other.js': strToU8('deep'),
+})
+const bundle = zipSync({
+  'deck.zip': deckFiles,
+  'orca.zip': zipSync({ 'orca.jar': strToU8('none') }),
+})
 const sha512sum = createHash('sha512').update(bundle).digest('hex')
 
 interface Listed {
@@ -38,7 +44,11 @@ async function startFront50(
   return front50
 }
 
-function settingsFor(front50: Upstream, plugin: object = { enabled: true }, more: object = {}): GatewaySettings {
+function settingsFor(
+  front50: Upstream,
+  plugin: object = { enabled: true },
+  more: object = {},
+): GatewaySettings {
   return {
     services: { front50: { baseUrl: front50.url } },
     spinnaker: { extensibility: { 'deck-proxy': { plugins: { 'Acme.Clock': plugin } }, ...more } },
@@ -56,7 +66,9 @@ async function manifestOf(gateway: string): Promise<unknown> {
 test('the highest release for Deck of an enabled plug-in is listed and served', async (t) => {
   const front50 = await startFront50(t)
   const gateway = await startGateway(t, settingsFor(front50))
-  assert.deepEqual(await manifestOf(gateway), [{ id: 'Acme.Clock', name: 'Acme.Clock', version: '1.10.0' }])
+  assert.deepEqual(await manifestOf(gateway), [
+    { id: 'Acme.Clock', name: 'Acme.Clock', version: '1.10.0' },
+  ])
   const asset = await fetch(`${gateway}/plugins/deck/Acme.Clock/1.10.0/index.js`)
   assert.deepEqual([asset.status, await asset.text()], [200, 'export const clock = 1'])
   assert.equal(front50.background.filter(({ path }) => path === '/pluginInfo').length, 1)
@@ -103,7 +115,9 @@ test('repositories with an address list plug-ins, and may redirect', async (t) =
     t,
     settingsFor(front50, { enabled: true }, { repositories: { acme: { url: repository.url } } }),
   )
-  assert.deepEqual(await manifestOf(gateway), [{ id: 'Acme.Clock', name: 'Clock', version: '2.0.1' }])
+  assert.deepEqual(await manifestOf(gateway), [
+    { id: 'Acme.Clock', name: 'Clock', version: '2.0.1' },
+  ])
   assert.equal((await fetch(`${gateway}/plugins/deck/Acme.Clock/2.0.1/index.js`)).status, 200)
 })
 

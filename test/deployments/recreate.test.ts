@@ -34,7 +34,11 @@ function noticeOf({ execution }: TaskView): unknown {
 }
 
 /** A load balancer and a first server group, whose program is version 1.0.0. */
-async function live(fleet: Deployments, stack: string, more: JsonObject = {}): Promise<{ port: number; settings: JsonObject }> {
+async function live(
+  fleet: Deployments,
+  stack: string,
+  more: JsonObject = {},
+): Promise<{ port: number; settings: JsonObject }> {
   const name = `shop-${stack}`
   const port = await fleet.balance(name)
   const settings = { ...locking, loadBalancers: [name], ...more }
@@ -43,13 +47,21 @@ async function live(fleet: Deployments, stack: string, more: JsonObject = {}): P
 }
 
 /** The server groups, the one that answers, its size, and that nothing ever found the lock held. */
-async function expectServing(fleet: Deployments, stack: string, port: number, groups: string[]): Promise<void> {
+async function expectServing(
+  fleet: Deployments,
+  stack: string,
+  port: number,
+  groups: string[],
+): Promise<void> {
   assert.deepEqual(await fleet.cluster(`shop-${stack}`), groups)
   const serving = groups.find((name) => !name.startsWith('('))
   assert.equal((await visit(port)).group, serving)
   for (const name of groups) {
     const isServing = name === serving
-    const group = await fleet.until(name.replaceAll(/[()]/g, ''), ({ instances }) => instances.length === Number(isServing))
+    const group = await fleet.until(
+      name.replaceAll(/[()]/g, ''),
+      ({ instances }) => instances.length === Number(isServing),
+    )
     assert.equal(sizeOf(group), isServing ? '1/1/1' : '0/0/0')
   }
   assert.deepEqual(read(fleet, stack, 'refused'), [])
@@ -58,7 +70,9 @@ async function expectServing(fleet: Deployments, stack: string, port: number, gr
 async function reached(fleet: Deployments, id: string, step: string): Promise<void> {
   await waitUntil(async () => {
     const { stages } = (await fleet.read<TaskView>(`/tasks/${id}`)).execution
-    return stages.some(({ tasks }) => tasks.some(({ name, status }) => name === step && status !== 'NOT_STARTED'))
+    return stages.some(({ tasks }) =>
+      tasks.some(({ name, status }) => name === step && status !== 'NOT_STARTED'),
+    )
   }, `${step} to begin`)
 }
 
@@ -72,14 +86,21 @@ function isSettled(prefix: string): (group: Group) => boolean {
 }
 
 const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
-  async 'infrastructure-scenario 181: a volume for one writer chooses it where no strategy is given'(fleet) {
+  async 'infrastructure-scenario 181: a volume for one writer chooses it where no strategy is given'(
+    fleet,
+  ) {
     const { port, settings } = await live(fleet, 'self')
     for (const [strategy, version] of [
       ['none', '1.1.0'],
       ['', '1.0.0'],
     ]) {
-      const view = await fleet.run(creation('self', { ...settings, strategy, imageId: `shop:${version}` }))
-      assert.match(String(noticeOf(view)), /The strategy is recreate, as the volume "data" has one writer: shop-self-v00\d ends/)
+      const view = await fleet.run(
+        creation('self', { ...settings, strategy, imageId: `shop:${version}` }),
+      )
+      assert.match(
+        String(noticeOf(view)),
+        /The strategy is recreate, as the volume "data" has one writer: shop-self-v00\d ends/,
+      )
     }
     await expectServing(fleet, 'self', port, ['(shop-self-v001)', 'shop-self-v002'])
     assert.deepEqual(read(fleet, 'self', 'begun'), ['1.0.0', '1.1.0', '1.0.0'])
@@ -97,31 +118,58 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
 
   async 'its judgement says what ends, and runs nothing'(fleet) {
     const { settings } = await live(fleet, 'plan')
-    const job = { cloudProvider: 'local', account: 'dev', credentials: 'dev', region: 'east', ...creation('plan', settings) }
+    const job = {
+      cloudProvider: 'local',
+      account: 'dev',
+      credentials: 'dev',
+      region: 'east',
+      ...creation('plan', settings),
+    }
     const { body } = await fleet.ask('POST', '/applications/shop/tasks/judge', {
       application: 'shop',
       description: 'plan',
       job: [job],
     })
-    const effects = (body as { effects: JsonObject[] }).effects.map(({ operation, message }) => operation ?? message)
+    const effects = (body as { effects: JsonObject[] }).effects.map(
+      ({ operation, message }) => operation ?? message,
+    )
     assert.match(String(effects[0]), /shop-plan-v000 ends before the new server group starts/)
-    assert.deepEqual(effects.slice(1, 4), ['disableServerGroup', 'resizeServerGroup', 'createServerGroup'])
+    assert.deepEqual(effects.slice(1, 4), [
+      'disableServerGroup',
+      'resizeServerGroup',
+      'createServerGroup',
+    ])
     assert.deepEqual(await fleet.cluster('shop-plan'), ['shop-plan-v000'])
   },
 
-  async 'infrastructure-scenario 182: the former version serves again where the new one does not come up'(fleet) {
+  async 'infrastructure-scenario 182: the former version serves again where the new one does not come up'(
+    fleet,
+  ) {
     const { port, settings } = await live(fleet, 'back')
     await fleet.run(creation('back', { ...settings, ...failing, strategy: 'recreate' }), 'TERMINAL')
     await expectServing(fleet, 'back', port, ['shop-back-v000', '(shop-back-v001)'])
-    const view = await fleet.run(creation('back', { ...settings, imageId: 'shop:9.9.9' }), 'TERMINAL')
+    const view = await fleet.run(
+      creation('back', { ...settings, imageId: 'shop:9.9.9' }),
+      'TERMINAL',
+    )
     assert.match(errorOf(view), /shop:9\.9\.9/)
-    assert.equal(view.execution.stages[0]?.tasks.find(({ name }) => name === 'stopServerGroups')?.status, 'NOT_STARTED')
+    assert.equal(
+      view.execution.stages[0]?.tasks.find(({ name }) => name === 'stopServerGroups')?.status,
+      'NOT_STARTED',
+    )
     assert.deepEqual(read(fleet, 'back', 'begun'), ['1.0.0', '1.0.0'])
   },
 
-  async 'without rollback the new one is disabled, and another deployment goes on from there'(fleet) {
+  async 'without rollback the new one is disabled, and another deployment goes on from there'(
+    fleet,
+  ) {
     const { port, settings } = await live(fleet, 'stay')
-    const cluster = { cloudProvider: 'local', account: 'dev', region: 'east', ...creation('stay', { ...settings, ...failing }) }
+    const cluster = {
+      cloudProvider: 'local',
+      account: 'dev',
+      region: 'east',
+      ...creation('stay', { ...settings, ...failing }),
+    }
     const stages = [
       {
         refId: '1',
@@ -131,7 +179,11 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
         clusters: [{ ...cluster, rollback: { onFailure: false } }],
       },
     ]
-    const { body } = await fleet.ask('POST', '/pipelines/start', { application: 'shop', name: 'ship', stages })
+    const { body } = await fleet.ask('POST', '/pipelines/start', {
+      application: 'shop',
+      name: 'ship',
+      stages,
+    })
     const id =
       String((body as { ref: string }).ref)
         .split('/')
@@ -140,18 +192,31 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
     assert.deepEqual(await fleet.cluster('shop-stay'), ['(shop-stay-v000)', '(shop-stay-v001)'])
     const stage = view.stages.find(({ type }) => type === 'createServerGroup')
     assert.deepEqual(at(stage, 'context', 'source.stopped', 0, 'name'), 'shop-stay-v000')
-    const restarted = await fleet.run(creation('stay', { ...settings, strategy: 'recreate', capacity: sized(1) }))
+    const restarted = await fleet.run(
+      creation('stay', { ...settings, strategy: 'recreate', capacity: sized(1) }),
+    )
     assert.equal(restarted.status, 'SUCCEEDED')
     await expectServing(fleet, 'stay', port, ['(shop-stay-v001)', 'shop-stay-v002'])
   },
 
   async 'a deployment and a rollback that are cancelled give back what they have stopped'(fleet) {
     const { port, settings } = await live(fleet, 'cancel')
-    const never = { ...settings, environment: { READY: 'never' }, strategy: 'recreate', maxRemainingAsgs: 0 }
-    const jobs = ['stopServerGroups', 'waitForNoInstances', 'createServerGroup', 'waitForUpInstances'].map(
-      (step) => [creation('cancel', never), step] as const,
-    )
-    const rollbackContext = { rollbackServerGroupName: 'shop-cancel-v000', restoreServerGroupName: 'shop-cancel-v001' }
+    const never = {
+      ...settings,
+      environment: { READY: 'never' },
+      strategy: 'recreate',
+      maxRemainingAsgs: 0,
+    }
+    const jobs = [
+      'stopServerGroups',
+      'waitForNoInstances',
+      'createServerGroup',
+      'waitForUpInstances',
+    ].map((step) => [creation('cancel', never), step] as const)
+    const rollbackContext = {
+      rollbackServerGroupName: 'shop-cancel-v000',
+      restoreServerGroupName: 'shop-cancel-v001',
+    }
     const rollback = { type: 'rollbackServerGroup', rollbackType: 'EXPLICIT', rollbackContext }
     for (const [job, step] of [...jobs, [rollback, 'resizeServerGroup'] as const]) {
       const id = await fleet.submit(job)
@@ -159,7 +224,9 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
       await fleet.ask('PUT', `/tasks/${id}/cancel`)
       await fleet.ends(id, 'CANCELED')
       await waitUntil(
-        async () => (await visit(port)).group === 'shop-cancel-v000' && (await fleet.groups()).every(isSettled('shop-cancel-')),
+        async () =>
+          (await visit(port)).group === 'shop-cancel-v000' &&
+          (await fleet.groups()).every(isSettled('shop-cancel-')),
         `the former version after a cancellation at ${step}`,
       )
       assert.deepEqual(read(fleet, 'cancel', 'refused'), [])
@@ -172,7 +239,13 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
     await fleet.deploy('size', { ...others, capacity: undefined, useSourceCapacity: true })
     assert.equal(sizeOf(await fleet.group('shop-size-v001')), '1/2/4')
     const source = { account: 'dev', region: 'east', serverGroupName: 'shop-size-v001' }
-    await fleet.run({ type: 'cloneServerGroup', application: 'shop', stack: 'size', source, capacity: { max: 3 } })
+    await fleet.run({
+      type: 'cloneServerGroup',
+      application: 'shop',
+      stack: 'size',
+      source,
+      capacity: { max: 3 },
+    })
     assert.equal(sizeOf(await fleet.group('shop-size-v002')), '1/2/3')
     assert.deepEqual(await fleet.cluster('shop-size'), ['(shop-size-v001)', 'shop-size-v002'])
     assert.deepEqual(read(fleet, 'size', 'refused'), [])
@@ -201,7 +274,10 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
   async 'a rollback to a version that does not come up gives back the newer one'(fleet) {
     const { port, settings } = await live(fleet, 'worse')
     await fleet.deploy('worse', { ...settings, imageId: 'shop:1.1.0' })
-    const rollbackContext = { rollbackServerGroupName: 'shop-worse-v001', restoreServerGroupName: 'shop-worse-v002' }
+    const rollbackContext = {
+      rollbackServerGroupName: 'shop-worse-v001',
+      restoreServerGroupName: 'shop-worse-v002',
+    }
     await fleet.run(
       creation('worse', {
         ...settings,
@@ -214,18 +290,36 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
       }),
     )
     await fleet.run({ type: 'enableServerGroup', serverGroupName: 'shop-worse-v001' })
-    await fleet.run({ type: 'rollbackServerGroup', rollbackType: 'EXPLICIT', rollbackContext }, 'TERMINAL')
-    await expectServing(fleet, 'worse', port, ['(shop-worse-v000)', 'shop-worse-v001', '(shop-worse-v002)'])
+    await fleet.run(
+      { type: 'rollbackServerGroup', rollbackType: 'EXPLICIT', rollbackContext },
+      'TERMINAL',
+    )
+    await expectServing(fleet, 'worse', port, [
+      '(shop-worse-v000)',
+      'shop-worse-v001',
+      '(shop-worse-v002)',
+    ])
   },
 
-  async 'another strategy is warned of, and refused where the volume is declared to have one writer'(fleet) {
+  async 'another strategy is warned of, and refused where the volume is declared to have one writer'(
+    fleet,
+  ) {
     const { port, settings } = await live(fleet, 'warn', { command: undefined })
     const view = await fleet.run(creation('warn', { ...settings, strategy: 'redblack' }))
-    assert.match(String(noticeOf(view)), /shop-warn-v001 and shop-warn-v000 write into the volume "data" at the same time/)
+    assert.match(
+      String(noticeOf(view)),
+      /shop-warn-v001 and shop-warn-v000 write into the volume "data" at the same time/,
+    )
     const volumes = [{ name: 'data', writers: 'one' }]
     for (const strategy of ['redblack', 'highlander', 'rollingredblack']) {
-      const refused = await fleet.run(creation('warn', { ...settings, volumes, strategy }), 'TERMINAL')
-      assert.match(errorOf(refused), /The volume "data" has one writer, and i-\w+ of shop-warn-v001 has it\. .* "recreate"/)
+      const refused = await fleet.run(
+        creation('warn', { ...settings, volumes, strategy }),
+        'TERMINAL',
+      )
+      assert.match(
+        errorOf(refused),
+        /The volume "data" has one writer, and i-\w+ of shop-warn-v001 has it\. .* "recreate"/,
+      )
     }
     assert.equal((await visit(port)).group, 'shop-warn-v001')
   },
@@ -233,12 +327,20 @@ const cases: Record<string, (fleet: Deployments) => Promise<void>> = {
   async 'an instance starts once the one that it replaces is gone'(fleet) {
     await live(fleet, 'next')
     const [first] = (await fleet.group('shop-next-v000'))?.instances ?? []
-    await fleet.run({ type: 'terminateInstances', instanceIds: [first?.id ?? ''], serverGroupName: 'shop-next-v000' })
+    await fleet.run({
+      type: 'terminateInstances',
+      instanceIds: [first?.id ?? ''],
+      serverGroupName: 'shop-next-v000',
+    })
     await fleet.until(
       'shop-next-v000',
-      ({ instances: [now] }) => now !== undefined && now.id !== first?.id && now.healthState === 'Up',
+      ({ instances: [now] }) =>
+        now !== undefined && now.id !== first?.id && now.healthState === 'Up',
     )
-    assert.deepEqual([read(fleet, 'next', 'begun'), read(fleet, 'next', 'refused')], [['1.0.0', '1.0.0'], []])
+    assert.deepEqual(
+      [read(fleet, 'next', 'begun'), read(fleet, 'next', 'refused')],
+      [['1.0.0', '1.0.0'], []],
+    )
   },
 }
 
@@ -251,12 +353,20 @@ test('infrastructure-scenario 184: recreate goes on when Fairlead is killed at a
   const fleet = await startDeployments(t, { isProcess: true })
   const { port, settings } = await live(fleet, 'kill')
   const strategy = { strategy: 'recreate', maxRemainingAsgs: 1 }
-  for (const [round, step] of ['stopServerGroups', 'waitForNoInstances', 'createServerGroup', 'waitForUpInstances'].entries()) {
+  for (const [round, step] of [
+    'stopServerGroups',
+    'waitForNoInstances',
+    'createServerGroup',
+    'waitForUpInstances',
+  ].entries()) {
     const id = await fleet.submit(creation('kill', { ...settings, ...strategy }))
     await reached(fleet, id, step)
     await fleet.restart()
     await fleet.ends(id)
-    await expectServing(fleet, 'kill', port, [`(shop-kill-v00${round})`, `shop-kill-v00${round + 1}`])
+    await expectServing(fleet, 'kill', port, [
+      `(shop-kill-v00${round})`,
+      `shop-kill-v00${round + 1}`,
+    ])
   }
   assert.equal(read(fleet, 'kill', 'begun').length, 5)
 })

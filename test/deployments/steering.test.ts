@@ -14,11 +14,21 @@ const users = {
   mallory: { who: 'a stranger', may: true, isHeard: false },
 } as const
 
-const permissions = { READ: ['ops', 'readers'], WRITE: ['ops', 'writers'], EXECUTE: ['ops', 'readers'] }
+const permissions = {
+  READ: ['ops', 'readers'],
+  WRITE: ['ops', 'writers'],
+  EXECUTE: ['ops', 'readers'],
+}
 const environments = [
   { name: 'staging', accounts: ['dev'], regions: ['east'] },
   { name: 'production', accounts: ['prod'], mayPromote: ['ops'] },
-  { name: 'later', accounts: ['dev'], regions: ['west'], mayPromote: ['ops'], constraints: [{ type: 'soakTime', minutes: 60 }] },
+  {
+    name: 'later',
+    accounts: ['dev'],
+    regions: ['west'],
+    mayPromote: ['ops'],
+    constraints: [{ type: 'soakTime', minutes: 60 }],
+  },
 ]
 
 const begun = /RUNNING|SUCCEEDED/
@@ -72,7 +82,12 @@ class Run {
 }
 
 async function start(fleet: Deployments, stages: object[], user = 'alice'): Promise<Run> {
-  const { status, body } = await fleet.ask('POST', '/pipelines/start', { application: 'shop', name: 'ship', stages }, user)
+  const { status, body } = await fleet.ask(
+    'POST',
+    '/pipelines/start',
+    { application: 'shop', name: 'ship', stages },
+    user,
+  )
   assert.ok(status < 300, JSON.stringify(body))
   return new Run(fleet, String(at(body, 'ref')))
 }
@@ -81,10 +96,21 @@ const place = { cloudProvider: 'local', account: 'prod', credentials: 'prod', re
 
 function shipping(stack: string, judgment: object): object[] {
   return [
-    { refId: 'vars', type: 'evaluateVariables', name: 'vars', variables: [{ key: 'image', value: 'shop:1.0.0' }] },
+    {
+      refId: 'vars',
+      type: 'evaluateVariables',
+      name: 'vars',
+      variables: [{ key: 'image', value: 'shop:1.0.0' }],
+    },
     { refId: 'wait', requisiteStageRefIds: ['vars'], type: 'wait', waitTime: 600 },
     { refId: 'judge', requisiteStageRefIds: ['wait'], type: 'manualJudgment', ...judgment },
-    { ...creation(stack, place), refId: 'ship', requisiteStageRefIds: ['judge'], imageId: '${image}', capacity: sized(0) },
+    {
+      ...creation(stack, place),
+      refId: 'ship',
+      requisiteStageRefIds: ['judge'],
+      imageId: '${image}',
+      capacity: sized(0),
+    },
   ]
 }
 
@@ -107,7 +133,13 @@ const operations: Record<string, { operate: Operation; isAfter?: true; judgment?
 
 test('a deployment needs the rights of all who steered its run', async (t) => {
   const fleet = await startDeployments(t)
-  const application = { name: 'shop', email: 'team@example.test', cloudProviders: 'local', permissions, environments }
+  const application = {
+    name: 'shop',
+    email: 'team@example.test',
+    cloudProviders: 'local',
+    permissions,
+    environments,
+  }
   await fleet.run({ type: 'updateApplication', application })
   const rows = Object.entries(operations).flatMap(([title, operation]) =>
     Object.entries(users).map(([user, expected]) => ({ title, user, ...operation, ...expected })),
@@ -137,7 +169,9 @@ test('a deployment needs the rights of all who steered its run', async (t) => {
     const promotion = [{ refId: '1', type: 'promote', to: 'production' }]
     const run = await start(fleet, promotion)
     assert.equal((await run.ended()).status, 'SUCCEEDED')
-    await fleet.run(creation('', { ...place, ...instance, imageId: 'shop:1.1.0', strategy: 'redblack' }))
+    await fleet.run(
+      creation('', { ...place, ...instance, imageId: 'shop:1.1.0', strategy: 'redblack' }),
+    )
     assert.equal(await run.restart('mallory', '1'), 403)
     for (const user of ['bob', 'carol', 'alice']) {
       assert.equal(await run.restart(user, '1'), 200)
@@ -159,11 +193,18 @@ test('a deployment needs the rights of all who steered its run', async (t) => {
         ),
       () => 'the soak time',
     )
-    assert.equal(await soaking.patch('carol', soak.refId, { soak: { ...(soak.context['soak'] as object), minutes: 0 } }), 200)
+    assert.equal(
+      await soaking.patch('carol', soak.refId, {
+        soak: { ...(soak.context['soak'] as object), minutes: 0 },
+      }),
+      200,
+    )
     assert.match(JSON.stringify((await soaking.ended()).stages), /carol may not promote to later/)
     const again = await start(fleet, promotion)
     assert.equal((await again.ended()).status, 'SUCCEEDED')
-    const groups = (await fleet.groups()).filter((group) => group['account'] === 'prod' && group.capacity.desired > 0)
+    const groups = (await fleet.groups()).filter(
+      (group) => group['account'] === 'prod' && group.capacity.desired > 0,
+    )
     assert.match(JSON.stringify(groups), /shop:1\.1\.0/)
   })
 })

@@ -38,5 +38,7 @@ test('no idempotent request is lost, and no other is done twice', async (t) => {
     [],
   )
   const sent = traffic.loads.map(({ counts }) => counts.sent).join(', ')
-  t.diagnostic(`GET, PUT, POST sent: ${sent}; POST failed: ${JSON.stringify(posts.counts.failures)}`)
+  t.diagnostic(
+    `GET, PUT, POST sent: ${sent}; POST failed: ${JSON.stringify(posts.counts.failures)}`,
+  )
 })

@@ -1,8 +1,17 @@
 /** Names and filters, piece by piece: what is typed stays where it belongs. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { askInChain, fillFilter, parseFilterTemplate } from '../../packages/base/directory/filter-template.ts'
-import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../packages/base/names/distinguished-name.ts'
+import {
+  askInChain,
+  fillFilter,
+  parseFilterTemplate,
+} from '../../packages/base/directory/filter-template.ts'
+import {
+  escapeDnValue,
+  fillDnPattern,
+  isSameDn,
+  leadingValue,
+} from '../../packages/base/names/distinguished-name.ts'
 
 const escaped: [typed: string, escaped: string][] = [
   ['alice', 'alice'],
@@ -45,7 +54,9 @@ test('two ways of writing one name are recognized', () => {
 })
 
 test('values never become part of the filter syntax', () => {
-  const template = parseFilterTemplate('(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))')
+  const template = parseFilterTemplate(
+    '(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))',
+  )
   const filled = fillFilter(template, ['*)(uid=*', '$&({0})'])
   assert.equal(
     filled.toString(),
@@ -55,12 +66,17 @@ test('values never become part of the filter syntax', () => {
 })
 
 test('escaped letters in a configured filter are decoded', () => {
-  assert.equal(parseFilterTemplate(String.raw`(ou=M\c3\bcnchen\2a)`).toString(), String.raw`(ou=München\2a)`)
+  assert.equal(
+    parseFilterTemplate(String.raw`(ou=M\c3\bcnchen\2a)`).toString(),
+    String.raw`(ou=München\2a)`,
+  )
   assert.throws(() => parseFilterTemplate('(uid)'), /Invalid expression/)
 })
 
 test('Active Directory is asked to follow groups within groups itself', () => {
-  const filter = askInChain(parseFilterTemplate('(&(objectClass=group)(|(member={0})(memberUid={1})))'))
+  const filter = askInChain(
+    parseFilterTemplate('(&(objectClass=group)(|(member={0})(memberUid={1})))'),
+  )
   assert.equal(
     fillFilter(filter, ['cn=a,dc=b', 'a']).toString(),
     '(&(objectClass=group)(|(member:1.2.840.113556.1.4.1941:=cn=a,dc=b)(memberUid=a)))',

@@ -30,7 +30,9 @@ test('redirect addresses of both generations are listed', async (t) => {
       [`${publicUrl}/login/oauth2/code/oauth2`, false],
     ],
   )
-  const current = await examineSettings(t, currentSettings({ url: 'http://127.0.0.1:1' }), { publicUrl })
+  const current = await examineSettings(t, currentSettings({ url: 'http://127.0.0.1:1' }), {
+    publicUrl,
+  })
   assert.deepEqual(
     current.addresses.map(({ url, needed }) => [url, needed]),
     [
@@ -53,7 +55,11 @@ test('addresses of SAML are listed for the public address', async (t) => {
     ['ACS URL', `${publicUrl}/saml/SSO`],
     ['metadata', `${publicUrl}/saml/metadata?registrationId=SSO`],
   ])
-  assert.ok(addresses.some(({ url, needed: isNeeded }) => !isNeeded && url === `${publicUrl}/login/saml2/sso/SSO`))
+  assert.ok(
+    addresses.some(
+      ({ url, needed: isNeeded }) => !isNeeded && url === `${publicUrl}/login/saml2/sso/SSO`,
+    ),
+  )
 })
 
 test('an untrusted proxy breaks the scheme, and the doctor explains it', async (t) => {
@@ -63,10 +69,16 @@ test('an untrusted proxy breaks the scheme, and the doctor explains it', async (
     ['warning', 'warning', 'warning', 'problem'],
   )
   const complete = findings.at(-1)
-  assert.match(complete?.found ?? '', /redirect URI http:\/\/gate\.example\.com\/login .*scheme http instead of https/)
+  assert.match(
+    complete?.found ?? '',
+    /redirect URI http:\/\/gate\.example\.com\/login .*scheme http instead of https/,
+  )
   assert.match(complete?.found ?? '', /the cookie lacks Secure/)
   assert.match(complete?.advice ?? '', /server\.forward-headers-strategy: native/)
-  assert.match(findings[0]?.found ?? '', /host 127\.0\.0\.1 instead of gate\.example\.com.*port 8084 instead of 443/)
+  assert.match(
+    findings[0]?.found ?? '',
+    /host 127\.0\.0\.1 instead of gate\.example\.com.*port 8084 instead of 443/,
+  )
 })
 
 test('trusted headers are valid; a proxy without them is reported', async (t) => {
@@ -97,7 +109,12 @@ const cases = [
   },
   {
     what: 'a port that the proxy does not pass on',
-    settings: { server: { 'forward-headers-strategy': 'native', tomcat: { remoteip: { 'host-header': 'X-Nothing' } } } },
+    settings: {
+      server: {
+        'forward-headers-strategy': 'native',
+        tomcat: { remoteip: { 'host-header': 'X-Nothing' } },
+      },
+    },
     options: { publicUrl: 'http://gate.example.com:8443' },
     index: 1,
     found: /port 80 instead of 8443/,
@@ -105,7 +122,10 @@ const cases = [
   },
   {
     what: 'a cookie for another domain',
-    settings: { http: { publicUrl }, server: { servlet: { session: { cookie: { domain: 'example.org' } } } } },
+    settings: {
+      http: { publicUrl },
+      server: { servlet: { session: { cookie: { domain: 'example.org' } } } },
+    },
     options: {},
     found: /the cookie is for example\.org/,
     advice: /./,
@@ -114,7 +134,10 @@ const cases = [
 
 for (const { what, settings, options, found, advice, ...rest } of cases) {
   test(`${what} is found`, async (t) => {
-    const findings = about(await examineSettings(t, { ...oauth2, ...settings }, options), 'Balancer')
+    const findings = about(
+      await examineSettings(t, { ...oauth2, ...settings }, options),
+      'Balancer',
+    )
     const finding = findings.at('index' in rest ? rest.index : -1)
     assert.match(finding?.found ?? '', found)
     assert.match(finding?.advice ?? '', advice)
@@ -132,34 +155,57 @@ const patterns = [
 
 for (const pattern of patterns) {
   test(`the proxies that ${pattern} names are the ones that are tried`, async (t) => {
-    const server = { 'forward-headers-strategy': 'native', tomcat: { remoteip: { 'internal-proxies': pattern } } }
-    const findings = about(await examineSettings(t, { ...oauth2, server }, { publicUrl }), 'Balancer')
+    const server = {
+      'forward-headers-strategy': 'native',
+      tomcat: { remoteip: { 'internal-proxies': pattern } },
+    }
+    const findings = about(
+      await examineSettings(t, { ...oauth2, server }, { publicUrl }),
+      'Balancer',
+    )
     assert.equal(findings.at(-1)?.verdict, 'ok')
   })
 }
 
 test('the findings about each proxy match the responses', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = { ...currentSettings(provider), server: { 'forward-headers-strategy': 'native' } }
+  const settings = {
+    ...currentSettings(provider),
+    server: { 'forward-headers-strategy': 'native' },
+  }
   const gateway = await startOAuth2(t, settings)
-  const findings = about(await examineSettings(t, settings, { publicUrl, proxyAddress: '127.0.0.1' }), 'Balancer')
+  const findings = about(
+    await examineSettings(t, settings, { publicUrl, proxyAddress: '127.0.0.1' }),
+    'Balancer',
+  )
   const sent = [
     { host: 'gate.example.com' },
     { host: 'gate.example.com', 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' },
-    { host: 'gate.example.com', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gate.example.com', 'x-forwarded-port': '443' },
+    {
+      host: 'gate.example.com',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'gate.example.com',
+      'x-forwarded-port': '443',
+    },
   ]
   for (const [index, headers] of sent.entries()) {
     const { request } = await import('node:http')
     const answer = await new Promise<{ location: string; cookie: string }>((resolve, reject) => {
       request(`${gateway.url}/login`, { headers }, (response) => {
         response.resume()
-        resolve({ location: response.headers.location ?? '', cookie: response.headers['set-cookie']?.[0] ?? '' })
+        resolve({
+          location: response.headers.location ?? '',
+          cookie: response.headers['set-cookie']?.[0] ?? '',
+        })
       })
         .once('error', reject)
         .end()
     })
     const { found = '' } = findings[index + 1] ?? {}
-    assert.ok(found.includes(`redirect URI ${new URL(answer.location).searchParams.get('redirect_uri')} (`), found)
+    assert.ok(
+      found.includes(`redirect URI ${new URL(answer.location).searchParams.get('redirect_uri')} (`),
+      found,
+    )
     assert.equal(
       /cookie SESSION=…; Path=\/; Secure; HttpOnly/.test(found),
       /; Path=\/; Secure; HttpOnly/.test(answer.cookie),

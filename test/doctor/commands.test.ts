@@ -24,7 +24,8 @@ function run(cwd: string, args: readonly string[], input = ''): Promise<Result> 
       process.execPath,
       [program, ...args],
       { cwd, env: { ...sharedEnvironment, HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 300_000 },
-      (error, output, errors) => done({ status: error === null ? 0 : Number(error.code), output, errors }),
+      (error, output, errors) =>
+        done({ status: error === null ? 0 : Number(error.code), output, errors }),
     )
     child.stdin?.end(input)
   })
@@ -35,7 +36,10 @@ async function follow(t: TestContext, more = ''): Promise<string> {
   const { url } = await startIdentityProvider(t)
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-guide-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  writeFileSync(join(folder, 'fairlead.yml'), `${(blocks('yaml')[0] ?? '').replace('https://idp.example.com', url)}${more}`)
+  writeFileSync(
+    join(folder, 'fairlead.yml'),
+    `${(blocks('yaml')[0] ?? '').replace('https://idp.example.com', url)}${more}`,
+  )
   return folder
 }
 
@@ -51,7 +55,10 @@ test('sections 1 and 2: addresses first, then the balancer', async (t) => {
   assert.ok(before.output.includes(problem), before.output)
   assert.equal(before.status, 1)
   const after = await run(await follow(t, blocks('yaml')[1]), [...argsOf(command), '--json'])
-  const { verdict, findings } = JSON.parse(after.output) as { verdict: string; findings: { subject: string; verdict: string }[] }
+  const { verdict, findings } = JSON.parse(after.output) as {
+    verdict: string
+    findings: { subject: string; verdict: string }[]
+  }
   const complete = findings.filter(({ subject }) => subject.startsWith('Balancer')).at(-1)
   assert.equal(complete?.verdict, 'ok')
   assert.equal(after.status, verdict === 'problem' ? 1 : 0)

@@ -30,12 +30,21 @@ test('a working provider is confirmed with its secret', async (t) => {
     client_secret: clientSecret,
     redirect_uris: [redirectUri],
   })
-  const examination = await examineSettings(t, currentSettings(provider), { publicUrl: 'https://gate.example.com' })
+  const examination = await examineSettings(t, currentSettings(provider), {
+    publicUrl: 'https://gate.example.com',
+  })
   const findings = about(examination, 'OAuth 2.0 corp')
   assert.equal(findings.length, 6)
-  assert.deepEqual([...new Set(findings.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(findings))
+  assert.deepEqual(
+    [...new Set(findings.map(({ verdict }) => verdict))],
+    ['ok'],
+    JSON.stringify(findings),
+  )
   assert.ok(findings.some(({ found }) => found.startsWith('the client is known')))
-  assert.match(findings.find(({ tried }) => tried === 'compare user names')?.found ?? '', /upper-case letters are refused/)
+  assert.match(
+    findings.find(({ tried }) => tried === 'compare user names')?.found ?? '',
+    /upper-case letters are refused/,
+  )
 })
 
 test('a wrong client secret is a problem and stays hidden', async (t) => {
@@ -45,7 +54,9 @@ test('a wrong client secret is a problem and stays hidden', async (t) => {
     client_secret: clientSecret,
     redirect_uris: [redirectUri],
   })
-  const settings = currentSettings(provider, { registration: { 'client-secret': 'not-the-secret' } })
+  const settings = currentSettings(provider, {
+    registration: { 'client-secret': 'not-the-secret' },
+  })
   const examination = await examineSettings(t, settings, { publicUrl: 'https://gate.example.com' })
   const [finding] = about(examination, 'OAuth 2.0').filter(({ verdict }) => verdict === 'problem')
   assert.match(finding?.found ?? '', /invalid_client/)
@@ -58,8 +69,12 @@ test('another issuer and missing keys are problems', async (t) => {
   const provider = await startIdentityProvider(t, {
     metadata: (document) => ({ ...document, issuer: 'https://other.example.com' }),
   })
-  const settings = currentSettings(provider, { provider: { 'jwk-set-uri': `${provider.url}/nothing` } })
-  const problems = about(await examineSettings(t, settings), 'OAuth 2.0').filter(({ verdict }) => verdict === 'problem')
+  const settings = currentSettings(provider, {
+    provider: { 'jwk-set-uri': `${provider.url}/nothing` },
+  })
+  const problems = about(await examineSettings(t, settings), 'OAuth 2.0').filter(
+    ({ verdict }) => verdict === 'problem',
+  )
   assert.deepEqual(brief(problems), [
     `problem: read what ${provider.url} publishes`,
     `problem: read the keys at ${provider.url}/nothing`,
@@ -68,14 +83,23 @@ test('another issuer and missing keys are problems', async (t) => {
 
 test("SAML: the certificate's expiry, and a missing signing key", async (t) => {
   const authority = await createAuthority('CN=IdP')
-  const { cert, key } = await authority.issue({ subject: 'CN=idp', notAfter: Date.now() + 3 * dayMs })
+  const { cert, key } = await authority.issue({
+    subject: 'CN=idp',
+    notAfter: Date.now() + 3 * dayMs,
+  })
   const base64 = (cert.split('-----END')[0] ?? '').replace(/-----[^-]+-----|\s/g, '')
   const pair = { key: undefined as never, keyPem: key, certificate: cert, base64 }
   const provider = await startSamlIdentityProvider(t, { keys: [pair], wantsSignedRequests: true })
   const saml = { enabled: true, metadataUrl: provider.url, issuerId: 'spinnaker' }
   const findings = about(await examineSettings(t, { saml }), 'SAML SSO')
-  assert.match(findings.find(({ verdict }) => verdict === 'warning')?.found ?? '', /it expires on .*, in [23] days/)
-  assert.match(findings.find(({ verdict }) => verdict === 'problem')?.advice ?? '', /saml\.signingCredentials/)
+  assert.match(
+    findings.find(({ verdict }) => verdict === 'warning')?.found ?? '',
+    /it expires on .*, in [23] days/,
+  )
+  assert.match(
+    findings.find(({ verdict }) => verdict === 'problem')?.advice ?? '',
+    /saml\.signingCredentials/,
+  )
 })
 
 test('missing SAML metadata is a problem that names its key', async (t) => {
@@ -101,14 +125,21 @@ test('a directory is tested by connection, manager and searches', async (t) => {
     groupSearchBase: 'ou=groups',
   }
   const fine = await examineSettings(t, { ldap })
-  assert.deepEqual([...new Set(about(fine, 'LDAP ldaps').map(({ verdict }) => verdict))], ['ok'], JSON.stringify(fine.findings))
+  assert.deepEqual(
+    [...new Set(about(fine, 'LDAP ldaps').map(({ verdict }) => verdict))],
+    ['ok'],
+    JSON.stringify(fine.findings),
+  )
   assert.equal(about(fine, 'LDAP ldaps').length, 4)
   const wrong = async (change: Record<string, unknown>) => {
     const examination = await examineSettings(t, { ldap: { ...ldap, ...change } })
     assert.ok(!JSON.stringify(examination).includes('wrong secret'))
     return about(examination, 'LDAP ldaps').filter(({ verdict }) => verdict === 'problem')
   }
-  assert.match((await wrong({ managerPassword: 'wrong secret' }))[0]?.advice ?? '', /ldap\.managerDn and ldap\.managerPassword/)
+  assert.match(
+    (await wrong({ managerPassword: 'wrong secret' }))[0]?.advice ?? '',
+    /ldap\.managerDn and ldap\.managerPassword/,
+  )
   assert.match(
     (await wrong({ groupSearchBase: 'ou=nowhere' }))[0]?.tried ?? '',
     /search groups .*base "ou=nowhere,dc=example,dc=org"/,
@@ -131,28 +162,49 @@ test('the directory of roles is tested with its own keys', async (t) => {
   }
   const embedded = { fiat: { baseUrl: 'embedded' } }
   const examineSource = (change: Record<string, unknown>, services = embedded) =>
-    examineSettings(t, { services, auth: { 'group-membership': { service: 'ldap', ldap: { ...source, ...change } } } })
+    examineSettings(t, {
+      services,
+      auth: { 'group-membership': { service: 'ldap', ldap: { ...source, ...change } } },
+    })
   const fine = about(await examineSource({}), 'LDAP for roles ldaps')
   assert.deepEqual(
     fine.map(({ verdict }) => verdict),
     ['ok', 'ok', 'ok', 'ok'],
   )
   const wrong = async (change: Record<string, unknown>) =>
-    about(await examineSource(change), 'LDAP for roles').find(({ verdict }) => verdict === 'problem')
-  assert.match((await wrong({ managerPassword: 'wrong' }))?.advice ?? '', /group-membership\.ldap\.managerPassword/)
-  assert.match((await wrong({ caFile: undefined }))?.advice ?? '', /auth\.group-membership\.ldap\.caFile/)
-  assert.match((await wrong({ groupSearchBase: 'ou=nowhere' }))?.tried ?? '', /base "ou=nowhere,dc=example,dc=org"/)
+    about(await examineSource(change), 'LDAP for roles').find(
+      ({ verdict }) => verdict === 'problem',
+    )
+  assert.match(
+    (await wrong({ managerPassword: 'wrong' }))?.advice ?? '',
+    /group-membership\.ldap\.managerPassword/,
+  )
+  assert.match(
+    (await wrong({ caFile: undefined }))?.advice ?? '',
+    /auth\.group-membership\.ldap\.caFile/,
+  )
+  assert.match(
+    (await wrong({ groupSearchBase: 'ou=nowhere' }))?.tried ?? '',
+    /base "ou=nowhere,dc=example,dc=org"/,
+  )
   const external = await examineSource({}, { fiat: { baseUrl: 'http://127.0.0.1:1' } })
   assert.deepEqual(about(external, 'LDAP for roles'), [])
 })
 
 test('Redis is tested with all rights and stays unchanged', async (t) => {
   const server = await startRedis(t, {
-    users: ['user full on >secret ~* +@all', 'user poor on >secret ~spring:session* +@all -eval -evalsha -scan'],
+    users: [
+      'user full on >secret ~* +@all',
+      'user poor on >secret ~spring:session* +@all -eval -evalsha -scan',
+    ],
   })
   if (server === undefined) return
-  const connection = (user: string, password = 'secret') => `redis://${user}:${password}@127.0.0.1:${server.port}`
-  const fine = about(await examineSettings(t, { redis: { connection: connection('full') } }), 'Redis')
+  const connection = (user: string, password = 'secret') =>
+    `redis://${user}:${password}@127.0.0.1:${server.port}`
+  const fine = about(
+    await examineSettings(t, { redis: { connection: connection('full') } }),
+    'Redis',
+  )
   assert.deepEqual([...new Set(fine.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(fine))
   assert.ok(fine.length >= 8)
   assert.equal(await server.ask('dbsize'), 0)
@@ -164,7 +216,9 @@ test('Redis is tested with all rights and stays unchanged', async (t) => {
     'problem: ask for a completed login',
   ])
   assert.match(problems[0]?.advice ?? '', /docs\/guides\/replicas\.md/)
-  const examination = await examineSettings(t, { redis: { connection: connection('full', 'mistaken') } })
+  const examination = await examineSettings(t, {
+    redis: { connection: connection('full', 'mistaken') },
+  })
   assert.match(about(examination, 'Redis')[0]?.advice ?? '', /check user and password/)
   assert.ok(!JSON.stringify(examination).includes('mistaken'))
 })
@@ -184,12 +238,19 @@ test('the rights that the guide about replicas lists are enough', async (t) => {
     }),
     'Redis',
   )
-  assert.deepEqual([...new Set(findings.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(findings))
+  assert.deepEqual(
+    [...new Set(findings.map(({ verdict }) => verdict))],
+    ['ok'],
+    JSON.stringify(findings),
+  )
   assert.ok(findings.length >= 15)
 })
 
 test('an absent Redis is reported after one timeout', async (t) => {
-  const [finding] = about(await examineSettings(t, { redis: { connection: 'redis://127.0.0.1:1' } }), 'Redis')
+  const [finding] = about(
+    await examineSettings(t, { redis: { connection: 'redis://127.0.0.1:1' } }),
+    'Redis',
+  )
   assert.equal(finding?.verdict, 'problem')
   assert.match(finding?.found ?? '', /ECONNREFUSED/)
 })
@@ -206,7 +267,10 @@ test('each service address is asked for its health', async (t) => {
     about(examination, 'Service orca').find(({ verdict }) => verdict === 'ok')?.found ?? '',
     /answers 200 after \d+ ms/,
   )
-  assert.match(about(examination, 'Service orca').find(({ verdict }) => verdict === 'problem')?.found ?? '', /answers 503/)
+  assert.match(
+    about(examination, 'Service orca').find(({ verdict }) => verdict === 'problem')?.found ?? '',
+    /answers 503/,
+  )
   assert.match(about(examination, 'Service echo')[0]?.advice ?? '', /services\.echo\.baseUrl/)
   assert.ok(!JSON.stringify(examination).includes('hidden'))
 })
@@ -235,7 +299,10 @@ test('a wrong clock is found by the Date header', async (t) => {
   const settings = { services: { orca: { baseUrl: upstream.url } } }
   const [good] = about(await examineSettings(t, settings), 'Clock')
   assert.equal(good?.verdict, 'ok')
-  const [bad] = about(await examineSettings(t, settings, { now: () => Date.now() + 600_000 }), 'Clock')
+  const [bad] = about(
+    await examineSettings(t, settings, { now: () => Date.now() + 600_000 }),
+    'Clock',
+  )
   assert.equal(bad?.verdict, 'problem')
   // The Date header has whole seconds, and is some time old when it is read.
   assert.match(bad?.found ?? '', /(?:599|60\d) s ahead/)
@@ -277,7 +344,10 @@ test('a data directory that others may read is warned of', async (t) => {
   const loose = mkdtempSync(join(tmpdir(), 'fairlead-doctor-data-'))
   t.after(() => rmSync(loose, { recursive: true, force: true }))
   mkdirSync(join(loose, 'data'), { mode: 0o755 })
-  const findings = about(await examineSettings(t, { data: { dir: join(loose, 'data') } }), 'Data directory')
+  const findings = about(
+    await examineSettings(t, { data: { dir: join(loose, 'data') } }),
+    'Data directory',
+  )
   assert.deepEqual(
     findings.map(({ verdict }) => verdict),
     ['warning', 'ok'],
@@ -286,8 +356,16 @@ test('a data directory that others may read is warned of', async (t) => {
 
 test('the doctor works while the gateway runs', async (t) => {
   const { dataDir } = await runGateway(t, { services: { orca: { baseUrl: 'embedded' } } })
-  const { config } = await load(t, { data: { dir: dataDir }, services: { orca: { baseUrl: 'embedded' } } })
-  const examination = await examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1' })
+  const { config } = await load(t, {
+    data: { dir: dataDir },
+    services: { orca: { baseUrl: 'embedded' } },
+  })
+  const examination = await examine({
+    config,
+    notices: [],
+    publicUrl: undefined,
+    proxyAddress: '10.0.0.1',
+  })
   assert.match(about(examination, 'Service orca')[0]?.found ?? '', /answers 200/)
 })
 
@@ -296,7 +374,10 @@ test('the report begins with addresses and ends with counts', async (t) => {
     publicUrl: 'https://gate.example.com',
   })
   const text = formatExamination(examination)
-  assert.match(text, /^Register at the identity provider, for https:\/\/gate\.example\.com:\n {2}OAuth 2\.0 corp, redirect URI: /)
+  assert.match(
+    text,
+    /^Register at the identity provider, for https:\/\/gate\.example\.com:\n {2}OAuth 2\.0 corp, redirect URI: /,
+  )
   assert.match(text, /\n\d+ problems?, \d+ warnings?, \d+ in order\n$/)
   assert.match(text, /problem {2}OAuth 2\.0 corp\n {9}tried: .*\n {9}found: .*\n {9}do: {4}/)
 })
@@ -304,14 +385,20 @@ test('the report begins with addresses and ends with counts', async (t) => {
 test('administrators have the running gateway examined', async (t) => {
   const password = 'battery staple'
   const services = { fiat: { enabled: true }, orca: { baseUrl: 'http://127.0.0.1:9' } }
-  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password } }, services }, { embedded: true })
+  const { url, dataDir } = await runGateway(
+    t,
+    { fairlead: { admin: { password } }, services },
+    { embedded: true },
+  )
   const users = openUsers(dataDir)
   await users.add('rita', password, [])
   users.close()
   const ask = (name: string) => fetch(`${url}/doctor`, { headers: basic(name, password) })
 
   const answers = await Promise.all([ask('admin'), ask('admin')])
-  const [first, second] = await Promise.all(answers.map((answer) => answer.json() as ReturnType<typeof examine>))
+  const [first, second] = await Promise.all(
+    answers.map((answer) => answer.json() as ReturnType<typeof examine>),
+  )
   assert.deepEqual(second, first)
   assert.equal(first?.verdict, 'problem')
   const [problem] = first?.findings.filter(({ verdict }) => verdict === 'problem') ?? []

@@ -19,19 +19,35 @@ test('an access is explained by demand, roles and rule', async (t) => {
   await fetch(`${url}/auth/user`, { headers: basic('rita', 'correct horse') })
   const home = join(dirname(dataDir), 'command')
   mkdirSync(join(home, 'config'), { recursive: true })
-  writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify({ ...settings, data: { dir: dataDir } }))
+  writeFileSync(
+    join(home, 'config', 'gate.yml'),
+    JSON.stringify({ ...settings, data: { dir: dataDir } }),
+  )
   const { config } = await loadConfig({ cwd: home, env: {}, homeDir: home })
-  const ask = (operation: string, username = 'rita') => explainAccess(config, { username, operation, application: 'web' })
+  const ask = (operation: string, username = 'rita') =>
+    explainAccess(config, { username, operation, application: 'web' })
 
   const refused = await ask('syncUsingPOST')
   assert.equal(refused.decision, 'denied')
-  assert.match(refused.lines.join('\n'), /readers \(the last login\)[\s\S]*no {2}an administrator: the user has no role/)
+  assert.match(
+    refused.lines.join('\n'),
+    /readers \(the last login\)[\s\S]*no {2}an administrator: the user has no role/,
+  )
   const open = await ask('savePipelineUsingPOST')
   assert.equal(open.decision, 'allowed')
-  assert.match(open.lines.join('\n'), /the application is unknown, and unknown applications are open/)
-  assert.match((await ask('savePipelineUsingPOST', 'nobody')).lines.join('\n'), /does not know the user "nobody"/)
+  assert.match(
+    open.lines.join('\n'),
+    /the application is unknown, and unknown applications are open/,
+  )
+  assert.match(
+    (await ask('savePipelineUsingPOST', 'nobody')).lines.join('\n'),
+    /does not know the user "nobody"/,
+  )
   const creation = (await ask('POST /tasks')).lines.join('\n')
-  assert.match(creation, /yes CREATE for the application web: there is no such application; creation is not restricted/)
+  assert.match(
+    creation,
+    /yes CREATE for the application web: there is no such application; creation is not restricted/,
+  )
   assert.match(creation, /may be added: --account NAME: an account that a job names/)
   assert.match(creation, /Checked by gateway: the gateway refuses it before anything is passed on/)
   const unnamed = await ask('GET /v3/builds/{buildMaster}/jobs')
@@ -49,10 +65,14 @@ test('while no permission service decides, only what needs an administrator is d
   for (const settings of [off, without]) {
     writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify(settings))
     const { config } = await loadConfig({ cwd: home, env: {}, homeDir: home })
-    const ask = (operation: string) => explainAccess(config, { username: 'rita', operation, application: 'web' })
+    const ask = (operation: string) =>
+      explainAccess(config, { username: 'rita', operation, application: 'web' })
     const denied = await ask('syncUsingPOST')
     assert.equal(denied.decision, 'denied')
-    assert.match(denied.lines.join('\n'), /no {2}an administrator: there is no permission service, so no user is/)
+    assert.match(
+      denied.lines.join('\n'),
+      /no {2}an administrator: there is no permission service, so no user is/,
+    )
     assert.equal((await ask('savePipelineUsingPOST')).decision, 'allowed')
   }
 })

@@ -11,7 +11,10 @@ import { load } from './support.ts'
 const endpoint = { baseUrl: 'http://127.0.0.1:1' }
 const outside = {
   artifacts: {
-    http: { enabled: true, accounts: [{ name: 'web' }, { name: 'vault', permissions: { READ: ['bank'] } }] },
+    http: {
+      enabled: true,
+      accounts: [{ name: 'web' }, { name: 'vault', permissions: { READ: ['bank'] } }],
+    },
     gitea: { enabled: false, accounts: [{ name: 'off' }] },
   },
   kayenta: {
@@ -28,15 +31,31 @@ const kinds = {
   slack: { enabled: true, token: 'xoxb-1', permissions: { READ: ['bank'] } },
   googlechat: { enabled: true },
 }
-const embedded = { fiat: { enabled: true }, clouddriver: { enabled: true }, kayenta: { enabled: true } }
+const embedded = {
+  fiat: { enabled: true },
+  clouddriver: { enabled: true },
+  kayenta: { enabled: true },
+}
 const prefixes = [{ prefix: 'shop*', permissions: { READ: ['bank'], WRITE: ['bank'] } }]
-const withRules = { ...outside, auth: { permissions: { source: { application: { prefix: { enabled: true, prefixes } } } } } }
+const withRules = {
+  ...outside,
+  auth: { permissions: { source: { application: { prefix: { enabled: true, prefixes } } } } },
+}
 
-async function foundWith(t: TestContext, settings: GatewaySettings, permissions?: object): Promise<string[]> {
+async function foundWith(
+  t: TestContext,
+  settings: GatewaySettings,
+  permissions?: object,
+): Promise<string[]> {
   const { config } = await load(t, settings)
   if (permissions !== undefined) {
-    const backends = await startBackends(t, [definitionsBackend], { dataDir: config.backends.dataDir })
-    const { status } = await backends.ask('front50', 'POST', '/permissions/applications', { name: 'shop', permissions })
+    const backends = await startBackends(t, [definitionsBackend], {
+      dataDir: config.backends.dataDir,
+    })
+    const { status } = await backends.ask('front50', 'POST', '/permissions/applications', {
+      name: 'shop',
+      permissions,
+    })
     assert.equal(status, 200)
     await backends.stop()
   }
@@ -44,9 +63,15 @@ async function foundWith(t: TestContext, settings: GatewaySettings, permissions?
   return found.map(({ verdict, found: text }) => `${verdict}: ${text}`)
 }
 
-const warning = 'warning: all users who may run a pipeline of some application can use web, prom, while applications have roles'
+const warning =
+  'warning: all users who may run a pipeline of some application can use web, prom, while applications have roles'
 
-const cases: [what: string, settings: GatewaySettings, permissions: object | undefined, found: string[]][] = [
+const cases: [
+  what: string,
+  settings: GatewaySettings,
+  permissions: object | undefined,
+  found: string[],
+][] = [
   ['rules for applications', { ...withRules, services: embedded }, undefined, [warning]],
   ['roles of an application', { ...outside, services: embedded }, { READ: ['bank'] }, [warning]],
   [
@@ -57,7 +82,12 @@ const cases: [what: string, settings: GatewaySettings, permissions: object | und
   ],
   ['applications without roles', { ...outside, services: embedded }, {}, []],
   ['no application', { ...outside, services: embedded }, undefined, []],
-  ['no permission service', { ...withRules, services: { ...embedded, fiat: { enabled: false } } }, undefined, []],
+  [
+    'no permission service',
+    { ...withRules, services: { ...embedded, fiat: { enabled: false } } },
+    undefined,
+    [],
+  ],
   ['no accounts', { auth: withRules.auth, services: embedded }, undefined, []],
 ]
 for (const [what, settings, permissions, found] of cases) {

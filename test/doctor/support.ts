@@ -18,8 +18,14 @@ export async function load(t: TestContext, settings: GatewaySettings): Promise<L
   const dataDir = join(home, 'data')
   mkdirSync(dataDir, { mode: 0o700 })
   mkdirSync(join(home, 'config'))
-  const services = { ...Object.fromEntries(serviceNames.map((name) => [name, { enabled: false }])), ...settings.services }
-  writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify({ data: { dir: dataDir }, ...settings, services }))
+  const services = {
+    ...Object.fromEntries(serviceNames.map((name) => [name, { enabled: false }])),
+    ...settings.services,
+  }
+  writeFileSync(
+    join(home, 'config', 'gate.yml'),
+    JSON.stringify({ data: { dir: dataDir }, ...settings, services }),
+  )
   return loadConfig({ cwd: home, env: {}, homeDir: home, systemDir: home })
 }
 

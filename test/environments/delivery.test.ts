@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { Environment } from '../../packages/model/environments/declaration.ts'
-import { changesIn, factsOf, figuresOf, mayDeploy, productionOf } from '../../packages/model/environments/delivery.ts'
+import {
+  changesIn,
+  factsOf,
+  figuresOf,
+  mayDeploy,
+  productionOf,
+} from '../../packages/model/environments/delivery.ts'
 
 const hourMs = 3_600_000
 const beginMs = Date.UTC(2026, 0, 1)
@@ -23,13 +29,23 @@ function deploy(
 ): JsonObject {
   return {
     ...{ id: `s${hour}`, type: 'createServerGroup', name: 'Deploy', status, endTime: at(hour) },
-    context: { account, imageId: `web:${version}`, 'deploy.server.groups': { local: [`${cluster}-v001`] } },
+    context: {
+      account,
+      imageId: `web:${version}`,
+      'deploy.server.groups': { local: [`${cluster}-v001`] },
+    },
   }
 }
 
 function rollback(hour: number, cluster = 'shop-web'): JsonObject {
   const context = { credentials: 'prod', region: 'local', serverGroupName: `${cluster}-v001` }
-  return { id: `b${hour}`, type: 'rollbackServerGroup', status: 'SUCCEEDED', endTime: at(hour), context }
+  return {
+    id: `b${hour}`,
+    type: 'rollbackServerGroup',
+    status: 'SUCCEEDED',
+    endTime: at(hour),
+    context,
+  }
 }
 
 const failedCheck = { id: 'v', type: 'verify', name: 'Watch', status: 'TERMINAL', context: {} }
@@ -41,7 +57,10 @@ function run(id: string, stages: JsonObject[], more: JsonObject = {}): JsonObjec
 const built = (number: number, committedAt: number) => ({
   trigger: {
     ...{ type: 'jenkins', master: 'ci', job: 'shop' },
-    buildInfo: { number, scm: [{ sha1: `sha${number}`, timestamp: new Date(committedAt).toISOString() }] },
+    buildInfo: {
+      number,
+      scm: [{ sha1: `sha${number}`, timestamp: new Date(committedAt).toISOString() }],
+    },
   },
 })
 
@@ -113,13 +132,16 @@ const failures: readonly [string, JsonObject[], unknown[][]][] = [
   [
     'another environment is another matter',
     [
-      run('a', [deploy('1', 1), deploy('1', 2, { account: 'staging', status: 'TERMINAL' })], { status: 'TERMINAL' }),
+      run('a', [deploy('1', 1), deploy('1', 2, { account: 'staging', status: 'TERMINAL' })], {
+        status: 'TERMINAL',
+      }),
       run('b', [deploy('2', 3, { account: 'staging' })]),
     ],
     [['a', 'deployment', undefined, undefined]],
   ],
 ]
-for (const [name, runs, expected] of failures) test(name, () => assert.deepEqual(outcomes(...runs), expected))
+for (const [name, runs, expected] of failures)
+  test(name, () => assert.deepEqual(outcomes(...runs), expected))
 
 test('a deployment that takes itself back has failed, and is restored', () => {
   const stage = deploy('2', 5, { status: 'TERMINAL' })
@@ -129,18 +151,29 @@ test('a deployment that takes itself back has failed, and is restored', () => {
   ]
   const context = { ...(stage['context'] as JsonObject), strategy: 'canary' }
   const [change] = changes(run('a', [{ ...stage, tasks, context }], { status: 'TERMINAL' }))
-  assert.deepEqual([change?.atMs, change?.failure, change?.restoredAtMs], [at(3), 'The stage "Deploy" failed.', at(5)])
+  assert.deepEqual(
+    [change?.atMs, change?.failure, change?.restoredAtMs],
+    [at(3), 'The stage "Deploy" failed.', at(5)],
+  )
 })
 
 test('what an analysis deploys for itself is no deployment', () => {
   const canary = { id: 'k', type: 'kayentaCanary', name: 'Canary', status: 'TERMINAL', context: {} }
-  const child = { id: 'd', type: 'deployCanaryServerGroups', parentStageId: 'k', status: 'SUCCEEDED', context: {} }
+  const child = {
+    id: 'd',
+    type: 'deployCanaryServerGroups',
+    parentStageId: 'k',
+    status: 'SUCCEEDED',
+    context: {},
+  }
   const group = { ...deploy('2', 1), parentStageId: 'd' }
   assert.deepEqual(outcomes(run('a', [canary, child, group], { status: 'TERMINAL' })), [])
 })
 
 test('a run that deploys to several regions is one deployment', () => {
-  const [change, ...others] = changes(run('a', [deploy('1', 1), { ...deploy('1', 2), id: 'second' }]))
+  const [change, ...others] = changes(
+    run('a', [deploy('1', 1), { ...deploy('1', 2), id: 'second' }]),
+  )
   assert.deepEqual([change?.atMs, others.length], [at(2), 0])
 })
 
@@ -163,17 +196,29 @@ test('manifests deploy by their workloads', () => {
   const undo = { type: 'undoRolloutManifest', status: 'SUCCEEDED', endTime: at(2) }
   const context = { account: 'prod', location: 'shop', manifestName: 'deployment web' }
   const [change] = changes(run('a', [stage]), run('b', [{ ...undo, context }]))
-  assert.deepEqual([change?.clusters, change?.images, change?.failure], [['deployment web'], ['web:1'], rolledBack])
-  assert.deepEqual(changesIn({ ...production, regions: ['other'] }, [factsOf(run('a', [stage]))]), [])
+  assert.deepEqual(
+    [change?.clusters, change?.images, change?.failure],
+    [['deployment web'], ['web:1'], rolledBack],
+  )
+  assert.deepEqual(
+    changesIn({ ...production, regions: ['other'] }, [factsOf(run('a', [stage]))]),
+    [],
+  )
 })
 
 test('lead times begin with the commit, and count once', () => {
-  const [first, again] = changes(run('a', [deploy('1', 5)], built(1, at(2))), run('b', [deploy('1', 7)], built(1, at(2))))
+  const [first, again] = changes(
+    run('a', [deploy('1', 5)], built(1, at(2))),
+    run('b', [deploy('1', 7)], built(1, at(2))),
+  )
   assert.deepEqual([first?.leadMs, first?.build?.number, again?.leadMs], [3 * hourMs, 1, undefined])
 })
 
 test('the commit of a promoted image is that of the run that built it', () => {
-  const [promoted] = changes(run('a', [deploy('1', 3, { account: 'staging' })], built(1, at(2))), run('b', [deploy('1', 6)]))
+  const [promoted] = changes(
+    run('a', [deploy('1', 3, { account: 'staging' })], built(1, at(2))),
+    run('b', [deploy('1', 6)]),
+  )
   assert.deepEqual([promoted?.commit?.sha, promoted?.leadMs], ['sha1', 4 * hourMs])
 })
 
@@ -215,7 +260,8 @@ test('runs that cannot have deployed need not be read', () => {
 })
 
 test('production is what is named so, or the last that is declared', () => {
-  const named = (...names: string[]): Environment[] => names.map((name) => ({ name, accounts: [name], constraints: [] }))
+  const named = (...names: string[]): Environment[] =>
+    names.map((name) => ({ name, accounts: [name], constraints: [] }))
   assert.equal(productionOf(named('dev', 'production', 'disaster'), true)?.name, 'production')
   assert.equal(productionOf(named('dev', 'customers'), true)?.name, 'customers')
   assert.equal(productionOf(named('dev', 'local'), false), undefined)

@@ -32,7 +32,10 @@ interface EngineOptions extends ServeOptions {
   readonly settings?: GatewaySettings
 }
 
-function startEngine(t: TestContext, { port = 0, settings, ...options }: EngineOptions = {}): ServeProcess {
+function startEngine(
+  t: TestContext,
+  { port = 0, settings, ...options }: EngineOptions = {},
+): ServeProcess {
   const given = { anonymous: { enabled: false }, backends: { port, key }, ...settings }
   return startServe(t, given, { embedded: true, words: ['backends'], ...options })
 }
@@ -40,10 +43,18 @@ function startEngine(t: TestContext, { port = 0, settings, ...options }: EngineO
 /** A gateway without back ends of its own, with the administrator logged in. */
 async function startGateway(t: TestContext, baseUrl: string, settings: GatewaySettings = {}) {
   const { services, ...others } = settings
-  const given = { anonymous: { enabled: false }, backends: { key }, ...others, services: { embedded: { baseUrl }, ...services } }
+  const given = {
+    anonymous: { enabled: false },
+    backends: { key },
+    ...others,
+    services: { embedded: { baseUrl }, ...services },
+  }
   const serve = startServe(t, given, { embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
   const url = await serve.listening
-  await waitUntil(async () => (await fetch(`${url}/readyz`)).status === 200, 'a gateway that is ready')
+  await waitUntil(
+    async () => (await fetch(`${url}/readyz`)).status === 200,
+    'a gateway that is ready',
+  )
   const browser = new Browser(url)
   assert.equal((await browser.login('admin', password)).status, 302)
   return { serve, url, browser }
@@ -56,13 +67,19 @@ async function post(browser: Browser, path: string, body: unknown) {
 async function runJob(browser: Browser, job: Record<string, unknown>): Promise<void> {
   const task = { application: 'web', description: 'test', job: [job] }
   const { ref } = JSON.parse((await post(browser, '/tasks', task)).text) as { ref: string }
-  await waitUntil(async () => JSON.parse((await browser.ask(ref)).text).status === 'SUCCEEDED', JSON.stringify(job))
+  await waitUntil(
+    async () => JSON.parse((await browser.ask(ref)).text).status === 'SUCCEEDED',
+    JSON.stringify(job),
+  )
 }
 
 test('back ends without a guard are not served', async (t) => {
   const open = startEngine(t, { settings: { backends: { port: 0 } } })
   assert.equal((await open.exited).code, 1)
-  assert.match(open.errors(), /Nothing guards the back ends\. Set backends\.key, or FAIRLEAD_BACKENDS_KEY/)
+  assert.match(
+    open.errors(),
+    /Nothing guards the back ends\. Set backends\.key, or FAIRLEAD_BACKENDS_KEY/,
+  )
   const weak = startEngine(t, { settings: { backends: { port: 0, key: 'short' } } })
   assert.equal((await weak.exited).code, 1)
   assert.match(weak.errors(), /backends\.key.*at least 24 characters/s)
@@ -79,10 +96,21 @@ test('several gateways are one, whichever takes a request', async (t) => {
   ])
 
   await t.test('what one saves and starts, the other one lists and follows', async () => {
-    await runJob(one.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
-    const stages = [{ refId: '1', type: 'wait', name: 'Wait', waitTime: 1, requisiteStageRefIds: [] }]
-    assert.equal((await post(one.browser, '/pipelines', { application: 'web', name: 'ship', stages })).status, 200)
-    await waitUntil(async () => (await other.browser.ask('/applications/web')).status === 200, 'the application')
+    await runJob(one.browser, {
+      type: 'createApplication',
+      application: { name: 'web', email: 'a@example.com' },
+    })
+    const stages = [
+      { refId: '1', type: 'wait', name: 'Wait', waitTime: 1, requisiteStageRefIds: [] },
+    ]
+    assert.equal(
+      (await post(one.browser, '/pipelines', { application: 'web', name: 'ship', stages })).status,
+      200,
+    )
+    await waitUntil(
+      async () => (await other.browser.ask('/applications/web')).status === 200,
+      'the application',
+    )
     const following = new AbortController()
     const events = await fetch(`${other.url}/applications/web/executions/events`, {
       headers: { cookie: other.browser.cookie },
@@ -99,61 +127,91 @@ test('several gateways are one, whichever takes a request', async (t) => {
     following.abort()
   })
 
-  await t.test('a right that one takes away, the other one denies with the next request', async () => {
-    const readers: Browser[] = []
-    for (const { url, browser } of [one, other]) {
-      assert.equal((await post(browser, '/auth/users', { username: 'rita', password, roles: ['readers'] })).status, 201)
-      const reader = new Browser(url)
-      await reader.login('rita', password)
-      readers.push(reader)
-    }
-    const statuses = async () => {
-      const found = []
-      for (const reader of readers) found.push((await reader.ask('/applications/web')).status)
-      return found
-    }
-    for (let round = 0; round < 3; round++) {
-      for (const [roles, expected] of [
-        [['readers'], 200],
-        [['others'], 403],
-      ] as const) {
-        const application = { name: 'web', email: 'a@example.com', permissions: { READ: roles } }
-        await runJob(one.browser, { type: 'updateApplication', application })
-        assert.deepEqual(await statuses(), [expected, expected])
+  await t.test(
+    'a right that one takes away, the other one denies with the next request',
+    async () => {
+      const readers: Browser[] = []
+      for (const { url, browser } of [one, other]) {
+        assert.equal(
+          (await post(browser, '/auth/users', { username: 'rita', password, roles: ['readers'] }))
+            .status,
+          201,
+        )
+        const reader = new Browser(url)
+        await reader.login('rita', password)
+        readers.push(reader)
       }
-    }
-  })
+      const statuses = async () => {
+        const found = []
+        for (const reader of readers) found.push((await reader.ask('/applications/web')).status)
+        return found
+      }
+      for (let round = 0; round < 3; round++) {
+        for (const [roles, expected] of [
+          [['readers'], 200],
+          [['others'], 403],
+        ] as const) {
+          const application = { name: 'web', email: 'a@example.com', permissions: { READ: roles } }
+          await runJob(one.browser, { type: 'updateApplication', application })
+          assert.deepEqual(await statuses(), [expected, expected])
+        }
+      }
+    },
+  )
 
   await t.test('who has no key is refused, whatever it says to be', async () => {
     const forged = { 'x-spinnaker-user': 'admin', 'x-fairlead-key': `${key.slice(1)}b` }
     for (const headers of [{}, { 'x-spinnaker-user': 'admin' }, forged, { 'x-fairlead-key': '' }]) {
-      for (const path of ['/front50/v2/applications', '/fiat/authorize/admin', '/orca/changes/feed', '/metrics/']) {
+      for (const path of [
+        '/front50/v2/applications',
+        '/fiat/authorize/admin',
+        '/orca/changes/feed',
+        '/metrics/',
+      ]) {
         assert.equal((await fetch(baseUrl + path, { headers })).status, 401, path)
       }
     }
     assert.equal((await fetch(`${baseUrl}/livez`)).status, 204)
     const stranger = startServe(
       t,
-      { anonymous: { enabled: false }, services: { embedded: { baseUrl } }, backends: { key: `${key}-other` } },
+      {
+        anonymous: { enabled: false },
+        services: { embedded: { baseUrl } },
+        backends: { key: `${key}-other` },
+      },
       { embedded: true, env: { NOTIFY_SOCKET: '/nowhere/notify' } },
     )
     assert.equal((await fetch(`${await stranger.listening}/readyz`)).status, 503)
-    const isTold = () => stranger.log().some(({ reason }) => /answers with 401: set the same backends\.key/.test(String(reason)))
+    const isTold = () =>
+      stranger
+        .log()
+        .some(({ reason }) => /answers with 401: set the same backends\.key/.test(String(reason)))
     await waitUntil(isTold, () => JSON.stringify(stranger.log()))
     // A service manager that waited for the back ends would end the gateway.
-    const isStarted = () => stranger.log().some(({ msg }) => String(msg).startsWith('systemd cannot be notified'))
+    const isStarted = () =>
+      stranger.log().some(({ msg }) => String(msg).startsWith('systemd cannot be notified'))
     await waitUntil(isStarted, () => JSON.stringify(stranger.log()))
   })
 
-  await t.test('a gateway that checks no permissions is not connected with back ends that do', async () => {
-    const careless = startServe(t, { backends: { key }, services: { embedded: { baseUrl } } }, { embedded: true })
-    await careless.listening
-    await waitUntil(
-      () => careless.log().some(({ msg }) => /check permissions, and this gateway does not/.test(String(msg))),
-      'words',
-    )
-    assert.equal((await fetch(`${await careless.listening}/readyz`)).status, 503)
-  })
+  await t.test(
+    'a gateway that checks no permissions is not connected with back ends that do',
+    async () => {
+      const careless = startServe(
+        t,
+        { backends: { key }, services: { embedded: { baseUrl } } },
+        { embedded: true },
+      )
+      await careless.listening
+      await waitUntil(
+        () =>
+          careless
+            .log()
+            .some(({ msg }) => /check permissions, and this gateway does not/.test(String(msg))),
+        'words',
+      )
+      assert.equal((await fetch(`${await careless.listening}/readyz`)).status, 503)
+    },
+  )
 })
 
 /** Saves and reads at a gateway until stopped; notes what was answered otherwise than with 200. */
@@ -177,7 +235,13 @@ function work({ url, browser }: Awaited<ReturnType<typeof startGateway>>, name: 
   const write = async () => {
     for (let turn = 0; !isStopped; turn++, await sleep(10)) {
       const definition = { application: 'web', name: `${name}-${turn}`, stages: [], triggers: [] }
-      if (await note('/pipelines', { method: 'POST', headers: { ...headers, ...json }, body: JSON.stringify(definition) })) {
+      if (
+        await note('/pipelines', {
+          method: 'POST',
+          headers: { ...headers, ...json },
+          body: JSON.stringify(definition),
+        })
+      ) {
         saved.push(definition.name)
         savedAtMs.set(definition.name, Date.now())
       }
@@ -210,7 +274,10 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
     // Its password takes no time to check.
     spring: { security: { user: { name: 'admin', password } } },
   })
-  await runJob(gateway.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
+  await runJob(gateway.browser, {
+    type: 'createApplication',
+    application: { name: 'web', email: 'a@example.com' },
+  })
   const stages = [
     { refId: '1', type: 'wait', name: 'Wait', waitTime: 2, requisiteStageRefIds: [] },
     { refId: '2', type: 'wait', name: 'And wait', waitTime: 2, requisiteStageRefIds: ['1'] },
@@ -218,16 +285,35 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
   const running: string[] = []
   const saved: string[] = []
   for (const [round, name] of (['SIGTERM', 'SIGKILL'] as const).entries()) {
-    const standby = startEngine(t, { home, port: ports[(round + 1) % 2] as number, words: ['backends', '--standby'] })
-    await waitUntil(() => standby.log().some(({ msg }) => String(msg).startsWith('standing by')), 'a standby')
-    assert.equal((await post(gateway.browser, '/pipelines', { application: 'web', name: `run-${round}`, stages })).status, 200)
+    const standby = startEngine(t, {
+      home,
+      port: ports[(round + 1) % 2] as number,
+      words: ['backends', '--standby'],
+    })
+    await waitUntil(
+      () => standby.log().some(({ msg }) => String(msg).startsWith('standing by')),
+      'a standby',
+    )
+    assert.equal(
+      (
+        await post(gateway.browser, '/pipelines', {
+          application: 'web',
+          name: `run-${round}`,
+          stages,
+        })
+      ).status,
+      200,
+    )
     const started = await post(gateway.browser, `/pipelines/web/run-${round}`, { type: 'manual' })
     running.push((JSON.parse(started.text) as { ref: string }).ref)
     const load = work(gateway, `round-${round}`)
-    const hasSaved = (count: number) => waitUntil(() => load.saved.length >= count, 'definitions that are saved')
+    const hasSaved = (count: number) =>
+      waitUntil(() => load.saved.length >= count, 'definitions that are saved')
     await hasSaved(5)
     serving.signal(name)
-    const login = fetch(`${gateway.url}/applications/web`, { headers: { authorization: `Basic ${btoa(`admin:${password}`)}` } })
+    const login = fetch(`${gateway.url}/applications/web`, {
+      headers: { authorization: `Basic ${btoa(`admin:${password}`)}` },
+    })
     await standby.listening
     assert.equal((await login).status, 200, 'a login waits, too')
     await hasSaved(load.saved.length + 5)
@@ -251,7 +337,11 @@ test('requests wait while a standby takes over, and nothing is lost or done twic
   )
   assert.equal(new Set(names).size, names.length)
   for (const ref of running) {
-    const read = async () => JSON.parse((await gateway.browser.ask(ref)).text) as { status: string; stages: { status: string }[] }
+    const read = async () =>
+      JSON.parse((await gateway.browser.ask(ref)).text) as {
+        status: string
+        stages: { status: string }[]
+      }
     await waitUntil(async () => (await read()).status === 'SUCCEEDED', ref)
     assert.deepEqual(
       (await read()).stages.map(({ status }) => status),
@@ -268,31 +358,49 @@ test('an engine that cannot renew its lease ends, and only the latest directory 
   const settings = { redis: { connection: redis.url }, backends: { port: 0, key, lease: 'redis' } }
   const home = createHome(t)
   const start = (options: EngineOptions) => startEngine(t, { settings, ...options })
-  const read = async (engine: ServeProcess, path: string) => (await fetch((await engine.listening) + path)).text()
+  const read = async (engine: ServeProcess, path: string) =>
+    (await fetch((await engine.listening) + path)).text()
   const holder = hostname()
   const first = start({ home })
-  assert.deepEqual(JSON.parse(await read(first, '/health')), { status: 'UP', lease: { holder, term: 1 } })
-  assert.match(await read(first, '/metrics'), new RegExp(`^fairlead_lease_term\\{holder="${holder}"\\} 1$`, 'm'))
+  assert.deepEqual(JSON.parse(await read(first, '/health')), {
+    status: 'UP',
+    lease: { holder, term: 1 },
+  })
+  assert.match(
+    await read(first, '/metrics'),
+    new RegExp(`^fairlead_lease_term\\{holder="${holder}"\\} 1$`, 'm'),
+  )
 
   const standby = start({ words: ['backends', '--standby'] })
-  const isStandingBy = () => standby.log().some(({ msg }) => msg === `standing by: ${holder} holds the lease, term 1`)
+  const isStandingBy = () =>
+    standby.log().some(({ msg }) => msg === `standing by: ${holder} holds the lease, term 1`)
   await waitUntil(isStandingBy, () => standby.errors())
   redis.signal('SIGSTOP')
   assert.equal((await first.exited).code, 1)
-  assert.match(first.errors(), /it has lost the lease, since Redis has not renewed it for 8 seconds/)
+  assert.match(
+    first.errors(),
+    /it has lost the lease, since Redis has not renewed it for 8 seconds/,
+  )
   redis.signal('SIGCONT')
   assert.equal((await standby.exited).code, 1)
   assert.match(standby.errors(), /is empty, but term 1 on .* has written since, elsewhere/)
 
   const again = start({ home })
-  assert.deepEqual(JSON.parse(await read(again, '/health')), { status: 'UP', lease: { holder, term: 3 } })
+  assert.deepEqual(JSON.parse(await read(again, '/health')), {
+    status: 'UP',
+    lease: { holder, term: 3 },
+  })
   again.signal('SIGTERM')
   assert.equal((await again.exited).code, 0)
   assert.match(String(await redis.ask('hget', leaseKey, 'record')), /"released":true/)
 })
 
 test('a standby takes over from the copy when machine and volume are lost', async (t) => {
-  const [litestream, redis, store] = [needsLitestream(t), await startRedis(t), await startObjectStore(t)]
+  const [litestream, redis, store] = [
+    needsLitestream(t),
+    await startRedis(t),
+    await startObjectStore(t),
+  ]
   if (litestream === undefined || redis === undefined || store === undefined) return
   await redis.ask('hset', leaseKey, 'version', '0', 'record', noHolder)
   const [first, second] = [await freePort(), await freePort()]
@@ -300,7 +408,12 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
   const start = (port: number, { env, ...options }: EngineOptions) => {
     const backends = { port, key, lease: 'redis', copy: store.copyUrl('fairlead') }
     const all = { PATH: `${litestream}:${process.env['PATH']}`, ...env }
-    return startEngine(t, { port, env: all, ...options, settings: { redis: { connection: redis.url }, backends } })
+    return startEngine(t, {
+      port,
+      env: all,
+      ...options,
+      settings: { redis: { connection: redis.url }, backends },
+    })
   }
   const [home, empty] = [createHome(t), createHome(t)]
   const lost = start(first, {
@@ -308,18 +421,35 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
     env: { LITESTREAM_ACCESS_KEY_ID: store.keyId, LITESTREAM_SECRET_ACCESS_KEY: store.secret },
   })
   await lost.listening
-  const gateway = await startGateway(t, baseUrls[0] as string, { services: { embedded: { baseUrls, baseUrl: null } } })
-  await runJob(gateway.browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
-  const stages = [{ refId: '1', type: 'wait', name: 'Wait', waitTime: 3600, requisiteStageRefIds: [] }]
-  assert.equal((await post(gateway.browser, '/pipelines', { application: 'web', name: 'long', stages })).status, 200)
-  const { ref } = JSON.parse((await post(gateway.browser, '/pipelines/web/long', { type: 'manual' })).text) as { ref: string }
-  const recordOf = async () => JSON.parse(String(await redis.ask('hget', leaseKey, 'record'))) as { copy?: string }
+  const gateway = await startGateway(t, baseUrls[0] as string, {
+    services: { embedded: { baseUrls, baseUrl: null } },
+  })
+  await runJob(gateway.browser, {
+    type: 'createApplication',
+    application: { name: 'web', email: 'a@example.com' },
+  })
+  const stages = [
+    { refId: '1', type: 'wait', name: 'Wait', waitTime: 3600, requisiteStageRefIds: [] },
+  ]
+  assert.equal(
+    (await post(gateway.browser, '/pipelines', { application: 'web', name: 'long', stages }))
+      .status,
+    200,
+  )
+  const { ref } = JSON.parse(
+    (await post(gateway.browser, '/pipelines/web/long', { type: 'manual' })).text,
+  ) as { ref: string }
+  const recordOf = async () =>
+    JSON.parse(String(await redis.ask('hget', leaseKey, 'record'))) as { copy?: string }
   await waitUntil(
     async () => (await recordOf()).copy?.startsWith('term-1-') === true,
     () => JSON.stringify(lost.log()),
   )
   const keysFile = join(empty, 'store-keys')
-  writeFileSync(keysFile, `[default]\naws_access_key_id = ${store.keyId}\naws_secret_access_key = ${store.secret}\n`)
+  writeFileSync(
+    keysFile,
+    `[default]\naws_access_key_id = ${store.keyId}\naws_secret_access_key = ${store.secret}\n`,
+  )
   const standby = start(second, {
     home: empty,
     words: ['backends', '--standby'],
@@ -332,7 +462,9 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
 
   const load = work(gateway, 'copied')
   await waitUntil(() => load.saved.length >= 20, 'definitions that are saved')
-  const { pid } = JSON.parse(readFileSync(join(home, 'data', 'litestream.json'), 'utf8')) as { pid: number }
+  const { pid } = JSON.parse(readFileSync(join(home, 'data', 'litestream.json'), 'utf8')) as {
+    pid: number
+  }
   const lostAtMs = Date.now()
   lost.signal('SIGKILL')
   process.kill(pid, 'SIGKILL')
@@ -349,15 +481,28 @@ test('a standby takes over from the copy when machine and volume are lost', asyn
   const health = await (await fetch(`${baseUrls[1]}/health`)).text()
   assert.match(health, /"term":2/)
   const { text } = await gateway.browser.ask('/applications/web/pipelineConfigs')
-  const names = new Set((JSON.parse(text) as { name: string }[]).map((definition) => definition.name))
+  const names = new Set(
+    (JSON.parse(text) as { name: string }[]).map((definition) => definition.name),
+  )
   const missing = load.saved.filter((name) => !names.has(name))
   const earliest = Math.min(lostAtMs, ...missing.map((name) => load.savedAtMs.get(name) ?? 0))
-  t.diagnostic(`${missing.length} of ${load.saved.length} definitions are missing, of the last ${lostAtMs - earliest} ms`)
+  t.diagnostic(
+    `${missing.length} of ${load.saved.length} definitions are missing, of the last ${lostAtMs - earliest} ms`,
+  )
   assert.ok(names.has('long') && names.has(load.saved.at(-1) ?? ''))
-  assert.ok(lostAtMs - earliest < lossBoundMs, `missing since ${lostAtMs - earliest} ms before the loss`)
-  const execution = JSON.parse((await gateway.browser.ask(ref)).text) as { status: string; systemNotifications: unknown[] }
+  assert.ok(
+    lostAtMs - earliest < lossBoundMs,
+    `missing since ${lostAtMs - earliest} ms before the loss`,
+  )
+  const execution = JSON.parse((await gateway.browser.ask(ref)).text) as {
+    status: string
+    systemNotifications: unknown[]
+  }
   assert.equal(execution.status, 'RUNNING')
-  assert.match(JSON.stringify(execution.systemNotifications), /goes on from a copy.*may be done a second time/)
+  assert.match(
+    JSON.stringify(execution.systemNotifications),
+    /goes on from a copy.*may be done a second time/,
+  )
 })
 
 test('client certificates guard the back ends without a key', async (t) => {
@@ -368,7 +513,11 @@ test('client certificates guard the back ends without a key', async (t) => {
     writeFileSync(file, parts.join('\n'))
     return file
   }
-  const server = await authority.issue({ subject: 'CN=backends', hosts: ['127.0.0.1'], usage: 'server' })
+  const server = await authority.issue({
+    subject: 'CN=backends',
+    hosts: ['127.0.0.1'],
+    usage: 'server',
+  })
   const client = await authority.issue({ subject: 'CN=gateway', usage: 'client' })
   const trustStore = write('ca.pem', authority.certificate)
   const tls = { keyStore: write('server.pem', server.cert, server.key), trustStore }
@@ -376,8 +525,14 @@ test('client certificates guard the back ends without a key', async (t) => {
   const baseUrl = await engine.listening
   assert.match(baseUrl, /^https:/)
   const keyStore = write('client.pem', client.cert, client.key)
-  const { browser } = await startGateway(t, baseUrl, { backends: {}, okHttpClient: { trustStore, keyStore } })
-  await runJob(browser, { type: 'createApplication', application: { name: 'web', email: 'a@example.com' } })
+  const { browser } = await startGateway(t, baseUrl, {
+    backends: {},
+    okHttpClient: { trustStore, keyStore },
+  })
+  await runJob(browser, {
+    type: 'createApplication',
+    application: { name: 'web', email: 'a@example.com' },
+  })
   const dispatcher = new Agent({ connect: { ca: authority.certificate } })
   t.after(() => dispatcher.destroy())
   await assert.rejects(request(`${baseUrl}/front50/v2/applications`, { dispatcher }))

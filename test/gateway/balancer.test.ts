@@ -26,7 +26,10 @@ test('auth-scenario 14, 62, 63: a login succeeds although each request reaches a
   const target = `${ui}/#/search`
   const entry = await browser.visit(`/auth/redirect?to=${encodeURIComponent(target)}`)
   assert.equal(entry.location, `${balancer.url}/login`)
-  assert.match(entry.cookies.join(), /^SESSION_TARGET=[^;]*; Max-Age=3600; Path=\/gate\/api\/; Secure; HttpOnly; SameSite=None$/)
+  assert.match(
+    entry.cookies.join(),
+    /^SESSION_TARGET=[^;]*; Max-Age=3600; Path=\/gate\/api\/; Secure; HttpOnly; SameSite=None$/,
+  )
   assert.match(String(entry.headers.get('strict-transport-security')), /max-age/)
 
   const form = await browser.visit(entry.location as string)
@@ -35,17 +38,24 @@ test('auth-scenario 14, 62, 63: a login succeeds although each request reaches a
   assert.equal(refused.location, `${balancer.url}/login?error`)
   const login = await browser.login('admin', 'secret')
   assert.equal(login.location, `${balancer.url}/auth/redirect?to=${encodeURIComponent(target)}`)
-  assert.match(login.cookies[0] as string, /^SESSION=[\w-]{43}; Path=\/gate\/api\/; Secure; HttpOnly$/)
+  assert.match(
+    login.cookies[0] as string,
+    /^SESSION=[\w-]{43}; Path=\/gate\/api\/; Secure; HttpOnly$/,
+  )
   assert.equal((await browser.visit(login.location as string)).location, target)
 
   for (let time = 0; time < 6; time++) assert.equal((await browser.user())?.['username'], 'admin')
   const logout = await browser.visit('/auth/logout')
   assert.equal(logout.location, `${balancer.url}/auth/loggedOut`)
-  assert.match(logout.cookies[0] as string, /^SESSION=; Max-Age=0; .*Path=\/gate\/api\/; Secure; HttpOnly$/)
+  assert.match(
+    logout.cookies[0] as string,
+    /^SESSION=; Max-Age=0; .*Path=\/gate\/api\/; Secure; HttpOnly$/,
+  )
 
   const targets = balancer.targetsSoFar()
   assert.ok(targets.length >= 13)
-  for (const [index, one] of targets.entries()) if (index > 0) assert.notEqual(one, targets[index - 1])
+  for (const [index, one] of targets.entries())
+    if (index > 0) assert.notEqual(one, targets[index - 1])
 })
 
 test('services see the address of the browser at each replica', async (t) => {
@@ -87,7 +97,10 @@ async function start(t: TestContext, clouddriver?: string): Promise<Setting | un
   const settings = {
     ...formSettings,
     server: { 'forward-headers-strategy': 'native', servlet: { 'context-path': prefix } },
-    services: { ...formSettings.services, ...(clouddriver !== undefined && { clouddriver: { baseUrl: clouddriver } }) },
+    services: {
+      ...formSettings.services,
+      ...(clouddriver !== undefined && { clouddriver: { baseUrl: clouddriver } }),
+    },
     redis: { connection: redis.url },
   }
   const replicas = [await runGateway(t, settings), await runGateway(t, settings)]

@@ -21,7 +21,12 @@ interface Run {
 const isOver = ({ status }: Run) => ['SUCCEEDED', 'TERMINAL'].includes(status)
 
 /** Users of an instance whose operator has set nothing: `admin`, and those given. */
-async function start(t: TestContext, users: Record<string, string[]>, settings: object = {}, dataDir?: string) {
+async function start(
+  t: TestContext,
+  users: Record<string, string[]>,
+  settings: object = {},
+  dataDir?: string,
+) {
   const running = await runGateway(
     t,
     { fairlead: { admin: { password } }, permissions: { 'built-in-roles': null }, ...settings },
@@ -35,9 +40,14 @@ async function start(t: TestContext, users: Record<string, string[]>, settings: 
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
-    return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as never, text }
+    return {
+      status: answer.status,
+      body: (text === '' ? undefined : JSON.parse(text)) as never,
+      text,
+    }
   }
-  for (const [username, roles] of Object.entries(users)) await ask('admin', 'POST', '/auth/users', { username, password, roles })
+  for (const [username, roles] of Object.entries(users))
+    await ask('admin', 'POST', '/auth/users', { username, password, roles })
   const ended = async (ref: string) => {
     const run = async () => (await ask('admin', 'GET', ref)).body as Run
     return waitFor(async () => {
@@ -48,26 +58,58 @@ async function start(t: TestContext, users: Record<string, string[]>, settings: 
   const task = (user: string, application: string, job: object) =>
     ask(user, 'POST', '/tasks', { application, description: 'x', job: [job] })
   const createThere = async (name: string, permissions?: object) => {
-    const { body } = await task('admin', name, { type: 'createApplication', application: { name, email: 'a@b.c', permissions } })
+    const { body } = await task('admin', name, {
+      type: 'createApplication',
+      application: { name, email: 'a@b.c', permissions },
+    })
     await ended((body as { ref: string }).ref)
   }
   return { ...running, ask, ended, task, createThere }
 }
 
-const waits = (application: string) => ({ application, name: 'w', stages: [{ refId: '1', type: 'wait', waitTime: 0 }] })
+const waits = (application: string) => ({
+  application,
+  name: 'w',
+  stages: [{ refId: '1', type: 'wait', waitTime: 0 }],
+})
 const command = { refId: '1', type: 'runCommand', name: 'c', command: 'true' }
 
 test('a second user reads, a deployer runs, and own roles follow permissions', async (t) => {
-  const { ask, ended, task, createThere } = await start(t, { reed: [], dora: ['deployers'], mia: ['bank'] })
+  const { ask, ended, task, createThere } = await start(t, {
+    reed: [],
+    dora: ['deployers'],
+    mia: ['bank'],
+  })
   await createThere('shop')
   await createThere('bank', { READ: ['bank', 'readers'], WRITE: ['bank'] })
-  const newOne = (name: string) => ({ type: 'createApplication', application: { name, email: 'a@b.c' } })
+  const newOne = (name: string) => ({
+    type: 'createApplication',
+    application: { name, email: 'a@b.c' },
+  })
   const wait = { type: 'wait', waitTime: 0 }
   const project = { type: 'upsertProject', project: { name: 'p', email: 'a@b.c', config: {} } }
   const cases = [
-    ['reads an application', (user: string) => ask(user, 'GET', '/applications/shop/pipelines?limit=1'), 200, 200, 200],
-    ['saves a pipeline', (user: string) => ask(user, 'POST', '/pipelines', { ...waits('shop'), name: user }), 403, 200, 403],
-    ['starts one of its own application', (user: string) => ask(user, 'POST', '/pipelines/start', waits('bank')), 403, 403, 200],
+    [
+      'reads an application',
+      (user: string) => ask(user, 'GET', '/applications/shop/pipelines?limit=1'),
+      200,
+      200,
+      200,
+    ],
+    [
+      'saves a pipeline',
+      (user: string) => ask(user, 'POST', '/pipelines', { ...waits('shop'), name: user }),
+      403,
+      200,
+      403,
+    ],
+    [
+      'starts one of its own application',
+      (user: string) => ask(user, 'POST', '/pipelines/start', waits('bank')),
+      403,
+      403,
+      200,
+    ],
     [
       'starts one of no defined application',
       (user: string) => ask(user, 'POST', '/pipelines/start', waits('none')),
@@ -75,7 +117,13 @@ test('a second user reads, a deployer runs, and own roles follow permissions', a
       200,
       403,
     ],
-    ['creates an application', (user: string) => task(user, `${user}app`, newOne(`${user}app`)), 403, 200, 403],
+    [
+      'creates an application',
+      (user: string) => task(user, `${user}app`, newOne(`${user}app`)),
+      403,
+      200,
+      403,
+    ],
     [
       'deploys where programs run as Fairlead',
       (user: string) => task(user, 'shop', { type: 'runJob', ...place, application: 'shop' }),
@@ -83,8 +131,20 @@ test('a second user reads, a deployer runs, and own roles follow permissions', a
       403,
       403,
     ],
-    ['files a task for an application that does not exist', (user: string) => task(user, 'none', wait), 403, 200, 403],
-    ['changes a project, filed for its own application', (user: string) => task(user, 'bank', project), 403, 403, 403],
+    [
+      'files a task for an application that does not exist',
+      (user: string) => task(user, 'none', wait),
+      403,
+      200,
+      403,
+    ],
+    [
+      'changes a project, filed for its own application',
+      (user: string) => task(user, 'bank', project),
+      403,
+      403,
+      403,
+    ],
     ['removes an image', (user: string) => ask(user, 'DELETE', '/local/images/a/1'), 403, 404, 404],
   ] as const
   for (const [what, act, ...statuses] of cases) {
@@ -93,10 +153,16 @@ test('a second user reads, a deployer runs, and own roles follow permissions', a
       assert.equal(status, statuses[index], `${user} ${what}: ${text}`)
     }
   }
-  const { body } = await ask('dora', 'POST', '/pipelines/start', { ...waits('shop'), stages: [command] })
+  const { body } = await ask('dora', 'POST', '/pipelines/start', {
+    ...waits('shop'),
+    stages: [command],
+  })
   const run = await ended((body as { ref: string }).ref)
   assert.equal(run.status, 'TERMINAL')
-  assert.match(JSON.stringify(run.stages), /own user of Fairlead, which is for administrators unless the operator sets `user`/)
+  assert.match(
+    JSON.stringify(run.stages),
+    /own user of Fairlead, which is for administrators unless the operator sets `user`/,
+  )
 })
 
 const place = { cloudProvider: 'local', account: 'local', credentials: 'local', region: 'local' }
@@ -123,7 +189,10 @@ test('a trigger acts for the user who gave its pipeline its content', async (t) 
   await save('admin', 'vouched')
   await save('dora', 'foreign')
   // To switch it off and on, or to put it elsewhere, is not to vouch for it.
-  await ask('admin', 'POST', '/actions/pipelines/reorder', { application: 'shop', idsToIndices: { foreign: 3 } })
+  await ask('admin', 'POST', '/actions/pipelines/reorder', {
+    application: 'shop',
+    idsToIndices: { foreign: 3 },
+  })
   await save('admin', 'foreign', { disabled: true, index: 3 })
   await save('admin', 'foreign', { disabled: false, index: 3 })
   const [vouched, foreign] = [await fire('vouched'), await fire('foreign')]
@@ -158,14 +227,26 @@ test('a reader is refused every operation that changes something of others', asy
   for (const operation of allOperations) {
     if (
       isRead(operation) ||
-      /^\/(?:auth|webhooks|proxies)\/|callbacks|\/concourse\/|\/gremlin\/|\/artifacts\/fetch/.test(operation.path)
+      /^\/(?:auth|webhooks|proxies)\/|callbacks|\/concourse\/|\/gremlin\/|\/artifacts\/fetch/.test(
+        operation.path,
+      )
     )
       continue
     const path = operation.path.replaceAll(/\{[^}]+\}/g, 'x')
-    const { status } = await ask('reed', operation.method, path, operation.method === 'GET' ? undefined : {})
+    const { status } = await ask(
+      'reed',
+      operation.method,
+      path,
+      operation.method === 'GET' ? undefined : {},
+    )
     if (status < 300) passed.push(`${operation.method} ${operation.path}`)
-    const { body } = await ask('reed', 'GET', `/auth/explain?operation=${operation.id}&application=x&account=x&buildService=x`)
-    if ((body as { decision: string }).decision !== 'denied') passed.push(`explain ${operation.method} ${operation.path}`)
+    const { body } = await ask(
+      'reed',
+      'GET',
+      `/auth/explain?operation=${operation.id}&application=x&account=x&buildService=x`,
+    )
+    if ((body as { decision: string }).decision !== 'denied')
+      passed.push(`explain ${operation.method} ${operation.path}`)
   }
   assert.deepEqual(passed, [])
 })

@@ -43,11 +43,23 @@ test('the guide from a commit to a channel works', { timeout: longestMs }, async
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
   const channel = await startChannel(t)
   const { last: balancer } = await claimPorts()
-  const [prepare = '', serve = '', print = '', create = '', push = '', judge = '', rollBack = '', breakIt = '', explain = ''] =
-    blocksOf(guide, 'bash')
+  const [
+    prepare = '',
+    serve = '',
+    print = '',
+    create = '',
+    push = '',
+    judge = '',
+    rollBack = '',
+    breakIt = '',
+    explain = '',
+  ] = blocksOf(guide, 'bash')
   assert.match(print, /listen\(8085/)
   const [declared = ''] = blocksOf(guide, 'yml')
-  assert.equal(readFileSync(join(root, 'examples/commit-to-channel/shop/.fairlead/build.yml'), 'utf8'), declared)
+  assert.equal(
+    readFileSync(join(root, 'examples/commit-to-channel/shop/.fairlead/build.yml'), 'utf8'),
+    declared,
+  )
 
   let port = 0
   const run = async (commands: string) => {
@@ -58,7 +70,10 @@ test('the guide from a commit to a channel works', { timeout: longestMs }, async
       .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)
       .replaceAll('| api /pipelines', `| sed 's/:8085/:${channel.port}/' | api /pipelines`)
       .replaceAll('|\n  api /pipelines', `| sed 's/:8085/:${channel.port}/' | api /pipelines`)
-    const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${here}`, { cwd: folder, timeout: longestMs })
+    const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${here}`, {
+      cwd: folder,
+      timeout: longestMs,
+    })
     assert.equal(code, 0, `${commands}\n${output}\n${errors}`)
     return output
   }
@@ -84,6 +99,12 @@ test('the guide from a commit to a channel works', { timeout: longestMs }, async
   assert.match(rolled, /version 2.*SUCCEEDED.*version 1\n$/s)
   const failed = await run(pushing + breakIt)
   assert.match(failed, /1 of 1 tests failed.*version 1\n$/s)
-  await waitUntil(() => channel.messages.some(isOf('pipeline.failed')), 'the message of the failure')
-  assert.match(await run(pushing + explain), /The branch \\"experiment\\" does not match \\"main\\"/)
+  await waitUntil(
+    () => channel.messages.some(isOf('pipeline.failed')),
+    'the message of the failure',
+  )
+  assert.match(
+    await run(pushing + explain),
+    /The branch \\"experiment\\" does not match \\"main\\"/,
+  )
 })

@@ -31,15 +31,22 @@ test('the guide about environments works', { timeout: longestMs }, async (t) => 
   })
   const run = async (commands: string) => {
     const here = [functions, commands].join('\n').replaceAll('localhost:8084', `localhost:${port}`)
-    const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${here}`, { cwd: folder, timeout: longestMs })
+    const { code, output, errors } = await runInBash(t, `set -eo pipefail\n${here}`, {
+      cwd: folder,
+      timeout: longestMs,
+    })
     assert.equal(code, 0, `${commands}\n${output}\n${errors}`)
     return output
   }
   const [declare = '', ship = '', show = '', promote = ''] = blocksOf(guide, 'bash')
   const [shown = '', promoted = ''] = blocksOf(guide, 'text')
-  const why = 'ended "$task"; api "$task" | jq -r ".execution.stages[0].context.exception.details.errors[0]"'
+  const why =
+    'ended "$task"; api "$task" | jq -r ".execution.stages[0].context.exception.details.errors[0]"'
   const misspelt = declare.replace('["prod"]', '["prd"]').replace('ended "$task"', why)
-  assert.match(await run(misspelt), /The environment "production" names the account "prd", which does not exist/)
+  assert.match(
+    await run(misspelt),
+    /The environment "production" names the account "prd", which does not exist/,
+  )
   assert.match(await run(declare), /SUCCEEDED\n$/)
   assert.match(await run(ship), /SUCCEEDED\n$/)
   const soaking = '"waits for 1 more minute of soak time in staging",'

@@ -69,9 +69,17 @@ for (const { part, settings, damaged, embedded = false } of obstacles) {
     const configured = await settings(t, dataDir)
 
     const timers = watchTimers(t)
-    await assert.rejects(() => runGateway(t, configured, { dataDir, embedded, ownThread: true }), new RegExp(damaged))
+    await assert.rejects(
+      () => runGateway(t, configured, { dataDir, embedded, ownThread: true }),
+      new RegExp(damaged),
+    )
     // Timers are reported as gone in a later turn of the event loop, and files are closed beside it.
-    for (let turns = 0; turns < maxTurns && (timers.size > 0 || filesBelow(dataDir).length > 0); turns++) await turn()
+    for (
+      let turns = 0;
+      turns < maxTurns && (timers.size > 0 || filesBelow(dataDir).length > 0);
+      turns++
+    )
+      await turn()
     assert.deepEqual([...timers.values()], [])
     assert.deepEqual(filesBelow(dataDir), [])
     lockDataDir(dataDir).close()
@@ -82,7 +90,12 @@ test('parts close in reverse order, also after one that fails', async () => {
   const closed: string[] = []
   const part = (name: string) => ({ close: () => void closed.push(name) })
   const failing = { close: () => Promise.reject(new Error('not closed')) }
-  const { close, result } = await openParts((keep) => [keep(part('first')), keep(failing), keep(undefined), keep(part('last'))])
+  const { close, result } = await openParts((keep) => [
+    keep(part('first')),
+    keep(failing),
+    keep(undefined),
+    keep(part('last')),
+  ])
   assert.equal(result.length, 4)
   await assert.rejects(close, /not closed/)
   assert.deepEqual(closed, ['last', 'first'])
@@ -102,7 +115,8 @@ test('the failure of a part hides that of the clean-up', async () => {
 function watchTimers(t: TestContext): ReadonlyMap<number, string> {
   const timers = new Map<number, string>()
   const hook = createHook({
-    init: (id, type) => void (type === 'Timeout' && timers.set(id, new Error('a timer').stack ?? '')),
+    init: (id, type) =>
+      void (type === 'Timeout' && timers.set(id, new Error('a timer').stack ?? '')),
     destroy: (id) => void timers.delete(id),
   }).enable()
   t.after(() => hook.disable())

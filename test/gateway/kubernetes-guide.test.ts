@@ -19,10 +19,9 @@ const reference = readFileSync(join(root, 'docs/reference/settings.md'), 'utf8')
 const containerfile = readFileSync(join(root, 'Containerfile'), 'utf8')
 /** What the image sets. */
 const image = Object.fromEntries(
-  [...(/^ENV (.*)$/m.exec(containerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [
-    String(name),
-    String(value),
-  ]),
+  [...(/^ENV (.*)$/m.exec(containerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+    ([, name, value]) => [String(name), String(value)],
+  ),
 )
 
 /** Keys of the Secret, which are variables. */
@@ -52,7 +51,11 @@ interface Workload {
     selector: { matchLabels: object }
     template: {
       metadata: { labels: object; annotations?: Record<string, string> }
-      spec: { terminationGracePeriodSeconds: number; containers: [Container]; volumes: { name: string }[] }
+      spec: {
+        terminationGracePeriodSeconds: number
+        containers: [Container]
+        volumes: { name: string }[]
+      }
     }
     volumeClaimTemplates?: { metadata: { name: string } }[]
   }
@@ -71,17 +74,28 @@ interface Manifest {
 
 const textOf = (file: string) => readFileSync(join(root, 'deploy/kustomize', file), 'utf8')
 const readManifests = (layout: string) =>
-  parseAllDocuments(textOf(`${layout}/manifests.yml`)).map((document) => document.toJS() as Manifest)
-const ofKind = <T = Manifest>(manifests: Manifest[], kind: string) => manifests.filter((each) => each.kind === kind) as T[]
+  parseAllDocuments(textOf(`${layout}/manifests.yml`)).map(
+    (document) => document.toJS() as Manifest,
+  )
+const ofKind = <T = Manifest>(manifests: Manifest[], kind: string) =>
+  manifests.filter((each) => each.kind === kind) as T[]
 const workloadsOf = (layout: Layout) => {
   const manifests = readManifests(layout)
-  return [...ofKind<Workload>(manifests, 'Deployment'), ...ofKind<Workload>(manifests, 'StatefulSet')]
+  return [
+    ...ofKind<Workload>(manifests, 'Deployment'),
+    ...ofKind<Workload>(manifests, 'StatefulSet'),
+  ]
 }
-const [endpoint = assert.fail('an endpoint')] = ofKind(readManifests('monitoring'), 'ServiceMonitor')[0]?.spec.endpoints ?? []
+const [endpoint = assert.fail('an endpoint')] =
+  ofKind(readManifests('monitoring'), 'ServiceMonitor')[0]?.spec.endpoints ?? []
 
 /** The environment of a pod. */
 function environmentOf(layout: Layout): Record<string, string> {
-  return { ...image, ...Object.fromEntries(secrets[layout].map((name) => [name, password])), KUBERNETES_SERVICE_HOST: '10.0.0.1' }
+  return {
+    ...image,
+    ...Object.fromEntries(secrets[layout].map((name) => [name, password])),
+    KUBERNETES_SERVICE_HOST: '10.0.0.1',
+  }
 }
 
 async function configOf(layout: Layout, options: { env?: object; servesBackends?: boolean } = {}) {
@@ -89,7 +103,8 @@ async function configOf(layout: Layout, options: { env?: object; servesBackends?
   writeFileSync(join(folder, 'fairlead.yml'), textOf(`${layout}/fairlead.yml`))
   const env = { ...environmentOf(layout), ...options.env }
   const places = { cwd: folder, env, homeDir: folder, systemDir: folder }
-  return (await loadConfig({ ...places, ...(options.servesBackends && { servesBackends: true }) })).config
+  return (await loadConfig({ ...places, ...(options.servesBackends && { servesBackends: true }) }))
+    .config
 }
 
 for (const layout of Object.keys(secrets) as Layout[]) {
@@ -104,18 +119,28 @@ for (const layout of Object.keys(secrets) as Layout[]) {
       const { listener } = config.upstreams.embedded
       const { port, address } = servesBackends ? listener : config.http
       assert.deepEqual(container.args, servesBackends ? ['backends', '--standby'] : undefined)
-      assert.deepEqual(container.ports, [{ name: servesBackends ? 'backends' : 'http', containerPort: port }])
+      assert.deepEqual(container.ports, [
+        { name: servesBackends ? 'backends' : 'http', containerPort: port },
+      ])
       assert.equal(address, '0.0.0.0')
-      assert.ok(spec.terminationGracePeriodSeconds * 1000 >= config.http.drainMs + config.http.shutdownGraceMs + 10_000)
+      assert.ok(
+        spec.terminationGracePeriodSeconds * 1000 >=
+          config.http.drainMs + config.http.shutdownGraceMs + 10_000,
+      )
       assert.ok(config.http.drainMs > 0)
       for (const variable of secrets[layout])
         assert.match(reference, new RegExp(`\`${variable}\``), `${variable} is of a setting`)
 
       assert.deepEqual(workload.spec.selector.matchLabels, workload.spec.template.metadata.labels)
-      const volumes = [...spec.volumes, ...(workload.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata)]
+      const volumes = [
+        ...spec.volumes,
+        ...(workload.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata),
+      ]
       const mounts = container.volumeMounts.map((mount) => mount.name)
       assert.deepEqual(mounts.toSorted(), volumes.map((volume) => volume.name).sort())
-      const writable = container.volumeMounts.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath)
+      const writable = container.volumeMounts
+        .filter(({ readOnly }) => !readOnly)
+        .map(({ mountPath }) => mountPath)
       assert.deepEqual(writable, [image['FAIRLEAD_DATA_DIR'], '/tmp'])
       assert.deepEqual([config.backends.dataDir, image['HOME']], [writable[0], writable[0]])
     })
@@ -125,36 +150,58 @@ for (const layout of Object.keys(secrets) as Layout[]) {
     const manifests = readManifests(layout)
     const [monitor] = ofKind(readManifests('monitoring'), 'ServiceMonitor')
     const gateways = workloadsOf(layout).filter(({ metadata }) => metadata.name === 'fairlead')
-    const { labels, annotations = {} } = gateways[0]?.spec.template.metadata ?? assert.fail('gateways')
-    const service = ofKind(manifests, 'Service').find(({ spec }) => spec.ports?.[0]?.name === 'http')
+    const { labels, annotations = {} } =
+      gateways[0]?.spec.template.metadata ?? assert.fail('gateways')
+    const service = ofKind(manifests, 'Service').find(
+      ({ spec }) => spec.ports?.[0]?.name === 'http',
+    )
     assert.deepEqual(service?.spec.selector, labels)
     assert.deepEqual(monitor?.spec.selector, { matchLabels: labels })
     const [port] = service?.spec.ports ?? []
     assert.deepEqual([endpoint.port, port?.name, port?.targetPort], ['http', 'http', 'http'])
-    assert.deepEqual([annotations['prometheus.io/path'], annotations['prometheus.io/port']], [endpoint.path, String(port?.port)])
+    assert.deepEqual(
+      [annotations['prometheus.io/path'], annotations['prometheus.io/port']],
+      [endpoint.path, String(port?.port)],
+    )
   })
 }
 
 test('gateways find the engine and its standby by their addresses', async () => {
   const config = await configOf('apart')
-  const [engine = assert.fail('an engine')] = ofKind<Workload>(readManifests('apart'), 'StatefulSet')
-  const { replicas, serviceName } = engine.spec as unknown as { replicas: number; serviceName: string }
-  const pods = Array.from({ length: replicas }, (_, index) => `http://${engine.metadata.name}-${index}.${serviceName}:7010`)
+  const [engine = assert.fail('an engine')] = ofKind<Workload>(
+    readManifests('apart'),
+    'StatefulSet',
+  )
+  const { replicas, serviceName } = engine.spec as unknown as {
+    replicas: number
+    serviceName: string
+  }
+  const pods = Array.from(
+    { length: replicas },
+    (_, index) => `http://${engine.metadata.name}-${index}.${serviceName}:7010`,
+  )
   assert.deepEqual(config.upstreams.embedded.remote?.baseUrls, pods)
 })
 
 test('the alerts of the Prometheus Operator are those of Prometheus', () => {
   const [rule] = ofKind(readManifests('monitoring'), 'PrometheusRule')
-  assert.deepEqual(rule?.spec, parse(readFileSync(join(root, 'deploy/monitoring/alerts.yml'), 'utf8')))
+  assert.deepEqual(
+    rule?.spec,
+    parse(readFileSync(join(root, 'deploy/monitoring/alerts.yml'), 'utf8')),
+  )
 })
 
 test('the variables of the guide switch traces on', async () => {
   const [values = ''] = blocksOf(guide.slice(guide.indexOf('## Traces')), 'yml')
   const { env } = parse(values) as { env: { name: string; value?: string }[] }
-  const pod = env.map(({ name, value = 'gate-0' }) => [name, value.replace('$(POD_NAME)', 'gate-0')])
+  const pod = env.map(({ name, value = 'gate-0' }) => [
+    name,
+    value.replace('$(POD_NAME)', 'gate-0'),
+  ])
   const config = await configOf('gateway', { env: Object.fromEntries(pod) })
   assert.notEqual(config.telemetry.tracing, undefined)
-  for (const { name } of env.filter((each) => each.name !== 'POD_NAME')) assert.ok(reference.includes(`\`${name}\``), name)
+  for (const { name } of env.filter((each) => each.name !== 'POD_NAME'))
+    assert.ok(reference.includes(`\`${name}\``), name)
 })
 
 test('a process with read-only files answers probes until its end', async (t) => {
@@ -166,7 +213,13 @@ test('a process with read-only files answers probes until its end', async (t) =>
   const home = createHome(t)
   const data = join(home, 'volume')
   mkdirSync(data)
-  const permissions = ['--permission', '--allow-worker', '--allow-net', '--allow-fs-read=*', `--allow-fs-write=${data}`]
+  const permissions = [
+    '--permission',
+    '--allow-worker',
+    '--allow-net',
+    '--allow-fs-read=*',
+    `--allow-fs-write=${data}`,
+  ]
   const gateway = startServe(
     t,
     {
@@ -201,6 +254,9 @@ test('a process with read-only files answers probes until its end', async (t) =>
   assert.equal(await statusOf(livenessProbe.httpGet.path), 200)
   gateway.signal('SIGTERM')
   assert.deepEqual(await gateway.exited, { code: 0, signal: null }, gateway.errors())
-  assert.doesNotMatch(JSON.stringify(gateway.log()) + gateway.errors(), /ERR_ACCESS_DENIED|EACCES|EROFS/)
+  assert.doesNotMatch(
+    JSON.stringify(gateway.log()) + gateway.errors(),
+    /ERR_ACCESS_DENIED|EACCES|EROFS/,
+  )
   assert.ok(collector.spans.some(({ name }) => name === 'GET /networks'))
 })

@@ -32,7 +32,10 @@ async function read(answer: IncomingMessage): Promise<string> {
 
 /** Until the process accepts no connections any more. */
 async function untilClosed(url: string): Promise<void> {
-  const isOpen = () => fetch(`${url}/health`, { headers: { connection: 'close' } }).then(...([() => true, () => false] as const))
+  const isOpen = () =>
+    fetch(`${url}/health`, { headers: { connection: 'close' } }).then(
+      ...([() => true, () => false] as const),
+    )
   while (await isOpen()) await pause(10)
 }
 
@@ -57,12 +60,18 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.equal((await slow).headers.connection, 'close')
     assert.equal(await read(await slow), '{"aws":[]}')
     assert.deepEqual(await gateway.exited, { code: 0, signal: null })
-    assert.match(JSON.stringify(gateway.log()), new RegExp(`${signal}: finishing what is in flight`))
+    assert.match(
+      JSON.stringify(gateway.log()),
+      new RegExp(`${signal}: finishing what is in flight`),
+    )
   })
 }
 
 test('during a drain readiness fails while ports serve', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}', 'GET /networks/aws': silence })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': '{"aws":[]}',
+    'GET /networks/aws': silence,
+  })
   const legacyServerPort = await freePort()
   const gateway = startServe(t, {
     services: { clouddriver: { baseUrl: clouddriver.url } },
@@ -83,7 +92,10 @@ test('during a drain readiness fails while ports serve', async (t) => {
   gateway.signal('SIGTERM')
   while ((await fetch(`${url}/readyz`)).status !== 503) await pause(10)
   for (const base of urls) {
-    assert.deepEqual(await (await fetch(`${base}/readyz`)).json(), { status: 'DOWN', waitingFor: ['shutdown'] })
+    assert.deepEqual(await (await fetch(`${base}/readyz`)).json(), {
+      status: 'DOWN',
+      waitingFor: ['shutdown'],
+    })
     assert.equal((await fetch(`${base}/livez`)).status, 200)
     assert.equal((await fetch(`${base}/health`)).status, 503)
     assert.equal((await fetch(`${base}/networks`)).status, 200)
@@ -108,7 +120,8 @@ test('during a drain readiness fails while ports serve', async (t) => {
 test('without probes of readiness nothing waits for a balancer', async (t) => {
   const http = { drainMs: 3_600_000, drainsAlways: false }
   const { gateway, url } = await runGateway(t, {}, { http })
-  for (const path of ['/health', '/readyz']) assert.equal((await fetch(`${url}${path}`)).status, 200)
+  for (const path of ['/health', '/readyz'])
+    assert.equal((await fetch(`${url}${path}`)).status, 200)
   await gateway.drain()
   assert.equal((await fetch(`${url}/readyz`)).status, 503)
 })
@@ -116,7 +129,8 @@ test('without probes of readiness nothing waits for a balancer', async (t) => {
 test('a balancer that probes readiness gets its time', async (t) => {
   const http = { drainMs: 3_600_000, drainsAlways: false }
   const { gateway, url } = await runGateway(t, {}, { http })
-  for (const path of ['/health', '/readyz', '/readyz']) assert.equal((await fetch(`${url}${path}`)).status, 200)
+  for (const path of ['/health', '/readyz', '/readyz'])
+    assert.equal((await fetch(`${url}${path}`)).status, 200)
   const hurry = new AbortController()
   let isOver = false
   const drained = gateway.drain(hurry.signal).then(() => {
@@ -153,7 +167,10 @@ test('idle connections serve one more request after a drain', async (t) => {
   for (const connection of [before, during]) {
     connection.send(request)
     const { status, headers } = await connection.next()
-    assert.deepEqual({ status, connection: headers['connection'] }, { status: 200, connection: 'close' })
+    assert.deepEqual(
+      { status, connection: headers['connection'] },
+      { status: 200, connection: 'close' },
+    )
   }
   await closed
 })
@@ -171,7 +188,10 @@ for (const [what, begin] of [
       'certificate-private-key': files.write('gate.key', server.key),
     }
     const encrypted = what.includes('handshake')
-    const { url, stop } = await runGateway(t, { server: encrypted ? { ssl } : {}, spring: { lifecycle } })
+    const { url, stop } = await runGateway(t, {
+      server: encrypted ? { ssl } : {},
+      spring: { lifecycle },
+    })
     const connection = await openRawConnection(t, url)
     connection.send(begin)
     if (begin.startsWith('GET')) await connection.next()
@@ -184,24 +204,43 @@ test('requests are served until the call of a webhook is answered', async (t) =>
   const target = await startUpstream(t, { 'POST /start': silence })
   const home = createHome(t)
   const settings = {
-    'user-configured-url-restrictions': { rejectLocalhost: false, rejectVerbatimIps: false, allowedAddresses: ['127.0.0.1/32'] },
+    'user-configured-url-restrictions': {
+      rejectLocalhost: false,
+      rejectVerbatimIps: false,
+      allowedAddresses: ['127.0.0.1/32'],
+    },
   }
   const first = startServe(t, settings, { embedded: true, home })
   const url = await first.listening
-  const stages = [{ refId: '1', type: 'webhook', name: 'Call', method: 'POST', url: `${target.url}/start`, payload: {} }]
+  const stages = [
+    {
+      refId: '1',
+      type: 'webhook',
+      name: 'Call',
+      method: 'POST',
+      url: `${target.url}/start`,
+      payload: {},
+    },
+  ]
   const execution = { application: 'web', name: 'call', type: 'manual', stages }
   const headers = { 'content-type': 'application/json' }
-  const started = await fetch(`${url}/pipelines/start`, { method: 'POST', headers, body: JSON.stringify(execution) })
+  const started = await fetch(`${url}/pipelines/start`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(execution),
+  })
   const { ref } = (await started.json()) as { ref: string }
   await untilAsked(target)
 
   first.signal('SIGTERM')
-  for (let count = 0; count < 20; count++, await pause(10)) assert.equal((await fetch(url + ref)).status, 200)
+  for (let count = 0; count < 20; count++, await pause(10))
+    assert.equal((await fetch(url + ref)).status, 200)
   target.release('{}')
   assert.deepEqual(await first.exited, { code: 0, signal: null })
 
   const again = await startServe(t, settings, { embedded: true, home }).listening
-  const read = async () => (await (await fetch(again + ref)).json()) as { status: string; stages: { context: object }[] }
+  const read = async () =>
+    (await (await fetch(again + ref)).json()) as { status: string; stages: { context: object }[] }
   await waitUntil(async () => (await read()).status === 'SUCCEEDED', 'the end of the execution')
   assert.equal(target.requests.length, 1)
   assert.ok(!('repeated.call' in ((await read()).stages[0]?.context ?? {})))
@@ -223,7 +262,11 @@ test('what is not finished within the bound is broken off', async (t) => {
 test('server.shutdown: immediate waits for nothing', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const services = { clouddriver: { baseUrl: clouddriver.url } }
-  const gateway = startServe(t, { services, server: { shutdown: 'immediate' }, spring: { lifecycle } })
+  const gateway = startServe(t, {
+    services,
+    server: { shutdown: 'immediate' },
+    spring: { lifecycle },
+  })
   const slow = assert.rejects(ask(t, `${await gateway.listening}/networks`), { code: 'ECONNRESET' })
   await untilAsked(clouddriver)
   gateway.signal('SIGTERM')
@@ -233,7 +276,10 @@ test('server.shutdown: immediate waits for nothing', async (t) => {
 
 test('a second signal after the drain exits at once', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, spring: { lifecycle } })
+  const gateway = startServe(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+    spring: { lifecycle },
+  })
   const url = await gateway.listening
   const slow = assert.rejects(ask(t, `${url}/networks`))
   await untilAsked(clouddriver)
@@ -250,7 +296,8 @@ test('while back ends start, readiness names them and requests wait', async (t) 
   const health = (await fetch(`${url}/health`)).status
   const first = await fetch(`${url}/health/readiness`)
   const body = (await first.json()) as { status: string; waitingFor?: string[] }
-  if (first.status === 503) assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
+  if (first.status === 503)
+    assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
   else assert.deepEqual(body, { status: 'UP' })
   assert.ok(first.status === 200 || health === 503, 'health is no better than readiness')
   assert.equal((await fetch(`${url}/projects`)).status, 200)
@@ -272,7 +319,10 @@ test('a port in use ends the start with a solution', async (t) => {
   const { port } = taken.address() as { port: number }
   const { code, says } = await failToStart(startServe(t, { server: { port } }, { embedded: true }))
   assert.equal(code, 1)
-  assert.match(says, new RegExp(`^Fairlead cannot start: Port ${port} is in use\\..*SERVER_PORT`, 'm'))
+  assert.match(
+    says,
+    new RegExp(`^Fairlead cannot start: Port ${port} is in use\\..*SERVER_PORT`, 'm'),
+  )
   assert.ok(!says.includes('    at '), says)
 })
 
@@ -305,18 +355,28 @@ test('embedded back ends that die restart; reads wait for them', async (t) => {
   process.on('worker', remember)
   t.after(() => void process.off('worker', remember))
   const lines: Record<string, unknown>[] = []
-  const { url } = await runGateway(t, {}, { embedded: true, ownThread: true, log: (line) => lines.push(line) })
+  const { url } = await runGateway(
+    t,
+    {},
+    { embedded: true, ownThread: true, log: (line) => lines.push(line) },
+  )
   const saved = await fetch(`${url}/pipelines`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ application: 'web', name: 'main', stages: [{ refId: '1', type: 'gremlin' }] }),
+    body: JSON.stringify({
+      application: 'web',
+      name: 'main',
+      stages: [{ refId: '1', type: 'gremlin' }],
+    }),
   })
   assert.equal(saved.status, 200, await saved.text())
 
   for (let death = 0; death < 3; death++) {
     const workersBefore = workers.length
     void workers.at(-1)?.terminate()
-    const reads = await Promise.all(Array.from({ length: 5 }, () => fetch(`${url}/applications/web/pipelineConfigs`)))
+    const reads = await Promise.all(
+      Array.from({ length: 5 }, () => fetch(`${url}/applications/web/pipelineConfigs`)),
+    )
     for (const answer of reads) {
       assert.equal(answer.status, 200)
       assert.equal(((await answer.json()) as unknown[]).length, 1)
@@ -349,11 +409,17 @@ test('a write during a crash is 502 or done', async (t) => {
     const answer = await fetch(`${url}/tasks`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ application: 'web', description: 'none', job: [{ type: 'wait', waitTime: 0 }] }),
+      body: JSON.stringify({
+        application: 'web',
+        description: 'none',
+        job: [{ type: 'wait', waitTime: 0 }],
+      }),
     })
     const body = (await answer.json()) as Record<string, unknown>
     assert.ok(
-      answer.status === 200 ? typeof body['ref'] === 'string' : body['code'] === 'UPSTREAM_UNREACHABLE',
+      answer.status === 200
+        ? typeof body['ref'] === 'string'
+        : body['code'] === 'UPSTREAM_UNREACHABLE',
       JSON.stringify(body),
     )
     assert.doesNotMatch(String(body['message'] ?? ''), /orca/)

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openPrivateDatabase, openPrivateFolder } from '../../packages/base/storage/private-files.ts'
+import {
+  openPrivateDatabase,
+  openPrivateFolder,
+} from '../../packages/base/storage/private-files.ts'
 import { Browser } from '../login/browser.ts'
 import { createToken } from '../login/tokens/support.ts'
 import { temporaryDirectory } from '../sessions/support.ts'
@@ -31,7 +34,11 @@ test('files of a data directory are private', async (t) => {
     audit: { sink: 'file', file: join(data, 'audit', 'audit.jsonl') },
   }
   for (const before of ['a new directory', 'one with files that others may read']) {
-    const gateway = startServe(t, settings, { home, embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
+    const gateway = startServe(t, settings, {
+      home,
+      embedded: true,
+      env: { FAIRLEAD_ADMIN_PASSWORD: password },
+    })
     const browser = new Browser(await gateway.listening)
     await browser.visit('/applications')
     assert.equal((await browser.login('admin', password)).status, 302)
@@ -53,7 +60,8 @@ test('files of a data directory are private', async (t) => {
 
     gateway.signal('SIGKILL')
     await gateway.exited
-    for (const entry of readdirSync(data, { withFileTypes: true })) if (entry.isFile()) chmodSync(join(data, entry.name), 0o644)
+    for (const entry of readdirSync(data, { withFileTypes: true }))
+      if (entry.isFile()) chmodSync(join(data, entry.name), 0o644)
   }
 })
 
@@ -63,7 +71,8 @@ test('leftover files beside a database become private', (t) => {
   writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE x (y)')
   for (const suffix of ['', '-wal', '-shm']) chmodSync(file + suffix, 0o666)
   openPrivateDatabase(file).close()
-  for (const suffix of ['', '-wal', '-shm']) assert.equal(statSync(file + suffix).mode & 0o777, 0o600)
+  for (const suffix of ['', '-wal', '-shm'])
+    assert.equal(statSync(file + suffix).mode & 0o777, 0o600)
   writer.close()
 })
 
@@ -75,6 +84,7 @@ test('a folder in a shared place has to be ours', (t) => {
   chmodSync(join(folder, 'open'), 0o777)
   symlinkSync(join(folder, 'new'), join(folder, 'link'))
   writeFileSync(join(folder, 'file'), '')
-  for (const name of ['open', 'link']) assert.throws(() => openPrivateFolder(join(folder, name)), /belongs to another user/)
+  for (const name of ['open', 'link'])
+    assert.throws(() => openPrivateFolder(join(folder, name)), /belongs to another user/)
   assert.throws(() => openPrivateFolder(join(folder, 'file')))
 })

@@ -27,7 +27,10 @@ test('exhausted descriptors refuse new connections until some are free', async (
       ANONYMOUS_ENABLED: 'true',
       SERVICES_CLOUDDRIVER_BASEURL: clouddriver.url,
       ...Object.fromEntries(
-        ['ECHO', 'FIAT', 'FRONT50', 'IGOR', 'ORCA', 'ROSCO'].map((name) => [`SERVICES_${name}_ENABLED`, 'false']),
+        ['ECHO', 'FIAT', 'FRONT50', 'IGOR', 'ORCA', 'ROSCO'].map((name) => [
+          `SERVICES_${name}_ENABLED`,
+          'false',
+        ]),
       ),
     },
   })
@@ -49,7 +52,9 @@ test('exhausted descriptors refuse new connections until some are free', async (
   assert.equal(await ask('/networks'), 200)
   for (const socket of crowd) socket.destroy()
   await waitUntil(async () => {
-    const answer = await fetch(`${url}/networks`, { headers: { connection: 'close' } }).catch(() => undefined)
+    const answer = await fetch(`${url}/networks`, { headers: { connection: 'close' } }).catch(
+      () => undefined,
+    )
     await answer?.arrayBuffer()
     return answer?.status === 200
   }, 'a new connection')
@@ -98,7 +103,10 @@ test('a clock that is set back keeps no rights that have ended', async (t) => {
     {
       fairlead: { admin: { password } },
       permissions: { enforce: 'gateway' },
-      services: { fiat: { enabled: true, baseUrl: fiat.url }, orca: { enabled: true, baseUrl: orca.url } },
+      services: {
+        fiat: { enabled: true, baseUrl: fiat.url },
+        orca: { enabled: true, baseUrl: orca.url },
+      },
     },
     { now: () => nowMs },
   )
@@ -120,7 +128,10 @@ test('Redis that restarts during logins loses none of them', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const password = 'battery staple'
-  const { url } = await runGateway(t, { fairlead: { admin: { password } }, redis: { connection: redis.url } })
+  const { url } = await runGateway(t, {
+    fairlead: { admin: { password } },
+    redis: { connection: redis.url },
+  })
   const loggedIn: Browser[] = []
   const statuses = new Set<number>()
   let running = true
@@ -158,7 +169,8 @@ test('a full disk refuses what has to be stored, until there is room', async (t)
   const serve = startServe(t, { anonymous: { enabled: false } }, { embedded: true, env })
   const url = await serve.listening
   // Any write to a file fails then, as on a full disk.
-  const limitFiles = (bytes: string) => promisify(execFile)('prlimit', ['--pid', String(serve.pid), `--fsize=${bytes}:unlimited`])
+  const limitFiles = (bytes: string) =>
+    promisify(execFile)('prlimit', ['--pid', String(serve.pid), `--fsize=${bytes}:unlimited`])
   const admin = new Browser(url)
   await admin.login('admin', password)
   const save = async (name: string) => {
@@ -179,10 +191,16 @@ test('a full disk refuses what has to be stored, until there is room', async (t)
   }
 
   await limitFiles('unlimited')
-  await waitUntil(async () => (await new Browser(url).login('admin', password)).status === 302, 'a login')
+  await waitUntil(
+    async () => (await new Browser(url).login('admin', password)).status === 302,
+    'a login',
+  )
   assert.equal(await save('after'), 200)
   const { text } = await admin.visit('/applications/web/pipelineConfigs')
-  assert.deepEqual((JSON.parse(text) as { name: string }[]).map(({ name }) => name).sort(), ['after', 'before'])
+  assert.deepEqual((JSON.parse(text) as { name: string }[]).map(({ name }) => name).sort(), [
+    'after',
+    'before',
+  ])
 })
 
 test('the socket of the back ends is made again after it was removed', async (t) => {
@@ -194,6 +212,10 @@ test('the socket of the back ends is made again after it was removed', async (t)
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   rmSync(socketPath)
   await waitUntil(() => existsSync(socketPath), 'the socket')
-  await waitUntil(async () => (await Promise.all(Array.from({ length: 40 }, read))).every((status) => status === 200), 'answers')
+  await waitUntil(
+    async () =>
+      (await Promise.all(Array.from({ length: 40 }, read))).every((status) => status === 200),
+    'answers',
+  )
   assert.equal(statSync(socketPath).mode & 0o777, 0o600)
 })

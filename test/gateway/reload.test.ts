@@ -6,7 +6,10 @@ import { createHome, startServe } from '../support/serve.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
 const off = Object.fromEntries(
-  ['clouddriver', 'front50', 'orca', 'echo', 'igor', 'rosco', 'fiat'].map((name) => [name, { enabled: false }]),
+  ['clouddriver', 'front50', 'orca', 'echo', 'igor', 'rosco', 'fiat'].map((name) => [
+    name,
+    { enabled: false },
+  ]),
 )
 
 test('SIGHUP applies what it can and names the rest; an invalid configuration changes nothing', async (t) => {

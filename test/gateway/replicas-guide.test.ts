@@ -30,17 +30,25 @@ for (const [title, redisBlock, tls] of [
     const settings = await follow(t, redis, redisBlock, tls)
     settings['api-tokens'] = { enabled: true }
     const replicas = [await runGateway(t, settings), await runGateway(t, settings)]
-    const balancer = await startNginx(t, { tls: true, prefix: '/gate', http: (place) => placed(nginx, replicas, place) })
+    const balancer = await startNginx(t, {
+      tls: true,
+      prefix: '/gate',
+      http: (place) => placed(nginx, replicas, place),
+    })
     if (balancer === undefined) return
     const browser = new Browser(balancer.url, {}, balancer.dispatcher)
 
-    await waitUntil(async () => (await browser.visit('/readyz')).status === 200, 'gateways that reach Redis')
+    await waitUntil(
+      async () => (await browser.visit('/readyz')).status === 200,
+      'gateways that reach Redis',
+    )
     const entry = await browser.visit(`/auth/redirect?to=${encodeURIComponent(`${ui}/#/search`)}`)
     assert.equal(entry.location, `${balancer.url}/login`)
     const login = await browser.login('operator', 'change me')
     assert.match(login.cookies[0] as string, /; Path=\/gate\/; Secure; HttpOnly$/)
     assert.equal((await browser.visit(login.location as string)).location, `${ui}/#/search`)
-    for (let time = 0; time < 4; time++) assert.equal((await browser.user())?.['username'], 'operator')
+    for (let time = 0; time < 4; time++)
+      assert.equal((await browser.user())?.['username'], 'operator')
 
     const created = await browser.visit('/auth/apiTokens', {
       method: 'POST',
@@ -52,7 +60,10 @@ for (const [title, redisBlock, tls] of [
     const program = new Browser(balancer.url, { 'x-spinnaker-token': token }, balancer.dispatcher)
     for (let time = 0; time < 4; time++) assert.equal((await program.visit('/version')).status, 200)
     const listed = JSON.parse((await browser.visit('/auth/apiTokens')).text) as { id: string }[]
-    assert.equal((await browser.visit(`/auth/apiTokens/${listed[0]?.id}`, { method: 'DELETE' })).status, 204)
+    assert.equal(
+      (await browser.visit(`/auth/apiTokens/${listed[0]?.id}`, { method: 'DELETE' })).status,
+      204,
+    )
     for (let time = 0; time < 2; time++) assert.equal((await program.visit('/version')).status, 401)
 
     assert.equal((await browser.visit('/auth/deleteSessionCache', { method: 'POST' })).status, 200)
@@ -75,7 +86,8 @@ class Load {
   constructor(browser: Browser, perSecond: number) {
     const workers = 8
     this.#workers = Array.from({ length: workers }, async () => {
-      while (!this.#over) await Promise.all([this.#send(browser), pause((1000 * workers) / perSecond)])
+      while (!this.#over)
+        await Promise.all([this.#send(browser), pause((1000 * workers) / perSecond)])
     })
   }
 
@@ -85,10 +97,13 @@ class Load {
     const post = number % 2 === 0
     const json = { 'content-type': 'application/json' }
     const body = JSON.stringify({ application: 'web', description: id, job: [{ type: 'wait' }] })
-    const outcome = await browser.visit(post ? '/tasks' : '/networks', post ? { method: 'POST', headers: json, body } : {}).then(
-      ({ status, text }) => `${post ? 'POST' : 'GET'} ${status}${status === 200 ? '' : `: ${text}`}`,
-      (error: Error) => `${post ? 'POST' : 'GET'} ${error.message}: ${String(error.cause)}`,
-    )
+    const outcome = await browser
+      .visit(post ? '/tasks' : '/networks', post ? { method: 'POST', headers: json, body } : {})
+      .then(
+        ({ status, text }) =>
+          `${post ? 'POST' : 'GET'} ${status}${status === 200 ? '' : `: ${text}`}`,
+        (error: Error) => `${post ? 'POST' : 'GET'} ${error.message}: ${String(error.cause)}`,
+      )
     if (post) this.posted.push(id)
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1)
   }
@@ -109,9 +124,16 @@ test('the guide replaces every replica without a lost request', { timeout: 300_0
   const redis = await startRedis(t)
   if (redis === undefined) return
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' } })
-  const clouddriver = await startUpstream(t, { 'GET /networks': '{}', 'GET /credentials': [], 'GET /applications': [] })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': '{}',
+    'GET /credentials': [],
+    'GET /applications': [],
+  })
   const settings = await follow(t, redis, plain, false)
-  Object.assign(settings.services as object, { orca: { baseUrl: orca.url }, clouddriver: { baseUrl: clouddriver.url } })
+  Object.assign(settings.services as object, {
+    orca: { baseUrl: orca.url },
+    clouddriver: { baseUrl: clouddriver.url },
+  })
   const ports = [await freePort(), await freePort()]
   const start = async (index: number) => {
     const server = { ...(settings['server'] as object), port: ports[index], 'drain-ms': '1s' }
@@ -121,7 +143,11 @@ test('the guide replaces every replica without a lost request', { timeout: 300_0
     return { ...process, url }
   }
   const replicas = [await start(0), await start(1)]
-  const balancer = await startNginx(t, { tls: true, prefix: '/gate', http: (place) => placed(nginx, replicas, place) })
+  const balancer = await startNginx(t, {
+    tls: true,
+    prefix: '/gate',
+    http: (place) => placed(nginx, replicas, place),
+  })
   if (balancer === undefined) return
   const browser = new Browser(balancer.url, {}, balancer.dispatcher)
   await browser.login('operator', 'change me')
@@ -144,17 +170,35 @@ test('the guide replaces every replica without a lost request', { timeout: 300_0
   }
   await load.stop()
 
-  assert.deepEqual([...load.outcomes.keys()].sort(), ['GET 200', 'POST 200'], JSON.stringify([...load.outcomes]))
-  const done = orca.requests.map(({ body }) => (JSON.parse(body) as { description: string }).description)
+  assert.deepEqual(
+    [...load.outcomes.keys()].sort(),
+    ['GET 200', 'POST 200'],
+    JSON.stringify([...load.outcomes]),
+  )
+  const done = orca.requests.map(
+    ({ body }) => (JSON.parse(body) as { description: string }).description,
+  )
   assert.deepEqual(done.sort(), load.posted.sort(), 'each change is made once')
 })
 
 /** The settings that the guide names, with the Redis of the test, where its user has been created; nothing is served yet. */
-async function follow(t: TestContext, redis: RedisServer, redisBlock: string, tls: boolean): Promise<GatewaySettings> {
+async function follow(
+  t: TestContext,
+  redis: RedisServer,
+  redisBlock: string,
+  tls: boolean,
+): Promise<GatewaySettings> {
   assert.equal(await redis.ask('acl', ...wordsOf(setUser).slice(1)), 'OK')
   const fiat = await startUpstream(t, (request: { path: string }) =>
     request.path.startsWith('/authorize/')
-      ? { name: 'operator', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+      ? {
+          name: 'operator',
+          admin: true,
+          accounts: [],
+          roles: [],
+          applications: [],
+          serviceAccounts: [],
+        }
       : {},
   )
   const written = [
@@ -178,9 +222,16 @@ interface Place {
 }
 
 /** The nginx of the guide, where the test has its replicas, certificate and port. */
-function placed(block: string, replicas: readonly { url: string }[], { port, certificateFile, keyFile }: Place): string {
+function placed(
+  block: string,
+  replicas: readonly { url: string }[],
+  { port, certificateFile, keyFile }: Place,
+): string {
   return block
-    .replace(/fairlead-(\d)\.example:8084/g, (_, index: string) => new URL(replicas[Number(index)]?.url ?? '').host)
+    .replace(
+      /fairlead-(\d)\.example:8084/g,
+      (_, index: string) => new URL(replicas[Number(index)]?.url ?? '').host,
+    )
     .replace('listen 443', `listen 127.0.0.1:${port}`)
     .replace('/etc/nginx/gate.pem', certificateFile)
     .replace('/etc/nginx/gate-key.pem', keyFile)
@@ -188,5 +239,7 @@ function placed(block: string, replicas: readonly { url: string }[], { port, cer
 
 /** Words of a line of redis-cli, those in quotes together. */
 function wordsOf(line: string): string[] {
-  return [...line.trim().matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
+  return [...line.trim().matchAll(/"([^"]*)"|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? '',
+  )
 }

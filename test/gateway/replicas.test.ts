@@ -9,7 +9,12 @@ import { createToken, withToken } from '../login/tokens/support.ts'
 import { createClock } from '../sessions/support.ts'
 import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
-import { documentedUser, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts'
+import {
+  documentedUser,
+  type RedisOptions,
+  type RedisServer,
+  startRedis,
+} from '../support/redis.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -75,7 +80,9 @@ test('auth-scenario 69: logins of two tabs are completed at another replica', as
 })
 
 test('API tokens apply at every replica and need Redis', async (t) => {
-  const replicas = await startReplicas(t, { 'api-tokens': { enabled: true, 'allowed-minting-roles': ['user'] } })
+  const replicas = await startReplicas(t, {
+    'api-tokens': { enabled: true, 'allowed-minting-roles': ['user'] },
+  })
   if (replicas === undefined) return
   const { first, second, redis } = replicas
   const browser = first.open()
@@ -86,11 +93,17 @@ test('API tokens apply at every replica and need Redis', async (t) => {
   await redis.kill()
   assert.equal((await program.visit('/version')).status, 503)
   await redis.start()
-  const statuses = async () => [(await program.visit('/version')).status, (await browser.visit('/auth/apiTokens')).status]
+  const statuses = async () => [
+    (await program.visit('/version')).status,
+    (await browser.visit('/auth/apiTokens')).status,
+  ]
   await waitUntil(async () => (await statuses()).every((status) => status === 200), 'Redis')
 
   const [listed] = JSON.parse((await browser.visit('/auth/apiTokens')).text) as [{ id: string }]
-  assert.equal((await browser.visit(`/auth/apiTokens/${listed.id}`, { method: 'DELETE' })).status, 204)
+  assert.equal(
+    (await browser.visit(`/auth/apiTokens/${listed.id}`, { method: 'DELETE' })).status,
+    204,
+  )
 
   assert.equal((await program.visit('/version')).status, 401)
 })
@@ -115,7 +128,11 @@ test('a session in Redis has the documented prefix and lifetime', async (t) => {
   for (const secret of ['secret', browser.session as string]) assert.ok(!content.includes(secret))
 
   // What documentation of Spinnaker tells operators to do after an upgrade.
-  await replicas.redis.ask('eval', "for _, k in ipairs(redis.call('KEYS', 'spring:session*')) do redis.call('DEL', k) end", 0)
+  await replicas.redis.ask(
+    'eval',
+    "for _, k in ipairs(redis.call('KEYS', 'spring:session*')) do redis.call('DEL', k) end",
+    0,
+  )
   const other = replicas.second.open()
   other.plant('SESSION', browser.session as string)
   assert.equal(await other.user(), undefined)
@@ -128,7 +145,12 @@ test('Gate keeps its own sessions beside Fairlead', async (t) => {
   const ids = Array.from({ length: 20 }, () => randomUUID())
   const serialised = Buffer.concat([Buffer.from('aced0005737200', 'hex'), randomBytes(200)])
   for (const id of ids) {
-    await redis.ask('hset', `spring:session:sessions:${id}`, 'sessionAttr:SPRING_SECURITY_CONTEXT', serialised)
+    await redis.ask(
+      'hset',
+      `spring:session:sessions:${id}`,
+      'sessionAttr:SPRING_SECURITY_CONTEXT',
+      serialised,
+    )
     await redis.ask('set', `spring:session:sessions:expires:${id}`, '')
   }
   const browser = first.open()
@@ -162,7 +184,11 @@ test('a thousand foreign cookies cause no server error', async (t) => {
   const ask = async () => {
     for (let cookie = queue.pop(); cookie !== undefined; cookie = queue.pop()) {
       const path = queue.length % 50 === 0 ? '/credentials' : '/auth/user'
-      const { statusCode, body } = await client.request({ method: 'GET', path, headers: { cookie: `SESSION=${cookie}` } })
+      const { statusCode, body } = await client.request({
+        method: 'GET',
+        path,
+        headers: { cookie: `SESSION=${cookie}` },
+      })
       await body.dump()
       statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
     }
@@ -194,9 +220,13 @@ function toKey(cookie: string): string {
 
 test('auth-scenario 31: deleting the session cache deletes spring:session* and nothing else', async (t) => {
   const fiat = await startUpstream(t, (request: { method: string; path: string }) =>
-    request.path.startsWith('/authorize/') ? { name: 'admin', admin: true, accounts: [], roles: [], applications: [] } : {},
+    request.path.startsWith('/authorize/')
+      ? { name: 'admin', admin: true, accounts: [], roles: [], applications: [] }
+      : {},
   )
-  const replicas = await startReplicas(t, { services: { fiat: { enabled: true, baseUrl: fiat.url } } })
+  const replicas = await startReplicas(t, {
+    services: { fiat: { enabled: true, baseUrl: fiat.url } },
+  })
   if (replicas === undefined) return
   const { first, second, redis } = replicas
   await redis.ask('set', 'api-token:hash:1', 'kept')
@@ -205,9 +235,18 @@ test('auth-scenario 31: deleting the session cache deletes spring:session* and n
   const browsers = [first.open(), second.open(), second.open()]
   for (const browser of browsers) await browser.login('admin', 'secret')
 
-  assert.equal((await (browsers[0] as (typeof browsers)[0]).visit('/auth/deleteSessionCache', { method: 'POST' })).status, 200)
+  assert.equal(
+    (
+      await (browsers[0] as (typeof browsers)[0]).visit('/auth/deleteSessionCache', {
+        method: 'POST',
+      })
+    ).status,
+    200,
+  )
 
-  const left = ((await redis.ask('keys', '*')) as string[]).filter((key) => !key.startsWith('fairlead:guess:'))
+  const left = ((await redis.ask('keys', '*')) as string[]).filter(
+    (key) => !key.startsWith('fairlead:guess:'),
+  )
   assert.deepEqual(left.sort(), ['api-token:hash:1', 'fairlead:login:key', 'springtime'])
   assert.equal(await browsers[0]?.user(), undefined)
 })
@@ -219,10 +258,14 @@ test('a change through one replica ends the 304s of both', async (t) => {
     if (method === 'PUT' || path.startsWith('/health')) return {}
     const tag = `"v${version}"`
     if (headers['if-none-match']?.includes(tag) === true) return new Reply(304, '', { etag: tag })
-    return new Reply(200, JSON.stringify([{ id: 'p', name: `version ${version}`, application: 'web' }]), {
-      'content-type': 'application/json',
-      etag: tag,
-    })
+    return new Reply(
+      200,
+      JSON.stringify([{ id: 'p', name: `version ${version}`, application: 'web' }]),
+      {
+        'content-type': 'application/json',
+        etag: tag,
+      },
+    )
   })
   const external = { baseUrl: service.url }
   const replicas = await startReplicas(t, { services: { orca: external, front50: external } })
@@ -230,20 +273,30 @@ test('a change through one replica ends the 304s of both', async (t) => {
   const [first, second] = [replicas.first.open(), replicas.second.open()]
   await first.login('admin', 'secret')
   second.plant('SESSION', first.session as string)
-  for (const path of ['/applications/web/pipelines?limit=5', '/applications/web/pipelineConfigs', '/applications/web/tasks']) {
+  for (const path of [
+    '/applications/web/pipelines?limit=5',
+    '/applications/web/pipelineConfigs',
+    '/applications/web/tasks',
+  ]) {
     for (const changer of [first, second]) {
       const tags: string[] = []
       for (const browser of [first, second]) {
         const tag = String((await browser.ask(path)).headers.get('etag'))
         for (let repeated = 0; repeated < 2; repeated++) {
-          assert.equal((await browser.ask(path, { headers: { 'if-none-match': tag } })).status, 304, path)
+          assert.equal(
+            (await browser.ask(path, { headers: { 'if-none-match': tag } })).status,
+            304,
+            path,
+          )
         }
         tags.push(tag)
       }
       assert.equal(tags[0], tags[1], 'a client may change its replica')
       assert.equal((await changer.ask('/pipelines/1/pause', { method: 'PUT' })).status, 200)
       for (const browser of [first, second]) {
-        const { status, text } = await browser.ask(path, { headers: { 'if-none-match': tags[0] as string } })
+        const { status, text } = await browser.ask(path, {
+          headers: { 'if-none-match': tags[0] as string },
+        })
         assert.equal(status, 200, path)
         assert.ok(text.includes(`version ${version}`), text)
       }
@@ -271,7 +324,9 @@ test('the documented Redis rights suffice', async (t) => {
   await other.visit('/auth/logout')
 
   const commands = new Set(seen.map(([command]) => command?.toLowerCase()))
-  const allowed = new Set([...documentedUser().matchAll(/\+([a-z]+)/g)].map(([, command]) => command))
+  const allowed = new Set(
+    [...documentedUser().matchAll(/\+([a-z]+)/g)].map(([, command]) => command),
+  )
   allowed.add('auth').add('monitor')
   assert.deepEqual(
     [...commands].filter((command) => !allowed.has(command)),
@@ -288,7 +343,10 @@ test('Redis affects health as the relaxed indicator says', async (t) => {
   })
   const relaxed = (await startGuarded(t, settings(true))).open()
   const strict = (await startGuarded(t, settings(false))).open()
-  const statuses = async () => [(await relaxed.visit('/health')).status, (await strict.visit('/health')).status]
+  const statuses = async () => [
+    (await relaxed.visit('/health')).status,
+    (await strict.visit('/health')).status,
+  ]
 
   assert.deepEqual(await statuses(), [503, 503])
   assert.equal((await relaxed.visit('/readyz')).status, 503)
@@ -318,5 +376,9 @@ async function startReplicas(
   const redis = await startRedis(t, redisOptions)
   if (redis === undefined) return undefined
   const shared = { ...settings, redis: { connection: toConnection(redis), timeout: 3000 } }
-  return { redis, first: await startGuarded(t, shared, options), second: await startGuarded(t, shared, options) }
+  return {
+    redis,
+    first: await startGuarded(t, shared, options),
+    second: await startGuarded(t, shared, options),
+  }
 }

@@ -24,12 +24,27 @@ interface Acknowledged {
 
 const stages = {
   waiting: [{ refId: '1', type: 'wait', name: 'Wait', waitTime: 1, requisiteStageRefIds: [] }],
-  judged: [{ refId: '1', type: 'manualJudgment', name: 'Judge', judgmentInputs: [], requisiteStageRefIds: [] }],
+  judged: [
+    {
+      refId: '1',
+      type: 'manualJudgment',
+      name: 'Judge',
+      judgmentInputs: [],
+      requisiteStageRefIds: [],
+    },
+  ],
 }
 
 function start(t: TestContext, home: string): ServeProcess {
-  const settings = { anonymous: { enabled: false }, kayenta: { file: { accounts: [{ name: 'files', folder: home }] } } }
-  return startServe(t, settings, { home, embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: password } })
+  const settings = {
+    anonymous: { enabled: false },
+    kayenta: { file: { accounts: [{ name: 'files', folder: home }] } },
+  }
+  return startServe(t, settings, {
+    home,
+    embedded: true,
+    env: { FAIRLEAD_ADMIN_PASSWORD: password },
+  })
 }
 
 /** Logs in, saves definitions and runs them, until the gateway dies; whatever was answered is noted. */
@@ -41,13 +56,23 @@ async function work(url: string, name: string, acknowledged: Acknowledged): Prom
     acknowledged.sessions.push(browser.cookie)
     const kind = turn % 2 === 0 ? 'waiting' : 'judged'
     const definition = { application: 'web', name: `${name}-${turn}`, stages: stages[kind] }
-    const saved = await browser.visit('/pipelines', { method: 'POST', headers: json, body: JSON.stringify(definition) })
+    const saved = await browser.visit('/pipelines', {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify(definition),
+    })
     assert.equal(saved.status, 200, saved.text)
     acknowledged.definitions.push(definition.name)
     const path = `/pipelines/web/${definition.name}`
-    const started = await browser.visit(path, { method: 'POST', headers: json, body: '{"type":"manual"}' })
+    const started = await browser.visit(path, {
+      method: 'POST',
+      headers: json,
+      body: '{"type":"manual"}',
+    })
     assert.equal(started.status, 202, started.text)
-    acknowledged[kind].push(String((JSON.parse(started.text) as { ref: string }).ref.split('/').at(-1)))
+    acknowledged[kind].push(
+      String((JSON.parse(started.text) as { ref: string }).ref.split('/').at(-1)),
+    )
   }
 }
 
@@ -56,32 +81,65 @@ async function analyze(url: string, home: string): Promise<string> {
   const browser = new Browser(url)
   await browser.login('admin', password)
   const post = async (path: string, body: object) => {
-    const { status, text } = await browser.visit(path, { method: 'POST', headers: json, body: JSON.stringify(body) })
+    const { status, text } = await browser.visit(path, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify(body),
+    })
     assert.ok(status < 300, text)
     return JSON.parse(text || '{}') as { ref: string }
   }
   const file = join(home, 'latency.csv')
-  const seconds = Array.from({ length: 120 }, (_, index) => Math.floor(Date.now() / 1000) + index - 30)
+  const seconds = Array.from(
+    { length: 120 },
+    (_, index) => Math.floor(Date.now() / 1000) + index - 30,
+  )
   writeFileSync(file, ['timestamp,value', ...seconds.map((time) => `${time},20`)].join('\n'))
-  const metric = { name: 'latency', groups: ['all'], query: { type: 'file', metricName: 'latency' } }
-  await post('/v2/canaryConfig', { id: 'latency', name: 'latency', applications: ['web'], metrics: [metric] })
+  const metric = {
+    name: 'latency',
+    groups: ['all'],
+    query: { type: 'file', metricName: 'latency' },
+  }
+  await post('/v2/canaryConfig', {
+    id: 'latency',
+    name: 'latency',
+    applications: ['web'],
+    metrics: [metric],
+  })
   const scopes = [{ controlScope: 'a', experimentScope: 'b', step: 1 }]
-  const times = { lifetimeDuration: 'PT6S', canaryAnalysisIntervalMins: 1 / 30, lookbackMins: 1 / 30 }
-  const stage = { refId: '1', type: 'kayentaCanary', canaryConfig: { canaryConfigId: 'latency', scopes, ...times } }
+  const times = {
+    lifetimeDuration: 'PT6S',
+    canaryAnalysisIntervalMins: 1 / 30,
+    lookbackMins: 1 / 30,
+  }
+  const stage = {
+    refId: '1',
+    type: 'kayentaCanary',
+    canaryConfig: { canaryConfigId: 'latency', scopes, ...times },
+  }
   await post('/pipelines', { application: 'web', name: 'canary', stages: [stage] })
   const id = String((await post('/pipelines/web/canary', { type: 'manual' })).ref.split('/').at(-1))
-  await waitFor(async () => (await scoresOf(url, browser.cookie, id)).length > 0 || undefined, 'the first judgment')
+  await waitFor(
+    async () => (await scoresOf(url, browser.cookie, id)).length > 0 || undefined,
+    'the first judgment',
+  )
   writeFileSync(file, 'timestamp,value')
   return id
 }
 
 async function scoresOf(url: string, cookie: string, id: string): Promise<unknown[]> {
   const { stages } = await read<Execution>(url, cookie, `/pipelines/${id}`)
-  return stages.flatMap(({ type, context }) => (type === 'runCanary' ? (context['canaryScore'] ?? []) : []))
+  return stages.flatMap(({ type, context }) =>
+    type === 'runCanary' ? (context['canaryScore'] ?? []) : [],
+  )
 }
 
 /** Kills the process while three clients work. */
-async function dieAtWork(gateway: ServeProcess, round: number, acknowledged: Acknowledged): Promise<void> {
+async function dieAtWork(
+  gateway: ServeProcess,
+  round: number,
+  acknowledged: Acknowledged,
+): Promise<void> {
   const url = await gateway.listening
   const clients = [1, 2, 3].map((client) => work(url, `r${round}-c${client}`, acknowledged))
   const ends = Promise.allSettled(clients)
@@ -114,10 +172,16 @@ async function read<T>(url: string, cookie: string, path: string): Promise<T> {
   return JSON.parse(text) as T
 }
 
-async function checkAcknowledged(url: string, { sessions, definitions, waiting, judged }: Acknowledged): Promise<string> {
-  for (const cookie of sessions) assert.equal((await read<{ username: string }>(url, cookie, '/auth/user')).username, 'admin')
+async function checkAcknowledged(
+  url: string,
+  { sessions, definitions, waiting, judged }: Acknowledged,
+): Promise<string> {
+  for (const cookie of sessions)
+    assert.equal((await read<{ username: string }>(url, cookie, '/auth/user')).username, 'admin')
   const cookie = sessions[0] ?? assert.fail('nobody logged in')
-  const names = (await read<{ name: string }[]>(url, cookie, '/applications/web/pipelineConfigs')).map(({ name }) => name)
+  const names = (
+    await read<{ name: string }[]>(url, cookie, '/applications/web/pipelineConfigs')
+  ).map(({ name }) => name)
   assert.deepEqual(
     definitions.filter((name) => !names.includes(name)),
     [],
@@ -140,7 +204,11 @@ async function finish(url: string, cookie: string, id: string): Promise<string> 
     if (status !== 'RUNNING' && status !== 'NOT_STARTED') return status
     if (stage?.status === 'RUNNING') {
       const body = '{"judgmentStatus":"continue"}'
-      await fetch(`${url}/pipelines/${id}/stages/${stage.id}`, { method: 'PATCH', headers: { ...json, cookie }, body })
+      await fetch(`${url}/pipelines/${id}/stages/${stage.id}`, {
+        method: 'PATCH',
+        headers: { ...json, cookie },
+        body,
+      })
     }
     await pause(200)
   }
@@ -165,7 +233,11 @@ test('after kill -9 the acknowledged state is there', {
   const executions = [...acknowledged.waiting, ...acknowledged.judged]
   const ends = await Promise.all(executions.map((id) => finish(url, cookie, id)))
   assert.deepEqual(new Set(ends), new Set(['SUCCEEDED']))
-  assert.equal(await finish(url, cookie, canary), 'SUCCEEDED', 'an interval without data is no evidence against a canary')
+  assert.equal(
+    await finish(url, cookie, canary),
+    'SUCCEEDED',
+    'an interval without data is no evidence against a canary',
+  )
   assert.deepEqual(new Set(await scoresOf(url, cookie, canary)), new Set([100]))
   t.diagnostic(
     `${acknowledged.sessions.length} sessions, ${acknowledged.definitions.length} definitions, ${executions.length} executions`,

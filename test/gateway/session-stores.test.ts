@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type TestContext } from 'node:test'
-import { basic, formSettings, type GuardedGateway, gatewayUrl, startGuarded, startPath } from '../login/support.ts'
+import {
+  basic,
+  formSettings,
+  type GuardedGateway,
+  gatewayUrl,
+  startGuarded,
+  startPath,
+} from '../login/support.ts'
 import { letTimePass } from '../sessions/stores.ts'
 import { type Clock, createClock } from '../sessions/support.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
@@ -41,7 +48,10 @@ const stores: readonly [name: string, start: Start][] = [
         },
         breakDown: async () => inDatabase((db) => db.exec('ALTER TABLE sessions_2 RENAME TO gone')),
         repair: async () => inDatabase((db) => db.exec('ALTER TABLE gone RENAME TO sessions_2')),
-        count: async () => inDatabase((db) => Number(db.prepare('SELECT count(*) AS n FROM sessions_2').get()?.['n'])),
+        count: async () =>
+          inDatabase((db) =>
+            Number(db.prepare('SELECT count(*) AS n FROM sessions_2').get()?.['n']),
+          ),
       }
     },
   ],
@@ -61,7 +71,8 @@ const stores: readonly [name: string, start: Start][] = [
         },
         breakDown: () => redis.kill(),
         repair: () => redis.start(),
-        count: async () => ((await redis.ask('keys', 'spring:session:fairlead:[0-9a-f]*')) as string[]).length,
+        count: async () =>
+          ((await redis.ask('keys', 'spring:session:fairlead:[0-9a-f]*')) as string[]).length,
       }
     },
   ],
@@ -138,7 +149,11 @@ for (const [name, start] of stores) {
     }
     const login = await open().login('admin', 'secret')
     assert.deepEqual([login.status, login.cookies], [503, []])
-    assert.equal((await open().visit('/credentials')).location, `${gatewayUrl}/login`, 'which needs no store')
+    assert.equal(
+      (await open().visit('/credentials')).location,
+      `${gatewayUrl}/login`,
+      'which needs no store',
+    )
     assert.equal(clouddriver.requests.length, 0)
 
     await setting.repair()
@@ -148,7 +163,9 @@ for (const [name, start] of stores) {
   })
 
   test(`auth-scenario 75: ${name}: a session lives as long as it is used`, async (t) => {
-    const setting = await start(t, { server: { ...(formSettings['server'] as object), session: { timeoutInSeconds: 60 } } })
+    const setting = await start(t, {
+      server: { ...(formSettings['server'] as object), session: { timeoutInSeconds: 60 } },
+    })
     if (setting === undefined) return
     const browser = setting.open()
     await browser.login('admin', 'secret')

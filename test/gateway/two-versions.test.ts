@@ -17,7 +17,11 @@ test('sessions of both versions work for each other', async (t) => {
   const settings = { ...formSettings, redis: { connection: redis.url } }
   useUsualHashCost(t)
   const present = (await startGuarded(t, settings)).open()
-  const laterProcess = startServe(t, { ...settings, anonymous: { enabled: false } }, { program: createLaterVersion(t) })
+  const laterProcess = startServe(
+    t,
+    { ...settings, anonymous: { enabled: false } },
+    { program: createLaterVersion(t) },
+  )
   const later = new Browser(await laterProcess.listening, proxied)
 
   const saved = '/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Ffirst'
@@ -27,21 +31,31 @@ test('sessions of both versions work for each other', async (t) => {
   await present.visit('/auth/logout')
 
   await later.login('admin', 'secret')
-  assert.deepEqual(await stampsOf(redis), [{ version: 2, readableFrom: 1, assurance: 'two factors' }])
+  assert.deepEqual(await stampsOf(redis), [
+    { version: 2, readableFrom: 1, assurance: 'two factors' },
+  ])
   present.plant('SESSION', later.session as string)
   const user = await present.user()
   assert.equal(user?.['username'], 'admin')
   assert.ok(!('assurance' in user))
-  assert.deepEqual(await stampsOf(redis), [{ version: 2, readableFrom: 1, assurance: 'two factors' }])
+  assert.deepEqual(await stampsOf(redis), [
+    { version: 2, readableFrom: 1, assurance: 'two factors' },
+  ])
 
   await present.visit('/auth/logout')
   assert.equal((await present.login('admin', 'secret')).status, 302)
-  assert.deepEqual(await stampsOf(redis), [{ version: 1, readableFrom: undefined, assurance: undefined }])
+  assert.deepEqual(await stampsOf(redis), [
+    { version: 1, readableFrom: undefined, assurance: undefined },
+  ])
   later.plant('SESSION', present.session as string)
   assert.equal((await later.user())?.['username'], 'admin')
 })
 
-const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gate.example.com', 'x-forwarded-port': '443' }
+const proxied = {
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'gate.example.com',
+  'x-forwarded-port': '443',
+}
 
 /** The program as it might be one day: it notes more, and says that older versions may read it all the same. */
 function createLaterVersion(t: TestContext): string {
@@ -52,7 +66,10 @@ function createLaterVersion(t: TestContext): string {
   const source = readFileSync(file, 'utf8')
   const patched = source
     .replace('const ownVersion = 1', 'const ownVersion = 2')
-    .replace('JSON.stringify({ version: ownVersion,', "JSON.stringify({ assurance: 'two factors', version: ownVersion,")
+    .replace(
+      'JSON.stringify({ version: ownVersion,',
+      "JSON.stringify({ assurance: 'two factors', version: ownVersion,",
+    )
   assert.ok(patched.includes('ownVersion = 2') && patched.includes('assurance'))
   writeFileSync(file, patched)
   return join(folder, 'bin/fairlead.ts')
@@ -63,7 +80,9 @@ async function stampsOf(redis: RedisServer): Promise<unknown[]> {
   const sessions = keys.filter((key) => !key.includes(':of:'))
   return Promise.all(
     sessions.map(async (key) => {
-      const { version, readableFrom, assurance } = JSON.parse(String(await redis.ask('get', key))) as Record<string, unknown>
+      const { version, readableFrom, assurance } = JSON.parse(
+        String(await redis.ask('get', key)),
+      ) as Record<string, unknown>
       return { version, readableFrom, assurance }
     }),
   )

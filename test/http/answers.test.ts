@@ -15,12 +15,16 @@ test('a passed-on answer keeps its bytes, large integers included', async (t) =>
 })
 
 test('YAML is produced on demand, for answers and errors alike', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[{"id":12345678901234567890}]}' })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': '{"aws":[{"id":12345678901234567890}]}',
+  })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
   assert.equal(answer.headers.get('content-type'), 'application/x-yaml')
   assert.equal(await answer.text(), 'aws:\n  - id: 12345678901234567890\n')
-  const error = await fetch(`${gateway}/nothing/here`, { headers: { accept: 'application/x-yaml' } })
+  const error = await fetch(`${gateway}/nothing/here`, {
+    headers: { accept: 'application/x-yaml' },
+  })
   assert.equal(error.status, 404)
   assert.match(await error.text(), /^type: about:blank$/m)
 })
@@ -32,7 +36,10 @@ test('other requests are answered while a large document becomes YAML', async (t
     subnets: [1, 2, 3],
     text: 'a: "b" #c',
   }))
-  const answers = { 'GET /networks': { aws: entries }, 'GET /applications/web/loadBalancers': entries }
+  const answers = {
+    'GET /networks': { aws: entries },
+    'GET /applications/web/loadBalancers': entries,
+  }
   const clouddriver = await startUpstream(t, answers)
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const [path, start] of [
@@ -41,10 +48,12 @@ test('other requests are answered while a large document becomes YAML', async (t
   ] as const) {
     let others = 0
     let isOver = false
-    const yaml = fetch(`${gateway}${path}`, { headers: { accept: 'application/x-yaml' } }).then((answer) => {
-      isOver = true
-      return answer.text()
-    })
+    const yaml = fetch(`${gateway}${path}`, { headers: { accept: 'application/x-yaml' } }).then(
+      (answer) => {
+        isOver = true
+        return answer.text()
+      },
+    )
     while (!isOver) {
       assert.equal((await fetch(`${gateway}/version`)).status, 200)
       others++
@@ -57,11 +66,16 @@ test('other requests are answered while a large document becomes YAML', async (t
 })
 
 test('what is too large for YAML is 406, and sent as JSON', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': { aws: ['x'.repeat(17 * 1024 * 1024)] } })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': { aws: ['x'.repeat(17 * 1024 * 1024)] },
+  })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
   assert.equal(answer.status, 406)
-  assert.match(await answer.text(), /too large for YAML. Ask for JSON with "?\\?"?Accept: application\/json/)
+  assert.match(
+    await answer.text(),
+    /too large for YAML. Ask for JSON with "?\\?"?Accept: application\/json/,
+  )
   assert.equal((await fetch(`${gateway}/networks`)).status, 200)
 })
 
@@ -90,7 +104,9 @@ const accepts: [accept: string, status: number, type: string][] = [
 ]
 
 test('YAML quotes what readers of YAML 1.1 take for another type', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': { a: 'yes', b: '010', c: '12:30', d: 'plain' } })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': { a: 'yes', b: '010', c: '12:30', d: 'plain' },
+  })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
   assert.equal(await answer.text(), 'a: "yes"\nb: "010"\nc: "12:30"\nd: plain\n')
@@ -98,7 +114,10 @@ test('YAML quotes what readers of YAML 1.1 take for another type', async (t) => 
 
 test('documents are JSON or YAML; other clients get 406', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })
-  const orca = await startUpstream(t, { 'PUT /pipelines/1/cancel': '', 'POST /ops': '{"ref":"/tasks/1"}' })
+  const orca = await startUpstream(t, {
+    'PUT /pipelines/1/cancel': '',
+    'POST /ops': '{"ref":"/tasks/1"}',
+  })
   const services = { clouddriver: { baseUrl: clouddriver.url }, orca: { baseUrl: orca.url } }
   const gateway = await startGateway(t, { services })
   for (const [accept, status, type] of accepts) {
@@ -107,17 +126,29 @@ test('documents are JSON or YAML; other clients get 406', async (t) => {
     assert.deepEqual([answer.status, answer.headers.get('content-type')], [status, type], accept)
   }
   const post = (path: string, accept: string) =>
-    fetch(gateway + path, { method: 'POST', body: '{"application":"a","job":[]}', headers: { accept } })
+    fetch(gateway + path, {
+      method: 'POST',
+      body: '{"application":"a","job":[]}',
+      headers: { accept },
+    })
   const made = await post('/tasks', 'text/plain')
   assert.deepEqual([made.status, await made.json()], [200, { ref: '/tasks/1' }])
   const refused = await post('/tasks', 'image/png')
-  assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [406, 'NOT_ACCEPTABLE'])
-  const nothing = await fetch(`${gateway}/pipelines/1/cancel`, { method: 'PUT', headers: { accept: 'image/png' } })
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { code: string }).code],
+    [406, 'NOT_ACCEPTABLE'],
+  )
+  const nothing = await fetch(`${gateway}/pipelines/1/cancel`, {
+    method: 'PUT',
+    headers: { accept: 'image/png' },
+  })
   assert.deepEqual([nothing.status, await nothing.text()], [200, ''])
 })
 
 test('large responses are compressed for gzip clients only', async (t) => {
-  const body = JSON.stringify({ names: Array.from({ length: 1000 }, (_, index) => `name-${index}`) })
+  const body = JSON.stringify({
+    names: Array.from({ length: 1000 }, (_, index) => `name-${index}`),
+  })
   const clouddriver = await startUpstream(t, {
     'GET /networks': body,
     'GET /networks/aws': new Reply(200, '[]', { 'content-length': '2' }),
@@ -178,8 +209,11 @@ test('every response has security headers and a request id', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const path of ['/networks', '/health', '/nothing', '/applications']) {
-    const answer = await fetch(gateway + path, { headers: { 'x-spinnaker-request-id': 'my-request' } })
-    for (const [name, value] of Object.entries(standard)) assert.equal(answer.headers.get(name), value, `${path} ${name}`)
+    const answer = await fetch(gateway + path, {
+      headers: { 'x-spinnaker-request-id': 'my-request' },
+    })
+    for (const [name, value] of Object.entries(standard))
+      assert.equal(answer.headers.get(name), value, `${path} ${name}`)
     assert.equal(answer.headers.get('x-spinnaker-request-id'), 'my-request', path)
     assert.equal(answer.headers.get('strict-transport-security'), null)
   }
@@ -196,10 +230,33 @@ test('a passed-on answer has each header once, in a fixed order', async (t) => {
     return answer.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
   }
   const expected = [
-    ...['cache-control', 'pragma', 'expires', 'x-content-type-options', 'x-frame-options', 'x-xss-protection'],
-    ...['access-control-allow-origin', 'access-control-allow-credentials', 'access-control-allow-methods'],
-    ...['access-control-allow-headers', 'access-control-max-age', 'access-control-expose-headers', 'vary'],
-    ...['x-spinnaker-request-id', 'content-type', 'date', 'connection', 'keep-alive', 'transfer-encoding'],
+    ...[
+      'cache-control',
+      'pragma',
+      'expires',
+      'x-content-type-options',
+      'x-frame-options',
+      'x-xss-protection',
+    ],
+    ...[
+      'access-control-allow-origin',
+      'access-control-allow-credentials',
+      'access-control-allow-methods',
+    ],
+    ...[
+      'access-control-allow-headers',
+      'access-control-max-age',
+      'access-control-expose-headers',
+      'vary',
+    ],
+    ...[
+      'x-spinnaker-request-id',
+      'content-type',
+      'date',
+      'connection',
+      'keep-alive',
+      'transfer-encoding',
+    ],
   ]
   assert.deepEqual(await names({}), expected)
   assert.deepEqual(await names({ origin: 'https://other.example' }), expected)
@@ -221,7 +278,10 @@ test('redirects are followed within a service only', async (t) => {
   assert.deepEqual(await (await fetch(`${gateway}/networks`)).json(), { followed: true })
   const answer = await fetch(`${gateway}/instanceTypes`)
   assert.equal(answer.status, 502)
-  assert.equal(((await (await fetch(`${gateway}/instances/prod/west/i-1`)).json()) as { name: string }).name, 'i-1')
+  assert.equal(
+    ((await (await fetch(`${gateway}/instances/prod/west/i-1`)).json()) as { name: string }).name,
+    'i-1',
+  )
   for (const account of ['test', 'circle']) {
     assert.equal((await fetch(`${gateway}/instances/${account}/west/i-1`)).status, 502, account)
   }
@@ -234,14 +294,18 @@ test('a redirect is followed below the path of the service', async (t) => {
     'GET /infra/networks/all': '{"followed":true}',
     'GET /infra/instanceTypes': new Reply(302, undefined, { location: '/other/types' }),
   })
-  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: `${clouddriver.url}/infra` } } })
+  const gateway = await startGateway(t, {
+    services: { clouddriver: { baseUrl: `${clouddriver.url}/infra` } },
+  })
   assert.deepEqual(await (await fetch(`${gateway}/networks`)).json(), { followed: true })
   assert.equal((await fetch(`${gateway}/instanceTypes`)).status, 502)
   assert.ok(clouddriver.requests.every(({ path }) => path.startsWith('/infra/')))
 })
 
 test('a service error keeps its status and hides its address', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': new Reply(418, '{"message":"no tea today"}') })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': new Reply(418, '{"message":"no tea today"}'),
+  })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const answer = await fetch(`${gateway}/networks`)
   assert.equal(answer.status, 418)

@@ -11,7 +11,11 @@ for (const [what, body, names] of [
   ],
   [
     'a task',
-    { application: 'web', description: 'x', job: [{ type: 'destroyServerGroup', user: 'x' }, { type: 'wait' }] },
+    {
+      application: 'web',
+      description: 'x',
+      job: [{ type: 'destroyServerGroup', user: 'x' }, { type: 'wait' }],
+    },
     { application: 'web', jobs: 'destroyServerGroup, wait' },
   ],
   [
@@ -56,7 +60,9 @@ test('of a long list, every application counts', () => {
 })
 
 test('of a query, ids and names and nothing else', () => {
-  assert.deepEqual(namesInQuery('/tasks/cancel?ids=1&ids=2&reason=x&token=y&password=z'), { ids: '1, 2' })
+  assert.deepEqual(namesInQuery('/tasks/cancel?ids=1&ids=2&reason=x&token=y&password=z'), {
+    ids: '1, 2',
+  })
   assert.deepEqual(namesInQuery('/auth/sessions?username=alice'), { username: 'alice' })
   assert.deepEqual(namesInQuery('/tasks/cancel'), {})
   assert.deepEqual(namesInQuery('/tasks/cancel?__proto__=x&constructor=y'), {})

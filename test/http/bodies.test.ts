@@ -19,9 +19,18 @@ interface Answered {
 }
 
 /** Sends exactly these bytes: `fetch` would refuse a body with GET, and add a content type. */
-function send(url: string, method: string, path: string, bytes: string | Buffer | undefined, type?: string): Promise<Answered> {
+function send(
+  url: string,
+  method: string,
+  path: string,
+  bytes: string | Buffer | undefined,
+  type?: string,
+): Promise<Answered> {
   return new Promise((resolve, reject) => {
-    const headers = { ...(type !== undefined && { 'content-type': type }), 'content-length': Buffer.byteLength(bytes ?? '') }
+    const headers = {
+      ...(type !== undefined && { 'content-type': type }),
+      'content-length': Buffer.byteLength(bytes ?? ''),
+    }
     const sent = request(url + path, { method, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -54,252 +63,328 @@ async function startTarget(t: TestContext) {
 const json = 'application/json'
 const yaml = 'application/x-yaml'
 /** A task needs a body that is an object: `POST /tasks`. */
-const refused: { name: string; bytes: string | Buffer | undefined; type?: string; status: number; code: string; says: RegExp }[] =
-  [
-    { name: 'no body', bytes: undefined, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
-    { name: 'no body under a content type', bytes: '', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
-    { name: 'a body of blanks', bytes: ' \r\n ', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
-    { name: 'the JSON null', bytes: 'null', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
-    {
-      name: 'JSON that breaks off',
-      bytes: '{"job":[',
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable JSON/,
-    },
-    {
-      name: 'JSON with something behind it',
-      bytes: '{}}',
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable JSON/,
-    },
-    { name: 'single quotes', bytes: "{'job':[]}", type: json, status: 400, code: 'UNREADABLE_BODY', says: /not usable JSON/ },
-    { name: 'NaN', bytes: '{"job":NaN}', type: json, status: 400, code: 'UNREADABLE_BODY', says: /not usable JSON/ },
-    { name: 'a list where an object belongs', bytes: '[]', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
-    { name: 'a text where an object belongs', bytes: '"text"', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
-    { name: 'a number where an object belongs', bytes: '7', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
-    {
-      name: 'invalid UTF-8',
-      bytes: Buffer.from('{"a":"\xff\xfe"}', 'latin1'),
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /UTF-8/,
-    },
-    {
-      name: 'UTF-16',
-      bytes: Buffer.from('{"a":1}', 'utf16le'),
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /JSON|UTF-8/,
-    },
-    {
-      name: 'the key __proto__',
-      bytes: '{"a":{"__proto__":{"admin":true}}}',
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /__proto__/,
-    },
-    {
-      name: 'JSON of ten thousand levels',
-      bytes: `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /deeper than/,
-    },
-    {
-      name: 'JSON of 900 thousand open brackets',
-      bytes: '['.repeat(900_000),
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /deeper than/,
-    },
-    {
-      name: 'YAML that is malformed',
-      bytes: 'a: [1, 2\nb: }',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable YAML/,
-    },
-    {
-      name: 'several YAML documents',
-      bytes: 'a: 1\n---\nb: 2\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable YAML/,
-    },
-    {
-      name: 'a YAML key twice',
-      bytes: 'a: 1\na: 2\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable YAML/,
-    },
-    {
-      name: 'the YAML key __proto__',
-      bytes: 'a:\n  __proto__:\n    admin: true\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /__proto__/,
-    },
-    { name: 'YAML aliases that multiply', bytes: aliasBomb(), type: yaml, status: 400, code: 'UNREADABLE_BODY', says: /alias/i },
-    {
-      name: 'YAML aliases that multiply beyond all memory',
-      bytes: aliasBomb(30),
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /alias/i,
-    },
-    {
-      name: 'a YAML alias of itself',
-      bytes: 'a: &x\n  b: *x\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /not usable YAML/,
-    },
-    {
-      name: 'YAML of 100 thousand levels',
-      bytes: '['.repeat(100_000),
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /deeper than/,
-    },
-    {
-      name: 'YAML lists of two thousand levels',
-      bytes: `${'- '.repeat(2000)}x`,
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /deeper than/,
-    },
-    {
-      name: 'YAML with twenty thousand aliases',
-      bytes: `x:\n${Array.from({ length: 20_000 }, (_, index) => `- &a${index} 1\n- *a${index}\n`).join('')}`,
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /aliases/,
-    },
-    {
-      name: 'more YAML than can be read in reasonable time',
-      bytes: `a: "${'x'.repeat(500_000)}"`,
-      type: yaml,
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /send JSON instead of YAML/,
-    },
-    {
-      name: 'a YAML number that is none in JSON',
-      bytes: 'a: .inf\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /\.inf|infinite|finite/,
-    },
-    {
-      name: 'a YAML number that is too large',
-      bytes: 'a: 1e400\n',
-      type: yaml,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /finite/,
-    },
-    { name: 'an unknown YAML tag', bytes: 'a: !!js/function "x"\n', type: yaml, status: 200, code: '', says: / / },
-    {
-      name: 'XML',
-      bytes: '<a/>',
-      type: 'application/xml',
-      status: 415,
-      code: 'UNSUPPORTED_MEDIA_TYPE',
-      says: /application\/xml.*Send application\/json/,
-    },
-    {
-      name: 'a form',
-      bytes: 'a=1',
-      type: 'application/x-www-form-urlencoded',
-      status: 415,
-      code: 'UNSUPPORTED_MEDIA_TYPE',
-      says: /Send application\/json/,
-    },
-    {
-      name: 'a media type that is none',
-      bytes: '{}',
-      type: ';;;',
-      status: 415,
-      code: 'UNSUPPORTED_MEDIA_TYPE',
-      says: /Content-Type is malformed/,
-    },
-    {
-      name: 'more than the limit',
-      bytes: `{"a":"${'x'.repeat(1024 * 1024)}"}`,
-      type: json,
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /1048576 bytes.*http\.maxBodyBytes/,
-    },
-    {
-      name: 'more values than the limit',
-      bytes: `{"job":[${'{},'.repeat(20_000)}{}]}`,
-      type: json,
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /more than 20000 values.*http\.maxBodyValues/,
-    },
-    {
-      name: 'more values than the limit as text',
-      bytes: `{"job":[${'0,'.repeat(20_000)}`,
-      type: 'text/plain',
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /more than 20000 values/,
-    },
-    {
-      name: 'more YAML values than the limit',
-      bytes: `job:\n${'- 1\n'.repeat(20_001)}`,
-      type: yaml,
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /more than 20000 values.*http\.maxBodyValues/,
-    },
-    {
-      name: 'more YAML values than the limit by aliases',
-      bytes: `a: &a [${'1,'.repeat(300)}]\njob: [${'*a,'.repeat(90)}]`,
-      type: yaml,
-      status: 413,
-      code: 'BODY_TOO_LARGE',
-      says: /more than 20000 values/,
-    },
-    {
-      name: 'a number beyond a double',
-      bytes: '{"job":[{"n":1e999}]}',
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /larger than 1\.8e308/,
-    },
-    {
-      name: 'a number of a million digits',
-      bytes: `{"a":${'1'.repeat(1_000_000)}}`,
-      type: json,
-      status: 400,
-      code: 'UNREADABLE_BODY',
-      says: /number has more than 1000/,
-    },
-  ]
+const refused: {
+  name: string
+  bytes: string | Buffer | undefined
+  type?: string
+  status: number
+  code: string
+  says: RegExp
+}[] = [
+  { name: 'no body', bytes: undefined, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
+  {
+    name: 'no body under a content type',
+    bytes: '',
+    type: json,
+    status: 400,
+    code: 'MISSING_BODY',
+    says: /needs a body/,
+  },
+  {
+    name: 'a body of blanks',
+    bytes: ' \r\n ',
+    type: json,
+    status: 400,
+    code: 'MISSING_BODY',
+    says: /needs a body/,
+  },
+  {
+    name: 'the JSON null',
+    bytes: 'null',
+    type: json,
+    status: 400,
+    code: 'MISSING_BODY',
+    says: /needs a body/,
+  },
+  {
+    name: 'JSON that breaks off',
+    bytes: '{"job":[',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable JSON/,
+  },
+  {
+    name: 'JSON with something behind it',
+    bytes: '{}}',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable JSON/,
+  },
+  {
+    name: 'single quotes',
+    bytes: "{'job':[]}",
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable JSON/,
+  },
+  {
+    name: 'NaN',
+    bytes: '{"job":NaN}',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable JSON/,
+  },
+  {
+    name: 'a list where an object belongs',
+    bytes: '[]',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /object/,
+  },
+  {
+    name: 'a text where an object belongs',
+    bytes: '"text"',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /object/,
+  },
+  {
+    name: 'a number where an object belongs',
+    bytes: '7',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /object/,
+  },
+  {
+    name: 'invalid UTF-8',
+    bytes: Buffer.from('{"a":"\xff\xfe"}', 'latin1'),
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /UTF-8/,
+  },
+  {
+    name: 'UTF-16',
+    bytes: Buffer.from('{"a":1}', 'utf16le'),
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /JSON|UTF-8/,
+  },
+  {
+    name: 'the key __proto__',
+    bytes: '{"a":{"__proto__":{"admin":true}}}',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /__proto__/,
+  },
+  {
+    name: 'JSON of ten thousand levels',
+    bytes: `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /deeper than/,
+  },
+  {
+    name: 'JSON of 900 thousand open brackets',
+    bytes: '['.repeat(900_000),
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /deeper than/,
+  },
+  {
+    name: 'YAML that is malformed',
+    bytes: 'a: [1, 2\nb: }',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable YAML/,
+  },
+  {
+    name: 'several YAML documents',
+    bytes: 'a: 1\n---\nb: 2\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable YAML/,
+  },
+  {
+    name: 'a YAML key twice',
+    bytes: 'a: 1\na: 2\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable YAML/,
+  },
+  {
+    name: 'the YAML key __proto__',
+    bytes: 'a:\n  __proto__:\n    admin: true\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /__proto__/,
+  },
+  {
+    name: 'YAML aliases that multiply',
+    bytes: aliasBomb(),
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /alias/i,
+  },
+  {
+    name: 'YAML aliases that multiply beyond all memory',
+    bytes: aliasBomb(30),
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /alias/i,
+  },
+  {
+    name: 'a YAML alias of itself',
+    bytes: 'a: &x\n  b: *x\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /not usable YAML/,
+  },
+  {
+    name: 'YAML of 100 thousand levels',
+    bytes: '['.repeat(100_000),
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /deeper than/,
+  },
+  {
+    name: 'YAML lists of two thousand levels',
+    bytes: `${'- '.repeat(2000)}x`,
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /deeper than/,
+  },
+  {
+    name: 'YAML with twenty thousand aliases',
+    bytes: `x:\n${Array.from({ length: 20_000 }, (_, index) => `- &a${index} 1\n- *a${index}\n`).join('')}`,
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /aliases/,
+  },
+  {
+    name: 'more YAML than can be read in reasonable time',
+    bytes: `a: "${'x'.repeat(500_000)}"`,
+    type: yaml,
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /send JSON instead of YAML/,
+  },
+  {
+    name: 'a YAML number that is none in JSON',
+    bytes: 'a: .inf\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /\.inf|infinite|finite/,
+  },
+  {
+    name: 'a YAML number that is too large',
+    bytes: 'a: 1e400\n',
+    type: yaml,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /finite/,
+  },
+  {
+    name: 'an unknown YAML tag',
+    bytes: 'a: !!js/function "x"\n',
+    type: yaml,
+    status: 200,
+    code: '',
+    says: / /,
+  },
+  {
+    name: 'XML',
+    bytes: '<a/>',
+    type: 'application/xml',
+    status: 415,
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    says: /application\/xml.*Send application\/json/,
+  },
+  {
+    name: 'a form',
+    bytes: 'a=1',
+    type: 'application/x-www-form-urlencoded',
+    status: 415,
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    says: /Send application\/json/,
+  },
+  {
+    name: 'a media type that is none',
+    bytes: '{}',
+    type: ';;;',
+    status: 415,
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    says: /Content-Type is malformed/,
+  },
+  {
+    name: 'more than the limit',
+    bytes: `{"a":"${'x'.repeat(1024 * 1024)}"}`,
+    type: json,
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /1048576 bytes.*http\.maxBodyBytes/,
+  },
+  {
+    name: 'more values than the limit',
+    bytes: `{"job":[${'{},'.repeat(20_000)}{}]}`,
+    type: json,
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /more than 20000 values.*http\.maxBodyValues/,
+  },
+  {
+    name: 'more values than the limit as text',
+    bytes: `{"job":[${'0,'.repeat(20_000)}`,
+    type: 'text/plain',
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /more than 20000 values/,
+  },
+  {
+    name: 'more YAML values than the limit',
+    bytes: `job:\n${'- 1\n'.repeat(20_001)}`,
+    type: yaml,
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /more than 20000 values.*http\.maxBodyValues/,
+  },
+  {
+    name: 'more YAML values than the limit by aliases',
+    bytes: `a: &a [${'1,'.repeat(300)}]\njob: [${'*a,'.repeat(90)}]`,
+    type: yaml,
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    says: /more than 20000 values/,
+  },
+  {
+    name: 'a number beyond a double',
+    bytes: '{"job":[{"n":1e999}]}',
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /larger than 1\.8e308/,
+  },
+  {
+    name: 'a number of a million digits',
+    bytes: `{"a":${'1'.repeat(1_000_000)}}`,
+    type: json,
+    status: 400,
+    code: 'UNREADABLE_BODY',
+    says: /number has more than 1000/,
+  },
+]
 
 function aliasBomb(levels = 9): string {
   const lines = ['a0: &a0 [x,x,x,x,x,x,x,x,x]']
@@ -323,7 +408,10 @@ test('an unusable body is rejected with a helpful message', async (t) => {
     assert.equal(answer.body['code'], code, name)
     assert.match(String(answer.body['detail']), says, name)
     assert.equal(answer.body['detail'], answer.body['message'])
-    assert.ok(!/call stack|at .*\.ts/i.test(String(answer.body['detail'])), `${name}: ${answer.body['detail']}`)
+    assert.ok(
+      !/call stack|at .*\.ts/i.test(String(answer.body['detail'])),
+      `${name}: ${answer.body['detail']}`,
+    )
     assert.equal(orca.requests.length, before, name)
     assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
   }
@@ -332,12 +420,36 @@ test('an unusable body is rejected with a helpful message', async (t) => {
 })
 
 const accepted: { name: string; bytes: string | Buffer; type?: string; sent: string }[] = [
-  { name: 'a body without content type', bytes: '{"application":"web","job":[]}', sent: '{"application":"web","job":[]}' },
-  { name: 'JSON as text/plain', bytes: '{"job":[]}', type: 'text/plain;charset=UTF-8', sent: '{"job":[]}' },
-  { name: 'JSON under a type of its own', bytes: '{"job":[]}', type: 'application/vnd.x+json', sent: '{"job":[]}' },
-  { name: 'JSON behind a byte order mark', bytes: '\ufeff{"job":[]}', type: json, sent: '{"job":[]}' },
+  {
+    name: 'a body without content type',
+    bytes: '{"application":"web","job":[]}',
+    sent: '{"application":"web","job":[]}',
+  },
+  {
+    name: 'JSON as text/plain',
+    bytes: '{"job":[]}',
+    type: 'text/plain;charset=UTF-8',
+    sent: '{"job":[]}',
+  },
+  {
+    name: 'JSON under a type of its own',
+    bytes: '{"job":[]}',
+    type: 'application/vnd.x+json',
+    sent: '{"job":[]}',
+  },
+  {
+    name: 'JSON behind a byte order mark',
+    bytes: '\ufeff{"job":[]}',
+    type: json,
+    sent: '{"job":[]}',
+  },
   { name: 'YAML', bytes: 'job:\n  - type: wait\n', type: yaml, sent: '{"job":[{"type":"wait"}]}' },
-  { name: 'YAML with a few aliases', bytes: 'a: &x [1]\njob: [*x, *x]\n', type: 'text/yaml', sent: '{"a":[1],"job":[[1],[1]]}' },
+  {
+    name: 'YAML with a few aliases',
+    bytes: 'a: &x [1]\njob: [*x, *x]\n',
+    type: 'text/yaml',
+    sent: '{"a":[1],"job":[[1],[1]]}',
+  },
   {
     name: 'numbers that JavaScript cannot hold, or writes otherwise',
     bytes: '{"id":12345678901234567890,"n":[1.0,1e3,-0,0.50,1E2]}',
@@ -403,7 +515,8 @@ function inChunks(path: string, body: string, chunkLength: number): string {
 
 test('a body in thousands of tiny chunks is rejected', async (t) => {
   const { url, orca } = await startTarget(t)
-  const task = (filler: number) => `{"application":"web","job":[{"type":"wait","x":"${'x'.repeat(filler)}"}]}`
+  const task = (filler: number) =>
+    `{"application":"web","job":[{"type":"wait","x":"${'x'.repeat(filler)}"}]}`
   // Connections follow each other, so that each has the parser of the former one.
   for (const path of ['/tasks', '/webhooks/git/github']) {
     const hostile = await openRawConnection(t, url)
@@ -439,10 +552,28 @@ test('tiny chunks are skipped before the body is read', async () => {
 })
 
 test('a form is decoded as the URL standard says', async () => {
-  const forms = ['a=b&c=d', 'a', '=', 'a=&&b', 'a+b=c%20d', '%41%42=%c3%a4', 'a=%', 'a=%4', 'a=%zz%', 'a=%ff', 'a=b=c', '+%2B+=+']
+  const forms = [
+    'a=b&c=d',
+    'a',
+    '=',
+    'a=&&b',
+    'a+b=c%20d',
+    '%41%42=%c3%a4',
+    'a=%',
+    'a=%4',
+    'a=%zz%',
+    'a=%ff',
+    'a=b=c',
+    '+%2B+=+',
+  ]
   for (const form of forms) {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(form.length) }
-    const raw = Object.assign(Readable.from([Buffer.from(form)], { objectMode: false }), { headers })
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(form.length),
+    }
+    const raw = Object.assign(Readable.from([Buffer.from(form)], { objectMode: false }), {
+      headers,
+    })
     const fields = await readForm({ raw, headers } as unknown as FastifyRequest, 1000)
     assert.deepEqual([...(fields ?? [])], [...new URLSearchParams(form)], form)
   }
@@ -452,7 +583,8 @@ test('a body that no one reads leaves the connection to later requests', async (
   const { url, orca } = await startTarget(t)
   const connection = await openRawConnection(t, url)
   const unread = inChunks('/nothing/here', 'x'.repeat(20_000), 1)
-  const task = (type: string) => inChunks('/tasks', `{"application":"web","job":[{"type":"${type}"}]}`, 20)
+  const task = (type: string) =>
+    inChunks('/tasks', `{"application":"web","job":[{"type":"${type}"}]}`, 20)
   // The end of the body and the next request are in one packet.
   connection.send(unread.slice(0, -2000))
   assert.equal((await connection.next()).status, 404)
@@ -466,7 +598,9 @@ test('a body that no one reads leaves the connection to later requests', async (
   const other = await openRawConnection(t, url)
   other.send(task('third'))
   assert.equal((await other.next()).status, 200)
-  const types = orca.requests.flatMap(({ body }) => /"type":"(first|second|third)"/.exec(body)?.[1] ?? [])
+  const types = orca.requests.flatMap(
+    ({ body }) => /"type":"(first|second|third)"/.exec(body)?.[1] ?? [],
+  )
   assert.deepEqual(types, ['first', 'second', 'third'])
 })
 
@@ -480,7 +614,10 @@ test('an empty body is enough where a body is optional', async (t) => {
 
 test('a large YAML body does not block other requests', async (t) => {
   const { url } = await startTarget(t)
-  const large = Array.from({ length: 15_000 }, (_, index) => `  name${index}: number ${index}\n`).join('')
+  const large = Array.from(
+    { length: 15_000 },
+    (_, index) => `  name${index}: number ${index}\n`,
+  ).join('')
   let isAnswered = false
   const sent = send(url, 'POST', '/tasks', `context:\n${large}`, yaml).finally(() => {
     isAnswered = true
@@ -497,14 +634,29 @@ test('a large YAML body does not block other requests', async (t) => {
 
 test('numbers keep their notation in forwarded bodies', async (t) => {
   const { url, orca } = await startTarget(t)
-  orca.answer(({ method }) => (method === 'GET' ? { id: '1', status: 'SUCCEEDED' } : { ref: '/tasks/1' }))
+  orca.answer(({ method }) =>
+    method === 'GET' ? { id: '1', status: 'SUCCEEDED' } : { ref: '/tasks/1' },
+  )
   const numbers = '[1.0,1e3,12345678901234567890,-0]'
-  assert.equal((await send(url, 'POST', '/pipelines/start', `{"application":"web","n":${numbers}}`, json)).status, 200)
+  assert.equal(
+    (await send(url, 'POST', '/pipelines/start', `{"application":"web","n":${numbers}}`, json))
+      .status,
+    200,
+  )
   assert.match(String(orca.requests.at(-1)?.body), /"n":\[1\.0,1e3,12345678901234567890,-0\]/)
   await send(url, 'POST', '/pipelines', `{"name":"p","application":"web","n":${numbers}}`, json)
   const saving = orca.requests.find(({ body }) => body.includes('savePipeline'))
   const [job] = (JSON.parse(String(saving?.body)) as { job: { pipeline: string }[] }).job
-  assert.match(Buffer.from(job?.pipeline ?? '', 'base64').toString(), /"n":\[1\.0,1e3,12345678901234567890,-0\]/)
-  const refused = await send(url, 'POST', '/pipelines/start', '{"application":"web","n":1e999}', json)
+  assert.match(
+    Buffer.from(job?.pipeline ?? '', 'base64').toString(),
+    /"n":\[1\.0,1e3,12345678901234567890,-0\]/,
+  )
+  const refused = await send(
+    url,
+    'POST',
+    '/pipelines/start',
+    '{"application":"web","n":1e999}',
+    json,
+  )
   assert.deepEqual([refused.status, refused.body['code']], [400, 'UNREADABLE_BODY'])
 })

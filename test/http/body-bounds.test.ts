@@ -12,7 +12,9 @@ import { startGateway } from '../support/gateway.ts'
 import { openRawConnection, type RawConnection } from '../support/raw-connection.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+const asAnn = {
+  authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}`,
+}
 const annMayLogIn = {
   security: { basicform: { enabled: true } },
   spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
@@ -33,9 +35,15 @@ async function startBounded(
   const service = await startUpstream(t, ({ path }) =>
     path.startsWith('/webhooks') ? { eventProcessed: true } : { ref: '/tasks/1' },
   )
-  const services = Object.fromEntries(['echo', 'orca', 'kayenta'].map((name) => [name, { baseUrl: service.url }]))
+  const services = Object.fromEntries(
+    ['echo', 'orca', 'kayenta'].map((name) => [name, { baseUrl: service.url }]),
+  )
   const url = await startGateway(t, { ...settings, services, http })
-  const post = async (path: string, body: string | Buffer, headers: Record<string, string> = {}) => {
+  const post = async (
+    path: string,
+    body: string | Buffer,
+    headers: Record<string, string> = {},
+  ) => {
     const answer = await fetch(url + path, {
       method: 'POST',
       body: typeof body === 'string' ? body : new Uint8Array(body),
@@ -69,30 +77,93 @@ const rows: { path: string; user: boolean; body: string; status: number; says?: 
     status: 413,
     says: /102400 bytes.*http\.openPaths\.maxBodyBytes/,
   },
-  { path: '/webhooks/webhook/ci', user: false, body: '['.repeat(5000), status: 413, says: /200 values/ },
-  { path: '/webhooks/cdevents/ci', user: false, body: listOf(201), status: 413, says: /200 values/ },
-  { path: '/notifications/callbacks/slack', user: false, body: textOf(102_401), status: 413, says: /102400 bytes/ },
+  {
+    path: '/webhooks/webhook/ci',
+    user: false,
+    body: '['.repeat(5000),
+    status: 413,
+    says: /200 values/,
+  },
+  {
+    path: '/webhooks/cdevents/ci',
+    user: false,
+    body: listOf(201),
+    status: 413,
+    says: /200 values/,
+  },
+  {
+    path: '/notifications/callbacks/slack',
+    user: false,
+    body: textOf(102_401),
+    status: 413,
+    says: /102400 bytes/,
+  },
   { path: '/webhooks/webhook/ci', user: true, body: listOf(201), status: 200 },
   { path: '/tasks', user: true, body: listOf(2000), status: 200 },
-  { path: '/tasks', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
-  { path: '/tasks', user: true, body: textOf(204_801), status: 413, says: /204800 bytes.*http\.maxBodyBytes/ },
+  {
+    path: '/tasks',
+    user: true,
+    body: listOf(2001),
+    status: 413,
+    says: /2000 values.*http\.maxBodyValues/,
+  },
+  {
+    path: '/tasks',
+    user: true,
+    body: textOf(204_801),
+    status: 413,
+    says: /204800 bytes.*http\.maxBodyBytes/,
+  },
   ...['/tasks', '/v2/canaryConfig'].flatMap((path) => [
     { path, user: true, body: textOf(184_320 + 8), status: 200 },
-    { path, user: true, body: `{"a":["${'x'.repeat(100_000)}","${'x'.repeat(100_000)}"]}`, status: 200 },
-    { path, user: true, body: textOf(184_320 + 9), status: 413, says: /184320 bytes.*http\.maxBodyTextBytes/ },
+    {
+      path,
+      user: true,
+      body: `{"a":["${'x'.repeat(100_000)}","${'x'.repeat(100_000)}"]}`,
+      status: 200,
+    },
+    {
+      path,
+      user: true,
+      body: textOf(184_320 + 9),
+      status: 413,
+      says: /184320 bytes.*http\.maxBodyTextBytes/,
+    },
     { path, user: true, body: `{"${'\\"'.repeat(92_161)}":1}`, status: 413, says: /184320 bytes/ },
   ]),
   { path: '/v2/canaryConfig', user: true, body: listOf(2000), status: 200 },
-  { path: '/v2/canaryConfig', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
-  { path: '/v2/canaryConfig', user: true, body: `{"a":${'['.repeat(1500)}`, status: 400, says: /deeper than 1000/ },
-  { path: '/v2/canaryConfig', user: true, body: '{"a":[1.0,1e999]}', status: 400, says: /larger than 1\.8e308/ },
+  {
+    path: '/v2/canaryConfig',
+    user: true,
+    body: listOf(2001),
+    status: 413,
+    says: /2000 values.*http\.maxBodyValues/,
+  },
+  {
+    path: '/v2/canaryConfig',
+    user: true,
+    body: `{"a":${'['.repeat(1500)}`,
+    status: 400,
+    says: /deeper than 1000/,
+  },
+  {
+    path: '/v2/canaryConfig',
+    user: true,
+    body: '{"a":[1.0,1e999]}',
+    status: 400,
+    says: /larger than 1\.8e308/,
+  },
 ]
 
 test('bodies have separate limits with and without login', async (t) => {
   const { post } = await startBounded(t)
   for (const { path, user, body, status, says } of rows) {
     const answer = await post(path, body, user ? asAnn : {})
-    assert.equal(answer.status, status, `${path}: ${body.slice(0, 40)} of ${body.length}: ${answer.text}`)
+    assert.equal(
+      answer.status,
+      status,
+      `${path}: ${body.slice(0, 40)} of ${body.length}: ${answer.text}`,
+    )
     if (says !== undefined) assert.match(answer.text, says)
   }
 })
@@ -142,7 +213,10 @@ test('compressed bodies are read within the bounds of what they hold', async (t)
       const bomb = await sendPacked(compressedBomb)
       assert.equal(bomb.status, 413, `${path} ${coding}`)
       assert.match(bomb.text, /maxBodyBytes/)
-      const broken = await post(path, '{"application":"a"}', { ...user, 'content-encoding': coding })
+      const broken = await post(path, '{"application":"a"}', {
+        ...user,
+        'content-encoding': coding,
+      })
       assert.deepEqual([broken.status, /UNREADABLE_BODY/.test(broken.text)], [400, true])
     }
   }
@@ -154,7 +228,10 @@ test('an unknown content coding is 415 with the known ones', async (t) => {
     const headers = { ...asAnn, 'content-type': 'application/json', 'content-encoding': coding }
     const answer = await fetch(`${url}/tasks`, { method: 'POST', body: '{}', headers })
     assert.equal(answer.headers.get('accept-encoding'), 'gzip, deflate, br')
-    assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [415, 'UNSUPPORTED_CONTENT_CODING'])
+    assert.deepEqual(
+      [answer.status, ((await answer.json()) as { code: string }).code],
+      [415, 'UNSUPPORTED_CONTENT_CODING'],
+    )
   }
 })
 
@@ -164,7 +241,10 @@ const hook = '/webhooks/webhook/ci'
 const large = uncountedBytes + 30_000
 
 /** A client that has sent all of a large webhook but the last byte, once the gateway holds it. */
-async function holdPart(t: TestContext, { url, post }: Awaited<ReturnType<typeof startBounded>>): Promise<RawConnection> {
+async function holdPart(
+  t: TestContext,
+  { url, post }: Awaited<ReturnType<typeof startBounded>>,
+): Promise<RawConnection> {
   for (;;) {
     const connection = await openRawConnection(t, url)
     const head = `POST ${hook} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${large}\r\n\r\n`
@@ -201,23 +281,38 @@ test('a client that goes away gives back what its body held', async (t) => {
 })
 
 test('bytes of an answer that is over already are not counted', () => {
-  const one = { maxBytes: 10, maxValues: 10, maxTextBytes: 10, maxBytesAtOnce: 10, prefix: 'http' } as const
+  const one = {
+    maxBytes: 10,
+    maxValues: 10,
+    maxTextBytes: 10,
+    maxBytesAtOnce: 10,
+    prefix: 'http',
+  } as const
   const boundsOf = createBodyBounds({ known: one, open: one })
   const over = { destroyed: true, once: () => assert.fail('nobody tells when it is closed') }
-  for (let round = 0; round < 3; round++) boundsOf('known', over as never).hold?.(uncountedBytes + 8)
+  for (let round = 0; round < 3; round++)
+    boundsOf('known', over as never).hold?.(uncountedBytes + 8)
 })
 
 test('embedded back ends have limits of their own', async (t) => {
-  const backends = await startBackends(t, [definitionsBackend, eventsBackend, orchestrationBackend], {
-    settings: { bodies: { maxBytes: 1000, maxValues: 50 } },
-  })
+  const backends = await startBackends(
+    t,
+    [definitionsBackend, eventsBackend, orchestrationBackend],
+    {
+      settings: { bodies: { maxBytes: 1000, maxValues: 50 } },
+    },
+  )
   for (const [service, path] of [
     ['front50', '/pipelines'],
     ['orca', '/ops'],
     ['echo', '/webhooks/webhook/ci'],
   ] as const) {
     const post = (body: string) =>
-      fetch(backends.url(service) + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+      fetch(backends.url(service) + path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
+      })
     const tooMany = await post(listOf(201))
     assert.equal(tooMany.status, 413, service)
     assert.match(await tooMany.text(), /200 values.*http\.maxBodyValues/)

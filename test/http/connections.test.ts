@@ -45,7 +45,8 @@ async function readToEnd(socket: Socket): Promise<string> {
   socket.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1')
   })
-  if (!socket.closed) await new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
+  if (!socket.closed)
+    await new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
   return text
 }
 
@@ -57,14 +58,25 @@ function countConnections({ gateway }: RunningGateway): Promise<number> {
 }
 
 /** Long enough for a busy machine to do what the test does, and short enough to wait for. */
-const short = { handshakeMs: 60_000, headersMs: 3000, requestMs: 4000, keepAliveMs: 1000, farewellMs: 1000, checkMs: 50 }
+const short = {
+  handshakeMs: 60_000,
+  headersMs: 3000,
+  requestMs: 4000,
+  keepAliveMs: 1000,
+  farewellMs: 1000,
+  checkMs: 50,
+}
 const head = 'host: gate\r\n'
 
 test('what a client does not finish', { concurrency: true }, async (t) => {
   const ports = { apiPort: await freePort(), legacyServerPort: await freePort() }
   const otherPorts = { apiPort: await freePort(), legacyServerPort: await freePort() }
   const ssl = sslSettings(createFiles(t), certificate, [authority])
-  const encrypted = await runGateway(t, { server: { ssl }, default: ports }, { connectionTimes: short })
+  const encrypted = await runGateway(
+    t,
+    { server: { ssl }, default: ports },
+    { connectionTimes: short },
+  )
   const impatient = await runGateway(
     t,
     { server: { ssl }, default: otherPorts },
@@ -95,7 +107,10 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
       t.after(() => trickles.forEach(clearInterval))
       await Promise.all(sockets.map(readToEnd))
       if (url === impatient.url)
-        await waitUntil(async () => (await countConnections(impatient)) === 0, 'descriptors are given back')
+        await waitUntil(
+          async () => (await countConnections(impatient)) === 0,
+          'descriptors are given back',
+        )
     })
     cases.push(ended)
   }
@@ -108,10 +123,22 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
       `POST /tasks HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
       /^HTTP\/1\.1 (408|503) /,
     ],
-    ['an answered request and nothing more', `GET /version HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 200 /],
+    [
+      'an answered request and nothing more',
+      `GET /version HTTP/1.1\r\n${head}\r\n`,
+      /^HTTP\/1\.1 200 /,
+    ],
     ['something else than HTTP', 'EHLO gate\r\n\r\n', /^HTTP\/1\.1 400 .*BAD_ARGUMENT/s],
-    ['too many headers', `GET /version HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s],
-    ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 405 .*\r\nallow: GET.*METHOD_NOT_ALLOWED/s],
+    [
+      'too many headers',
+      `GET /version HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`,
+      /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s,
+    ],
+    [
+      'CONNECT',
+      `CONNECT example.com:443 HTTP/1.1\r\n${head}\r\n`,
+      /^HTTP\/1\.1 405 .*\r\nallow: GET.*METHOD_NOT_ALLOWED/s,
+    ],
   ] as const) {
     const ended = t.test(`a connection with ${what} ends on every port`, async () => {
       const ends = Object.entries(opens).map(async ([port, open]) => {
@@ -126,7 +153,8 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
   await Promise.all(cases)
 
   await t.test('the gateway keeps no connection whose client stays', async () => {
-    for (const running of [plain, encrypted]) await waitUntil(async () => (await countConnections(running)) === 0, 'none is left')
+    for (const running of [plain, encrypted])
+      await waitUntil(async () => (await countConnections(running)) === 0, 'none is left')
   })
 
   await t.test('a request completed after its 408 is not worked on', async (t) => {
@@ -168,7 +196,10 @@ test('a CONNECT is refused once the requests before it are answered', async (t) 
 
 test('a client that reads nothing is disconnected behind a CONNECT, too', async (t) => {
   const upstream = await startUpstream(t, { 'GET /networks': { text: 'x'.repeat(30_000_000) } })
-  const running = await runGateway(t, { services: { clouddriver: { baseUrl: upstream.url } }, http: { writeTimeout: '1s' } })
+  const running = await runGateway(t, {
+    services: { clouddriver: { baseUrl: upstream.url } },
+    http: { writeTimeout: '1s' },
+  })
   const socket = await openPlain(t, running.url)
   socket.pause()
   socket.write(`${requestOf('/networks')}CONNECT example.com:443 HTTP/1.1\r\nhost: a\r\n\r\n`)
@@ -178,7 +209,11 @@ test('a client that reads nothing is disconnected behind a CONNECT, too', async 
 
 test('idle connections', { concurrency: true }, async (t) => {
   const keepAliveMs = 3000
-  const { url } = await runGateway(t, { http: { writeTimeout: 0 } }, { connectionTimes: { keepAliveMs } })
+  const { url } = await runGateway(
+    t,
+    { http: { writeTimeout: 0 } },
+    { connectionTimes: { keepAliveMs } },
+  )
 
   const announced = t.test('the time is announced, and the connection ends after it', async (t) => {
     const connection = await openRawConnection(t, url)
@@ -194,7 +229,8 @@ test('idle connections', { concurrency: true }, async (t) => {
     const connection = await openRawConnection(t, url)
     connection.send(requestOf('/version'))
     await connection.next()
-    const [first, ...rest] = `GET /version HTTP/1.1\r\nx-slow: ${'a'.repeat(60)}\r\n${head}\r\n`.match(/.{1,3}/gs) ?? []
+    const [first, ...rest] =
+      `GET /version HTTP/1.1\r\nx-slow: ${'a'.repeat(60)}\r\n${head}\r\n`.match(/.{1,3}/gs) ?? []
     connection.send(String(first))
     for (const piece of rest) {
       await pause((2 * keepAliveMs) / rest.length)
@@ -216,14 +252,19 @@ test('idle connections', { concurrency: true }, async (t) => {
 
 test('pipelined requests are worked on one after the other', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const { url, gateway } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const { url, gateway } = await runGateway(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+  })
   let parsed = 0
   gateway.server.server.on('request', () => parsed++)
   const connection = await openRawConnection(t, url)
   connection.send(`GET /networks HTTP/1.1\r\n${head}\r\n`.repeat(3000))
   const answers: RawAnswer[] = []
   while (answers.at(-1)?.headers['connection'] !== 'close') {
-    await waitUntil(() => clouddriver.requests.length === answers.length + 1, 'the next one is asked for')
+    await waitUntil(
+      () => clouddriver.requests.length === answers.length + 1,
+      'the next one is asked for',
+    )
     clouddriver.release('{}')
     answers.push(await connection.next())
   }
@@ -239,7 +280,11 @@ test('what follows a request and cannot be read does not break its answer off', 
   const { url } = await runGateway(t, { services: await services(t) })
   for (const [first, next, statuses] of [
     [requestOf('/networks'), 'nonsense\r\n\r\n', ['200', '400']],
-    [requestOf('/networks', 'transfer-encoding: chunked\r\n').concat('2\r\n{}\r\n0\r\n'), 'nonsense\r\n\r\n', ['200']],
+    [
+      requestOf('/networks', 'transfer-encoding: chunked\r\n').concat('2\r\n{}\r\n0\r\n'),
+      'nonsense\r\n\r\n',
+      ['200'],
+    ],
   ] as const) {
     const socket = await openPlain(t, url)
     socket.write(first)
@@ -274,7 +319,10 @@ test('HTTP/1.0 has no transfer coding', async (t) => {
   connection.send(`POST /tasks HTTP/1.0\r\n${head}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`)
   const { status, body, headers } = await connection.next()
   assert.deepEqual([status, headers['connection']], [400, 'close'])
-  assert.match(body, /An HTTP\/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP\/1.1/)
+  assert.match(
+    body,
+    /An HTTP\/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP\/1.1/,
+  )
   await connection.ended
 })
 
@@ -283,8 +331,11 @@ test('a request that asks for an upgrade is the last of its connection', async (
   // Java's client asks for HTTP/2 with its first request; Node reads nothing after that.
   for (const body of ['', 'content-length: 2\r\n\r\n{}']) {
     const connection = await openRawConnection(t, url)
-    const upgrade = 'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n'
-    connection.send(`${body === '' ? 'GET' : 'POST'} /health HTTP/1.1\r\n${head}${upgrade}${body === '' ? '\r\n' : body}`)
+    const upgrade =
+      'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n'
+    connection.send(
+      `${body === '' ? 'GET' : 'POST'} /health HTTP/1.1\r\n${head}${upgrade}${body === '' ? '\r\n' : body}`,
+    )
     const { status, headers } = await connection.next()
     assert.deepEqual([status, headers['connection']], [body === '' ? 200 : 405, 'close'])
     await connection.ended
@@ -303,7 +354,9 @@ const services = async (t: TestContext) => {
 }
 const requestOf = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${head}${headers}\r\n`
 
-test('clients that do not read their answers are disconnected', { concurrency: true }, async (t) => {
+test('clients that do not read their answers are disconnected', {
+  concurrency: true,
+}, async (t) => {
   const cases: Promise<void>[] = []
   for (const encrypted of [false, true]) {
     const port = encrypted ? 'a port with TLS' : 'a port without TLS'
@@ -322,8 +375,12 @@ test('clients that do not read their answers are disconnected', { concurrency: t
         requestOf('/openapi.json').repeat(60),
         requestOf('/networks').repeat(3),
       ]
-      const sockets = await Promise.all(requests.map(() => (encrypted ? openEncrypted : openPlain)(t, running.url)))
-      const begun = sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve)))
+      const sockets = await Promise.all(
+        requests.map(() => (encrypted ? openEncrypted : openPlain)(t, running.url)),
+      )
+      const begun = sockets.map(
+        (socket) => new Promise((resolve) => socket.once('readable', resolve)),
+      )
       for (const [index, socket] of sockets.entries()) socket.write(requests[index] as string)
       await Promise.all(begun)
       for (const socket of sockets) assert.match(String(socket.read(12)), /^HTTP\/1\.1 200/)
@@ -341,7 +398,9 @@ for (const { kind, encrypted, isCounted } of [
 ]) {
   test(`a slow reader is not a client that takes nothing, ${kind}`, async (t) => {
     const answer = Buffer.from(JSON.stringify([{ name: 'x'.repeat(36_000_000) }]))
-    const { url: baseUrl } = await startUpstream(t, ({ path }) => (path.includes('/clusters/') ? answer : []))
+    const { url: baseUrl } = await startUpstream(t, ({ path }) =>
+      path.includes('/clusters/') ? answer : [],
+    )
     const ssl = sslSettings(createFiles(t), certificate, [authority])
     const running = await runGateway(t, {
       services: { clouddriver: { baseUrl } },
@@ -349,7 +408,9 @@ for (const { kind, encrypted, isCounted } of [
       ...(encrypted && { server: { ssl } }),
     })
     const { server } = running.gateway.server
-    const accepted = new Promise<Socket>((resolve) => server.once(encrypted ? 'secureConnection' : 'connection', resolve))
+    const accepted = new Promise<Socket>((resolve) =>
+      server.once(encrypted ? 'secureConnection' : 'connection', resolve),
+    )
     const socket = await (encrypted ? openEncrypted : openPlain)(t, running.url)
     const connection = await accepted
     const { _handle: handle } = connection as unknown as { _handle: object }
@@ -379,7 +440,10 @@ for (const { kind, encrypted, isCounted } of [
 
 test('a waiting client is not ended by the write timeout', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, http: { writeTimeout: '50ms' } })
+  const { url } = await runGateway(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+    http: { writeTimeout: '50ms' },
+  })
   const connection = await openRawConnection(t, url)
   connection.send(requestOf('/networks'))
   await waitUntil(() => clouddriver.requests.length === 1, 'the service is asked')
@@ -411,7 +475,11 @@ for (const idle of [false, true]) {
   const title = idle ? 'on idle connections' : 'on new connections'
   test(`a stop answers requests sent ${title} while busy`, async (t) => {
     const lastIdleMs = 300
-    const { url, gateway, stop } = await runGateway(t, { server: { 'drain-ms': '1ms' } }, { connectionTimes: { lastIdleMs } })
+    const { url, gateway, stop } = await runGateway(
+      t,
+      { server: { 'drain-ms': '1ms' } },
+      { connectionTimes: { lastIdleMs } },
+    )
     await gateway.drain()
     const client = new ClientThread(t, { port: Number(new URL(url).port), idle })
     await client.next()
@@ -432,7 +500,10 @@ class ClientThread {
 
   /** @param options.idle It has connections, whose first answers it has read; otherwise it opens them when it sends. */
   constructor(t: TestContext, options: { port: number; idle: boolean }) {
-    this.#worker = new Worker(clientProgram, { eval: true, workerData: { ...options, turn: this.#turn } })
+    this.#worker = new Worker(clientProgram, {
+      eval: true,
+      workerData: { ...options, turn: this.#turn },
+    })
     t.after(() => this.#worker.terminate())
   }
 

@@ -8,16 +8,29 @@ import { gzipSync } from 'node:zlib'
 import type { GatewayError } from '../../packages/base/errors.ts'
 import { parseYamlAside } from '../../packages/base/json/bodies/documents-aside.ts'
 import type { BodyBounds } from '../../packages/base/json/bodies/json-judge.ts'
-import { readJsonBody, readJudgedBytes, streamBody } from '../../packages/base/json/bodies/read-body.ts'
+import {
+  readJsonBody,
+  readJudgedBytes,
+  streamBody,
+} from '../../packages/base/json/bodies/read-body.ts'
 import { formatJson } from '../../packages/base/json/json.ts'
 import { parseYaml } from '../../packages/base/json/yaml.ts'
 
 const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
 
 test('a document means the same in the thread', async () => {
-  for (const more of ['id: 12345678901234567890', 'yes: no', 'list: [1, 2.5, ~, "x"]', 'text: "ü\\n"']) {
+  for (const more of [
+    'id: 12345678901234567890',
+    'yes: no',
+    'list: [1, 2.5, ~, "x"]',
+    'text: "ü\\n"',
+  ]) {
     const text = [...lines, more].join('\n')
-    assert.equal(formatJson((await parseYamlAside(text))?.value), formatJson(parseYaml(text, { version: '1.1' })), more)
+    assert.equal(
+      formatJson((await parseYamlAside(text))?.value),
+      formatJson(parseYaml(text, { version: '1.1' })),
+      more,
+    )
   }
 })
 
@@ -86,12 +99,20 @@ test('a large JSON body has the same outcome compressed', async () => {
     ],
     ['a plain list', `[${'1,'.repeat(19_000)}1]`, /^\[1,1,/],
     ['too many values', `[${'1,'.repeat(30_000)}1]`, /^BODY_TOO_LARGE .* raise values/],
-    ['too deep', `{${filler},"a":${'['.repeat(1001)}${']'.repeat(1001)}}`, /^UNREADABLE_BODY .*deeper/],
+    [
+      'too deep',
+      `{${filler},"a":${'['.repeat(1001)}${']'.repeat(1001)}}`,
+      /^UNREADABLE_BODY .*deeper/,
+    ],
     ['a prototype key', `{${filler},"__proto__":{}}`, /^UNREADABLE_BODY .*__proto__/],
     ['a number that is too large', `{${filler},"a":1e999}`, /^UNREADABLE_BODY/],
     ['a repeated key', `{${filler},"a":1,"a":2}`, /"a":2\}$/],
     ['broken off', `{${filler},"a":`, /^UNREADABLE_BODY/],
-    ['no UTF-8', Buffer.concat([Buffer.from(`{${filler},"a":"`), Buffer.from([0xff]), Buffer.from('"}')]), /UTF-8/],
+    [
+      'no UTF-8',
+      Buffer.concat([Buffer.from(`{${filler},"a":"`), Buffer.from([0xff]), Buffer.from('"}')]),
+      /UTF-8/,
+    ],
     ['blank space', ' '.repeat(50_000), /^null$/],
     ['too many bytes', `{"a":"${'x'.repeat(1_100_000)}"}`, /^BODY_TOO_LARGE .* raise bytes/],
   ]
@@ -107,7 +128,10 @@ test('a large JSON body has the same outcome compressed', async () => {
 
 test('judged bytes are passed on as they came', async () => {
   const body = `{${filler}, "a" : 1.0, "a": 2}`
-  for (const [sent, headers] of [[body], [gzipSync(body), { 'content-encoding': 'gzip' }]] as const) {
+  for (const [sent, headers] of [
+    [body],
+    [gzipSync(body), { 'content-encoding': 'gzip' }],
+  ] as const) {
     assert.equal((await readJudgedBytes(request(sent, headers), bounds)).toString(), body)
   }
   const pieces = await Array.fromAsync(streamBody(request(body), bounds))

@@ -26,26 +26,50 @@ const pipeline = {
   id: 'p1',
   stages: [
     wait,
-    { type: 'evaluateVariables', refId: '2', requisiteStageRefIds: ['1'], variables: [{ key: 'a', value: '${1 + 1}' }] },
+    {
+      type: 'evaluateVariables',
+      refId: '2',
+      requisiteStageRefIds: ['1'],
+      variables: [{ key: 'a', value: '${1 + 1}' }],
+    },
   ],
-  triggers: [{ type: 'webhook', source: 'ci', enabled: true, payloadConstraints: { branch: 'ma.*' } }],
+  triggers: [
+    { type: 'webhook', source: 'ci', enabled: true, payloadConstraints: { branch: 'ma.*' } },
+  ],
   parameterConfig: [{ name: 'p', default: 'x' }],
-  expectedArtifacts: [{ id: 'a', matchArtifact: { type: 'docker/image', name: 'web' }, usePriorArtifact: true }],
+  expectedArtifacts: [
+    { id: 'a', matchArtifact: { type: 'docker/image', name: 'web' }, usePriorArtifact: true },
+  ],
   notifications: [{ type: 'email', address: 'a@example.com', when: ['pipeline.failed'] }],
 }
 const push = {
   ref: 'refs/heads/main',
   after: 'abc',
-  repository: { name: 'repo', owner: { login: 'Org' }, full_name: 'Org/repo', project: { key: 'P' }, slug: 'repo' },
+  repository: {
+    name: 'repo',
+    owner: { login: 'Org' },
+    full_name: 'Org/repo',
+    project: { key: 'P' },
+    slug: 'repo',
+  },
   commits: [{ added: ['a'], modified: ['b'] }],
   changes: [{ refId: 'refs/heads/main', ref: { displayId: 'main' }, toHash: 'abc' }],
   push: { changes: [{ new: { name: 'main', target: { hash: 'abc' } } }] },
   object_kind: 'push',
-  project: { name: 'repo', namespace: 'Org', web_url: 'https://example.com/Org/repo', path_with_namespace: 'Org/repo' },
+  project: {
+    name: 'repo',
+    namespace: 'Org',
+    web_url: 'https://example.com/Org/repo',
+    path_with_namespace: 'Org/repo',
+  },
 }
 /** What each path is made for; the cases are variations of it. */
 const templates: Readonly<Record<string, unknown>> = {
-  '/webhooks/webhook/ci': { branch: 'main', parameters: { p: 1 }, artifacts: [{ type: 'docker/image', name: 'web' }] },
+  '/webhooks/webhook/ci': {
+    branch: 'main',
+    parameters: { p: 1 },
+    artifacts: [{ type: 'docker/image', name: 'web' }],
+  },
   '/webhooks/git/github': push,
   '/webhooks/git/bitbucket': push,
   '/webhooks/cdevents/ci': { customData: {}, context: { id: '1' }, subject: { id: '2' } },
@@ -59,7 +83,10 @@ const templates: Readonly<Record<string, unknown>> = {
     ],
   },
   '/pipelines': pipeline,
-  '/pipelines/start': { ...pipeline, trigger: { type: 'manual', parameters: { p: '1' }, artifacts: [] } },
+  '/pipelines/start': {
+    ...pipeline,
+    trigger: { type: 'manual', parameters: { p: '1' }, artifacts: [] },
+  },
 }
 
 const oddTexts = [
@@ -105,7 +132,9 @@ function vary(value: unknown, dice: Dice): unknown {
   const inner = typeof value === 'object' && value !== null ? Object.keys(value) : []
   if (inner.length === 0 || dice(4) === 0) return createOddity(dice)
   const key = inner[dice(inner.length)] as string
-  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>
+  const copy = (
+    Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
+  ) as Record<string, unknown>
   if (dice(8) === 0) delete copy[key]
   else copy[key] = vary(copy[key], dice)
   return copy
@@ -114,7 +143,9 @@ function vary(value: unknown, dice: Dice): unknown {
 /** Every member once as something that fits nowhere. */
 function createMisfits(template: unknown): string[] {
   return Object.keys(template as object).flatMap((key) =>
-    [null, {}, 2 ** 53, oddTexts].map((value) => JSON.stringify({ ...(template as object), [key]: value })),
+    [null, {}, 2 ** 53, oddTexts].map((value) =>
+      JSON.stringify({ ...(template as object), [key]: value }),
+    ),
   )
 }
 
@@ -130,7 +161,10 @@ function createBody(template: unknown, dice: Dice): { bytes: string | Buffer; ty
     case 2:
       return { bytes: '[{"a":'.repeat(depth) + '}]'.repeat(depth), ...json }
     case 3:
-      return { bytes: `{"a":${'['.repeat(depth)}${']'.repeat(depth)},"job":[{"type":"wait"}],"application":"demo"}`, ...json }
+      return {
+        bytes: `{"a":${'['.repeat(depth)}${']'.repeat(depth)},"job":[{"type":"wait"}],"application":"demo"}`,
+        ...json,
+      }
     case 4:
       return { bytes: `{"a":1,${'"a":{},'.repeat(1000)}${text.slice(1)}`, ...json }
     case 5:
@@ -144,7 +178,9 @@ function createBody(template: unknown, dice: Dice): { bytes: string | Buffer; ty
     case 9:
       return {
         bytes: text,
-        type: ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ';'][dice(4)] as string,
+        type: ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ';'][
+          dice(4)
+        ] as string,
       }
     case 10:
       return { bytes: `[${'{},'.repeat(60_000)}{}]`, ...json }
@@ -158,7 +194,11 @@ async function startEmbedded(t: TestContext) {
   const { url } = await runGateway(
     t,
     { 'task-service': { maxNumberOfPolls: 3, defaultIntervalBetweenPolls: 20 } },
-    { embedded: true, ownThread: true, log: (line) => void (Number(line['level']) >= 50 && failures.push(line)) },
+    {
+      embedded: true,
+      ownThread: true,
+      log: (line) => void (Number(line['level']) >= 50 && failures.push(line)),
+    },
   )
   return { url, failures }
 }
@@ -177,7 +217,10 @@ test('no body makes the gateway or a back end fail', async (t) => {
       })
       const text = await answer.text()
       const sent = bytes.toString().slice(0, 300)
-      assert.ok(answer.status < 500, `${path}, case ${number}: ${answer.status} ${text} for ${type} ${sent}`)
+      assert.ok(
+        answer.status < 500,
+        `${path}, case ${number}: ${answer.status} ${text} for ${type} ${sent}`,
+      )
       assert.deepEqual(failures, [], `${path}, case ${number}: ${sent}`)
     }
     assert.equal((await fetch(`${url}/health`)).status, 200)
@@ -203,7 +246,9 @@ test('ten hostile bodies do not block other requests', async (t) => {
     send(body.slice(0, -1))
   }
   await readOthers()
-  const refused = await Promise.all(connections.filter((_, index) => index % 2 === 1).map((one) => one.next()))
+  const refused = await Promise.all(
+    connections.filter((_, index) => index % 2 === 1).map((one) => one.next()),
+  )
   assert.deepEqual(
     refused.map(({ status }) => status),
     Array(5).fill(413),

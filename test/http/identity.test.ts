@@ -43,7 +43,16 @@ const forged = [
   'X-Spinnaker-Token',
   'X-Spinnaker-Priority',
 ]
-const secret = ['Cookie', 'Authorization', 'Origin', 'Referer', 'X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded', 'X-Other']
+const secret = [
+  'Cookie',
+  'Authorization',
+  'Origin',
+  'Referer',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'Forwarded',
+  'X-Other',
+]
 
 test('no identity header of a client reaches a service', async (t) => {
   const { url, asked } = await startTarget(t)
@@ -62,7 +71,12 @@ test('no identity header of a client reaches a service', async (t) => {
 test('a repeated header cannot smuggle a value', async (t) => {
   const { url, asked } = await startTarget(t)
   const connection = await openRawConnection(t, url)
-  const twice = ['X-SPINNAKER-USER: a', 'X-SPINNAKER-USER: b', 'x-spinnaker-request-id: one', 'x-spinnaker-request-id: two']
+  const twice = [
+    'X-SPINNAKER-USER: a',
+    'X-SPINNAKER-USER: b',
+    'x-spinnaker-request-id: one',
+    'x-spinnaker-request-id: two',
+  ]
   connection.send(`GET /networks HTTP/1.1\r\nhost: x\r\n${twice.join('\r\n')}\r\n\r\n`)
   assert.equal((await connection.next()).status, 200)
   assert.equal(asked().headers['x-spinnaker-user'], 'anonymous')
@@ -102,7 +116,9 @@ const origins = [
 for (const [app, origin] of origins) {
   test(`X-RateLimit-App ${JSON.stringify(app)} is the origin ${origin}`, async (t) => {
     const { url, asked } = await startTarget(t)
-    await fetch(`${url}/networks`, { headers: { 'x-ratelimit-app': app, 'x-spinnaker-user-origin': 'deck' } })
+    await fetch(`${url}/networks`, {
+      headers: { 'x-ratelimit-app': app, 'x-spinnaker-user-origin': 'deck' },
+    })
     assert.equal(asked().headers['x-spinnaker-user-origin'], origin)
   })
 }
@@ -121,7 +137,10 @@ for (const id of ['two words', 'a'.repeat(201), 'ümlaut', '']) {
     const { url, asked } = await startTarget(t)
     const answer = await fetch(`${url}/networks`, { headers: { 'x-spinnaker-request-id': id } })
     assert.match(String(answer.headers.get('x-spinnaker-request-id')), /^[0-9a-f-]{36}$/)
-    assert.equal(asked().headers['x-spinnaker-request-id'], answer.headers.get('x-spinnaker-request-id'))
+    assert.equal(
+      asked().headers['x-spinnaker-request-id'],
+      answer.headers.get('x-spinnaker-request-id'),
+    )
   })
 }
 
@@ -150,12 +169,37 @@ test('a task is an orchestration, whatever the client says', async (t) => {
   assert.deepEqual(types, ['orchestration', 'orchestration'])
 })
 
-const applications: { name: string; method?: string; path: string; body?: string; application: string | undefined }[] = [
-  { name: 'the segment after /applications/', path: '/applications/web/clusters', application: 'web' },
-  { name: 'that segment as it stands in the URL', path: '/applications/caf%C3%A9/clusters', application: 'caf%C3%A9' },
+const applications: {
+  name: string
+  method?: string
+  path: string
+  body?: string
+  application: string | undefined
+}[] = [
+  {
+    name: 'the segment after /applications/',
+    path: '/applications/web/clusters',
+    application: 'web',
+  },
+  {
+    name: 'that segment as it stands in the URL',
+    path: '/applications/caf%C3%A9/clusters',
+    application: 'caf%C3%A9',
+  },
   { name: 'none of a path that only looks like it', path: '/networks/aws', application: undefined },
-  { name: 'that of the task', method: 'POST', path: '/tasks', body: '{"application":"paid","job":[]}', application: 'paid' },
-  { name: 'that of the execution', method: 'PUT', path: '/pipelines/1/pause', application: 'found' },
+  {
+    name: 'that of the task',
+    method: 'POST',
+    path: '/tasks',
+    body: '{"application":"paid","job":[]}',
+    application: 'paid',
+  },
+  {
+    name: 'that of the execution',
+    method: 'PUT',
+    path: '/pipelines/1/pause',
+    application: 'found',
+  },
 ]
 for (const { name, method = 'GET', path, body, application } of applications) {
   test(`the application is ${name}`, async (t) => {
@@ -182,25 +226,43 @@ const reads = [
   ['with a configured header', '/networks', 'x-spinnaker-tenant: a b\r\n'],
 ] as const
 test('a read that is passed on has the identity of one that is parsed', async (t) => {
-  const { url, service, asked } = await startTarget(t, { okHttpClient: { additionalHeaders: ['X-SPINNAKER-TENANT'] } })
+  const { url, service, asked } = await startTarget(t, {
+    okHttpClient: { additionalHeaders: ['X-SPINNAKER-TENANT'] },
+  })
   for (const [name, path, headers] of reads) {
     const seen: Record<string, unknown>[] = []
     for (const accept of ['application/json', 'application/x-yaml']) {
       const connection = await openRawConnection(t, url)
       const before = service.requests.length
-      connection.send(Buffer.from(`GET ${path} HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\n${headers}\r\n`, 'latin1'))
+      connection.send(
+        Buffer.from(
+          `GET ${path} HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\n${headers}\r\n`,
+          'latin1',
+        ),
+      )
       const { status } = await connection.next()
       assert.ok(status === 200 || service.requests.length === before, name)
-      seen.push({ status, ...(status === 200 && { ...identity(asked()), 'x-spinnaker-request-id': '' }) })
+      seen.push({
+        status,
+        ...(status === 200 && { ...identity(asked()), 'x-spinnaker-request-id': '' }),
+      })
     }
     assert.deepEqual(seen[0], seen[1], name)
   }
 })
 
 test('configured headers are forwarded, except protected ones', async (t) => {
-  const names = ['X-SPINNAKER-TENANT', 'X-SPINNAKER-USER', 'X-SPINNAKER-ACCOUNTS', 'X-Spinnaker-Token', 'Authorization']
+  const names = [
+    'X-SPINNAKER-TENANT',
+    'X-SPINNAKER-USER',
+    'X-SPINNAKER-ACCOUNTS',
+    'X-Spinnaker-Token',
+    'Authorization',
+  ]
   const { url, asked } = await startTarget(t, { okHttpClient: { additionalHeaders: names } })
-  await fetch(`${url}/networks`, { headers: Object.fromEntries(names.map((name) => [name, 'given'])) })
+  await fetch(`${url}/networks`, {
+    headers: Object.fromEntries(names.map((name) => [name, 'given'])),
+  })
   const given = Object.entries(asked().headers).filter(([, value]) => value === 'given')
   assert.deepEqual(given, [['x-spinnaker-tenant', 'given']])
   assert.equal(asked().headers['x-spinnaker-user'], 'anonymous')

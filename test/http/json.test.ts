@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, isRawNumber, JsonScan, maxJsonDepth, parseJson, UnsafeJsonError } from '../../packages/base/json/json.ts'
+import {
+  formatJson,
+  isRawNumber,
+  JsonScan,
+  maxJsonDepth,
+  parseJson,
+  UnsafeJsonError,
+} from '../../packages/base/json/json.ts'
 
 const keptTexts = [
   '{"id":12345678901234567890}',
@@ -17,10 +24,12 @@ for (const text of keptTexts) {
   })
 }
 
-const numerals = '{"a":[1.0,1e3,1E+2,-0,-0.0,0.10,0.0000001,1.5,7,12345678901234567890,0.1000000000000000055],"1.0":"1.0"}'
+const numerals =
+  '{"a":[1.0,1e3,1E+2,-0,-0.0,0.10,0.0000001,1.5,7,12345678901234567890,0.1000000000000000055],"1.0":"1.0"}'
 test('numerals are kept however the text is split', () => {
   assert.equal(formatJson(parseJson(numerals, { keepsNumerals: true })), numerals)
-  for (const top of ['1.0', ' -0 ', '1e3']) assert.equal(formatJson(parseJson(top, { keepsNumerals: true })), top.trim())
+  for (const top of ['1.0', ' -0 ', '1e3'])
+    assert.equal(formatJson(parseJson(top, { keepsNumerals: true })), top.trim())
   const parsed = parseJson('[1.5,7,1.0]', { keepsNumerals: true }) as unknown[]
   assert.deepEqual(parsed.map(isRawNumber), [false, false, true])
   assert.equal(formatJson(parseJson('[1.0]')), '[1]')
@@ -47,16 +56,27 @@ test('a number beyond a double is rejected, in pieces too', () => {
 })
 
 test('a number that fits stays a number', () => {
-  const parsed = parseJson('{"small":7,"fraction":0.5,"big":12345678901234567890}') as Record<string, unknown>
+  const parsed = parseJson('{"small":7,"fraction":0.5,"big":12345678901234567890}') as Record<
+    string,
+    unknown
+  >
   assert.equal(parsed['small'], 7)
   assert.equal(parsed['fraction'], 0.5)
   assert.equal(isRawNumber(parsed['big']), true)
   assert.equal(isRawNumber(parsed['small']), false)
-  assert.equal(`${parsed['big'] as string} of ${String(parsed['big'])}`, '12345678901234567890 of 12345678901234567890')
+  assert.equal(
+    `${parsed['big'] as string} of ${String(parsed['big'])}`,
+    '12345678901234567890 of 12345678901234567890',
+  )
   assert.ok(Number(parsed['big']) > 1e19)
 })
 
-for (const text of ['{"__proto__":{}}', '[{"a":{"__proto__":1}}]', '{"\\u005f_proto__":{}}', '{"__proto\\u005F\\u005f":{}}']) {
+for (const text of [
+  '{"__proto__":{}}',
+  '[{"a":{"__proto__":1}}]',
+  '{"\\u005f_proto__":{}}',
+  '{"__proto\\u005F\\u005f":{}}',
+]) {
   test(`the document ${text} is refused for its key`, () => {
     assert.throws(
       () => parseJson(text),
@@ -67,7 +87,8 @@ for (const text of ['{"__proto__":{}}', '[{"a":{"__proto__":1}}]', '{"\\u005f_pr
 }
 
 test('a document may be as deep as the limit', () => {
-  const nested = (depth: number) => `${'['.repeat(depth)}"${'[\\"'.repeat(2000)}"${']'.repeat(depth)}`
+  const nested = (depth: number) =>
+    `${'['.repeat(depth)}"${'[\\"'.repeat(2000)}"${']'.repeat(depth)}`
   assert.equal(formatJson(parseJson(nested(maxJsonDepth))), nested(maxJsonDepth))
   assert.throws(
     () => parseJson(nested(maxJsonDepth + 1)),
@@ -77,7 +98,15 @@ test('a document may be as deep as the limit', () => {
 })
 
 test('text that is not JSON throws a SyntaxError, however odd', () => {
-  for (const text of ['', '{', '{"a":"', '"\\', 'nul', `{"a":"${'x'.repeat(5000)}\\`, ']'.repeat(5000)]) {
+  for (const text of [
+    '',
+    '{',
+    '{"a":"',
+    '"\\',
+    'nul',
+    `{"a":"${'x'.repeat(5000)}\\`,
+    ']'.repeat(5000),
+  ]) {
     assert.throws(() => parseJson(text), SyntaxError)
   }
 })
@@ -103,7 +132,9 @@ function createValue(dice: (sides: number) => number, depth = 0): unknown {
   if (kind === 2) return null
   if (kind === 3) return dice(2) === 1
   const inner = Array.from({ length: dice(5) }, () => createValue(dice, depth + 1))
-  return kind === 4 ? inner : Object.fromEntries(inner.map((value, index) => [`k"\\${index}`, value]))
+  return kind === 4
+    ? inner
+    : Object.fromEntries(inner.map((value, index) => [`k"\\${index}`, value]))
 }
 
 function countValues(value: unknown): number {
@@ -139,7 +170,11 @@ test('a document is refused at the first value beyond the limit', () => {
 
 test('a number of over a thousand characters is rejected', () => {
   const digits = '1'.repeat(1001)
-  for (const pieces of [[`[${digits}`], [`[${digits.slice(0, 600)}`, digits.slice(600)], [`[0.${'0'.repeat(1000)}`]]) {
+  for (const pieces of [
+    [`[${digits}`],
+    [`[${digits.slice(0, 600)}`, digits.slice(600)],
+    [`[0.${'0'.repeat(1000)}`],
+  ]) {
     const scan = new JsonScan()
     assert.throws(
       () => {

@@ -15,7 +15,13 @@ function documentOf(value: object) {
 
 test('a kept document is the JSON of its value', async () => {
   const exact = parseJson('[{"id":12345678901234567890}]') as object
-  for (const value of [[], [shared, null, 1, 'x', [shared]], { a: [shared], b: undefined }, [undefined], exact]) {
+  for (const value of [
+    [],
+    [shared, null, 1, 'x', [shared]],
+    { a: [shared], b: undefined },
+    [undefined],
+    exact,
+  ]) {
     const document = documentOf(value)
     assert.equal(document.bytes().toString(), JSON.stringify(value))
     assert.deepEqual(gunzipSync(await document.gzipped()), document.bytes())
@@ -26,7 +32,14 @@ test('lists with equal entries share validator and compressed bytes', async () =
   const [one, other] = [documentOf([shared, { a: 1 }]), documentOf([shared, { a: 1 }])]
   assert.equal(one.tag, other.tag)
   assert.equal(await one.gzipped(), await other.gzipped())
-  for (const different of [[shared], [{ a: 1 }, shared], [shared, { a: 2 }], [[shared, { a: 1 }]], [], {}]) {
+  for (const different of [
+    [shared],
+    [{ a: 1 }, shared],
+    [shared, { a: 2 }],
+    [[shared, { a: 1 }]],
+    [],
+    {},
+  ]) {
     assert.notEqual(documentOf(different).tag, one.tag)
   }
 })

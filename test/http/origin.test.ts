@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ForwardedHeaders, type ForwardedRequest, readForwarded } from '../../packages/gateway/http/forwarded.ts'
+import {
+  type ForwardedHeaders,
+  type ForwardedRequest,
+  readForwarded,
+} from '../../packages/gateway/http/forwarded.ts'
 import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -18,9 +22,19 @@ async function ask(
   t: Parameters<typeof startGateway>[0],
   settings: GatewaySettings,
   headers: Record<string, string>,
-): Promise<{ location: string | null; address: unknown; secure: boolean; hsts: boolean; url: string }> {
+): Promise<{
+  location: string | null
+  address: unknown
+  secure: boolean
+  hsts: boolean
+  url: string
+}> {
   const lines: Record<string, unknown>[] = []
-  const { url, stop } = await runGateway(t, { ...login, ...settings }, { log: (line) => void lines.push(line) })
+  const { url, stop } = await runGateway(
+    t,
+    { ...login, ...settings },
+    { log: (line) => void lines.push(line) },
+  )
   const answer = await new Browser(url).visit('/credentials', { headers })
   await stop()
   return {
@@ -41,9 +55,15 @@ test('forwarded headers are ignored completely unless they are switched on', asy
 })
 
 const trusting: { name: string; settings: Record<string, unknown> }[] = [
-  { name: 'server.forward-headers-strategy: native', settings: { 'forward-headers-strategy': 'native' } },
+  {
+    name: 'server.forward-headers-strategy: native',
+    settings: { 'forward-headers-strategy': 'native' },
+  },
   { name: 'server.use-forward-headers: true', settings: { 'use-forward-headers': true } },
-  { name: 'a named protocol header', settings: { tomcat: { remoteip: { 'protocol-header': 'X-Forwarded-Proto' } } } },
+  {
+    name: 'a named protocol header',
+    settings: { tomcat: { remoteip: { 'protocol-header': 'X-Forwarded-Proto' } } },
+  },
 ]
 for (const { name, settings } of trusting) {
   test(`behind a proxy the address is the browser's, with ${name}`, async (t) => {
@@ -81,18 +101,42 @@ test('other header names replace the usual ones', async (t) => {
     'port-header': 'X-Port',
     'remote-ip-header': 'X-Client',
   }
-  const own = { 'x-proto': 'https', 'x-host': 'own.example.com', 'x-port': '443', 'x-client': '198.51.100.9' }
-  const { location, address } = await ask(t, { server: { tomcat: { remoteip } } }, { ...forwarded, ...own })
+  const own = {
+    'x-proto': 'https',
+    'x-host': 'own.example.com',
+    'x-port': '443',
+    'x-client': '198.51.100.9',
+  }
+  const { location, address } = await ask(
+    t,
+    { server: { tomcat: { remoteip } } },
+    { ...forwarded, ...own },
+  )
   assert.equal(location, 'https://own.example.com/login')
   assert.equal(address, '198.51.100.9')
 })
 
 const proxied = { trusted: { peer: '10.0.0.9', proxies: /^(?:10\.0\.0\.\d{1,3}|fd00::.*)$/ } }
-const usual = { scheme: 'X-Forwarded-Proto', address: 'X-Forwarded-For', host: 'X-Forwarded-Host', port: 'X-Forwarded-Port' }
+const usual = {
+  scheme: 'X-Forwarded-Proto',
+  address: 'X-Forwarded-For',
+  host: 'X-Forwarded-Host',
+  port: 'X-Forwarded-Port',
+}
 const standard = { ...usual, address: 'Forwarded' }
 
-const chains: { title: string; names: ForwardedHeaders; headers: Record<string, string>; read: Partial<ForwardedRequest> }[] = [
-  { title: 'nothing', names: usual, headers: {}, read: { clientAddress: '10.0.0.9', scheme: undefined, host: undefined } },
+const chains: {
+  title: string
+  names: ForwardedHeaders
+  headers: Record<string, string>
+  read: Partial<ForwardedRequest>
+}[] = [
+  {
+    title: 'nothing',
+    names: usual,
+    headers: {},
+    read: { clientAddress: '10.0.0.9', scheme: undefined, host: undefined },
+  },
   {
     title: 'a client that invents proxies before itself',
     names: usual,
@@ -121,12 +165,25 @@ const chains: { title: string; names: ForwardedHeaders; headers: Record<string, 
     },
     read: { scheme: 'http', host: 'gate.example', port: '8443' },
   },
-  { title: 'TLS all the way', names: usual, headers: { 'x-forwarded-proto': 'HTTPS, https' }, read: { scheme: 'https' } },
-  { title: 'a scheme that is none', names: usual, headers: { 'x-forwarded-proto': 'gopher' }, read: { scheme: undefined } },
+  {
+    title: 'TLS all the way',
+    names: usual,
+    headers: { 'x-forwarded-proto': 'HTTPS, https' },
+    read: { scheme: 'https' },
+  },
+  {
+    title: 'a scheme that is none',
+    names: usual,
+    headers: { 'x-forwarded-proto': 'gopher' },
+    read: { scheme: undefined },
+  },
   {
     title: 'Forwarded of one proxy',
     names: standard,
-    headers: { forwarded: 'For="[2001:db8::7]:4711";Proto=HTTPS;host="gate.example:8443"', 'x-forwarded-for': '198.51.100.1' },
+    headers: {
+      forwarded: 'For="[2001:db8::7]:4711";Proto=HTTPS;host="gate.example:8443"',
+      'x-forwarded-for': '198.51.100.1',
+    },
     read: { clientAddress: '2001:db8::7', scheme: 'https', host: 'gate.example:8443' },
   },
   {
@@ -141,7 +198,9 @@ const chains: { title: string; names: ForwardedHeaders; headers: Record<string, 
   {
     title: 'Forwarded that hides the client',
     names: standard,
-    headers: { forwarded: 'for=198.51.100.1;host=evil.example, for=_hidden;host=gate.example;proto=https' },
+    headers: {
+      forwarded: 'for=198.51.100.1;host=evil.example, for=_hidden;host=gate.example;proto=https',
+    },
     read: { clientAddress: '10.0.0.9', scheme: 'https', host: 'gate.example' },
   },
   {
@@ -156,12 +215,18 @@ const chains: { title: string; names: ForwardedHeaders; headers: Record<string, 
     headers: { forwarded: 'for=198.51.100.1, for=203.0.113.7;for=10.0.0.1' },
     read: { clientAddress: '10.0.0.9', host: undefined },
   },
-  { title: 'usual headers beside', names: standard, headers: { 'x-forwarded-host': 'evil.example' }, read: { host: undefined } },
+  {
+    title: 'usual headers beside',
+    names: standard,
+    headers: { 'x-forwarded-host': 'evil.example' },
+    read: { host: undefined },
+  },
 ]
 for (const { title, names, headers, read } of chains) {
   test(`forwarded headers are read from the right: ${title}`, () => {
     const found: Partial<ForwardedRequest> = readForwarded(headers, names, proxied.trusted)
-    for (const [name, value] of Object.entries(read)) assert.equal(found[name as keyof ForwardedRequest], value, name)
+    for (const [name, value] of Object.entries(read))
+      assert.equal(found[name as keyof ForwardedRequest], value, name)
   })
 }
 
@@ -186,7 +251,10 @@ test('RFC 7239 can be named instead of the usual headers', async (t) => {
     { server },
     { ...forwarded, forwarded: 'for=198.51.100.9;host=own.example.com;proto=https' },
   )
-  assert.deepEqual([location, address, secure], ['https://own.example.com/login', '198.51.100.9', true])
+  assert.deepEqual(
+    [location, address, secure],
+    ['https://own.example.com/login', '198.51.100.9', true],
+  )
 })
 
 const hostile = [
@@ -202,9 +270,14 @@ const hostile = [
   '',
 ]
 test('an invalid forwarded host is never used', async (t) => {
-  const { url } = await runGateway(t, { ...login, server: { 'forward-headers-strategy': 'native' } })
+  const { url } = await runGateway(t, {
+    ...login,
+    server: { 'forward-headers-strategy': 'native' },
+  })
   for (const host of hostile) {
-    const answer = await new Browser(url).visit('/credentials', { headers: { ...forwarded, 'x-forwarded-host': host } })
+    const answer = await new Browser(url).visit('/credentials', {
+      headers: { ...forwarded, 'x-forwarded-host': host },
+    })
     const location = new URL(answer.location ?? '')
     assert.equal(location.hostname, '127.0.0.1', host)
     assert.equal(location.pathname, '/login')
@@ -237,7 +310,10 @@ test('http.publicUrl is the address, whatever the request says', async (t) => {
 })
 
 test('below a context path addresses, cookies and pages have the prefix', async (t) => {
-  const { url } = await runGateway(t, { ...login, server: { servlet: { 'context-path': '/api/v1' } } })
+  const { url } = await runGateway(t, {
+    ...login,
+    server: { servlet: { 'context-path': '/api/v1' } },
+  })
   const answer = await new Browser(url).visit('/credentials')
   assert.equal(answer.location, `${url}/login`)
   assert.match(answer.cookies[0] ?? '', /; Path=\/api\/v1\//)

@@ -38,12 +38,20 @@ function create(settings: Partial<ConstructorParameters<typeof Overload>[0]> = {
       },
     },
   )
-  const response = { once: () => {}, writeHead: () => ({ end: () => {} }) } as unknown as ServerResponse
+  const response = {
+    once: () => {},
+    writeHead: () => ({ end: () => {} }),
+  } as unknown as ServerResponse
   const known = {} as Socket
   noteProven(known)
   const send = (name: string, { url = '/tasks', priority, stranger = false }: Sent = {}) => {
     const headers = priority === undefined ? {} : { 'x-spinnaker-priority': priority }
-    const request = { method: 'GET', url, headers, socket: stranger ? {} : known } as unknown as IncomingMessage
+    const request = {
+      method: 'GET',
+      url,
+      headers,
+      socket: stranger ? {} : known,
+    } as unknown as IncomingMessage
     overload.enter(request, response, () => {
       nowMs++
       outcomes.push(name)
@@ -114,9 +122,15 @@ test('what waits too long is rejected, low priority first', () => {
 test('probes and logins are served without a wait', () => {
   const { send, turn } = create()
   for (let number = 0; number < 10; number++) send('task')
-  for (const url of ['/gate/health', '/health?a=b', '/gate/login', '/gate/login/oauth2/code/github?code=1'])
+  for (const url of [
+    '/gate/health',
+    '/health?a=b',
+    '/gate/login',
+    '/gate/login/oauth2/code/github?code=1',
+  ])
     send('kept', { url, stranger: true })
-  for (const url of ['/gate/loginx', '/gate/logi', '/gate/health/x', '/gatehealth']) send('task', { url })
+  for (const url of ['/gate/loginx', '/gate/logi', '/gate/health/x', '/gatehealth'])
+    send('task', { url })
   assert.equal(turn().filter((name) => name === 'kept').length, 4)
 })
 
@@ -150,7 +164,13 @@ interface Outcomes {
  * Clients that wait for the response to a request before they send the next one, at best after `paceMs`, on a processor of its own
  * time. Counts the second half.
  */
-function simulate({ clients, paceMs, costs, isPatient = false, lastsMs = simulatedMs }: Simulation): Outcomes {
+function simulate({
+  clients,
+  paceMs,
+  costs,
+  isPatient = false,
+  lastsMs = simulatedMs,
+}: Simulation): Outcomes {
   const { read, answer, reject } = costs
   let nowMs = 0
   let iteration = 0
@@ -170,7 +190,12 @@ function simulate({ clients, paceMs, costs, isPatient = false, lastsMs = simulat
   )
   const socket = {} as Socket
   noteProven(socket)
-  const request = { method: 'GET', url: '/tasks', headers: {}, socket } as unknown as IncomingMessage
+  const request = {
+    method: 'GET',
+    url: '/tasks',
+    headers: {},
+    socket,
+  } as unknown as IncomingMessage
   const isCounted = () => nowMs > lastsMs / 2
   const send = (sentAtMs: number) => {
     const finish = (outcome: keyof Outcomes, atMs: number, retryAfterMs = 0) => {
@@ -217,7 +242,9 @@ class Calendar {
   #passedMs = -1
 
   add(atMs: number, run: () => void): void {
-    this.#byMs.getOrInsertComputed(Math.max(this.#passedMs + 1, Math.ceil(atMs)), () => []).push(run)
+    this.#byMs
+      .getOrInsertComputed(Math.max(this.#passedMs + 1, Math.ceil(atMs)), () => [])
+      .push(run)
   }
 
   /** Runs all until then. */
@@ -230,9 +257,14 @@ class Calendar {
   }
 }
 
-const slowest = (waits: readonly number[]) => waits.reduce((longest, ms) => Math.max(longest, ms), 0)
+const slowest = (waits: readonly number[]) =>
+  waits.reduce((longest, ms) => Math.max(longest, ms), 0)
 
-function offerThreeTimes(clients: number, costs: Costs, more: Partial<Simulation> = {}): { share: number; over: Outcomes } {
+function offerThreeTimes(
+  clients: number,
+  costs: Costs,
+  more: Partial<Simulation> = {},
+): { share: number; over: Outcomes } {
   const peak = simulate({ clients: 50, paceMs: 0, costs, ...more })
   const ratePerMs = (3 * peak.answered.length) / ((more.lastsMs ?? simulatedMs) / 2)
   const over = simulate({ clients, paceMs: clients / ratePerMs, costs, ...more })
@@ -281,7 +313,10 @@ test('switched off, every request is served at once', () => {
 })
 
 test('requests beyond the bound get 503, probes do not', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': silence, 'GET /applications/a/clusters': silence })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': silence,
+    'GET /applications/a/clusters': silence,
+  })
   const gateway = await startGateway(t, {
     services: { clouddriver: { baseUrl: clouddriver.url } },
     http: { overload: { maxRequests: 2 } },
@@ -319,9 +354,15 @@ test('an address may open so many connections', async (t) => {
   }
   const kept = [open(), open()]
   for (const { socket } of kept) socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')
-  await waitUntil(() => kept.every(({ received }) => received().startsWith('HTTP/1.1 200')), 'two answers')
+  await waitUntil(
+    () => kept.every(({ received }) => received().startsWith('HTTP/1.1 200')),
+    'two answers',
+  )
   const third = open()
-  await waitUntil(() => third.socket.closed || third.received().includes('TOO_MANY_CONNECTIONS'), 'a refusal')
+  await waitUntil(
+    () => third.socket.closed || third.received().includes('TOO_MANY_CONNECTIONS'),
+    'a refusal',
+  )
   assert.match(third.received(), /^HTTP\/1\.1 503 .*retry-after: 1/s)
   kept[0]?.socket.destroy()
   await waitUntil(async () => {
@@ -334,7 +375,11 @@ test('an address may open so many connections', async (t) => {
 })
 
 test('beyond the bound of connections, only probes are answered', async (t) => {
-  const gateway = await startGateway(t, { http: { maxConnections: 3 } }, { connectionTimes: { farewellMs: 60_000 } })
+  const gateway = await startGateway(
+    t,
+    { http: { maxConnections: 3 } },
+    { connectionTimes: { farewellMs: 60_000 } },
+  )
   const open = () => openRawConnection(t, gateway)
   const ask = (connection: RawConnection, path: string) => {
     connection.send(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`)
@@ -349,7 +394,10 @@ test('beyond the bound of connections, only probes are answered', async (t) => {
 
   assert.equal(refused.status, 503)
   assert.match(refused.body, /TOO_MANY_CONNECTIONS/)
-  assert.match(refused.body, /More than 3 connections are open. Close some, or raise http.maxConnections/)
+  assert.match(
+    refused.body,
+    /More than 3 connections are open. Close some, or raise http.maxConnections/,
+  )
   assert.deepEqual([probed.status, probed.headers['connection']], [200, 'close'])
   await probe.ended
   for (const one of kept) assert.equal((await ask(one, '/version')).status, 200)
@@ -359,16 +407,25 @@ test('beyond the bound of connections, only probes are answered', async (t) => {
 })
 
 test('beyond the bound, a connection without a request ends soon', async (t) => {
-  const gateway = await startGateway(t, { http: { maxConnections: 1 } }, { connectionTimes: { farewellMs: 100 } })
+  const gateway = await startGateway(
+    t,
+    { http: { maxConnections: 1 } },
+    { connectionTimes: { farewellMs: 100 } },
+  )
   const first = await openRawConnection(t, gateway)
   await (await openRawConnection(t, gateway)).ended
   assert.ok(!first.socket.closed)
 })
 
 test('what is reserved beyond the bound of connections is bounded, too', async (t) => {
-  const gateway = await startGateway(t, { http: { maxConnections: 1 } }, { connectionTimes: { farewellMs: 60_000 } })
+  const gateway = await startGateway(
+    t,
+    { http: { maxConnections: 1 } },
+    { connectionTimes: { farewellMs: 60_000 } },
+  )
   const connections: RawConnection[] = []
-  for (let opened = 0; opened < 1 + reservedConnections; opened++) connections.push(await openRawConnection(t, gateway))
+  for (let opened = 0; opened < 1 + reservedConnections; opened++)
+    connections.push(await openRawConnection(t, gateway))
   const last = await openRawConnection(t, gateway)
   await last.ended
   assert.ok(!connections[0]?.socket.closed)

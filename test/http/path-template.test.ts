@@ -6,8 +6,20 @@ import { createMethodIndex, PathTemplate } from '../../packages/gateway/http/pat
 const forms = [
   ['/applications', [], '/applications', '/applications', '/applications'],
   ['/a/{b}/c/{d}', ['b', 'd'], '/a/:b/c/:d', '/a/{b}/c/{d}', '/a/{}/c/{}'],
-  ['/jobs/{server}/**', ['server', 'rest'], '/jobs/:server/*', '/jobs/{server}/{rest}', '/jobs/{}/{}'],
-  ['/jobs/{server}/{rest}', ['server', 'rest'], '/jobs/:server/*', '/jobs/{server}/{rest}', '/jobs/{}/{}'],
+  [
+    '/jobs/{server}/**',
+    ['server', 'rest'],
+    '/jobs/:server/*',
+    '/jobs/{server}/{rest}',
+    '/jobs/{}/{}',
+  ],
+  [
+    '/jobs/{server}/{rest}',
+    ['server', 'rest'],
+    '/jobs/:server/*',
+    '/jobs/{server}/{rest}',
+    '/jobs/{}/{}',
+  ],
   ['/jobs/{+job}', ['job'], '/jobs/*', '/jobs/{job}', '/jobs/{}'],
   ['/a**/b', [], '/a**/b', '/a**/b', '/a**/b'],
 ] as const
@@ -15,7 +27,10 @@ const forms = [
 test('one parse gives names, route, address and shape', () => {
   for (const [text, names, route, address, shape] of forms) {
     const template = new PathTemplate(text)
-    assert.deepEqual([template.names, template.route, template.address, template.shape], [names, route, address, shape])
+    assert.deepEqual(
+      [template.names, template.route, template.address, template.shape],
+      [names, route, address, shape],
+    )
   }
 })
 
@@ -30,13 +45,17 @@ const matches = [
 ] as const
 
 test('a path matches with decoded values', () => {
-  for (const [text, path, values] of matches) assert.deepEqual(new PathTemplate(text).match(path), values, path)
+  for (const [text, path, values] of matches)
+    assert.deepEqual(new PathTemplate(text).match(path), values, path)
 })
 
 test('values are encoded, and only a rest keeps slashes', () => {
   const filled = new PathTemplate('/a/{b}/**').fill(() => 'x/y z')
   assert.equal(filled, '/a/x%2Fy%20z/x/y%20z')
-  assert.throws(() => new PathTemplate('/a/{b}').fill(() => ''), { code: 'BAD_ARGUMENT', message: 'b must not be empty.' })
+  assert.throws(() => new PathTemplate('/a/{b}').fill(() => ''), {
+    code: 'BAD_ARGUMENT',
+    message: 'b must not be empty.',
+  })
 })
 
 test('methods of templates that match alike are offered together', () => {

@@ -21,7 +21,11 @@ function rawGet(
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
       answer.on('end', () =>
-        resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString(), headers: answer.headers }),
+        resolve({
+          status: answer.statusCode ?? 0,
+          body: Buffer.concat(chunks).toString(),
+          headers: answer.headers,
+        }),
       )
     })
     sent.on('error', reject)
@@ -71,7 +75,9 @@ test('an ambiguous path is rejected before any service', async (t) => {
     .slice(before)
     .filter(
       ({ path }) =>
-        !path.startsWith('/credentials') && !path.startsWith('/v2/applications') && !path.startsWith('/applications?'),
+        !path.startsWith('/credentials') &&
+        !path.startsWith('/v2/applications') &&
+        !path.startsWith('/applications?'),
     )
   assert.deepEqual(asked, [])
 })
@@ -109,11 +115,15 @@ const names = [
 for (const name of names) {
   test(`the name ${JSON.stringify(name)} reaches a service as one encoded segment`, async (t) => {
     const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
-    const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+    const gateway = await startGateway(t, {
+      services: { clouddriver: { baseUrl: clouddriver.url } },
+    })
 
     await fetch(`${gateway}/networks/${encodeURIComponent(name).replace(/'/g, '%27')}`)
 
-    const asked = clouddriver.requests.map(({ path }) => path).filter((path) => path.startsWith('/networks/'))
+    const asked = clouddriver.requests
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('/networks/'))
     assert.equal(asked.length, 1)
     const [, , segment = '', ...more] = String(asked[0]).split('/')
     assert.deepEqual(more, [])
@@ -163,12 +173,18 @@ const isOffered = (method: string) => ['POST', 'PUT', 'PATCH', 'DELETE'].include
 for (const [user, authorization, statusOf] of [
   ['where everyone is anonymous', '', { known: 405, unknown: 404 }],
   ['of a stranger', '', { known: 401, unknown: 401 }],
-  ['of a user', `authorization: Basic ${Buffer.from('kim:secret').toString('base64')}\r\n`, { known: 405, unknown: 404 }],
+  [
+    'of a user',
+    `authorization: Basic ${Buffer.from('kim:secret').toString('base64')}\r\n`,
+    { known: 405, unknown: 404 },
+  ],
 ] as const) {
   test(`every method ${user} gets an answer, whatever its body`, async (t) => {
     const gateway = await startGateway(t, {
       server: { servlet: { 'context-path': '/gate' } },
-      ...(!user.includes('anonymous') && { spring: { security: { user: { name: 'kim', password: 'secret' } } } }),
+      ...(!user.includes('anonymous') && {
+        spring: { security: { user: { name: 'kim', password: 'secret' } } },
+      }),
     })
     const ask = async (method: string, path: string, [headers, body]: typeof noBody) => {
       const connection = await openRawConnection(t, gateway)
@@ -200,8 +216,14 @@ test('paths that only Gate has are refused with the reason', async (t) => {
     assert.equal(answer.status, 404)
     return ((await answer.json()) as { detail: string }).detail
   }
-  assert.match(await detailOf('/mcp'), /does not offer the MCP server of Gate \(mcp\.server\.enabled\)/)
-  assert.match(await detailOf('/extensions/bulksave/x'), /spinnaker\.extensibility\.plugins.*forward to it with proxies/)
+  assert.match(
+    await detailOf('/mcp'),
+    /does not offer the MCP server of Gate \(mcp\.server\.enabled\)/,
+  )
+  assert.match(
+    await detailOf('/extensions/bulksave/x'),
+    /spinnaker\.extensibility\.plugins.*forward to it with proxies/,
+  )
   assert.match(await detailOf('/mcpx'), /^No operation has this path \(POST\)/)
 })
 
@@ -218,7 +240,9 @@ test('a method that the router does not know is no failure', async (t) => {
 test('framework errors of a request are no gateway failures', () => {
   const causes = Object.values(errorCodes).map((Cause) => new Cause('a', 'b', 'c'))
   // A mistake of the program alone.
-  const requests = causes.filter(({ statusCode = 500, code }) => statusCode < 500 && !/_INSTANCE_/.test(code))
+  const requests = causes.filter(
+    ({ statusCode = 500, code }) => statusCode < 500 && !/_INSTANCE_/.test(code),
+  )
   assert.ok(requests.length > 8)
   for (const cause of requests) {
     const { status, body } = toErrorAnswer(cause, { requestId: 'id', path: '/networks' }, String)
@@ -242,14 +266,30 @@ test('outside a context path only probes and scrapers are answered', async (t) =
   const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
   assert.ok(gateway.endsWith('/gate'))
   const root = gateway.slice(0, -5)
-  for (const path of ['/health', '/livez', '/readyz', '/readyz/', '/health?downstreamServices=true', '/spectator/metrics']) {
+  for (const path of [
+    '/health',
+    '/livez',
+    '/readyz',
+    '/readyz/',
+    '/health?downstreamServices=true',
+    '/spectator/metrics',
+  ]) {
     for (const base of [gateway, root]) {
       assert.equal((await fetch(base + path)).status, 200, base + path)
       assert.equal((await fetch(base + path, { method: 'HEAD' })).status, 200, base + path)
     }
     assert.equal((await fetch(root + path, { method: 'POST' })).status, 405, path)
   }
-  for (const path of ['/', '/version', '/metrics', '/health/readiness', '/READYZ', '/readyz/x', '/gateway/health', '/login']) {
+  for (const path of [
+    '/',
+    '/version',
+    '/metrics',
+    '/health/readiness',
+    '/READYZ',
+    '/readyz/x',
+    '/gateway/health',
+    '/login',
+  ]) {
     assert.equal((await fetch(root + path)).status, 404, path)
   }
   for (const path of ['//readyz', '/readyz//', '/readyz;a=1', '/x/../readyz', '/%72eadyz']) {
@@ -277,13 +317,27 @@ const targets: [line: string, headers: string, status: number, says?: RegExp][] 
     400,
     /one Authorization/,
   ],
-  ['GET /health HTTP/1.1', 'Host: gate\r\nX-Spinnaker-Token: a\r\nX-SPINNAKER-TOKEN: a', 400, /more than one X-SPINNAKER-TOKEN/],
-  ['GET /health HTTP/1.1', 'Host: gate\r\nAuthorization: Bearer x\r\nCookie: SESSION=a\r\nCookie: SESSION=b', 200],
+  [
+    'GET /health HTTP/1.1',
+    'Host: gate\r\nX-Spinnaker-Token: a\r\nX-SPINNAKER-TOKEN: a',
+    400,
+    /more than one X-SPINNAKER-TOKEN/,
+  ],
+  [
+    'GET /health HTTP/1.1',
+    'Host: gate\r\nAuthorization: Bearer x\r\nCookie: SESSION=a\r\nCookie: SESSION=b',
+    200,
+  ],
   ['GET /health HTTP/1.1', 'X-Y: z', 400, /no Host header/],
   ['GET /health HTTP/1.0', 'X-Y: z', 200],
   ['GET /health HTTP/1.1', 'Host:', 200],
   ['GET /health HTTP/2.0', 'Host: gate', 400, /not in HTTP\/1\.1/],
-  ['GET /health HTTP/1.1', 'Host: gate\r\nTransfer-Encoding: gzip, chunked', 400, /only .*chunked.* is understood/],
+  [
+    'GET /health HTTP/1.1',
+    'Host: gate\r\nTransfer-Encoding: gzip, chunked',
+    400,
+    /only .*chunked.* is understood/,
+  ],
   ['GET /health HTTP/1.1', 'Host: gate\r\nTransfer-Encoding: Chunked\r\n\r\n0', 200],
 ]
 
@@ -303,7 +357,10 @@ test('an absolute target changes nothing about addresses that are derived', asyn
   for (const target of ['/gate/auth/logout', 'http://gate.example:8084/gate/auth/logout']) {
     const connection = await openRawConnection(t, gateway)
     connection.send(`GET ${target} HTTP/1.1\r\nHost: gate.example:8084\r\n\r\n`)
-    assert.equal((await connection.next()).headers['location'], 'http://gate.example:8084/gate/auth/loggedOut')
+    assert.equal(
+      (await connection.next()).headers['location'],
+      'http://gate.example:8084/gate/auth/loggedOut',
+    )
   }
 })
 
@@ -328,8 +385,17 @@ test('a query of more than 1,000 parameters is rejected', async (t) => {
 test('a rejected path is logged as sent, without an operation', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = (line: Record<string, unknown>) => line['msg'] === 'request' && lines.push(line)
-  const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } }, { log })
-  const rejected = ['/gate/applications/%zz/pipelines', '/gate/applications/%ff%ff/pipelines', '/gate/version//x', '/other/%zz']
+  const gateway = await startGateway(
+    t,
+    { server: { servlet: { 'context-path': '/gate' } } },
+    { log },
+  )
+  const rejected = [
+    '/gate/applications/%zz/pipelines',
+    '/gate/applications/%ff%ff/pipelines',
+    '/gate/version//x',
+    '/other/%zz',
+  ]
   for (const path of rejected) await rawGet(gateway, `${path}?a=%zz`)
   await waitUntil(() => lines.length === rejected.length, 'each request to be logged')
   assert.deepEqual(
@@ -346,8 +412,13 @@ test('a rejected path is logged as sent, without an operation', async (t) => {
 test('an overlong path value is rejected with 400', async (t) => {
   const front50 = await startUpstream(t, {})
   const statuses: unknown[] = []
-  const log = (line: Record<string, unknown>) => line['msg'] === 'request' && statuses.push(line['status'])
-  const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } }, { log })
+  const log = (line: Record<string, unknown>) =>
+    line['msg'] === 'request' && statuses.push(line['status'])
+  const gateway = await startGateway(
+    t,
+    { services: { front50: { baseUrl: front50.url } } },
+    { log },
+  )
   for (const [length, status] of [
     [8000, 404],
     [9000, 400],

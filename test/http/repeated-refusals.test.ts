@@ -64,8 +64,12 @@ test('changes of users have records of their own', () => {
 
 test('logins that nobody can judge at present are counted, too', () => {
   const repeated = new RepeatedRefusals()
-  const failed = (kind: AuditEvent['kind']) => repeated.absorbs(refusal({ kind, decision: 'failed' }))
-  assert.deepEqual([failed('login'), failed('login'), failed('refusal'), failed('refusal')], [false, true, false, true])
+  const failed = (kind: AuditEvent['kind']) =>
+    repeated.absorbs(refusal({ kind, decision: 'failed' }))
+  assert.deepEqual(
+    [failed('login'), failed('login'), failed('refusal'), failed('refusal')],
+    [false, true, false, true],
+  )
 })
 
 test('beyond two hundred callers, refusals are counted together', () => {
@@ -75,7 +79,9 @@ test('beyond two hundred callers, refusals are counted together', () => {
   )
   assert.equal(absorbed.filter((one) => !one).length, 200)
   const reason = 'too many different ones to be listed'
-  assert.deepEqual(repeated.take(), [{ kind: 'refusal', decision: 'refused', atMs: 0, error: 'X', reason, repeated: 4800 }])
+  assert.deepEqual(repeated.take(), [
+    { kind: 'refusal', decision: 'refused', atMs: 0, error: 'X', reason, repeated: 4800 },
+  ])
 })
 
 test('a clock that is set back ends the count', () => {
@@ -87,7 +93,8 @@ test('a clock that is set back ends the count', () => {
 
 test('changes without login have sixty records a minute', () => {
   const repeated = new RepeatedRefusals()
-  const change = (more: Partial<AuditEvent>) => repeated.absorbs(refusal({ kind: 'change', decision: 'allowed', ...more }))
+  const change = (more: Partial<AuditEvent>) =>
+    repeated.absorbs(refusal({ kind: 'change', decision: 'allowed', ...more }))
   const recorded = (count: number, more: Partial<AuditEvent> = {}) =>
     Array.from({ length: count }, () => change(more)).filter((isCounted) => !isCounted).length
   // The first of those that are counted has a record, too.

@@ -5,14 +5,23 @@ import { type SheddingSettings, shedRequests } from '../../packages/gateway/http
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const formLogin: GatewaySettings = { security: { basicform: { enabled: true }, user: { name: 'me', password: 'correct-horse' } } }
+const formLogin: GatewaySettings = {
+  security: { basicform: { enabled: true }, user: { name: 'me', password: 'correct-horse' } },
+}
 const shedding = { enabled: true, paths: '/applications/.*/pipelines,/search' }
 const noon = Date.UTC(2026, 6, 1, 12, 0, 0)
 
 test('a shed request gets 503 with Retry-After before login', async (t) => {
-  const gateway = await startGateway(t, { ...formLogin, requestShedding: shedding }, { now: () => noon })
+  const gateway = await startGateway(
+    t,
+    { ...formLogin, requestShedding: shedding },
+    { now: () => noon },
+  )
   for (const headers of [{}, { 'x-spinnaker-priority': 'low' }]) {
-    const answer = await fetch(`${gateway}/applications/web/pipelines?limit=1`, { headers, redirect: 'manual' })
+    const answer = await fetch(`${gateway}/applications/web/pipelines?limit=1`, {
+      headers,
+      redirect: 'manual',
+    })
 
     assert.equal(answer.status, 503)
     assert.equal(answer.headers.get('retry-after'), 'Wed, 01 Jul 2026 12:01:00 GMT')
@@ -33,7 +42,10 @@ for (const [what, method, path, headers] of served) {
   test(`a request ${what} is not shed`, async (t) => {
     const gateway = await startGateway(t, { ...formLogin, requestShedding: shedding })
 
-    assert.notEqual((await fetch(gateway + path, { method, headers, redirect: 'manual' })).status, 503)
+    assert.notEqual(
+      (await fetch(gateway + path, { method, headers, redirect: 'manual' })).status,
+      503,
+    )
   })
 }
 
@@ -46,7 +58,10 @@ test('the error page is not shed', async (t) => {
 
 test('a request that is shed reaches no service', async (t) => {
   const orca = await startUpstream(t, {})
-  const settings = { services: { orca: { baseUrl: orca.url } }, requestShedding: { enabled: true, paths: '/tasks/.*' } }
+  const settings = {
+    services: { orca: { baseUrl: orca.url } },
+    requestShedding: { enabled: true, paths: '/tasks/.*' },
+  }
   const gateway = await startGateway(t, settings)
 
   assert.equal((await fetch(`${gateway}/tasks/1`)).status, 503)
@@ -65,7 +80,11 @@ const chances: [chance: number, refusedBelow: number][] = [
 for (const [chancePercent, refusedBelow] of chances) {
   test(`with a chance of ${chancePercent} %, as many requests are shed`, () => {
     for (const thrown of [0, 0.29, 0.31, 0.999]) {
-      assert.equal(isShed({ enabled: true, paths: [/^\/search$/], chancePercent }, thrown), thrown < refusedBelow, `${thrown}`)
+      assert.equal(
+        isShed({ enabled: true, paths: [/^\/search$/], chancePercent }, thrown),
+        thrown < refusedBelow,
+        `${thrown}`,
+      )
     }
   })
 }
@@ -75,7 +94,11 @@ test('nothing is shed unless it is switched on', () => {
 })
 
 function isShed(settings: SheddingSettings, thrown: number): boolean {
-  const request = { method: 'GET', headers: {}, state: { path: '/search' } } as unknown as FastifyRequest
+  const request = {
+    method: 'GET',
+    headers: {},
+    state: { path: '/search' },
+  } as unknown as FastifyRequest
   try {
     void shedRequests(settings, { random: () => thrown }).run(request, {} as FastifyReply)
     return false

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, get, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -43,7 +50,9 @@ function writeAll(outgoing: ServerResponse, bytes: number): () => number {
 }
 
 function open(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => get(url, { headers, agent: false }, resolve).once('error', reject))
+  return new Promise((resolve, reject) =>
+    get(url, { headers, agent: false }, resolve).once('error', reject),
+  )
 }
 
 async function readAll(answer: IncomingMessage): Promise<number> {
@@ -61,7 +70,8 @@ test('eight responses of 30 MB cost bounded memory', async (t) => {
   const url = await gateway.listening
   await pause(500)
   const before = memoryOf(gateway.pid, 'VmHWM') / mebibyte
-  const read = (count: number) => Promise.all(Array.from({ length: count }, async () => readAll(await open(`${url}/networks`))))
+  const read = (count: number) =>
+    Promise.all(Array.from({ length: count }, async () => readAll(await open(`${url}/networks`))))
 
   assert.deepEqual(await read(8), Array(8).fill(30 * mebibyte))
   const most = memoryOf(gateway.pid, 'VmHWM') / mebibyte
@@ -155,7 +165,11 @@ test('a client that leaves the queue is never forwarded', async (t) => {
     okHttpClient: { maxRequestsPerHost: 1 },
   })
   const post = (name: string) =>
-    request(`${gateway}/v2/canaryConfig`, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
+    request(`${gateway}/v2/canaryConfig`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      agent: false,
+    })
       .on('error', () => {})
       .end(JSON.stringify({ name }))
   post('first')
@@ -174,7 +188,11 @@ test('a client that leaves the queue is never forwarded', async (t) => {
 const cuts = [
   { name: 'with a length', headers: { 'content-length': '1000000' }, accept: 'identity' },
   { name: 'in chunks', headers: {}, accept: 'identity' },
-  { name: 'with a length, compressed on the way', headers: { 'content-length': '1000000' }, accept: 'gzip' },
+  {
+    name: 'with a length, compressed on the way',
+    headers: { 'content-length': '1000000' },
+    accept: 'gzip',
+  },
   { name: 'in chunks, compressed on the way', headers: {}, accept: 'gzip' },
 ]
 for (const { name, headers, accept } of cuts) {
@@ -199,16 +217,31 @@ for (const { name, headers, accept } of cuts) {
 const loginPage = '<!DOCTYPE html><html><title>Log in</title></html>'
 /** What a service, or something in between, answers to `GET /networks` with status 200, and what the client is told. */
 const misfits: { name: string; reply: Reply; says: RegExp }[] = [
-  { name: 'a page', reply: new Reply(200, loginPage, { 'content-type': 'text/html' }), says: /with a page of HTML/ },
-  { name: 'a page under the name of JSON', reply: new Reply(200, loginPage), says: /with a page of HTML/ },
+  {
+    name: 'a page',
+    reply: new Reply(200, loginPage, { 'content-type': 'text/html' }),
+    says: /with a page of HTML/,
+  },
+  {
+    name: 'a page under the name of JSON',
+    reply: new Reply(200, loginPage),
+    says: /with a page of HTML/,
+  },
   {
     name: 'a compressed page',
-    reply: new Reply(200, gzipSync(loginPage), { 'content-encoding': 'gzip', 'content-type': 'text/html' }),
+    reply: new Reply(200, gzipSync(loginPage), {
+      'content-encoding': 'gzip',
+      'content-type': 'text/html',
+    }),
     says: /with a page of HTML/,
   },
   { name: 'nothing', reply: new Reply(200), says: /with nothing instead of a JSON object/ },
   { name: 'a list', reply: new Reply(200, []), says: /with a JSON list instead of a JSON object/ },
-  { name: 'a word', reply: new Reply(200, 'OK', { 'content-type': 'text/plain' }), says: /with something that is not JSON/ },
+  {
+    name: 'a word',
+    reply: new Reply(200, 'OK', { 'content-type': 'text/plain' }),
+    says: /with something that is not JSON/,
+  },
 ]
 test('an unexpected form of response is 502', async (t) => {
   const clouddriver = await startUpstream(t, {})
@@ -235,8 +268,15 @@ test('an unexpected form of response is 502', async (t) => {
 test('JSON is forwarded under any media type', async (t) => {
   const clouddriver = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
-  for (const type of ['text/plain', 'application/vnd.spinnaker+json', 'text/html', 'application/octet-stream']) {
-    clouddriver.answer({ 'GET /networks': new Reply(200, '\n {"aws":[]}', { 'content-type': type }) })
+  for (const type of [
+    'text/plain',
+    'application/vnd.spinnaker+json',
+    'text/html',
+    'application/octet-stream',
+  ]) {
+    clouddriver.answer({
+      'GET /networks': new Reply(200, '\n {"aws":[]}', { 'content-type': type }),
+    })
     const answer = await fetch(`${gateway}/networks`)
     assert.deepEqual([answer.status, await answer.text()], [200, '\n {"aws":[]}'], type)
     assert.equal((await fetch(`${gateway}/networks`, { method: 'HEAD' })).status, 200, type)
@@ -256,16 +296,29 @@ test('an empty response in gzip is empty for every client', async (t) => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   t.after(() => void service.close())
   const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl }, keel: { baseUrl } } })
+  const gateway = await startGateway(t, {
+    services: { clouddriver: { baseUrl }, keel: { baseUrl } },
+  })
   for (const [path, ...methods] of [
     ['/networks', 'GET', 'HEAD'],
     ['/managed/reports/onboarding', 'GET', 'HEAD'],
     ['/managed/application/web/config', 'DELETE'],
   ] as const) {
-    for (const [method, coding] of methods.flatMap((one) => [[one, 'identity'] as const, [one, 'gzip'] as const])) {
-      const asked = request(gateway + path, { method, headers: { 'accept-encoding': coding }, agent: false }).end()
+    for (const [method, coding] of methods.flatMap((one) => [
+      [one, 'identity'] as const,
+      [one, 'gzip'] as const,
+    ])) {
+      const asked = request(gateway + path, {
+        method,
+        headers: { 'accept-encoding': coding },
+        agent: false,
+      }).end()
       const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-      assert.deepEqual([answer.statusCode, await readAll(answer)], [200, 0], `${method} ${path} ${coding}`)
+      assert.deepEqual(
+        [answer.statusCode, await readAll(answer)],
+        [200, 0],
+        `${method} ${path} ${coding}`,
+      )
     }
   }
 })
@@ -335,7 +388,9 @@ test('a broken request body breaks the call', async (t) => {
 
 test('a sending client learns of a dead service', async (t) => {
   const kayenta = await startService(t, (_incoming, outgoing) => {
-    outgoing.writeHead(400, { 'content-type': 'application/json' }).end('{"message":"not this one"}')
+    outgoing
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end('{"message":"not this one"}')
   })
   for (const [baseUrl, status] of [
     ['http://127.0.0.1:1', 502],
@@ -348,13 +403,19 @@ test('a sending client learns of a dead service', async (t) => {
       body: JSON.stringify({ names: Array(2).fill('x'.repeat(4 * mebibyte)) }),
     })
     assert.equal(answer.status, status)
-    assert.equal(((await answer.json()) as { upstream: { service: string } }).upstream.service, 'kayenta')
+    assert.equal(
+      ((await answer.json()) as { upstream: { service: string } }).upstream.service,
+      'kayenta',
+    )
   }
 })
 
 test('a body beyond the limit is 413 while it is sent', async (t) => {
   const kayenta = await startUpstream(t, {})
-  const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url } }, http: { maxBodyBytes: '1MB' } })
+  const gateway = await startGateway(t, {
+    services: { kayenta: { baseUrl: kayenta.url } },
+    http: { maxBodyBytes: '1MB' },
+  })
   for (const path of ['/v2/canaryConfig', '/pipelines', '/webhooks/git/x']) {
     for (const announced of [true, false]) {
       const { status, body } = await upload(gateway + path, 20 * mebibyte, announced)
@@ -371,8 +432,17 @@ const uploads: { name: string; head: string; chunked?: true; secure?: true; keep
   { name: 'with a length', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n` },
   { name: 'in chunks', head: `${oversized}transfer-encoding: chunked\r\n\r\n`, chunked: true },
   { name: 'over TLS', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n`, secure: true },
-  { name: 'in chunks over TLS', head: `${oversized}transfer-encoding: chunked\r\n\r\n`, chunked: true, secure: true },
-  { name: 'on a connection that was used before', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n`, keepAlive: true },
+  {
+    name: 'in chunks over TLS',
+    head: `${oversized}transfer-encoding: chunked\r\n\r\n`,
+    chunked: true,
+    secure: true,
+  },
+  {
+    name: 'on a connection that was used before',
+    head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n`,
+    keepAlive: true,
+  },
   {
     name: 'with Expect, sent without waiting',
     head: `${oversized}expect: 100-continue\r\ncontent-length: ${20 * mebibyte}\r\n\r\n`,
@@ -380,7 +450,10 @@ const uploads: { name: string; head: string; chunked?: true; secure?: true; keep
 ]
 
 test('a client that reads late still sees the 413', async (t) => {
-  const settings = { services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } }, http: { maxBodyBytes: '1MB' } }
+  const settings = {
+    services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } },
+    http: { maxBodyBytes: '1MB' },
+  }
   const plain = await startGateway(t, settings)
   const issuers = await createIssuers()
   const secured = await startGateway(t, {
@@ -396,7 +469,8 @@ test('a client that reads late still sees the 413', async (t) => {
       }
       const { socket } = connection
       socket.pause()
-      const write = (piece: string) => new Promise<unknown>((resolve) => socket.write(piece, resolve))
+      const write = (piece: string) =>
+        new Promise<unknown>((resolve) => socket.write(piece, resolve))
       const outcomes = [await write(head)]
       const piece = 'x'.repeat(mebibyte)
       for (let sent = 0; sent < 20; sent++) {
@@ -405,7 +479,10 @@ test('a client that reads late still sees the 413', async (t) => {
       if (chunked) outcomes.push(await write('0\r\n\r\n'))
       socket.resume()
       const answer = await connection.next()
-      assert.deepEqual([answer.status, (JSON.parse(answer.body) as { code: string }).code], [413, 'BODY_TOO_LARGE'])
+      assert.deepEqual(
+        [answer.status, (JSON.parse(answer.body) as { code: string }).code],
+        [413, 'BODY_TOO_LARGE'],
+      )
       assert.deepEqual(outcomes.filter(Boolean), [])
       await connection.ended
     })
@@ -445,7 +522,11 @@ test('an endless body ends with its connection', async (t) => {
   await connection.ended
 })
 
-function upload(url: string, bytes: number, announced: boolean): Promise<{ status: number; body: string }> {
+function upload(
+  url: string,
+  bytes: number,
+  announced: boolean,
+): Promise<{ status: number; body: string }> {
   const length: Record<string, string> = announced ? { 'content-length': String(bytes) } : {}
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -454,12 +535,15 @@ function upload(url: string, bytes: number, announced: boolean): Promise<{ statu
       (answer) => {
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
+        answer.once('end', () =>
+          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+        )
       },
     )
     sent.once('error', reject)
     sent.write('"')
-    for (let left = bytes - 2; left > 0; left -= mebibyte) sent.write('x'.repeat(Math.min(left, mebibyte)))
+    for (let left = bytes - 2; left > 0; left -= mebibyte)
+      sent.write('x'.repeat(Math.min(left, mebibyte)))
     sent.end('"')
   })
 }
@@ -470,7 +554,11 @@ test('a client that waits for 100-continue is told to go on', async (t) => {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = request(`${gateway}/v2/canaryConfig`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': '12', expect: '100-continue' },
+      headers: {
+        'content-type': 'application/json',
+        'content-length': '12',
+        expect: '100-continue',
+      },
       agent: false,
     })
     sent.once('continue', () => sent.end('{"name":"a"}'))
@@ -491,7 +579,10 @@ const exchanges: { send: string; status: number; toHead?: true; body?: string }[
   { send: head('HEAD /networks'), status: 200, toHead: true },
   { send: head('GET /nothing'), status: 404 },
   { send: `POST /pipelines HTTP/1.1\r\nhost: x\r\n${json('{"broken')}`, status: 400 },
-  { send: `POST /pipelines HTTP/1.1\r\nhost: x\r\n${json('<xml/>', 'application/xml')}`, status: 415 },
+  {
+    send: `POST /pipelines HTTP/1.1\r\nhost: x\r\n${json('<xml/>', 'application/xml')}`,
+    status: 415,
+  },
   { send: `POST /nothing HTTP/1.1\r\nhost: x\r\n${json('{"unread":true}')}`, status: 404 },
   { send: `DELETE /networks HTTP/1.1\r\nhost: x\r\n${json('null')}`, status: 405 },
   { send: head('GET /bakery/options'), status: 502 },

@@ -31,16 +31,25 @@ import {
 const { authority, server } = await createIssuers()
 
 function pemSettings(files: Files, issued = server) {
-  return { certificate: files.write('gate.pem', issued.cert), 'certificate-private-key': files.write('gate.key', issued.key) }
+  return {
+    certificate: files.write('gate.pem', issued.cert),
+    'certificate-private-key': files.write('gate.key', issued.key),
+  }
 }
 
 /** Owner of the certificate that a port shows. */
-function shownBy(url: string, options: { maxVersion?: 'TLSv1.2'; minVersion?: 'TLSv1.3' } = {}): Promise<string> {
+function shownBy(
+  url: string,
+  options: { maxVersion?: 'TLSv1.2'; minVersion?: 'TLSv1.3' } = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false, ...options }, () => {
-      resolve(String(socket.getPeerX509Certificate()?.subject))
-      socket.destroy()
-    })
+    const socket = connect(
+      { port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false, ...options },
+      () => {
+        resolve(String(socket.getPeerX509Certificate()?.subject))
+        socket.destroy()
+      },
+    )
     socket.on('error', reject)
   })
 }
@@ -78,7 +87,9 @@ function inOpenLengths(store: string): string {
       rest = rest.subarray(value.length)
       const isLong = content.length > 200 && (tag === 0x04 || tag === 0x80)
       const pieces = () =>
-        Array.from({ length: Math.ceil(content.length / 128) }, (_, at) => piece(content.subarray(at * 128, at * 128 + 128)))
+        Array.from({ length: Math.ceil(content.length / 128) }, (_, at) =>
+          piece(content.subarray(at * 128, at * 128 + 128)),
+        )
       if (isLong) parts.push(Buffer.of(tag | 0x20, 0x80), ...pieces(), end)
       else if ((tag & 0x20) !== 0) parts.push(Buffer.of(tag, 0x80), rewrite(content), end)
       else parts.push(value)
@@ -106,7 +117,13 @@ const stores = [
 for (const [what, store, settings, owner] of stores) {
   test(`the main port reads a key store, ${what}`, async (t) => {
     const file = createFiles(t).write('gate.jks', Buffer.from(store, 'base64'))
-    const ssl = { enabled: true, 'key-store': file, 'key-store-type': 'jks', 'key-store-password': 'changeit', ...settings }
+    const ssl = {
+      enabled: true,
+      'key-store': file,
+      'key-store-type': 'jks',
+      'key-store-password': 'changeit',
+      ...settings,
+    }
     const { url } = await runGateway(t, { server: { ssl } })
 
     assert.equal(await shownBy(url), owner)
@@ -130,11 +147,20 @@ test('authorities are read from a trust store without keys', async (t) => {
 test('changed certificates are reloaded; broken ones are not', async (t) => {
   const files = createFiles(t)
   const messages: string[] = []
-  const { url } = await runGateway(t, { server: { ssl: pemSettings(files) } }, { log: ({ msg }) => messages.push(String(msg)) })
-  const until = (done: () => boolean | Promise<boolean>) => waitUntil(done, () => `the files:\n${messages.join('\n')}`)
+  const { url } = await runGateway(
+    t,
+    { server: { ssl: pemSettings(files) } },
+    { log: ({ msg }) => messages.push(String(msg)) },
+  )
+  const until = (done: () => boolean | Promise<boolean>) =>
+    waitUntil(done, () => `the files:\n${messages.join('\n')}`)
 
   files.write('gate.pem', 'half a certif')
-  await until(() => messages.some((message) => message.includes('cannot be used; what was read before stays in force')))
+  await until(() =>
+    messages.some((message) =>
+      message.includes('cannot be used; what was read before stays in force'),
+    ),
+  )
   assert.equal(await shownBy(url), 'CN=localhost')
 
   pemSettings(files, await authority.issue({ subject: 'CN=renewed', usage: 'server' }))
@@ -144,7 +170,10 @@ test('changed certificates are reloaded; broken ones are not', async (t) => {
 test('TLS 1.2 and 1.3 are offered, older ones never', async (t) => {
   const files = createFiles(t)
   const both = await runGateway(t, { server: { ssl: pemSettings(files) } })
-  const newest = await runGateway(t, { server: { ssl: pemSettings(files) }, default: { tlsVersions: ['TLSv1.3'] } })
+  const newest = await runGateway(t, {
+    server: { ssl: pemSettings(files) },
+    default: { tlsVersions: ['TLSv1.3'] },
+  })
 
   assert.equal(await shownBy(both.url, { maxVersion: 'TLSv1.2' }), 'CN=localhost')
   assert.equal(await shownBy(both.url, { minVersion: 'TLSv1.3' }), 'CN=localhost')
@@ -155,14 +184,20 @@ test('TLS 1.2 and 1.3 are offered, older ones never', async (t) => {
 test('cipher suites have the names of Java', async (t) => {
   const files = createFiles(t)
   const cipherSuites = 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_KRB5_WITH_DES_CBC_SHA'
-  const settings = { server: { ssl: pemSettings(files) }, default: { cipherSuites, tlsVersions: 'TLSv1.2' } }
+  const settings = {
+    server: { ssl: pemSettings(files) },
+    default: { cipherSuites, tlsVersions: 'TLSv1.2' },
+  }
   const { url } = await runGateway(t, settings)
 
   const name = await new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      resolve(socket.getCipher().standardName)
-      socket.destroy()
-    })
+    const socket = connect(
+      { port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false },
+      () => {
+        resolve(socket.getCipher().standardName)
+        socket.destroy()
+      },
+    )
     socket.on('error', reject)
   })
   assert.equal(name, 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
@@ -185,7 +220,8 @@ test('unfinished handshakes of an address are bounded', async (t) => {
 
   assert.ok(silent.every((socket) => !socket.closed))
   silent[0]?.destroy()
-  const answersWith = async (status: number) => (await ask(`${url}/health`).catch(() => undefined))?.status === status
+  const answersWith = async (status: number) =>
+    (await ask(`${url}/health`).catch(() => undefined))?.status === status
   await waitUntil(() => answersWith(503), 'an answer that says why')
   silent[1]?.destroy()
   await waitUntil(() => answersWith(200), 'a free place')
@@ -231,9 +267,19 @@ test('stopping closes every port, also those with open connections', async (t) =
   await assert.rejects(ask(`${running.url}/health`))
 })
 
-async function problemsOf(t: TestContext, files: Files, settings: Record<string, unknown>): Promise<string[]> {
+async function problemsOf(
+  t: TestContext,
+  files: Files,
+  settings: Record<string, unknown>,
+): Promise<string[]> {
   try {
-    await loadConfig({ cwd: files.dir, homeDir: files.dir, systemDir: files.dir, env: {}, settings })
+    await loadConfig({
+      cwd: files.dir,
+      homeDir: files.dir,
+      systemDir: files.dir,
+      env: {},
+      settings,
+    })
   } catch (error) {
     assert.ok(error instanceof ConfigError)
     return error.problems.map(({ key, message }) => `${key}: ${message}`)
@@ -242,7 +288,11 @@ async function problemsOf(t: TestContext, files: Files, settings: Record<string,
   return []
 }
 
-const mistakes: [what: string, settings: (files: Files) => Record<string, unknown>, expected: RegExp][] = [
+const mistakes: [
+  what: string,
+  settings: (files: Files) => Record<string, unknown>,
+  expected: RegExp,
+][] = [
   [
     'a port for certificates without TLS',
     (files) => ({
@@ -252,10 +302,17 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
     }),
     /^default\.apiPort: TLS needs .*remove default\.apiPort/,
   ],
-  ['TLS without a certificate', () => ({ 'server.ssl.enabled': true }), /^server\.ssl\.enabled: TLS needs a certificate/],
+  [
+    'TLS without a certificate',
+    () => ({ 'server.ssl.enabled': true }),
+    /^server\.ssl\.enabled: TLS needs a certificate/,
+  ],
   [
     'a file that does not exist',
-    (files) => ({ 'server.ssl.certificate': `${files.dir}/x.pem`, 'server.ssl.certificate-private-key': `${files.dir}/x.key` }),
+    (files) => ({
+      'server.ssl.certificate': `${files.dir}/x.pem`,
+      'server.ssl.certificate-private-key': `${files.dir}/x.key`,
+    }),
     /^server\.ssl\.certificate: the file .*x\.pem does not exist/,
   ],
   [
@@ -268,7 +325,9 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
   ],
   [
     'a key store in JCEKS',
-    (files) => ({ 'server.ssl.key-store': files.write('gate.jks', Buffer.from('cececece00000002', 'hex')) }),
+    (files) => ({
+      'server.ssl.key-store': files.write('gate.jks', Buffer.from('cececece00000002', 'hex')),
+    }),
     /^server\.ssl\.key-store: .*only Java reads.*keytool -importkeystore -srckeystore .*gate\.jks -destkeystore .*gate\.jks\.p12 -deststoretype PKCS12/,
   ],
   [
@@ -282,7 +341,10 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
   [
     'a truncated JKS key store',
     (files) => ({
-      'server.ssl.key-store': files.write('gate.jks', Buffer.from(javaStore, 'base64').subarray(0, 300)),
+      'server.ssl.key-store': files.write(
+        'gate.jks',
+        Buffer.from(javaStore, 'base64').subarray(0, 300),
+      ),
       'server.ssl.key-store-password': 'changeit',
     }),
     /^server\.ssl\.key-store: .*cannot be opened as JKS key store/,
@@ -339,10 +401,17 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
     }),
     /^server\.ssl\.crlFile: the file .*a\.crl cannot be used/,
   ],
-  ['a bundle of Spring', () => ({ 'server.ssl.bundle': 'web' }), /^server\.ssl\.bundle: bundles are not supported/],
+  [
+    'a bundle of Spring',
+    () => ({ 'server.ssl.bundle': 'web' }),
+    /^server\.ssl\.bundle: bundles are not supported/,
+  ],
   [
     'cipher suites of which none exists',
-    (files) => ({ ...prefixed(pemSettings(files)), 'default.cipherSuites': 'TLS_NULL_WITH_NULL_NULL' }),
+    (files) => ({
+      ...prefixed(pemSettings(files)),
+      'default.cipherSuites': 'TLS_NULL_WITH_NULL_NULL',
+    }),
     /^default\.cipherSuites: none of these/,
   ],
   [
@@ -353,7 +422,9 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
 ]
 
 function prefixed(settings: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(settings).map(([key, value]) => [`server.ssl.${key}`, value]))
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [`server.ssl.${key}`, value]),
+  )
 }
 
 for (const [what, settings, expected] of mistakes) {
@@ -377,20 +448,31 @@ test('all unusable stores are reported at once, with a command that can be paste
 
   assert.equal(problems.length, 2, problems.join('\n'))
   assert.ok(
-    problems[0]?.endsWith(`keytool -importkeystore -srckeystore '${store}' -destkeystore '${store}.p12' -deststoretype PKCS12`),
+    problems[0]?.endsWith(
+      `keytool -importkeystore -srckeystore '${store}' -destkeystore '${store}.p12' -deststoretype PKCS12`,
+    ),
     problems.join('\n'),
   )
-  assert.match(problems[1] ?? '', /^server\.ssl\.trust-store: .*only Java reads.*-srckeystore \S*trust\.jks /)
+  assert.match(
+    problems[1] ?? '',
+    /^server\.ssl\.trust-store: .*only Java reads.*-srckeystore \S*trust\.jks /,
+  )
 })
 
 test('a corrupt key store causes no crash', async (t) => {
   const files = createFiles(t)
   const whole = Buffer.from(opensslStore, 'base64')
-  const { loadKeyStoreIdentity, TlsFileError } = await import('../../packages/base/tls/key-material.ts')
+  const { loadKeyStoreIdentity, TlsFileError } = await import(
+    '../../packages/base/tls/key-material.ts'
+  )
   for (let index = 0; index < whole.length; index += 13) {
     const broken = Buffer.from(whole)
     broken[index] = (broken[index] as number) ^ 0xff
-    const store = { key: 'server.ssl.key-store', file: files.write('gate.p12', broken), password: 'changeit' }
+    const store = {
+      key: 'server.ssl.key-store',
+      file: files.write('gate.p12', broken),
+      password: 'changeit',
+    }
     try {
       loadKeyStoreIdentity(store, undefined)
     } catch (error) {
@@ -402,9 +484,17 @@ test('a corrupt key store causes no crash', async (t) => {
 
 test('a certificate that TLS has refused is not read', () => {
   const getPeerX509Certificate = () => assert.fail('reading copies the whole chain')
-  const refused = { encrypted: true, authorized: false, authorizationError: 'SELF_SIGNED_CERT_IN_CHAIN', getPeerX509Certificate }
+  const refused = {
+    encrypted: true,
+    authorized: false,
+    authorizationError: 'SELF_SIGNED_CERT_IN_CHAIN',
+    getPeerX509Certificate,
+  }
   const found = clientCertificateOf({ socket: refused as unknown as Socket })
-  assert.deepEqual(found, { kind: 'refused', reason: 'TLS refused the certificate: SELF_SIGNED_CERT_IN_CHAIN' })
+  assert.deepEqual(found, {
+    kind: 'refused',
+    reason: 'TLS refused the certificate: SELF_SIGNED_CERT_IN_CHAIN',
+  })
 })
 
 test('the name of an owner is written as Java writes it', () => {
@@ -415,13 +505,26 @@ test('the name of an owner is written as Java writes it', () => {
 })
 
 test('distinguished names compare without case, blanks and order', async () => {
-  const same = ['CN=a b,O=Acme', 'cn = A  B , o=ACME', 'CN="a b"; O=Acme', '2.5.4.3=a b,OID.2.5.4.10=Acme', 'CN=\\61 b,O=Acme']
-  const others = ['O=Acme,CN=a b', 'CN=a b', 'CN=a b+O=Acme', 'CN=ab,O=Acme', 'CN=a b,O=Acme,O=Acme']
+  const same = [
+    'CN=a b,O=Acme',
+    'cn = A  B , o=ACME',
+    'CN="a b"; O=Acme',
+    '2.5.4.3=a b,OID.2.5.4.10=Acme',
+    'CN=\\61 b,O=Acme',
+  ]
+  const others = [
+    'O=Acme,CN=a b',
+    'CN=a b',
+    'CN=a b+O=Acme',
+    'CN=ab,O=Acme',
+    'CN=a b,O=Acme,O=Acme',
+  ]
   const keyOf = (text: string) => nameKey(parseName(text) ?? assert.fail(text))
 
   assert.equal(new Set(same.map(keyOf)).size, 1)
   assert.equal(new Set([keyOf('CN=a b,O=Acme'), ...others.map(keyOf)]).size, others.length + 1)
-  for (const none of ['', 'a', 'CN', 'CN=a,', 'CN="a']) assert.equal(parseName(none), undefined, none)
+  for (const none of ['', 'a', 'CN', 'CN=a,', 'CN="a'])
+    assert.equal(parseName(none), undefined, none)
   assert.throws(() => parseBlocklist('XY=a:::1'), /line 1 is not of the form/)
   const { certificate } = await createAuthority('O=Acme, CN=a b')
   assert.equal(nameKey(readCertificate(certificate).subject), keyOf('CN=a b,O=Acme'))

@@ -6,26 +6,42 @@ import { Reply, startUpstream } from '../support/upstream.ts'
 
 async function start(t: TestContext, answers: Record<string, unknown>, proxy: object = {}) {
   const service = await startUpstream(t, answers)
-  const gateway = await startGateway(t, { proxies: [{ id: 'wiki', uri: `${service.url}/base/`, ...proxy }] })
+  const gateway = await startGateway(t, {
+    proxies: [{ id: 'wiki', uri: `${service.url}/base/`, ...proxy }],
+  })
   return { service, gateway }
 }
 
 test('path, query, method and body reach the service, cookies do not', async (t) => {
-  const { service, gateway } = await start(t, { 'POST /base/pages/a%20b': new Reply(201, { id: 7 }) })
+  const { service, gateway } = await start(t, {
+    'POST /base/pages/a%20b': new Reply(201, { id: 7 }),
+  })
   const answer = await fetch(`${gateway}/proxies/WIKI/pages/a%20b?x=1&x=2`, {
     method: 'POST',
     body: '{"title":"t"}',
-    headers: { 'content-type': 'application/json', cookie: 'SESSION=secret', authorization: 'Bearer secret' },
+    headers: {
+      'content-type': 'application/json',
+      cookie: 'SESSION=secret',
+      authorization: 'Bearer secret',
+    },
   })
   assert.deepEqual([answer.status, await answer.json()], [201, { id: 7 }])
   const [request] = [...service.requests, ...service.background]
-  assert.deepEqual([request?.path, request?.query, request?.body], ['/base/pages/a%20b', 'x=1&x=2', '{"title":"t"}'])
+  assert.deepEqual(
+    [request?.path, request?.query, request?.body],
+    ['/base/pages/a%20b', 'x=1&x=2', '{"title":"t"}'],
+  )
   assert.equal(request?.headers['content-type'], 'application/json')
-  assert.deepEqual([request?.headers.cookie, request?.headers.authorization], [undefined, undefined])
+  assert.deepEqual(
+    [request?.headers.cookie, request?.headers.authorization],
+    [undefined, undefined],
+  )
 })
 
 test('the answer carries status, address and a content policy', async (t) => {
-  const { service, gateway } = await start(t, { 'GET /base': new Reply(500, 'broken', { 'content-type': 'text/html' }) })
+  const { service, gateway } = await start(t, {
+    'GET /base': new Reply(500, 'broken', { 'content-type': 'text/html' }),
+  })
   const answer = await fetch(`${gateway}/proxies/wiki`)
   assert.deepEqual([answer.status, await answer.text()], [502, 'broken'])
   assert.equal(answer.headers.get('x-proxy-status-code'), '500')
@@ -35,7 +51,9 @@ test('the answer carries status, address and a content policy', async (t) => {
 
 test('proxies are listed by id and address', async (t) => {
   const { service, gateway } = await start(t, {})
-  assert.deepEqual(await (await fetch(`${gateway}/proxies`)).json(), [{ id: 'wiki', uri: `${service.url}/base` }])
+  assert.deepEqual(await (await fetch(`${gateway}/proxies`)).json(), [
+    { id: 'wiki', uri: `${service.url}/base` },
+  ])
 })
 
 test('an unknown proxy is 400, another method 405, a dead service 502', async (t) => {
@@ -60,9 +78,15 @@ test('redirects are followed within the host only', async (t) => {
 
 test('settings of a proxy are checked at the start', async (t) => {
   const proxy = { id: 'a', uri: 'https://wiki.example', keyStore: '/nowhere.p12' }
-  await assert.rejects(startGateway(t, { proxies: [proxy, { id: 'A', uri: 'wiki' }] }), (error: Error) => {
-    assert.match(error.message, /proxies\[?\.?1\]?\.uri: must be an absolute address/)
-    return true
-  })
-  await assert.rejects(startGateway(t, { proxies: [proxy] }), /keyStore: the file \/nowhere\.p12 does not exist/)
+  await assert.rejects(
+    startGateway(t, { proxies: [proxy, { id: 'A', uri: 'wiki' }] }),
+    (error: Error) => {
+      assert.match(error.message, /proxies\[?\.?1\]?\.uri: must be an absolute address/)
+      return true
+    },
+  )
+  await assert.rejects(
+    startGateway(t, { proxies: [proxy] }),
+    /keyStore: the file \/nowhere\.p12 does not exist/,
+  )
 })

@@ -31,13 +31,21 @@ export function createAsk(base: string, headers: Record<string, string>): Ask {
   return async (method, path, body) => {
     const answer = await fetch(base + path, {
       method,
-      headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json;charset=UTF-8' }) },
+      headers: {
+        ...headers,
+        ...(body !== undefined && { 'Content-Type': 'application/json;charset=UTF-8' }),
+      },
       redirect: 'manual',
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
     const isJson = /json/.test(answer.headers.get('content-type') ?? '')
-    return { status: answer.status, headers: answer.headers, text, value: text !== '' && isJson ? JSON.parse(text) : undefined }
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      value: text !== '' && isJson ? JSON.parse(text) : undefined,
+    }
   }
 }
 
@@ -55,7 +63,12 @@ export async function logIn(base: string): Promise<{ ui: Ask; cookie: string }> 
     .join('; ')
   return {
     cookie,
-    ui: createAsk(base, { Cookie: cookie, Origin: uiOrigin, 'X-RateLimit-App': 'deck', Accept: 'application/json' }),
+    ui: createAsk(base, {
+      Cookie: cookie,
+      Origin: uiOrigin,
+      'X-RateLimit-App': 'deck',
+      Accept: 'application/json',
+    }),
   }
 }
 
@@ -66,7 +79,10 @@ export async function expectStatus(asked: Promise<Answer>, status: number): Prom
 }
 
 /** Asks once every tenth of a second, as a client that polls would, until the answer is as wanted. */
-export async function poll(ask: () => Promise<Answer>, isWanted: (answer: Answer) => boolean): Promise<Answer> {
+export async function poll(
+  ask: () => Promise<Answer>,
+  isWanted: (answer: Answer) => boolean,
+): Promise<Answer> {
   let answer: Answer | undefined
   await waitUntil(
     async () => {
@@ -79,7 +95,8 @@ export async function poll(ask: () => Promise<Answer>, isWanted: (answer: Answer
   return answer as unknown as Answer
 }
 
-export const statusOf = ({ value }: Answer): unknown => (value as { status?: unknown } | undefined)?.status
+export const statusOf = ({ value }: Answer): unknown =>
+  (value as { status?: unknown } | undefined)?.status
 export const until = (ask: Ask, path: string, status: string): Promise<Answer> =>
   poll(
     () => ask('GET', path),
@@ -87,8 +104,15 @@ export const until = (ask: Ask, path: string, status: string): Promise<Answer> =
   )
 
 /** Submits a task, as both clients do, and follows its `ref` until it has succeeded. @returns the `ref` */
-export async function runTask(ask: Ask, application: string, job: Record<string, unknown>): Promise<string> {
-  const { value } = await expectStatus(ask('POST', '/tasks', { application, description: `${job['type']}`, job: [job] }), 200)
+export async function runTask(
+  ask: Ask,
+  application: string,
+  job: Record<string, unknown>,
+): Promise<string> {
+  const { value } = await expectStatus(
+    ask('POST', '/tasks', { application, description: `${job['type']}`, job: [job] }),
+    200,
+  )
   const { ref } = value as { ref: string }
   assert.match(ref, /^\/tasks\/[^/]+$/)
   await until(ask, ref, 'SUCCEEDED')

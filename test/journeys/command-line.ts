@@ -33,7 +33,10 @@ const User = z.looseObject({
   enabled: z.boolean(),
 })
 const TaskRef = z.looseObject({ ref: z.string().regex(/^\/tasks\/[^/]+$/) })
-const FinishedTask = z.union([z.undefined(), z.looseObject({ id: z.string(), status: z.literal('SUCCEEDED') })])
+const FinishedTask = z.union([
+  z.undefined(),
+  z.looseObject({ id: z.string(), status: z.literal('SUCCEEDED') }),
+])
 
 const sail = {
   name: 'sail',
@@ -41,7 +44,12 @@ const sail = {
   stages: [{ refId: '1', requisiteStageRefIds: [], type: 'manualJudgment', name: 'Go?' }],
   triggers: [],
 }
-const application = { name: 'fleet', email: 'crew@example.com', cloudProviders: 'kubernetes', instancePort: 80 }
+const application = {
+  name: 'fleet',
+  email: 'crew@example.com',
+  cloudProviders: 'kubernetes',
+  instancePort: 80,
+}
 const project = {
   name: 'convoy',
   email: 'crew@example.com',
@@ -54,7 +62,15 @@ const template = {
   metadata: { name: 'rope', description: 'A wait', owner: 'crew@example.com', scopes: ['global'] },
   variables: [{ name: 'seconds', type: 'int', defaultValue: 0 }],
   pipeline: {
-    stages: [{ refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Wait', waitTime: '${ templateVariables.seconds }' }],
+    stages: [
+      {
+        refId: '1',
+        requisiteStageRefIds: [],
+        type: 'wait',
+        name: 'Wait',
+        waitTime: '${ templateVariables.seconds }',
+      },
+    ],
   },
 }
 const canaryConfig = {
@@ -73,7 +89,12 @@ const canaryConfig = {
   ],
   classifier: { groupWeights: { Errors: 100 } },
 }
-const canaryScope = { location: 'local', start: '2026-01-31T08:00:00Z', end: '2026-01-31T09:00:00Z', step: 60 }
+const canaryScope = {
+  location: 'local',
+  start: '2026-01-31T08:00:00Z',
+  end: '2026-01-31T09:00:00Z',
+  step: 60,
+}
 const executionRequest = {
   scopes: {
     default: {
@@ -88,14 +109,20 @@ const CompleteCanary = z.looseObject({
   complete: z.literal(true),
   status: z.literal('terminal'),
   exception: z.looseObject({
-    details: z.looseObject({ errors: z.tuple([z.string().regex(/There is no server group "fleet-v000" in local\.$/)]) }),
+    details: z.looseObject({
+      errors: z.tuple([z.string().regex(/There is no server group "fleet-v000" in local\.$/)]),
+    }),
   }),
 })
 const templated = {
   schema: 'v2',
   application: 'fleet',
   name: 'tow',
-  template: { artifactAccount: 'front50ArtifactCredentials', reference: 'spinnaker://rope', type: 'front50/pipelineTemplate' },
+  template: {
+    artifactAccount: 'front50ArtifactCredentials',
+    reference: 'spinnaker://rope',
+    type: 'front50/pipelineTemplate',
+  },
   variables: { seconds: 0 },
   stages: [],
   triggers: [],
@@ -120,26 +147,50 @@ const keepFirst = (value: { id: string }[]) => ({ execution: value[0]?.id ?? 'no
 
 export const commands: readonly Command[] = [
   { command: 'account list', requests: [{ ask: 'GET /credentials', status: 200, answer: list }] },
-  { command: 'account get of an unknown one', requests: [{ ask: 'GET /credentials/nowhere', status: 404 }] },
+  {
+    command: 'account get of an unknown one',
+    requests: [{ ask: 'GET /credentials/nowhere', status: 404 }],
+  },
   { command: 'account whoami', requests: [{ ask: 'GET /auth/user', status: 200, answer: User }] },
-  { command: 'application get of an unknown one', requests: [{ ask: 'GET /applications/fleet', status: 404 }] },
-  { command: 'application save of a new one', requests: [task('fleet', 'createApplication', { application })] },
+  {
+    command: 'application get of an unknown one',
+    requests: [{ ask: 'GET /applications/fleet', status: 404 }],
+  },
+  {
+    command: 'application save of a new one',
+    requests: [task('fleet', 'createApplication', { application })],
+  },
   {
     command: 'application save of a known one',
-    requests: [task('fleet', 'createApplication', { application: { ...application, email: 'captain@example.com' } })],
+    requests: [
+      task('fleet', 'createApplication', {
+        application: { ...application, email: 'captain@example.com' },
+      }),
+    ],
   },
   {
     command: 'application list and get',
     requests: [
-      { ask: 'GET /applications', status: 200, answer: z.array(z.looseObject({ name: z.string() })).min(1) },
+      {
+        ask: 'GET /applications',
+        status: 200,
+        answer: z.array(z.looseObject({ name: z.string() })).min(1),
+      },
       {
         ask: 'GET /applications/fleet',
         status: 200,
         answer: z.looseObject({
-          attributes: z.looseObject({ email: z.literal('captain@example.com'), instancePort: z.literal(80) }),
+          attributes: z.looseObject({
+            email: z.literal('captain@example.com'),
+            instancePort: z.literal(80),
+          }),
         }),
       },
-      { ask: 'GET /applications/fleet?expand=true', status: 200, answer: z.looseObject({ clusters: z.looseObject({}) }) },
+      {
+        ask: 'GET /applications/fleet?expand=true',
+        status: 200,
+        answer: z.looseObject({ clusters: z.looseObject({}) }),
+      },
     ],
   },
   {
@@ -158,7 +209,11 @@ export const commands: readonly Command[] = [
         answer: z.looseObject({ id: z.string() }),
         keep: ({ id }: { id: string }) => ({ id }),
       },
-      { ask: 'POST /pipelines', body: ({ id }) => ({ ...sail, id, description: 'saved again' }), status: 200 },
+      {
+        ask: 'POST /pipelines',
+        body: ({ id }) => ({ ...sail, id, description: 'saved again' }),
+        status: 200,
+      },
     ],
   },
   {
@@ -180,7 +235,11 @@ export const commands: readonly Command[] = [
     command: 'pipeline disable and enable',
     requests: [
       { ask: 'POST /pipelines', body: ({ id }) => ({ ...sail, id, disabled: true }), status: 200 },
-      { ask: 'GET /applications/fleet/pipelineConfigs/sail', status: 200, answer: z.looseObject({ disabled: z.literal(true) }) },
+      {
+        ask: 'GET /applications/fleet/pipelineConfigs/sail',
+        status: 200,
+        answer: z.looseObject({ disabled: z.literal(true) }),
+      },
       { ask: 'POST /pipelines', body: ({ id }) => ({ ...sail, id, disabled: false }), status: 200 },
     ],
   },
@@ -188,7 +247,11 @@ export const commands: readonly Command[] = [
     command: 'pipeline execute, as the newest and as older ones do',
     requests: [
       startSail,
-      { ask: 'POST /pipelines/fleet/sail', body: () => ({ type: 'manual', parameters: {}, artifacts: [] }), status: 202 },
+      {
+        ask: 'POST /pipelines/fleet/sail',
+        body: () => ({ type: 'manual', parameters: {}, artifacts: [] }),
+        status: 202,
+      },
     ],
   },
   {
@@ -214,7 +277,10 @@ export const commands: readonly Command[] = [
     requests: [
       startSail,
       { ask: `GET ${runningOnes}`, status: 200, answer: list, keep: keepFirst },
-      { ask: 'PUT /applications/%7Bapplication%7D/pipelines/{execution}/cancel?reason=fog', status: 200 },
+      {
+        ask: 'PUT /applications/%7Bapplication%7D/pipelines/{execution}/cancel?reason=fog',
+        status: 200,
+      },
       { ask: 'PUT /applications/%7Bapplication%7D/pipelines/unknown/cancel', status: 404 },
     ],
   },
@@ -223,7 +289,11 @@ export const commands: readonly Command[] = [
     requests: [
       { ask: 'GET /projects/convoy', status: 404 },
       task('spinnaker', 'upsertProject', { project, user: project.email }),
-      { ask: 'GET /projects', status: 200, answer: z.array(z.looseObject({ name: z.string() })).length(1) },
+      {
+        ask: 'GET /projects',
+        status: 200,
+        answer: z.array(z.looseObject({ name: z.string() })).length(1),
+      },
       {
         ask: 'GET /projects/convoy',
         status: 200,
@@ -241,7 +311,13 @@ export const commands: readonly Command[] = [
         body: (found) => ({
           application: 'spinnaker',
           description: 'Delete Project: convoy',
-          job: [{ type: 'deleteProject', project: { ...project, id: found['project'] }, user: project.email }],
+          job: [
+            {
+              type: 'deleteProject',
+              project: { ...project, id: found['project'] },
+              user: project.email,
+            },
+          ],
         }),
         status: 200,
         answer: TaskRef,
@@ -254,16 +330,31 @@ export const commands: readonly Command[] = [
     command: 'pipeline-templates save of a new one, with a tag and without',
     requests: [
       { ask: 'GET /v2/pipelineTemplates/rope', status: 404 },
-      { ask: 'POST /v2/pipelineTemplates/create', body: () => template, status: 202, answer: FinishedTask },
+      {
+        ask: 'POST /v2/pipelineTemplates/create',
+        body: () => template,
+        status: 202,
+        answer: FinishedTask,
+      },
       { ask: 'GET /v2/pipelineTemplates/rope?tag=stable', status: 404 },
-      { ask: 'POST /v2/pipelineTemplates/create?tag=stable', body: () => template, status: 202, answer: FinishedTask },
+      {
+        ask: 'POST /v2/pipelineTemplates/create?tag=stable',
+        body: () => template,
+        status: 202,
+        answer: FinishedTask,
+      },
     ],
   },
   {
     command: 'pipeline-templates save of a known one',
     requests: [
       { ask: 'GET /v2/pipelineTemplates/rope', status: 200 },
-      { ask: 'POST /v2/pipelineTemplates/update/rope', body: () => template, status: 202, answer: FinishedTask },
+      {
+        ask: 'POST /v2/pipelineTemplates/update/rope',
+        body: () => template,
+        status: 202,
+        answer: FinishedTask,
+      },
     ],
   },
   {
@@ -274,12 +365,18 @@ export const commands: readonly Command[] = [
         status: 200,
         answer: z.array(z.looseObject({ id: z.literal('rope') })).min(1),
       },
-      { ask: 'GET /v2/pipelineTemplates/rope?tag=stable', status: 200, answer: z.looseObject({ id: z.literal('rope') }) },
+      {
+        ask: 'GET /v2/pipelineTemplates/rope?tag=stable',
+        status: 200,
+        answer: z.looseObject({ id: z.literal('rope') }),
+      },
       {
         ask: 'POST /v2/pipelineTemplates/plan',
         body: () => templated,
         status: 200,
-        answer: z.looseObject({ stages: z.array(z.looseObject({ type: z.literal('wait') })).length(1) }),
+        answer: z.looseObject({
+          stages: z.array(z.looseObject({ type: z.literal('wait') })).length(1),
+        }),
       },
     ],
   },
@@ -287,7 +384,11 @@ export const commands: readonly Command[] = [
     command: 'pipeline save and execute of a templated one',
     requests: [
       { ask: 'GET /applications/fleet/pipelineConfigs/tow', status: 404 },
-      { ask: 'POST /pipelines', body: () => ({ ...templated, type: 'templatedPipeline' }), status: 200 },
+      {
+        ask: 'POST /pipelines',
+        body: () => ({ ...templated, type: 'templatedPipeline' }),
+        status: 200,
+      },
       {
         ask: 'POST /pipelines/fleet/tow',
         body: () => ({ trigger: { type: 'manual', parameters: {}, artifacts: [] } }),
@@ -320,7 +421,11 @@ export const commands: readonly Command[] = [
         status: 200,
         answer: z.tuple([z.looseObject({ id: z.literal('gauge') })]),
       },
-      { ask: 'GET /v2/canaryConfig/gauge', status: 200, answer: z.looseObject({ name: z.literal('gauge') }) },
+      {
+        ask: 'GET /v2/canaryConfig/gauge',
+        status: 200,
+        answer: z.looseObject({ name: z.literal('gauge') }),
+      },
     ],
   },
   {
@@ -339,7 +444,12 @@ export const commands: readonly Command[] = [
         status: 200,
         keep: ({ canaryExecutionId }: { canaryExecutionId: string }) => ({ canaryExecutionId }),
       },
-      { ask: 'GET /v2/canaries/canary/{canaryExecutionId}', status: 200, answer: CompleteCanary, until: true },
+      {
+        ask: 'GET /v2/canaries/canary/{canaryExecutionId}',
+        status: 200,
+        answer: CompleteCanary,
+        until: true,
+      },
     ],
   },
   {

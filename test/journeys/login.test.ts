@@ -7,7 +7,12 @@ import { openChromium } from '../support/chromium.ts'
 import { freePort } from '../support/free-port.ts'
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { clientId, clientSecret } from '../support/identity-provider.ts'
-import { formatAnswer, formatMetadata, readRedirect, signOnUrl } from '../support/saml-identity-provider.ts'
+import {
+  formatAnswer,
+  formatMetadata,
+  readRedirect,
+  signOnUrl,
+} from '../support/saml-identity-provider.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { callFrom, isLoggedInAs, signIn, startWebUi } from './support.ts'
@@ -19,8 +24,16 @@ type Method = (t: TestContext, gateUrl: string) => Promise<GatewaySettings>
 
 const providers: [name: string, username: string, method: Method][] = [
   ['OpenID Connect', 'alice@example.com', withCertifiedProvider],
-  ['SAML, with a request by redirect', 'alice@example.com', (t, gateUrl) => withSaml(t, gateUrl, 'Redirect')],
-  ['SAML, with a request by form', 'alice@example.com', (t, gateUrl) => withSaml(t, gateUrl, 'POST')],
+  [
+    'SAML, with a request by redirect',
+    'alice@example.com',
+    (t, gateUrl) => withSaml(t, gateUrl, 'Redirect'),
+  ],
+  [
+    'SAML, with a request by form',
+    'alice@example.com',
+    (t, gateUrl) => withSaml(t, gateUrl, 'POST'),
+  ],
 ]
 
 for (const [name, username, method] of providers) {
@@ -31,7 +44,11 @@ for (const [name, username, method] of providers) {
     const port = await freePort()
     ui.gateUrl = `http://127.0.0.1:${port}`
     const settings = await method(t, ui.gateUrl)
-    await startGateway(t, { ...settings, server: { port }, services: { deck: { baseUrl: ui.url } } })
+    await startGateway(t, {
+      ...settings,
+      server: { port },
+      services: { deck: { baseUrl: ui.url } },
+    })
     const page = await browser.newPage()
 
     await page.goto(ui.url + place)
@@ -54,7 +71,10 @@ test('auth-scenario 14: the UI shows the login form, its errors, and returns', a
   })
   const page = await browser.newPage()
   const complaints: string[] = []
-  page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))
+  page.on(
+    'console',
+    (message) => void (message.type() === 'error' && complaints.push(message.text())),
+  )
 
   await page.goto(ui.url + place)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -63,7 +83,10 @@ test('auth-scenario 14: the UI shows the login form, its errors, and returns', a
   assert.equal(await page.evaluate('document.activeElement.id'), 'username')
   await signIn(page, 'wrong')
   await page.getByRole('alert').waitFor()
-  assert.match(String(await page.getByRole('alert').textContent()), /User name or password is wrong/)
+  assert.match(
+    String(await page.getByRole('alert').textContent()),
+    /User name or password is wrong/,
+  )
   await takeScreenshot(page, 'refused')
   await signIn(page, 'secret')
 
@@ -88,16 +111,27 @@ async function withCertifiedProvider(t: TestContext, gateUrl: string): Promise<G
 }
 
 /** The provider is another site than the gateway, so that the browser brings its answer across. */
-async function withSaml(t: TestContext, gateUrl: string, binding: 'Redirect' | 'POST'): Promise<GatewaySettings> {
+async function withSaml(
+  t: TestContext,
+  gateUrl: string,
+  binding: 'Redirect' | 'POST',
+): Promise<GatewaySettings> {
   const entityId = 'https://idp.example.com/metadata'
   const provider = await startUpstream(t, ({ method, path, query, body }) => {
-    if (path === '/metadata') return new Reply(200, metadata, { 'content-type': 'application/samlmetadata+xml' })
-    const inResponseTo = method === 'POST' ? idOfForm(body) : readRedirect(`${url}${path}?${query}`).id
+    if (path === '/metadata')
+      return new Reply(200, metadata, { 'content-type': 'application/samlmetadata+xml' })
+    const inResponseTo =
+      method === 'POST' ? idOfForm(body) : readRedirect(`${url}${path}?${query}`).id
     const answer = formatAnswer({ inResponseTo, consumer: `${gateUrl}/saml/SSO` })
-    return new Reply(200, formatAnswerPage(`${gateUrl}/saml/SSO`, answer), { 'content-type': 'text/html' })
+    return new Reply(200, formatAnswerPage(`${gateUrl}/saml/SSO`, answer), {
+      'content-type': 'text/html',
+    })
   })
   const url = provider.url.replace('127.0.0.1', 'localhost')
-  const metadata = formatMetadata(entityId, [keyPairOf('idp')], { bindings: [binding] }).replaceAll(signOnUrl, `${url}/sso`)
+  const metadata = formatMetadata(entityId, [keyPairOf('idp')], { bindings: [binding] }).replaceAll(
+    signOnUrl,
+    `${url}/sso`,
+  )
   return { saml: { enabled: true, metadataUrl: `${provider.url}/metadata`, issuerId: 'spinnaker' } }
 }
 

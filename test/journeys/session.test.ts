@@ -9,7 +9,11 @@ import { startUpstream } from '../support/upstream.ts'
 import { callFrom, isLoggedInAs, signIn, startWebUi, type WebUi } from './support.ts'
 
 const place = '/#/search'
-const task = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"application":"web","job":[]}' }
+const task = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: '{"application":"web","job":[]}',
+}
 
 interface Setting {
   browser: BrowserContext
@@ -24,7 +28,10 @@ async function start(t: TestContext): Promise<Setting | undefined> {
   const browser = await (await openChromium(t))?.newContext()
   if (browser === undefined) return undefined
   const clock = createClock(Date.now())
-  const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /applications/web/tasks': [] })
+  const orca = await startUpstream(t, {
+    'POST /ops': { ref: '/tasks/1' },
+    'GET /applications/web/tasks': [],
+  })
   const ui = await startWebUi(t)
   ui.gateUrl = await startGateway(
     t,
@@ -58,8 +65,12 @@ test('auth-scenario 250: the UI on another origin uses the cookie', async (t) =>
   const submitted = await callFrom(page, '/tasks', task)
   assert.ok(typeof submitted !== 'string' && submitted.status === 200, JSON.stringify(submitted))
   assert.deepEqual(JSON.parse(submitted.text), { ref: '/tasks/1' })
-  const { headers } = orca.requests.find(({ method }) => method === 'POST') ?? assert.fail('orca was not asked')
-  assert.deepEqual([headers['x-spinnaker-user'], headers['x-spinnaker-user-origin']], ['alice', 'deck'])
+  const { headers } =
+    orca.requests.find(({ method }) => method === 'POST') ?? assert.fail('orca was not asked')
+  assert.deepEqual(
+    [headers['x-spinnaker-user'], headers['x-spinnaker-user-origin']],
+    ['alice', 'deck'],
+  )
   assert.equal(headers['cookie'], undefined)
 })
 
@@ -76,7 +87,11 @@ test('auth-scenario 251: a foreign page can neither read nor submit', async (t) 
     assert.match(String(await callFrom(page, '/auth/user')), /Failed to fetch/)
     assert.match(String(await callFrom(page, '/tasks', task)), /Failed to fetch/)
     // A form needs no permission to be sent, so the gateway has to refuse what forms can send.
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
       await page.evaluate(
         `fetch(${JSON.stringify(`${ui.gateUrl}/tasks`)}, ${JSON.stringify({
           ...task,

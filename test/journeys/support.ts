@@ -15,7 +15,10 @@ export interface WebUi {
  * the gateway with cookies and a header that makes browsers ask first.
  */
 export async function startWebUi(t: TestContext): Promise<WebUi> {
-  const server = await startUpstream(t, () => new Reply(200, formatPage(ui.gateUrl), { 'content-type': 'text/html' }))
+  const server = await startUpstream(
+    t,
+    () => new Reply(200, formatPage(ui.gateUrl), { 'content-type': 'text/html' }),
+  )
   const ui: WebUi = { url: server.url, gateUrl: '' }
   return ui
 }
@@ -50,12 +53,21 @@ export interface Answer {
 }
 
 /** A call that the page makes; the message of the browser when it does not let the page see the answer. */
-export async function callFrom(page: Page, path: string, init: Record<string, unknown> = {}): Promise<Answer | string> {
+export async function callFrom(
+  page: Page,
+  path: string,
+  init: Record<string, unknown> = {},
+): Promise<Answer | string> {
   const call = `rest(${JSON.stringify(path)}, ${JSON.stringify(init)}).catch(String)`
   return (await page.evaluate(call)) as Answer | string
 }
 
-export async function isLoggedInAs(page: Page, ui: WebUi, place: string, username: string): Promise<void> {
+export async function isLoggedInAs(
+  page: Page,
+  ui: WebUi,
+  place: string,
+  username: string,
+): Promise<void> {
   await page.waitForURL(`${ui.url}${place}`)
   await page.waitForFunction("document.title !== 'nobody'")
   assert.equal(await page.title(), username)

@@ -46,17 +46,29 @@ interface Definition extends Record<string, unknown> {
 }
 
 const wait = { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Wait', waitTime: 0 }
-const judge = { refId: '1', requisiteStageRefIds: [], type: 'manualJudgment', name: 'Go?', judgmentInputs: [] }
+const judge = {
+  refId: '1',
+  requisiteStageRefIds: [],
+  type: 'manualJudgment',
+  name: 'Go?',
+  judgmentInputs: [],
+}
 
 const readDefinition = async (ask: Ask, application: string, name: string): Promise<Definition> => {
-  const { value } = await expectStatus(ask('GET', `/applications/${application}/pipelineConfigs`), 200)
+  const { value } = await expectStatus(
+    ask('GET', `/applications/${application}/pipelineConfigs`),
+    200,
+  )
   const found = (value as Definition[]).find((definition) => definition.name === name)
   return found ?? assert.fail(`no ${name}`)
 }
 
 const start = async (ask: Ask, application: string, name: string): Promise<string> => {
   const trigger = { type: 'manual', user: 'admin', dryRun: false, parameters: { color: 'blue' } }
-  const { value } = await expectStatus(ask('POST', `/pipelines/v2/${application}/${encodeURIComponent(name)}`, trigger), 202)
+  const { value } = await expectStatus(
+    ask('POST', `/pipelines/v2/${application}/${encodeURIComponent(name)}`, trigger),
+    202,
+  )
   const { ref } = value as { ref: string }
   await poll(
     () => ask('GET', ref),
@@ -69,7 +81,13 @@ test('the UI works on a platform without accounts', async (t) => {
   const { url } = await startStandalone(t)
 
   await t.test('a preflight is answered on any path without login', async () => {
-    for (const path of ['/auth/user', '/applications', '/pipelines/v2/ship/hello', '/tasks/none/cancel', '/nowhere']) {
+    for (const path of [
+      '/auth/user',
+      '/applications',
+      '/pipelines/v2/ship/hello',
+      '/tasks/none/cancel',
+      '/nowhere',
+    ]) {
       const answer = await fetch(url + path, {
         method: 'OPTIONS',
         headers: {
@@ -84,7 +102,10 @@ test('the UI works on a platform without accounts', async (t) => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
         assert.match(answer.headers.get('access-control-allow-methods') ?? '', new RegExp(method))
       }
-      assert.match(answer.headers.get('access-control-allow-headers') ?? '', /content-type.*x-ratelimit-app/i)
+      assert.match(
+        answer.headers.get('access-control-allow-headers') ?? '',
+        /content-type.*x-ratelimit-app/i,
+      )
       assert.equal(answer.headers.get('access-control-max-age'), '3600')
     }
   })
@@ -105,7 +126,10 @@ test('the UI works on a platform without accounts', async (t) => {
 
   await t.test('the login returns to the page with its fragment', async () => {
     const target = `${uiOrigin}/#/applications?a=b`
-    const sent = await expectStatus(ui('GET', `/auth/redirect?to=${encodeURIComponent(target)}`), 302)
+    const sent = await expectStatus(
+      ui('GET', `/auth/redirect?to=${encodeURIComponent(target)}`),
+      302,
+    )
     assert.equal(sent.headers.get('location'), target)
   })
 
@@ -120,7 +144,11 @@ test('the UI works on a platform without accounts', async (t) => {
       platformHealthOnly: false,
       providerSettings: {},
     }
-    const ref = await runTask(ui, application, { type: 'createApplication', application: created, user: '[anonymous]' })
+    const ref = await runTask(ui, application, {
+      type: 'createApplication',
+      application: created,
+      user: '[anonymous]',
+    })
     taskId = ref.split('/').at(-1) ?? ''
     await expectStatus(ui('GET', `/applications/${application}?expand=false`), 200)
     const { value } = await ui('GET', '/applications')
@@ -130,7 +158,15 @@ test('the UI works on a platform without accounts', async (t) => {
   await t.test('a saved pipeline is listed at once with id and index', async () => {
     for (const [place, name] of ['hello', 'ask first'].entries()) {
       const stages = name === 'hello' ? [wait] : [judge]
-      const body = { name, application, index: place, stages, triggers: [], limitConcurrent: false, keepWaitingPipelines: false }
+      const body = {
+        name,
+        application,
+        index: place,
+        stages,
+        triggers: [],
+        limitConcurrent: false,
+        keepWaitingPipelines: false,
+      }
       const saved = await expectStatus(ui('POST', '/pipelines?staleCheck=true', body), 200)
       assert.equal(saved.text, '')
       checkReadable(saved, 'save')
@@ -142,7 +178,10 @@ test('the UI works on a platform without accounts', async (t) => {
 
   await t.test('a save of an older revision is rejected', async () => {
     const read = await readDefinition(ui, application, 'hello')
-    await expectStatus(ui('POST', '/pipelines?staleCheck=true', { ...read, description: 'first' }), 200)
+    await expectStatus(
+      ui('POST', '/pipelines?staleCheck=true', { ...read, description: 'first' }),
+      200,
+    )
     const stale = await ui('POST', '/pipelines?staleCheck=true', {
       ...read,
       updateTs: String(Number(read.updateTs) - 1),
@@ -166,7 +205,10 @@ test('the UI works on a platform without accounts', async (t) => {
     const ref = await start(ui, application, 'greet')
     executionId = ref.split('/').at(-1) ?? ''
     const { value } = await until(ui, ref, 'SUCCEEDED')
-    assert.equal((value as { trigger: { parameters: { color: string } } }).trigger.parameters.color, 'blue')
+    assert.equal(
+      (value as { trigger: { parameters: { color: string } } }).trigger.parameters.color,
+      'blue',
+    )
   })
 
   await t.test('a project is created, read by its name, and deleted', async () => {
@@ -179,12 +221,23 @@ test('the UI works on a platform without accounts', async (t) => {
       })
     }
     const { value } = await expectStatus(ui('GET', '/projects/reef'), 200)
-    await runTask(ui, 'spinnaker', { type: 'deleteProject', project: { id: (value as { id: string }).id }, user: 'admin' })
+    await runTask(ui, 'spinnaker', {
+      type: 'deleteProject',
+      project: { id: (value as { id: string }).id },
+      user: 'admin',
+    })
     const gone = await expectStatus(ui('GET', '/projects/reef'), 404)
     checkReadable(gone, 'a deleted project')
   })
 
-  const places: Places = { application, pipeline: 'greet', pipelineId, executionId, taskId, project: 'harbour' }
+  const places: Places = {
+    application,
+    pipeline: 'greet',
+    pipelineId,
+    executionId,
+    taskId,
+    project: 'harbour',
+  }
   for (const page of [boot, ...pages]) {
     await t.test(`the page ${page.page}`, () => checkPage(ui, page, places))
   }
@@ -198,7 +251,8 @@ test('the UI works on a platform without accounts', async (t) => {
       const ref = await start(ui, application, 'ask first')
       const { value } = await poll(
         () => ui('GET', ref),
-        (answer) => (answer.value as { stages: { status: string }[] }).stages[0]?.status === 'RUNNING',
+        (answer) =>
+          (answer.value as { stages: { status: string }[] }).stages[0]?.status === 'RUNNING',
       )
       const [stage] = (value as { stages: { id: string }[] }).stages
       await expectStatus(ui('PATCH', `${ref}/stages/${stage?.id}`, { judgmentStatus }), 200)
@@ -233,7 +287,10 @@ test('the UI works on a platform without accounts', async (t) => {
     const [stage] = (value as { stages: { id: string }[] }).stages
     const expression = encodeURIComponent(`\${trigger.parameters.color}`)
     for (const path of [`/pipelines/${executionId}`, `/pipelines/${executionId}/${stage?.id}`]) {
-      const answer = await expectStatus(ui('GET', `${path}/evaluateExpression?expression=${expression}`), 200)
+      const answer = await expectStatus(
+        ui('GET', `${path}/evaluateExpression?expression=${expression}`),
+        200,
+      )
       assert.equal((answer.value as { result: string }).result, 'blue', path)
     }
   })
@@ -244,11 +301,23 @@ test('the UI works on a platform without accounts', async (t) => {
     await expectStatus(ui('POST', '/actions/pipelines/reorder', { application, idsToIndices }), 200)
     assert.equal((await readDefinition(ui, application, 'ask first')).index, 0)
     assert.equal((await readDefinition(ui, application, 'greet')).index, 1)
-    await expectStatus(ui('POST', '/strategies', { name: 'gently', application, stages: [wait] }), 200)
+    await expectStatus(
+      ui('POST', '/strategies', { name: 'gently', application, stages: [wait] }),
+      200,
+    )
     const { value } = await ui('GET', `/applications/${application}/strategyConfigs`)
     const [strategy] = value as Definition[]
-    await expectStatus(ui('PUT', `/strategies/${strategy?.id}`, { ...strategy, name: 'softly' }), 200)
-    await expectStatus(ui('POST', '/actions/strategies/reorder', { application, idsToIndices: { [strategy?.id ?? '']: 0 } }), 200)
+    await expectStatus(
+      ui('PUT', `/strategies/${strategy?.id}`, { ...strategy, name: 'softly' }),
+      200,
+    )
+    await expectStatus(
+      ui('POST', '/actions/strategies/reorder', {
+        application,
+        idsToIndices: { [strategy?.id ?? '']: 0 },
+      }),
+      200,
+    )
     const history = await expectStatus(ui('GET', `/strategyConfigs/${strategy?.id}/history`), 200)
     assert.equal((history.value as Definition[])[0]?.name, 'softly')
     await expectStatus(ui('DELETE', `/strategies/${application}/softly`), 200)
@@ -256,24 +325,45 @@ test('the UI works on a platform without accounts', async (t) => {
   })
 
   await t.test('notifications of an application are kept', async () => {
-    const email = [{ type: 'email', address: 'crew@example.com', level: 'application', when: ['pipeline.failed'] }]
-    await expectStatus(ui('POST', `/notifications/application/${application}`, { application, email }), 200)
-    const { value } = await expectStatus(ui('GET', `/notifications/application/${application}`), 200)
+    const email = [
+      {
+        type: 'email',
+        address: 'crew@example.com',
+        level: 'application',
+        when: ['pipeline.failed'],
+      },
+    ]
+    await expectStatus(
+      ui('POST', `/notifications/application/${application}`, { application, email }),
+      200,
+    )
+    const { value } = await expectStatus(
+      ui('GET', `/notifications/application/${application}`),
+      200,
+    )
     assert.equal((value as { email: { address: string }[] }).email[0]?.address, 'crew@example.com')
   })
 
   await t.test('a failed task names its errors for the dialogs', async () => {
     const nameless = { type: 'createApplication', application: { name: 'nameless' } }
-    const { value } = await expectStatus(ui('POST', '/tasks', { application, description: 'fails', job: [nameless] }), 200)
+    const { value } = await expectStatus(
+      ui('POST', '/tasks', { application, description: 'fails', job: [nameless] }),
+      200,
+    )
     const failed = await until(ui, (value as { ref: string }).ref, 'TERMINAL')
-    const { variables } = failed.value as { variables: { key: string; value: { details?: { errors?: string[] } } }[] }
+    const { variables } = failed.value as {
+      variables: { key: string; value: { details?: { errors?: string[] } } }[]
+    }
     const errors = variables.find(({ key }) => key === 'exception')?.value.details?.errors
     assert.ok(errors?.every((error) => typeof error === 'string') && errors.length > 0, failed.text)
   })
 
   await t.test('a deleted pipeline and a deleted application are gone', async () => {
     await expectStatus(ui('DELETE', `/pipelines/${application}/greet`), 200)
-    await runTask(ui, application, { type: 'deleteApplication', application: { name: application, cloudProviders: '' } })
+    await runTask(ui, application, {
+      type: 'deleteApplication',
+      application: { name: application, cloudProviders: '' },
+    })
     await expectStatus(ui('GET', `/applications/${application}?expand=false`), 404)
   })
 
@@ -289,7 +379,8 @@ test('the UI works on a platform without accounts', async (t) => {
 type Found = Record<string, string>
 
 /** Fills the `{names}` of a path in; one that nobody has found, such as a placeholder that a client sends, stays. */
-const fill = (path: string, found: Found): string => path.replace(/\{(\w+)\}/g, (all, name: string) => found[name] ?? all)
+const fill = (path: string, found: Found): string =>
+  path.replace(/\{(\w+)\}/g, (all, name: string) => found[name] ?? all)
 
 async function runRequest(
   spin: Ask,
@@ -298,7 +389,8 @@ async function runRequest(
 ) {
   const [method = '', path = ''] = ask.split(' ')
   const send = () => spin(method, fill(path, found), body?.(found))
-  const isExpected = ({ value }: Answer) => expected === undefined || expected.safeParse(value).success
+  const isExpected = ({ value }: Answer) =>
+    expected === undefined || expected.safeParse(value).success
   const answer = again ? await poll(send, isExpected) : await send()
   assert.equal(answer.status, status, `${ask}: ${answer.text}`)
   assert.ok(isExpected(answer), `${ask}: ${answer.text}`)
@@ -324,7 +416,10 @@ test('spin gets the statuses and fields that it needs', async (t) => {
   await t.test('an API token serves as login', async () => {
     const { value } = await expectStatus(spin('POST', '/auth/apiTokens', { name: 'spin' }), 201)
     const withToken = createAsk(url, { 'X-Spinnaker-Token': (value as { token: string }).token })
-    assert.equal(((await withToken('GET', '/auth/user')).value as { username: string }).username, 'admin')
+    assert.equal(
+      ((await withToken('GET', '/auth/user')).value as { username: string }).username,
+      'admin',
+    )
     await expectStatus(withToken('GET', '/version'), 200)
   })
 
@@ -332,6 +427,9 @@ test('spin gets the statuses and fields that it needs', async (t) => {
     const { cookie } = await logIn(url)
     const withCookie = createAsk(url, { Cookie: cookie })
     await expectStatus(withCookie('GET', '/version'), 200)
-    assert.equal(((await withCookie('GET', '/auth/user')).value as { username: string }).username, 'admin')
+    assert.equal(
+      ((await withCookie('GET', '/auth/user')).value as { username: string }).username,
+      'admin',
+    )
   })
 })

@@ -27,16 +27,31 @@ const text = z.string().min(1)
 const time = z.union([z.number(), z.string().regex(/^\d+$/)])
 
 const Account = z.looseObject({ name: text, type: text, cloudProvider: text })
-const User = z.looseObject({ username: text, roles: z.array(z.string()), isAdmin: z.boolean(), canMintApiTokens: z.boolean() })
+const User = z.looseObject({
+  username: text,
+  roles: z.array(z.string()),
+  isAdmin: z.boolean(),
+  canMintApiTokens: z.boolean(),
+})
 const ListedApplication = z.looseObject({ name: text, email: text, createTs: time, updateTs: time })
-const Application = z.looseObject({ name: text, attributes: z.looseObject({ name: text, email: text }) })
+const Application = z.looseObject({
+  name: text,
+  attributes: z.looseObject({ name: text, email: text }),
+})
 const Definition = z.looseObject({
   id: text,
   name: text,
   application: text,
   index: z.int(),
   updateTs: time,
-  stages: z.array(z.looseObject({ refId: text, requisiteStageRefIds: z.array(z.string()), type: text, name: text })),
+  stages: z.array(
+    z.looseObject({
+      refId: text,
+      requisiteStageRefIds: z.array(z.string()),
+      type: text,
+      name: text,
+    }),
+  ),
   triggers: list,
 })
 const Execution = z.looseObject({
@@ -50,7 +65,15 @@ const Execution = z.looseObject({
   authentication: z.looseObject({ user: text }),
   trigger: z.looseObject({ type: text, user: text, parameters: map }),
   stages: z.array(
-    z.looseObject({ id: text, refId: text, type: text, name: text, status: text, context: map, startTime: z.number() }),
+    z.looseObject({
+      id: text,
+      refId: text,
+      type: text,
+      name: text,
+      status: text,
+      context: map,
+      startTime: z.number(),
+    }),
   ),
 })
 const Task = z.looseObject({
@@ -69,7 +92,11 @@ const Project = z.looseObject({
   email: text,
   createTs: time,
   updateTs: time,
-  config: z.looseObject({ clusters: list, pipelineConfigs: list, applications: z.array(z.string()) }),
+  config: z.looseObject({
+    clusters: list,
+    pipelineConfigs: list,
+    applications: z.array(z.string()),
+  }),
 })
 const SearchAnswer = z.array(z.looseObject({ results: list }))
 
@@ -93,7 +120,10 @@ const everyApplicationPage = ({ application }: Places): PageRequest[] => [
   { path: `/applications/${application}?expand=false`, answer: Application },
   { path: `/applications/${application}/serverGroupManagers`, answer: list },
   { path: `/applications/${application}/pipelines?limit=30&${running}&expand=true`, answer: list },
-  { path: `/applications/${application}/tasks?statuses=RUNNING,SUSPENDED,NOT_STARTED`, answer: list },
+  {
+    path: `/applications/${application}/tasks?statuses=RUNNING,SUSPENDED,NOT_STARTED`,
+    answer: list,
+  },
   { path: `/applications/${application}/clusters`, answer: map },
   { path: `/applications/${application}/loadBalancers`, answer: list },
   { path: `/applications/${application}/serverGroups`, answer: list },
@@ -101,11 +131,22 @@ const everyApplicationPage = ({ application }: Places): PageRequest[] => [
   { path: '/networks/aws', answer: list },
 ]
 
-const searched = ['projects', 'applications', 'serverGroups', 'instances', 'loadBalancers', 'securityGroups']
+const searched = [
+  'projects',
+  'applications',
+  'serverGroups',
+  'instances',
+  'loadBalancers',
+  'securityGroups',
+]
 
 const search: Page = {
   page: 'search',
-  requests: () => searched.map((type) => ({ path: `/search?q=ship&type=${type}&pageSize=500`, answer: SearchAnswer })),
+  requests: () =>
+    searched.map((type) => ({
+      path: `/search?q=ship&type=${type}&pageSize=500`,
+      answer: SearchAnswer,
+    })),
 }
 
 const applications: Page = {
@@ -113,12 +154,18 @@ const applications: Page = {
   requests: () => [{ path: '/applications', answer: z.array(ListedApplication).min(1) }],
 }
 
-const clusters: Page = { page: 'clusters, load balancers and firewalls of an application', requests: everyApplicationPage }
+const clusters: Page = {
+  page: 'clusters, load balancers and firewalls of an application',
+  requests: everyApplicationPage,
+}
 
 const executions: Page = {
   page: 'pipelines of an application',
   requests: ({ application, pipeline, pipelineId, executionId }) => [
-    { path: `/applications/${application}/pipelines?limit=2&expand=false`, answer: z.array(Execution).min(1) },
+    {
+      path: `/applications/${application}/pipelines?limit=2&expand=false`,
+      answer: z.array(Execution).min(1),
+    },
     { path: `/applications/${application}/pipelineConfigs`, answer: z.array(Definition).min(1) },
     { path: `/applications/${application}/strategyConfigs`, answer: list },
     { path: '/capabilities/quietPeriod', answer: map },
@@ -148,7 +195,10 @@ const editor: Page = {
     { path: '/codebuild/accounts', answer: list },
     { path: '/gcb/accounts', answer: list },
     { path: '/bakery/options', answer: z.union([list, map]) },
-    { path: `/executions?limit=100&pipelineConfigIds=${pipelineId}`, answer: z.array(Execution).min(1) },
+    {
+      path: `/executions?limit=100&pipelineConfigIds=${pipelineId}`,
+      answer: z.array(Execution).min(1),
+    },
     { path: '/auth/user/serviceAccounts', answer: list },
     { path: `/auth/user/serviceAccounts?application=${application}`, answer: list },
     { path: `/pipelineConfigs/${pipelineId}/history?limit=20`, answer: z.array(Definition).min(1) },
@@ -167,7 +217,10 @@ const tasks: Page = {
   page: 'tasks',
   requests: ({ application, taskId }) => [
     { path: `/applications/${application}/tasks?statuses=`, answer: z.array(Task).min(1) },
-    { path: `/applications/${application}/tasks?statuses=&limit=5&page=1`, answer: z.array(Task).min(1) },
+    {
+      path: `/applications/${application}/tasks?statuses=&limit=5&page=1`,
+      answer: z.array(Task).min(1),
+    },
     { path: `/tasks/${taskId}`, answer: Task },
   ],
 }

@@ -38,7 +38,9 @@ test('a client that follows redirects after the form login arrives', async (t) =
       .getSetCookie()
       .map((line) => line.split(';', 1)[0])
       .join('; ')
-    const landed = await fetch(new URL(login.headers.get('location') ?? '', gateway), { headers: { cookie } })
+    const landed = await fetch(new URL(login.headers.get('location') ?? '', gateway), {
+      headers: { cookie },
+    })
     assert.equal(landed.status, 200)
     assert.equal(new URL(landed.url).pathname, enabled ? '/console/' : '/auth/user')
   }

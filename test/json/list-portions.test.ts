@@ -9,7 +9,10 @@ const filler = 'x'.repeat(200)
 const listOf = (entries: readonly string[]) => ` [${entries.join(' ,\n')}] `
 
 test('a long list leaves other work its turn', async () => {
-  const entries = Array.from({ length: 3000 }, (_, id) => `{"id":${id}, "big":12345678901234567890, "text":"${filler}]\\","}`)
+  const entries = Array.from(
+    { length: 3000 },
+    (_, id) => `{"id":${id}, "big":12345678901234567890, "text":"${filler}]\\","}`,
+  )
   const { result, turns } = await countTurns(() => parseInPortions(listOf(entries)))
   assert.equal(formatJson(result), formatJson(parseJson(listOf(entries))))
   assert.ok(turns >= 8, `${turns} turns`)

@@ -5,7 +5,15 @@ import { splitJsonList } from '../../packages/base/json/split-list.ts'
 const split = (text: string) => [...splitJsonList(text)]
 
 test('a list is split into its entries, whatever they hold', () => {
-  const entries = ['{"a":"x,]}[{"}', '[1,[2,{"b":[]}]]', '"\\\\"', '"\\"],["', '-1.50', 'null', '{}']
+  const entries = [
+    '{"a":"x,]}[{"}',
+    '[1,[2,{"b":[]}]]',
+    '"\\\\"',
+    '"\\"],["',
+    '-1.50',
+    'null',
+    '{}',
+  ]
   assert.deepEqual(split(`[${entries.join(',')}]`), entries)
   assert.deepEqual(
     split(` [ ${entries.join(' ,\n ')} ] \n`).map((entry) => entry.trim()),
@@ -16,7 +24,21 @@ test('a list is split into its entries, whatever they hold', () => {
 })
 
 test('what is no list is an error, or an entry that does not parse', () => {
-  for (const text of ['', 'null', '{}', '[', '[1', '[1,', '["a', '["a\\"', '[{"a":1]', '[1]2', '[1],[2]', '[[1]', '<html>']) {
+  for (const text of [
+    '',
+    'null',
+    '{}',
+    '[',
+    '[1',
+    '[1,',
+    '["a',
+    '["a\\"',
+    '[{"a":1]',
+    '[1]2',
+    '[1],[2]',
+    '[[1]',
+    '<html>',
+  ]) {
     const parse = () => split(text).map((entry) => JSON.parse(entry) as unknown)
     assert.throws(parse, SyntaxError, text)
   }

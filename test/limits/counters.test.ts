@@ -13,7 +13,11 @@ import { waitUntil } from '../support/wait-until.ts'
 const silent = pino({ level: 'silent' })
 
 /** Counters as a gateway has them whose user in Redis may do what is documented. */
-async function openCounters(t: test.TestContext, { port }: RedisServer, onUncounted = () => {}): Promise<RedisCounters> {
+async function openCounters(
+  t: test.TestContext,
+  { port }: RedisServer,
+  onUncounted = () => {},
+): Promise<RedisCounters> {
   const redis = await openRedis(
     {
       place: { kind: 'server', host: '127.0.0.1', port },
@@ -47,16 +51,27 @@ async function checkPromises(counters: Counters): Promise<void> {
   assert.deepEqual(await charge(2, [caller, token]), [false, 2, 1])
   assert.deepEqual(await charge(3), [true, 5])
   assert.deepEqual(await charge(1), [false, 5])
-  assert.deepEqual(await counters.charge({ key: 'user:b', periodMs: 60_000, cost: 9, counts: [caller] }), {
-    fits: true,
-    used: [5],
-    remainingMs: 60_000,
-  })
-  assert.deepEqual(await counters.charge({ key: 'user:c', periodMs: 60_000, cost: 1, counts: [{ field: 'all', capacity: 0 }] }), {
-    fits: false,
-    used: [0],
-    remainingMs: 60_000,
-  })
+  assert.deepEqual(
+    await counters.charge({ key: 'user:b', periodMs: 60_000, cost: 9, counts: [caller] }),
+    {
+      fits: true,
+      used: [5],
+      remainingMs: 60_000,
+    },
+  )
+  assert.deepEqual(
+    await counters.charge({
+      key: 'user:c',
+      periodMs: 60_000,
+      cost: 1,
+      counts: [{ field: 'all', capacity: 0 }],
+    }),
+    {
+      fits: false,
+      used: [0],
+      remainingMs: 60_000,
+    },
+  )
 }
 
 test('in memory, a charge takes all its counts or none', async () => {
@@ -68,13 +83,17 @@ test('in Redis, a charge takes all its counts or none', async (t) => {
   if (redis === undefined) return
 
   await checkPromises(await openCounters(t, redis))
-  assert.deepEqual(((await redis.ask('keys', '*')) as string[]).sort(), ['fairlead:limit:user:a', 'fairlead:limit:user:b'])
+  assert.deepEqual(((await redis.ask('keys', '*')) as string[]).sort(), [
+    'fairlead:limit:user:a',
+    'fairlead:limit:user:b',
+  ])
 })
 
 test('windows in memory end, also when the clock goes back', () => {
   let nowMs = 1_000_000
   const counters = new MemoryCounters(() => nowMs)
-  const charge = (key: string) => counters.charge({ key, periodMs: 1000, cost: 1, counts: [{ field: 'all', capacity: 1 }] }).fits
+  const charge = (key: string) =>
+    counters.charge({ key, periodMs: 1000, cost: 1, counts: [{ field: 'all', capacity: 1 }] }).fits
 
   assert.deepEqual([charge('a'), charge('a')], [true, false])
   nowMs += 1000
@@ -90,7 +109,14 @@ test('replicas count together with one command per request', async (t) => {
   if (redis === undefined) return
   const replicas = [await openCounters(t, redis), await openCounters(t, redis)]
   const charge = async (index: number, key = 'user:a', periodMs = 60_000) =>
-    (await replicas[index]?.charge({ key, periodMs, cost: 1, counts: [{ field: 'all', capacity: 4 }] }))?.fits
+    (
+      await replicas[index]?.charge({
+        key,
+        periodMs,
+        cost: 1,
+        counts: [{ field: 'all', capacity: 4 }],
+      })
+    )?.fits
 
   const outcomes = await Promise.all([0, 1, 0, 1, 0, 1, 0, 1].map((index) => charge(index)))
   assert.equal(outcomes.filter((fits) => fits).length, 4)
@@ -103,7 +129,9 @@ test('replicas count together with one command per request', async (t) => {
   assert.equal(await charge(0, 'user:c'), true)
   await waitUntil(() => seen.length > 0, 'what was sent')
   assert.deepEqual(
-    seen.map(([command]) => command?.toLowerCase()).filter((command) => command?.startsWith('eval')),
+    seen
+      .map(([command]) => command?.toLowerCase())
+      .filter((command) => command?.startsWith('eval')),
     ['evalsha'],
   )
 })
@@ -114,7 +142,12 @@ test('without Redis requests pass, and only the first waits', async (t) => {
   let uncounted = 0
   const counters = await openCounters(t, redis, () => uncounted++)
   const charge = async () =>
-    await counters.charge({ key: 'user:a', periodMs: 60_000, cost: 1, counts: [{ field: 'all', capacity: 2 }] })
+    await counters.charge({
+      key: 'user:a',
+      periodMs: 60_000,
+      cost: 1,
+      counts: [{ field: 'all', capacity: 2 }],
+    })
   assert.ok(await charge())
 
   redis.signal('SIGSTOP')
@@ -173,7 +206,10 @@ test('without Redis the gateway serves and logs once', async (t) => {
     ],
   )
   assert.equal(lines.filter(({ msg }) => /cannot count requests/.test(String(msg))).length, 1)
-  assert.match(await (await fetch(`${url}/spectator/metrics`)).text(), /^fairlead_rate_limit_uncounted_total 2$/m)
+  assert.match(
+    await (await fetch(`${url}/spectator/metrics`)).text(),
+    /^fairlead_rate_limit_uncounted_total 2$/m,
+  )
 })
 
 test('rate-limit.redis.enabled: false counts without Redis', async (t) => {
@@ -199,7 +235,13 @@ test('rate-limit.redis.fallback: memory counts while Redis is away', async (t) =
   const { url } = await runGateway(
     t,
     {
-      'rate-limit': { enabled: true, learning: false, capacity: 2, rateSeconds: 600, redis: { fallback: 'memory' } },
+      'rate-limit': {
+        enabled: true,
+        learning: false,
+        capacity: 2,
+        rateSeconds: 600,
+        redis: { fallback: 'memory' },
+      },
       redis: { connection: redis.url },
       services: { orca: { baseUrl: orca.url } },
     },
@@ -221,5 +263,7 @@ test('rate-limit.redis.fallback: memory counts while Redis is away', async (t) =
       [429, '0'],
     ],
   )
-  assert.ok(lines.some(({ msg }) => /each replica counts for itself until it can/.test(String(msg))))
+  assert.ok(
+    lines.some(({ msg }) => /each replica counts for itself until it can/.test(String(msg))),
+  )
 })

@@ -8,13 +8,19 @@ import { blocksOf, readGuide } from '../support/guide.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const guide = readGuide('limits')
-const [learn, refuse, some, overrides] = blocksOf(guide, 'yaml').map((yaml) => parse(yaml) as GatewaySettings)
+const [learn, refuse, some, overrides] = blocksOf(guide, 'yaml').map(
+  (yaml) => parse(yaml) as GatewaySettings,
+)
 
 /** Asks as a program of the given name, in a gateway where nobody logs in, and says what the answers were. */
 async function start(t: TestContext, settings: GatewaySettings | undefined) {
   const orca = await startUpstream(t, () => ({}))
   const now = () => Date.UTC(2026, 6, 1, 12)
-  const url = await startGateway(t, { ...settings, services: { orca: { baseUrl: orca.url } } }, { now })
+  const url = await startGateway(
+    t,
+    { ...settings, services: { orca: { baseUrl: orca.url } } },
+    { now },
+  )
   return {
     metrics: async () => (await fetch(`${url}/spectator/metrics`)).text(),
     ask: async (app: string, times: number) => {
@@ -24,7 +30,13 @@ async function start(t: TestContext, settings: GatewaySettings | undefined) {
         await answer.arrayBuffer()
       }
       const label = (name: string) => answer.headers.get(`x-ratelimit-${name}`)
-      return [answer.status, label('capacity'), label('remaining'), label('reset'), label('learning')]
+      return [
+        answer.status,
+        label('capacity'),
+        label('remaining'),
+        label('reset'),
+        label('learning'),
+      ]
     },
   }
 }
@@ -49,14 +61,22 @@ test('with the second, requests beyond the limit are refused', async (t) => {
 test('the third configuration limits those who are enforced', async (t) => {
   const { ask } = await start(t, some)
 
-  for (const app of ['mallory', 'nightly-report']) assert.deepEqual(await ask(app, 61), [429, '60', '0', reset, 'false'])
-  for (const app of ['alice', 'release-robot']) assert.deepEqual(await ask(app, 61), [200, '60', '0', reset, 'true'])
+  for (const app of ['mallory', 'nightly-report'])
+    assert.deepEqual(await ask(app, 61), [429, '60', '0', reset, 'false'])
+  for (const app of ['alice', 'release-robot'])
+    assert.deepEqual(await ask(app, 61), [200, '60', '0', reset, 'true'])
 })
 
 test('the fourth configuration sets capacities by user and program', async (t) => {
   const { ask } = await start(t, overrides)
 
-  assert.deepEqual(await ask('release-robot', 1), [200, '600', '599', 'Wed, 01 Jul 2026 12:01:00 GMT', 'false'])
+  assert.deepEqual(await ask('release-robot', 1), [
+    200,
+    '600',
+    '599',
+    'Wed, 01 Jul 2026 12:01:00 GMT',
+    'false',
+  ])
   assert.deepEqual(await ask('nightly-report', 21), [429, '20', '0', reset, 'false'])
   assert.deepEqual(await ask('alice', 1), [200, '60', '59', reset, 'false'])
 })
@@ -65,7 +85,9 @@ test('the guide lists every operation with its cost', () => {
   const told = [...guide.matchAll(/^\| (\d+): [^|]*\| (.*) \|$/gm)].flatMap(([, cost, ids = '']) =>
     [...ids.matchAll(/`(\w+)`/g)].map(([, id]) => `${cost} ${id}`),
   )
-  const declared = allOperations.filter(({ cost = 1 }) => cost !== 1).map(({ cost, id }) => `${cost} ${id}`)
+  const declared = allOperations
+    .filter(({ cost = 1 }) => cost !== 1)
+    .map(({ cost, id }) => `${cost} ${id}`)
 
   assert.deepEqual(told.sort(), declared.sort())
 })

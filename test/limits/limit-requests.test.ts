@@ -9,7 +9,9 @@ import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
 const noonMs = Date.UTC(2026, 6, 1, 12)
-const login = { security: { basicform: { enabled: true }, user: { name: 'alice', password: 'correct-horse' } } }
+const login = {
+  security: { basicform: { enabled: true }, user: { name: 'alice', password: 'correct-horse' } },
+}
 const alice = basic('alice', 'correct-horse')
 
 interface Limits {
@@ -39,7 +41,12 @@ async function start(t: TestContext, { limits, settings = login }: Limits) {
   )
   const ask = async (path = '/pipelines/1', headers: Record<string, string> = alice) => {
     const answer = await fetch(gateway.url + path, { headers, redirect: 'manual' })
-    return { status: answer.status, text: await answer.text(), headers: answer.headers, left: leftIn(answer.headers) }
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      headers: answer.headers,
+      left: leftIn(answer.headers),
+    }
   }
   const statuses = async (times: number, path?: string, headers?: Record<string, string>) => {
     const all: number[] = []
@@ -47,12 +54,16 @@ async function start(t: TestContext, { limits, settings = login }: Limits) {
     return all
   }
   const metric = async (name: string) =>
-    (await (await fetch(`${gateway.url}/spectator/metrics`)).text()).split('\n').filter((line) => line.startsWith(name))
+    (await (await fetch(`${gateway.url}/spectator/metrics`)).text())
+      .split('\n')
+      .filter((line) => line.startsWith(name))
   return { ...gateway, ask, statuses, metric, lines, orca, passing: (ms: number) => (nowMs += ms) }
 }
 
 function leftIn(headers: Headers): (string | null)[] {
-  return ['capacity', 'remaining', 'reset', 'learning'].map((name) => headers.get(`x-ratelimit-${name}`))
+  return ['capacity', 'remaining', 'reset', 'learning'].map((name) =>
+    headers.get(`x-ratelimit-${name}`),
+  )
 }
 
 test('requests are labelled, rejected beyond the capacity, then served', async (t) => {
@@ -73,7 +84,9 @@ test('requests are labelled, rejected beyond the capacity, then served', async (
     assert.match(refused.text, /alice may send 3 in 10 seconds/)
   }
   assert.equal(orca.requests.length, asked)
-  assert.deepEqual(await metric('fairlead_rate_limited_total'), ['fairlead_rate_limited_total{kind="user",enforced="true"} 2'])
+  assert.deepEqual(await metric('fairlead_rate_limited_total'), [
+    'fairlead_rate_limited_total{kind="user",enforced="true"} 2',
+  ])
   assert.equal(lines.filter(({ caller }) => caller === 'alice').length, 1)
 
   passing(6000)
@@ -87,15 +100,42 @@ test('learning counts and labels without rejecting', async (t) => {
   assert.deepEqual((await ask()).left, ['1', '0', reset, 'true'])
   const beyond = await ask()
   assert.deepEqual([beyond.status, ...beyond.left], [200, '1', '0', reset, 'true'])
-  assert.deepEqual(await metric('fairlead_rate_limited_total'), ['fairlead_rate_limited_total{kind="user",enforced="false"} 1'])
+  assert.deepEqual(await metric('fairlead_rate_limited_total'), [
+    'fairlead_rate_limited_total{kind="user",enforced="false"} 1',
+  ])
 })
 
-const cases: [fact: string, limits: Record<string, unknown>, headers: Record<string, string>, served: number][] = [
+const cases: [
+  fact: string,
+  limits: Record<string, unknown>,
+  headers: Record<string, string>,
+  served: number,
+][] = [
   ['the web UI is not limited, in any case', {}, { 'x-ratelimit-app': 'Deck' }, 6],
-  ['the web UI is limited when app:deck is enforced', { enforcing: ['app:deck'] }, { 'x-ratelimit-app': 'deck' }, 3],
-  ['a user may have a capacity of its own', { capacityByPrincipal: [{ principal: 'alice', override: 2 }] }, {}, 2],
-  ['a user of another name keeps the common capacity', { capacityByPrincipal: [{ principal: 'bob', override: 2 }] }, {}, 3],
-  ['a user with the capacity 0 is refused everything', { capacityByPrincipal: [{ principal: 'alice', override: 0 }] }, {}, 0],
+  [
+    'the web UI is limited when app:deck is enforced',
+    { enforcing: ['app:deck'] },
+    { 'x-ratelimit-app': 'deck' },
+    3,
+  ],
+  [
+    'a user may have a capacity of its own',
+    { capacityByPrincipal: [{ principal: 'alice', override: 2 }] },
+    {},
+    2,
+  ],
+  [
+    'a user of another name keeps the common capacity',
+    { capacityByPrincipal: [{ principal: 'bob', override: 2 }] },
+    {},
+    3,
+  ],
+  [
+    'a user with the capacity 0 is refused everything',
+    { capacityByPrincipal: [{ principal: 'alice', override: 0 }] },
+    {},
+    0,
+  ],
   [
     'a program may have a capacity of its own',
     { capacityBySourceApp: [{ sourceApp: 'batch', override: 1 }] },
@@ -104,15 +144,38 @@ const cases: [fact: string, limits: Record<string, unknown>, headers: Record<str
   ],
   [
     'the capacity of the user counts before that of the program',
-    { capacityBySourceApp: [{ sourceApp: 'batch', override: 1 }], capacityByPrincipal: [{ principal: 'alice', override: 2 }] },
+    {
+      capacityBySourceApp: [{ sourceApp: 'batch', override: 1 }],
+      capacityByPrincipal: [{ principal: 'alice', override: 2 }],
+    },
     { 'x-ratelimit-app': 'batch' },
     2,
   ],
-  ['a program with the name of an inherited property is an ordinary one', {}, { 'x-ratelimit-app': 'constructor' }, 3],
-  ['somebody who is enforced is refused while others learn', { learning: true, enforcing: ['alice'] }, {}, 3],
+  [
+    'a program with the name of an inherited property is an ordinary one',
+    {},
+    { 'x-ratelimit-app': 'constructor' },
+    3,
+  ],
+  [
+    'somebody who is enforced is refused while others learn',
+    { learning: true, enforcing: ['alice'] },
+    {},
+    3,
+  ],
   ['somebody who is ignored is never refused', { ignoring: ['alice'] }, {}, 6],
-  ['a program that is ignored is never refused', { ignoring: ['app:batch'] }, { 'x-ratelimit-app': 'batch' }, 6],
-  ['somebody who is ignored and enforced is refused', { ignoring: ['alice'], enforcing: ['alice'] }, {}, 3],
+  [
+    'a program that is ignored is never refused',
+    { ignoring: ['app:batch'] },
+    { 'x-ratelimit-app': 'batch' },
+    6,
+  ],
+  [
+    'somebody who is ignored and enforced is refused',
+    { ignoring: ['alice'], enforcing: ['alice'] },
+    {},
+    3,
+  ],
 ]
 
 for (const [fact, limits, headers, served] of cases) {
@@ -136,10 +199,17 @@ test('a user may have a period of its own', async (t) => {
 })
 
 test('what is said about a user counts in every spelling', async (t) => {
-  const limits = { capacityByPrincipal: [{ principal: 'Alice', override: 7 }], enforcing: ['ALICE'], learning: true }
+  const limits = {
+    capacityByPrincipal: [{ principal: 'Alice', override: 7 }],
+    enforcing: ['ALICE'],
+    learning: true,
+  }
   const { ask } = await start(t, { limits })
   const { headers } = await ask()
-  assert.deepEqual([headers.get('x-ratelimit-capacity'), headers.get('x-ratelimit-learning')], ['7', 'false'])
+  assert.deepEqual(
+    [headers.get('x-ratelimit-capacity'), headers.get('x-ratelimit-learning')],
+    ['7', 'false'],
+  )
 })
 
 test('expensive operations cost several requests, probes none', async (t) => {
@@ -162,11 +232,20 @@ test('an operation above the capacity uses a whole period', async (t) => {
 test('programs without login are counted by name or address', async (t) => {
   const { statuses, ask } = await start(t, { limits: {}, settings: {} })
 
-  assert.deepEqual(await statuses(4, '/pipelines/1', { 'x-ratelimit-app': 'spin' }), [200, 200, 200, 429])
-  assert.deepEqual(await statuses(1, '/pipelines/1', { 'x-ratelimit-app': 'x'.repeat(5000) }), [200])
+  assert.deepEqual(
+    await statuses(4, '/pipelines/1', { 'x-ratelimit-app': 'spin' }),
+    [200, 200, 200, 429],
+  )
+  assert.deepEqual(
+    await statuses(1, '/pipelines/1', { 'x-ratelimit-app': 'x'.repeat(5000) }),
+    [200],
+  )
   assert.deepEqual(await statuses(4, '/pipelines/1', {}), [200, 200, 200, 429])
   assert.match((await ask('/pipelines/1', {})).text, /anonymous-127\.0\.0\.1 may send 3/)
-  assert.deepEqual(await statuses(1, '/pipelines/1', { 'x-ratelimit-app': 'anonymous-127.0.0.1' }), [200])
+  assert.deepEqual(
+    await statuses(1, '/pipelines/1', { 'x-ratelimit-app': 'anonymous-127.0.0.1' }),
+    [200],
+  )
 })
 
 test('open paths are limited by address', async (t) => {
@@ -203,18 +282,30 @@ test('without rate limits, no answer has their headers', async (t) => {
   const { ask, statuses } = await start(t, { limits: { enabled: false, capacity: 1 } })
 
   assert.deepEqual(await statuses(3), [200, 200, 200])
-  for (const path of ['/pipelines/1', '/pipelines/busy']) assert.deepEqual((await ask(path)).left, [null, null, null, null])
+  for (const path of ['/pipelines/1', '/pipelines/busy'])
+    assert.deepEqual((await ask(path)).left, [null, null, null, null])
 })
 
 test("a token has its own limit and its user's", async (t) => {
   const fiat = await startUpstream(t, ({ path }: { path: string }) =>
     path.startsWith('/authorize/')
-      ? { name: 'alice', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+      ? {
+          name: 'alice',
+          admin: true,
+          accounts: [],
+          roles: [],
+          applications: [],
+          serviceAccounts: [],
+        }
       : {},
   )
   const { url, ask, statuses, metric } = await start(t, {
     limits: { capacity: 20, tokenCapacity: 2 },
-    settings: { ...login, 'api-tokens': { enabled: true }, services: { fiat: { enabled: true, baseUrl: fiat.url } } },
+    settings: {
+      ...login,
+      'api-tokens': { enabled: true },
+      services: { fiat: { enabled: true, baseUrl: fiat.url } },
+    },
   })
   const created: string[] = []
   for (const name of ['ci', 'cd']) {
@@ -232,7 +323,9 @@ test("a token has its own limit and its user's", async (t) => {
   assert.deepEqual(await use(first), [200, 200, 429])
   assert.deepEqual(await use(second), [200, 200, 429])
   assert.deepEqual((await ask()).left.slice(0, 2), ['20', '13'])
-  assert.deepEqual(await metric('fairlead_rate_limited_total'), ['fairlead_rate_limited_total{kind="token",enforced="true"} 2'])
+  assert.deepEqual(await metric('fairlead_rate_limited_total'), [
+    'fairlead_rate_limited_total{kind="token",enforced="true"} 2',
+  ])
 })
 
 for (const enabled of [true, false]) {
@@ -267,18 +360,27 @@ test('users, programs without login and addresses are counted each for themselve
 })
 
 test('program names ignore case', async (t) => {
-  const { statuses } = await start(t, { limits: { capacity: 3, capacityBySourceApp: [{ sourceApp: 'Batch', override: 1 }] } })
-  assert.deepEqual(await statuses(2, '/pipelines/1', { ...alice, 'x-ratelimit-app': 'bATCH' }), [200, 429])
+  const { statuses } = await start(t, {
+    limits: { capacity: 3, capacityBySourceApp: [{ sourceApp: 'Batch', override: 1 }] },
+  })
+  assert.deepEqual(
+    await statuses(2, '/pipelines/1', { ...alice, 'x-ratelimit-app': 'bATCH' }),
+    [200, 429],
+  )
 })
 
 test('refusals by limit are recorded once a minute', async (t) => {
-  const { ask, statuses, passing, dataDir, stop } = await start(t, { limits: { capacity: 1, rateSeconds: 86_400 } })
+  const { ask, statuses, passing, dataDir, stop } = await start(t, {
+    limits: { capacity: 1, rateSeconds: 86_400 },
+  })
   assert.deepEqual(await statuses(40), [200, ...Array(39).fill(429)])
   passing(61_000)
   assert.deepEqual(await statuses(2), [429, 429])
   assert.equal((await ask('/health')).status, 200)
   await stop()
-  const records = [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
+  const records = [...readAuditFile(join(dataDir, 'audit.db'))].map(
+    (line) => JSON.parse(line) as AuditRecord,
+  )
   assert.deepEqual(
     records.map(({ kind, user, error, repeated }) => [kind, user, error, repeated]),
     [

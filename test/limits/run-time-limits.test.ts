@@ -8,7 +8,9 @@ import { startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const alice = basic('alice', 'correct-horse')
-const login = { security: { basicform: { enabled: true }, user: { name: 'alice', password: 'correct-horse' } } }
+const login = {
+  security: { basicform: { enabled: true }, user: { name: 'alice', password: 'correct-horse' } },
+}
 const refreshMs = 5000
 
 interface Running {
@@ -19,7 +21,11 @@ interface Running {
   passing(ms: number): void
 }
 
-async function start(t: TestContext, limits: Record<string, unknown> = {}, acl = documentedUser()): Promise<Running | undefined> {
+async function start(
+  t: TestContext,
+  limits: Record<string, unknown> = {},
+  acl = documentedUser(),
+): Promise<Running | undefined> {
   const redis = await startRedis(t, { users: [acl] })
   if (redis === undefined) return undefined
   const orca = await startUpstream(t, () => ({}))
@@ -43,7 +49,11 @@ async function start(t: TestContext, limits: Record<string, unknown> = {}, acl =
     ask: async (headers = alice) => {
       const answer = await fetch(`${url}/pipelines/1`, { headers })
       await answer.arrayBuffer()
-      return [answer.status, answer.headers.get('x-ratelimit-capacity'), answer.headers.get('x-ratelimit-learning')]
+      return [
+        answer.status,
+        answer.headers.get('x-ratelimit-capacity'),
+        answer.headers.get('x-ratelimit-learning'),
+      ]
     },
     passing: (ms) => {
       nowMs += ms
@@ -65,66 +75,101 @@ test('a capacity in Redis overrides the configuration', async (t) => {
   assert.deepEqual(await ask(), [200, '20', 'true'])
 })
 
-const cases: [fact: string, keys: [string, ...string[]][], limits: Record<string, unknown>, headers: object, shown: unknown[]][] =
+const cases: [
+  fact: string,
+  keys: [string, ...string[]][],
+  limits: Record<string, unknown>,
+  headers: object,
+  shown: unknown[],
+][] = [
   [
+    'a program has the capacity of its name in Redis, unless the user has one in the configuration',
+    [['set', 'rateLimit:capacity:app:Batch', '25']],
+    {},
+    { 'x-ratelimit-app': 'Batch' },
+    [200, '25', 'true'],
+  ],
+  [
+    'the capacity of the user in the configuration counts before that of the program in Redis',
+    [['set', 'rateLimit:capacity:app:Batch', '25']],
+    { capacityByPrincipal: [{ principal: 'alice', override: 20 }] },
+    { 'x-ratelimit-app': 'Batch' },
+    [200, '20', 'true'],
+  ],
+  [
+    'a capacity of 0 refuses',
+    [['set', 'rateLimit:capacity:alice', '0']],
+    { learning: false },
+    {},
+    [429, '0', 'false'],
+  ],
+  [
+    'learning is switched off in Redis',
+    [['set', 'rateLimit:learning', 'False']],
+    {},
+    {},
+    [200, '10', 'false'],
+  ],
+  [
+    'learning is switched on in Redis',
+    [['set', 'rateLimit:learning', 'true']],
+    { learning: false },
+    {},
+    [200, '10', 'true'],
+  ],
+  [
+    'a user is enforced in Redis',
+    [['sadd', 'rateLimit:enforcing', 'alice']],
+    {},
+    {},
+    [200, '10', 'false'],
+  ],
+  [
+    'a user is ignored in Redis',
+    [['sadd', 'rateLimit:ignoring', 'alice']],
+    { learning: false },
+    {},
+    [200, '10', 'true'],
+  ],
+  [
+    'who is enforced and ignored in Redis is enforced',
     [
-      'a program has the capacity of its name in Redis, unless the user has one in the configuration',
-      [['set', 'rateLimit:capacity:app:Batch', '25']],
-      {},
-      { 'x-ratelimit-app': 'Batch' },
-      [200, '25', 'true'],
+      ['sadd', 'rateLimit:enforcing', 'alice'],
+      ['sadd', 'rateLimit:ignoring', 'alice'],
     ],
-    [
-      'the capacity of the user in the configuration counts before that of the program in Redis',
-      [['set', 'rateLimit:capacity:app:Batch', '25']],
-      { capacityByPrincipal: [{ principal: 'alice', override: 20 }] },
-      { 'x-ratelimit-app': 'Batch' },
-      [200, '20', 'true'],
-    ],
-    ['a capacity of 0 refuses', [['set', 'rateLimit:capacity:alice', '0']], { learning: false }, {}, [429, '0', 'false']],
-    ['learning is switched off in Redis', [['set', 'rateLimit:learning', 'False']], {}, {}, [200, '10', 'false']],
-    ['learning is switched on in Redis', [['set', 'rateLimit:learning', 'true']], { learning: false }, {}, [200, '10', 'true']],
-    ['a user is enforced in Redis', [['sadd', 'rateLimit:enforcing', 'alice']], {}, {}, [200, '10', 'false']],
-    ['a user is ignored in Redis', [['sadd', 'rateLimit:ignoring', 'alice']], { learning: false }, {}, [200, '10', 'true']],
-    [
-      'who is enforced and ignored in Redis is enforced',
-      [
-        ['sadd', 'rateLimit:enforcing', 'alice'],
-        ['sadd', 'rateLimit:ignoring', 'alice'],
-      ],
-      {},
-      {},
-      [200, '10', 'false'],
-    ],
-    [
-      'who is listed in Redis is not looked up in the configuration',
-      [['sadd', 'rateLimit:ignoring', 'alice']],
-      { enforcing: ['alice'] },
-      {},
-      [200, '10', 'true'],
-    ],
-    [
-      'who is not listed in Redis is looked up in the configuration',
-      [['sadd', 'rateLimit:ignoring', 'bob']],
-      { enforcing: ['alice'] },
-      {},
-      [200, '10', 'false'],
-    ],
-    [
-      'the web UI is limited once app:deck is enforced in Redis',
-      [['sadd', 'rateLimit:enforcing', 'app:deck']],
-      {},
-      { 'x-ratelimit-app': 'deck' },
-      [200, '10', 'false'],
-    ],
-    [
-      'the web UI is not limited otherwise',
-      [['set', 'rateLimit:capacity:alice', '5']],
-      {},
-      { 'x-ratelimit-app': 'deck' },
-      [200, null, null],
-    ],
-  ]
+    {},
+    {},
+    [200, '10', 'false'],
+  ],
+  [
+    'who is listed in Redis is not looked up in the configuration',
+    [['sadd', 'rateLimit:ignoring', 'alice']],
+    { enforcing: ['alice'] },
+    {},
+    [200, '10', 'true'],
+  ],
+  [
+    'who is not listed in Redis is looked up in the configuration',
+    [['sadd', 'rateLimit:ignoring', 'bob']],
+    { enforcing: ['alice'] },
+    {},
+    [200, '10', 'false'],
+  ],
+  [
+    'the web UI is limited once app:deck is enforced in Redis',
+    [['sadd', 'rateLimit:enforcing', 'app:deck']],
+    {},
+    { 'x-ratelimit-app': 'deck' },
+    [200, '10', 'false'],
+  ],
+  [
+    'the web UI is not limited otherwise',
+    [['set', 'rateLimit:capacity:alice', '5']],
+    {},
+    { 'x-ratelimit-app': 'deck' },
+    [200, null, null],
+  ],
+]
 
 for (const [fact, keys, limits, headers, shown] of cases) {
   test(`${fact}`, async (t) => {
@@ -192,7 +237,9 @@ test('without the right to read limits, the configuration applies', async (t) =>
     assert.deepEqual(await ask(), [200, '10', 'true'])
     passing(refreshMs)
   }
-  const told = lines.filter(({ msg }) => /limits that are set in Redis cannot be read/.test(String(msg)))
+  const told = lines.filter(({ msg }) =>
+    /limits that are set in Redis cannot be read/.test(String(msg)),
+  )
   assert.equal(told.length, 1)
   assert.match(String(told[0]?.['msg']), /lacks a right that docs\/guides\/replicas\.md lists/)
 })

@@ -8,7 +8,14 @@ import { EmbeddedSource } from '../../packages/gateway/live/embedded-source.ts'
 import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const watcher = { changed() {}, tasksChanged() {}, lost() {}, stale() {}, refused() {}, identity: () => ({}) }
+const watcher = {
+  changed() {},
+  tasksChanged() {},
+  lost() {},
+  stale() {},
+  refused() {},
+  identity: () => ({}),
+}
 const subject = { kind: 'execution', name: 'e1' } as const
 
 test('after a close, a snapshot waits for the feed that follows', async (t) => {

@@ -9,7 +9,12 @@ import { startSeeded } from '../permissions/support.ts'
 import { type GatewayOptions, runGateway } from '../support/gateway.ts'
 import { listen } from './listen.ts'
 
-const wait = (waitTime: number) => ({ refId: '1', type: 'wait', waitTime, requisiteStageRefIds: [] })
+const wait = (waitTime: number) => ({
+  refId: '1',
+  type: 'wait',
+  waitTime,
+  requisiteStageRefIds: [],
+})
 
 /** A gateway without login. */
 async function start(t: test.TestContext, settings = {}, options: GatewayOptions = {}) {
@@ -43,10 +48,16 @@ test('streams in front of the embedded engine', async (t) => {
     assert.match(stream.headers.get('cache-control') ?? '', /no-cache/)
     assert.equal(stream.headers.get('x-accel-buffering'), 'no')
     assert.equal(stream.headers.get('content-encoding'), null)
-    const { data } = await stream.find(({ name, data }) => name === 'execution' && data['status'] === 'SUCCEEDED')
+    const { data } = await stream.find(
+      ({ name, data }) => name === 'execution' && data['status'] === 'SUCCEEDED',
+    )
     assert.equal(data['id'], id)
     assert.deepEqual(
-      (data['stages'] as Record<string, unknown>[]).map(({ refId, type, status }) => [refId, type, status]),
+      (data['stages'] as Record<string, unknown>[]).map(({ refId, type, status }) => [
+        refId,
+        type,
+        status,
+      ]),
       [['1', 'wait', 'SUCCEEDED']],
     )
     assert.match(stream.text(), /^retry: \d+\n\n/)
@@ -56,9 +67,15 @@ test('streams in front of the embedded engine', async (t) => {
   await t.test('a task is sent with its steps', async (t) => {
     const application = { name: 'shop', email: 'a@example.com' }
     const job = [{ type: 'createApplication', application }]
-    const task = await send('POST', '/tasks', { application: 'shop', description: 'Create shop', job })
+    const task = await send('POST', '/tasks', {
+      application: 'shop',
+      description: 'Create shop',
+      job,
+    })
     const stream = await listen(t, `${url}${task?.ref}/events`)
-    const { data } = await stream.find((event) => event.name === 'task' && event.data['status'] === 'SUCCEEDED')
+    const { data } = await stream.find(
+      (event) => event.name === 'task' && event.data['status'] === 'SUCCEEDED',
+    )
     assert.equal(data['name'], 'Create shop')
     assert.ok((data['steps'] as unknown[]).length > 0)
   })
@@ -69,7 +86,10 @@ test('streams in front of the embedded engine', async (t) => {
     await run('other', wait(0))
     const id = await run('web', wait(0))
     await stream.find(({ data }) => data['id'] === id && data['status'] === 'SUCCEEDED')
-    assert.deepEqual([...new Set(stream.events.map(({ data }) => data['application']))], [undefined, 'web'])
+    assert.deepEqual(
+      [...new Set(stream.events.map(({ data }) => data['application']))],
+      [undefined, 'web'],
+    )
   })
 
   await t.test('a client continues after the last event that it has seen', async (t) => {
@@ -79,8 +99,12 @@ test('streams in front of the embedded engine', async (t) => {
     const job = [{ type: 'upsertApplication', application: { name: 'web' } }]
     const task = await send('POST', '/tasks', { application: 'web', job })
     const id = await run('web', wait(0))
-    const second = await listen(t, `${url}/applications/web/executions/events`, { 'last-event-id': String(ready.id) })
-    const { id: seen } = await second.find(({ data }) => data['id'] === id && data['status'] === 'SUCCEEDED')
+    const second = await listen(t, `${url}/applications/web/executions/events`, {
+      'last-event-id': String(ready.id),
+    })
+    const { id: seen } = await second.find(
+      ({ data }) => data['id'] === id && data['status'] === 'SUCCEEDED',
+    )
     assert.equal(
       second.events.some(({ name }) => name === 'resync' || name === 'ready'),
       false,
@@ -89,7 +113,9 @@ test('streams in front of the embedded engine', async (t) => {
     assert.equal(isOfTask, false, 'a task is no execution of a pipeline')
     second.close()
     const other = await run('web', wait(0))
-    const third = await listen(t, `${url}/applications/web/executions/events`, { 'last-event-id': String(seen) })
+    const third = await listen(t, `${url}/applications/web/executions/events`, {
+      'last-event-id': String(seen),
+    })
     await third.find(({ data }) => data['id'] === other)
     assert.equal(
       third.events.some(({ data }) => data['id'] === id),
@@ -106,16 +132,25 @@ test('streams in front of the embedded engine', async (t) => {
       heartbeatMs: 25_000,
     })
     const other = await listen(t, `${url}/applications/other/executions/events`)
-    const save = (application: string) => send('POST', '/pipelines', { application, name: 'deploy', stages: [], triggers: [] })
+    const save = (application: string) =>
+      send('POST', '/pipelines', { application, name: 'deploy', stages: [], triggers: [] })
     const change = (application: string) => {
-      const job = [{ type: 'upsertApplication', application: { name: application, email: 'a@example.com' } }]
+      const job = [
+        { type: 'upsertApplication', application: { name: application, email: 'a@example.com' } },
+      ]
       return send('POST', '/tasks', { application, job })
     }
     await save('web')
-    const definitions = await stream.find(({ data }) => data['part'] === 'definitions', 'the saved pipeline')
+    const definitions = await stream.find(
+      ({ data }) => data['part'] === 'definitions',
+      'the saved pipeline',
+    )
     assert.deepEqual([definitions.name, definitions.id], ['changed', undefined])
     await change('web')
-    await stream.find(({ name, data }) => name === 'changed' && data['part'] === 'tasks', 'the task')
+    await stream.find(
+      ({ name, data }) => name === 'changed' && data['part'] === 'tasks',
+      'the task',
+    )
     const later = await run('other', wait(0))
     await other.find(({ data }) => data['id'] === later, 'the run of the other application')
     assert.equal(
@@ -124,7 +159,8 @@ test('streams in front of the embedded engine', async (t) => {
     )
 
     const again = await listen(t, path, { 'last-event-id': String(ready.id) })
-    for (const part of ['tasks', 'infrastructure', 'definitions']) await again.find(({ data }) => data['part'] === part, part)
+    for (const part of ['tasks', 'infrastructure', 'definitions'])
+      await again.find(({ data }) => data['part'] === part, part)
   })
 
   await t.test('an unknown last event leads to resync', async (t) => {
@@ -153,7 +189,10 @@ test('streams in front of the embedded engine', async (t) => {
     for (const id of ['nope', task?.ref.split('/').at(-1)]) {
       const answer = await fetch(`${url}/executions/${id}/events`)
       assert.equal(answer.status, 404)
-      assert.match(((await answer.json()) as { message: string }).message, /There is no execution with the id/)
+      assert.match(
+        ((await answer.json()) as { message: string }).message,
+        /There is no execution with the id/,
+      )
     }
   })
 
@@ -166,7 +205,9 @@ test('streams in front of the embedded engine', async (t) => {
 })
 
 test('streams are bounded, and end in order at a stop', async (t) => {
-  const { url, stop } = await start(t, { live: { maxStreams: 3, maxStreamsPerUser: 2, heartbeat: '100ms' } })
+  const { url, stop } = await start(t, {
+    live: { maxStreams: 3, maxStreamsPerUser: 2, heartbeat: '100ms' },
+  })
   const path = `${url}/applications/web/executions/events`
   const streams = [await listen(t, path), await listen(t, path)]
   const refused = await fetch(path)
@@ -180,7 +221,9 @@ test('streams are bounded, and end in order at a stop', async (t) => {
   assert.match(await (await fetch(`${url}/metrics`)).text(), /fairlead_event_streams 2\n/)
   const stopped = stop()
   for (const stream of [second, third]) {
-    assert.deepEqual((await stream?.find(({ name }) => name === 'end'))?.data, { reason: 'stopping' })
+    assert.deepEqual((await stream?.find(({ name }) => name === 'end'))?.data, {
+      reason: 'stopping',
+    })
     assert.match(stream?.text() ?? '', /\nretry: \d+\n\nevent: end\n/)
     await stream?.ended()
   }
@@ -209,9 +252,16 @@ test('a stream ends with the right to read it', async (t) => {
   const open = (headers: Record<string, string>) => listen(t, path, headers)
 
   await t.test('who may not read is refused', async () => {
-    const started = await ask('admin', 'POST /pipelines/start', { application: 'secret', name: 'p', stages: [wait(0)] })
+    const started = await ask('admin', 'POST /pipelines/start', {
+      application: 'secret',
+      name: 'p',
+      stages: [wait(0)],
+    })
     const { ref } = started.json() as { ref: string }
-    for (const request of ['/applications/web/executions/events', `/executions/${ref.split('/').at(-1)}/events`]) {
+    for (const request of [
+      '/applications/web/executions/events',
+      `/executions/${ref.split('/').at(-1)}/events`,
+    ]) {
       assert.equal((await ask('otto', `GET ${request}`)).status, 403, request)
     }
     assert.equal((await ask(undefined, 'GET /applications/web/executions/events')).status, 401)
@@ -237,26 +287,34 @@ test('a stream ends with the right to read it', async (t) => {
     await browser.login('rita', 'correct horse')
     const { id, token } = await createToken(browser, { name: 'listens' })
     const stream = await open({ 'x-spinnaker-token': token })
-    assert.equal((await browser.ask(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status < 300, true)
+    assert.equal(
+      (await browser.ask(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status < 300,
+      true,
+    )
     await stream.find(({ name }) => name === 'end')
     await stream.ended()
   })
 
-  await t.test('a changed password and the removal of a user end streams of Basic credentials', async () => {
-    const users = openUsers(dataDir)
-    t.after(() => users.close())
-    await add('sam', ['readers'])
-    const endings: [headers: Record<string, string>, change: () => unknown][] = [
-      [basic('sam', 'correct horse'), () => users.setPassword('sam', 'battery staple')],
-      [basic('sam', 'battery staple'), () => ask('admin', 'DELETE /auth/users/sam')],
-    ]
-    for (const [headers, change] of endings) {
-      const stream = await open(headers)
-      await change()
-      assert.deepEqual((await stream.find(({ name }) => name === 'end')).data, { reason: 'access' })
-      await stream.ended()
-    }
-  })
+  await t.test(
+    'a changed password and the removal of a user end streams of Basic credentials',
+    async () => {
+      const users = openUsers(dataDir)
+      t.after(() => users.close())
+      await add('sam', ['readers'])
+      const endings: [headers: Record<string, string>, change: () => unknown][] = [
+        [basic('sam', 'correct horse'), () => users.setPassword('sam', 'battery staple')],
+        [basic('sam', 'battery staple'), () => ask('admin', 'DELETE /auth/users/sam')],
+      ]
+      for (const [headers, change] of endings) {
+        const stream = await open(headers)
+        await change()
+        assert.deepEqual((await stream.find(({ name }) => name === 'end')).data, {
+          reason: 'access',
+        })
+        await stream.ended()
+      }
+    },
+  )
 
   await t.test('a role that is taken away ends the streams that it allowed', async () => {
     await add('tom', ['readers', 'others'])
@@ -269,9 +327,16 @@ test('a stream ends with the right to read it', async (t) => {
   await t.test('a changed permission ends the streams of those who lose it', async () => {
     const stream = await open(basic('rita', 'correct horse'))
     const admin = await open(basic('admin', 'correct horse'))
-    await run('admin', 'web', { type: 'updateApplication', application: { name: 'web', permissions: grant(['others']) } })
+    await run('admin', 'web', {
+      type: 'updateApplication',
+      application: { name: 'web', permissions: grant(['others']) },
+    })
     assert.deepEqual((await stream.find(({ name }) => name === 'end')).data, { reason: 'access' })
-    const started = await ask('admin', 'POST /pipelines/start', { application: 'web', name: 'p', stages: [wait(0)] })
+    const started = await ask('admin', 'POST /pipelines/start', {
+      application: 'web',
+      name: 'p',
+      stages: [wait(0)],
+    })
     const id = (started.json() as { ref: string }).ref.split('/').at(-1)
     await admin.find(({ data }) => data['id'] === id)
     assert.equal(stream.text().includes(String(id)), false)

@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import test from 'node:test'
-import { type Allowance, EventStream, formatEvent } from '../../packages/gateway/live/event-stream.ts'
+import {
+  type Allowance,
+  EventStream,
+  formatEvent,
+} from '../../packages/gateway/live/event-stream.ts'
 
 /** A client that reads when told to. */
 class Client extends EventEmitter {
@@ -45,7 +49,10 @@ function open({ maxHeld = 1_000_000, judge = async () => {}, hasLeft = false } =
     },
   })
   const push = (run: string, version: number, data = '{}') =>
-    stream.push(run, { version: `e.${version}`, text: formatEvent('execution', data, `e.${version}`) })
+    stream.push(run, {
+      version: `e.${version}`,
+      text: formatEvent('execution', data, `e.${version}`),
+    })
   return { client, allowance, state, stream, push }
 }
 

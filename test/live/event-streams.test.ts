@@ -52,7 +52,13 @@ function open(streams: EventStreams, client: Client): Promise<void> {
 test('a client that leaves before an external orchestrator has answered is not waited for', async (t) => {
   const upstreams = { call: () => new Promise(() => {}) } as unknown as Upstreams
   const source = new PollingSource({ upstreams, settings, log })
-  const streams = new EventStreams({ source, settings, log, rightsVersion: () => 1, onChanged: () => {} })
+  const streams = new EventStreams({
+    source,
+    settings,
+    log,
+    rightsVersion: () => 1,
+    onChanged: () => {},
+  })
   t.after(() => streams.close())
   const client = new Client()
   const opening = open(streams, client)
@@ -80,12 +86,23 @@ test('a late snapshot brings no state that is older than one sent', async (t) =>
     },
     close: () => {},
   }
-  const streams = new EventStreams({ source, settings, log, rightsVersion: () => 1, onChanged: () => {}, now: () => nowMs })
+  const streams = new EventStreams({
+    source,
+    settings,
+    log,
+    rightsVersion: () => 1,
+    onChanged: () => {},
+    now: () => nowMs,
+  })
   t.after(() => streams.close())
   const client = new Client()
   const opening = open(streams, client)
   const [watcher] = watchers as [Watcher]
-  const state = (id: string, sequence: number): RunChange => ({ id, version: `e.${sequence}`, summary: `"${id}${sequence}"` })
+  const state = (id: string, sequence: number): RunChange => ({
+    id,
+    version: `e.${sequence}`,
+    summary: `"${id}${sequence}"`,
+  })
   const changed = (change: RunChange) => {
     nowMs += 1000
     watcher.changed(change)
@@ -113,7 +130,10 @@ test('a feed of changes is not kept for a closed connection', async (t) => {
     listeners += 1
     return () => {}
   }
-  const engine = { changes: Object.assign(changes, { listen }), options: { store: {} } } as unknown as Engine
+  const engine = {
+    changes: Object.assign(changes, { listen }),
+    options: { store: {} },
+  } as unknown as Engine
   const app = fastify()
   t.after(() => app.close())
   const reached = Promise.withResolvers<void>()

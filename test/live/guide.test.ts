@@ -11,7 +11,10 @@ const guide = readGuide('live-data')
 
 /** Runs a command until the test ends; its output so far. */
 function follow(t: TestContext, command: string, env: Record<string, string>): () => string {
-  const child = spawn('bash', ['-c', `exec ${command}`], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn('bash', ['-c', `exec ${command}`], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString()
@@ -38,8 +41,12 @@ test('the commands of the guide follow executions', async (t) => {
   })
   const second = follow(t, proceed.trim(), { GATE: url, LAST: id })
   for (const output of [first, second]) {
-    const data = await waitFor(() => /^event: execution\ndata: (.*"status":"SUCCEEDED".*)$/m.exec(output())?.[1], output)
-    for (const field of Object.keys(JSON.parse(data) as object)) assert.ok(guide.includes(`\`${field}\``), field)
+    const data = await waitFor(
+      () => /^event: execution\ndata: (.*"status":"SUCCEEDED".*)$/m.exec(output())?.[1],
+      output,
+    )
+    for (const field of Object.keys(JSON.parse(data) as object))
+      assert.ok(guide.includes(`\`${field}\``), field)
   }
 })
 

@@ -23,10 +23,17 @@ export interface Stream {
 }
 
 /** @throws when the stream does not begin with status 200 */
-export async function listen(t: TestContext, url: string, headers: Record<string, string> = {}): Promise<Stream> {
+export async function listen(
+  t: TestContext,
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<Stream> {
   const controller = new AbortController()
   t.after(() => controller.abort())
-  const answer = await fetch(url, { headers: { accept: 'text/event-stream', ...headers }, signal: controller.signal })
+  const answer = await fetch(url, {
+    headers: { accept: 'text/event-stream', ...headers },
+    signal: controller.signal,
+  })
   if (answer.status !== 200) assert.fail(`${url} answered ${answer.status}: ${await answer.text()}`)
   const events: StreamEvent[] = []
   let text = ''
@@ -68,8 +75,16 @@ export async function listen(t: TestContext, url: string, headers: Record<string
 
 /** Undefined for a block without an event, such as a heartbeat. */
 function parseEvent(block: string): StreamEvent | undefined {
-  const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
+  const fields = new Map(
+    block
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  )
   const name = fields.get('event')
   if (name === undefined) return undefined
-  return { name, id: fields.get('id'), data: JSON.parse(fields.get('data') ?? '{}') as Record<string, unknown> }
+  return {
+    name,
+    id: fields.get('id'),
+    data: JSON.parse(fields.get('data') ?? '{}') as Record<string, unknown>,
+  }
 }

@@ -25,15 +25,24 @@ function openPartChanges(embedded = ['clouddriver']) {
     const text = JSON.stringify(applications.map((name) => services.versions.get(name) ?? 'first'))
     return { status: 200, headers: { 'content-type': 'application/json' }, text }
   }
-  const upstreams = { call, isEmbedded: (service: string) => embedded.includes(service) } as unknown as Upstreams
-  const changes = new PartChanges({ upstreams, counts: () => services.counts, pollMs: 2000, log: pino({ level: 'silent' }) })
+  const upstreams = {
+    call,
+    isEmbedded: (service: string) => embedded.includes(service),
+  } as unknown as Upstreams
+  const changes = new PartChanges({
+    upstreams,
+    counts: () => services.counts,
+    pollMs: 2000,
+    log: pino({ level: 'silent' }),
+  })
   const told: string[] = []
   let nowMs = 0
   return {
     changes,
     services,
     told,
-    watch: (application: string) => changes.watch(application, (part: Part) => told.push(`${application} ${part}`)),
+    watch: (application: string) =>
+      changes.watch(application, (part: Part) => told.push(`${application} ${part}`)),
     /** A second later. */
     look: async () => {
       nowMs += 1000
@@ -92,7 +101,11 @@ test('where changes are not counted, services are asked at intervals', async () 
   watch('web')
   for (let seconds = 0; seconds < 6; seconds++) await look()
   assert.equal(services.calls.length, 3)
-  assert.deepEqual(told, ['web infrastructure'], 'nothing is known of the time before the first version')
+  assert.deepEqual(
+    told,
+    ['web infrastructure'],
+    'nothing is known of the time before the first version',
+  )
 })
 
 test('many applications are asked for in several calls', async () => {

@@ -12,7 +12,17 @@ const execution = (id: string, status: string, application = 'web') => ({
   name: 'main',
   status,
   trigger: { secret: 'not part of a summary' },
-  stages: [{ id: `${id}-1`, refId: '1', type: 'wait', name: 'Wait', status, context: { waitTime: 3 }, outputs: {} }],
+  stages: [
+    {
+      id: `${id}-1`,
+      refId: '1',
+      type: 'wait',
+      name: 'Wait',
+      status,
+      context: { waitTime: 3 },
+      outputs: {},
+    },
+  ],
 })
 
 test('streams in front of an external orchestrator', async (t) => {
@@ -34,7 +44,8 @@ test('streams in front of an external orchestrator', async (t) => {
       await listen(t, `${gateway}/executions/e1/events`),
       await listen(t, `${gateway}/executions/e1/events`),
     ]
-    for (const stream of [first, second]) await stream.find(({ data }) => data['status'] === 'SUCCEEDED')
+    for (const stream of [first, second])
+      await stream.find(({ data }) => data['status'] === 'SUCCEEDED')
     assert.deepEqual(
       first.events.map(({ data }) => data['status']),
       ['RUNNING', 'SUCCEEDED'],
@@ -47,11 +58,14 @@ test('streams in front of an external orchestrator', async (t) => {
     first.close()
     second.close()
     await waitUntil(
-      async () => /fairlead_event_streams 0\n/.test(await (await fetch(`${gateway}/metrics`)).text()),
+      async () =>
+        /fairlead_event_streams 0\n/.test(await (await fetch(`${gateway}/metrics`)).text()),
       'the end of both streams',
     )
     const before = answered
-    const third = await listen(t, `${gateway}/executions/e1/events`, { 'last-event-id': String(first.events.at(-1)?.id) })
+    const third = await listen(t, `${gateway}/executions/e1/events`, {
+      'last-event-id': String(first.events.at(-1)?.id),
+    })
     await third.find(({ name }) => name === 'execution')
     third.close()
     assert.ok(answered - before <= 3, `polled ${answered - before} times while no client listened`)
@@ -61,7 +75,8 @@ test('streams in front of an external orchestrator', async (t) => {
     let active = [execution('a1', 'RUNNING'), execution('x1', 'RUNNING', 'other')]
     const found = new Map<string, unknown>()
     orca.answer(({ path, query }) => {
-      if (path === '/pipelines') return [...found.values()].filter((one) => query.includes((one as { id: string }).id))
+      if (path === '/pipelines')
+        return [...found.values()].filter((one) => query.includes((one as { id: string }).id))
       return path === '/v2/applications/web/pipelines' && query.includes('statuses') ? active : []
     })
     const stream = await listen(t, `${gateway}/applications/web/executions/events`)
@@ -76,19 +91,37 @@ test('streams in front of an external orchestrator', async (t) => {
     stream.close()
   })
 
-  await t.test('clients learn that the orchestrator is silent, and when it answers again', async (t) => {
-    orca.answer({ 'GET /tasks/t1': { id: 't1', name: 'Resize', status: 'RUNNING', steps: [], variables: [] } })
-    const stream = await listen(t, `${gateway}/tasks/t1/events`)
-    await stream.find(({ name, data }) => name === 'task' && data['name'] === 'Resize')
-    orca.answer(() => new Reply(500))
-    assert.deepEqual((await stream.find(({ name }) => name === 'stale')).data, { service: 'orca' })
-    orca.answer({ 'GET /tasks/t1': { id: 't1', name: 'Resize', status: 'SUCCEEDED', steps: [], variables: [] } })
-    await stream.find(({ name }) => name === 'fresh')
-    await stream.find(({ data }) => data['status'] === 'SUCCEEDED')
-  })
+  await t.test(
+    'clients learn that the orchestrator is silent, and when it answers again',
+    async (t) => {
+      orca.answer({
+        'GET /tasks/t1': { id: 't1', name: 'Resize', status: 'RUNNING', steps: [], variables: [] },
+      })
+      const stream = await listen(t, `${gateway}/tasks/t1/events`)
+      await stream.find(({ name, data }) => name === 'task' && data['name'] === 'Resize')
+      orca.answer(() => new Reply(500))
+      assert.deepEqual((await stream.find(({ name }) => name === 'stale')).data, {
+        service: 'orca',
+      })
+      orca.answer({
+        'GET /tasks/t1': {
+          id: 't1',
+          name: 'Resize',
+          status: 'SUCCEEDED',
+          steps: [],
+          variables: [],
+        },
+      })
+      await stream.find(({ name }) => name === 'fresh')
+      await stream.find(({ data }) => data['status'] === 'SUCCEEDED')
+    },
+  )
 
   await t.test('a first read that fails is the answer', async () => {
-    orca.answer({ 'GET /executions/e9': new Reply(404), 'GET /tasks/t9': new Reply(503, { message: 'busy' }) })
+    orca.answer({
+      'GET /executions/e9': new Reply(404),
+      'GET /tasks/t9': new Reply(503, { message: 'busy' }),
+    })
     assert.equal((await fetch(`${gateway}/executions/e9/events`)).status, 404)
     assert.equal((await fetch(`${gateway}/tasks/t9/events`)).status, 503)
   })

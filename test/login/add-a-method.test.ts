@@ -35,7 +35,10 @@ export const knockMethod: LoginMethodType<KnockSettings, { 'knock.word'?: string
 
 test('a login method is a folder and a line', async (t) => {
   const { files } = walkthrough('A login method')
-  assert.ok(files.includes('packages/gateway/login/method-type.ts') && files.includes('packages/gateway/login/methods.ts'))
+  assert.ok(
+    files.includes('packages/gateway/login/method-type.ts') &&
+      files.includes('packages/gateway/login/methods.ts'),
+  )
   const { program, add, list } = extendProgram(t)
   add('packages/gateway/login/knock/method.ts', method)
   list('packages/gateway/login/methods.ts', {
@@ -44,7 +47,11 @@ test('a login method is a folder and a line', async (t) => {
     entry: '  knockMethod,',
   })
 
-  const url = await startServe(t, { anonymous: { enabled: false }, knock: { word: 'mellon' } }, { program }).listening
+  const url = await startServe(
+    t,
+    { anonymous: { enabled: false }, knock: { word: 'mellon' } },
+    { program },
+  ).listening
   const admitted = await fetch(`${url}/auth/user`, { headers: { 'x-knock': 'mellon' } })
   const refused = await fetch(`${url}/applications`, { headers: { 'x-knock': 'friend' } })
 

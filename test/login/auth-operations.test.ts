@@ -7,7 +7,15 @@ import { basic, gatewayUrl, startGuarded, startPath, ui } from './support.ts'
 
 /** A view as the permission service gives it, for the user admin of the configuration file. */
 function view(fields: Record<string, unknown> = {}): Record<string, unknown> {
-  return { name: 'admin', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [], ...fields }
+  return {
+    name: 'admin',
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+    ...fields,
+  }
 }
 
 async function startWithFiat(
@@ -17,7 +25,10 @@ async function startWithFiat(
   settings: GatewaySettings = {},
 ) {
   const fiat = await startUpstream(t, answers)
-  const services = { ...settings.services, fiat: { enabled: true, baseUrl: fiat.url, ...fiatSettings } }
+  const services = {
+    ...settings.services,
+    fiat: { enabled: true, baseUrl: fiat.url, ...fiatSettings },
+  }
   return { fiat, ...(await startGuarded(t, { ...settings, services })) }
 }
 
@@ -58,9 +69,15 @@ test('auth-scenario 15: the identity object has exactly the known fields', async
 
 test('auth-scenario 16: roles and isAdmin are those of the permission service', async (t) => {
   const { open } = await startWithFiat(t, {
-    'GET /authorize/admin': view({ admin: true, roles: [{ name: 'r1', source: 'LDAP' }, { name: 'r2' }] }),
+    'GET /authorize/admin': view({
+      admin: true,
+      roles: [{ name: 'r1', source: 'LDAP' }, { name: 'r2' }],
+    }),
   })
-  const user = JSON.parse((await open().visit('/auth/user', asAdmin)).text) as Record<string, unknown>
+  const user = JSON.parse((await open().visit('/auth/user', asAdmin)).text) as Record<
+    string,
+    unknown
+  >
   assert.deepEqual(
     [user['roles'], user['isAdmin'], user['authorities']],
     [['r1', 'r2'], true, [{ authority: 'r1' }, { authority: 'r2' }]],
@@ -68,8 +85,13 @@ test('auth-scenario 16: roles and isAdmin are those of the permission service', 
 })
 
 test('auth-scenario 17: the raw user has the roles of the login', async (t) => {
-  const { open } = await startWithFiat(t, { 'GET /authorize/admin': view({ admin: true, roles: [{ name: 'r1' }] }) })
-  const user = JSON.parse((await open().visit('/auth/rawUser', asAdmin)).text) as Record<string, unknown>
+  const { open } = await startWithFiat(t, {
+    'GET /authorize/admin': view({ admin: true, roles: [{ name: 'r1' }] }),
+  })
+  const user = JSON.parse((await open().visit('/auth/rawUser', asAdmin)).text) as Record<
+    string,
+    unknown
+  >
   assert.deepEqual(user['roles'], ['USER'])
   for (const field of ['isAdmin', 'attributes', 'claims', 'idToken', 'method', 'canMintApiTokens'])
     assert.ok(!(field in user), field)
@@ -102,17 +124,55 @@ const expandedPath = 'GET /authorize/admin/serviceAccounts'
 const serviceAccountCases: [number, string, string, unknown, string[], number][] = [
   [20, 'all of the user', '', expanded, ['sa1', 'sa2'], 0],
   [21, 'those that may use the application', '?application=app', expanded, ['sa1'], 1],
-  [21, 'those that may, whatever else the list holds', '?application=app', [null, view({ name: 3 }), ...expanded], ['sa1'], 1],
-  [21, 'those that may use the application, in every spelling', '?application=%C4%B1%20', dotless, ['sa1'], 1],
+  [
+    21,
+    'those that may, whatever else the list holds',
+    '?application=app',
+    [null, view({ name: 3 }), ...expanded],
+    ['sa1'],
+    1,
+  ],
+  [
+    21,
+    'those that may use the application, in every spelling',
+    '?application=%C4%B1%20',
+    dotless,
+    ['sa1'],
+    1,
+  ],
   [22, 'all of the user when none fits', '?application=zzz', expanded, ['sa1', 'sa2'], 1],
-  [23, 'all of the user when the expanded list fails three times', '?application=app', new Reply(500), ['sa1', 'sa2'], 3],
-  [23, 'those that fit at the third try', '?application=app', new InTurn(new Reply(500), new Reply(500), expanded), ['sa1'], 3],
-  [22, 'all of the user when there is no expanded list', '?application=app', new Reply(404), ['sa1', 'sa2'], 1],
+  [
+    23,
+    'all of the user when the expanded list fails three times',
+    '?application=app',
+    new Reply(500),
+    ['sa1', 'sa2'],
+    3,
+  ],
+  [
+    23,
+    'those that fit at the third try',
+    '?application=app',
+    new InTurn(new Reply(500), new Reply(500), expanded),
+    ['sa1'],
+    3,
+  ],
+  [
+    22,
+    'all of the user when there is no expanded list',
+    '?application=app',
+    new Reply(404),
+    ['sa1', 'sa2'],
+    1,
+  ],
   [24, 'all of the user for a blank application', '?application=%20', expanded, ['sa1', 'sa2'], 0],
 ]
 for (const [scenario, what, query, answer, expected, calls] of serviceAccountCases) {
   test(`auth-scenario ${scenario}: service accounts: ${what}`, async (t) => {
-    const { open, fiat } = await startWithFiat(t, { 'GET /authorize/admin': accounts, [expandedPath]: answer })
+    const { open, fiat } = await startWithFiat(t, {
+      'GET /authorize/admin': accounts,
+      [expandedPath]: answer,
+    })
     const list = await open().visit(`/auth/user/serviceAccounts${query}`, asAdmin)
     assert.deepEqual(JSON.parse(list.text), expected)
     assert.equal(askedOf(fiat).filter((call) => call === expandedPath).length, calls)
@@ -122,7 +182,10 @@ for (const [scenario, what, query, answer, expected, calls] of serviceAccountCas
 test('auth-scenario 25: the farewell is JSON, a page or text', async (t) => {
   const { open } = await startGuarded(t)
   const bare = await open().visit('/auth/loggedOut', { headers: { accept: 'text/plain' } })
-  assert.deepEqual([bare.status, bare.headers.get('content-type')], [200, 'text/plain;charset=UTF-8'])
+  assert.deepEqual(
+    [bare.status, bare.headers.get('content-type')],
+    [200, 'text/plain;charset=UTF-8'],
+  )
   assert.ok(bare.text.length > 0 && !bare.text.startsWith('"'))
   const page = await open().visit('/auth/loggedOut', { headers: { accept: 'text/html' } })
   assert.match(page.text, /<a class="button" href="https:\/\/deck\.example\.com">/)
@@ -160,7 +223,10 @@ test('auth-scenario 28: the status of a failed synchronisation is passed on', as
 
 test('auth-scenario 29: having roles read again needs a login', async (t) => {
   const { open, fiat } = await startWithFiat(t, {})
-  assert.equal((await open().visit('/auth/roles/sync', { method: 'POST' })).location, `${gatewayUrl}/login`)
+  assert.equal(
+    (await open().visit('/auth/roles/sync', { method: 'POST' })).location,
+    `${gatewayUrl}/login`,
+  )
   assert.deepEqual(askedOf(fiat), [])
 })
 
@@ -199,7 +265,10 @@ test('auth-scenario 56: a forbidden target is rejected after the login', async (
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit('/auth/redirect?to=https://evil.com')
-  assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/auth/redirect?to=https://evil.com`)
+  assert.equal(
+    (await browser.login('admin', 'secret')).location,
+    `${gatewayUrl}/auth/redirect?to=https://evil.com`,
+  )
   assertError(await browser.ask('/auth/redirect?to=https://evil.com'), 400)
 })
 
@@ -226,7 +295,9 @@ test('auth-scenario 239: a logout ends the session, clears the cookie and says f
   const logout = await browser.visit('/auth/logout')
 
   assert.deepEqual([logout.status, logout.location], [302, `${gatewayUrl}/auth/loggedOut`])
-  assert.deepEqual(logout.cookies, ['SESSION=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/; Secure; HttpOnly'])
+  assert.deepEqual(logout.cookies, [
+    'SESSION=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/; Secure; HttpOnly',
+  ])
   browser.plant('SESSION', session as string)
   assert.equal(await browser.user(), undefined)
   assert.equal((await browser.visit(startPath)).status, 302)
@@ -237,7 +308,10 @@ test('auth-scenario 240: a logout works with every method that clients use', asy
   for (const method of ['POST', 'PUT', 'DELETE']) {
     const browser = open()
     await browser.login('admin', 'secret')
-    assert.equal((await browser.visit('/auth/logout', { method })).location, `${gatewayUrl}/auth/loggedOut`)
+    assert.equal(
+      (await browser.visit('/auth/logout', { method })).location,
+      `${gatewayUrl}/auth/loggedOut`,
+    )
     assert.equal(await browser.user(), undefined)
   }
 })
@@ -249,7 +323,10 @@ test('auth-scenario 241: a logout without session tells the service nothing', as
 })
 
 test('auth-scenario 242: a logout drops the permissions once', async (t) => {
-  const { open, fiat } = await startWithFiat(t, { 'GET /authorize/admin': view(), 'DELETE /roles/admin': new Reply(200) })
+  const { open, fiat } = await startWithFiat(t, {
+    'GET /authorize/admin': view(),
+    'DELETE /roles/admin': new Reply(200),
+  })
   const browser = open()
   await browser.login('admin', 'secret')
   await browser.visit('/auth/logout')
@@ -257,13 +334,19 @@ test('auth-scenario 242: a logout drops the permissions once', async (t) => {
 })
 
 test('auth-scenario 243: with a permission service, a logout ends its own session only', async (t) => {
-  const { open, fiat } = await startWithFiat(t, { 'GET /authorize/admin': view(), 'DELETE /roles/admin': new Reply(200) })
+  const { open, fiat } = await startWithFiat(t, {
+    'GET /authorize/admin': view(),
+    'DELETE /roles/admin': new Reply(200),
+  })
   const browsers = [open(), open()] as const
   for (const browser of browsers) await browser.login('admin', 'secret')
   await browsers[0].visit('/auth/logout')
   assert.equal(await browsers[0].user(), undefined)
   assert.equal((await browsers[1].user())?.['username'], 'admin')
-  assert.ok(!askedOf(fiat).includes('DELETE /roles/admin'), 'the permission service forgets a user with the last session')
+  assert.ok(
+    !askedOf(fiat).includes('DELETE /roles/admin'),
+    'the permission service forgets a user with the last session',
+  )
 })
 
 test('auth-scenario 244: without permission service, a logout ends one session only', async (t) => {
@@ -275,7 +358,10 @@ test('auth-scenario 244: without permission service, a logout ends one session o
 })
 
 test('auth-scenario 245: a logout succeeds although the permission service fails', async (t) => {
-  const { open } = await startWithFiat(t, { 'GET /authorize/admin': view(), 'DELETE /roles/admin': new Reply(500) })
+  const { open } = await startWithFiat(t, {
+    'GET /authorize/admin': view(),
+    'DELETE /roles/admin': new Reply(500),
+  })
   const browser = open()
   await browser.login('admin', 'secret')
   assert.equal((await browser.visit('/auth/logout')).location, `${gatewayUrl}/auth/loggedOut`)

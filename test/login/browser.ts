@@ -29,7 +29,11 @@ export class Browser {
    * @param headers Sent with every request, such as those of a proxy in front.
    * @param dispatcher Makes the connections; one that trusts the certificate of a test.
    */
-  constructor(base: string, headers: Readonly<Record<string, string>> = {}, dispatcher?: Dispatcher) {
+  constructor(
+    base: string,
+    headers: Readonly<Record<string, string>> = {},
+    dispatcher?: Dispatcher,
+  ) {
     this.#base = base
     this.#headers = headers
     this.#dispatcher = dispatcher
@@ -86,7 +90,13 @@ export class Browser {
     }
     const cookies = headers.getSetCookie()
     for (const set of cookies) this.#keep(set)
-    return { status: answer.statusCode, location: headers.get('location'), cookies, headers, text: await answer.body.text() }
+    return {
+      status: answer.statusCode,
+      location: headers.get('location'),
+      cookies,
+      headers,
+      text: await answer.body.text(),
+    }
   }
 
   /** Asks as a program does: errors are JSON. */
@@ -96,7 +106,11 @@ export class Browser {
 
   /** Sends the login form. */
   login(username: string, password: string, headers: Record<string, string> = {}): Promise<Visit> {
-    return this.visit('/login', { method: 'POST', body: new URLSearchParams({ username, password }), headers })
+    return this.visit('/login', {
+      method: 'POST',
+      body: new URLSearchParams({ username, password }),
+      headers,
+    })
   }
 
   /** The identity object; undefined when nobody is logged in. */

@@ -10,7 +10,16 @@ import { Browser } from './browser.ts'
 import { assertRefused, currentSettings, logIn, startOAuth2 } from './oauth2/support.ts'
 import { formSettings, gatewayUrl, proxyHeaders, startGuarded, startPath, ui } from './support.ts'
 
-const services = ['clouddriver', 'echo', 'fiat', 'front50', 'igor', 'orca', 'rosco', 'keel'] as const
+const services = [
+  'clouddriver',
+  'echo',
+  'fiat',
+  'front50',
+  'igor',
+  'orca',
+  'rosco',
+  'keel',
+] as const
 
 interface Target {
   url: string
@@ -22,14 +31,18 @@ interface Target {
 /** A gateway that guards services which answer everything. */
 async function start(t: TestContext, settings: GatewaySettings = formSettings): Promise<Target> {
   const upstream = await startUpstream(t, () => ({}))
-  const behind = Object.fromEntries(services.map((name) => [name, { enabled: name !== 'fiat', baseUrl: upstream.url }]))
+  const behind = Object.fromEntries(
+    services.map((name) => [name, { enabled: name !== 'fiat', baseUrl: upstream.url }]),
+  )
   const url = await startGateway(t, { ...settings, services: { deck: { baseUrl: ui }, ...behind } })
   return {
     url,
     upstream,
     send: async (requestLine, headers = []) => {
       const connection = await openRawConnection(t, url)
-      connection.send(`${[`${requestLine} HTTP/1.1`, 'host: gate.test', ...headers].join('\r\n')}\r\n\r\n`)
+      connection.send(
+        `${[`${requestLine} HTTP/1.1`, 'host: gate.test', ...headers].join('\r\n')}\r\n\r\n`,
+      )
       const answer = await connection.next()
       connection.socket.destroy()
       return answer
@@ -64,7 +77,10 @@ test('bypass by path normalisation: no spelling opens a protected path', async (
       for (const method of ['GET', 'POST']) {
         const line = `${method} ${path}${way}applications`
         const answer = await send(line)
-        assert.ok(answer.status >= 300 && answer.status < 500, `${line}: ${answer.status} ${answer.body}`)
+        assert.ok(
+          answer.status >= 300 && answer.status < 500,
+          `${line}: ${answer.status} ${answer.body}`,
+        )
         assertShut(answer, line)
       }
     }
@@ -141,7 +157,10 @@ for (const [who, strategy] of [
   ['a trusted proxy', 'native'],
 ] as const) {
   test(`bypass by forged X-Forwarded headers: ${who} opens nothing`, async (t) => {
-    const { send, upstream } = await start(t, { ...formSettings, server: { 'forward-headers-strategy': strategy } })
+    const { send, upstream } = await start(t, {
+      ...formSettings,
+      server: { 'forward-headers-strategy': strategy },
+    })
     for (const header of asIfElsewhere) {
       assert.equal((await send('GET /applications', [header])).status, 401, header)
       assert.equal((await send('GET /auth/user', [header])).body, '', header)
@@ -163,7 +182,10 @@ test('bypass by forged X-Forwarded headers: redirect and cookie stay', async (t)
   const { headers } = await send('GET /applications', ['Accept: text/html', ...forged])
 
   assert.equal(headers['location'], 'http://gate.test/login')
-  assert.match(String(headers['set-cookie']), /^SESSION_TARGET=[\w-]+; Max-Age=3600; Path=\/; HttpOnly$/)
+  assert.match(
+    String(headers['set-cookie']),
+    /^SESSION_TARGET=[\w-]+; Max-Age=3600; Path=\/; HttpOnly$/,
+  )
   assert.ok(!url.includes('evil'))
 })
 
@@ -172,21 +194,37 @@ test('bypass by _ for -: underscores make another header', async (t) => {
   const headerMode = await start(t, { header: { enabled: true } })
   for (const name of spellings) {
     assert.equal((await headerMode.send('GET /credentials', [`${name}: admin`])).status, 401, name)
-    const { body } = await headerMode.send('GET /auth/rawUser', ['X-SPINNAKER-USER: alice', `${name}: admin`])
+    const { body } = await headerMode.send('GET /auth/rawUser', [
+      'X-SPINNAKER-USER: alice',
+      `${name}: admin`,
+    ])
     assert.equal((JSON.parse(body) as { username: string }).username, 'alice', name)
   }
-  await headerMode.send('GET /networks', ['X-SPINNAKER-USER: alice', ...spellings.map((name) => `${name}: admin`)])
-  const { headers } = headerMode.upstream.requests.at(-1) ?? assert.fail('the service was not asked')
+  await headerMode.send('GET /networks', [
+    'X-SPINNAKER-USER: alice',
+    ...spellings.map((name) => `${name}: admin`),
+  ])
+  const { headers } =
+    headerMode.upstream.requests.at(-1) ?? assert.fail('the service was not asked')
   assert.equal(headers['x-spinnaker-user'], 'alice')
   assert.deepEqual(
     Object.entries(headers).filter(([, value]) => String(value).includes('admin')),
     [],
   )
 
-  const native = await start(t, { ...formSettings, server: { 'forward-headers-strategy': 'native' } })
-  const underscored = ['X_Forwarded_Host: evil.test', 'X-Forwarded_Proto: https', 'X_FORWARDED_PORT: 1']
+  const native = await start(t, {
+    ...formSettings,
+    server: { 'forward-headers-strategy': 'native' },
+  })
+  const underscored = [
+    'X_Forwarded_Host: evil.test',
+    'X-Forwarded_Proto: https',
+    'X_FORWARDED_PORT: 1',
+  ]
   assert.equal(
-    (await native.send('GET /credentials', ['Accept: text/html', ...underscored])).headers['location'],
+    (await native.send('GET /credentials', ['Accept: text/html', ...underscored])).headers[
+      'location'
+    ],
     'http://gate.test/login',
   )
 })
@@ -237,11 +275,26 @@ test('bypass by two @: other attributes do not satisfy requirements', async (t) 
 })
 
 test('bypass by a stale cookie: an earlier session stays invalid', async (t) => {
-  const view = (name: string) => ({ name, admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] })
-  const fiat = await startUpstream(t, { 'GET /authorize/admin': view('admin'), 'POST /roles/admin': {}, 'PUT /roles/admin': {} })
+  const view = (name: string) => ({
+    name,
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+  })
+  const fiat = await startUpstream(t, {
+    'GET /authorize/admin': view('admin'),
+    'POST /roles/admin': {},
+    'PUT /roles/admin': {},
+  })
   const clock = createClock()
   const options = { now: clock.now }
-  const { open } = await startGuarded(t, { services: { fiat: { enabled: true, baseUrl: fiat.url } } }, options)
+  const { open } = await startGuarded(
+    t,
+    { services: { fiat: { enabled: true, baseUrl: fiat.url } } },
+    options,
+  )
   const browser = open()
   await browser.login('admin', 'secret')
   const former = browser.session ?? ''
@@ -273,7 +326,10 @@ test('bypass by a stale cookie: invalid sessions are not revived', async (t) => 
     visitor.plant('SESSION', session)
     assert.equal((await visitor.visit('/login')).status, 200)
     const sent = await visitor.visit(startPath)
-    assert.equal(sent.location, `${gatewayUrl}/login${/^[\w-]{43}$/.test(session) ? '?expired' : ''}`)
+    assert.equal(
+      sent.location,
+      `${gatewayUrl}/login${/^[\w-]{43}$/.test(session) ? '?expired' : ''}`,
+    )
     assert.ok(sent.cookies.every((cookie) => !cookie.startsWith('SESSION=')))
     assert.equal(await visitor.user(), undefined)
     const again = open()
@@ -296,7 +352,10 @@ test('bypass by /\\ redirects: no other host is reached', async (t) => {
   ]
   for (const path of elsewhere) {
     const browser = new Browser(url, proxyHeaders)
-    assert.equal((await browser.visit(`/auth/redirect?to=${encodeURIComponent(path)}`)).location, `${gatewayUrl}/login`)
+    assert.equal(
+      (await browser.visit(`/auth/redirect?to=${encodeURIComponent(path)}`)).location,
+      `${gatewayUrl}/login`,
+    )
     const { location } = await browser.login('admin', 'secret')
     assert.equal(location, `${gatewayUrl}/auth/redirect?to=${encodeURIComponent(path)}`)
     const end = await browser.visit((location ?? '').slice(gatewayUrl.length))
@@ -329,7 +388,11 @@ test('bypass by /\\ redirects: foreign redirect fields are ignored', async (t) =
   const { open } = await startGuarded(t)
   for (const name of ['rd', 'redirect', 'next', 'returnTo', 'continue', 'RelayState', 'to']) {
     const browser = open()
-    const body = new URLSearchParams({ username: 'admin', password: 'secret', [name]: '/\\evil.com' })
+    const body = new URLSearchParams({
+      username: 'admin',
+      password: 'secret',
+      [name]: '/\\evil.com',
+    })
     const answer = await browser.visit(`/login?${name}=//evil.com`, {
       method: 'POST',
       body,

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { openDatabase } from '../../packages/base/storage/database.ts'
 import { migrate } from '../../packages/base/storage/migrations.ts'
-import { assertionMigrations, openUsedAssertions, useAssertion } from '../../packages/gateway/login/saml/used-assertions.ts'
+import {
+  assertionMigrations,
+  openUsedAssertions,
+  useAssertion,
+} from '../../packages/gateway/login/saml/used-assertions.ts'
 import { Unlocks, unlockMigrations } from '../../packages/gateway/login/unlocks.ts'
 import { createClock, silentLog, temporaryDirectory } from '../sessions/support.ts'
 
@@ -32,7 +36,11 @@ test('used assertions and unlocked users of earlier versions count as long as th
   for (const time of ['at the upgrade', 'at the start after it']) {
     const used = openUsedAssertions(options)
     assert.equal(await useAssertion(used, 'used', nowMs + minuteMs), false, time)
-    assert.equal(await useAssertion(used, 'over', nowMs + minuteMs), time === 'at the upgrade', time)
+    assert.equal(
+      await useAssertion(used, 'over', nowMs + minuteMs),
+      time === 'at the upgrade',
+      time,
+    )
     used.close()
     const unlocks = new Unlocks(options)
     assert.equal(await unlocks.find('Alice'), nowMs - 14 * minuteMs, time)

@@ -46,13 +46,19 @@ test('auth-scenario 14: the UI needs only cookies and redirects', async (t) => {
 
   const start = await browser.visit(startPath)
   assert.deepEqual([start.status, start.location], [302, `${gatewayUrl}/login`])
-  assert.match(start.cookies.join(), /^SESSION_TARGET=[\w-]+; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=None$/)
+  assert.match(
+    start.cookies.join(),
+    /^SESSION_TARGET=[\w-]+; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=None$/,
+  )
 
   const form = await browser.visit('/login')
   assert.equal(form.status, 200)
   assert.equal(form.headers.get('content-type'), 'text/html;charset=UTF-8')
   assert.match(form.text, /<form method="post" action="\/login">/)
-  assert.match(form.text, /name="username"[^>]*autocomplete="username"|autocomplete="username"[^>]*name="username"/)
+  assert.match(
+    form.text,
+    /name="username"[^>]*autocomplete="username"|autocomplete="username"[^>]*name="username"/,
+  )
   assert.match(form.text, /name="password" type="password"/)
 
   const login = await browser.login('admin', 'secret')
@@ -71,7 +77,10 @@ test('auth-scenario 11: a wrong password keeps the form and the address', async 
 
   const refused = await browser.login('admin', 'wrong')
   assert.deepEqual([refused.status, refused.location], [302, `${gatewayUrl}/login?error`])
-  assert.match((await browser.visit('/login?error')).text, /role="alert">User name or password is wrong/)
+  assert.match(
+    (await browser.visit('/login?error')).text,
+    /role="alert">User name or password is wrong/,
+  )
   assert.equal(await browser.user(), undefined)
 
   assert.equal((await browser.login('admin', 'secret')).location, gatewayUrl + startPath)
@@ -84,8 +93,14 @@ test('auth-scenario 178: an incomplete form is a wrong password', async (t) => {
     { body: new URLSearchParams({ username: 'admin' }) },
     { body: new URLSearchParams({ password: 'secret' }) },
     { body: new URLSearchParams({ username: 'admin', password: '' }) },
-    { body: JSON.stringify({ username: 'admin', password: 'secret' }), headers: { 'content-type': 'application/json' } },
-    { body: new Uint8Array([0xff, 0xfe, 0x00]), headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    {
+      body: JSON.stringify({ username: 'admin', password: 'secret' }),
+      headers: { 'content-type': 'application/json' },
+    },
+    {
+      body: new Uint8Array([0xff, 0xfe, 0x00]),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    },
   ]
   for (const body of bodies) {
     const browser = open()
@@ -94,7 +109,12 @@ test('auth-scenario 178: an incomplete form is a wrong password', async (t) => {
     assert.equal(await browser.user(), undefined)
   }
   assert.equal(
-    (await open().visit('/login', { method: 'POST', body: new URLSearchParams({ password: 'x'.repeat(20_000) }) })).status,
+    (
+      await open().visit('/login', {
+        method: 'POST',
+        body: new URLSearchParams({ password: 'x'.repeat(20_000) }),
+      })
+    ).status,
     413,
   )
 })
@@ -124,7 +144,11 @@ test('auth-scenario 257: nothing that a stranger sends appears in the pages', as
     '/auth/loggedOut?x=%3Cscript%3Ex',
     '/auth/redirect?to=%3Cscript%3Ex',
   ]) {
-    assert.doesNotMatch((await open().visit(path, { headers: { accept: 'text/html' } })).text, /<script>x|%3Cscript/i, path)
+    assert.doesNotMatch(
+      (await open().visit(path, { headers: { accept: 'text/html' } })).text,
+      /<script>x|%3Cscript/i,
+      path,
+    )
   }
 })
 
@@ -144,7 +168,10 @@ test('auth-scenario 57: a saved address keeps its query', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit('/credentials?expand=true')
-  assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/credentials?expand=true`)
+  assert.equal(
+    (await browser.login('admin', 'secret')).location,
+    `${gatewayUrl}/credentials?expand=true`,
+  )
   assert.equal((await browser.visit('/credentials?expand=true')).status, 200)
 })
 
@@ -161,8 +188,15 @@ test('auth-scenario 59: a POST without login is neither forwarded nor repeated',
   const orca = await startUpstream(t)
   const { open } = await startGuarded(t, { services: { orca: { baseUrl: orca.url } } })
   const browser = open()
-  const refused = await browser.visit('/tasks', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
-  assert.deepEqual([refused.status, refused.location, refused.cookies], [302, `${gatewayUrl}/login`, []])
+  const refused = await browser.visit('/tasks', {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.deepEqual(
+    [refused.status, refused.location, refused.cookies],
+    [302, `${gatewayUrl}/login`, []],
+  )
   assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/`)
   assert.equal(orca.requests.length, 0)
 })
@@ -183,7 +217,10 @@ test('auth-scenario 62: the context path is in pages, cookies and addresses', as
   assert.equal(start.location, `${gatewayUrl}/api/v1/login`)
   assert.match(start.cookies[0] as string, /; Path=\/api\/v1\/;/)
   assert.match((await browser.visit('/login')).text, /action="\/api\/v1\/login"/)
-  assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/api/v1${startPath}`)
+  assert.equal(
+    (await browser.login('admin', 'secret')).location,
+    `${gatewayUrl}/api/v1${startPath}`,
+  )
   const logout = await browser.visit('/auth/logout')
   assert.equal(logout.location, `${gatewayUrl}/api/v1/auth/loggedOut`)
   assert.match(logout.cookies[0] as string, /; Path=\/api\/v1\/;/)
@@ -191,15 +228,21 @@ test('auth-scenario 62: the context path is in pages, cookies and addresses', as
 
 test('auth-scenario 60: a forged Host never becomes the place where the login leads', async (t) => {
   const { open, url } = await startGuarded(t, { server: {} })
-  const forged = await new Promise<{ location: string | undefined; cookie: string }>((resolve, reject) => {
-    httpRequest(url + startPath, { headers: { host: 'evil.com', accept: pageAccept } }, (answer) => {
-      answer.resume()
-      const cookie = String(answer.headers['set-cookie']?.[0]).split(';')[0] as string
-      resolve({ location: answer.headers.location, cookie })
-    })
-      .on('error', reject)
-      .end()
-  })
+  const forged = await new Promise<{ location: string | undefined; cookie: string }>(
+    (resolve, reject) => {
+      httpRequest(
+        url + startPath,
+        { headers: { host: 'evil.com', accept: pageAccept } },
+        (answer) => {
+          answer.resume()
+          const cookie = String(answer.headers['set-cookie']?.[0]).split(';')[0] as string
+          resolve({ location: answer.headers.location, cookie })
+        },
+      )
+        .on('error', reject)
+        .end()
+    },
+  )
   const browser = open()
   browser.plant('SESSION_TARGET', forged.cookie.replace('SESSION_TARGET=', ''))
   assert.equal((await browser.login('admin', 'secret')).location, url + startPath)
@@ -207,7 +250,10 @@ test('auth-scenario 60: a forged Host never becomes the place where the login le
 
 test('auth-scenario 65: forwarded headers of a stranger decide nothing', async (t) => {
   const { url, open } = await startGuarded(t, {
-    server: { 'forward-headers-strategy': 'native', tomcat: { remoteip: { 'internal-proxies': '10\\.9\\.9\\.9' } } },
+    server: {
+      'forward-headers-strategy': 'native',
+      tomcat: { remoteip: { 'internal-proxies': '10\\.9\\.9\\.9' } },
+    },
   })
   const answer = await open().visit(startPath)
   assert.equal(answer.location, `${url}/login`)
@@ -245,7 +291,10 @@ test('a session cookie with a prefix is one that browsers accept', async (t) => 
     ['__Secure-SID', '/gate/'],
   ] as const) {
     const { open } = await startGuarded(t, {
-      server: { 'forward-headers-strategy': 'native', servlet: { 'context-path': '/gate', session: { cookie: { name } } } },
+      server: {
+        'forward-headers-strategy': 'native',
+        servlet: { 'context-path': '/gate', session: { cookie: { name } } },
+      },
     })
     const browser = open()
     const before = await browser.visit(startPath)
@@ -287,7 +336,9 @@ test('auth-scenario 75: a session lives as long as it is used', async (t) => {
 
 test('auth-scenario 72: without a session store, open paths and health answer', async (t) => {
   const clouddriver = await startUpstream(t)
-  const { open, dataDir } = await startGuarded(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const { open, dataDir } = await startGuarded(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+  })
   const browser = open()
   await browser.login('admin', 'secret')
   const fresh = open()
@@ -343,7 +394,9 @@ test('a new configured password ends old sessions', async (t) => {
 })
 
 test('changes of a stored user end the sessions', async (t) => {
-  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
+  const { url, dataDir } = await runGateway(t, {
+    fairlead: { admin: { password: 'correct horse' } },
+  })
   const users = openUsers(dataDir)
   t.after(() => users.close())
   await users.add('alice', 'battery staple', ['dev'])
@@ -354,7 +407,8 @@ test('changes of a stored user end the sessions', async (t) => {
   ]
   for (const [change, password, basicStatus] of changes) {
     const browser = new Browser(url)
-    const asScript = () => new Browser(url).visit('/auth/user', { headers: basic('alice', password) })
+    const asScript = () =>
+      new Browser(url).visit('/auth/user', { headers: basic('alice', password) })
     await browser.login('Alice', password)
     assert.equal((await browser.user())?.['username'], 'alice')
     assert.equal((await asScript()).status, 200)
@@ -396,7 +450,11 @@ test('auth-scenario 176: HTTP Basic logs a script in for one request', async (t)
 test('auth-scenario 177: wrong HTTP Basic leads to the login', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/user', '/credentials']) {
-    for (const headers of [basic('admin', 'wrong'), basic('nobody', 'secret'), { authorization: 'Basic !' }]) {
+    for (const headers of [
+      basic('admin', 'wrong'),
+      basic('nobody', 'secret'),
+      { authorization: 'Basic !' },
+    ]) {
       const answer = await open().visit(path, { headers })
       assert.deepEqual([answer.status, answer.location], [302, `${gatewayUrl}/login`], path)
     }
@@ -410,18 +468,30 @@ test('a probe of the root is redirected, other programs get 401', async (t) => {
   assert.deepEqual([probe.status, probe.location, probe.cookies], [302, `${gatewayUrl}/login`, []])
   assert.equal((await open().visit('/', { method: 'POST', headers })).status, 401)
   assert.equal((await open().visit('/applications', { headers })).status, 401)
-  assert.equal((await open().visit('/', { headers: { ...headers, ...basic('admin', 'wrong') } })).status, 401)
+  assert.equal(
+    (await open().visit('/', { headers: { ...headers, ...basic('admin', 'wrong') } })).status,
+    401,
+  )
 })
 
 test('a program with wrong HTTP Basic gets 401', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/user', '/credentials', '/auth/redirect?to=x']) {
-    for (const headers of [basic('admin', 'wrong'), basic('nobody', 'secret'), { authorization: 'Basic !' }]) {
-      const answer = await open().visit(path, { headers: { ...headers, accept: '*/*', 'sec-fetch-mode': '' } })
+    for (const headers of [
+      basic('admin', 'wrong'),
+      basic('nobody', 'secret'),
+      { authorization: 'Basic !' },
+    ]) {
+      const answer = await open().visit(path, {
+        headers: { ...headers, accept: '*/*', 'sec-fetch-mode': '' },
+      })
       assert.deepEqual([answer.status, answer.location, answer.cookies], [401, null, []], path)
       assert.match(answer.headers.get('www-authenticate') ?? '', /Basic realm="Fairlead"/)
       const { code, message } = JSON.parse(answer.text) as Record<string, string>
-      assert.deepEqual([code, message], ['CREDENTIALS_REFUSED', 'The user name or the password is wrong.'])
+      assert.deepEqual(
+        [code, message],
+        ['CREDENTIALS_REFUSED', 'The user name or the password is wrong.'],
+      )
     }
   }
 })
@@ -431,14 +501,19 @@ test('credentials of a kind that no login method reads are 401', async (t) => {
   for (const authorization of ['Bearer x', 'Negotiate x', 'x']) {
     const answer = await open().visit('/credentials', { headers: { authorization, accept: '*/*' } })
     assert.equal(answer.status, 401)
-    assert.match((JSON.parse(answer.text) as { message: string }).message, /^No login method of this gateway reads/)
+    assert.match(
+      (JSON.parse(answer.text) as { message: string }).message,
+      /^No login method of this gateway reads/,
+    )
   }
 })
 
 test('auth-scenario 77: HTTP Basic starts no session', async (t) => {
   const { open, dataDir } = await startGuarded(t)
   const answers = await Promise.all(
-    Array.from({ length: 100 }, () => open().visit('/auth/user', { headers: basic('admin', 'secret') })),
+    Array.from({ length: 100 }, () =>
+      open().visit('/auth/user', { headers: basic('admin', 'secret') }),
+    ),
   )
   for (const { status, cookies } of answers) assert.deepEqual([status, cookies], [200, []])
   assert.equal(sessionCount(dataDir), 0)
@@ -446,8 +521,19 @@ test('auth-scenario 77: HTTP Basic starts no session', async (t) => {
 
 test('auth-scenario 193: Authorization headers that make no sense are nobody', async (t) => {
   const { open } = await startGuarded(t)
-  for (const authorization of ['Bearer', 'Bearer ', 'bearer T', 'Negotiate x', 'x', 'Basic dXNlcg==, Bearer y']) {
-    assert.equal((await open().visit('/credentials', { headers: { authorization } })).status, 302, authorization)
+  for (const authorization of [
+    'Bearer',
+    'Bearer ',
+    'bearer T',
+    'Negotiate x',
+    'x',
+    'Basic dXNlcg==, Bearer y',
+  ]) {
+    assert.equal(
+      (await open().visit('/credentials', { headers: { authorization } })).status,
+      302,
+      authorization,
+    )
   }
 })
 
@@ -473,14 +559,19 @@ test('auth-scenario 248: fifty first requests share and store nothing', async (t
 })
 
 test('auth-scenario 249: of two logins at once each session has one user', async (t) => {
-  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
+  const { url, dataDir } = await runGateway(t, {
+    fairlead: { admin: { password: 'correct horse' } },
+  })
   const users = openUsers(dataDir)
   await users.add('alice', 'battery staple', [])
   users.close()
   const browser = new Browser(url)
   await browser.visit('/credentials')
 
-  const logins = await Promise.all([browser.login('admin', 'correct horse'), browser.login('alice', 'battery staple')])
+  const logins = await Promise.all([
+    browser.login('admin', 'correct horse'),
+    browser.login('alice', 'battery staple'),
+  ])
 
   const names: unknown[] = []
   for (const { cookies } of logins) {
@@ -493,7 +584,11 @@ test('auth-scenario 249: of two logins at once each session has one user', async
 
 test('auth-scenario 263: no password and no session identifier reaches the log', async (t) => {
   const lines: string[] = []
-  const { open } = await startGuarded(t, {}, { log: (line) => void lines.push(JSON.stringify(line)) })
+  const { open } = await startGuarded(
+    t,
+    {},
+    { log: (line) => void lines.push(JSON.stringify(line)) },
+  )
   const browser = open()
   await browser.visit(startPath)
   const before = browser.session as string
@@ -506,7 +601,12 @@ test('auth-scenario 263: no password and no session identifier reaches the log',
 
   const log = lines.join('\n')
   assert.ok(lines.length > 5)
-  for (const secret of ['secret', before, browser.session as string, basic('admin', 'secret').authorization as string]) {
+  for (const secret of [
+    'secret',
+    before,
+    browser.session as string,
+    basic('admin', 'secret').authorization as string,
+  ]) {
     assert.ok(secret === undefined || !log.includes(secret))
   }
 })

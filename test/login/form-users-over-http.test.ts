@@ -9,7 +9,11 @@ const password = 'battery staple'
 async function start(t: TestContext) {
   const settings = { fairlead: { admin: { password } }, 'api-tokens': { enabled: true } }
   const { url } = await runGateway(t, settings, { embedded: true })
-  const ask = async (request: string, body?: unknown, headers: Record<string, string> = basic('admin', password)) => {
+  const ask = async (
+    request: string,
+    body?: unknown,
+    headers: Record<string, string> = basic('admin', password),
+  ) => {
     const [method = '', path = ''] = request.split(' ')
     const answer = await fetch(url + path, {
       method,
@@ -32,7 +36,10 @@ test('administrators manage the users of the login form', async (t) => {
     const rita = basic('rita', added.body.password)
     assert.deepEqual((await ask('GET /auth/user', undefined, rita)).body.roles, ['readers'])
     assert.equal((await ask('POST /auth/users', { username: 'rita', password })).status, 409)
-    assert.equal((await ask('POST /auth/users', { username: 'kim', password: 'short' })).status, 400)
+    assert.equal(
+      (await ask('POST /auth/users', { username: 'kim', password: 'short' })).status,
+      400,
+    )
     assert.equal((await ask('POST /auth/users', { username: 'kim', rolls: ['x'] })).status, 400)
 
     const issued = await ask('POST /auth/apiTokens', { name: 'ci' }, rita)
@@ -40,7 +47,12 @@ test('administrators manage the users of the login form', async (t) => {
     assert.equal((await ask('GET /auth/sessions', undefined, withToken)).status, 200)
     const listed = await ask('GET /auth/users')
     assert.deepEqual(
-      listed.body.map((user: Record<string, unknown>) => [user['username'], user['roles'], user['isAdmin'], user['tokens']]),
+      listed.body.map((user: Record<string, unknown>) => [
+        user['username'],
+        user['roles'],
+        user['isAdmin'],
+        user['tokens'],
+      ]),
       [
         ['admin', ['admins'], true, 0],
         ['rita', ['readers'], false, 1],
@@ -49,12 +61,18 @@ test('administrators manage the users of the login form', async (t) => {
 
     const changed = await ask('PUT /auth/users/rita/roles', { roles: ['writers'] })
     assert.deepEqual([changed.status, changed.body.roles], [200, ['writers']])
-    assert.deepEqual((await ask('PUT /auth/users/rita/password', { password, revokeTokens: true })).body, { username: 'rita' })
+    assert.deepEqual(
+      (await ask('PUT /auth/users/rita/password', { password, revokeTokens: true })).body,
+      { username: 'rita' },
+    )
     assert.equal((await ask('GET /auth/user', undefined, rita)).status, 401)
     assert.equal((await ask('GET /auth/sessions', undefined, withToken)).status, 401)
     assert.equal((await ask('GET /auth/user', undefined, basic('rita', password))).status, 200)
 
-    assert.equal((await ask('POST /auth/apiTokens', { name: 'second' }, basic('rita', password))).status, 201)
+    assert.equal(
+      (await ask('POST /auth/apiTokens', { name: 'second' }, basic('rita', password))).status,
+      201,
+    )
     assert.deepEqual((await ask('DELETE /auth/users/rita')).body, { revokedTokens: 1 })
     assert.equal((await ask('GET /auth/user', undefined, basic('rita', password))).status, 401)
     assert.equal((await ask('DELETE /auth/users/rita')).status, 404)
@@ -67,7 +85,11 @@ test('administrators manage the users of the login form', async (t) => {
       assert.equal((await ask(request, undefined, {})).status, 401, request)
     }
     const { body } = await ask('POST /auth/apiTokens', { name: 'ci' })
-    const answer = await ask('POST /auth/users', { username: 'eve', roles: ['admins'] }, { 'x-spinnaker-token': body.token })
+    const answer = await ask(
+      'POST /auth/users',
+      { username: 'eve', roles: ['admins'] },
+      { 'x-spinnaker-token': body.token },
+    )
     assert.deepEqual(
       [answer.status, answer.body.message],
       [403, 'The API token does not allow this: no API token administers users. Log in to do it.'],
@@ -77,7 +99,11 @@ test('administrators manage the users of the login form', async (t) => {
   await t.test('an unlocked user need not wait any more', async () => {
     await ask('POST /auth/users', { username: 'uma', password })
     let refused = 0
-    while (refused < 100 && (await ask('GET /auth/user', undefined, basic('uma', 'wrong password'))).status !== 429) refused++
+    while (
+      refused < 100 &&
+      (await ask('GET /auth/user', undefined, basic('uma', 'wrong password'))).status !== 429
+    )
+      refused++
     assert.ok(refused < 100, 'guesses are limited')
     assert.equal((await ask('POST /auth/users/uma/unlock')).status, 204)
     assert.equal((await ask('GET /auth/user', undefined, basic('uma', password))).status, 200)
@@ -92,7 +118,9 @@ test('administrators manage the users of the login form', async (t) => {
     assert.equal((await ask('DELETE /auth/users/admin', undefined, kim)).status, 200)
     assert.equal((await ask('PUT /auth/users/kim/roles', { roles: [] }, kim)).status, 409)
     assert.deepEqual(
-      (await ask('GET /auth/users', undefined, kim)).body.map((user: Record<string, unknown>) => user['username']),
+      (await ask('GET /auth/users', undefined, kim)).body.map(
+        (user: Record<string, unknown>) => user['username'],
+      ),
       ['kim', 'rita', 'uma'],
     )
   })

@@ -5,8 +5,15 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../../packages/app/config/config.ts'
 import { parseBasic, VerifiedCredentials } from '../../packages/gateway/login/basic-credentials.ts'
-import { type FirstAdministrator, prepareFirstAdministrator } from '../../packages/gateway/login/form/first-administrator.ts'
-import { hashPassword, isOutdated, isPassword } from '../../packages/gateway/login/form/password-hash.ts'
+import {
+  type FirstAdministrator,
+  prepareFirstAdministrator,
+} from '../../packages/gateway/login/form/first-administrator.ts'
+import {
+  hashPassword,
+  isOutdated,
+  isPassword,
+} from '../../packages/gateway/login/form/password-hash.ts'
 import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { createClock, temporaryDirectory } from '../sessions/support.ts'
 import { useUsualHashCost } from '../support/gateway.ts'
@@ -64,7 +71,10 @@ test('users are added, listed, changed and removed', async (t) => {
   const users = openUsers(dataDir, clock.now)
   t.after(() => users.close())
   const added = await users.add('Alice', 'correct horse', ['Dev', 'ops', 'dev', ' '])
-  assert.deepEqual([added.name, added.roles, users.list().map(({ name }) => name)], ['alice', ['dev', 'ops'], ['alice']])
+  assert.deepEqual(
+    [added.name, added.roles, users.list().map(({ name }) => name)],
+    ['alice', ['dev', 'ops'], ['alice']],
+  )
   assert.equal((await users.verify('ALICE', 'correct horse'))?.name, 'alice')
   await assert.rejects(users.add('alice', 'another horse', []), { code: 'CONFLICT' })
 
@@ -137,7 +147,8 @@ test('troublesome names, passwords and roles are rejected', async (t) => {
   await assert.rejects(users.add('alice', 'short', []), /8 to 1024/)
   await assert.rejects(users.add('alice', 'x'.repeat(1025), []), /8 to 1024/)
   await assert.rejects(users.add('alice', 'correct horse', ['a,b']), { code: 'BAD_ARGUMENT' })
-  for (const name of ['constructor', '__proto__x', 'a.b+c@x.io']) assert.equal(users.find(name), undefined)
+  for (const name of ['constructor', '__proto__x', 'a.b+c@x.io'])
+    assert.equal(users.find(name), undefined)
 })
 
 test('the first start prints a generated administrator password once', async (t) => {
@@ -155,7 +166,10 @@ test('the first start prints a generated administrator password once', async (t)
   later.ready?.('http://localhost:8084')
 
   assert.equal(shown.length, 1)
-  assert.match(shown[0] as string, /address {3}http:\/\/localhost:8084\n.*admin\n[\s\S]* {2}npx fairlead user passwd admin\n/)
+  assert.match(
+    shown[0] as string,
+    /address {3}http:\/\/localhost:8084\n.*admin\n[\s\S]* {2}npx fairlead user passwd admin\n/,
+  )
   const password = /password\s+(\S+)/.exec(shown[0] as string)?.[1] as string
   assert.equal(password.length, 27)
   assert.deepEqual((await users.verify('admin', password))?.roles, ['admins'])
@@ -165,7 +179,10 @@ test('a given administrator password is used and not printed', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
 
-  const start = await prepareFirstAdministrator(users, firstAdministrator({ name: 'root', password: 'correct horse' }))
+  const start = await prepareFirstAdministrator(
+    users,
+    firstAdministrator({ name: 'root', password: 'correct horse' }),
+  )
   start.listening?.()
 
   assert.ok(await users.verify('root', 'correct horse'))
@@ -173,8 +190,16 @@ test('a given administrator password is used and not printed', async (t) => {
 
 const laterPasswords: [password: string, name: string, says: RegExp | undefined][] = [
   ['correct horse', 'admin', undefined],
-  ['another one', 'Admin', /is not the password of this user, .* with: npx fairlead user passwd admin$/],
-  ['correct horse', 'root', /none of this name\. .* with: npx fairlead user add root --role admins$/],
+  [
+    'another one',
+    'Admin',
+    /is not the password of this user, .* with: npx fairlead user passwd admin$/,
+  ],
+  [
+    'correct horse',
+    'root',
+    /none of this name\. .* with: npx fairlead user add root --role admins$/,
+  ],
 ]
 for (const [password, name, says] of laterPasswords) {
   test(`the password ${password} for ${name} of a later start ${says ? 'is reported as without effect' : 'is right'}`, async (t) => {
@@ -185,7 +210,10 @@ for (const [password, name, says] of laterPasswords) {
     const warnings: string[] = []
     const warn = (text: string) => void warnings.push(text)
 
-    const start = await prepareFirstAdministrator(users, firstAdministrator({ name, password, warn }))
+    const start = await prepareFirstAdministrator(
+      users,
+      firstAdministrator({ name, password, warn }),
+    )
     start.ready?.('')
     await asked.mock.calls[0]?.result
     await new Promise(setImmediate)
@@ -210,15 +238,35 @@ function firstAdministrator(given: Partial<FirstAdministrator>): FirstAdministra
   const announce = () => assert.fail('a given password is not shown')
   const warn = () => assert.fail('there is nothing to warn of')
   const command = (words: string) => `npx fairlead ${words}`
-  return { name: 'admin', password: undefined, roles: ['admins'], announce, command, warn, ...given }
+  return {
+    name: 'admin',
+    password: undefined,
+    roles: ['admins'],
+    announce,
+    command,
+    warn,
+    ...given,
+  }
 }
 
 test('credentials are read from an Authorization header, and nonsense names nobody', () => {
   const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
   assert.deepEqual(parseBasic(basic('alice:a:b')), { username: 'alice', password: 'a:b' })
-  assert.deepEqual(parseBasic(basic('jürgen:ß').replace('Basic', 'bAsIc')), { username: 'jürgen', password: 'ß' })
-  for (const other of [undefined, '', 'Bearer x', 'Basicx']) assert.equal(parseBasic(other), undefined)
-  for (const bad of ['Basic', 'Basic ', 'Basic !', basic('alice'), basic(':x'), basic(''), `Basic ${'A'.repeat(5000)}`])
+  assert.deepEqual(parseBasic(basic('jürgen:ß').replace('Basic', 'bAsIc')), {
+    username: 'jürgen',
+    password: 'ß',
+  })
+  for (const other of [undefined, '', 'Bearer x', 'Basicx'])
+    assert.equal(parseBasic(other), undefined)
+  for (const bad of [
+    'Basic',
+    'Basic ',
+    'Basic !',
+    basic('alice'),
+    basic(':x'),
+    basic(''),
+    `Basic ${'A'.repeat(5000)}`,
+  ])
     assert.equal(parseBasic(bad), 'unreadable', bad)
 })
 
@@ -232,7 +280,10 @@ test('right credentials are cached for twenty seconds, wrong ones never', async 
       return password === 'right' ? 'alice' : undefined
     })
 
-  assert.deepEqual(await Promise.all(Array.from({ length: 50 }, () => ask('right'))), Array(50).fill('alice'))
+  assert.deepEqual(
+    await Promise.all(Array.from({ length: 50 }, () => ask('right'))),
+    Array(50).fill('alice'),
+  )
   assert.equal(checks, 1)
   await ask('wrong')
   await ask('wrong')
@@ -243,7 +294,18 @@ test('right credentials are cached for twenty seconds, wrong ones never', async 
 })
 
 test('a configured user with a rejected name is a problem', async () => {
-  const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
-  const settings = { 'spring.security.user.name': 'Anonymous', 'spring.security.user.password': 'secret' }
-  await assert.rejects(loadConfig({ ...places, settings }), /spring\.security\.user\.name: is reserved/)
+  const places = {
+    cwd: '/nonexistent',
+    homeDir: '/nonexistent',
+    systemDir: '/nonexistent',
+    env: {},
+  }
+  const settings = {
+    'spring.security.user.name': 'Anonymous',
+    'spring.security.user.password': 'secret',
+  }
+  await assert.rejects(
+    loadConfig({ ...places, settings }),
+    /spring\.security\.user\.name: is reserved/,
+  )
 })

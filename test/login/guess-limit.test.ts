@@ -17,7 +17,11 @@ const run = promisify(execFile)
 const minuteMs = 60_000
 
 /** Wrong passwords until the limit, and how many there were. */
-function guessUntilRefused(limit: GuessLimit, guess: Partial<Guess>, unlockedAtMs?: number): number {
+function guessUntilRefused(
+  limit: GuessLimit,
+  guess: Partial<Guess>,
+  unlockedAtMs?: number,
+): number {
   for (let count = 0; ; count++) if (waitMs(limit, guess, unlockedAtMs) > 0) return count
 }
 
@@ -31,7 +35,10 @@ function waitMs(
   return decision.kind === 'wait' ? decision.waitMs : 0
 }
 
-function succeed(limit: GuessLimit, { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>): void {
+function succeed(
+  limit: GuessLimit,
+  { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>,
+): void {
   const decision = limit.begin({ username, address, browser })
   assert.equal(decision.kind, 'judged')
   if (decision.kind === 'judged') decision.succeed()
@@ -41,7 +48,8 @@ test('a network waits after ten wrong passwords for a user', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)
   assert.equal(guessUntilRefused(limit, {}), 10)
-  for (const username of ['alice', 'Alice', 'ALICE']) assert.equal(waitMs(limit, { username }), 90_000)
+  for (const username of ['alice', 'Alice', 'ALICE'])
+    assert.equal(waitMs(limit, { username }), 90_000)
   assert.equal(waitMs(limit, { address: '10.0.0.2' }), 0)
   assert.equal(waitMs(limit, { username: 'bob' }), 0)
 
@@ -54,9 +62,13 @@ test('a network waits after ten wrong passwords for a user', () => {
 test('a network waits after failing for many users', () => {
   const limit = new GuessLimit(createClock().now)
   for (let attempt = 0; attempt < 500; attempt++) succeed(limit, { username: `user${attempt}` })
-  for (let attempt = 0; attempt < 100; attempt++) assert.equal(waitMs(limit, { username: `name${attempt}` }), 0)
+  for (let attempt = 0; attempt < 100; attempt++)
+    assert.equal(waitMs(limit, { username: `name${attempt}` }), 0)
   assert.ok(waitMs(limit, { username: 'name100' }) > 0)
-  assert.ok(waitMs(limit, { username: 'name100' }) <= 9000, 'one more within seconds: the network is slow, not locked out')
+  assert.ok(
+    waitMs(limit, { username: 'name100' }) <= 9000,
+    'one more within seconds: the network is slow, not locked out',
+  )
 })
 
 test('a known network of the user does not wait', () => {
@@ -71,7 +83,8 @@ test('a known network of the user does not wait', () => {
 test('guesses from many networks count together', () => {
   const limit = new GuessLimit(createClock().now)
   succeed(limit, { address: '192.0.2.1' })
-  for (let network = 0; network < 50; network++) assert.equal(waitMs(limit, { address: `10.0.${network}.1` }), 0)
+  for (let network = 0; network < 50; network++)
+    assert.equal(waitMs(limit, { address: `10.0.${network}.1` }), 0)
 
   assert.ok(waitMs(limit, { address: '10.1.0.1' }) > 0)
   assert.equal(waitMs(limit, { address: '192.0.2.1' }), 0)
@@ -92,7 +105,8 @@ test('rejected attempts extend no wait', () => {
   const limit = new GuessLimit(clock.now)
   guessUntilRefused(limit, {})
   guessUntilRefused(limit, { username: 'root', address: '10.0.0.9' })
-  for (let attempt = 0; attempt < 120_000; attempt++) waitMs(limit, { username: `name${attempt}`, address: '10.0.0.9' })
+  for (let attempt = 0; attempt < 120_000; attempt++)
+    waitMs(limit, { username: `name${attempt}`, address: '10.0.0.9' })
   assert.equal(waitMs(limit, {}), 90_000)
   assert.equal(waitMs(limit, { username: 'root', address: '10.0.0.9' }), 90_000)
   clock.nowMs += 90_000
@@ -106,7 +120,8 @@ test('full counters are kept while more networks guess than counters fit', () =>
     { length: 60_000 },
     (_, index) => `2001:db8:${(index >> 8).toString(16)}:${(index & 255).toString(16)}::1`,
   )
-  for (const [index, address] of networks.entries()) waitMs(limit, { username: `name${index}`, address })
+  for (const [index, address] of networks.entries())
+    waitMs(limit, { username: `name${index}`, address })
 
   assert.equal(waitMs(limit, {}), 90_000)
 })
@@ -132,7 +147,10 @@ test('attackers cannot lock a known browser out', async (t) => {
   const { open, url } = await startGuarded(t, {}, { now: createClock(Date.now()).now })
   const own = open()
   const cookie = cookieOf(await own.login('admin', 'secret'))
-  assert.match(cookie, /^LOGIN_BROWSER=[^;]+; Max-Age=15552000; Path=\/login; HttpOnly; SameSite=Strict; Secure$/)
+  assert.match(
+    cookie,
+    /^LOGIN_BROWSER=[^;]+; Max-Age=15552000; Path=\/login; HttpOnly; SameSite=Strict; Secure$/,
+  )
   await own.visit('/auth/logout')
   await guessAsStranger(open())
 
@@ -181,7 +199,10 @@ test('replicas count wrong passwords together', async (t) => {
   assert.ok(keys.every((key) => !key.includes('admin')))
 
   await redis.kill()
-  assert.doesNotMatch((await replicas[0].open().login('admin', 'wrong')).location ?? '', /error=wait/)
+  assert.doesNotMatch(
+    (await replicas[0].open().login('admin', 'wrong')).location ?? '',
+    /error=wait/,
+  )
 })
 
 test('a right password empties the counter of the user in Redis', async (t) => {
@@ -192,7 +213,9 @@ test('a right password empties the counter of the user in Redis', async (t) => {
     for (let attempt = 0; attempt < 9; attempt++) await open().login('admin', 'wrong')
     assert.equal((await open().login('admin', 'secret')).location?.includes('error'), false)
   }
-  const kinds = ((await redis.ask('keys', 'fairlead:guess:*')) as string[]).map((key) => key.split(':')[2])
+  const kinds = ((await redis.ask('keys', 'fairlead:guess:*')) as string[]).map(
+    (key) => key.split(':')[2],
+  )
   assert.deepEqual(kinds.sort(), ['known', 'network', 'user'])
 })
 
@@ -205,7 +228,10 @@ test('unlocking a user forgets failures until then, and no later ones', () => {
   clock.nowMs += 1000
 
   assert.equal(guessUntilRefused(limit, { username: 'bob' }), 10)
-  assert.ok(waitMs(limit, { username: 'bob' }, unlockedAtMs - 1) > 0, 'unlocked before the failures')
+  assert.ok(
+    waitMs(limit, { username: 'bob' }, unlockedAtMs - 1) > 0,
+    'unlocked before the failures',
+  )
   assert.equal(guessUntilRefused(limit, {}, unlockedAtMs), 10)
   assert.ok(waitMs(limit, {}, unlockedAtMs) > 0, 'unlocked once')
 })
@@ -228,13 +254,22 @@ for (const place of ['the data directory', 'Redis'] as const) {
     const redis = place === 'Redis' ? await startRedis(t) : undefined
     if (place === 'Redis' && redis === undefined) return
     const clock = createClock(Date.now())
-    const settings = redis === undefined ? {} : { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
+    const settings =
+      redis === undefined ? {} : { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
     const { open, dataDir } = await startGuarded(t, settings, { now: clock.now })
     const folder = createFolder('unlock')
-    const configured = { ...formSettings, ...settings, data: { dir: redis === undefined ? dataDir : folder } }
+    const configured = {
+      ...formSettings,
+      ...settings,
+      data: { dir: redis === undefined ? dataDir : folder },
+    }
     writeFileSync(join(folder, 'gate.yml'), JSON.stringify(configured))
     const unlock = (name: string) =>
-      run(process.execPath, [program, 'user', 'unlock', name, '--config', join(folder, 'gate.yml')], { cwd: folder })
+      run(
+        process.execPath,
+        [program, 'user', 'unlock', name, '--config', join(folder, 'gate.yml')],
+        { cwd: folder },
+      )
     await guessAsStranger(open())
     assert.match((await open().login('admin', 'secret')).location ?? '', /error=wait/)
 

@@ -30,7 +30,8 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
   provider.now = clock.now
   const settings = currentSettings(provider)
   const gateway = await startOAuth2(t, settings, { now: clock.now })
-  const pendingOf = (browser: Browser) => browser.cookieNames.filter((name) => name.startsWith('SESSION_LOGIN_'))
+  const pendingOf = (browser: Browser) =>
+    browser.cookieNames.filter((name) => name.startsWith('SESSION_LOGIN_'))
 
   await t.test('each of two tabs ends where it wanted to go', async () => {
     const browser = gateway.open()
@@ -47,8 +48,13 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
   })
 
   await t.test('thousands of invented cookies are not read', async () => {
-    const cookie = Array.from({ length: 1200 }, (_, index) => `SESSION_LOGIN_${index}=abc`).join('; ')
-    const answer = await fetch(`${gateway.url}/oauth2/authorization/corp`, { headers: { cookie }, redirect: 'manual' })
+    const cookie = Array.from({ length: 1200 }, (_, index) => `SESSION_LOGIN_${index}=abc`).join(
+      '; ',
+    )
+    const answer = await fetch(`${gateway.url}/oauth2/authorization/corp`, {
+      headers: { cookie },
+      redirect: 'manual',
+    })
     assert.equal(answer.status, 302)
     assert.ok(answer.headers.getSetCookie().length < 30)
   })
@@ -160,7 +166,11 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
     const keyless = await startOAuth2(t, settings, { now: clock.now, dataDir: gateway.dataDir })
     const stranger = keyless.open()
     stranger.resume(before)
-    assert.equal((await stranger.visit(callback)).status, 401, 'what a lost key has sealed is nothing')
+    assert.equal(
+      (await stranger.visit(callback)).status,
+      401,
+      'what a lost key has sealed is nothing',
+    )
     assert.equal((await logIn(stranger)).status, 302)
   })
 })
@@ -168,8 +178,16 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
 test('a script of Deck gets a page at a redirect', async (t) => {
   const provider = await startIdentityProvider(t)
   const saml = await startSamlIdentityProvider(t)
-  const deck = { accept: 'application/json, text/plain, */*', 'x-ratelimit-app': 'deck', origin: ui, 'sec-fetch-mode': 'cors' }
-  for (const { open } of [await startOAuth2(t, currentSettings(provider)), await startSaml(t, {}, { provider: saml })]) {
+  const deck = {
+    accept: 'application/json, text/plain, */*',
+    'x-ratelimit-app': 'deck',
+    origin: ui,
+    'sec-fetch-mode': 'cors',
+  }
+  for (const { open } of [
+    await startOAuth2(t, currentSettings(provider)),
+    await startSaml(t, {}, { provider: saml }),
+  ]) {
     const browser = open()
     const sent = await browser.visit('/applications', { headers: deck })
     assert.deepEqual([sent.status, sent.location], [302, `${gatewayUrl}/login`])
@@ -199,13 +217,18 @@ test('scripts and other tabs keep the saved target', async (t) => {
     { 'sec-purpose': 'prefetch' },
     {},
   ]
-  for (const headers of others) assert.deepEqual((await browser.visit('/applications', { headers })).cookies, [])
+  for (const headers of others)
+    assert.deepEqual((await browser.visit('/applications', { headers })).cookies, [])
   assert.equal((await browser.login('admin', 'secret')).location, gatewayUrl + startPath)
 
   const reader = open()
   await reader.visit('/credentials')
   await reader.visit('/applications')
-  assert.equal((await reader.login('admin', 'secret')).location, `${gatewayUrl}/applications`, 'of two pages the later one')
+  assert.equal(
+    (await reader.login('admin', 'secret')).location,
+    `${gatewayUrl}/applications`,
+    'of two pages the later one',
+  )
 })
 
 test('a crowd without login leaves nothing behind, by whichever method', async (t) => {
@@ -234,7 +257,10 @@ test('a crowd without login leaves nothing behind, by whichever method', async (
       await browser.login('admin', 'wrong')
       await browser.visit('/auth/logout')
       await browser.visit('/login/oauth2/code/corp?code=x&state=y')
-      await browser.visit('/saml/SSO', { method: 'POST', body: new URLSearchParams({ SAMLResponse: 'x' }) })
+      await browser.visit('/saml/SSO', {
+        method: 'POST',
+        body: new URLSearchParams({ SAMLResponse: 'x' }),
+      })
     }
     assert.deepEqual(contents(), before)
   }
@@ -254,13 +280,21 @@ test('replicas share the login key and replace a lost one', async (t) => {
   await redis.ask('set', 'fairlead:login:key', 'no key at all')
   const third = await connectKeys()
   const ofThird = await seal(third, 'p', 'three')
-  assert.equal(await unseal(first, 'p', ofThird), 'three', 'the key is read again for what an unknown one has sealed')
+  assert.equal(
+    await unseal(first, 'p', ofThird),
+    'three',
+    'the key is read again for what an unknown one has sealed',
+  )
   assert.equal(await unseal(first, 'p', ofFirst), 'one', 'the former key still opens')
 
   await redis.ask('unlink', 'fairlead:login:key')
   clock.nowMs += 61_000
   const later = await seal(first, 'p', 'four')
-  assert.equal(await unseal(await connectKeys(), 'p', later), 'four', 'a lost key is put back by those who know it')
+  assert.equal(
+    await unseal(await connectKeys(), 'p', later),
+    'four',
+    'a lost key is put back by those who know it',
+  )
   await redis.ask('unlink', 'fairlead:login:key')
   await redis.ask('hset', 'fairlead:login:key', 'a', 'b')
   const fourth = await connectKeys()

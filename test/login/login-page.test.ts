@@ -36,16 +36,27 @@ test('name, text and logo come from the settings', async (t) => {
     ['logo.svg', svg, 'image/svg+xml'],
     ['logo.png', png, 'image/png'],
   ] as const) {
-    const ui = { name: 'R&D <b>', loginText: 'Trouble?\nAsk <script>alert(1)</script>', logo: writeFile(t, name, content) }
+    const ui = {
+      name: 'R&D <b>',
+      loginText: 'Trouble?\nAsk <script>alert(1)</script>',
+      logo: writeFile(t, name, content),
+    }
     const { open } = await startGuarded(t, { ui })
     const { text, headers } = await open().visit('/login')
     assert.match(text, /<title>Sign in · R&#38;D &#60;b&#62;<\/title>/)
     assert.match(text, /to R&#38;D &#60;b&#62;<\/p>/)
     assert.match(text, /Trouble\?\nAsk &#60;script&#62;/)
-    assert.ok(text.includes(`<img class="logo" src="data:${type};base64,${Buffer.from(content).toString('base64')}"`))
+    assert.ok(
+      text.includes(
+        `<img class="logo" src="data:${type};base64,${Buffer.from(content).toString('base64')}"`,
+      ),
+    )
     assert.equal(text.split('<script').length, 2, 'its own script alone')
     assert.doesNotMatch(text, /class="mark"/)
-    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'; style-src 'sha256-[^']+'; img-src data:;/)
+    assert.match(
+      headers.get('content-security-policy') ?? '',
+      /default-src 'none'; style-src 'sha256-[^']+'; img-src data:;/,
+    )
   }
 })
 
@@ -57,15 +68,30 @@ test("the policy admits the page's style and script only", async (t) => {
   const script = /<script>(.*?)<\/script>/s.exec(text)?.[1] ?? ''
   const scriptHash = createHash('sha256').update(script).digest('base64')
   const policy = headers.get('content-security-policy') ?? ''
-  assert.match(policy, new RegExp(`^default-src 'none'; style-src 'sha256-${RegExp.escape(hash)}'; img-src data:;`))
+  assert.match(
+    policy,
+    new RegExp(`^default-src 'none'; style-src 'sha256-${RegExp.escape(hash)}'; img-src data:;`),
+  )
   assert.ok(policy.includes(`; script-src 'sha256-${scriptHash}'`))
 })
 
 const mistakes: [name: string, ui: (t: TestContext) => Record<string, unknown>, said: RegExp][] = [
-  ['a logo that does not exist', () => ({ logo: '/nowhere/logo.svg' }), /ui\.logo: the file .* does not exist/],
+  [
+    'a logo that does not exist',
+    () => ({ logo: '/nowhere/logo.svg' }),
+    /ui\.logo: the file .* does not exist/,
+  ],
   ['a folder', () => ({ logo: tmpdir() }), /ui\.logo: the file .* is a directory; name a file/],
-  ['a logo of another kind', (t) => ({ logo: writeFile(t, 'a.gif', 'GIF89a') }), /neither SVG nor PNG/],
-  ['a page as logo', (t) => ({ logo: writeFile(t, 'a.svg', '<html><svg></svg></html>') }), /neither SVG nor PNG/],
+  [
+    'a logo of another kind',
+    (t) => ({ logo: writeFile(t, 'a.gif', 'GIF89a') }),
+    /neither SVG nor PNG/,
+  ],
+  [
+    'a page as logo',
+    (t) => ({ logo: writeFile(t, 'a.svg', '<html><svg></svg></html>') }),
+    /neither SVG nor PNG/,
+  ],
   [
     'a large logo',
     (t) => ({ logo: writeFile(t, 'a.png', Buffer.concat([png, Buffer.alloc(102_400)])) }),
@@ -77,7 +103,13 @@ const mistakes: [name: string, ui: (t: TestContext) => Record<string, unknown>, 
 for (const [name, ui, said] of mistakes) {
   test(`${name} is refused before the start`, async (t) => {
     const file = writeFile(t, 'gate.yml', JSON.stringify({ ui: ui(t) }))
-    const { ok, text } = await checkConfig({ cwd: tmpdir(), env: {}, homeDir: '/nowhere', systemDir: '/nowhere', files: [file] })
+    const { ok, text } = await checkConfig({
+      cwd: tmpdir(),
+      env: {},
+      homeDir: '/nowhere',
+      systemDir: '/nowhere',
+      files: [file],
+    })
     assert.equal(ok, false)
     assert.match(text, said)
   })
@@ -88,12 +120,22 @@ const sizes = [
   { width: 390, height: 844 },
   { width: 1440, height: 900 },
 ]
-const notices = ['', '?error', '?error=wait&minutes=15', '?error=unavailable', '?error=expired', '?expired', '?logout']
+const notices = [
+  '',
+  '?error',
+  '?error=wait&minutes=15',
+  '?error=unavailable',
+  '?error=expired',
+  '?expired',
+  '?logout',
+]
 
 test('every page is accessible and fits its screen', { timeout: 300_000 }, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
-  const { url } = await startGuarded(t, { ui: { name: 'Acme production', logo: writeFile(t, 'logo.png', png) } })
+  const { url } = await startGuarded(t, {
+    ui: { name: 'Acme production', logo: writeFile(t, 'logo.png', png) },
+  })
   const pages = [...notices.map((query) => `/login${query}`), '/auth/loggedOut', '/no/such/page']
   for (const colorScheme of ['light', 'dark'] as const) {
     const tab = await browser.newPage({ colorScheme })
@@ -110,9 +152,17 @@ test('every page is accessible and fits its screen', { timeout: 300_000 }, async
       for (const viewport of sizes) {
         await tab.setViewportSize(viewport)
         const place = `${path} ${colorScheme} ${viewport.width}`
-        assert.equal(await tab.evaluate('document.documentElement.scrollWidth - innerWidth > 0'), false, `${place}: sideways`)
+        assert.equal(
+          await tab.evaluate('document.documentElement.scrollWidth - innerWidth > 0'),
+          false,
+          `${place}: sideways`,
+        )
         if (path.startsWith('/login'))
-          assert.equal(await tab.evaluate('document.documentElement.scrollHeight <= innerHeight'), true, `${place}: too high`)
+          assert.equal(
+            await tab.evaluate('document.documentElement.scrollHeight <= innerHeight'),
+            true,
+            `${place}: too high`,
+          )
       }
     }
     assert.deepEqual(complaints, [])
@@ -181,7 +231,10 @@ test('a browser whose session is over is told so', async (t) => {
   browser.plant('SESSION', 'A'.repeat(43))
   const { location } = await browser.visit('/credentials')
   assert.match(location ?? '', /\/login\?expired$/)
-  assert.match((await browser.visit('/login?expired')).text, /Your session has expired\. Sign in again\./)
+  assert.match(
+    (await browser.visit('/login?expired')).text,
+    /Your session has expired\. Sign in again\./,
+  )
   assert.equal((await browser.ask('/credentials')).status, 401)
 })
 

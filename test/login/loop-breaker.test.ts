@@ -14,11 +14,18 @@ function createClock() {
 }
 
 /** A browser that keeps and sends no cookie at all. */
-function visitWithoutCookies(url: string, path: string, init: Parameters<Browser['visit']>[1] = {}): Promise<Visit> {
+function visitWithoutCookies(
+  url: string,
+  path: string,
+  init: Parameters<Browser['visit']>[1] = {},
+): Promise<Visit> {
   return new Browser(url, { ...proxyHeaders, 'user-agent': 'forgetful' }).visit(path, init)
 }
 
-const form = { method: 'POST', body: new URLSearchParams({ username: 'admin', password: 'secret' }) }
+const form = {
+  method: 'POST',
+  body: new URLSearchParams({ username: 'admin', password: 'secret' }),
+}
 
 test('a browser without cookies is told after two logins', async (t) => {
   const clock = createClock()
@@ -32,7 +39,10 @@ test('a browser without cookies is told after two logins', async (t) => {
   const page = await visitWithoutCookies(url, '/login')
   assert.equal(page.status, 401)
   assert.equal(page.headers.get('content-type'), 'text/html;charset=UTF-8')
-  assert.match(page.text, /does not send back the cookie.*allow them for gate\.example\.com.*href="\/login\?again"/s)
+  assert.match(
+    page.text,
+    /does not send back the cookie.*allow them for gate\.example\.com.*href="\/login\?again"/s,
+  )
   assert.match(page.text, new RegExp(page.headers.get('x-spinnaker-request-id') ?? '-'))
 
   await t.test('whoever asks to try again gets the form', async () => {
@@ -55,8 +65,13 @@ test('after a minute the past is forgotten', async (t) => {
 })
 
 test('a user unknown to the permission service leaves the loop', async (t) => {
-  const service = await startUpstream(t, { 'POST /roles/admin': '', 'GET /authorize/admin': new Reply(404) })
-  const { open } = await startGuarded(t, { services: { fiat: { enabled: true, baseUrl: service.url } } })
+  const service = await startUpstream(t, {
+    'POST /roles/admin': '',
+    'GET /authorize/admin': new Reply(404),
+  })
+  const { open } = await startGuarded(t, {
+    services: { fiat: { enabled: true, baseUrl: service.url } },
+  })
   const browser = open()
   for (let round = 0; round < 2; round++) {
     assert.equal((await browser.visit('/login')).status, 200)
@@ -65,7 +80,10 @@ test('a user unknown to the permission service leaves the loop', async (t) => {
   }
   const page = await browser.visit('/login')
   assert.equal(page.status, 401)
-  assert.match(page.text, /next request was that of a stranger.*permission service does not know you/s)
+  assert.match(
+    page.text,
+    /next request was that of a stranger.*permission service does not know you/s,
+  )
 })
 
 test('working logins never trip the breaker', async (t) => {
@@ -96,11 +114,21 @@ function createRequests() {
   const breaker = new LoopBreaker({ contextPath: '', now: clock.now })
   let cookie: string | undefined
   const request = (url: string): FastifyRequest => {
-    const state = { path: url.replace(/\?.*/, ''), scheme: 'https', clientAddress: '192.0.2.1', answerHeaders: {} }
-    return { url, headers: { cookie, 'user-agent': 'x' }, state: state as unknown as RequestState } as FastifyRequest
+    const state = {
+      path: url.replace(/\?.*/, ''),
+      scheme: 'https',
+      clientAddress: '192.0.2.1',
+      answerHeaders: {},
+    }
+    return {
+      url,
+      headers: { cookie, 'user-agent': 'x' },
+      state: state as unknown as RequestState,
+    } as FastifyRequest
   }
   const keep = ({ state }: FastifyRequest) => {
-    for (const set of [state.answerHeaders['set-cookie'] ?? []].flat()) cookie = set.replace(/;.*/, '')
+    for (const set of [state.answerHeaders['set-cookie'] ?? []].flat())
+      cookie = set.replace(/;.*/, '')
   }
   return {
     ...clock,
@@ -187,7 +215,12 @@ test('callbacks and unreadable cookies do not count', () => {
 test('of browsers without cookies a bounded number is remembered', () => {
   const { breaker } = createRequests()
   const from = (number: number): FastifyRequest => {
-    const state = { path: '/login', scheme: 'https', clientAddress: `192.0.2.${number}`, answerHeaders: {} }
+    const state = {
+      path: '/login',
+      scheme: 'https',
+      clientAddress: `192.0.2.${number}`,
+      answerHeaders: {},
+    }
     return { url: '/login', headers: {}, state: state as unknown as RequestState } as FastifyRequest
   }
   const logInTwice = (number: number) => {

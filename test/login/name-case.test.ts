@@ -53,7 +53,11 @@ const oauth2 = (provider: string) => async (t: TestContext, settings: GatewaySet
 }
 
 const saml = (entityId: string) => async (t: TestContext, settings: GatewaySettings) => {
-  const gateway = await startSaml(t, {}, { provider: await startSamlIdentityProvider(t, { entityId }), settings })
+  const gateway = await startSaml(
+    t,
+    {},
+    { provider: await startSamlIdentityProvider(t, { entityId }), settings },
+  )
   return async (nameId: string) => {
     const browser = gateway.open()
     return afterLogin(browser, await logInBySaml(gateway, browser, { nameId }))
@@ -62,9 +66,12 @@ const saml = (entityId: string) => async (t: TestContext, settings: GatewaySetti
 
 const iap = (issuer: string) => async (t: TestContext, settings: GatewaySettings) => {
   const keys = await startKeyServer(t, Date.now)
-  const google = { iap: { enabled: true, audience: iapAudience, iapVerifyKeyUrl: keys.url, issuerId: issuer } }
+  const google = {
+    iap: { enabled: true, audience: iapAudience, iapVerifyKeyUrl: keys.url, issuerId: issuer },
+  }
   const { url } = await runGateway(t, { ...settings, google })
-  return async (email: string) => withHeaders(url, { 'x-goog-iap-jwt-assertion': await keys.sign({ email, iss: issuer }) })
+  return async (email: string) =>
+    withHeaders(url, { 'x-goog-iap-jwt-assertion': await keys.sign({ email, iss: issuer }) })
 }
 
 const methods: Record<string, Method> = {
@@ -104,10 +111,17 @@ const methods: Record<string, Method> = {
     rule: 'refused',
     async start(t, settings) {
       const { authority, server } = issuers
-      const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), settings)
+      const { apiUrl } = await runWithApiPort(
+        t,
+        sslSettings(createFiles(t), server, [authority]),
+        settings,
+      )
       return async (name) => {
         const client = await authority.issue({ subject: `CN=${name}` })
-        const [answer, who] = [await ask(`${apiUrl}/credentials`, { client }), await ask(`${apiUrl}/auth/user`, { client })]
+        const [answer, who] = [
+          await ask(`${apiUrl}/credentials`, { client }),
+          await ask(`${apiUrl}/auth/user`, { client }),
+        ]
         return { status: answer.status, text: answer.text, user: parse(who.text), cookies: [] }
       }
     },
@@ -120,7 +134,10 @@ const methods: Record<string, Method> = {
     },
   },
   'Identity-Aware Proxy': { rule: 'one user', start: iap('https://cloud.google.com/iap') },
-  'proxy with tokens of another issuer': { rule: 'refused', start: iap('https://proxy.example.com') },
+  'proxy with tokens of another issuer': {
+    rule: 'refused',
+    start: iap('https://proxy.example.com'),
+  },
 }
 
 for (const [name, { start, rule, user: mark = 'mark' }] of Object.entries(methods)) {
@@ -136,7 +153,9 @@ for (const [name, { start, rule, user: mark = 'mark' }] of Object.entries(method
     assert.ok(upper.status === 401 || upper.status === 403, `${upper.status}: ${upper.text}`)
     assert.equal(upper.user, undefined)
     assert.deepEqual(
-      upper.cookies.filter((cookie) => cookie.startsWith('SESSION=') && !cookie.includes('Max-Age=0')),
+      upper.cookies.filter(
+        (cookie) => cookie.startsWith('SESSION=') && !cookie.includes('Max-Age=0'),
+      ),
       [],
     )
     assert.match(upper.text, /MARK has upper-case letters, and mark may be another user/)
@@ -159,7 +178,10 @@ for (const [name, { start, rule, user: mark = 'mark' }] of Object.entries(method
 
 test('login.caseInsensitiveNames: false refuses MARK everywhere', async (t) => {
   const fiat = await startFiat(t, 'mark')
-  const settings = { services: { fiat: { baseUrl: fiat.url, enabled: true } }, login: { caseInsensitiveNames: false } }
+  const settings = {
+    services: { fiat: { baseUrl: fiat.url, enabled: true } },
+    login: { caseInsensitiveNames: false },
+  }
   for (const provider of ['okta', 'corp']) {
     const attempt = await oauth2(provider)(t, settings)
     const upper = await attempt('MARK')
@@ -170,18 +192,38 @@ test('login.caseInsensitiveNames: false refuses MARK everywhere', async (t) => {
 })
 
 test('a configured user that a setting rejects is a problem', async () => {
-  const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
+  const places = {
+    cwd: '/nonexistent',
+    homeDir: '/nonexistent',
+    systemDir: '/nonexistent',
+    env: {},
+  }
   const settings = {
     'login.caseInsensitiveNames': 'false',
     'spring.security.user.name': 'Mark',
     'spring.security.user.password': 'secret',
   }
-  await assert.rejects(loadConfig({ ...places, settings }), /spring\.security\.user\.name: has upper-case letters/)
+  await assert.rejects(
+    loadConfig({ ...places, settings }),
+    /spring\.security\.user\.name: has upper-case letters/,
+  )
 })
 
-const providers: [name: string | undefined, addresses: string[], rule: 'insensitive' | 'unknown'][] = [
-  ['corp', ['https://accounts.google.com', 'https://www.googleapis.com/oauth2/v3/userinfo'], 'insensitive'],
-  [undefined, ['https://github.com/login/oauth/authorize', 'https://api.github.com/user'], 'insensitive'],
+const providers: [
+  name: string | undefined,
+  addresses: string[],
+  rule: 'insensitive' | 'unknown',
+][] = [
+  [
+    'corp',
+    ['https://accounts.google.com', 'https://www.googleapis.com/oauth2/v3/userinfo'],
+    'insensitive',
+  ],
+  [
+    undefined,
+    ['https://github.com/login/oauth/authorize', 'https://api.github.com/user'],
+    'insensitive',
+  ],
   ['corp', ['https://login.microsoftonline.com/5e1f/v2.0'], 'insensitive'],
   ['corp', ['https://acme.okta.com/oauth2/default'], 'insensitive'],
   ['OKTA', ['https://login.acme.example'], 'insensitive'],
@@ -230,7 +272,14 @@ for (const [entityId, rule] of entityIds) {
 
 /** A permission service, case-insensitive like Fiat, to which `mark` is an administrator. */
 function startFiat(t: TestContext, mark: string): Promise<Upstream> {
-  const view = { name: mark, admin: true, accounts: [], applications: [], roles: [], serviceAccounts: [] }
+  const view = {
+    name: mark,
+    admin: true,
+    accounts: [],
+    applications: [],
+    roles: [],
+    serviceAccounts: [],
+  }
   return startUpstream(t, ({ path }) => (path.toLowerCase() === `/authorize/${mark}` ? view : {}))
 }
 
@@ -246,7 +295,12 @@ async function afterLogin(browser: Browser, { status, text, cookies }: Visit): P
 async function withHeaders(url: string, headers: Record<string, string>): Promise<Result> {
   const browser = new Browser(url)
   const { status, text, cookies } = await browser.visit('/credentials', { headers })
-  return { status, text, user: parse((await browser.visit('/auth/user', { headers })).text), cookies }
+  return {
+    status,
+    text,
+    user: parse((await browser.visit('/auth/user', { headers })).text),
+    cookies,
+  }
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
@@ -259,7 +313,8 @@ function merge(first: object, second: object): object {
   const merged: Record<string, unknown> = { ...first }
   for (const [key, value] of Object.entries(second)) {
     const known = merged[key]
-    const nested = typeof known === 'object' && known !== null && typeof value === 'object' && value !== null
+    const nested =
+      typeof known === 'object' && known !== null && typeof value === 'object' && value !== null
     merged[key] = nested ? merge(known, value as object) : value
   }
   return merged

@@ -7,7 +7,8 @@ import { alwaysOpen, OpenPathIndex } from '../../packages/gateway/login/open-pat
 import { toSavedRequest } from '../../packages/gateway/login/saved-request.ts'
 import { pageAccept } from './browser.ts'
 
-const isOpen = (method: string, path: string) => new OpenPathIndex(alwaysOpen).find(method, path) !== undefined
+const isOpen = (method: string, path: string) =>
+  new OpenPathIndex(alwaysOpen).find(method, path) !== undefined
 
 test('auth-scenario 200: the open paths are open', () => {
   for (const path of [
@@ -24,7 +25,11 @@ test('auth-scenario 200: the open paths are open', () => {
   ]) {
     assert.ok(isOpen('GET', path) && isOpen('HEAD', path), path)
   }
-  for (const path of ['/webhooks/git/x', '/notifications/callbacks/s', '/managed/notifications/callbacks/s'])
+  for (const path of [
+    '/webhooks/git/x',
+    '/notifications/callbacks/s',
+    '/managed/notifications/callbacks/s',
+  ])
     assert.ok(isOpen('POST', path), path)
   for (const method of ['POST', 'PUT', 'DELETE']) assert.ok(isOpen(method, '/auth/logout'))
 })
@@ -59,12 +64,22 @@ test('auth-scenario 203: paths that merely resemble an open one are protected', 
     '/console.json',
   ]
   for (const path of paths) assert.ok(!isOpen('GET', path), path)
-  for (const path of ['/tasks', '/notifications/callbacks', '/webhooksx/y']) assert.ok(!isOpen('POST', path), path)
+  for (const path of ['/tasks', '/notifications/callbacks', '/webhooksx/y'])
+    assert.ok(!isOpen('POST', path), path)
   for (const method of ['PUT', 'PATCH', 'DELETE']) assert.ok(!isOpen(method, '/webhooks/git/x'))
 })
 
-function request(url: string, headers: Record<string, string> = {}, method = 'GET'): FastifyRequest {
-  return { method, url, headers, state: { path: url.replace(/\?.*/, '') } } as unknown as FastifyRequest
+function request(
+  url: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): FastifyRequest {
+  return {
+    method,
+    url,
+    headers,
+    state: { path: url.replace(/\?.*/, '') },
+  } as unknown as FastifyRequest
 }
 
 const page = { accept: pageAccept }
@@ -77,7 +92,10 @@ test('a saved page keeps its query', () => {
       path: '/credentials?expand=true',
       isReturn: false,
     })
-    assert.deepEqual(toSavedRequest(request(returning, headers)), { path: returning, isReturn: true })
+    assert.deepEqual(toSavedRequest(request(returning, headers)), {
+      path: returning,
+      isReturn: true,
+    })
   }
 })
 
@@ -94,7 +112,11 @@ test('auth-scenario 58: what a script or a program asked for is not remembered',
     { ...navigation, 'sec-purpose': 'prefetch;prerender' },
   ]
   for (const headers of others)
-    assert.equal(toSavedRequest(request('/applications', headers)), undefined, JSON.stringify(headers))
+    assert.equal(
+      toSavedRequest(request('/applications', headers)),
+      undefined,
+      JSON.stringify(headers),
+    )
   assert.equal(toSavedRequest(request('/favicon.ico', navigation)), undefined)
 })
 
@@ -115,5 +137,6 @@ test('pages, UI scripts and programs are distinguished', () => {
     [{ accept: 'text/htmlx' }, 'program'],
     [{}, 'program'],
   ]
-  for (const [headers, caller] of callers) assert.equal(callerOf(headers), caller, JSON.stringify(headers))
+  for (const [headers, caller] of callers)
+    assert.equal(callerOf(headers), caller, JSON.stringify(headers))
 })

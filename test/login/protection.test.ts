@@ -9,7 +9,11 @@ import { basic, gatewayUrl, startGuarded, ui } from './support.ts'
 
 const backends = ['clouddriver', 'echo', 'front50', 'igor', 'orca', 'rosco', 'keel'] as const
 
-async function startBehind(t: test.TestContext, settings: Parameters<typeof startGuarded>[1] = {}, answers = {}) {
+async function startBehind(
+  t: test.TestContext,
+  settings: Parameters<typeof startGuarded>[1] = {},
+  answers = {},
+) {
   const upstream = await startUpstream(t, answers)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   return { upstream, ...(await startGuarded(t, { ...settings, services })) }
@@ -17,9 +21,10 @@ async function startBehind(t: test.TestContext, settings: Parameters<typeof star
 
 /** What a service was asked on behalf of somebody, as opposed to what the gateway refreshes on its own. */
 function askedFor(upstream: Upstream) {
-  return [...upstream.requests, ...upstream.background.filter(({ path }) => path.startsWith('/webhooks'))].map(
-    ({ method, path }) => `${method} ${path}`,
-  )
+  return [
+    ...upstream.requests,
+    ...upstream.background.filter(({ path }) => path.startsWith('/webhooks')),
+  ].map(({ method, path }) => `${method} ${path}`)
 }
 
 test('auth-scenario 201: every other path leads to the login', async (t) => {
@@ -38,7 +43,11 @@ test('auth-scenario 201: every other path leads to the login', async (t) => {
   ]
   for (const path of paths) {
     const answer = await open().visit(path)
-    assert.deepEqual([answer.status, answer.location, answer.text], [302, `${gatewayUrl}/login`, ''], path)
+    assert.deepEqual(
+      [answer.status, answer.location, answer.text],
+      [302, `${gatewayUrl}/login`, ''],
+      path,
+    )
   }
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
     for (const path of [
@@ -52,7 +61,11 @@ test('auth-scenario 201: every other path leads to the login', async (t) => {
       '/plugins/x',
     ]) {
       const answer = await open().visit(path, { method })
-      assert.deepEqual([answer.status, answer.location], [302, `${gatewayUrl}/login`], `${method} ${path}`)
+      assert.deepEqual(
+        [answer.status, answer.location],
+        [302, `${gatewayUrl}/login`],
+        `${method} ${path}`,
+      )
     }
   }
   assert.deepEqual(askedFor(upstream), [])
@@ -71,8 +84,16 @@ test('auth-scenario 200: open paths are never answered with the login', async (t
   ]) {
     assert.ok(![302, 401, 403].includes((await open().visit(path)).status), path)
   }
-  for (const path of ['/webhooks/git/x', '/notifications/callbacks/s', '/managed/notifications/callbacks/s']) {
-    const answer = await open().visit(path, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
+  for (const path of [
+    '/webhooks/git/x',
+    '/notifications/callbacks/s',
+    '/managed/notifications/callbacks/s',
+  ]) {
+    const answer = await open().visit(path, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    })
     assert.ok(![302, 401, 403].includes(answer.status), path)
   }
 })
@@ -86,7 +107,10 @@ test('auth-scenario 202: webhooks can be closed, and are then open to credential
   const post = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }
   assert.equal((await open().visit('/webhooks/git/x', post)).location, `${gatewayUrl}/login`)
   assert.deepEqual(askedFor(upstream), [])
-  await open().visit('/webhooks/git/x', { ...post, headers: { ...post.headers, ...basic('admin', 'secret') } })
+  await open().visit('/webhooks/git/x', {
+    ...post,
+    headers: { ...post.headers, ...basic('admin', 'secret') },
+  })
   assert.deepEqual(askedFor(upstream), ['POST /webhooks/git/x'])
 })
 
@@ -142,8 +166,16 @@ test('auth-scenario 204: ambiguous paths are rejected first', async (t) => {
 
 test('auth-scenario 205: OPTIONS without login is answered and never executed', async (t) => {
   const { open, upstream } = await startBehind(t)
-  for (const path of ['/pipelines/e1/evaluateExpression?expression=x', '/credentials', '/nosuchpath', '/auth/roles/sync']) {
-    const preflight: Record<string, string> = { origin: 'https://deck.example.com', 'access-control-request-method': 'POST' }
+  for (const path of [
+    '/pipelines/e1/evaluateExpression?expression=x',
+    '/credentials',
+    '/nosuchpath',
+    '/auth/roles/sync',
+  ]) {
+    const preflight: Record<string, string> = {
+      origin: 'https://deck.example.com',
+      'access-control-request-method': 'POST',
+    }
     for (const headers of [{}, preflight]) {
       const answer = await open().visit(path, { method: 'OPTIONS', headers })
       assert.ok(answer.status === 200 || answer.status === 204, `${path} ${answer.status}`)
@@ -156,7 +188,8 @@ test('auth-scenario 205: OPTIONS without login is answered and never executed', 
 test('auth-scenario 207: HEAD without login leads to the login', async (t) => {
   const { open, upstream } = await startBehind(t)
   assert.equal(
-    (await open().visit('/pipelines/e1/evaluateExpression?expression=x', { method: 'HEAD' })).location,
+    (await open().visit('/pipelines/e1/evaluateExpression?expression=x', { method: 'HEAD' }))
+      .location,
     `${gatewayUrl}/login`,
   )
   assert.deepEqual(askedFor(upstream), [])
@@ -164,7 +197,11 @@ test('auth-scenario 207: HEAD without login leads to the login', async (t) => {
 
 test('auth-scenario 208: a method override changes nothing', async (t) => {
   const { open } = await startBehind(t)
-  assert.equal((await open().visit('/credentials', { headers: { 'x-http-method-override': 'OPTIONS' } })).status, 302)
+  assert.equal(
+    (await open().visit('/credentials', { headers: { 'x-http-method-override': 'OPTIONS' } }))
+      .status,
+    302,
+  )
   assert.equal((await open().visit('/credentials?_method=OPTIONS')).status, 302)
 })
 
@@ -196,7 +233,8 @@ test('auth-scenario 209: pages and the web UI are redirected, programs get 401',
     for (const headers of programs) {
       const answer = await open().visit('/applications', { method, headers })
       assert.deepEqual([answer.status, answer.location, answer.cookies], [401, null, []])
-      if (method !== 'HEAD') assert.equal((JSON.parse(answer.text) as { code: string }).code, 'LOGIN_REQUIRED')
+      if (method !== 'HEAD')
+        assert.equal((JSON.parse(answer.text) as { code: string }).code, 'LOGIN_REQUIRED')
     }
   }
 })
@@ -204,7 +242,9 @@ test('auth-scenario 209: pages and the web UI are redirected, programs get 401',
 test('a program learns how to log in, without a dialog', async (t) => {
   const { open } = await startBehind(t, { 'api-tokens': { enabled: true } })
   const challengeFor = async (headers: Record<string, string>) =>
-    (await open().visit('/applications', { headers: { accept: '*/*', ...headers } })).headers.get('www-authenticate')
+    (await open().visit('/applications', { headers: { accept: '*/*', ...headers } })).headers.get(
+      'www-authenticate',
+    )
   assert.equal(
     await challengeFor({ 'sec-fetch-mode': '', 'user-agent': 'curl/8.5.0' }),
     'Bearer realm="Fairlead", Basic realm="Fairlead"',
@@ -214,7 +254,10 @@ test('a program learns how to log in, without a dialog', async (t) => {
     { 'x-requested-with': 'XMLHttpRequest' },
     { 'user-agent': 'Mozilla/5.0' },
   ]
-  for (const headers of [{ 'sec-fetch-mode': 'cors' }, ...ofBrowsers.map((one) => ({ 'sec-fetch-mode': '', ...one }))]) {
+  for (const headers of [
+    { 'sec-fetch-mode': 'cors' },
+    ...ofBrowsers.map((one) => ({ 'sec-fetch-mode': '', ...one })),
+  ]) {
     assert.equal(await challengeFor(headers), 'Bearer realm="Fairlead"')
   }
   const form = await startBehind(t)
@@ -230,7 +273,11 @@ test('auth-scenario 192: a token in the query is nobody', async (t) => {
 test('auth-scenario 211: a client that claims another identity is forwarded under its own', async (t) => {
   const { open, upstream } = await startBehind(t, {}, { 'GET /networks': {} })
   await open().visit('/networks', {
-    headers: { ...basic('admin', 'secret'), 'X-SPINNAKER-USER': 'root', 'x-spinnaker-accounts': 'prod' },
+    headers: {
+      ...basic('admin', 'secret'),
+      'X-SPINNAKER-USER': 'root',
+      'x-spinnaker-accounts': 'prod',
+    },
   })
   const [request] = upstream.requests
   assert.equal(request?.headers['x-spinnaker-user'], 'admin')
@@ -244,16 +291,24 @@ test('auth-scenario 214: an open webhook acts as anonymous', async (t) => {
     body: '{}',
     headers: { 'content-type': 'application/json', 'X-SPINNAKER-USER': 'root' },
   })
-  const sent = [...upstream.requests, ...upstream.background].find(({ path }) => path === '/webhooks/git/x')
+  const sent = [...upstream.requests, ...upstream.background].find(
+    ({ path }) => path === '/webhooks/git/x',
+  )
   assert.ok(sent !== undefined)
-  assert.deepEqual([sent.headers['x-spinnaker-user'], sent.headers['x-spinnaker-accounts']], ['anonymous', undefined])
+  assert.deepEqual(
+    [sent.headers['x-spinnaker-user'], sent.headers['x-spinnaker-accounts']],
+    ['anonymous', undefined],
+  )
 })
 
 test('auth-scenario 258: without login method everyone is anonymous', async (t) => {
   const url = await startGateway(t, {})
   const browser = new Browser(url)
   const user = (await browser.user()) as Record<string, unknown>
-  assert.deepEqual([user['username'], user['email'], user['roles'], user['isAdmin']], ['anonymous', 'anonymous', [], false])
+  assert.deepEqual(
+    [user['username'], user['email'], user['roles'], user['isAdmin']],
+    ['anonymous', 'anonymous', [], false],
+  )
   const answer = await browser.visit('/credentials')
   assert.deepEqual([answer.status, answer.cookies], [200, []])
 })
@@ -261,7 +316,10 @@ test('auth-scenario 258: without login method everyone is anonymous', async (t) 
 test('auth-scenario 259: anonymous redirects are checked, and no login page exists', async (t) => {
   const url = await startGateway(t, { services: { deck: { baseUrl: 'https://deck.example.com' } } })
   const browser = new Browser(url)
-  assert.equal((await browser.visit('/auth/redirect?to=https://deck.example.com/x')).location, 'https://deck.example.com/x')
+  assert.equal(
+    (await browser.visit('/auth/redirect?to=https://deck.example.com/x')).location,
+    'https://deck.example.com/x',
+  )
   assert.equal((await browser.visit('/auth/redirect?to=https://evil.com')).status, 400)
   assert.equal((await browser.visit('/login')).status, 404)
   assert.equal((await browser.visit('/auth/roles/sync', { method: 'POST' })).status, 200)

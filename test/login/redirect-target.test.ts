@@ -3,10 +3,17 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { GatewayError } from '../../packages/base/errors.ts'
 import { parseJavaPattern } from '../../packages/base/settings/setting.ts'
-import { checkRedirectTarget, type UiAddress } from '../../packages/gateway/login/redirect-target.ts'
+import {
+  checkRedirectTarget,
+  type UiAddress,
+} from '../../packages/gateway/login/redirect-target.ts'
 
 const gateway = 'https://gate.example.com/gate'
-const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined, servesConsole: true }
+const ui: UiAddress = {
+  uiUrl: 'https://deck.example.com',
+  uiHostPattern: undefined,
+  servesConsole: true,
+}
 const at = (uiUrl: string): UiAddress => ({ uiUrl, uiHostPattern: undefined, servesConsole: true })
 const matching = (pattern: string): UiAddress => ({
   uiUrl: 'https://deck.example.com',
@@ -33,9 +40,21 @@ const accepted: [number, UiAddress, string[]][] = [
 
 const refused: [number, UiAddress, string[]][] = [
   [33, at(''), ['https://deck.example.com/']],
-  [37, ui, ['//evil.com', '///evil.com', '/\\evil.com', '\\\\evil.com', '/relative', 'relative', '?x']],
+  [
+    37,
+    ui,
+    ['//evil.com', '///evil.com', '/\\evil.com', '\\\\evil.com', '/relative', 'relative', '?x'],
+  ],
   [38, ui, ['https://evil.com', 'http://evil.com/deck.example.com']],
-  [39, ui, ['https://deck.example.com.evil.com/', 'https://evildeck.example.com/', 'https://deck.example.com-evil.com/']],
+  [
+    39,
+    ui,
+    [
+      'https://deck.example.com.evil.com/',
+      'https://evildeck.example.com/',
+      'https://deck.example.com-evil.com/',
+    ],
+  ],
   [
     40,
     ui,
@@ -46,8 +65,24 @@ const refused: [number, UiAddress, string[]][] = [
       'https://deck.example.com:@evil.com',
     ],
   ],
-  [41, ui, ['https://evil.com\\@deck.example.com/', 'https://evil.com;@deck.example.com/', 'https://user:pw@deck.example.com/']],
-  [42, ui, ['https://evil.com#@deck.example.com/', 'https://evil.com?@deck.example.com/', 'https://deck.example.com\\.evil.com']],
+  [
+    41,
+    ui,
+    [
+      'https://evil.com\\@deck.example.com/',
+      'https://evil.com;@deck.example.com/',
+      'https://user:pw@deck.example.com/',
+    ],
+  ],
+  [
+    42,
+    ui,
+    [
+      'https://evil.com#@deck.example.com/',
+      'https://evil.com?@deck.example.com/',
+      'https://deck.example.com\\.evil.com',
+    ],
+  ],
   [
     43,
     ui,
@@ -58,7 +93,11 @@ const refused: [number, UiAddress, string[]][] = [
       'https://deck.example.com:4x/',
     ],
   ],
-  [44, ui, ['http://deck.example.com/', 'http://deck.example.com:443/', 'ftp://deck.example.com:443/']],
+  [
+    44,
+    ui,
+    ['http://deck.example.com/', 'http://deck.example.com:443/', 'ftp://deck.example.com:443/'],
+  ],
   [
     45,
     ui,
@@ -99,15 +138,29 @@ const refused: [number, UiAddress, string[]][] = [
   [
     49,
     ui,
-    ['https://ⓓeck.example.com/', 'https://deck。example.com/', 'https://deck.example.com./', 'https://deck.example.com/ü'],
+    [
+      'https://ⓓeck.example.com/',
+      'https://deck。example.com/',
+      'https://deck.example.com./',
+      'https://deck.example.com/ü',
+    ],
   ],
   [50, ui, ['', `https://deck.example.com/${'x'.repeat(10_000)}`]],
   [
     51,
     at('http://localhost:9000'),
-    ['http://localhost:8000', 'http://127.0.0.1:9000', 'http://[::1]:9000', 'http://localhost:9000.evil.com/'],
+    [
+      'http://localhost:8000',
+      'http://127.0.0.1:9000',
+      'http://[::1]:9000',
+      'http://localhost:9000.evil.com/',
+    ],
   ],
-  [53, matching('.*\\.root\\.net'), ['https://root.net.evil.com', 'https://xroot.net', 'https://deck.example.com']],
+  [
+    53,
+    matching('.*\\.root\\.net'),
+    ['https://root.net.evil.com', 'https://xroot.net', 'https://deck.example.com'],
+  ],
   [54, matching('root.net'), ['http://spinnaker.root.net:8000']],
   [
     55,
@@ -136,7 +189,10 @@ for (const [scenario, address, targets] of refused) {
     test(`auth-scenario ${scenario}: ${JSON.stringify(to.slice(0, 60))} is refused and not repeated`, () => {
       assert.throws(
         () => checkRedirectTarget([to], address, gateway),
-        (error) => error instanceof GatewayError && error.status === 400 && (to.length < 10 || !error.message.includes(to)),
+        (error) =>
+          error instanceof GatewayError &&
+          error.status === 400 &&
+          (to.length < 10 || !error.message.includes(to)),
       )
     })
   }
@@ -175,7 +231,9 @@ test('an accepted address stays within the UI', () => {
   ]
   let accepted = 0
   for (let seed = 0; seed < characters.length ** 5; seed += 89) {
-    const parts = [0, 1, 2, 3, 4].map((digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length])
+    const parts = [0, 1, 2, 3, 4].map(
+      (digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length],
+    )
     const to = `https://${parts.join('')}`
     try {
       checkRedirectTarget([to], ui, gateway)
@@ -199,8 +257,11 @@ const ownAddresses = [
 
 for (const to of ownAddresses) {
   test(`the own console ${to} is accepted byte for byte`, () => {
-    for (const address of [ui, at(''), matching('nothing')]) assert.equal(checkRedirectTarget([to], address, gateway), to)
-    assert.throws(() => checkRedirectTarget([to], { ...ui, servesConsole: false }, gateway), { code: 'REDIRECT_REFUSED' })
+    for (const address of [ui, at(''), matching('nothing')])
+      assert.equal(checkRedirectTarget([to], address, gateway), to)
+    assert.throws(() => checkRedirectTarget([to], { ...ui, servesConsole: false }, gateway), {
+      code: 'REDIRECT_REFUSED',
+    })
   })
 }
 
@@ -251,10 +312,28 @@ for (const to of notOwn) {
 }
 
 test('an accepted address of the console stays below it', () => {
-  const characters = ['/', '\\', '@', ':', '#', '?', '%2f', '.', '..', 'evil.com', '\t', ';', '//', 'x', '%2e']
+  const characters = [
+    '/',
+    '\\',
+    '@',
+    ':',
+    '#',
+    '?',
+    '%2f',
+    '.',
+    '..',
+    'evil.com',
+    '\t',
+    ';',
+    '//',
+    'x',
+    '%2e',
+  ]
   let accepted = 0
   for (let seed = 0; seed < characters.length ** 4; seed += 7) {
-    const parts = [0, 1, 2, 3].map((digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length])
+    const parts = [0, 1, 2, 3].map(
+      (digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length],
+    )
     const to = `/gate/console${parts.join('')}`
     try {
       checkRedirectTarget([to], ui, gateway)

@@ -29,8 +29,15 @@ interface Listed {
 async function start(t: test.TestContext) {
   const clock = createClock(Date.now())
   const fiat = await startUpstream(t, ({ path }) => roles[path.split('/')[2] ?? ''])
-  const settings = { security: { basicform: { enabled: true } }, services: { fiat: { enabled: true, baseUrl: fiat.url } } }
-  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password } }, ...settings }, { now: clock.now })
+  const settings = {
+    security: { basicform: { enabled: true } },
+    services: { fiat: { enabled: true, baseUrl: fiat.url } },
+  }
+  const { url, dataDir } = await runGateway(
+    t,
+    { fairlead: { admin: { password } }, ...settings },
+    { now: clock.now },
+  )
   const users = openUsers(dataDir)
   t.after(() => users.close())
   await users.add('alice', password, [])
@@ -137,15 +144,19 @@ test('a script sees the sessions of its user', async (t) => {
 
 test('cookies of several sessions count if their user is the same', async (t) => {
   const { url, logIn } = await start(t)
-  const [bob = '', again = '', alice = ''] = (await Promise.all([logIn('bob', 'a'), logIn('bob', 'b'), logIn('alice', 'c')])).map(
-    ({ session }) => session,
-  )
+  const [bob = '', again = '', alice = ''] = (
+    await Promise.all([logIn('bob', 'a'), logIn('bob', 'b'), logIn('alice', 'c')])
+  ).map(({ session }) => session)
   const foreign = 'x'.repeat(43)
   const ask = async (...values: string[]) => {
     const cookie = values.map((value) => `SESSION=${value}`).join('; ')
     const answer = await fetch(`${url}/auth/user`, { headers: { cookie } })
     const text = await answer.text()
-    return { status: answer.status, text, user: (JSON.parse(text || '{}') as { username?: string }).username }
+    return {
+      status: answer.status,
+      text,
+      user: (JSON.parse(text || '{}') as { username?: string }).username,
+    }
   }
 
   for (const values of [

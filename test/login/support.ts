@@ -1,6 +1,11 @@
 /** Settings that the login tests share: the one configured user, as in Gate, behind a proxy that ends TLS. */
 import type { TestContext } from 'node:test'
-import { type GatewayOptions, type GatewaySettings, type RunningGateway, runGateway } from '../support/gateway.ts'
+import {
+  type GatewayOptions,
+  type GatewaySettings,
+  type RunningGateway,
+  runGateway,
+} from '../support/gateway.ts'
 import { Browser } from './browser.ts'
 
 export const ui = 'https://deck.example.com'
@@ -33,7 +38,11 @@ export async function startGuarded(
   settings: GatewaySettings = {},
   options: GatewayOptions = {},
 ): Promise<GuardedGateway> {
-  const merged = { ...formSettings, ...settings, services: { ...formSettings.services, ...settings.services } }
+  const merged = {
+    ...formSettings,
+    ...settings,
+    services: { ...formSettings.services, ...settings.services },
+  }
   const running = await runGateway(t, merged, options)
   return { ...running, open: () => new Browser(running.url, proxyHeaders) }
 }

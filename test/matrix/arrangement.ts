@@ -14,7 +14,10 @@ import { type DirectoryServer, startDirectory } from '../support/directory.ts'
 import { freePort } from '../support/free-port.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
-import { type SamlIdentityProvider, startSamlIdentityProvider } from '../support/saml-identity-provider.ts'
+import {
+  type SamlIdentityProvider,
+  startSamlIdentityProvider,
+} from '../support/saml-identity-provider.ts'
 import type { Client, Companion, Front, Method } from './expected.ts'
 
 /** Everything that gateways rely on; started once for all of them. */
@@ -57,7 +60,11 @@ export async function startSurroundings(t: TestContext, clock: Clock): Promise<S
     saml: await startSamlIdentityProvider(t),
     iap: await startKeyServer(t, clock.now),
     authority,
-    server: await authority.issue({ subject: 'CN=localhost', hosts: ['localhost', '127.0.0.1'], usage: 'server' }),
+    server: await authority.issue({
+      subject: 'CN=localhost',
+      hosts: ['localhost', '127.0.0.1'],
+      usage: 'server',
+    }),
     service: await authority.issue({ subject: 'CN=svc' }),
     files: createFiles(t),
   }
@@ -72,7 +79,8 @@ export async function startArrangement(
   const { method, front } = place
   const { files, authority, server, clock } = surroundings
   const certificates = method === 'X.509' || place.companion === 'beside X.509'
-  const apiPort = certificates && front === 'direct' && method !== 'X.509' ? await freePort() : undefined
+  const apiPort =
+    certificates && front === 'direct' && method !== 'X.509' ? await freePort() : undefined
   const login = settingsOf(method, surroundings)
   if (login === undefined) {
     t.skip('slapd is not installed')
@@ -91,7 +99,9 @@ export async function startArrangement(
     {
       ...login,
       'api-tokens': { enabled: true },
-      ...(certificates && { x509: { enabled: true, ...(front !== 'direct' && { certificateHeader }) } }),
+      ...(certificates && {
+        x509: { enabled: true, ...(front !== 'direct' && { certificateHeader }) },
+      }),
       ...(apiPort !== undefined && { default: { apiPort } }),
       server: {
         ...(certificates && { ssl }),
@@ -114,17 +124,34 @@ export async function startArrangement(
   const anonymous = createAgent(t, undefined)
   const certified = createAgent(t, surroundings.service)
   const openers: Readonly<Record<Client, () => Promise<Browser> | Browser>> = {
-    browser: async () => new Browser(balancer.url, await identityHeaders(method, surroundings), anonymous),
-    bearer: () => new Browser(balancer.url, { ...program, authorization: 'Bearer access-token-1' }, anonymous),
-    'API token': () => new Browser(balancer.url, { ...program, 'x-spinnaker-token': token }, anonymous),
+    browser: async () =>
+      new Browser(balancer.url, await identityHeaders(method, surroundings), anonymous),
+    bearer: () =>
+      new Browser(balancer.url, { ...program, authorization: 'Bearer access-token-1' }, anonymous),
+    'API token': () =>
+      new Browser(balancer.url, { ...program, 'x-spinnaker-token': token }, anonymous),
     basic: () => new Browser(balancer.url, { ...program, ...basic('alice', 'pw') }, anonymous),
-    certificate: () => new Browser(apiPort === undefined ? balancer.url : `https://127.0.0.1:${apiPort}`, program, certified),
+    certificate: () =>
+      new Browser(
+        apiPort === undefined ? balancer.url : `https://127.0.0.1:${apiPort}`,
+        program,
+        certified,
+      ),
   }
-  return { method, front, url: balancer.url, surroundings, open: async (client) => openers[client]() }
+  return {
+    method,
+    front,
+    url: balancer.url,
+    surroundings,
+    open: async (client) => openers[client](),
+  }
 }
 
 /** The keys that switch the method on; undefined when its provider is not installed. */
-function settingsOf(method: Method, { directory, provider, saml, iap }: Surroundings): GatewaySettings | undefined {
+function settingsOf(
+  method: Method,
+  { directory, provider, saml, iap }: Surroundings,
+): GatewaySettings | undefined {
   switch (method) {
     case 'form':
       return {
@@ -132,7 +159,11 @@ function settingsOf(method: Method, { directory, provider, saml, iap }: Surround
         spring: { security: { user: { name: 'alice', password: 'pw' } } },
       }
     case 'LDAP':
-      return directory && { ldap: { enabled: true, url: directory.url, userDnPattern: 'uid={0},ou=users' } }
+      return (
+        directory && {
+          ldap: { enabled: true, url: directory.url, userDnPattern: 'uid={0},ou=users' },
+        }
+      )
     case 'OAuth 2.0':
       return olderSettings(provider)
     case 'OpenID Connect':
@@ -149,7 +180,10 @@ function settingsOf(method: Method, { directory, provider, saml, iap }: Surround
 }
 
 /** What the proxy that knows who is calling writes into each request. */
-async function identityHeaders(method: Method, { iap }: Surroundings): Promise<Record<string, string>> {
+async function identityHeaders(
+  method: Method,
+  { iap }: Surroundings,
+): Promise<Record<string, string>> {
   if (method === 'header') return { 'x-spinnaker-user': 'alice@example.com' }
   if (method === 'IAP') return { 'x-goog-iap-jwt-assertion': await iap.sign() }
   return {}
@@ -157,7 +191,9 @@ async function identityHeaders(method: Method, { iap }: Surroundings): Promise<R
 
 /** Accepts every server; shows a certificate where it is asked for one. */
 function createAgent(t: TestContext, client: Issued | undefined): Agent {
-  const agent = new Agent({ connect: { rejectUnauthorized: false, ...(client && { cert: client.cert, key: client.key }) } })
+  const agent = new Agent({
+    connect: { rejectUnauthorized: false, ...(client && { cert: client.cert, key: client.key }) },
+  })
   t.after(() => agent.close())
   return agent
 }

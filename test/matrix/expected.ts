@@ -1,6 +1,15 @@
 /** What every kind of client gets at a protected path, for every login method: the provider matrix. */
 
-export const methods = ['form', 'LDAP', 'OAuth 2.0', 'OpenID Connect', 'SAML', 'X.509', 'header', 'IAP'] as const
+export const methods = [
+  'form',
+  'LDAP',
+  'OAuth 2.0',
+  'OpenID Connect',
+  'SAML',
+  'X.509',
+  'header',
+  'IAP',
+] as const
 export type Method = (typeof methods)[number]
 
 export const companions = ['alone', 'beside X.509'] as const
@@ -43,7 +52,10 @@ const noCertificates = always('not applicable: a port without TLS asks for no ce
 const notAsked = (outcome: Outcome): Cell => ({ direct: noCertificates, balanced: always(outcome) })
 
 /** Where certificates are a way in, the last word to somebody without any credential is that one is needed. */
-const orCertificate = (outcome: Outcome): Cell => ({ direct: always(outcome), balanced: always('403') })
+const orCertificate = (outcome: Outcome): Cell => ({
+  direct: always(outcome),
+  balanced: always('403'),
+})
 
 /** Passwords are checked; a bearer token is judged by nobody. */
 const passwords: Row = {
@@ -109,7 +121,11 @@ export const expected: Readonly<Record<Method, Readonly<Record<Companion, Row>>>
   'X.509': { alone: x509, 'beside X.509': itself },
   header: {
     alone: header,
-    'beside X.509': { ...withCertificates(header), bearer: orCertificate('401'), basic: orCertificate('401') },
+    'beside X.509': {
+      ...withCertificates(header),
+      bearer: orCertificate('401'),
+      basic: orCertificate('401'),
+    },
   },
   IAP: { alone: iap, 'beside X.509': withCertificates(iap) },
 }

@@ -15,7 +15,11 @@ export async function goThroughLogin(arrangement: Arrangement, browser: Browser)
   return answer
 }
 
-async function follow({ url, surroundings }: Arrangement, browser: Browser, location: string): Promise<Visit> {
+async function follow(
+  { url, surroundings }: Arrangement,
+  browser: Browser,
+  location: string,
+): Promise<Visit> {
   const { provider, saml, clock } = surroundings
   if (location.startsWith(`${provider.url}/`)) {
     const back = await fetch(location, { redirect: 'manual' })

@@ -27,14 +27,17 @@ test('the provider matrix: every client gets the documented response', async (t)
     for (const companion of companions) {
       const found = new Map<Client, string[]>()
       for (const front of fronts) {
-        const rows = clients.map((client) => [client, outcomesAt(expected[method][companion][client], front)] as const)
+        const rows = clients.map(
+          (client) => [client, outcomesAt(expected[method][companion][client], front)] as const,
+        )
         if (rows.every(([, outcomes]) => outcomes.every(isMissing))) continue
         await t.test(`${method} ${companion}, ${front}`, async (t) => {
           surroundings.clock.nowMs = Date.now()
           const arrangement = await startArrangement(t, surroundings, { method, companion, front })
           if (arrangement === undefined) return
           const actual = await findOutcomes(arrangement, new Map(rows))
-          for (const [client, outcomes] of actual) found.set(client, [...(found.get(client) ?? []), shorten(outcomes)])
+          for (const [client, outcomes] of actual)
+            found.set(client, [...(found.get(client) ?? []), shorten(outcomes)])
           assert.deepEqual(toTable(actual), toTable(new Map(rows)))
         })
       }
@@ -64,16 +67,21 @@ async function findOutcomes(
   const stale = await logIn(arrangement)
   for (const client of applicable) found.get(client)?.push(await askFresh(arrangement, client))
   arrangement.surroundings.clock.nowMs += 2 * hourMs
-  for (const client of applicable) found.get(client)?.push(await askWith(arrangement, client, stale))
+  for (const client of applicable)
+    found.get(client)?.push(await askWith(arrangement, client, stale))
   const ended = await logIn(arrangement)
   await logOut(arrangement, ended)
-  for (const client of applicable) found.get(client)?.push(await askWith(arrangement, client, ended))
+  for (const client of applicable)
+    found.get(client)?.push(await askWith(arrangement, client, ended))
   return found
 }
 
 async function askFresh(arrangement: Arrangement, client: Client): Promise<string> {
   const browser = await arrangement.open(client)
-  const answer = client === 'browser' ? await goThroughLogin(arrangement, browser) : await browser.visit(protectedPath)
+  const answer =
+    client === 'browser'
+      ? await goThroughLogin(arrangement, browser)
+      : await browser.visit(protectedPath)
   const outcome = toOutcome(arrangement, answer)
   // Programs bring their credential each time, so nobody keeps a session for them.
   if (client !== 'browser' && answer.status === 200) assert.equal(browser.session, undefined)
@@ -100,7 +108,8 @@ async function logIn(arrangement: Arrangement): Promise<string> {
   if (browser.session === undefined) return unknownSession
   const { protocol, pathname } = new URL(`${arrangement.url}/`)
   const secure = protocol === 'https:' ? '; Secure' : ''
-  for (const cookie of cookies) assert.ok(cookie.endsWith(`; Path=${pathname}${secure}; HttpOnly`), cookie)
+  for (const cookie of cookies)
+    assert.ok(cookie.endsWith(`; Path=${pathname}${secure}; HttpOnly`), cookie)
   return browser.session
 }
 
@@ -124,21 +133,31 @@ async function logOut(arrangement: Arrangement, session: string): Promise<void> 
 }
 
 function toOutcome({ url }: Arrangement, { status, location, text }: Visit): string {
-  if (status === 302) return location === `${url}/login` || location === `${url}/login?expired` ? '302 login' : `302 ${location}`
-  if (text.startsWith('<!doctype html>') && status >= 400 && location === null) return String(status)
+  if (status === 302)
+    return location === `${url}/login` || location === `${url}/login?expired`
+      ? '302 login'
+      : `302 ${location}`
+  if (text.startsWith('<!doctype html>') && status >= 400 && location === null)
+    return String(status)
   const body = JSON.parse(text) as { username?: string; status?: number }
   if (status === 200) return `200 ${body.username}`
-  return location === null && body.status === status ? String(status) : `${status}, badly answered: ${text}`
+  return location === null && body.status === status
+    ? String(status)
+    : `${status}, badly answered: ${text}`
 }
 
 function toTable(rows: ReadonlyMap<Client, readonly string[]>): Record<string, string> {
   return Object.fromEntries(
-    [...rows].flatMap(([client, outcomes]) => outcomes.map((outcome, index) => [`${client}, ${states[index]}`, outcome])),
+    [...rows].flatMap(([client, outcomes]) =>
+      outcomes.map((outcome, index) => [`${client}, ${states[index]}`, outcome]),
+    ),
   )
 }
 
 function shorten(outcomes: readonly string[]): string {
-  const words = outcomes.map((outcome) => outcome.replace(/^200 |@example\.com$| login$/g, '').replace(/^not applicable.*/, '-'))
+  const words = outcomes.map((outcome) =>
+    outcome.replace(/^200 |@example\.com$| login$/g, '').replace(/^not applicable.*/, '-'),
+  )
   return new Set(words).size === 1 ? String(words[0]) : words.join('/')
 }
 

@@ -3,7 +3,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { editDistance, nearestName } from '../../packages/base/names/edit-distance.ts'
 
-const words = ['', 'wait', 'wiat', 'waits', 'deploy', 'deplyo', 'credentials', 'credentails', 'accounnt', 'account', 'cluster']
+const words = [
+  '',
+  'wait',
+  'wiat',
+  'waits',
+  'deploy',
+  'deplyo',
+  'credentials',
+  'credentails',
+  'accounnt',
+  'account',
+  'cluster',
+]
 
 test('a bounded distance is the distance, or infinite beyond the bound', () => {
   for (const from of words) {

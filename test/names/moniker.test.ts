@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../packages/base/names/moniker.ts'
+import {
+  clusterName,
+  describeNameProblem,
+  parseMoniker,
+  serverGroupName,
+} from '../../packages/base/names/moniker.ts'
 
 const names: readonly [string, ...(string | number | null)[]][] = [
   ['shop', 'shop', 'shop', null, null, null],
@@ -38,5 +43,8 @@ test('parts outside the grammar are named', () => {
   assert.match(describeNameProblem({ app: 'shop', detail: 'x/y' }) ?? '', /"x\/y"/)
   assert.equal(describeNameProblem({ app: 'shop', stack: 'main', detail: 'eu-west' }), undefined)
   assert.equal(describeNameProblem({ app: 'shop', stack: 's'.repeat(245) }), undefined)
-  assert.match(describeNameProblem({ app: 'shop', stack: 's'.repeat(246) }) ?? '', /256 characters; 255 are allowed/)
+  assert.match(
+    describeNameProblem({ app: 'shop', stack: 's'.repeat(246) }) ?? '',
+    /256 characters; 255 are allowed/,
+  )
 })

@@ -64,7 +64,10 @@ const refused: [name: string, objection: RegExp][] = [
   ['__unrestricted_user__', /reserved/],
 ]
 for (const [name, objection] of refused) {
-  const shown = JSON.stringify(name.slice(0, 20)).replaceAll(/[^\x20-\x7e]/gu, (one) => `<${one.codePointAt(0)?.toString(16)}>`)
+  const shown = JSON.stringify(name.slice(0, 20)).replaceAll(
+    /[^\x20-\x7e]/gu,
+    (one) => `<${one.codePointAt(0)?.toString(16)}>`,
+  )
   test(`the user name ${shown} is refused`, () => {
     assert.match(findNameObjection(name) ?? 'no objection', objection)
   })

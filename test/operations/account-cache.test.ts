@@ -9,7 +9,9 @@ import { waitUntil } from '../support/wait-until.ts'
 
 test('a slow refresh does not replace the list of a later one', async (t) => {
   const [old, changed] = [{ name: 'old' }, { name: 'changed' }]
-  const clouddriver = await startUpstream(t, { 'GET /credentials': new InTurn(silence, [old, changed]) })
+  const clouddriver = await startUpstream(t, {
+    'GET /credentials': new InTurn(silence, [old, changed]),
+  })
   const upstreams = new Upstreams({
     services: { clouddriver: { kind: 'external', baseUrl: clouddriver.url } },
     bounds: { connectTimeoutMs: 5000, readTimeoutMs: 30_000, maxConnections: 4, maxWaiting: 10 },

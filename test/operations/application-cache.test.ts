@@ -8,8 +8,14 @@ import { Reply, startUpstream } from '../support/upstream.ts'
 
 async function openCache(t: test.TestContext, included?: string[]) {
   const lines: string[] = []
-  const log = pino({ base: undefined, timestamp: false }, { write: (line: string) => void lines.push(line) })
-  const [front50, clouddriver] = await Promise.all([startUpstream(t, {}), startUpstream(t, { 'GET /applications': [] })])
+  const log = pino(
+    { base: undefined, timestamp: false },
+    { write: (line: string) => void lines.push(line) },
+  )
+  const [front50, clouddriver] = await Promise.all([
+    startUpstream(t, {}),
+    startUpstream(t, { 'GET /applications': [] }),
+  ])
   const upstreams = new Upstreams({
     services: {
       front50: { kind: 'external', baseUrl: front50.url },
@@ -45,7 +51,10 @@ test('only applications that have changed become other objects', async (t) => {
   const after = await list([{ ...one, email: 'b@example.org' }, { name: 'TWO' }], running)
   assert.deepEqual(after[0], { name: 'one', email: 'b@example.org' })
   assert.equal(after[1], before[1])
-  const moved = await list([{ name: 'TWO' }], [{ name: 'two', clusterNames: { test: ['two-main'] } }])
+  const moved = await list(
+    [{ name: 'TWO' }],
+    [{ name: 'two', clusterNames: { test: ['two-main'] } }],
+  )
   assert.deepEqual(moved, [{ name: 'two', accounts: 'test' }])
   assert.equal(cache.find('one'), undefined)
   assert.equal(cache.find('TWO'), moved[0])
@@ -53,7 +62,11 @@ test('only applications that have changed become other objects', async (t) => {
 
 test('an application that is listed twice is one, with the attributes of both', async (t) => {
   const { list } = await openCache(t)
-  const twice = [{ name: 'ONE', email: 'a', owner: 'x' }, { name: 'TWO' }, { name: 'one', email: 'b' }]
+  const twice = [
+    { name: 'ONE', email: 'a', owner: 'x' },
+    { name: 'TWO' },
+    { name: 'one', email: 'b' },
+  ]
   assert.deepEqual(await list(twice), [{ name: 'one', email: 'b', owner: 'x' }, { name: 'two' }])
 })
 
@@ -68,7 +81,11 @@ test('a list that cannot be read leaves the one before', async (t) => {
     '',
     '[{"name":"TWO","__proto__":{}}]',
   ]) {
-    assert.equal(await list(new Reply(200, broken, { 'content-type': 'application/json' })), before, broken)
+    assert.equal(
+      await list(new Reply(200, broken, { 'content-type': 'application/json' })),
+      before,
+      broken,
+    )
     assert.notEqual(cache.freshness[0]?.staleness(), undefined, broken)
   }
   assert.equal(await list(new Reply(500, { message: 'no' })), before)
@@ -94,7 +111,11 @@ test('a 304 for a list that was never read is an error', async (t) => {
 
 test('applications without one of the included accounts are left out', async (t) => {
   const { list } = await openCache(t, ['prod'])
-  const stored = [{ name: 'ONE', accounts: 'test' }, { name: 'TWO', accounts: 'test, prod' }, { name: 'THREE' }]
+  const stored = [
+    { name: 'ONE', accounts: 'test' },
+    { name: 'TWO', accounts: 'test, prod' },
+    { name: 'THREE' },
+  ]
   assert.deepEqual(
     (await list(stored)).map(({ name }) => name),
     ['two', 'three'],
@@ -103,7 +124,8 @@ test('applications without one of the included accounts are left out', async (t)
 
 test('a service that stays away is logged once, and its return', async (t) => {
   const { list, lines } = await openCache(t)
-  for (const stored of [new Reply(503), new Reply(503), new Reply(500), new Reply(500), [], []]) await list(stored)
+  for (const stored of [new Reply(503), new Reply(503), new Reply(500), new Reply(500), [], []])
+    await list(stored)
   assert.deepEqual(
     lines
       .map((line) => JSON.parse(line) as { level: number; service: string; msg: string })

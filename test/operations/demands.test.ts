@@ -21,14 +21,17 @@ test('every operation says what it demands, or why it demands nothing', () => {
 test('what a demand is about stands where the demand says', () => {
   for (const operation of allOperations) {
     for (const demand of operation.demands) {
-      if (demand.kind === 'account' && demand.of === 'path') assertNamed(operation, ['account', 'accountName'])
+      if (demand.kind === 'account' && demand.of === 'path')
+        assertNamed(operation, ['account', 'accountName'])
       if (demand.kind === 'build-service') assertNamed(operation, [demand.parameter])
-      if (demand.kind === 'jobs' || demand.kind === 'definitions') assert.ok(operation.body, `${operation.id} has no body`)
+      if (demand.kind === 'jobs' || demand.kind === 'definitions')
+        assert.ok(operation.body, `${operation.id} has no body`)
       if (demand.kind !== 'application') continue
       if (demand.of === 'path') assertNamed(operation, ['application', 'applicationName'])
       if (demand.of === 'body') assert.ok(operation.body, `${operation.id} has no body`)
       if (demand.of === 'query') assertNamed(operation, ['application'])
-      if (['execution', 'task', 'definition', 'strategy'].includes(demand.of)) assertNamed(operation, [demand.parameter ?? 'id'])
+      if (['execution', 'task', 'definition', 'strategy'].includes(demand.of))
+        assertNamed(operation, [demand.parameter ?? 'id'])
     }
   }
 })
@@ -66,7 +69,10 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'pipelineConfigIds of GET /executions',
     'applications of GET /serverGroups',
   ],
-  'is for administrators': ['executionId of PUT /admin/executions/forceCancel', 'executionId of POST /admin/executions/hydrate'],
+  'is for administrators': [
+    'executionId of PUT /admin/executions/forceCancel',
+    'executionId of POST /admin/executions/hydrate',
+  ],
   'becomes part of the execution in the path, and is judged when it runs': [
     'body of PATCH /pipelines/{id}/stages/{stageId}',
     'body of PUT /pipelines/{id}/stages/{stageId}/restart',
@@ -86,7 +92,10 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /managed/{application}/environment/{environment}/verifications',
     'body of POST /managed/{application}/environment/{environment}/verifications/retry',
   ],
-  'holds tags of entities, on each of which the handler demands WRITE': ['body of POST /tags', 'body of POST /batch/tags'],
+  'holds tags of entities, on each of which the handler demands WRITE': [
+    'body of POST /tags',
+    'body of POST /batch/tags',
+  ],
   'holds what is compared, and not stored, in the name of the application in the query': [
     'body of POST /v2/canaries/canary',
     'body of POST /v2/canaries/canary/{canaryConfigId}',
@@ -106,7 +115,9 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /notifications/callbacks/{source}',
     'body of POST /managed/notifications/callbacks/{source}',
   ],
-  'is an archive, and the service decides by WRITE on the accounts': ['body of PUT /local/images/{name}/{version}'],
+  'is an archive, and the service decides by WRITE on the accounts': [
+    'body of PUT /local/images/{name}/{version}',
+  ],
   'can name no application': [
     'body of POST /auth/apiTokens',
     'body of POST /auth/apiTokens/{id}/rotate',
@@ -137,7 +148,9 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
 test('every parameter that names an application or id is demanded', () => {
   const found = allOperations.flatMap((operation) => {
     const { method, path, demands, query = {}, body } = operation
-    const names = [...routeOf(operation).path.names, ...Object.keys(query)].filter((name) => namesSomething.test(name))
+    const names = [...routeOf(operation).path.names, ...Object.keys(query)].filter((name) =>
+      namesSomething.test(name),
+    )
     return [
       ...names.filter((name) => !demands.some((demand) => isAbout(demand, name))),
       ...(body !== undefined && !demands.some(isAboutBody) ? ['body'] : []),
@@ -146,13 +159,17 @@ test('every parameter that names an application or id is demanded', () => {
   assert.deepEqual(found.sort(), Object.values(harmless).flat().sort())
 })
 
-const namesSomething = /^applications?$|^applicationName$|^executionIds?$|ExecutionId$|^pipelineConfigIds?$|^canaryConfigId$/
+const namesSomething =
+  /^applications?$|^applicationName$|^executionIds?$|ExecutionId$|^pipelineConfigIds?$|^canaryConfigId$/
 
 function isAbout(demand: Demand, name: string): boolean {
   if (demand.kind === 'filed') return name === 'application'
   if (demand.kind !== 'application') return false
   // What an id belongs to counts more than the application that stands in an older address.
-  return demand.parameter === name || (demand.parameter === undefined ? name.startsWith('application') : name === 'application')
+  return (
+    demand.parameter === name ||
+    (demand.parameter === undefined ? name.startsWith('application') : name === 'application')
+  )
 }
 
 function isAboutBody(demand: Demand): boolean {

@@ -8,13 +8,22 @@ import { createFindRoute } from '../../packages/gateway/operations/serving/find-
 
 test('a service alone means the same route as the long form', () => {
   const short = allOperations.flatMap((operation) =>
-    typeof operation.forward === 'string' ? [{ operation, words: operation.forward.split(' ') }] : [],
+    typeof operation.forward === 'string'
+      ? [{ operation, words: operation.forward.split(' ') }]
+      : [],
   )
   assert.ok(short.length > 120)
   for (const { operation, words } of short) {
     const { method } = operation
-    const [service, path = operation.path.replace('/**', '/{rest}')] = words as [ServiceName, string?]
-    assert.deepEqual(routeOf({ ...operation, forward: { service, method, path } }), routeOf(operation), operation.id)
+    const [service, path = operation.path.replace('/**', '/{rest}')] = words as [
+      ServiceName,
+      string?,
+    ]
+    assert.deepEqual(
+      routeOf({ ...operation, forward: { service, method, path } }),
+      routeOf(operation),
+      operation.id,
+    )
   }
 })
 
@@ -40,7 +49,8 @@ test('every variable of a forwarded path is declared', () => {
   for (const operation of allOperations) {
     const { path, forward } = routeOf(operation)
     const known = [...path.names, ...Object.keys(operation.query ?? {})]
-    for (const name of forward?.path.names ?? []) assert.ok(known.includes(name), `${name} of ${operation.id}`)
+    for (const name of forward?.path.names ?? [])
+      assert.ok(known.includes(name), `${name} of ${operation.id}`)
   }
 })
 
@@ -59,8 +69,18 @@ test('every operation is found by its address, however it is written', () => {
     assert.equal(find(operation.method, address)?.route.operation, operation.id)
     assert.equal(find(operation.method, `${address}?a=/b`)?.route.operation, operation.id)
   }
-  assert.equal(find('GET', '/%61pplications/web')?.route.operation, find('GET', '/applications/web')?.route.operation)
-  for (const unknown of ['/', '/nothing', '/applications/', '/%zz/a', '/constructor', '/applications%2Fweb']) {
+  assert.equal(
+    find('GET', '/%61pplications/web')?.route.operation,
+    find('GET', '/applications/web')?.route.operation,
+  )
+  for (const unknown of [
+    '/',
+    '/nothing',
+    '/applications/',
+    '/%zz/a',
+    '/constructor',
+    '/applications%2Fweb',
+  ]) {
     assert.equal(find('DELETE', unknown), undefined, unknown)
   }
 })

@@ -89,7 +89,9 @@ class Automaton {
   }
 
   #anyOf(alternatives: readonly AST.Alternative[]): Fragment {
-    const fragments = alternatives.map(({ elements }) => elements.map((one) => this.#element(one)).reduce(sequence, nothing))
+    const fragments = alternatives.map(({ elements }) =>
+      elements.map((one) => this.#element(one)).reduce(sequence, nothing),
+    )
     return {
       first: fragments.flatMap(({ first }) => first),
       last: fragments.flatMap(({ last }) => last),
@@ -123,7 +125,9 @@ class Automaton {
     const isBounded = max <= maxBounded
     // Two copies stand for any number of them: without a loop, no count makes a text ambiguous for long.
     const required = Array.from({ length: Math.min(min, 2) }, once)
-    const optional = isBounded ? Array.from({ length: Math.min(max - min, 2) }, once).map(optionally) : [this.#loop(once)]
+    const optional = isBounded
+      ? Array.from({ length: Math.min(max - min, 2) }, once).map(optionally)
+      : [this.#loop(once)]
     return [...required, ...optional].reduce(sequence, nothing)
   }
 
@@ -135,7 +139,8 @@ class Automaton {
 
   #assertion(assertion: AST.Assertion): Fragment {
     const isMultiline = this.#flags.includes('m')
-    const ends = (symbol: Symbol, edge: Symbol) => symbol === edge || (isMultiline && /^[\n\r\u2028\u2029]$/.test(symbol))
+    const ends = (symbol: Symbol, edge: Symbol) =>
+      symbol === edge || (isMultiline && /^[\n\r\u2028\u2029]$/.test(symbol))
     switch (assertion.kind) {
       case 'start':
         return { ...nothing, empty: [[(before) => ends(before, start)]] }
@@ -143,7 +148,10 @@ class Automaton {
         return { ...nothing, empty: [[(_, after) => ends(after, end)]] }
       case 'word': {
         const isWord = (symbol: Symbol) => /^\w$/.test(symbol)
-        return { ...nothing, empty: [[(before, after) => (isWord(before) !== isWord(after)) !== assertion.negate]] }
+        return {
+          ...nothing,
+          empty: [[(before, after) => (isWord(before) !== isWord(after)) !== assertion.negate]],
+        }
       }
       default:
         return this.#look(assertion)
@@ -154,7 +162,11 @@ class Automaton {
   #look({ kind, negate, alternatives }: AST.LookaroundAssertion): Fragment {
     const isAhead = kind === 'lookahead'
     const single = toSingle(alternatives, this.#flags)
-    if (single !== undefined) return { ...nothing, empty: [[(before, after) => single(isAhead ? after : before) !== negate]] }
+    if (single !== undefined)
+      return {
+        ...nothing,
+        empty: [[(before, after) => single(isAhead ? after : before) !== negate]],
+      }
     if (!isAhead) {
       this.#looksFarBack ||= alternatives.some(repeats)
       return { ...nothing, empty: [[() => true]] }
@@ -168,8 +180,14 @@ class Automaton {
 function sequence(left: Fragment, right: Fragment): Fragment {
   connect(left.last, right.first)
   return {
-    first: [...left.first, ...left.empty.flatMap((guards) => right.first.map((step) => guard(step, guards)))],
-    last: [...right.last, ...right.empty.flatMap((guards) => left.last.map((step) => guard(step, guards)))],
+    first: [
+      ...left.first,
+      ...left.empty.flatMap((guards) => right.first.map((step) => guard(step, guards))),
+    ],
+    last: [
+      ...right.last,
+      ...right.empty.flatMap((guards) => left.last.map((step) => guard(step, guards))),
+    ],
     empty: left.empty.flatMap((guards) => right.empty.map((others) => [...guards, ...others])),
   }
 }
@@ -184,7 +202,8 @@ function optionally(fragment: Fragment): Fragment {
 
 function connect(last: readonly Step[], first: readonly Step[]): void {
   for (const from of last) {
-    for (const to of first) from.position.next.push({ to: to.position, guards: [...from.guards, ...to.guards] })
+    for (const to of first)
+      from.position.next.push({ to: to.position, guards: [...from.guards, ...to.guards] })
   }
 }
 
@@ -194,11 +213,16 @@ function toTest({ raw }: AST.Node, flags: string): (symbol: Symbol) => boolean {
 }
 
 /** A test for what an assertion looks at, when that is one character or the end of the text. */
-function toSingle(alternatives: readonly AST.Alternative[], flags: string): ((symbol: Symbol) => boolean) | undefined {
+function toSingle(
+  alternatives: readonly AST.Alternative[],
+  flags: string,
+): ((symbol: Symbol) => boolean) | undefined {
   const tests = alternatives.map(({ elements: [element, ...others] }) => {
     if (element === undefined || others.length > 0) return undefined
-    if (element.type === 'Assertion' && element.kind === 'end') return (symbol: Symbol) => symbol === end
-    if (element.type === 'Assertion' && element.kind === 'start') return (symbol: Symbol) => symbol === start
+    if (element.type === 'Assertion' && element.kind === 'end')
+      return (symbol: Symbol) => symbol === end
+    if (element.type === 'Assertion' && element.kind === 'start')
+      return (symbol: Symbol) => symbol === start
     return element.type.startsWith('Character') ? toTest(element, flags) : undefined
   })
   if (tests.includes(undefined)) return undefined
@@ -207,22 +231,34 @@ function toSingle(alternatives: readonly AST.Alternative[], flags: string): ((sy
 
 function repeats(alternative: AST.Alternative): boolean {
   return alternative.elements.some((element) => {
-    if (element.type === 'Quantifier') return element.max > maxBounded || repeatsWithin(element.element)
+    if (element.type === 'Quantifier')
+      return element.max > maxBounded || repeatsWithin(element.element)
     return repeatsWithin(element)
   })
 }
 
 function repeatsWithin(element: AST.Element): boolean {
-  return 'alternatives' in element && element.alternatives.some((one) => 'elements' in one && repeats(one))
+  return (
+    'alternatives' in element &&
+    element.alternatives.some((one) => 'elements' in one && repeats(one))
+  )
 }
 
 /** The characters of the pattern and their neighbours, and some of every kind. */
 function alphabetOf(pattern: AST.Pattern, flags: string): Symbol[] {
-  const codes = new Set([...'azAZ09_-./ \n\r\t\0é\u00a0\u2028\u212a\u4e2d~!"'].map((one) => one.codePointAt(0) as number))
+  const codes = new Set(
+    [...'azAZ09_-./ \n\r\t\0é\u00a0\u2028\u212a\u4e2d~!"'].map(
+      (one) => one.codePointAt(0) as number,
+    ),
+  )
   collectCodes(pattern, codes)
-  const usable = [...codes].flatMap((code) => [code - 1, code, code + 1]).filter((code) => code >= 0 && code <= 0x10ffff)
+  const usable = [...codes]
+    .flatMap((code) => [code - 1, code, code + 1])
+    .filter((code) => code >= 0 && code <= 0x10ffff)
   const texts = [...new Set(usable)].map((code) => String.fromCodePoint(code))
-  return flags.includes('i') ? [...new Set(texts.flatMap((one) => [one, one.toLowerCase(), one.toUpperCase()]))] : texts
+  return flags.includes('i')
+    ? [...new Set(texts.flatMap((one) => [one, one.toLowerCase(), one.toUpperCase()]))]
+    : texts
 }
 
 function collectCodes(node: object, codes: Set<number>): void {
@@ -270,7 +306,8 @@ class Search {
       symbols.map((before) =>
         symbols.map((symbol) => {
           const read = position.next.filter(
-            ({ to, guards }) => to.matches(symbol) && guards.every((holds) => holds(before, symbol)),
+            ({ to, guards }) =>
+              to.matches(symbol) && guards.every((holds) => holds(before, symbol)),
           )
           return final.has(position) || read.some(({ to }) => final.has(to))
             ? []
@@ -287,16 +324,26 @@ class Search {
       this.#symbols.some((_, symbol) => {
         if (!this.#canRead(position, symbol)) return false
         const home = [position, position, symbol, 0]
-        return this.#leads(home, [position, position, symbol, 1], ([left = 0, right = 0, before = 0, parted = 0]) =>
-          this.#each((read) => {
-            const [ones, others] = [this.#read(left, before, read), this.#read(right, before, read)]
-            return ones.flatMap((one, index) =>
-              others.map((other, otherIndex) => {
-                const isApart = parted === 1 || left !== right || one !== other || index !== otherIndex
-                return [one, other, read, isApart ? 1 : 0]
-              }),
-            )
-          }).filter(([one = 0, other = 0]) => this.#isBound(one, position) && this.#isBound(other, position)),
+        return this.#leads(
+          home,
+          [position, position, symbol, 1],
+          ([left = 0, right = 0, before = 0, parted = 0]) =>
+            this.#each((read) => {
+              const [ones, others] = [
+                this.#read(left, before, read),
+                this.#read(right, before, read),
+              ]
+              return ones.flatMap((one, index) =>
+                others.map((other, otherIndex) => {
+                  const isApart =
+                    parted === 1 || left !== right || one !== other || index !== otherIndex
+                  return [one, other, read, isApart ? 1 : 0]
+                }),
+              )
+            }).filter(
+              ([one = 0, other = 0]) =>
+                this.#isBound(one, position) && this.#isBound(other, position),
+            ),
         )
       }),
     )
@@ -378,7 +425,9 @@ class Search {
   }
 
   #canRead(position: number, symbol: number): boolean {
-    return this.#next.some((before) => before.some((reads) => reads[symbol]?.includes(position) === true))
+    return this.#next.some((before) =>
+      before.some((reads) => reads[symbol]?.includes(position) === true),
+    )
   }
 }
 
@@ -386,9 +435,15 @@ class Search {
 function isFinal({ matches, next, accepting }: Position, symbols: readonly Symbol[]): boolean {
   if (accepting.some((guards) => guards.length === 0)) return true
   const goesOn = (before: Symbol, symbol: Symbol) =>
-    next.some(({ to, guards }) => to.matches === matches && guards.every((holds) => holds(before, symbol)))
-  const ends = (before: Symbol) => accepting.some((guards) => guards.every((holds) => holds(before, end)))
-  return symbols.every((before) => matches(before) && ends(before) && symbols.every((symbol) => goesOn(before, symbol)))
+    next.some(
+      ({ to, guards }) => to.matches === matches && guards.every((holds) => holds(before, symbol)),
+    )
+  const ends = (before: Symbol) =>
+    accepting.some((guards) => guards.every((holds) => holds(before, end)))
+  return symbols.every(
+    (before) =>
+      matches(before) && ends(before) && symbols.every((symbol) => goesOn(before, symbol)),
+  )
 }
 
 /** Everything that can be reached, with where it starts. */

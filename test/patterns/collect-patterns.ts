@@ -22,7 +22,10 @@ const top = resolve(import.meta.dirname, '../..')
 export function collectPatterns(): SourcePatterns {
   const known: SourcePattern[] = []
   const composed: string[] = []
-  for (const file of globSync('{packages,bin}/**/*.ts', { cwd: top, exclude: ['**/*.d.ts'] }).sort()) {
+  for (const file of globSync('{packages,bin}/**/*.ts', {
+    cwd: top,
+    exclude: ['**/*.d.ts'],
+  }).sort()) {
     const program = parse(stripTypeScriptTypes(readFileSync(resolve(top, file), 'utf8')), {
       ecmaVersion: 'latest',
       sourceType: 'module',
@@ -59,21 +62,33 @@ function isConstruction(node: AnyNode): node is Construction {
 function* nodesOf(node: AnyNode): Generator<AnyNode> {
   yield node
   for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) yield* nodesOf(child)
+    for (const child of Array.isArray(value) ? value : [value])
+      if (isNode(child)) yield* nodesOf(child)
   }
 }
 
 function isNode(value: unknown): value is AnyNode {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && 'start' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    'start' in value
+  )
 }
 
 /** The value of an expression that is a text already in the source. */
-function textOf(node: Expression | SpreadElement, constants: ReadonlyMap<string, string>): string | undefined {
+function textOf(
+  node: Expression | SpreadElement,
+  constants: ReadonlyMap<string, string>,
+): string | undefined {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined
   if (node.type === 'Identifier') return constants.get(node.name)
   const template = node.type === 'TaggedTemplateExpression' ? node.quasi : node
   if (template.type !== 'TemplateLiteral') return undefined
-  const texts = template.quasis.map(({ value }) => (node === template ? value.cooked : value.raw) ?? '')
+  const texts = template.quasis.map(
+    ({ value }) => (node === template ? value.cooked : value.raw) ?? '',
+  )
   const values = template.expressions.map((one) => textOf(one, constants))
   if (values.includes(undefined)) return undefined
   return texts.map((text, index) => text + (values[index] ?? '')).join('')

@@ -7,7 +7,14 @@ import { type Seeded, startSeeded } from './support.ts'
 type Right = 'READ' | 'WRITE' | 'EXECUTE'
 
 /** The model: each application grants a right to the roles in its list, and `open` grants everything to everybody. */
-const roles: Record<string, string[]> = { ann: ['a'], bob: ['a', 'b'], cid: ['c'], dee: ['b', 'c'], robot: ['r'], anonymous: [] }
+const roles: Record<string, string[]> = {
+  ann: ['a'],
+  bob: ['a', 'b'],
+  cid: ['c'],
+  dee: ['b', 'c'],
+  robot: ['r'],
+  anonymous: [],
+}
 const applications: Record<string, Record<Right, string[]> | undefined> = {
   alpha: { READ: ['a', 'r'], WRITE: ['a'], EXECUTE: ['a', 'b'] },
   beta: { READ: ['a', 'b', 'c'], WRITE: ['b'], EXECUTE: ['b', 'r'] },
@@ -17,7 +24,11 @@ const applications: Record<string, Record<Right, string[]> | undefined> = {
 
 function may(user: string, right: Right, application: string): boolean {
   const lists = applications[application.toLowerCase()]
-  return user === 'admin' || lists === undefined || lists[right].some((role) => roles[user]?.includes(role))
+  return (
+    user === 'admin' ||
+    lists === undefined ||
+    lists[right].some((role) => roles[user]?.includes(role))
+  )
 }
 
 const people = ['ann', 'bob', 'cid', 'dee']
@@ -71,7 +82,13 @@ class Dice {
       ...this.job(depth - 1, ids.indexOf(id)),
     }))
     const triggers = Array.from({ length: this.below(2) }, () => this.trigger(id))
-    return { id, name: `${id} ${this.below(1000)}`, application: this.pick(this.#places), stages, triggers }
+    return {
+      id,
+      name: `${id} ${this.below(1000)}`,
+      application: this.pick(this.#places),
+      stages,
+      triggers,
+    }
   }
 
   /** Pipelines start those with a later id only, so that every chain ends. */
@@ -102,7 +119,11 @@ class Dice {
           pipeline: encoded({ application: this.pick(names), name: this.pick(ids) }),
         }
       case 3:
-        return { type: 'pipeline', pipeline: this.pick(ids.slice(after + 1)) ?? 'none', application: this.pick(names) }
+        return {
+          type: 'pipeline',
+          pipeline: this.pick(ids.slice(after + 1)) ?? 'none',
+          application: this.pick(names),
+        }
       default:
         return { type: 'wait', waitTime: 0 }
     }
@@ -114,8 +135,16 @@ async function startWorld(t: TestContext): Promise<Seeded> {
   for (const person of people) await world.add(person, roles[person] as string[])
   for (const name of names) await world.createApplication(name, applications[name])
   for (const [index, id] of ids.entries()) {
-    const fields = { id, name: id, application: names[index % names.length], stages: [{ refId: '1', type: 'wait', waitTime: 0 }] }
-    const saved = await world.ask('admin', 'POST /pipelines', { ...fields, triggers: [new Dice(index).trigger(id)] })
+    const fields = {
+      id,
+      name: id,
+      application: names[index % names.length],
+      stages: [{ refId: '1', type: 'wait', waitTime: 0 }],
+    }
+    const saved = await world.ask('admin', 'POST /pipelines', {
+      ...fields,
+      triggers: [new Dice(index).trigger(id)],
+    })
     assert.equal(saved.status, 200, saved.text)
   }
   return world
@@ -146,7 +175,10 @@ async function act({ ask }: Seeded, dice: Dice, user: string): Promise<void> {
 }
 
 async function listRuns({ ask }: Seeded): Promise<Run[]> {
-  const { text } = await ask('admin', `GET /executions?pipelineConfigIds=${ids.join(',')}&limit=500&expand=false`)
+  const { text } = await ask(
+    'admin',
+    `GET /executions?pipelineConfigIds=${ids.join(',')}&limit=500&expand=false`,
+  )
   return JSON.parse(text) as Run[]
 }
 
@@ -160,10 +192,14 @@ async function settle(world: Seeded): Promise<void> {
   let quiet = 0
   await waitUntil(async () => {
     const lists = await Promise.all(
-      names.map((name) => world.ask('admin', `GET /applications/${name}/tasks?statuses=NOT_STARTED,RUNNING`)),
+      names.map((name) =>
+        world.ask('admin', `GET /applications/${name}/tasks?statuses=NOT_STARTED,RUNNING`),
+      ),
     )
     const tasks = lists.flatMap((list) => list.json() as unknown[])
-    const runs = (await listRuns(world)).filter(({ status }) => ['NOT_STARTED', 'RUNNING'].includes(status))
+    const runs = (await listRuns(world)).filter(({ status }) =>
+      ['NOT_STARTED', 'RUNNING'].includes(status),
+    )
     quiet = tasks.length === 0 && runs.length === 0 ? quiet + 1 : 0
     return quiet > 1
   }, 'the end of all tasks and runs')
@@ -214,9 +250,15 @@ test('random changes and starts stay within the model', async (t) => {
       if (seen.has(run.id)) continue
       seen.add(run.id)
       const root = rootOf(run)
-      const facts = JSON.stringify({ step, user, run: { ...run, stages: undefined } }).slice(0, 1000)
+      const facts = JSON.stringify({ step, user, run: { ...run, stages: undefined } }).slice(
+        0,
+        1000,
+      )
       assert.ok(may(run.authentication.user, 'EXECUTE', run.application), facts)
-      assert.ok([root.authentication.user, 'robot', 'anonymous'].includes(run.authentication.user), facts)
+      assert.ok(
+        [root.authentication.user, 'robot', 'anonymous'].includes(run.authentication.user),
+        facts,
+      )
       assert.equal(run.trigger.user, run.authentication.user, facts)
     }
   }

@@ -17,7 +17,13 @@ interface Resource {
 }
 
 /** Reference model: a resource without lists is open; one with lists grants what the list of that authorization names. */
-function expected(kind: 'application' | 'account', resources: Resource[], name: string, wanted: Authorization, roles: string[]) {
+function expected(
+  kind: 'application' | 'account',
+  resources: Resource[],
+  name: string,
+  wanted: Authorization,
+  roles: string[],
+) {
   if (roles.includes('admins')) return true
   const resource = resources.find((one) => one.name.toLowerCase() === name.toLowerCase())
   if (resource === undefined) return kind === 'application'
@@ -50,10 +56,17 @@ test('random decisions match the reference model', () => {
 test('a further role never takes a right away', () => {
   for (let seed = 1; seed <= 500; seed++) {
     const random = createRandom(seed)
-    const resources = { applications: [randomResource(random, 'web')], accounts: [], buildServices: [], serviceAccounts: [] }
+    const resources = {
+      applications: [randomResource(random, 'web')],
+      accounts: [],
+      buildServices: [],
+      serviceAccounts: [],
+    }
     const few = roleNames.filter(() => random() < 0.3)
     const more = [...new Set([...few, ...roleNames.filter(() => random() < 0.3)])]
-    const [less, greater] = [few, more].map((roles) => parsePermissionView(viewOf(roles, resources), 'u'))
+    const [less, greater] = [few, more].map((roles) =>
+      parsePermissionView(viewOf(roles, resources), 'u'),
+    )
     for (const authorization of authorizations) {
       const need = { kind: 'application', name: 'web', authorization } as const
       assert.ok(!decide(less, need).allowed || decide(greater, need).allowed, `seed ${seed}`)
@@ -62,7 +75,10 @@ test('a further role never takes a right away', () => {
 })
 
 test('whom the permission service does not know may do nothing', () => {
-  assert.equal(decide(undefined, { kind: 'application', name: 'web', authorization: 'READ' }).allowed, false)
+  assert.equal(
+    decide(undefined, { kind: 'application', name: 'web', authorization: 'READ' }).allowed,
+    false,
+  )
 })
 
 test('names are compared as the definition store does', () => {
@@ -74,7 +90,11 @@ test('names are compared as the definition store does', () => {
   }
   const view = parsePermissionView(viewOf([], resources), 'u')
   for (const name of ['SECRET', ' secret ', '\u017Fecret', 'secret\u00A0']) {
-    assert.equal(decide(view, { kind: 'application', name, authorization: 'READ' }).allowed, false, name)
+    assert.equal(
+      decide(view, { kind: 'application', name, authorization: 'READ' }).allowed,
+      false,
+      name,
+    )
   }
 })
 
@@ -87,8 +107,18 @@ test('unknown applications are open or closed as the view says', () => {
 })
 
 function viewOf(roles: readonly string[], resources: Omit<Resources, 'unknownApplications'>) {
-  const rules = { adminRoles: ['admins'], accountManagerRoles: [], anyRoleOfServiceAccount: false, areBuiltIn: false }
-  return toView('u', mergeRoles(roles, [], undefined), { ...resources, unknownApplications: true }, rules)
+  const rules = {
+    adminRoles: ['admins'],
+    accountManagerRoles: [],
+    anyRoleOfServiceAccount: false,
+    areBuiltIn: false,
+  }
+  return toView(
+    'u',
+    mergeRoles(roles, [], undefined),
+    { ...resources, unknownApplications: true },
+    rules,
+  )
 }
 
 function randomResource(random: () => number, name: string): Resource {

@@ -23,12 +23,18 @@ for (const [enforce, status] of [
   ['both', 403],
 ] as const) {
   test(`permissions.enforce ${enforce ?? 'unset'} answers a foreign execution ${status}`, async (t) => {
-    const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
+    const fiat = await startUpstream(t, {
+      'GET /authorize/rita': view,
+      'PUT /roles/rita': new Reply(200),
+    })
     const orca = await startUpstream(t, { 'GET /pipelines/1': execution })
     const { url, dataDir } = await runGateway(t, {
       fairlead: { admin: { password: 'correct horse' } },
       ...(enforce && { permissions: { enforce } }),
-      services: { fiat: { enabled: true, baseUrl: fiat.url }, orca: { enabled: true, baseUrl: orca.url } },
+      services: {
+        fiat: { enabled: true, baseUrl: fiat.url },
+        orca: { enabled: true, baseUrl: orca.url },
+      },
     })
     const users = openUsers(dataDir)
     await users.add('rita', 'correct horse', ['dev'])

@@ -29,7 +29,8 @@ export const profiles = {
 
 /** In the order anonymous, outsider, reader, executor, writer, administrator, robot, read-only token. */
 function row(text: string): Readonly<Record<Caller, Outcome>> {
-  const [anonymous, outsider, reader, executor, writer, administrator, robot, readOnly] = text.split(' ') as Outcome[]
+  const [anonymous, outsider, reader, executor, writer, administrator, robot, readOnly] =
+    text.split(' ') as Outcome[]
   return {
     anonymous,
     outsider,
@@ -121,14 +122,18 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /applications/{application}/clusters': 'readers',
   'GET /applications/{application}/clusters/{account}': 'readers',
   'GET /applications/{application}/clusters/{account}/{clusterName}': 'readers',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/{type}/loadBalancers': 'readers',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/{type}/loadBalancers':
+    'readers',
   'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups': 'readers',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}': 'readers',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': 'readers',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}':
+    'readers',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities':
+    'readers',
   'GET /applications/{application}/clusters/{account}/{clusterName}/{cloudProvider}/{scope}/serverGroups/target/{target}':
     'readers',
   'GET /applications/{applicationName}/serverGroups': 'readers',
-  'GET /applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': 'readers',
+  'GET /applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}':
+    'readers',
   'GET /credentials': 'everybody',
   'GET /credentials/{account}': 'everybody',
   'GET /images/find': 'everybody',
@@ -315,7 +320,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'POST /managed/application/{application}/pin': 'writers',
   'DELETE /managed/application/{application}/pin/{targetEnvironment}': 'writers',
   'POST /managed/application/{application}/veto': 'writers',
-  'DELETE /managed/application/{application}/veto/{targetEnvironment}/{reference}/{version}': 'writers',
+  'DELETE /managed/application/{application}/veto/{targetEnvironment}/{reference}/{version}':
+    'writers',
   'POST /managed/application/{application}/mark/bad': 'writers',
   'POST /managed/application/{application}/mark/good': 'writers',
   'GET /managed/environments/{application}': 'readers',

@@ -53,7 +53,10 @@ async function startInFront(t: test.TestContext, permissions: Record<string, unk
   })
   const front50 = await startUpstream(t, {
     'GET /v2/applications/web': { name: 'web' },
-    'GET /permissions/applications/web': { name: 'web', permissions: { READ: ['dev'], WRITE: ['ops'] } },
+    'GET /permissions/applications/web': {
+      name: 'web',
+      permissions: { READ: ['dev'], WRITE: ['ops'] },
+    },
     'GET /serviceAccounts': [{ name: 'deployer', memberOf: ['ops'] }],
   })
   const clouddriver = await startUpstream(t, {
@@ -62,7 +65,9 @@ async function startInFront(t: test.TestContext, permissions: Record<string, unk
       { name: 'old', requiredGroupMembership: ['dev'] },
     ],
   })
-  const igor = await startUpstream(t, { 'GET /buildServices': [{ name: 'jenkins', permissions: { READ: ['dev'] } }] })
+  const igor = await startUpstream(t, {
+    'GET /buildServices': [{ name: 'jenkins', permissions: { READ: ['dev'] } }],
+  })
   const { url, dataDir } = await runGateway(t, {
     fairlead: { admin: { password } },
     'api-tokens': { enabled: true, 'allowed-minting-roles': ['dev'] },
@@ -82,7 +87,10 @@ async function startInFront(t: test.TestContext, permissions: Record<string, unk
     query: Record<string, string>,
     headers: Record<string, string> = basic('alice', password),
   ): Promise<Explanation> => {
-    const answer = await fetch(`${url}/auth/explain?${new URLSearchParams(query)}`, { headers, redirect: 'manual' })
+    const answer = await fetch(`${url}/auth/explain?${new URLSearchParams(query)}`, {
+      headers,
+      redirect: 'manual',
+    })
     return { status: answer.status, ...((await answer.json()) as object) } as Explanation
   }
   return { url, explain, fiat }
@@ -103,21 +111,39 @@ test('a decision is explained by rule, permissions and roles', async (t) => {
   assert.equal(denied.status, 200)
   assert.equal(denied.decision, 'denied')
   assert.deepEqual(denied.reasons, [
-    { need: 'WRITE on the application web', allowed: false, rule: 'no role of the user has WRITE on the application' },
+    {
+      need: 'WRITE on the application web',
+      allowed: false,
+      rule: 'no role of the user has WRITE on the application',
+    },
   ])
-  assert.deepEqual(denied.roles, [{ name: 'readers', source: 'EXTERNAL', from: 'the last login, by form' }])
-  assert.deepEqual(denied.enforcement, { by: 'gateway', note: 'the gateway refuses it before anything is passed on' })
+  assert.deepEqual(denied.roles, [
+    { name: 'readers', source: 'EXTERNAL', from: 'the last login, by form' },
+  ])
+  assert.deepEqual(denied.enforcement, {
+    by: 'gateway',
+    note: 'the gateway refuses it before anything is passed on',
+  })
   assert.equal(denied.resources, undefined)
 
-  assert.equal((await explain('rita', 'operation=getApplicationUsingGET&application=WEB')).decision, 'allowed')
+  assert.equal(
+    (await explain('rita', 'operation=getApplicationUsingGET&application=WEB')).decision,
+    'allowed',
+  )
   assert.equal((await explain('rita', 'operation=getApplicationUsingGET')).decision, 'depends')
 
-  const other = await explain('admin', 'operation=savePipelineUsingPOST&application=web&username=rita')
+  const other = await explain(
+    'admin',
+    'operation=savePipelineUsingPOST&application=web&username=rita',
+  )
   assert.equal(other.decision, 'denied')
   assert.deepEqual(other.resources, [
     { kind: 'application', name: 'web', permissions: { READ: ['readers'], WRITE: ['writers'] } },
   ])
-  assert.equal((await explain('admin', 'operation=savePipelineUsingPOST&application=web')).decision, 'allowed')
+  assert.equal(
+    (await explain('admin', 'operation=savePipelineUsingPOST&application=web')).decision,
+    'allowed',
+  )
 
   const save = 'operation=savePipelineUsingPOST&application=web'
   const supposed = await explain('admin', `${save}&username=newcomer&roles=Writers,other`)
@@ -125,7 +151,10 @@ test('a decision is explained by rule, permissions and roles', async (t) => {
     [supposed.decision, supposed.roles[0]],
     ['allowed', { name: 'writers', source: 'SUPPOSED', from: 'the question' }],
   )
-  assert.equal((await explain('admin', `${save}&username=newcomer&roles=readers`)).decision, 'denied')
+  assert.equal(
+    (await explain('admin', `${save}&username=newcomer&roles=readers`)).decision,
+    'denied',
+  )
   assert.equal((await explain('admin', `${save}&username=newcomer`)).known, false)
   assert.equal((await explain('rita', `${save}&roles=writers`)).status, 403)
 })
@@ -139,7 +168,10 @@ test('several questions are answered at once, and none is a change', async (t) =
       body: JSON.stringify({ questions }),
     }
     const answer = await fetch(`${url}/auth/explain`, init)
-    return { status: answer.status, body: (await answer.json()) as { explanations: Explanation[]; message: string } }
+    return {
+      status: answer.status,
+      body: (await answer.json()) as { explanations: Explanation[]; message: string },
+    }
   }
   const { status, body } = await ask([
     { operation: 'getApplicationUsingGET', application: 'web' },
@@ -158,7 +190,10 @@ test('several questions are answered at once, and none is a change', async (t) =
   assert.equal((await ask([{ operation: 'getApplicationUsingGET', username: 'bob' }])).status, 403)
   assert.equal((await ask([{ operation: 'nonsense' }])).status, 404)
   assert.equal((await ask([])).status, 400)
-  assert.equal((await ask(Array.from({ length: 51 }, () => ({ operation: 'getApplicationUsingGET' })))).status, 400)
+  assert.equal(
+    (await ask(Array.from({ length: 51 }, () => ({ operation: 'getApplicationUsingGET' })))).status,
+    400,
+  )
 
   const { events } = await askEvents(url, 'operation=explainAccessesUsingPOST', root)
   assert.deepEqual(
@@ -172,7 +207,10 @@ test('several questions are answered at once, and none is a change', async (t) =
   })
   const { token } = (await issued.json()) as { token: string }
   const withToken = { 'x-spinnaker-token': token, authorization: '' }
-  assert.equal((await ask([{ operation: 'getApplicationUsingGET', application: 'web' }], withToken)).status, 200)
+  assert.equal(
+    (await ask([{ operation: 'getApplicationUsingGET', application: 'web' }], withToken)).status,
+    200,
+  )
 })
 
 test('each role is told with where it comes from', async (t) => {
@@ -205,14 +243,20 @@ test('an operation is found by id or request', async (t) => {
     )
   }
   assert.equal((await explain({ operation: 'GET /applications/web' })).decision, 'allowed')
-  assert.equal((await explain({ operation: 'GET /applications/web', application: 'other' })).decision, 'denied')
+  assert.equal(
+    (await explain({ operation: 'GET /applications/web', application: 'other' })).decision,
+    'denied',
+  )
 })
 
 test('an unknown operation is answered with the nearest', async (t) => {
   const { explain } = await startInFront(t)
   const byId = await explain({ operation: 'savePipeline' })
   assert.equal(byId.status, 404)
-  assert.match(byId.message, /There is no operation "savePipeline"\. Did you mean .*savePipelineUsingPOST \(POST \/pipelines\)/)
+  assert.match(
+    byId.message,
+    /There is no operation "savePipeline"\. Did you mean .*savePipelineUsingPOST \(POST \/pipelines\)/,
+  )
   assert.match((await explain({ operation: 'GET /aplications' })).message, /GET \/applications\)/)
   assert.equal((await explain({ operation: '__proto__' })).status, 404)
   assert.equal((await explain({ operation: 'x'.repeat(5000) })).status, 404)
@@ -222,11 +266,23 @@ test('creating an application needs the right to create', async (t) => {
   const { explain, fiat } = await startInFront(t)
   const fresh = { operation: 'POST /tasks', application: 'fresh' }
   const denied = await explain(fresh)
-  assert.deepEqual([denied.decision, denied.reasons[0]?.need], ['denied', 'CREATE for the application fresh'])
-  assert.match(String(denied.reasons[0]?.rule), /creation is restricted, and no role of the user has CREATE/)
-  assert.equal((await explain({ ...fresh, application: 'web' })).reasons[0]?.need, 'WRITE on the application web')
+  assert.deepEqual(
+    [denied.decision, denied.reasons[0]?.need],
+    ['denied', 'CREATE for the application fresh'],
+  )
+  assert.match(
+    String(denied.reasons[0]?.rule),
+    /creation is restricted, and no role of the user has CREATE/,
+  )
+  assert.equal(
+    (await explain({ ...fresh, application: 'web' })).reasons[0]?.need,
+    'WRITE on the application web',
+  )
   assert.equal((await explain(fresh, root)).decision, 'allowed')
-  fiat.answer({ 'GET /authorize/alice': { name: 'alice', ...view }, 'POST /authorize/alice/applications/create': new Reply(200) })
+  fiat.answer({
+    'GET /authorize/alice': { name: 'alice', ...view },
+    'POST /authorize/alice/applications/create': new Reply(200),
+  })
   assert.equal((await explain(fresh)).decision, 'allowed')
 })
 
@@ -241,21 +297,38 @@ test('an incomplete question names what is missing', async (t) => {
   ])
   const execution = await explain({ operation: 'GET /pipelines/{id}' })
   assert.deepEqual(execution.open, ['application=NAME: the application of the execution'])
-  const clusters = await explain({ operation: 'GET /applications/{application}/clusters/{account}' })
-  assert.deepEqual(clusters.open, ['application=NAME: the application in the path', 'account=NAME: the account'])
+  const clusters = await explain({
+    operation: 'GET /applications/{application}/clusters/{account}',
+  })
+  assert.deepEqual(clusters.open, [
+    'application=NAME: the application in the path',
+    'account=NAME: the account',
+  ])
   const builds = await explain({ operation: 'GET /v3/builds/{buildMaster}/jobs' })
   assert.deepEqual(builds.open, ['buildService=NAME: the build service'])
   const jobs = await explain({ operation: 'GET /v3/builds/jenkins/jobs' })
-  assert.deepEqual([jobs.decision, jobs.reasons[0]?.need], ['allowed', 'READ on the build service jenkins'])
+  assert.deepEqual(
+    [jobs.decision, jobs.reasons[0]?.need],
+    ['allowed', 'READ on the build service jenkins'],
+  )
 })
 
 test('accounts and services are judged too', async (t) => {
   const { explain } = await startInFront(t)
-  const task = { operation: 'POST /tasks', application: 'web', account: 'prod', serviceAccount: 'deployer' }
+  const task = {
+    operation: 'POST /tasks',
+    application: 'web',
+    account: 'prod',
+    serviceAccount: 'deployer',
+  }
   const denied = await explain(task)
   assert.deepEqual(
     denied.reasons.map(({ need, allowed }) => `${need} ${allowed}`),
-    ['WRITE on the application web true', 'WRITE on the account prod false', 'the service account deployer true'],
+    [
+      'WRITE on the application web true',
+      'WRITE on the account prod false',
+      'the service account deployer true',
+    ],
   )
   const { resources } = await explain({ ...task, buildService: 'jenkins', username: 'alice' }, root)
   assert.deepEqual(resources, [
@@ -265,7 +338,9 @@ test('accounts and services are judged too', async (t) => {
     { kind: 'service account', name: 'deployer', permissions: { USE: ['ops'] } },
   ])
   const old = await explain({ operation: 'POST /tasks', account: 'OLD', username: 'alice' }, root)
-  assert.deepEqual(old.resources, [{ kind: 'account', name: 'old', permissions: { READ: ['dev'], WRITE: ['dev'] } }])
+  assert.deepEqual(old.resources, [
+    { kind: 'account', name: 'old', permissions: { READ: ['dev'], WRITE: ['dev'] } },
+  ])
 })
 
 for (const [enforce, by, note] of [
@@ -275,7 +350,10 @@ for (const [enforce, by, note] of [
 ] as const) {
   test(`with permissions.enforce ${enforce} the explanation says who has the last word`, async (t) => {
     const { explain } = await startInFront(t, { enforce })
-    const { enforcement } = await explain({ operation: 'getPipelineConfigsForApplicationUsingGET', application: 'web' })
+    const { enforcement } = await explain({
+      operation: 'getPipelineConfigsForApplicationUsingGET',
+      application: 'web',
+    })
     assert.equal(enforcement?.by, by)
     assert.match(String(enforcement?.note), note)
   })
@@ -300,7 +378,10 @@ test('a token learns what it may not do', async (t) => {
     allowed: false,
     rule: 'of the token with which you ask: it may only read',
   })
-  const limited = await explain(save, await create({ applications: ['other'], operations: ['getApplicationUsingGET'] }))
+  const limited = await explain(
+    save,
+    await create({ applications: ['other'], operations: ['getApplicationUsingGET'] }),
+  )
   assert.equal(limited.reasons.filter(({ allowed }) => !allowed).length, 2)
   assert.equal((await explain(save, await create({ applications: ['web'] }))).decision, 'allowed')
 })
@@ -324,7 +405,10 @@ test('a limited token of an administrator tells nothing of others, nor who has p
     assert.equal((await explain(own, token)).resources, undefined)
     assert.equal((await explain({ ...own, roles: 'writers' }, token)).status, 403)
   }
-  for (const limits of [{ readOnly: true }, { readOnly: true, operations: ['explainAccessUsingGET'] }]) {
+  for (const limits of [
+    { readOnly: true },
+    { readOnly: true, operations: ['explainAccessUsingGET'] },
+  ]) {
     assert.equal((await explain(other, await create(limits))).resources?.length, 1)
   }
 })
@@ -342,19 +426,32 @@ test('only administrators ask about others, and nobody else learns who exists', 
   assert.deepEqual(refusals[2], refusals[0])
   assert.equal((await explain({ ...question, username: 'ALICE' })).status, 200)
 
-  await fetch(`${url}/login`, { method: 'POST', body: new URLSearchParams({ username: 'alice', password }), redirect: 'manual' })
+  await fetch(`${url}/login`, {
+    method: 'POST',
+    body: new URLSearchParams({ username: 'alice', password }),
+    redirect: 'manual',
+  })
   const aboutAlice = await explain({ ...question, username: 'alice' }, root)
   assert.equal(aboutAlice.roles[0]?.from, 'the last login, by form')
   const aboutStranger = await explain({ ...question, username: 'nobody-at-all' }, root)
   assert.deepEqual([aboutStranger.known, aboutStranger.decision], [false, 'denied'])
   assert.equal(aboutStranger.reasons[0]?.rule, 'the permission service does not know the user')
-  assert.equal((await explain({ ...question, username: 'nobody-at-all', roles: 'dev' }, root)).status, 400)
+  assert.equal(
+    (await explain({ ...question, username: 'nobody-at-all', roles: 'dev' }, root)).status,
+    400,
+  )
 })
 
 test('while the permission service does not answer, nothing is explained', async (t) => {
   const { explain, fiat } = await startInFront(t, { lookupTimeoutMs: 1000 })
-  assert.equal((await explain({ operation: 'POST /pipelines', username: 'alice' }, root)).status, 200)
-  fiat.answer({ 'GET /authorize/admin': { name: 'admin', ...view, admin: true }, 'GET /authorize/bob': new Reply(500) })
+  assert.equal(
+    (await explain({ operation: 'POST /pipelines', username: 'alice' }, root)).status,
+    200,
+  )
+  fiat.answer({
+    'GET /authorize/admin': { name: 'admin', ...view, admin: true },
+    'GET /authorize/bob': new Reply(500),
+  })
   const { status, message } = await explain({ operation: 'POST /pipelines', username: 'bob' }, root)
   assert.equal(status, 503)
   assert.match(message, /The permission service does not answer/)
@@ -364,5 +461,7 @@ test('what demands nothing says why', async (t) => {
   const { explain } = await startInFront(t)
   const { decision, reasons, enforcement } = await explain({ operation: 'GET /auth/user' })
   assert.deepEqual([decision, enforcement], ['allowed', undefined])
-  assert.deepEqual(reasons, [{ need: 'nothing', allowed: true, rule: 'it shows the caller and what the caller may do' }])
+  assert.deepEqual(reasons, [
+    { need: 'nothing', allowed: true, rule: 'it shows the caller and what the caller may do' },
+  ])
 })

@@ -4,13 +4,28 @@ import test from 'node:test'
 import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
-import { type Answers, brokenOff, type RecordedRequest, Reply, silence, startUpstream } from '../support/upstream.ts'
+import {
+  type Answers,
+  brokenOff,
+  type RecordedRequest,
+  Reply,
+  silence,
+  startUpstream,
+} from '../support/upstream.ts'
 
 const password = 'battery staple'
 const quick = { retry: { initialBackoffMillis: 1, maxBackoffMillis: 1 } }
 
 function view(fields: Record<string, unknown> = {}) {
-  return { name: 'alice', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [], ...fields }
+  return {
+    name: 'alice',
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+    ...fields,
+  }
 }
 
 function knows(fields: Record<string, unknown> = {}, more: Answers = {}): Answers {
@@ -31,7 +46,11 @@ interface Options {
 }
 
 /** A gateway with the user alice of the role dev, logged in. */
-async function start(t: test.TestContext, answers: Answers, { fiat: own = {}, settings = {}, services = {} }: Options = {}) {
+async function start(
+  t: test.TestContext,
+  answers: Answers,
+  { fiat: own = {}, settings = {}, services = {} }: Options = {},
+) {
   const fiat = await startUpstream(t, answers)
   const { url, dataDir } = await runGateway(t, {
     fairlead: { admin: { password } },
@@ -48,7 +67,9 @@ async function start(t: test.TestContext, answers: Answers, { fiat: own = {}, se
 }
 
 function toLine({ method, path, query, body }: RecordedRequest): string {
-  return [method, query === '' ? path : `${path}?${query}`, ...(body === '' ? [] : [body])].join(' ')
+  return [method, query === '' ? path : `${path}?${query}`, ...(body === '' ? [] : [body])].join(
+    ' ',
+  )
 }
 
 test('a visit makes exactly these calls', async (t) => {
@@ -72,7 +93,9 @@ test('auth-scenario 230: login calls use their configured address', async (t) =>
   const logins = await startUpstream(t, knows())
   const dynamicEndpoints = { login: `${logins.url}/login-side` }
   logins.answer(({ method }) => (method === 'POST' ? 1 : new Reply(200)))
-  const { alice, asked } = await start(t, knows({ admin: true }), { fiat: { config: { dynamicEndpoints } } })
+  const { alice, asked } = await start(t, knows({ admin: true }), {
+    fiat: { config: { dynamicEndpoints } },
+  })
   await alice.visit('/auth/roles/sync', { method: 'POST' })
   await alice.visit('/auth/logout')
   assert.deepEqual(asked(), ['GET /authorize/alice'])
@@ -91,7 +114,9 @@ test('roles of fiat show in the identity', async (t) => {
 
 for (const status of [400, 401, 403, 418]) {
   test(`fiat's ${status} is an outage: no logout, then 503`, async (t) => {
-    const { fiat, alice, asked } = await start(t, knows(), { fiat: { cache: { expiresAfterWriteSeconds: 0 } } })
+    const { fiat, alice, asked } = await start(t, knows(), {
+      fiat: { cache: { expiresAfterWriteSeconds: 0 } },
+    })
     fiat.answer(knows({}, { 'GET /authorize/alice': new Reply(status) }))
     assert.equal((await alice.visit('/credentials')).status, 503)
     assert.equal(asked().length, 1)
@@ -115,13 +140,19 @@ test('without fiat checks allow, except for administrators', async (t) => {
 async function create(t: test.TestContext, answers: Answers, options: Options = {}) {
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' } })
   const lookupTimeoutMs = Object.values(answers).includes(silence) ? 1000 : 60_000
-  const permissions = { enforce: 'gateway', lookupTimeoutMs, ...(options.settings?.['permissions'] as object | undefined) }
+  const permissions = {
+    enforce: 'gateway',
+    lookupTimeoutMs,
+    ...(options.settings?.['permissions'] as object | undefined),
+  }
   const started = await start(t, answers, {
     ...options,
     settings: { ...options.settings, permissions },
     services: { orca: { baseUrl: orca.url } },
   })
-  const job = [{ type: 'createApplication', application: { name: 'fresh', email: 'a@example.com' } }]
+  const job = [
+    { type: 'createApplication', application: { name: 'fresh', email: 'a@example.com' } },
+  ]
   const answer = await started.alice.ask('/tasks', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -144,19 +175,32 @@ for (const [what, answer, expected] of [
   ],
   ['500', new Reply(500), { status: 503, code: 'PERMISSIONS_UNAVAILABLE', passedOn: 0 }],
   ['503', new Reply(503), { status: 503, code: 'PERMISSIONS_UNAVAILABLE', passedOn: 0 }],
-  ['nothing and breaks off', brokenOff, { status: 503, code: 'PERMISSIONS_UNAVAILABLE', passedOn: 0 }],
+  [
+    'nothing and breaks off',
+    brokenOff,
+    { status: 503, code: 'PERMISSIONS_UNAVAILABLE', passedOn: 0 },
+  ],
   ['nothing at all', silence, { status: 503, code: 'PERMISSIONS_UNAVAILABLE', passedOn: 0 }],
 ] as const) {
   test(`whether an application may be created, fiat says: ${what}`, async (t) => {
-    const { status, code, message, passedOn, creations } = await create(t, knows({}, { [question]: answer }))
+    const { status, code, message, passedOn, creations } = await create(
+      t,
+      knows({}, { [question]: answer }),
+    )
     assert.deepEqual({ status, code, passedOn }, expected)
     assert.deepEqual(creations, [`${question} {"name":"fresh"}`])
-    if (status === 403) assert.match(String(message), /^You may not do this: it needs CREATE on the application fresh\. Ask /)
+    if (status === 403)
+      assert.match(
+        String(message),
+        /^You may not do this: it needs CREATE on the application fresh\. Ask /,
+      )
   })
 }
 
 test('an application known to fiat needs WRITE', async (t) => {
-  const applications = (authorization: string) => [{ name: 'Fresh', authorizations: [authorization] }]
+  const applications = (authorization: string) => [
+    { name: 'Fresh', authorizations: [authorization] },
+  ]
   const refused = await create(t, knows({ applications: applications('READ') }))
   assert.deepEqual([refused.status, refused.creations], [403, []])
   const allowed = await create(t, knows({ applications: applications('WRITE') }))
@@ -166,14 +210,20 @@ test('an application known to fiat needs WRITE', async (t) => {
 test('administrators create without a question', async (t) => {
   const admin = await create(t, knows({ admin: true }))
   assert.deepEqual([admin.status, admin.creations], [200, []])
-  const lenient = await create(t, knows({}, { [question]: brokenOff }), { fiat: { legacyFallback: true } })
+  const lenient = await create(t, knows({}, { [question]: brokenOff }), {
+    fiat: { legacyFallback: true },
+  })
   assert.equal(lenient.status, 200)
 })
 
 test('where services decide, the gateway does not ask', async (t) => {
-  const { status, creations, passedOn } = await create(t, knows({}, { [question]: new Reply(404) }), {
-    settings: { permissions: { enforce: 'services' } },
-  })
+  const { status, creations, passedOn } = await create(
+    t,
+    knows({}, { [question]: new Reply(404) }),
+    {
+      settings: { permissions: { enforce: 'services' } },
+    },
+  )
   assert.deepEqual([status, creations, passedOn], [200, [], 1])
 })
 
@@ -189,7 +239,13 @@ const expand = 'GET /authorize/alice/serviceAccounts'
 
 for (const [what, query, answer, names, calls] of [
   ['without an application all of the user', '', expanded('WRITE'), ['ci', 'cd'], 0],
-  ['with a blank application all of the user', '?application=%20', expanded('WRITE'), ['ci', 'cd'], 0],
+  [
+    'with a blank application all of the user',
+    '?application=%20',
+    expanded('WRITE'),
+    ['ci', 'cd'],
+    0,
+  ],
   ['those that may WRITE the application', '?application=web', expanded('WRITE'), ['ci'], 1],
   ['those that may EXECUTE the application', '?application=web', expanded('EXECUTE'), ['ci'], 1],
   ['all, when none may do more than READ', '?application=web', expanded('READ'), ['ci', 'cd'], 1],
@@ -207,10 +263,14 @@ for (const [what, query, answer, names, calls] of [
 
 test('the matching authorizations are configurable', async (t) => {
   const answers = knows({ serviceAccounts: both }, { [expand]: expanded('READ') })
-  const filter = (settings: Record<string, unknown>) => ({ settings: { fiat: { 'service-accounts': { filter: settings } } } })
+  const filter = (settings: Record<string, unknown>) => ({
+    settings: { fiat: { 'service-accounts': { filter: settings } } },
+  })
   const offer = async (settings: Record<string, unknown>) => {
     const { alice } = await start(t, answers, filter(settings))
-    return JSON.parse((await alice.visit('/auth/user/serviceAccounts?application=web')).text) as unknown
+    return JSON.parse(
+      (await alice.visit('/auth/user/serviceAccounts?application=web')).text,
+    ) as unknown
   }
   assert.deepEqual(await offer({ 'match-authorizations': ['READ'] }), ['ci'])
   assert.deepEqual(await offer({ enabled: false }), ['ci', 'cd'])

@@ -20,9 +20,18 @@ const view = {
   roles: [],
   allowAccessToUnknownApplications: false,
 }
-const tagged = { id: 'aws:servergroup:x:prod:eu', entityRef: { application: 'web', account: 'prod' } }
-const taggedInTest = { id: 'aws:servergroup:y:test:eu', entityRef: { application: 'web', account: 'test' } }
-const taggedOfOthers = { id: 'aws:servergroup:o:test:eu', entityRef: { application: 'secret', account: 'test' } }
+const tagged = {
+  id: 'aws:servergroup:x:prod:eu',
+  entityRef: { application: 'web', account: 'prod' },
+}
+const taggedInTest = {
+  id: 'aws:servergroup:y:test:eu',
+  entityRef: { application: 'web', account: 'test' },
+}
+const taggedOfOthers = {
+  id: 'aws:servergroup:o:test:eu',
+  entityRef: { application: 'secret', account: 'test' },
+}
 const taggedElsewhere = { id: 'aws:servergroup:secret-z', entityRef: { entityId: 'secret-z' } }
 const inBoth = {
   name: 'front',
@@ -52,7 +61,10 @@ function hitIn(account: string) {
 }
 
 async function startScene(t: TestContext) {
-  const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
+  const fiat = await startUpstream(t, {
+    'GET /authorize/rita': view,
+    'PUT /roles/rita': new Reply(200),
+  })
   const clouddriver = await startUpstream(t, {
     [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged,
     [`GET /tags/${encodeURIComponent(taggedInTest.id)}`]: taggedInTest,
@@ -78,7 +90,10 @@ async function startScene(t: TestContext) {
     'POST /pipelines/move': new Reply(200),
     'POST /notifications/application/web': new Reply(200),
   })
-  const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /executions/activeByInstance': runs })
+  const orca = await startUpstream(t, {
+    'POST /ops': { ref: '/tasks/1' },
+    'GET /executions/activeByInstance': runs,
+  })
   const own = { id: 'own', applications: ['web'] }
   const theirs = { id: 'theirs', applications: ['web', 'secret'] }
   const kayenta = await startUpstream(t, {
@@ -95,10 +110,9 @@ async function startScene(t: TestContext) {
     fairlead: { admin: { password } },
     permissions: { enforce: 'gateway' },
     services: Object.fromEntries(
-      Object.entries({ fiat, clouddriver, front50, orca, kayenta }).map(([name, { url: baseUrl }]) => [
-        name,
-        { enabled: true, baseUrl },
-      ]),
+      Object.entries({ fiat, clouddriver, front50, orca, kayenta }).map(
+        ([name, { url: baseUrl }]) => [name, { enabled: true, baseUrl }],
+      ),
     ),
   })
   const users = openUsers(dataDir)
@@ -107,7 +121,11 @@ async function startScene(t: TestContext) {
   const ask = async (request: string, body?: unknown) => {
     const [method = 'GET', path = '/'] = request.split(' ')
     const headers = { ...basic('rita', password), 'content-type': 'application/json' }
-    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
     return { status: answer.status, text: await answer.text() }
   }
   return { ask, orca, front50, kayenta }
@@ -116,7 +134,9 @@ async function startScene(t: TestContext) {
 test('unchecked services are protected by the gateway', async (t) => {
   const { ask, orca, front50, kayenta } = await startScene(t)
   const changes = () =>
-    [...orca.requests, ...front50.requests, ...kayenta.requests].filter(({ method }) => method !== 'GET').length
+    [...orca.requests, ...front50.requests, ...kayenta.requests].filter(
+      ({ method }) => method !== 'GET',
+    ).length
 
   await t.test('reads leave out what is in other accounts', async () => {
     const [own] = places
@@ -128,12 +148,20 @@ test('unchecked services are protected by the gateway', async (t) => {
       ['/applications/web/loadBalancers', [own]],
       ['/applications/web/serverGroups', [own]],
       ['/applications/web/clusters', { test: ['a'] }],
-      ['/applications/web', { name: 'web', attributes: { name: 'web', accounts: 'test' }, clusters: { test: [{ name: 'a' }] } }],
+      [
+        '/applications/web',
+        {
+          name: 'web',
+          attributes: { name: 'web', accounts: 'test' },
+          clusters: { test: [{ name: 'a' }] },
+        },
+      ],
     ] as const) {
       const { status, text } = await ask(`GET ${path}`)
       assert.deepEqual([status, JSON.parse(text)], [200, seen], path)
     }
-    for (const path of [`/tags/${tagged.id}`, '/loadBalancers/hidden']) assert.equal((await ask(`GET ${path}`)).status, 403, path)
+    for (const path of [`/tags/${tagged.id}`, '/loadBalancers/hidden'])
+      assert.equal((await ask(`GET ${path}`)).status, 403, path)
   })
 
   await t.test('tags need WRITE on their entity', async () => {
@@ -142,14 +170,23 @@ test('unchecked services are protected by the gateway', async (t) => {
     for (const [request, body] of [
       [`POST /tags?${entity}&application=web&account=prod`, tags],
       [`POST /tags?${entity}&account=prod`, tags],
-      ['POST /batch/tags?application=web', [{ entityRef: { application: 'secret', account: 'test' }, tags }]],
-      ['POST /batch/tags?application=web', [{ entityRef: { application: 'web', account: 'prod' }, tags }]],
+      [
+        'POST /batch/tags?application=web',
+        [{ entityRef: { application: 'secret', account: 'test' }, tags }],
+      ],
+      [
+        'POST /batch/tags?application=web',
+        [{ entityRef: { application: 'web', account: 'prod' }, tags }],
+      ],
       [`DELETE /tags/${tagged.id}/a`, undefined],
     ] as const) {
       const { status, text } = await ask(request, body)
       assert.equal(status, 403, `${request}: ${text}`)
     }
-    const removal = (id: string) => ({ application: 'web', job: [{ type: 'deleteEntityTags', id, tags: ['a'] }] })
+    const removal = (id: string) => ({
+      application: 'web',
+      job: [{ type: 'deleteEntityTags', id, tags: ['a'] }],
+    })
     for (const [id, missing] of [
       [tagged.id, 'account prod'],
       // Services keep ids in lower case.
@@ -231,7 +268,10 @@ test('unchecked services are protected by the gateway', async (t) => {
 
   await t.test('a number is the application that has this name', async () => {
     const before = changes()
-    assert.equal((await ask('POST /pipelines/move', { application: 7, from: 'a', to: 'b' })).status, 403)
+    assert.equal(
+      (await ask('POST /pipelines/move', { application: 7, from: 'a', to: 'b' })).status,
+      403,
+    )
     assert.equal((await ask('POST /strategies', { application: 7, name: 'a' })).status, 403)
     assert.equal(changes(), before)
   })
@@ -241,7 +281,11 @@ test('a security group needs READ on its account', async (t) => {
   const { ask } = await startScene(t)
 
   assert.deepEqual(JSON.parse((await ask('GET /securityGroups')).text), { test: { aws: {} } })
-  assert.deepEqual(JSON.parse((await ask('GET /securityGroups?id=sg-1')).text), { id: 'sg-1', name: 'web', accountName: 'test' })
+  assert.deepEqual(JSON.parse((await ask('GET /securityGroups?id=sg-1')).text), {
+    id: 'sg-1',
+    name: 'web',
+    accountName: 'test',
+  })
   const { status, text } = await ask('GET /securityGroups?id=sg-2')
   assert.equal(status, 403)
   assert.match(text, /READ on the account prod/)

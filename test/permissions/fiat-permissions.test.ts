@@ -27,14 +27,34 @@ const settings: PermissionSettings = {
 }
 
 function user(username: string, roles: string[] = []): User {
-  return { username, email: null, firstName: null, lastName: null, roles, allowedAccounts: ['prod'], method: 'form' }
+  return {
+    username,
+    email: null,
+    firstName: null,
+    lastName: null,
+    roles,
+    allowedAccounts: ['prod'],
+    method: 'form',
+  }
 }
 
 function view(name: string, fields: Record<string, unknown> = {}) {
-  return { name, admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [], ...fields }
+  return {
+    name,
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+    ...fields,
+  }
 }
 
-function createUpstreams(t: test.TestContext, baseUrl: string | undefined, readTimeoutMs = 5000): Upstreams {
+function createUpstreams(
+  t: test.TestContext,
+  baseUrl: string | undefined,
+  readTimeoutMs = 5000,
+): Upstreams {
   const upstreams = new Upstreams({
     services: baseUrl === undefined ? {} : { fiat: { kind: 'external', baseUrl } },
     bounds: { connectTimeoutMs: 1000, readTimeoutMs, maxConnections: 5, maxWaiting: 100 },
@@ -45,7 +65,12 @@ function createUpstreams(t: test.TestContext, baseUrl: string | undefined, readT
   return upstreams
 }
 
-async function open(t: test.TestContext, answers: Answers, changed: Partial<PermissionSettings> = {}, readTimeoutMs?: number) {
+async function open(
+  t: test.TestContext,
+  answers: Answers,
+  changed: Partial<PermissionSettings> = {},
+  readTimeoutMs?: number,
+) {
   const fiat = await startUpstream(t, answers)
   const clock = createClock()
   const permissions = new Permissions({
@@ -59,20 +84,28 @@ async function open(t: test.TestContext, answers: Answers, changed: Partial<Perm
     fiat,
     clock,
     permissions,
-    asked: () => fiat.background.map(({ method, path, body }) => `${method} ${path}${body === '' ? '' : ` ${body}`}`),
+    asked: () =>
+      fiat.background.map(
+        ({ method, path, body }) => `${method} ${path}${body === '' ? '' : ` ${body}`}`,
+      ),
   }
 }
 
 const alice = user('alice', ['dev'])
 
-async function mayOn(permissions: Permissions, application: string, authorization: Authorization): Promise<boolean> {
+async function mayOn(
+  permissions: Permissions,
+  application: string,
+  authorization: Authorization,
+): Promise<boolean> {
   const view = await permissions.loadView(alice)
   return view !== undefined && isGranted(view, 'application', application, authorization)
 }
 
 test('auth-scenario 227: a user is asked for once in twenty seconds', async (t) => {
   const { permissions, asked, clock } = await open(t, { 'GET /authorize/alice': view('alice') })
-  for (let second = 0; second < 10; second++) assert.equal((await permissions.lookUp(alice)).kind, 'view')
+  for (let second = 0; second < 10; second++)
+    assert.equal((await permissions.lookUp(alice)).kind, 'view')
   assert.equal(asked().length, 1)
   clock.nowMs += 20_001
   await permissions.lookUp(alice)
@@ -81,7 +114,9 @@ test('auth-scenario 227: a user is asked for once in twenty seconds', async (t) 
 
 test('auth-scenario 228: a changed permission counts when the old answer has expired', async (t) => {
   const { permissions, fiat, clock } = await open(t, {
-    'GET /authorize/alice': view('alice', { applications: [{ name: 'web', authorizations: ['READ'] }] }),
+    'GET /authorize/alice': view('alice', {
+      applications: [{ name: 'web', authorizations: ['READ'] }],
+    }),
   })
   assert.equal(await mayOn(permissions, 'Web', 'READ'), true)
   fiat.answer({ 'GET /authorize/alice': view('alice') })
@@ -167,8 +202,16 @@ for (const [scenario, what, answer] of [
 }
 
 test('a passing failure is not noticed', async (t) => {
-  const answers = { 'GET /authorize/alice': new InTurn(new Reply(500), new Reply(502), view('alice', { admin: true })) }
-  const { permissions } = await open(t, answers, { retry: { ...settings.retry, maxElapsedMs: 60_000 } })
+  const answers = {
+    'GET /authorize/alice': new InTurn(
+      new Reply(500),
+      new Reply(502),
+      view('alice', { admin: true }),
+    ),
+  }
+  const { permissions } = await open(t, answers, {
+    retry: { ...settings.retry, maxElapsedMs: 60_000 },
+  })
   assert.equal(await permissions.isAdmin(alice), true)
 })
 
@@ -183,9 +226,15 @@ test('a dead service gets one call per question', async (t) => {
 })
 
 test('auth-scenario 235: legacyFallback allows unknown applications for one request', async (t) => {
-  const { permissions, fiat } = await open(t, { 'GET /authorize/alice': new Reply(500) }, { legacyFallback: true })
+  const { permissions, fiat } = await open(
+    t,
+    { 'GET /authorize/alice': new Reply(500) },
+    { legacyFallback: true },
+  )
   assert.equal(await mayOn(permissions, 'web', 'WRITE'), true)
-  assert.deepEqual((await permissions.viewOf(alice))?.accounts, [{ name: 'prod', authorizations: [] }])
+  assert.deepEqual((await permissions.viewOf(alice))?.accounts, [
+    { name: 'prod', authorizations: [] },
+  ])
   assert.equal(await permissions.isAdmin(alice), false)
   fiat.answer({ 'GET /authorize/alice': view('alice') })
   assert.equal(await mayOn(permissions, 'web', 'WRITE'), false)
@@ -196,14 +245,24 @@ test('auth-scenario 88: a login is reported with its roles', async (t) => {
   await permissions.reportLogin(user('alice', ['a', 'b']), { call: 'roles-if-any', attempts: 1 })
   await permissions.reportLogin(user('alice'), { call: 'roles-if-any', attempts: 1 })
   await permissions.reportLogin(user('alice'))
-  assert.deepEqual(asked(), ['PUT /roles/alice ["a","b"]', 'POST /roles/alice', 'PUT /roles/alice []'])
+  assert.deepEqual(asked(), [
+    'PUT /roles/alice ["a","b"]',
+    'POST /roles/alice',
+    'PUT /roles/alice []',
+  ])
 })
 
 test('a login drops cached and pending permissions', async (t) => {
-  const { permissions, fiat } = await open(t, { 'GET /authorize/alice': view('alice'), 'PUT /roles/alice': new Reply(200) })
+  const { permissions, fiat } = await open(t, {
+    'GET /authorize/alice': view('alice'),
+    'PUT /roles/alice': new Reply(200),
+  })
   await permissions.viewOf(alice)
   const asking = permissions.viewOf(user('alice'))
-  fiat.answer({ 'GET /authorize/alice': view('alice', { admin: true }), 'PUT /roles/alice': new Reply(200) })
+  fiat.answer({
+    'GET /authorize/alice': view('alice', { admin: true }),
+    'PUT /roles/alice': new Reply(200),
+  })
   await permissions.reportLogin(alice)
   await asking
   assert.equal(await permissions.isAdmin(alice), true)
@@ -218,8 +277,13 @@ test('auth-scenario 108: an unreported login is rejected without legacyFallback'
 })
 
 test('a login that a full disk prevents gives the reason', async (t) => {
-  const { permissions } = await open(t, { 'PUT /roles/alice': new Reply(507, { message: 'The disk is full.' }) })
-  await assert.rejects(permissions.reportLogin(alice), { code: 'LOGIN_UNAVAILABLE', message: /its disk is full/ })
+  const { permissions } = await open(t, {
+    'PUT /roles/alice': new Reply(507, { message: 'The disk is full.' }),
+  })
+  await assert.rejects(permissions.reportLogin(alice), {
+    code: 'LOGIN_UNAVAILABLE',
+    message: /its disk is full/,
+  })
 })
 
 test('a logout that cannot be reported is no error', async (t) => {
@@ -228,7 +292,11 @@ test('a logout that cannot be reported is no error', async (t) => {
 })
 
 test('without permission service every check allows', async (t) => {
-  const permissions = new Permissions({ settings, upstreams: createUpstreams(t, undefined), log: silentLog })
+  const permissions = new Permissions({
+    settings,
+    upstreams: createUpstreams(t, undefined),
+    log: silentLog,
+  })
   assert.equal(permissions.enabled, false)
   assert.equal(await permissions.isAdmin(alice), false)
   assert.equal(await permissions.viewOf(alice), undefined)

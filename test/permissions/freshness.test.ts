@@ -18,7 +18,11 @@ test('a creator can read a new application at once', async (t) => {
       type: 'createApplication',
       application: { name, email: 'rita@example.com', permissions: roles },
     }))
-    const submitted = await ask('rita', 'POST /tasks', { application: names[0], description: 'Create', job })
+    const submitted = await ask('rita', 'POST /tasks', {
+      application: names[0],
+      description: 'Create',
+      job,
+    })
     assert.equal(submitted.status, 200, submitted.text)
     const { ref } = submitted.json() as { ref: string }
     for (;;) {
@@ -51,7 +55,10 @@ test('a changed permission applies to the next request', async (t) => {
   await add('rita', ['readers'])
   await createApplication('web', { READ: ['others'] })
   const update = (roles: string[]) =>
-    run('admin', 'web', { type: 'updateApplication', application: { name: 'web', permissions: { READ: roles } } })
+    run('admin', 'web', {
+      type: 'updateApplication',
+      application: { name: 'web', permissions: { READ: roles } },
+    })
   assert.equal((await ask('rita', 'GET /applications/web')).status, 403)
   for (let round = 0; round < 3; round++) {
     await update(['readers'])

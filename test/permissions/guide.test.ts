@@ -25,17 +25,26 @@ function chapter(title: string): string {
 }
 
 /** The example in a chapter that holds a word, with the addresses of the test. */
-function configuration(title: string, word: string, addresses: Record<string, string>): GatewaySettings {
+function configuration(
+  title: string,
+  word: string,
+  addresses: Record<string, string>,
+): GatewaySettings {
   const blocks = blocksOf(chapter(title), 'yaml')
   const yaml = blocks.find((block) => block.includes(word))
   assert.ok(yaml, word)
-  const replaced = Object.entries(addresses).reduce((text, [from, to]) => text.replaceAll(from, to), yaml)
+  const replaced = Object.entries(addresses).reduce(
+    (text, [from, to]) => text.replaceAll(from, to),
+    yaml,
+  )
   return parse(replaced) as GatewaySettings
 }
 
 /** Paths of the requests that a chapter has somebody make with curl, in order. */
 function requestsIn(title: string): string[] {
-  return [...chapter(title).matchAll(/^curl .*http:\/\/localhost:8084([^'\s]*)/gm)].map(([, path = '']) => path)
+  return [...chapter(title).matchAll(/^curl .*http:\/\/localhost:8084([^'\s]*)/gm)].map(
+    ([, path = '']) => path,
+  )
 }
 
 const fiatUrl = 'http://fiat.example.com:7003'
@@ -57,7 +66,10 @@ test('an external fiat is used as configured', async (t) => {
   const [path] = requestsIn('In front of')
   assert.equal((await fetch(url + path, { method: 'POST', headers })).status, 200)
   const explained = await fetch(`${url}/auth/explain?operation=GET+/pipelines/x`, { headers })
-  assert.equal(((await explained.json()) as { enforcement: { by: string } }).enforcement.by, 'gateway')
+  assert.equal(
+    ((await explained.json()) as { enforcement: { by: string } }).enforcement.by,
+    'gateway',
+  )
 })
 
 test('a fiat for logins of its own gets them', async (t) => {
@@ -76,15 +88,22 @@ test('a fiat for logins of its own gets them', async (t) => {
 test('last known rights apply while fiat is down', async (t) => {
   const fiat = await startUpstream(t, alive)
   const clock = createClock()
-  const { services, ...settings } = configuration('When fiat is', 'lastKnownForSeconds', { [fiatUrl]: fiat.url })
-  const { url } = await runGateway(t, { ...users, ...settings, services: { ...services } }, { now: clock.now })
+  const { services, ...settings } = configuration('When fiat is', 'lastKnownForSeconds', {
+    [fiatUrl]: fiat.url,
+  })
+  const { url } = await runGateway(
+    t,
+    { ...users, ...settings, services: { ...services } },
+    { now: clock.now },
+  )
   const login = await fetch(`${url}/login`, {
     method: 'POST',
     body: new URLSearchParams({ username: 'admin', password }),
     redirect: 'manual',
   })
   const cookie = login.headers.getSetCookie().map((set) => set.split(';')[0])
-  const ask = () => fetch(`${url}/credentials`, { headers: { cookie: cookie.join('; ') }, redirect: 'manual' })
+  const ask = () =>
+    fetch(`${url}/credentials`, { headers: { cookie: cookie.join('; ') }, redirect: 'manual' })
   assert.equal((await ask()).status, 200)
   fiat.answer(() => new Reply(400))
   clock.nowMs += 600_000
@@ -100,17 +119,27 @@ test('users and administrators learn why access is denied', async (t) => {
   const [own = '', other = ''] = requestsIn('Why may I')
   const [, example = ''] = /```json\n(.*?)```/s.exec(chapter('Why may I')) ?? []
   assert.deepEqual((await ask('rita', `GET ${own}`)).json(), JSON.parse(example))
-  const { decision, resources } = (await ask('admin', `GET ${other}`)).json() as Record<string, unknown>
+  const { decision, resources } = (await ask('admin', `GET ${other}`)).json() as Record<
+    string,
+    unknown
+  >
   assert.equal(decision, 'denied')
-  assert.deepEqual(resources, [{ kind: 'application', name: 'web', permissions: { READ: ['readers'], WRITE: ['writers'] } }])
+  assert.deepEqual(resources, [
+    { kind: 'application', name: 'web', permissions: { READ: ['readers'], WRITE: ['writers'] } },
+  ])
 
   const [, command = ''] = /^fairlead (explain access .*)$/m.exec(chapter('Why may I')) ?? []
-  const args = [...command.matchAll(/"([^"]+)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+  const args = [...command.matchAll(/"([^"]+)"|(\S+)/g)].map(
+    ([, quoted, plain]) => quoted ?? plain ?? '',
+  )
   const env = { ...process.env, FAIRLEAD_DATA_DIR: dataDir }
   const run = promisify(execFile)(process.execPath, [program, ...args], { env, cwd: dataDir })
   await assert.rejects(run, (error: { code: number; stdout: string }) => {
     assert.equal(error.code, 1)
-    assert.match(error.stdout, /no {2}WRITE on the application web: no role of the user has WRITE on the application/)
+    assert.match(
+      error.stdout,
+      /no {2}WRITE on the application web: no role of the user has WRITE on the application/,
+    )
     return true
   })
 })

@@ -14,7 +14,9 @@ test('every operation admits exactly the expected callers', async (t) => {
     const name = `${operation.method} ${operation.path}`
     const profile = expectedAccess[name]
     assert.ok(profile, `${name} does not stand in the table`)
-    const found = await Promise.all(callers.map(async (caller) => [caller, await matrix.outcome(operation, caller)]))
+    const found = await Promise.all(
+      callers.map(async (caller) => [caller, await matrix.outcome(operation, caller)]),
+    )
     assert.deepEqual(Object.fromEntries(found), profiles[profile], name)
   }
   assert.deepEqual(
@@ -43,8 +45,17 @@ test('tokens are limited alike where no permission service decides', async (t) =
 async function assertReach(matrix: Matrix): Promise<void> {
   const found: Record<string, string> = {}
   for (const operation of allOperations) {
-    const [web, shop] = await Promise.all([matrix.isReached(operation, 'web'), matrix.isReached(operation, 'shop')])
-    found[`${operation.method} ${operation.path}`] = web ? (shop ? 'any' : 'its own') : shop ? 'another' : 'none'
+    const [web, shop] = await Promise.all([
+      matrix.isReached(operation, 'web'),
+      matrix.isReached(operation, 'shop'),
+    ])
+    found[`${operation.method} ${operation.path}`] = web
+      ? shop
+        ? 'any'
+        : 'its own'
+      : shop
+        ? 'another'
+        : 'none'
   }
   assert.deepEqual(found, expectedReach)
 }

@@ -45,7 +45,10 @@ const answers: readonly [RegExp, unknown][] = [
     ],
   ],
   [/^\/serviceAccounts/, [{ name: 'robot', memberOf: everything }]],
-  [/^\/credentials$/, [{ name: 'prod', type: 'kubernetes', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
+  [
+    /^\/credentials$/,
+    [{ name: 'prod', type: 'kubernetes', permissions: { READ: ['readers'], WRITE: ['writers'] } }],
+  ],
   [/^\/buildServices$/, [{ name: 'ci', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
   [/^\/(?:pipelines|strategies)\/[^/]+\/(?:history|get)$/, [definition]],
   [/^\/pipelines\/web\/name\//, definition],
@@ -67,14 +70,28 @@ type Query = Readonly<Record<string, string>>
 
 export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise<Matrix> {
   const baseUrl = await startServices(t)
-  const names = ['orca', 'front50', 'clouddriver', 'igor', 'echo', 'rosco', 'kayenta', 'keel', 'mine', 'swabbie'] as const
+  const names = [
+    'orca',
+    'front50',
+    'clouddriver',
+    'igor',
+    'echo',
+    'rosco',
+    'kayenta',
+    'keel',
+    'mine',
+    'swabbie',
+  ] as const
   const services = Object.fromEntries(names.map((name) => [name, { enabled: true, baseUrl }]))
   const { url, dataDir } = await runGateway(t, {
     permissions: { enforce: 'gateway' },
     'api-tokens': { enabled: true, 'allowed-minting-roles': ['everyone'] },
     'service-accounts': [{ name: 'robot', memberOf: everything }],
     fairlead: { admin: { password } },
-    services: { ...services, fiat: fiat ? { enabled: true, baseUrl: 'embedded' } : { enabled: false } },
+    services: {
+      ...services,
+      fiat: fiat ? { enabled: true, baseUrl: 'embedded' } : { enabled: false },
+    },
   })
   const tokens = await createTokens(url, dataDir, fiat)
   const send = (operation: Operation, token: string | undefined, query: Query) => {
@@ -84,7 +101,12 @@ export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise
       ...(operation.body && { 'content-type': 'application/json' }),
     }
     const body = operation.body === undefined ? undefined : JSON.stringify(bodyOf(operation))
-    return fetch(`${url}${addressOf(operation, query)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
+    return fetch(`${url}${addressOf(operation, query)}`, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body && { body }),
+    })
   }
   /** A machine under load may take too long to decide, which says nothing about rights. */
   const ask = async (operation: Operation, caller: Caller | Limit, query: Query = {}) => {
@@ -99,7 +121,8 @@ export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise
     async outcome(operation, caller, query) {
       const { answer } = await ask(operation, caller, query)
       const { status } = answer
-      if (status === 401 || (status === 302 && answer.headers.get('location')?.endsWith('/login'))) return 'login'
+      if (status === 401 || (status === 302 && answer.headers.get('location')?.endsWith('/login')))
+        return 'login'
       return status === 403 ? 'refused' : 'allowed'
     },
     async isReached(operation, application) {
@@ -139,15 +162,27 @@ async function startServices(t: TestContext): Promise<string> {
 type Limit = 'web' | 'shop'
 
 /** Those of the administrator are limited to one application each; without a permission service a writer may do all as well. */
-async function createTokens(url: string, dataDir: string, fiat: boolean): Promise<Map<Caller | Limit, string>> {
-  const roles = { outsider: ['everyone'], reader: ['everyone', 'readers'], executor: everything.slice(0, 3), writer: everything }
+async function createTokens(
+  url: string,
+  dataDir: string,
+  fiat: boolean,
+): Promise<Map<Caller | Limit, string>> {
+  const roles = {
+    outsider: ['everyone'],
+    reader: ['everyone', 'readers'],
+    executor: everything.slice(0, 3),
+    writer: everything,
+  }
   const users = openUsers(dataDir)
   for (const [name, held] of Object.entries(roles)) await users.add(name, password, held)
   users.close()
   const tokens = new Map<Caller | Limit, string>()
   const limit = async (browser: Browser) => {
     for (const name of ['web', 'shop'] as const)
-      tokens.set(name, (await createToken(browser, { name: `only ${name}`, applications: [name] })).token)
+      tokens.set(
+        name,
+        (await createToken(browser, { name: `only ${name}`, applications: [name] })).token,
+      )
   }
   if (!fiat) {
     await limit(await logIn(url, 'writer'))
@@ -156,12 +191,25 @@ async function createTokens(url: string, dataDir: string, fiat: boolean): Promis
   for (const name of Object.keys(roles) as (keyof typeof roles)[]) {
     const browser = await logIn(url, name)
     tokens.set(name, (await createToken(browser, { name })).token)
-    if (name === 'writer') tokens.set('read-only token', (await createToken(browser, { name: 'reads', readOnly: true })).token)
+    if (name === 'writer')
+      tokens.set(
+        'read-only token',
+        (await createToken(browser, { name: 'reads', readOnly: true })).token,
+      )
   }
   const admin = await logIn(url, 'admin')
   await limit(admin)
   tokens.set('administrator', (await createToken(admin, { name: 'admin' })).token)
-  tokens.set('robot', (await createToken(admin, { name: 'robot', principalType: 'SERVICE_ACCOUNT', principalId: 'robot' })).token)
+  tokens.set(
+    'robot',
+    (
+      await createToken(admin, {
+        name: 'robot',
+        principalType: 'SERVICE_ACCOUNT',
+        principalId: 'robot',
+      })
+    ).token,
+  )
   return tokens
 }
 
@@ -173,16 +221,26 @@ async function logIn(url: string, username: string): Promise<Browser> {
 
 /** Everything is about the application web, the account prod and the build service ci. */
 function addressOf(operation: Operation, others: Query): string {
-  const values: Record<string, string> = { application: 'web', applicationName: 'web', buildMaster: 'ci', pipelineName: 'main' }
+  const values: Record<string, string> = {
+    application: 'web',
+    applicationName: 'web',
+    buildMaster: 'ci',
+    pipelineName: 'main',
+  }
   if (operation.path.startsWith('/notifications')) values['type'] = 'application'
   values['account'] = operation.demands[0].kind === 'build-service' ? 'ci' : 'prod'
   values['accountName'] = 'prod'
   values['limit'] = '1'
-  const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? 'main').replace('/**', '/rest')
+  const path = operation.path
+    .replace(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? 'main')
+    .replace('/**', '/rest')
   const query = new URLSearchParams()
   for (const { name, required } of createQueryRules(operation.query)) {
     if (['username', 'to'].includes(name)) continue
-    if (required || /^(application|executionId|pipelineConfigId|ids|expression|account)$/.test(name))
+    if (
+      required ||
+      /^(application|executionId|pipelineConfigId|ids|expression|account)$/.test(name)
+    )
       query.set(name, values[name] ?? 'main')
   }
   for (const [name, value] of Object.entries(others)) query.set(name, value)
@@ -191,7 +249,8 @@ function addressOf(operation: Operation, others: Query): string {
 
 function bodyOf({ demands, id }: Operation): unknown {
   const kinds = demands.map(({ kind }) => kind)
-  if (kinds.includes('jobs')) return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
+  if (kinds.includes('jobs'))
+    return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
   if (id === 'rotateApiTokenUsingPOST') return {}
   if (/^set\w+SecretUsingPUT$/.test(id)) return { value: 'a-secret-value' }
   if (id === 'planManifestsUsingPOST') return { application: 'web', account: 'prod', manifests: [] }

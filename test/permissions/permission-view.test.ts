@@ -12,7 +12,11 @@ const view = parsePermissionView(
       { name: 'a', authorizations: ['WRITE', 'READ'] },
       { name: 'b', authorizations: ['READ'] },
     ],
-    applications: [{ name: 'App1', authorizations: ['READ'] }, { name: 'app2', authorizations: ['WRITE'] }, { name: 'bare' }],
+    applications: [
+      { name: 'App1', authorizations: ['READ'] },
+      { name: 'app2', authorizations: ['WRITE'] },
+      { name: 'bare' },
+    ],
   },
   'alice',
 )
@@ -39,7 +43,8 @@ test('auth-scenario 231: unknown fields and words in a view are tolerated', () =
 })
 
 test('something that is no view is not taken for one', () => {
-  for (const body of [undefined, null, 'x', 7, [], { admin: 'yes' }]) assert.throws(() => parsePermissionView(body, 'alice'))
+  for (const body of [undefined, null, 'x', 7, [], { admin: 'yes' }])
+    assert.throws(() => parsePermissionView(body, 'alice'))
 })
 
 const accounts: AccountEntry[] = [
@@ -53,13 +58,31 @@ const accounts: AccountEntry[] = [
 ]
 
 test('auth-scenario 226: without permission service, accounts are allowed by roles', () => {
-  assert.deepEqual(allowedAccounts('off', accounts, ['DEV']), ['x', 'y', 'empty', 'blank', 'broken'])
-  assert.deepEqual(allowedAccounts('off', accounts, ['ops ']), ['x', 'z', 'empty', 'blank', 'broken'])
+  assert.deepEqual(allowedAccounts('off', accounts, ['DEV']), [
+    'x',
+    'y',
+    'empty',
+    'blank',
+    'broken',
+  ])
+  assert.deepEqual(allowedAccounts('off', accounts, ['ops ']), [
+    'x',
+    'z',
+    'empty',
+    'blank',
+    'broken',
+  ])
   assert.deepEqual(allowedAccounts('off', accounts, []), ['x', 'empty', 'blank', 'broken'])
 })
 
 test('accounts are those with WRITE, or by roles', () => {
   assert.deepEqual(allowedAccounts(view, accounts, ['dev']), ['a'])
   assert.deepEqual(allowedAccounts(undefined, accounts, ['dev']), [])
-  assert.deepEqual(allowedAccounts(fallbackView('alice', ['y']), accounts, ['ops']), ['x', 'z', 'empty', 'blank', 'broken'])
+  assert.deepEqual(allowedAccounts(fallbackView('alice', ['y']), accounts, ['ops']), [
+    'x',
+    'z',
+    'empty',
+    'blank',
+    'broken',
+  ])
 })

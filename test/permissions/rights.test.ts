@@ -87,17 +87,36 @@ for (const [index, [view, kind, name, allowed]] of cases.entries()) {
     const access = await accessOf(view)
     for (const authorization of ['READ', 'WRITE', 'EXECUTE'] as const) {
       const expected = allowed.split(' ').includes(authorization)
-      const atGateway = decide(parsePermissionView(view, 'alice'), { kind, name, authorization } as Need).allowed
-      const forServices = isAllowed(parsePermissionView(view, 'alice') as View, types[kind], name, authorization)
-      assert.deepEqual({ atGateway, forServices }, { atGateway: expected, forServices: expected }, authorization)
+      const atGateway = decide(parsePermissionView(view, 'alice'), {
+        kind,
+        name,
+        authorization,
+      } as Need).allowed
+      const forServices = isAllowed(
+        parsePermissionView(view, 'alice') as View,
+        types[kind],
+        name,
+        authorization,
+      )
+      assert.deepEqual(
+        { atGateway, forServices },
+        { atGateway: expected, forServices: expected },
+        authorization,
+      )
       const embedded = askEmbedded(access, kind, name, authorization)
-      if (embedded !== undefined) assert.equal(embedded, expected, `${authorization} in an embedded service`)
+      if (embedded !== undefined)
+        assert.equal(embedded, expected, `${authorization} in an embedded service`)
     }
   })
 }
 
 /** @returns undefined for what they never ask */
-function askEmbedded(access: Access, kind: Kind, name: string, authorization: Authorization): boolean | undefined {
+function askEmbedded(
+  access: Access,
+  kind: Kind,
+  name: string,
+  authorization: Authorization,
+): boolean | undefined {
   if (authorization === 'CREATE' || kind === 'build-service') return undefined
   if (kind === 'application') return access.mayOnApplication(name, authorization)
   if (kind === 'service-account') return access.mayUse(name)
@@ -108,5 +127,8 @@ type Access = Awaited<ReturnType<typeof requireAccess>>
 
 function accessOf(view: object): Promise<Access> {
   const rights = openFiat(async () => ({ status: 200, body: view }))
-  return requireAccess({ settings: { authorization: true }, ports: { rights } } as unknown as BackendContext, 'alice')
+  return requireAccess(
+    { settings: { authorization: true }, ports: { rights } } as unknown as BackendContext,
+    'alice',
+  )
 }

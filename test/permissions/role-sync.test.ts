@@ -7,7 +7,14 @@ import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { InTurn, Reply, silence, startUpstream } from '../support/upstream.ts'
 
-const view = { name: 'admin', admin: true, accounts: [], applications: [], serviceAccounts: [], roles: [] }
+const view = {
+  name: 'admin',
+  admin: true,
+  accounts: [],
+  applications: [],
+  serviceAccounts: [],
+  roles: [],
+}
 const root = basic('admin', 'correct horse')
 
 function answers(sync: unknown) {
@@ -38,7 +45,8 @@ async function start(t: test.TestContext, sync: unknown, settings: GatewaySettin
   const calls = () => fiat.background.filter(({ path }) => path === '/roles/sync')
   /** Waits for a line of the log. */
   const logged = async (message: string) => {
-    while (!lines.some(({ msg }) => msg === message)) await new Promise((resolve) => setTimeout(resolve, 10))
+    while (!lines.some(({ msg }) => msg === message))
+      await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return { ...running, fiat, ask, calls, logged }
 }
@@ -78,7 +86,10 @@ test('a long synchronisation drops older views at its end', async (t) => {
   await logged('the roles are synchronised')
   await ask('/auth/user')
   assert.equal(questions(), 2)
-  assert.match(await (await ask('/metrics')).text(), /fairlead_role_synchronisations_total\{outcome="done"\} 1/)
+  assert.match(
+    await (await ask('/metrics')).text(),
+    /fairlead_role_synchronisations_total\{outcome="done"\} 1/,
+  )
 })
 
 test('concurrent synchronisations join', async (t) => {
@@ -91,7 +102,10 @@ test('concurrent synchronisations join', async (t) => {
   assert.equal(calls().length, 1)
   fiat.release(new Reply(503, { message: 'nobody' }))
   await logged('the roles could not be synchronised')
-  assert.match(await (await ask('/metrics')).text(), /fairlead_role_synchronisations_total\{outcome="failed"\} 1/)
+  assert.match(
+    await (await ask('/metrics')).text(),
+    /fairlead_role_synchronisations_total\{outcome="failed"\} 1/,
+  )
   fiat.answer(answers(new InTurn(3)))
   assert.equal((await ask('/auth/roles/sync', 'POST')).status, 200)
   assert.equal(calls().length, 1)
@@ -100,7 +114,11 @@ test('concurrent synchronisations join', async (t) => {
 test('a client that goes away does not end the synchronisation', async (t) => {
   const { url, fiat, calls, logged } = await start(t, silence)
   const gone = new AbortController()
-  const asking = fetch(`${url}/auth/roles/sync`, { method: 'POST', headers: root, signal: gone.signal })
+  const asking = fetch(`${url}/auth/roles/sync`, {
+    method: 'POST',
+    headers: root,
+    signal: gone.signal,
+  })
   while (calls().length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
   gone.abort()
   await assert.rejects(asking)
@@ -122,10 +140,16 @@ test('only administrators synchronise', async (t) => {
   const users = openUsers(dataDir)
   t.after(() => users.close())
   await users.add('alice', 'battery staple', [])
-  assert.equal((await ask('/auth/roles/sync', 'POST', basic('alice', 'battery staple'))).status, 403)
+  assert.equal(
+    (await ask('/auth/roles/sync', 'POST', basic('alice', 'battery staple'))).status,
+    403,
+  )
   assert.equal(calls().length, 0)
   const open = await runGateway(t, {})
   assert.equal((await fetch(`${open.url}/auth/roles/sync`, { method: 'POST' })).status, 200)
   const guarded = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
-  assert.equal((await fetch(`${guarded.url}/auth/roles/sync`, { method: 'POST', headers: root })).status, 403)
+  assert.equal(
+    (await fetch(`${guarded.url}/auth/roles/sync`, { method: 'POST', headers: root })).status,
+    403,
+  )
 })

@@ -8,11 +8,25 @@ import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { type Answers, Reply, startUpstream } from '../support/upstream.ts'
 
 function view(fields: Record<string, unknown> = {}) {
-  return { name: 'alice', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [], ...fields }
+  return {
+    name: 'alice',
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+    ...fields,
+  }
 }
 
-const known: Answers = { 'GET /authorize/alice': view({ roles: [{ name: 'fresh' }] }), 'PUT /roles/alice': new Reply(200) }
-const quick = { retry: { initialBackoffMillis: 5, maxBackoffMillis: 20 }, cache: { expiresAfterWriteSeconds: 0 } }
+const known: Answers = {
+  'GET /authorize/alice': view({ roles: [{ name: 'fresh' }] }),
+  'PUT /roles/alice': new Reply(200),
+}
+const quick = {
+  retry: { initialBackoffMillis: 5, maxBackoffMillis: 20 },
+  cache: { expiresAfterWriteSeconds: 0 },
+}
 
 /** A gateway with the users admin and alice (role dev) and a permission service. */
 async function start(
@@ -22,15 +36,25 @@ async function start(
   settings: GatewaySettings = {},
 ) {
   const fiat = await startUpstream(t, answers)
-  const services = { ...settings.services, fiat: { enabled: true, baseUrl: fiat.url, ...quick, ...fiatSettings } }
-  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } }, ...settings, services })
+  const services = {
+    ...settings.services,
+    fiat: { enabled: true, baseUrl: fiat.url, ...quick, ...fiatSettings },
+  }
+  const { url, dataDir } = await runGateway(t, {
+    fairlead: { admin: { password: 'correct horse' } },
+    ...settings,
+    services,
+  })
   const users = openUsers(dataDir)
   await users.add('alice', 'battery staple', ['dev'])
   users.close()
   return {
     fiat,
     url,
-    asked: () => fiat.background.map(({ method, path, body }) => `${method} ${path}${body === '' ? '' : ` ${body}`}`),
+    asked: () =>
+      fiat.background.map(
+        ({ method, path, body }) => `${method} ${path}${body === '' ? '' : ` ${body}`}`,
+      ),
   }
 }
 
@@ -58,7 +82,12 @@ test('auth-scenario 232: a forgotten user has to log in again', async (t) => {
 })
 
 test('auth-scenario 233: without the filter the session stays', async (t) => {
-  const { url, fiat } = await start(t, known, {}, { fiat: { 'session-filter': { enabled: false } } })
+  const { url, fiat } = await start(
+    t,
+    known,
+    {},
+    { fiat: { 'session-filter': { enabled: false } } },
+  )
   const browser = await logIn(url)
   fiat.answer({})
   assert.deepEqual((await browser.user())?.['roles'], ['dev'])
@@ -86,7 +115,8 @@ test('auth-scenario 235: with legacyFallback a dead permission service stops nob
   const { url, fiat } = await start(t, known, { legacyFallback: true })
   const browser = await logIn(url)
   fiat.answer({ 'GET /authorize/alice': new Reply(500) })
-  for (const path of ['/applications', '/credentials', '/auth/user']) assert.equal((await browser.visit(path)).status, 200, path)
+  for (const path of ['/applications', '/credentials', '/auth/user'])
+    assert.equal((await browser.visit(path)).status, 200, path)
 })
 
 test('auth-scenario 160: nobody logs in while the permission service cannot be told', async (t) => {
@@ -100,7 +130,8 @@ test('auth-scenario 160: nobody logs in while the permission service cannot be t
 
 test('a forgotten HTTP Basic user is reported again', async (t) => {
   const { url, fiat } = await start(t, known)
-  const ask = () => new Browser(url).visit('/credentials', { headers: basic('alice', 'battery staple') })
+  const ask = () =>
+    new Browser(url).visit('/credentials', { headers: basic('alice', 'battery staple') })
   assert.equal((await ask()).status, 200)
   let forgotten = true
   fiat.answer((request: { method: string }) => {
@@ -154,7 +185,11 @@ test('auth-scenario 226: without permission service the roles of the login decid
 })
 
 test('the first administrator administers everything embedded', async (t) => {
-  const { url } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } }, { embedded: true })
+  const { url } = await runGateway(
+    t,
+    { fairlead: { admin: { password: 'correct horse' } } },
+    { embedded: true },
+  )
   const browser = new Browser(url)
   assert.equal((await browser.login('admin', 'correct horse')).location, `${url}/`)
   const user = await browser.user()

@@ -8,7 +8,14 @@ import { Permissions } from '../../packages/gateway/permissions/fiat-permissions
 import type { PermissionSettings } from '../../packages/gateway/permissions/settings.ts'
 import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { type Clock, createClock, silentLog } from '../sessions/support.ts'
-import { type Answers, brokenOff, type RecordedRequest, Reply, silence, startUpstream } from '../support/upstream.ts'
+import {
+  type Answers,
+  brokenOff,
+  type RecordedRequest,
+  Reply,
+  silence,
+  startUpstream,
+} from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const settings: PermissionSettings = {
@@ -31,7 +38,15 @@ const settings: PermissionSettings = {
 const impatient = { lookupTimeoutMs: 200 }
 
 function user(username: string): User {
-  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'form' }
+  return {
+    username,
+    email: null,
+    firstName: null,
+    lastName: null,
+    roles: [],
+    allowedAccounts: [],
+    method: 'form',
+  }
 }
 
 function view(name: string) {
@@ -41,7 +56,11 @@ function view(name: string) {
 /** Answers everybody with a view. */
 const alive: Answers = (request: RecordedRequest) => view(request.path)
 
-async function open(t: test.TestContext, answers: Answers, changed: Partial<PermissionSettings> = {}) {
+async function open(
+  t: test.TestContext,
+  answers: Answers,
+  changed: Partial<PermissionSettings> = {},
+) {
   const fiat = await startUpstream(t, answers)
   return { fiat, ...openAt(t, fiat.url, changed), asked: () => fiat.background.length }
 }
@@ -49,7 +68,12 @@ async function open(t: test.TestContext, answers: Answers, changed: Partial<Perm
 function openAt(t: test.TestContext, baseUrl: string, changed: Partial<PermissionSettings>) {
   const clock = createClock()
   const upstreams = openUpstreams(t, baseUrl)
-  const permissions = new Permissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
+  const permissions = new Permissions({
+    settings: { ...settings, ...changed },
+    upstreams,
+    log: silentLog,
+    now: clock.now,
+  })
   t.after(() => permissions.close())
   return { clock, permissions }
 }
@@ -100,7 +124,8 @@ async function waitUntilKnown(permissions: Permissions, who: User, clock: Clock)
 }
 
 test('auth-scenario 236: a silent service is waited for within a bound', async (t) => {
-  const answers = (request: RecordedRequest) => (request.path.endsWith('alice') ? silence : view('bob'))
+  const answers = (request: RecordedRequest) =>
+    request.path.endsWith('alice') ? silence : view('bob')
   const { permissions, clock } = await open(t, answers, impatient)
   await waitUntilKnown(permissions, bob, clock)
   let isOver = false
@@ -123,7 +148,8 @@ test('a late answer applies from then on', async (t) => {
 test('a repeated request does not wait again', async (t) => {
   const { permissions, asked } = await open(t, () => silence, impatient)
   await permissions.lookUp(alice)
-  for (let again = 0; again < 20; again++) assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+  for (let again = 0; again < 20; again++)
+    assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
   assert.equal(asked(), 1)
 })
 
@@ -150,7 +176,9 @@ test('a silent service holds few connections', async (t) => {
   const open = await startSilent(t)
   const { permissions } = openAt(t, open.url, impatient)
   const ask = (name: string, many: number) =>
-    Promise.all(Array.from({ length: many }, (_, index) => permissions.lookUp(user(`${name}${index}`))))
+    Promise.all(
+      Array.from({ length: many }, (_, index) => permissions.lookUp(user(`${name}${index}`))),
+    )
   await ask('first', 60)
   await open.until(10)
   const begun = open.begun()
@@ -164,7 +192,9 @@ test('every waiting request is answered after recovery', async (t) => {
   const { permissions, fiat } = await open(t, () => new Reply(500))
   await permissions.lookUp(alice)
   fiat.answer(alive)
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => permissions.lookUp(user(`user${index}`))))
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, index) => permissions.lookUp(user(`user${index}`))),
+  )
   assert.deepEqual([...new Set(answers.map(({ kind }) => kind))], ['view'])
 })
 
@@ -221,7 +251,14 @@ test('a view stays the same object while the service says the same', async (t) =
   clock.nowMs += 20_001
   assert.equal(await viewOf(), before)
   assert.equal(fiat.background.length, 2)
-  fiat.answer(() => ({ name: 'alice', admin: true, accounts: [], applications: [], serviceAccounts: [], roles: [] }))
+  fiat.answer(() => ({
+    name: 'alice',
+    admin: true,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+  }))
   clock.nowMs += 20_001
   assert.equal((await viewOf())?.admin, true)
 })
@@ -241,7 +278,9 @@ test('a definite answer or logout ends the last view', async (t) => {
   const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
   await permissions.lookUp(alice)
   await permissions.lookUp(bob)
-  fiat.answer((request: RecordedRequest) => (request.path.endsWith('bob') ? new Reply(404) : new Reply(500)))
+  fiat.answer((request: RecordedRequest) =>
+    request.path.endsWith('bob') ? new Reply(404) : new Reply(500),
+  )
   clock.nowMs += 20_001
   assert.equal((await permissions.lookUp(bob)).kind, 'unknown')
   await permissions.reportLogout('alice')
@@ -267,7 +306,10 @@ test('a logout does not wait for a silent service', async (t) => {
 
 test('whether an application may be created is asked within a bound', async (t) => {
   const { permissions } = await open(t, () => silence, impatient)
-  await assert.rejects(permissions.mayCreateApplication(alice, 'web'), { code: 'PERMISSIONS_UNAVAILABLE', status: 503 })
+  await assert.rejects(permissions.mayCreateApplication(alice, 'web'), {
+    code: 'PERMISSIONS_UNAVAILABLE',
+    status: 503,
+  })
 })
 
 test('closing ends every question, and nobody waits any longer', async (t) => {
@@ -283,7 +325,12 @@ test('one question per user is open at a time', async (t) => {
   const fiat = await startUpstream(t, () => silence)
   const patient = { ...settings, lookupTimeoutMs: 60_000 }
   const upstreams = openUpstreams(t, fiat.url)
-  const permissions = new Permissions({ settings: patient, upstreams, log: silentLog, version: () => version })
+  const permissions = new Permissions({
+    settings: patient,
+    upstreams,
+    log: silentLog,
+    version: () => version,
+  })
   t.after(() => permissions.close())
   const asked = async (times: number) => {
     while (fiat.background.length < times) await new Promise((resolve) => setTimeout(resolve, 5))

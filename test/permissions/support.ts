@@ -20,7 +20,12 @@ export interface Seeded {
   /** Adds a user with roles. */
   add(username: string, roles: readonly string[]): Promise<void>
   /** Asks as a user of the form; without a user, as nobody. */
-  ask(username: string | undefined, request: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  ask(
+    username: string | undefined,
+    request: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>
   /** Submits a task and waits until it has succeeded. */
   run(username: string, application: string, job: Record<string, unknown>): Promise<void>
   /** Creates an application, with roles by authorization. */
@@ -31,7 +36,11 @@ export interface Seeded {
 export async function startSeeded(t: TestContext, settings: GatewaySettings = {}): Promise<Seeded> {
   const { url, dataDir } = await runGateway(
     t,
-    { 'api-tokens': { enabled: true, 'allowed-minting-roles': ['writers'] }, fairlead: { admin: { password } }, ...settings },
+    {
+      'api-tokens': { enabled: true, 'allowed-minting-roles': ['writers'] },
+      fairlead: { admin: { password } },
+      ...settings,
+    },
     { embedded: true },
   )
   const users = openUsers(dataDir)
@@ -46,17 +55,26 @@ export async function startSeeded(t: TestContext, settings: GatewaySettings = {}
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
     return { status: answer.status, text, json: () => JSON.parse(text) as unknown }
   }
   const run: Seeded['run'] = async (username, application, job) => {
-    const submitted = await ask(username, 'POST /tasks', { application, description: 'a test', job: [job] })
+    const submitted = await ask(username, 'POST /tasks', {
+      application,
+      description: 'a test',
+      job: [job],
+    })
     assert.equal(submitted.status, 200, submitted.text)
     const { ref } = submitted.json() as { ref: string }
     await waitUntil(async () => {
-      const { status, text } = (await ask('admin', `GET ${ref}`)).json() as { status: string; text: string }
+      const { status, text } = (await ask('admin', `GET ${ref}`)).json() as {
+        status: string
+        text: string
+      }
       assert.ok(['NOT_STARTED', 'RUNNING', 'SUCCEEDED'].includes(status), `${status} ${text}`)
       return status === 'SUCCEEDED'
     }, `the task of ${application}`)

@@ -5,22 +5,38 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../../packages/app/config/config.ts'
 import { createGateway } from '../../packages/app/gateway.ts'
-import { PermissionSwitches, type SwitchPositions } from '../../packages/gateway/permissions/switches.ts'
+import {
+  PermissionSwitches,
+  type SwitchPositions,
+} from '../../packages/gateway/permissions/switches.ts'
 import { basic } from '../login/support.ts'
 import { silentLog, temporaryDirectory } from '../sessions/support.ts'
 import { type Answers, Reply, startUpstream } from '../support/upstream.ts'
 
 const on = { enabled: true, legacyFallback: false }
 
-function open(t: test.TestContext, reread: () => Promise<SwitchPositions>, intervalMs?: number): PermissionSwitches {
-  const switches = new PermissionSwitches({ positions: on, reread, log: silentLog, ...(intervalMs && { intervalMs }) })
+function open(
+  t: test.TestContext,
+  reread: () => Promise<SwitchPositions>,
+  intervalMs?: number,
+): PermissionSwitches {
+  const switches = new PermissionSwitches({
+    positions: on,
+    reread,
+    log: silentLog,
+    ...(intervalMs && { intervalMs }),
+  })
   t.after(() => switches.close())
   return switches
 }
 
 test('switches are reread; unreadable ones stay', async (t) => {
   let reads = 0
-  const positions: (SwitchPositions | Error)[] = [{ enabled: false, legacyFallback: true }, new Error('broken'), on]
+  const positions: (SwitchPositions | Error)[] = [
+    { enabled: false, legacyFallback: true },
+    new Error('broken'),
+    on,
+  ]
   const switches = open(t, async () => {
     const next = positions[reads++] ?? on
     if (next instanceof Error) throw next
@@ -50,7 +66,14 @@ test('nobody has to ask for it', async (t) => {
 
 test('auth-scenario 237: fiat can be switched off at run time', async (t) => {
   const home = temporaryDirectory(t)
-  const view = { name: 'admin', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
+  const view = {
+    name: 'admin',
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+  }
   const alive: Answers = ({ method }) => (method === 'GET' ? view : new Reply(200))
   const fiat = await startUpstream(t, alive)
   const orca = await startUpstream(t, { 'GET /v2/applications/web/pipelines': [] })
@@ -71,7 +94,13 @@ test('auth-scenario 237: fiat can be switched off at run time', async (t) => {
         ...more,
       }),
     )
-  const places = { cwd: home, env: {}, homeDir: home, systemDir: home, files: [join(home, 'gate.yml')] }
+  const places = {
+    cwd: home,
+    env: {},
+    homeDir: home,
+    systemDir: home,
+    files: [join(home, 'gate.yml')],
+  }
   write({})
   const { config } = await loadConfig(places)
   const gateway = await createGateway({
@@ -83,7 +112,8 @@ test('auth-scenario 237: fiat can be switched off at run time', async (t) => {
   })
   t.after(() => gateway.close())
   const url = await gateway.listen()
-  const ask = () => fetch(`${url}/applications/web/pipelines`, { headers: basic('admin', 'battery staple') })
+  const ask = () =>
+    fetch(`${url}/applications/web/pipelines`, { headers: basic('admin', 'battery staple') })
   assert.equal((await ask()).status, 403)
 
   write({ fiat: { enabled: false } })
@@ -99,16 +129,30 @@ test('auth-scenario 237: fiat can be switched off at run time', async (t) => {
 
 test('with refreshable off the configuration of the start counts', async (t) => {
   const home = temporaryDirectory(t)
-  const settings = { 'services.fiat.baseUrl': 'http://fiat', 'services.fiat.refreshable': false, 'fiat.enabled': false }
-  const { config } = await loadConfig({ cwd: home, env: {}, homeDir: home, systemDir: home, settings })
+  const settings = {
+    'services.fiat.baseUrl': 'http://fiat',
+    'services.fiat.refreshable': false,
+    'fiat.enabled': false,
+  }
+  const { config } = await loadConfig({
+    cwd: home,
+    env: {},
+    homeDir: home,
+    systemDir: home,
+    settings,
+  })
   assert.deepEqual([config.permissions.refreshable, config.permissions.enabled], [false, false])
 })
 
 test('the switch of the fallback wins over its older form', async (t) => {
   const home = temporaryDirectory(t)
   const load = async (settings: Record<string, unknown>) =>
-    (await loadConfig({ cwd: home, env: {}, homeDir: home, systemDir: home, settings })).config.permissions.legacyFallback
+    (await loadConfig({ cwd: home, env: {}, homeDir: home, systemDir: home, settings })).config
+      .permissions.legacyFallback
   assert.equal(await load({}), false)
   assert.equal(await load({ 'services.fiat.legacyFallback': true }), true)
-  assert.equal(await load({ 'services.fiat.legacyFallback': true, 'fiat.legacyFallback.enabled': false }), false)
+  assert.equal(
+    await load({ 'services.fiat.legacyFallback': true, 'fiat.legacyFallback.enabled': false }),
+    false,
+  )
 })

@@ -85,14 +85,18 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /applications/{application}/clusters': 'its own',
   'GET /applications/{application}/clusters/{account}': 'its own',
   'GET /applications/{application}/clusters/{account}/{clusterName}': 'its own',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/{type}/loadBalancers': 'its own',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/{type}/loadBalancers':
+    'its own',
   'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups': 'its own',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}': 'its own',
-  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities': 'its own',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}':
+    'its own',
+  'GET /applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities':
+    'its own',
   'GET /applications/{application}/clusters/{account}/{clusterName}/{cloudProvider}/{scope}/serverGroups/target/{target}':
     'its own',
   'GET /applications/{applicationName}/serverGroups': 'its own',
-  'GET /applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}': 'its own',
+  'GET /applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}':
+    'its own',
   'GET /credentials': 'any',
   'GET /credentials/{account}': 'any',
   'GET /images/find': 'any',
@@ -279,7 +283,8 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'POST /managed/application/{application}/pin': 'its own',
   'DELETE /managed/application/{application}/pin/{targetEnvironment}': 'its own',
   'POST /managed/application/{application}/veto': 'its own',
-  'DELETE /managed/application/{application}/veto/{targetEnvironment}/{reference}/{version}': 'its own',
+  'DELETE /managed/application/{application}/veto/{targetEnvironment}/{reference}/{version}':
+    'its own',
   'POST /managed/application/{application}/mark/bad': 'its own',
   'POST /managed/application/{application}/mark/good': 'its own',
   'GET /managed/environments/{application}': 'its own',

@@ -5,7 +5,14 @@ import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
-import { type Answers, brokenOff, type RecordedRequest, Reply, silence, startUpstream } from '../support/upstream.ts'
+import {
+  type Answers,
+  brokenOff,
+  type RecordedRequest,
+  Reply,
+  silence,
+  startUpstream,
+} from '../support/upstream.ts'
 
 const password = 'battery staple'
 
@@ -14,7 +21,14 @@ function alive({ method, path }: RecordedRequest): unknown {
   if (method !== 'GET') return new Reply(200)
   const application = { name: 'web', authorizations: ['READ', 'WRITE', 'EXECUTE'] }
   const roles = [{ name: 'minters' }]
-  return { name: path, admin: false, accounts: [], applications: [application], serviceAccounts: [], roles }
+  return {
+    name: path,
+    admin: false,
+    accounts: [],
+    applications: [application],
+    serviceAccounts: [],
+    roles,
+  }
 }
 
 /** Told about logins as usual; every question meets the same answer. */
@@ -23,15 +37,25 @@ function troubled(answer: unknown): Answers {
 }
 
 /** A gateway with the users alice and bob, who has just remembered the view of one user only. */
-async function start(t: test.TestContext, settings: GatewaySettings & { permissions?: Record<string, unknown> } = {}) {
+async function start(
+  t: test.TestContext,
+  settings: GatewaySettings & { permissions?: Record<string, unknown> } = {},
+) {
   const fiat = await startUpstream(t, alive)
-  const clouddriver = await startUpstream(t, { 'GET /networks': {}, 'GET /credentials?expand=true': [] })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': {},
+    'GET /credentials?expand=true': [],
+  })
   const { url, dataDir } = await runGateway(t, {
     fairlead: { admin: { password } },
     'api-tokens': { enabled: true, 'allowed-minting-roles': ['minters'] },
     ...settings,
     services: {
-      fiat: { baseUrl: fiat.url, cache: { maxEntries: 1 }, retry: { initialBackoffMillis: 5, maxBackoffMillis: 20 } },
+      fiat: {
+        baseUrl: fiat.url,
+        cache: { maxEntries: 1 },
+        retry: { initialBackoffMillis: 5, maxBackoffMillis: 20 },
+      },
       clouddriver: { baseUrl: clouddriver.url },
     },
   })
@@ -46,7 +70,8 @@ async function start(t: test.TestContext, settings: GatewaySettings & { permissi
   const questions = () => fiat.background.filter(({ method }) => method === 'GET')
   /** Waits until fiat has been asked about a user. */
   const asked = async (name: string) => {
-    while (!questions().some(({ path }) => path === `/authorize/${name}`)) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (!questions().some(({ path }) => path === `/authorize/${name}`))
+      await new Promise((resolve) => setTimeout(resolve, 5))
   }
   return { url, fiat, clouddriver, logIn, questions, asked }
 }
@@ -72,7 +97,8 @@ test('auth-scenario 236: one waiting user does not delay others', async (t) => {
       })
     ).text,
   ) as { token: string }
-  const withToken = () => fetch(`${url}/networks`, { headers: { 'x-spinnaker-token': token.token } })
+  const withToken = () =>
+    fetch(`${url}/networks`, { headers: { 'x-spinnaker-token': token.token } })
   assert.equal((await withToken()).status, 200)
   fiat.answer(() => silence)
   const waiting = watch(bob.visit('/networks'))
@@ -137,7 +163,9 @@ for (const [what, answer] of [
   ['answers 503', new Reply(503, { message: 'empty' })],
 ] as const) {
   test(`auth-scenario 234: a permission service that ${what} logs no user out`, async (t) => {
-    const { fiat, logIn } = await start(t, { permissions: { lookupTimeoutMs: answer === silence ? 3000 : 60_000 } })
+    const { fiat, logIn } = await start(t, {
+      permissions: { lookupTimeoutMs: answer === silence ? 3000 : 60_000 },
+    })
     const bob = await logIn('bob')
     await logIn('alice')
     fiat.answer(troubled(answer))
@@ -165,7 +193,8 @@ test('a late permission service answers within the bound', async (t) => {
   fiat.answer(() => silence)
   assert.equal((await bob.visit('/networks')).status, 503)
   fiat.release(alive({ method: 'GET', path: 'bob' } as RecordedRequest))
-  while ((await bob.visit('/networks')).status === 503) await new Promise((resolve) => setTimeout(resolve, 5))
+  while ((await bob.visit('/networks')).status === 503)
+    await new Promise((resolve) => setTimeout(resolve, 5))
   assert.ok(questions().length <= 2)
 })
 
@@ -190,7 +219,9 @@ test('a login meanwhile gets a page or an error', async (t) => {
 })
 
 test('a script with a password gets 503 meanwhile', async (t) => {
-  const { url, fiat } = await start(t, { permissions: { loginTimeoutMs: 200, lookupTimeoutMs: 200 } })
+  const { url, fiat } = await start(t, {
+    permissions: { loginTimeoutMs: 200, lookupTimeoutMs: 200 },
+  })
   const ask = () => fetch(`${url}/networks`, { headers: basic('bob', password) })
   fiat.answer(() => silence)
   for (let attempt = 0; attempt < 3; attempt++) assert.equal((await ask()).status, 503)

@@ -13,7 +13,12 @@ for (const [said, maxIdleMs] of [
 ] as const) {
   test(`with keep-alive ${said ?? 'as configured'}, a connection is used for ${maxIdleMs} ms`, async (t) => {
     const server = createServer((_request, response) => {
-      response.writeHead(200, { connection: 'keep-alive', ...(said !== undefined && { 'keep-alive': said }) }).end('[]')
+      response
+        .writeHead(200, {
+          connection: 'keep-alive',
+          ...(said !== undefined && { 'keep-alive': said }),
+        })
+        .end('[]')
     })
     server.keepAliveTimeout = 0
     await once(server.listen(0, '127.0.0.1'), 'listening')

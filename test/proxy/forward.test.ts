@@ -33,14 +33,28 @@ test('a failure goes on with another server, and counts', () => {
   const { forward, steps } = follow([one, two], [again])
   forward.fail('broken')
   forward.fail('broken again')
-  assert.deepEqual(steps, ['choose 1', 'send one', 'leave one', 'choose 2', 'send two', 'leave two', 'give up broken again'])
+  assert.deepEqual(steps, [
+    'choose 1',
+    'send one',
+    'leave one',
+    'choose 2',
+    'send two',
+    'leave two',
+    'give up broken again',
+  ])
 })
 
 test('a failure of a kept connection tries the same server, and one that cost nothing does not count', () => {
   const { forward, steps } = follow([one], [{ ...again, mayBeSame: true, isFree: true }, again])
   forward.fail('closed')
   forward.fail('refused')
-  assert.deepEqual(steps.slice(3), ['choose 1', 'send one', 'leave one', 'choose 2', 'give up undefined'])
+  assert.deepEqual(steps.slice(3), [
+    'choose 1',
+    'send one',
+    'leave one',
+    'choose 2',
+    'give up undefined',
+  ])
 })
 
 test('after a wait every server may be tried again', () => {

@@ -11,7 +11,11 @@ test('the bundle keeps its sessions in Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const folder = await packageFolder(t)
-  const settings = { ...formSettings, anonymous: { enabled: false }, redis: { connection: redis.url } }
+  const settings = {
+    ...formSettings,
+    anonymous: { enabled: false },
+    redis: { connection: redis.url },
+  }
   const served = startServe(t, settings, { program: `${folder}/dist/fairlead.js` })
   const browser = new Browser(await served.listening)
 

@@ -16,9 +16,12 @@ const lies: Record<string, Lie> = {
   'texts for everything': (client, answer) => client.write(forEach(answer, '+OK\r\n')),
   'lists for everything': (client, answer) => client.write(forEach(answer, '*1\r\n$1\r\nx\r\n')),
   'nothing for everything': (client, answer) => client.write(forEach(answer, '$-1\r\n')),
-  'errors for everything': (client, answer) => client.write(forEach(answer, '-OOM command not allowed\r\n')),
-  'half an answer, then the end': (client, answer) => client.end(answer.subarray(0, Math.ceil(answer.length / 2))),
-  'half an answer, then silence': (client, answer) => client.write(answer.subarray(0, Math.ceil(answer.length / 2))),
+  'errors for everything': (client, answer) =>
+    client.write(forEach(answer, '-OOM command not allowed\r\n')),
+  'half an answer, then the end': (client, answer) =>
+    client.end(answer.subarray(0, Math.ceil(answer.length / 2))),
+  'half an answer, then silence': (client, answer) =>
+    client.write(answer.subarray(0, Math.ceil(answer.length / 2))),
   'an endless length': (client) => client.write('$999999999999\r\n'),
   'the end of every connection': (client) => client.destroy(),
 }
@@ -38,7 +41,9 @@ async function startProxy(t: TestContext, port: number) {
     for (const socket of [client, upstream]) socket.on('error', () => {})
     client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
-    upstream.on('data', (chunk: Buffer) => (lie === undefined ? client.write(chunk) : lie(client, chunk)))
+    upstream.on('data', (chunk: Buffer) =>
+      lie === undefined ? client.write(chunk) : lie(client, chunk),
+    )
     client.on('close', () => clients.delete(client))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -57,7 +62,9 @@ async function startProxy(t: TestContext, port: number) {
   }
 }
 
-test('whatever Redis says, no request fails otherwise than with 503 or a login', { timeout: 300_000 }, async (t) => {
+test('whatever Redis says, no request fails otherwise than with 503 or a login', {
+  timeout: 300_000,
+}, async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const proxy = await startProxy(t, redis.port)
@@ -65,7 +72,11 @@ test('whatever Redis says, no request fails otherwise than with 503 or a login',
   const gateway = await startGuarded(
     t,
     {
-      redis: { connection: `redis://127.0.0.1:${proxy.port}`, timeout: 500, useRelaxedHealthIndicator: true },
+      redis: {
+        connection: `redis://127.0.0.1:${proxy.port}`,
+        timeout: 500,
+        useRelaxedHealthIndicator: true,
+      },
       'rate-limit': { enabled: true, capacity: 1_000_000 },
     },
     { now: clock.now },
@@ -80,14 +91,22 @@ test('whatever Redis says, no request fails otherwise than with 503 or a login',
       const { status } = await browser.visit(path)
       assert.ok([200, 302, 401, 503].includes(status), `${name}: ${status} for ${path}`)
     }
-    const stranger = await gateway.open().visit('/auth/user', { headers: { cookie: 'SESSION=abc' } })
-    assert.ok([200, 401, 503].includes(stranger.status) && !stranger.text.includes('admin'), `${name}: ${stranger.text}`)
+    const stranger = await gateway
+      .open()
+      .visit('/auth/user', { headers: { cookie: 'SESSION=abc' } })
+    assert.ok(
+      [200, 401, 503].includes(stranger.status) && !stranger.text.includes('admin'),
+      `${name}: ${stranger.text}`,
+    )
     assert.equal((await browser.visit('/livez')).status, 200, name)
     proxy.tell(undefined)
     await waitUntil(async () => {
       clock.nowMs += 4000
       const fresh = gateway.open()
-      return (await fresh.login('admin', 'secret').catch(() => undefined)) !== undefined && (await fresh.user()) !== undefined
+      return (
+        (await fresh.login('admin', 'secret').catch(() => undefined)) !== undefined &&
+        (await fresh.user()) !== undefined
+      )
     }, `a login after ${name}`)
   }
 })
@@ -96,12 +115,18 @@ test('an answer that belongs to another session logs no one in', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const clock = createClock(Date.now())
-  const gateway = await startGuarded(t, { redis: { connection: redis.url, timeout: 3000 } }, { now: clock.now })
+  const gateway = await startGuarded(
+    t,
+    { redis: { connection: redis.url, timeout: 3000 } },
+    { now: clock.now },
+  )
   const [first, second] = [gateway.open(), gateway.open()]
   await first.login('admin', 'secret')
   const [mine] = (await redis.ask('keys', 'spring:session:fairlead:[^o]*')) as string[]
   await second.login('admin', 'secret')
-  const other = ((await redis.ask('keys', 'spring:session:fairlead:[^o]*')) as string[]).find((key) => key !== mine)
+  const other = ((await redis.ask('keys', 'spring:session:fairlead:[^o]*')) as string[]).find(
+    (key) => key !== mine,
+  )
   await redis.ask('copy', String(mine), String(other), 'replace')
   clock.nowMs += 4000
   assert.equal((await first.user())?.['username'], 'admin')

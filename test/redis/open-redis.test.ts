@@ -6,7 +6,13 @@ import pino from 'pino'
 import { openRedis } from '../../packages/base/redis/open-redis.ts'
 import type { Redis } from '../../packages/base/redis/redis.ts'
 import type { RedisSettings } from '../../packages/base/redis/settings.ts'
-import { documentedUser, type RedisServer, startCluster, startRedis, startSentinel } from '../support/redis.ts'
+import {
+  documentedUser,
+  type RedisServer,
+  startCluster,
+  startRedis,
+  startSentinel,
+} from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
@@ -17,7 +23,10 @@ test('a server is reached over TCP and its socket', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   const overTcp = await open(t, { place: toPlace(server), database: 2 })
-  const overSocket = await open(t, { place: { kind: 'socket', path: server.socketPath }, database: 2 })
+  const overSocket = await open(t, {
+    place: { kind: 'socket', path: server.socketPath },
+    database: 2,
+  })
 
   await overTcp.send('set', 'a', '1')
 
@@ -66,8 +75,12 @@ test('without a server requests fail fast and recover', async (t) => {
   // Each of many would wait for the whole time-out; one slow moment of the machine does not.
   const followers = 20
   const refusedMs = performance.now()
-  for (let follower = 0; follower < followers; follower++) await assert.rejects(redis.send('get', 'kept'))
-  assert.ok(performance.now() - refusedMs < (followers * timeoutMs) / 4, 'after the first nobody is kept waiting')
+  for (let follower = 0; follower < followers; follower++)
+    await assert.rejects(redis.send('get', 'kept'))
+  assert.ok(
+    performance.now() - refusedMs < (followers * timeoutMs) / 4,
+    'after the first nobody is kept waiting',
+  )
   assert.equal(redis.isReachable(), false)
   assert.equal(redis.wasReached(), true)
 
@@ -85,13 +98,23 @@ test('a user that a restarted server has forgotten is named in the log', async (
   if (server === undefined) return
   await server.ask('acl', 'setuser', 'fairlead', 'on', '>secret', '~*', '+@all')
   const lines: Line[] = []
-  const redis = await open(t, { place: toPlace(server), username: 'fairlead', password: 'secret' }, lines)
+  const redis = await open(
+    t,
+    { place: toPlace(server), username: 'fairlead', password: 'secret' },
+    lines,
+  )
   await redis.send('ping')
   await server.kill()
   await assert.rejects(redis.send('ping'))
   await server.start()
-  const rejection = await waitFor(() => lines.find(({ msg }) => msg.includes('rejects the user')), 'the line')
-  assert.match(rejection.msg, /check user and password.*forgets ACL users at its restart unless it has an aclfile/)
+  const rejection = await waitFor(
+    () => lines.find(({ msg }) => msg.includes('rejects the user')),
+    'the line',
+  )
+  assert.match(
+    rejection.msg,
+    /check user and password.*forgets ACL users at its restart unless it has an aclfile/,
+  )
 })
 
 test('a silent server is given up after the timeout', async (t) => {
@@ -104,7 +127,10 @@ test('a silent server is given up after the timeout', async (t) => {
   await assert.rejects(redis.send('ping'), /did not answer within 3000 ms|closed|timeout/i)
 
   server.signal('SIGCONT')
-  await waitUntil(async () => (await redis.send('ping').catch(() => undefined)) === 'PONG', 'the connection')
+  await waitUntil(
+    async () => (await redis.send('ping').catch(() => undefined)) === 'PONG',
+    'the connection',
+  )
 })
 
 test('a start does not wait for Redis', async (t) => {
@@ -124,7 +150,10 @@ test('a script runs although the server has forgotten it', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   const redis = await open(t, { place: toPlace(server) })
-  const script = { source: "return redis.call('INCRBY', KEYS[1], ARGV[1])", sha1: '0b5d0e2ae8f5e6d0a3b2f0f6a9f7b7f1d2c3b4a5' }
+  const script = {
+    source: "return redis.call('INCRBY', KEYS[1], ARGV[1])",
+    sha1: '0b5d0e2ae8f5e6d0a3b2f0f6a9f7b7f1d2c3b4a5',
+  }
 
   assert.equal(await redis.run(script, 'n', 2), 2)
   assert.equal(await redis.run(script, 'n', 3), 5)
@@ -162,7 +191,10 @@ test('with Sentinel, the server that takes over is found', async (t) => {
 
   await first?.kill()
 
-  await waitUntil(async () => (await redis.send('set', 'fairlead:after', 'yes').catch(() => undefined)) === 'OK', 'the successor')
+  await waitUntil(
+    async () => (await redis.send('set', 'fairlead:after', 'yes').catch(() => undefined)) === 'OK',
+    'the successor',
+  )
   assert.equal(await redis.send('get', 'fairlead:kept'), 'yes')
   assert.equal(await second?.ask('get', 'fairlead:after'), 'yes')
   assert.deepEqual(await second?.ask('acl', 'log'), [])
@@ -176,7 +208,10 @@ test('a cluster is scanned and survives a lost node', async (t) => {
     place: { kind: 'cluster', nodes: nodes.map(({ port }) => ({ host: '127.0.0.1', port })) },
   })
   const names = Array.from({ length: 60 }, (_, index) => `spring:session:fairlead:${index}`)
-  const script = { source: "return redis.call('GET', KEYS[1])", sha1: '1b5d0e2ae8f5e6d0a3b2f0f6a9f7b7f1d2c3b4a5' }
+  const script = {
+    source: "return redis.call('GET', KEYS[1])",
+    sha1: '1b5d0e2ae8f5e6d0a3b2f0f6a9f7b7f1d2c3b4a5',
+  }
   for (const name of names) await redis.send('set', name, 'x')
   for (const node of nodes) assert.ok(Number(await node.ask('dbsize')) > 5)
   assert.equal(await redis.run(script, names[0] as string), 'x')
@@ -189,7 +224,8 @@ test('a cluster is scanned and survives a lost node', async (t) => {
   assert.ok(outcomes.some(({ status }) => status === 'rejected'))
 
   await nodes[1]?.start()
-  const readAll = () => Promise.all(names.map((name) => redis.send('get', name))).catch(() => undefined)
+  const readAll = () =>
+    Promise.all(names.map((name) => redis.send('get', name))).catch(() => undefined)
   await waitUntil(async () => (await readAll()) !== undefined, 'the node')
   assert.deepEqual(new Set(await readAll()), new Set(['x']))
 })
@@ -204,8 +240,18 @@ async function open(
   settings: Partial<RedisSettings> & Pick<RedisSettings, 'place'>,
   lines: Line[] = [],
 ): Promise<Redis> {
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line) as Line) })
-  const defaults = { username: undefined, password: undefined, database: 0, tls: undefined, timeoutMs, relaxedHealth: true }
+  const log = pino(
+    { level: 'debug' },
+    { write: (line: string) => void lines.push(JSON.parse(line) as Line) },
+  )
+  const defaults = {
+    username: undefined,
+    password: undefined,
+    database: 0,
+    tls: undefined,
+    timeoutMs,
+    relaxedHealth: true,
+  }
   const redis = await openRedis({ ...defaults, ...settings }, log)
   t.after(() => redis.close())
   return redis

@@ -10,8 +10,16 @@ import { keyPairOf } from '../support/self-signed.ts'
 
 const server = (host: string, port: number) => ({ kind: 'server', host, port })
 
-const accepted: [title: string, settings: Record<string, unknown>, expected: Record<string, unknown>][] = [
-  ['an address', { 'redis.connection': 'redis://r.example' }, { place: server('r.example', 6379), tls: undefined, database: 0 }],
+const accepted: [
+  title: string,
+  settings: Record<string, unknown>,
+  expected: Record<string, unknown>,
+][] = [
+  [
+    'an address',
+    { 'redis.connection': 'redis://r.example' },
+    { place: server('r.example', 6379), tls: undefined, database: 0 },
+  ],
   [
     'user, password and database',
     { 'redis.connection': 'redis://fairlead:p%40ss%2F@r:6380/3' },
@@ -24,11 +32,20 @@ const accepted: [title: string, settings: Record<string, unknown>, expected: Rec
   ],
   [
     'user and password beside the address',
-    { 'redis.connection': 'redis://r', 'redis.username': 'u', 'redis.password': 'p', 'redis.database': 2 },
+    {
+      'redis.connection': 'redis://r',
+      'redis.username': 'u',
+      'redis.password': 'p',
+      'redis.database': 2,
+    },
     { username: 'u', password: 'p', database: 2 },
   ],
   ['TLS', { 'redis.connection': 'rediss://r:6380' }, { place: server('r', 6380), tls: {} }],
-  ['TLS beside the address', { 'redis.connection': 'redis://r', 'redis.tls.enabled': true }, { tls: {} }],
+  [
+    'TLS beside the address',
+    { 'redis.connection': 'redis://r', 'redis.tls.enabled': true },
+    { tls: {} },
+  ],
   ['an IPv6 address', { 'redis.connection': 'redis://[::1]:7000' }, { place: server('::1', 7000) }],
   [
     'a socket',
@@ -37,7 +54,11 @@ const accepted: [title: string, settings: Record<string, unknown>, expected: Rec
   ],
   [
     'Sentinels as a list with commas',
-    { 'redis.sentinel.nodes': 'a:26379, b', 'redis.sentinel.master': 'm', 'redis.sentinel.password': 's' },
+    {
+      'redis.sentinel.nodes': 'a:26379, b',
+      'redis.sentinel.master': 'm',
+      'redis.sentinel.password': 's',
+    },
     {
       place: {
         kind: 'sentinel',
@@ -69,14 +90,20 @@ const accepted: [title: string, settings: Record<string, unknown>, expected: Rec
     { 'redis.cluster.nodes': 'a:7000', 'services.redis.baseUrl': 'redis://localhost:6379' },
     { place: { kind: 'cluster', nodes: [{ host: 'a', port: 7000 }] } },
   ],
-  ['the time to wait', { 'redis.connection': 'redis://r', 'redis.timeout': 500 }, { timeoutMs: 500 }],
+  [
+    'the time to wait',
+    { 'redis.connection': 'redis://r', 'redis.timeout': 500 },
+    { timeoutMs: 500 },
+  ],
 ]
 
 for (const [title, settings, expected] of accepted) {
   test(`${title} is understood`, async (t) => {
     const redis = (await load(t, settings)) as RedisSettings
 
-    const named = Object.fromEntries(Object.keys(expected).map((key) => [key, redis[key as keyof RedisSettings]]))
+    const named = Object.fromEntries(
+      Object.keys(expected).map((key) => [key, redis[key as keyof RedisSettings]]),
+    )
     assert.deepEqual(named, expected)
   })
 }
@@ -87,7 +114,10 @@ test('without any of the keys there is no Redis', async (t) => {
 })
 
 const refused: [settings: Record<string, unknown>, problem: RegExp][] = [
-  [{ 'redis.connection': 'localhost:6379' }, /^redis\.connection: must be an address such as redis:/],
+  [
+    { 'redis.connection': 'localhost:6379' },
+    /^redis\.connection: must be an address such as redis:/,
+  ],
   [{ 'redis.connection': 'http://r:6379' }, /^redis\.connection: must be an address/],
   [{ 'redis.connection': 'redis://:p#ss@r:6379' }, /characters such as # .* %23/],
   [{ 'redis.connection': 'redis://:p%zz@r:6379' }, /^redis\.connection: must be an address/],
@@ -99,12 +129,24 @@ const refused: [settings: Record<string, unknown>, problem: RegExp][] = [
   ],
   [{ 'redis.sentinel.nodes': 'a:1' }, /^redis\.sentinel\.nodes: the name of the server is missing/],
   [{ 'redis.sentinel.master': 'm' }, /^redis\.sentinel\.master: the Sentinels are missing/],
-  [{ 'redis.sentinel.nodes': 'redis://a:1', 'redis.sentinel.master': 'm' }, /must be a list of host:port/],
+  [
+    { 'redis.sentinel.nodes': 'redis://a:1', 'redis.sentinel.master': 'm' },
+    /must be a list of host:port/,
+  ],
   [{ 'redis.cluster.nodes': 'a:70000' }, /^redis\.cluster\.nodes: must be a list of host:port/],
-  [{ 'redis.cluster.nodes': 'a:1', 'redis.database': 1 }, /^redis\.database: a cluster has database 0 only/],
-  [{ 'redis.connection': 'redis://r', 'redis.tls.caFile': '/nowhere/ca.pem' }, /^redis\.tls\.caFile: the file .* does not exist/],
+  [
+    { 'redis.cluster.nodes': 'a:1', 'redis.database': 1 },
+    /^redis\.database: a cluster has database 0 only/,
+  ],
+  [
+    { 'redis.connection': 'redis://r', 'redis.tls.caFile': '/nowhere/ca.pem' },
+    /^redis\.tls\.caFile: the file .* does not exist/,
+  ],
   [{ 'redis.connection': 'redis://r', 'redis.tls.caFile': '/etc/hostname' }, /is no PEM file/],
-  [{ 'redis.connection': 'rediss://r', 'redis.tls.enabled': false }, /^redis\.tls\.enabled: is false although/],
+  [
+    { 'redis.connection': 'rediss://r', 'redis.tls.enabled': false },
+    /^redis\.tls\.enabled: is false although/,
+  ],
   [{ 'redis.conection': 'redis://r' }, /redis\.connection/],
 ]
 
@@ -132,14 +174,21 @@ test('a certificate needs its own key', async (t) => {
     ...(name !== undefined && { 'redis.tls.privateKeyFile': join(folder, name) }),
   })
 
-  assert.deepEqual((await load(t, withKey('key.pem')))?.tls, { cert: one.certificate, key: one.keyPem })
+  assert.deepEqual((await load(t, withKey('key.pem')))?.tls, {
+    cert: one.certificate,
+    key: one.keyPem,
+  })
   assert.match((await problemsOf(t, withKey('other.pem'))).join(), /do not fit together/)
   assert.match((await problemsOf(t, withKey(undefined))).join(), /together/)
 })
 
-async function load(t: TestContext, settings: Record<string, unknown>): Promise<RedisSettings | undefined> {
+async function load(
+  t: TestContext,
+  settings: Record<string, unknown>,
+): Promise<RedisSettings | undefined> {
   const folder = temporaryFolder(t)
-  return (await loadConfig({ cwd: folder, homeDir: folder, systemDir: folder, settings })).config.redis
+  return (await loadConfig({ cwd: folder, homeDir: folder, systemDir: folder, settings })).config
+    .redis
 }
 
 async function problemsOf(t: TestContext, settings: Record<string, unknown>): Promise<string[]> {

@@ -4,7 +4,12 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { dropBody, dropRequests } from '../../packages/base/runtime/drop-input.ts'
-import { carrierOf, descriptorOf, screenData, unsentBytes } from '../../packages/base/runtime/sockets.ts'
+import {
+  carrierOf,
+  descriptorOf,
+  screenData,
+  unsentBytes,
+} from '../../packages/base/runtime/sockets.ts'
 
 async function openPair(t: TestContext): Promise<{ server: Server; here: Socket; there: Socket }> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -21,7 +26,9 @@ async function openPair(t: TestContext): Promise<{ server: Server; here: Socket;
 
 /** As of a Node that lacks the property. */
 function without<T extends object>(value: T, name: string): T {
-  return new Proxy(value, { get: (target, key) => (key === name ? undefined : Reflect.get(target, key, target)) })
+  return new Proxy(value, {
+    get: (target, key) => (key === name ? undefined : Reflect.get(target, key, target)),
+  })
 }
 
 test('unsent bytes are those that the system has not taken', async (t) => {
@@ -36,12 +43,18 @@ test('without its count, unsent bytes are those that the socket holds', async (t
   const { here, there } = await openPair(t)
   here.pause()
   there.write(Buffer.alloc(50_000_000))
-  assert.deepEqual(unsentBytes(there, without(there, '_handle')), { bytes: there.writableLength, isExact: false })
+  assert.deepEqual(unsentBytes(there, without(there, '_handle')), {
+    bytes: there.writableLength,
+    isExact: false,
+  })
 })
 
 test('the socket beneath TLS is found by its address where Node does not name it', async (t) => {
   const { here, there } = await openPair(t)
-  const encrypted = { remoteAddress: there.remoteAddress, remotePort: there.remotePort } as TLSSocket
+  const encrypted = {
+    remoteAddress: there.remoteAddress,
+    remotePort: there.remotePort,
+  } as TLSSocket
   assert.equal(carrierOf({ ...encrypted, _parent: here } as unknown as TLSSocket, [there]), here)
   assert.equal(carrierOf(encrypted, [here, there]), there)
   assert.equal(carrierOf(encrypted), undefined)

@@ -18,13 +18,15 @@ const attempts: Readonly<Record<string, (place: Place) => string>> = {
   'passwords of the machine': () => 'cat /etc/shadow && echo got',
   'keys of the machine': () => 'ls /etc/ssh/ssh_host* /etc/ssl/private/* && echo got',
   'a file of Fairlead': ({ hidden }) => `cat ${hidden}/secret && echo got`,
-  'a file of Fairlead through a link': ({ hidden }) => `ln -s ${hidden} out; cat out/secret && echo got`,
+  'a file of Fairlead through a link': ({ hidden }) =>
+    `ln -s ${hidden} out; cat out/secret && echo got`,
   'a file of Fairlead through processes': ({ hidden }) =>
     `for root in /proc/*/root /proc/*/cwd; do cat $root${hidden}/secret $root/../secret && echo got; done`,
   'the environment of another process': () => `cat /proc/*/environ | grep -a ${secret} && echo got`,
   'homes and state': () =>
     'for each in /root /home /run /var /sys /boot /mnt /opt /srv; do [ -z "$(ls $each)" ] || echo got $each; done',
-  'a folder above its own': ({ folder }) => `[ "$(ls ${folder}/..)" = "$(basename ${folder})" ] || echo got`,
+  'a folder above its own': ({ folder }) =>
+    `[ "$(ls ${folder}/..)" = "$(basename ${folder})" ] || echo got`,
   'programs of the machine': () => 'touch /usr/bin/got && echo got',
   'its root': () => 'touch /got /dev/got /etc/got && echo got',
   'the kernel': () =>
@@ -50,29 +52,44 @@ function makePlace(t: TestContext): Place {
   return place
 }
 
-interface Order extends Pick<Parameters<typeof runProgram>[0], 'maxMemoryBytes' | 'maxFolderBytes' | 'signal'> {
+interface Order
+  extends Pick<Parameters<typeof runProgram>[0], 'maxMemoryBytes' | 'maxFolderBytes' | 'signal'> {
   readonly network?: 'none' | 'host'
 }
 
 for (const sandbox of ['bwrap', 'unshare'] as const) {
-  const run = async ({ folder }: Place, program: string, args: readonly string[], order: Order = {}) => {
+  const run = async (
+    { folder }: Place,
+    program: string,
+    args: readonly string[],
+    order: Order = {},
+  ) => {
     const bounds = { timeLimitMs: 60_000, maxOutputBytes: megabyte, network: 'none' as const }
-    return String(await runProgram({ sandbox, program, args, folder, environment: {}, ...bounds, ...order }))
+    return String(
+      await runProgram({ sandbox, program, args, folder, environment: {}, ...bounds, ...order }),
+    )
   }
-  const shell = (place: Place, script: string, order?: Order) => run(place, 'sh', ['-c', script], order)
+  const shell = (place: Place, script: string, order?: Order) =>
+    run(place, 'sh', ['-c', script], order)
 
   test(`${sandbox}: a program has its folder and nothing else of the machine`, async (t) => {
     if (await isMissing(t, sandbox)) return
     const place = makePlace(t)
     process.env['FAIRLEAD_TEST_SECRET'] = secret
     t.after(() => delete process.env['FAIRLEAD_TEST_SECRET'])
-    const written = await shell(place, 'echo mine > file && cat file && pwd && echo temporary > /tmp/file && cat /tmp/file')
+    const written = await shell(
+      place,
+      'echo mine > file && cat file && pwd && echo temporary > /tmp/file && cat /tmp/file',
+    )
     assert.equal(written, `mine\n${place.folder}\ntemporary\n`)
     assert.equal(readFileSync(join(place.folder, 'file'), 'utf8'), 'mine\n')
     writeFileSync(join(place.folder, 'file'), 'changed by Fairlead')
     for (const [what, script] of Object.entries(attempts))
       assert.equal(await shell(place, `{ ${script(place)}\n} 2>/dev/null; true`), '', what)
-    const status = await shell(place, 'grep -E "^(CapEff|CapPrm|CapBnd|NoNewPrivs):" /proc/self/status')
+    const status = await shell(
+      place,
+      'grep -E "^(CapEff|CapPrm|CapBnd|NoNewPrivs):" /proc/self/status',
+    )
     assert.match(status, /CapPrm:\t0+\nCapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1/)
   })
 
@@ -99,7 +116,10 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     }`
     assert.equal(await run(place, process.execPath, ['-e', script]), '')
     assert.equal(connections, 0)
-    assert.equal(await run(place, process.execPath, ['-e', script], { network: 'host' }), 'got\ngot\n')
+    assert.equal(
+      await run(place, process.execPath, ['-e', script], { network: 'host' }),
+      'got\ngot\n',
+    )
   })
 
   test(`${sandbox}: memory, processes, files and the folder are bounded`, async (t) => {
@@ -109,8 +129,12 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     const bound = { maxMemoryBytes: 512 * megabyte }
     await assert.rejects(run(place, process.execPath, ['-e', grow], bound), /memory|SIG|exit code/)
     // Each of them stays within the bound of one.
-    const many = 'for each in 1 2 3 4 5 6; do head -c 100000000 /dev/zero | tail -c 100000000 | sleep 20 & done; wait'
-    await assert.rejects(shell(place, many, { maxMemoryBytes: 256 * megabyte }), /used more than 256 MiB of memory/)
+    const many =
+      'for each in 1 2 3 4 5 6; do head -c 100000000 /dev/zero | tail -c 100000000 | sleep 20 & done; wait'
+    await assert.rejects(
+      shell(place, many, { maxMemoryBytes: 256 * megabyte }),
+      /used more than 256 MiB of memory/,
+    )
     // As few as a machine bears if the bound does not hold; the kernel refuses some, or all of them are ended.
     const crowd = 'i=0; while [ $i -lt 600 ]; do sleep 60 & i=$((i+1)); done; echo started; wait'
     await assert.rejects(shell(place, crowd), /processes and threads|failed with/)
@@ -118,7 +142,10 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     await assert.rejects(shell(place, 'head -c 20000000 /dev/zero > large', disk), /failed with/)
     const files = 'i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero > file-$i; done'
     await assert.rejects(shell(place, files, disk), /wrote more than 8 MiB/)
-    await assert.rejects(shell(place, 'head -c 200000000 /dev/zero > /tmp/large; echo full >&2; exit 3'), /exit code 3/)
+    await assert.rejects(
+      shell(place, 'head -c 200000000 /dev/zero > /tmp/large; echo full >&2; exit 3'),
+      /exit code 3/,
+    )
   })
 
   test(`${sandbox}: nothing that a program has started outlives it, nor the process that started it`, async (t) => {
@@ -129,10 +156,16 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     await staysAway(place)
     // Somebody else starts it, and is killed.
     const { wrap } = await openSandbox(sandbox)
-    const command = wrap(['sh', '-c', `${leave}; sleep 1000`], { folder: place.folder, network: 'none' })
+    const command = wrap(['sh', '-c', `${leave}; sleep 1000`], {
+      folder: place.folder,
+      network: 'none',
+    })
     const starter = `require('node:child_process').spawn(${JSON.stringify(command[0])}, ${JSON.stringify(command.slice(1))}, { detached: true })`
     const parent = spawn(process.execPath, ['-e', starter], { stdio: 'ignore' })
-    await waitUntil(() => existsSync(join(place.folder, 'alive')), 'the program of the other process')
+    await waitUntil(
+      () => existsSync(join(place.folder, 'alive')),
+      'the program of the other process',
+    )
     parent.kill('SIGKILL')
     await staysAway(place)
   })

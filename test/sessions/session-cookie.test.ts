@@ -38,14 +38,23 @@ test('configured attributes are added to the cookie', () => {
 })
 
 test('a prefix of the name brings the attributes that browsers require', () => {
-  const named = (name: string): CookieRules => ({ settings: { ...settings, name }, contextPath: '/gate' })
+  const named = (name: string): CookieRules => ({
+    settings: { ...settings, name },
+    contextPath: '/gate',
+  })
   for (const [name, path] of [
     ['__Host-SESSION', '/'],
     ['__host-s', '/'],
     ['__Secure-SESSION', '/gate/'],
   ] as const) {
-    assert.equal(formatSessionCookie(id, false, named(name)), `${name}=${id}; Path=${path}; Secure; HttpOnly`)
-    assert.match(formatClearedCookie(false, named(name)), new RegExp(`; Path=${path}; Secure; HttpOnly$`))
+    assert.equal(
+      formatSessionCookie(id, false, named(name)),
+      `${name}=${id}; Path=${path}; Secure; HttpOnly`,
+    )
+    assert.match(
+      formatClearedCookie(false, named(name)),
+      new RegExp(`; Path=${path}; Secure; HttpOnly$`),
+    )
   }
 })
 

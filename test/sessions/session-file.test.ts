@@ -36,7 +36,10 @@ test('every session that a process has confirmed survives its kill -9', async (t
 
 test('an invalid session file is replaced', async (t) => {
   const dataDir = temporaryDirectory(t)
-  writeFileSync(join(dataDir, 'sessions.db'), 'This is not a database, although it is long enough to look like one. '.repeat(50))
+  writeFileSync(
+    join(dataDir, 'sessions.db'),
+    'This is not a database, although it is long enough to look like one. '.repeat(50),
+  )
 
   const sessions = openTestSessions(t, dataDir, createClock())
 

@@ -26,7 +26,13 @@ test('sessions of other versions or users are invalid', () => {
 })
 
 /** What a gateway of a later version might write, of which this one knows a part only. */
-const later = { ...alice, version: 3, readableFrom: 1, assurance: 'two factors', user: { ...alice.user, pronoun: 'she' } }
+const later = {
+  ...alice,
+  version: 3,
+  readableFrom: 1,
+  assurance: 'two factors',
+  user: { ...alice.user, pronoun: 'she' },
+}
 
 test('a newer session is read if it permits that', () => {
   assert.deepEqual(parseSession(key, JSON.stringify(later)), alice, 'what this version knows of it')

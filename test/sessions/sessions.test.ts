@@ -134,7 +134,9 @@ for (const { name, open } of stores) {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
-    const ids = await Promise.all([alice, alice, alice].map(async (content) => (await sessions.start(content)).id))
+    const ids = await Promise.all(
+      [alice, alice, alice].map(async (content) => (await sessions.start(content)).id),
+    )
 
     assert.equal(await sessions.endAll(), 3)
 
@@ -149,12 +151,19 @@ for (const { name, open } of stores) {
     const good = formatSession('', alice)
     const foreign = Array.from({ length: 5000 }, (_, index) => {
       const cookie = randomBytes(32).toString('base64url')
-      return { cookie, key: createHash('sha256').update(cookie).digest('hex'), content: corrupt(good, index) }
+      return {
+        cookie,
+        key: createHash('sha256').update(cookie).digest('hex'),
+        content: corrupt(good, index),
+      }
     })
     await place.plant(new Map(foreign.map(({ key, content }) => [key, content])))
-    const noise = Array.from({ length: 5000 }, (_, index) => corrupt(`SESSION=${id}; a=b; SESSION=${id.slice(1)}`, index))
+    const noise = Array.from({ length: 5000 }, (_, index) =>
+      corrupt(`SESSION=${id}; a=b; SESSION=${id.slice(1)}`, index),
+    )
 
-    for (const { cookie } of foreign) assert.equal(await sessions.find(`SESSION=${cookie}`), undefined)
+    for (const { cookie } of foreign)
+      assert.equal(await sessions.find(`SESSION=${cookie}`), undefined)
     for (const header of noise) {
       const found = await sessions.find(header)
       assert.ok(found === undefined || found.content.user?.username === 'alice')
@@ -169,7 +178,12 @@ for (const { name, open } of stores) {
     await place.pass(4000)
     await place.breakDown()
 
-    const refusals = [sessions.find(`SESSION=${id}`), sessions.start(alice), sessions.end(session), sessions.endAll()]
+    const refusals = [
+      sessions.find(`SESSION=${id}`),
+      sessions.start(alice),
+      sessions.end(session),
+      sessions.endAll(),
+    ]
     const outcomes = await Promise.allSettled(refusals)
     for (const outcome of outcomes) {
       assert.ok(outcome.status === 'rejected' && outcome.reason instanceof GatewayError)
@@ -195,7 +209,10 @@ for (const { name, open } of stores) {
     const { sessions: listed, next } = await sessions.listOf('Alice', { offset: 0, limit: 2 })
     assert.equal(next, undefined)
     assert.deepEqual(
-      listed.map(({ key, lastUseMs }) => [key, Math.round((place.clock.nowMs - lastUseMs) / minuteMs)]),
+      listed.map(({ key, lastUseMs }) => [
+        key,
+        Math.round((place.clock.nowMs - lastUseMs) / minuteMs),
+      ]),
       [
         [second.session.key, 0],
         [first.session.key, 5],
@@ -258,7 +275,9 @@ for (const { name, open } of stores) {
       await place.pass(minuteMs)
       started.push(await sessions.start(alice))
     }
-    const live = await Promise.all(started.map(async ({ id }) => (await sessions.find(`SESSION=${id}`)) !== undefined))
+    const live = await Promise.all(
+      started.map(async ({ id }) => (await sessions.find(`SESSION=${id}`)) !== undefined),
+    )
     assert.deepEqual(live, [false, false, true, true])
     assert.ok(await sessions.find(`SESSION=${bob.id}`))
   })
@@ -269,7 +288,8 @@ for (const { name, open } of stores) {
     const many = await place.openReplica({ maxPerUser: undefined })
     for (let index = 0; index < 601; index++) await many.start(alice)
     const few = await place.openReplica({ maxPerUser: 1 })
-    const count = async () => (await few.listOf('alice', { offset: 0, limit: 1000 })).sessions.length
+    const count = async () =>
+      (await few.listOf('alice', { offset: 0, limit: 1000 })).sessions.length
 
     await few.start(alice)
     assert.equal(await count(), 102)

@@ -8,7 +8,14 @@ import type { Redis } from '../../packages/base/redis/redis.ts'
 import { openSessions, type Sessions } from '../../packages/gateway/sessions/sessions.ts'
 import type { SessionSettings } from '../../packages/gateway/sessions/settings.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-import { type Clock, createClock, openTestSessions, sessionSettings, silentLog, temporaryDirectory } from './support.ts'
+import {
+  type Clock,
+  createClock,
+  openTestSessions,
+  sessionSettings,
+  silentLog,
+  temporaryDirectory,
+} from './support.ts'
 
 /** A place with sessions that any number of replicas share. */
 export interface Place {
@@ -59,12 +66,16 @@ function createSqlitePlace(t: TestContext): Place {
     plant: async (contents) =>
       withDatabase((db) => {
         db.exec('BEGIN')
-        const insert = db.prepare('INSERT OR REPLACE INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, NULL)')
+        const insert = db.prepare(
+          'INSERT OR REPLACE INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, NULL)',
+        )
         for (const [key, content] of contents) insert.run(key, content, 9_999_999_999_999)
         db.exec('COMMIT')
       }),
     dump: async () =>
-      ['', '-wal'].map((suffix) => readFileSync(join(dataDir, `sessions.db${suffix}`)).toString('latin1')).join(''),
+      ['', '-wal']
+        .map((suffix) => readFileSync(join(dataDir, `sessions.db${suffix}`)).toString('latin1'))
+        .join(''),
     breakDown: async () => withDatabase((db) => db.exec('ALTER TABLE sessions_2 RENAME TO gone')),
     repair: async () => withDatabase((db) => db.exec('ALTER TABLE gone RENAME TO sessions_2')),
   }
@@ -113,15 +124,21 @@ export function createRedisPlace(t: TestContext, redis: RedisServer): Place {
       const entries = [...contents]
       const portion = 1000
       for (let from = 0; from < entries.length; from += portion) {
-        const some = entries.slice(from, from + portion).flatMap(([key, content]) => [prefix + key, content])
-        const script = "for i = 1, #ARGV, 2 do redis.call('SET', ARGV[i], ARGV[i + 1], 'EX', 3600) end"
+        const some = entries
+          .slice(from, from + portion)
+          .flatMap(([key, content]) => [prefix + key, content])
+        const script =
+          "for i = 1, #ARGV, 2 do redis.call('SET', ARGV[i], ARGV[i + 1], 'EX', 3600) end"
         await redis.ask('eval', script, 0, ...some)
       }
     },
     async dump() {
       const keys = (await redis.ask('keys', '*')) as string[]
       const values = await Promise.all(
-        keys.map(async (key) => `${key} ${await redis.ask('get', key).catch(() => redis.ask('zrange', key, 0, -1))}`),
+        keys.map(
+          async (key) =>
+            `${key} ${await redis.ask('get', key).catch(() => redis.ask('zrange', key, 0, -1))}`,
+        ),
       )
       return values.join('\n')
     },

@@ -11,7 +11,13 @@ export const sessionSettings: SessionSettings = {
   idleMs: 3_600_000,
   absoluteMs: 7 * 86_400_000,
   maxPerUser: 10_000,
-  cookie: { name: 'SESSION', domain: undefined, secure: 'auto', maxAgeSeconds: undefined, sameSite: undefined },
+  cookie: {
+    name: 'SESSION',
+    domain: undefined,
+    secure: 'auto',
+    maxAgeSeconds: undefined,
+    sameSite: undefined,
+  },
 }
 
 export function temporaryDirectory(t: TestContext): string {

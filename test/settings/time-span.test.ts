@@ -8,5 +8,8 @@ test('a span from before the clock was set back is over', () => {
     [1000, 1059, 1060, 999, 0].map((nowMs) => isRunning(nowMs, untilMs, 60)),
     [true, true, false, false, false],
   )
-  assert.deepEqual([elapsedMs(1000, 1000), elapsedMs(1001, 1000), elapsedMs(999, 1000)], [0, 1, Number.POSITIVE_INFINITY])
+  assert.deepEqual(
+    [elapsedMs(1000, 1000), elapsedMs(1001, 1000), elapsedMs(999, 1000)],
+    [0, 1, Number.POSITIVE_INFINITY],
+  )
 })

@@ -22,7 +22,11 @@ function folderOf(t: TestContext, name: string): string {
 test('a copy on a second disk has what was written last', async (t) => {
   const litestream = needsLitestream(t)
   if (litestream === undefined) return
-  const [dataDir, disk, other] = ['data', 'disk', 'other'].map((name) => folderOf(t, name)) as [string, string, string]
+  const [dataDir, disk, other] = ['data', 'disk', 'other'].map((name) => folderOf(t, name)) as [
+    string,
+    string,
+    string,
+  ]
   const env = { PATH: litestream }
   const place = { url: `file://${disk}/copy`, folder: 'term-1-a', env, log }
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
@@ -49,7 +53,11 @@ test('a store that denies the keys is named, and restores nothing', async (t) =>
   const [litestream, store] = [needsLitestream(t), await startObjectStore(t)]
   if (litestream === undefined || store === undefined) return
   const dataDir = folderOf(t, 'data')
-  const env = { PATH: litestream, LITESTREAM_ACCESS_KEY_ID: store.keyId, LITESTREAM_SECRET_ACCESS_KEY: 'another' }
+  const env = {
+    PATH: litestream,
+    LITESTREAM_ACCESS_KEY_ID: store.keyId,
+    LITESTREAM_SECRET_ACCESS_KEY: 'another',
+  }
   const place = { dataDir, url: store.copyUrl('fairlead'), folder: 'term-1-a', env, log }
 
   await assert.rejects(restoreCopy(place), /litestream restore failed: .*SignatureDoesNotMatch/)

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
-import { Lease, LeaseHeld, type LeaseStore, type LeaseTimes } from '../../packages/app/standby/lease.ts'
+import {
+  Lease,
+  LeaseHeld,
+  type LeaseStore,
+  type LeaseTimes,
+} from '../../packages/app/standby/lease.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const times: LeaseTimes = { freeMs: 2500, holdMs: 1800, renewMs: 100, pollMs: 20 }
@@ -51,14 +56,20 @@ export async function checkLease(t: TestContext, { open, forget }: LeaseStores):
   await forget()
   const waiting = b.take()
   const { record } = a.lease
-  await waitUntil(async () => (await (await open()).read())?.record.term === 1, 'the record that the holder writes again')
+  await waitUntil(
+    async () => (await (await open()).read())?.record.term === 1,
+    'the record that the holder writes again',
+  )
   assert.deepEqual([a.lost, a.lease.record, b.lease.record], [[], record, undefined])
 
   // As after kill -9: nothing is released, nothing renewed.
   const endedAtMs = performance.now()
   a.lease.abandon()
   const taken = await waiting
-  assert.ok(performance.now() - endedAtMs > times.freeMs - 500, 'a standby waits until the former holder has noticed')
+  assert.ok(
+    performance.now() - endedAtMs > times.freeMs - 500,
+    'a standby waits until the former holder has noticed',
+  )
   assert.equal(taken?.term, 2)
   assert.equal(taken.before?.holder, 'a')
   assert.deepEqual([taken.before?.written, taken.before?.copy], [1, 'first'])
@@ -66,7 +77,10 @@ export async function checkLease(t: TestContext, { open, forget }: LeaseStores):
   await b.lease.release()
   const releasedAtMs = performance.now()
   assert.equal((await again.take())?.term, 3)
-  assert.ok(performance.now() - releasedAtMs < times.freeMs, 'a lease that was released is free at once')
+  assert.ok(
+    performance.now() - releasedAtMs < times.freeMs,
+    'a lease that was released is free at once',
+  )
   again.lease.abandon()
   const restarted = await standBy(t, await open(), 'a')
   assert.equal((await restarted.take())?.term, 3)

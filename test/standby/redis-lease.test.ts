@@ -12,7 +12,12 @@ import { checkLease, standBy } from './lease-suite.ts'
 async function open(t: TestContext, { port }: RedisServer) {
   const login = { username: 'fairlead', password: 'secret' }
   const settings: RedisSettings = {
-    ...{ place: { kind: 'server', host: '127.0.0.1', port }, ...login, database: 0, tls: undefined },
+    ...{
+      place: { kind: 'server', host: '127.0.0.1', port },
+      ...login,
+      database: 0,
+      tls: undefined,
+    },
     ...{ timeoutMs: 2000, relaxedHealth: true },
   }
   const redis = await openRedis(settings, pino({ level: 'silent' }))

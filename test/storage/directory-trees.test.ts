@@ -15,7 +15,9 @@ function openFolder(t: TestContext): string {
   return folder
 }
 
-test('a file is read with the rights of the owner of its directory', { skip: needsRoot }, async (t) => {
+test('a file is read with the rights of the owner of its directory', {
+  skip: needsRoot,
+}, async (t) => {
   const folder = openFolder(t)
   writeFileSync(join(folder, 'own'), 'a=1\n')
   // As if a program had put a link to it into the way.

@@ -37,7 +37,12 @@ const stores: readonly [name: string, open: Open][] = [
       if (redis === undefined) return undefined
       const lists = { prefix: 'x:of:', lifeMs }
       const open = async () =>
-        new RedisRecords(await connect(t, redis), { prefix: 'x:', now, lists, ...(kind === 'hashes' && { field: 'content' }) })
+        new RedisRecords(await connect(t, redis), {
+          prefix: 'x:',
+          now,
+          lists,
+          ...(kind === 'hashes' && { field: 'content' }),
+        })
       return [await open(), await open()]
     },
   ]),
@@ -50,14 +55,18 @@ for (const [name, open] of stores) {
     const record = { content: 'a', endsAtMs: inAMinute() }
     assert.equal(await one.get('k'), undefined)
     assert.equal(await one.put('k', record, 'a'), false, 'there is none yet')
-    const first = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).put('k', record, null)))
+    const first = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? one : other).put('k', record, null)),
+    )
     assert.equal(first.filter(Boolean).length, 1, 'of many at once, one writes')
     const read = await other.get('k')
     assert.equal(read?.content, 'a')
     assert.ok(Math.abs(Number(read?.endsAtMs) - record.endsAtMs) < 5000)
 
     assert.equal(await one.put('k', { content: 'b' }, 'x'), false)
-    const replaced = await Promise.all([one, other].map((store, index) => store.put('k', { content: `b${index}` }, 'a')))
+    const replaced = await Promise.all(
+      [one, other].map((store, index) => store.put('k', { content: `b${index}` }, 'a')),
+    )
     assert.deepEqual([...replaced].sort(), [false, true])
     assert.deepEqual(await one.get('k'), {
       content: `b${replaced.indexOf(true)}`,
@@ -115,5 +124,8 @@ test('SQLite: what has ended leaves the file, and what is live is counted', asyn
   assert.equal(x.count(), 2)
   const db = new DatabaseSync(file)
   t.after(() => db.close())
-  await waitUntil(() => db.prepare('SELECT * FROM x').all().length === 2, 'the end of the ended record')
+  await waitUntil(
+    () => db.prepare('SELECT * FROM x').all().length === 2,
+    'the end of the ended record',
+  )
 })

@@ -4,7 +4,10 @@ import { strToU8, zipSync } from 'fflate'
 import { zipEntries } from '../../packages/base/storage/zip.ts'
 
 test('files of an archive are unpacked within a bound, whatever size it names', async () => {
-  const archive = zipSync({ 'a/packed.txt': strToU8('x'.repeat(2000)), 'plain.txt': [strToU8('plain'), { level: 0 }] })
+  const archive = zipSync({
+    'a/packed.txt': strToU8('x'.repeat(2000)),
+    'plain.txt': [strToU8('plain'), { level: 0 }],
+  })
   const entries = new Map([...zipEntries(archive)].map((entry) => [entry.name, entry]))
   assert.deepEqual([...entries.keys()], ['a/packed.txt', 'plain.txt'])
   const [packed, plain] = [entries.get('a/packed.txt'), entries.get('plain.txt')]
@@ -20,7 +23,10 @@ test('files of an archive are unpacked within a bound, whatever size it names', 
 })
 
 test('what is no archive, or a damaged one, is refused', async () => {
-  assert.throws(() => [...zipEntries(strToU8('no archive at all, but a text'))], /no archive of the form ZIP/)
+  assert.throws(
+    () => [...zipEntries(strToU8('no archive at all, but a text'))],
+    /no archive of the form ZIP/,
+  )
   const archive = Buffer.from(zipSync({ 'a.txt': strToU8('x'.repeat(2000)) }))
   const directory = archive.indexOf('PK\x01\x02', 0, 'latin1')
   const damaged = Buffer.from(archive)

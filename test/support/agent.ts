@@ -23,7 +23,10 @@ export interface TestAgent {
   readonly client: AgentClient
   readonly dataDir: string
   /** Sends a desired state with the next revision, and waits until the agent works on it. */
-  desire(instances: readonly DesiredInstance[], loadBalancers?: readonly DesiredLoadBalancer[]): Promise<void>
+  desire(
+    instances: readonly DesiredInstance[],
+    loadBalancers?: readonly DesiredLoadBalancer[],
+  ): Promise<void>
   /** Waits until the agent reports an instance for which this holds. */
   until(id: string, holds: (instance: ObservedInstance) => boolean): Promise<ObservedInstance>
   instance(id: string): ObservedInstance | undefined
@@ -40,7 +43,10 @@ const table = openProcessTable()
 const lastRounds = 50
 
 /** The agent starts with the first desired state. */
-export function openTestAgent(t: TestContext, { dataDir = createFolder('agent'), version = '0.0.0-test' } = {}): TestAgent {
+export function openTestAgent(
+  t: TestContext,
+  { dataDir = createFolder('agent'), version = '0.0.0-test' } = {},
+): TestAgent {
   const client = openAgent({ dataDir, log: silentLog, version })
   let revision = 0
   const processes = endWithTest(t, dataDir, () => client.close())
@@ -80,7 +86,10 @@ export function openTestAgent(t: TestContext, { dataDir = createFolder('agent'),
 export function toInstance(
   id: string,
   command: readonly string[],
-  { program, ...rest }: Partial<Omit<DesiredInstance, 'program'>> & { program?: Partial<Program> } = {},
+  {
+    program,
+    ...rest
+  }: Partial<Omit<DesiredInstance, 'program'>> & { program?: Partial<Program> } = {},
 ): DesiredInstance {
   return {
     id,
@@ -114,7 +123,11 @@ export function toInstance(
  * @param close Stops what would start another agent.
  * @returns lists the processes of instances
  */
-export function endWithTest(t: TestEnd, dataDir: string, close: () => Promise<void>): () => ProcessEntry[] {
+export function endWithTest(
+  t: TestEnd,
+  dataDir: string,
+  close: () => Promise<void>,
+): () => ProcessEntry[] {
   // A test may remove the folder before its processes are ended.
   const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
   const endAll = () => endEverything(words, agentMark)
@@ -132,7 +145,9 @@ export function endWithTest(t: TestEnd, dataDir: string, close: () => Promise<vo
 }
 
 function markedProcesses(agentMark: string): ProcessEntry[] {
-  return table.list().filter((entry) => !entry.isZombie && parseMark(table.markOf(entry))?.agentMark === agentMark)
+  return table
+    .list()
+    .filter((entry) => !entry.isZombie && parseMark(table.markOf(entry))?.agentMark === agentMark)
 }
 
 /**

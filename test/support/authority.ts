@@ -89,13 +89,20 @@ function authorityExtensions({ pathLength, usages }: AuthorityLimits = {}): Exte
   ]
 }
 
-function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain: string): Authority {
+function toAuthority(
+  own: X509Certificate,
+  keys: webcrypto.CryptoKeyPair,
+  chain: string,
+): Authority {
   const issuer = own.subject
   return {
     certificate: own.toString('pem'),
     name: issuer,
     issue: async (options) => {
-      const subjectKeys = await crypto.subtle.generateKey(toKeyAlgorithm(options), true, ['sign', 'verify'])
+      const subjectKeys = await crypto.subtle.generateKey(toKeyAlgorithm(options), true, [
+        'sign',
+        'verify',
+      ])
       const certificate = await X509CertificateGenerator.create({
         subject: options.subject,
         issuer,
@@ -131,7 +138,10 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
         issuer,
         thisUpdate: new Date(Math.min(Date.now(), nextUpdate) - dayMs),
         nextUpdate: new Date(nextUpdate),
-        entries: certificates.map(({ serialNumber }) => ({ serialNumber, revocationDate: new Date(Date.now() - dayMs) })),
+        entries: certificates.map(({ serialNumber }) => ({
+          serialNumber,
+          revocationDate: new Date(Date.now() - dayMs),
+        })),
         signingAlgorithm: algorithm,
         signingKey: keys.privateKey,
       })
@@ -157,14 +167,19 @@ function toExtensions({
 }: CertificateOptions): Extension[] {
   const names = [
     ...emails.map((value) => ({ type: 'email' as const, value })),
-    ...hosts.map((value) => ({ type: /^[\d.]+$/.test(value) ? ('ip' as const) : ('dns' as const), value })),
+    ...hosts.map((value) => ({
+      type: /^[\d.]+$/.test(value) ? ('ip' as const) : ('dns' as const),
+      value,
+    })),
   ]
   return [
     new BasicConstraintsExtension(false),
     ...(usages.length > 0 ? [new ExtendedKeyUsageExtension(usages)] : []),
     ...(keyUsage === undefined ? [] : [new KeyUsagesExtension(KeyUsageFlags[keyUsage], true)]),
     ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
-    ...Object.entries(extensions).map(([oid, value]) => new Extension(oid, critical.includes(oid), value)),
+    ...Object.entries(extensions).map(
+      ([oid, value]) => new Extension(oid, critical.includes(oid), value),
+    ),
   ]
 }
 

@@ -1,6 +1,10 @@
 /** Threads for the embedded back ends of a gateway under test. */
 import { EventEmitter } from 'node:events'
-import { type BackendThread, loadThread, type StartThread } from '../../packages/app/hosting/embedded.ts'
+import {
+  type BackendThread,
+  loadThread,
+  type StartThread,
+} from '../../packages/app/hosting/embedded.ts'
 import { serveBackends, type WorkerOrder } from '../../packages/app/hosting/worker.ts'
 import { worker } from './program.ts'
 

@@ -61,15 +61,26 @@ export async function startBackends(
       redirect: 'manual',
     })
   const ask: Backends['ask'] = async (service, method, path, body, headers) => {
-    const answer = await send(service, { method, path, body, ...(headers !== undefined && { headers }) })
+    const answer = await send(service, {
+      method,
+      path,
+      body,
+      ...(headers !== undefined && { headers }),
+    })
     return { status: answer.status, body: parse(await answer.text()) }
   }
   const call: CallService = async (service, request) => {
     if (backends.some((backend) => backend.service === service)) {
-      const headers = Object.entries(request.headers ?? {}).map(([name, value]) => [name, toHeaderText(value)])
+      const headers = Object.entries(request.headers ?? {}).map(([name, value]) => [
+        name,
+        toHeaderText(value),
+      ])
       const answer = await send(service, { ...request, headers: Object.fromEntries(headers) })
       const bytes = Buffer.from(await answer.arrayBuffer())
-      return { status: answer.status, body: request.wantsBytes === true && answer.ok ? bytes : parse(bytes.toString('utf8')) }
+      return {
+        status: answer.status,
+        body: request.wantsBytes === true && answer.ok ? bytes : parse(bytes.toString('utf8')),
+      }
     }
     if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
     return options.others(service, request)
@@ -102,7 +113,10 @@ export async function startBackends(
 
 function createLog(receive: BackendsOptions['log']): pino.Logger {
   if (receive === undefined) return pino({ level: 'silent' })
-  return pino({ level: 'debug' }, { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) })
+  return pino(
+    { level: 'debug' },
+    { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) },
+  )
 }
 
 function parse(text: string): unknown {

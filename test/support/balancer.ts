@@ -37,7 +37,10 @@ export interface Balancer {
 }
 
 /** Undefined when nginx is not installed; the test is skipped then. */
-export async function startBalancer(t: TestContext, options: BalancerOptions): Promise<Balancer | undefined> {
+export async function startBalancer(
+  t: TestContext,
+  options: BalancerOptions,
+): Promise<Balancer | undefined> {
   const { tls = false, prefix = '' } = options
   return startNginx(t, { tls, prefix, http: (place) => formatServers(place, options) })
 }
@@ -57,17 +60,26 @@ export interface NginxOptions {
 }
 
 /** nginx with a configuration of the test's own. */
-export async function startNginx(t: TestContext, { tls, prefix, http }: NginxOptions): Promise<Balancer | undefined> {
+export async function startNginx(
+  t: TestContext,
+  { tls, prefix, http }: NginxOptions,
+): Promise<Balancer | undefined> {
   const program = needs(t, 'nginx')
   if (program === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-balancer-'))
   const port = await freePort()
   const pair = keyPairOf('localhost')
-  const place = { port, certificateFile: join(folder, 'certificate.pem'), keyFile: join(folder, 'key.pem') }
+  const place = {
+    port,
+    certificateFile: join(folder, 'certificate.pem'),
+    keyFile: join(folder, 'key.pem'),
+  }
   writeFileSync(place.certificateFile, pair.certificate)
   writeFileSync(place.keyFile, pair.keyPem)
   writeFileSync(join(folder, 'nginx.conf'), formatMain(folder, http(place)))
-  const child = spawn(program, ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(program, ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString()
@@ -94,7 +106,9 @@ export async function startNginx(t: TestContext, { tls, prefix, http }: NginxOpt
 }
 
 function formatMain(folder: string, http: string): string {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
   return `
     daemon off;
     master_process off;

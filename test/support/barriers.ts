@@ -35,19 +35,29 @@ export async function findBarriersAt(page: Page, path: string): Promise<string[]
 }
 
 /** @param rules Those to check; all unless given. @param part Selector of what is checked */
-export async function findBarriers(page: Page, rules?: readonly string[], part = 'html'): Promise<string[]> {
+export async function findBarriers(
+  page: Page,
+  rules?: readonly string[],
+  part = 'html',
+): Promise<string[]> {
   if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
-  const wanted = rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
+  const wanted =
+    rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
   // Styles are loaded a second time for one rule alone, about styles that turn the page.
   const options = { ...wanted, preload: false, resultTypes: ['violations'] }
-  const results = (await page.evaluate(`axe.run('${part}', ${JSON.stringify(options)})`)) as AxeResults
+  const results = (await page.evaluate(
+    `axe.run('${part}', ${JSON.stringify(options)})`,
+  )) as AxeResults
   const found = results.violations.map(({ id, nodes }) => {
     const places = nodes.filter(
-      ({ target, any }) => id !== 'target-size' || !(isInChart(target.join(' ')) || any.some(isCovered)),
+      ({ target, any }) =>
+        id !== 'target-size' || !(isInChart(target.join(' ')) || any.some(isCovered)),
     )
     return { id, places: places.map(({ html }) => html) }
   })
-  const barriers = found.filter(({ places }) => places.length > 0).map(({ id, places }) => `${id}: ${places.join(' ')}`)
+  const barriers = found
+    .filter(({ places }) => places.length > 0)
+    .map(({ id, places }) => `${id}: ${places.join(' ')}`)
   return rules === undefined ? [...barriers, ...(await findNameless(page))] : barriers
 }
 
@@ -85,7 +95,8 @@ async function findNameless(page: Page): Promise<string[]> {
  */
 export async function findLostText(page: Page): Promise<string[]> {
   const devtools = await page.context().newCDPSession(page)
-  const setTextSize = (standard: number) => devtools.send('Page.setFontSizes', { fontSizes: { standard } })
+  const setTextSize = (standard: number) =>
+    devtools.send('Page.setFontSizes', { fontSizes: { standard } })
   await setTextSize(32)
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.evaluate(spacious)

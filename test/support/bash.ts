@@ -9,10 +9,18 @@ export interface BashResult {
 }
 
 /** The shell ends with the test. */
-export function runInBash(t: TestContext, commands: string, options: ExecFileOptions): Promise<BashResult> {
+export function runInBash(
+  t: TestContext,
+  commands: string,
+  options: ExecFileOptions,
+): Promise<BashResult> {
   return new Promise((done) => {
-    const child = execFile('bash', ['-c', commands], { timeout: 300_000, ...options }, (_error, output, errors) =>
-      done({ code: child.exitCode ?? 1, output: String(output), errors: String(errors) }),
+    const child = execFile(
+      'bash',
+      ['-c', commands],
+      { timeout: 300_000, ...options },
+      (_error, output, errors) =>
+        done({ code: child.exitCode ?? 1, output: String(output), errors: String(errors) }),
     )
     t.after(() => child.kill('SIGKILL'))
   })

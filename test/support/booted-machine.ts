@@ -31,21 +31,47 @@ rm -rf etc/systemd/system/* var/log/journal usr/sbin/policy-rc.d && touch -d tom
 exec chroot . env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --unit=basic.target --log-target=null`
 
 /** @param shared A folder that the machine has at `/mnt`. @returns undefined where the test is skipped, since namespaces cannot be made */
-export async function bootMachine(t: TestContext, place: string, shared: string): Promise<Machine | undefined> {
-  const spaces = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc', '--cgroup', '--propagation', 'private']
-  const child = spawn('unshare', [...spaces, 'sh', '-c', boot, 'sh', place, shared], { stdio: ['ignore', 'ignore', 'pipe'] })
+export async function bootMachine(
+  t: TestContext,
+  place: string,
+  shared: string,
+): Promise<Machine | undefined> {
+  const spaces = [
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    '--uts',
+    '--ipc',
+    '--cgroup',
+    '--propagation',
+    'private',
+  ]
+  const child = spawn('unshare', [...spaces, 'sh', '-c', boot, 'sh', place, shared], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let said = ''
   child.stderr.on('data', (piece: Buffer) => {
     said += piece.toString()
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  const firstProcess = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0])
+  const firstProcess = () =>
+    Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0])
   t.after(async () => {
     if (child.exitCode === null) process.kill(firstProcess(), 'SIGKILL')
     await ended
   })
   const inside = async (...words: readonly string[]) => {
-    const spaces = [`--target=${firstProcess()}`, '--mount', '--pid', '--uts', '--ipc', '--cgroup', '--root', '--wd']
+    const spaces = [
+      `--target=${firstProcess()}`,
+      '--mount',
+      '--pid',
+      '--uts',
+      '--ipc',
+      '--cgroup',
+      '--root',
+      '--wd',
+    ]
     const env = ['env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root']
     return (await run('nsenter', [...spaces, ...env, ...words])).stdout.trim()
   }
@@ -67,7 +93,14 @@ export async function bootMachine(t: TestContext, place: string, shared: string)
     inside,
     path: (file) => join(`/proc/${firstProcess()}/root`, file),
     changedFiles: async (name) => {
-      const found = await run('nsenter', [`--target=${firstProcess()}`, '--mount', 'find', join(place, 'up'), '-name', name])
+      const found = await run('nsenter', [
+        `--target=${firstProcess()}`,
+        '--mount',
+        'find',
+        join(place, 'up'),
+        '-name',
+        name,
+      ])
       return found.stdout
         .trim()
         .split('\n')

@@ -18,7 +18,10 @@ const account = {
 }
 
 /** @param client Metadata of the one client, in the names of the standard. */
-export async function startCertifiedProvider(t: TestContext, client: Record<string, unknown>): Promise<CertifiedProvider> {
+export async function startCertifiedProvider(
+  t: TestContext,
+  client: Record<string, unknown>,
+): Promise<CertifiedProvider> {
   let listener: RequestListener = (_request, response) => response.writeHead(503).end()
   const server = createServer((request, response) => listener(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -39,9 +42,19 @@ function createProvider(url: string, client: Record<string, unknown>): Provider 
     features: { devInteractions: { enabled: false } },
     findAccount: () => ({ accountId: account.sub, claims: () => account }),
     interactions: { url: () => '/interaction' },
-    jwks: { keys: [{ ...toJwk(signingKey(0)), ...(signingKey(0).privateKey.export({ format: 'jwk' }) as object) }] },
+    jwks: {
+      keys: [
+        {
+          ...toJwk(signingKey(0)),
+          ...(signingKey(0).privateKey.export({ format: 'jwk' }) as object),
+        },
+      ],
+    },
     async loadExistingGrant({ oidc }: Context) {
-      const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
+      const grant = new provider.Grant({
+        clientId: oidc.client.clientId,
+        accountId: oidc.session.accountId,
+      })
       grant.addOIDCScope('openid email profile')
       await grant.save()
       return grant
@@ -56,8 +69,10 @@ function createListener(provider: Provider): RequestListener {
   const listener = provider.callback()
   return (request, response) => {
     if (request.url !== '/interaction') return void listener(request, response)
-    provider.interactionFinished(request, response, { login: { accountId: account.sub } }).catch((error: unknown) => {
-      response.writeHead(500).end(String(error))
-    })
+    provider
+      .interactionFinished(request, response, { login: { accountId: account.sub } })
+      .catch((error: unknown) => {
+        response.writeHead(500).end(String(error))
+      })
   }
 }

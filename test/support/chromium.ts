@@ -3,7 +3,13 @@
  * process. What a test opens in it ends with the test.
  */
 import { after, type TestContext } from 'node:test'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import { needs } from './debian.ts'
 
 export interface Chromium {
@@ -44,15 +50,25 @@ export async function startCountingClicks(page: Page): Promise<() => Promise<num
 export async function openChromium(t: TestContext): Promise<Chromium | undefined> {
   const executablePath = needs(t, 'chromium-headless-shell', 'chromium')
   if (executablePath === undefined) return undefined
-  started ??= chromium.launch({ executablePath, args: [...options, ...quiet, ...frugal], timeout: timeoutMs })
+  started ??= chromium.launch({
+    executablePath,
+    args: [...options, ...quiet, ...frugal],
+    timeout: timeoutMs,
+  })
   const browser = await started
   const newContext: Chromium['newContext'] = async (contextOptions) => {
     // Without animations, which cost half a core where there is no graphics processor.
-    const usual: BrowserContextOptions = { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' }
+    const usual: BrowserContextOptions = {
+      viewport: { width: 1280, height: 900 },
+      reducedMotion: 'reduce',
+    }
     const context = await browser.newContext({ ...usual, ...contextOptions })
     context.setDefaultTimeout(timeoutMs)
     t.after(() => context.close())
     return context
   }
-  return { newContext, newPage: async (contextOptions) => (await newContext(contextOptions)).newPage() }
+  return {
+    newContext,
+    newPage: async (contextOptions) => (await newContext(contextOptions)).newPage(),
+  }
 }

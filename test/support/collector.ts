@@ -64,14 +64,18 @@ export async function startCollector(t: TestContext): Promise<Collector> {
     server.close()
     server.closeAllConnections()
   })
-  return Object.assign(collector, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  return Object.assign(collector, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  })
 }
 
 /** @see opentelemetry/proto/collector/trace/v1 and trace/v1: the numbers of the fields */
 function take(body: Buffer, collector: Collector): void {
   for (const resourceSpans of messages(body, 1)) {
-    for (const resource of messages(resourceSpans, 1)) collector.resource = attributesOf(resource, 1)
-    for (const scopeSpans of messages(resourceSpans, 2)) collector.spans.push(...messages(scopeSpans, 2).map(toSpan))
+    for (const resource of messages(resourceSpans, 1))
+      collector.resource = attributesOf(resource, 1)
+    for (const scopeSpans of messages(resourceSpans, 2))
+      collector.spans.push(...messages(scopeSpans, 2).map(toSpan))
   }
 }
 
@@ -124,7 +128,11 @@ function read(message: Buffer): Map<number, (Buffer | bigint)[]> {
   }
   while (at < message.length) {
     const tag = Number(varint())
-    const lengthOf: Record<number, () => number> = { 1: () => 8, 2: () => Number(varint()), 5: () => 4 }
+    const lengthOf: Record<number, () => number> = {
+      1: () => 8,
+      2: () => Number(varint()),
+      5: () => 4,
+    }
     const length = lengthOf[tag & 7]
     const value = length === undefined ? varint() : bytes(length())
     fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), value])

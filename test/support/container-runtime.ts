@@ -23,18 +23,36 @@ export interface TestRuntime {
 
 /** Undefined where the test is skipped. */
 export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime | undefined {
-  const [podman, ...others] = [needs(t, 'podman'), needs(t, 'runc'), needs(t, 'slirp4netns'), needs(t, 'busybox')]
+  const [podman, ...others] = [
+    needs(t, 'podman'),
+    needs(t, 'runc'),
+    needs(t, 'slirp4netns'),
+    needs(t, 'busybox'),
+  ]
   if (podman === undefined || others.includes(undefined) || !isRoot(t)) return undefined
   const folder = createStore()
-  const files = { CONTAINERS_CONF: join(folder, 'containers.conf'), CONTAINERS_REGISTRIES_CONF: join(folder, 'registries.conf') }
+  const files = {
+    CONTAINERS_CONF: join(folder, 'containers.conf'),
+    CONTAINERS_REGISTRIES_CONF: join(folder, 'registries.conf'),
+  }
   // Locks in memory would be those of all stores of the machine.
-  writeFileSync(files.CONTAINERS_CONF, '[containers]\nnetns = "slirp4netns"\n[engine]\nlock_type = "file"\n')
-  writeFileSync(files.CONTAINERS_REGISTRIES_CONF, `[[registry]]\nlocation = "${registry.host}"\ninsecure = true\n`)
+  writeFileSync(
+    files.CONTAINERS_CONF,
+    '[containers]\nnetns = "slirp4netns"\n[engine]\nlock_type = "file"\n',
+  )
+  writeFileSync(
+    files.CONTAINERS_REGISTRIES_CONF,
+    `[[registry]]\nlocation = "${registry.host}"\ninsecure = true\n`,
+  )
   const variables = Object.entries(files).map(([name, value]) => `${name}=${value}`)
   const options = `--root ${folder}/store --runroot ${folder}/run --tmpdir ${folder}/tmp --storage-driver vfs --runtime runc`
   // Its usual limits are above those of an ordinary machine of tests, where not even root may raise them.
-  const limited = 'case $1 in run) shift; set -- run --ulimit nproc=4096:4096 --ulimit nofile=4096:4096 "$@" ;; esac'
-  const caller = writeCaller(join(folder, 'podman'), `export ${variables.join(' ')}\n${limited}\nexec ${podman} ${options} "$@"`)
+  const limited =
+    'case $1 in run) shift; set -- run --ulimit nproc=4096:4096 --ulimit nofile=4096:4096 "$@" ;; esac'
+  const caller = writeCaller(
+    join(folder, 'podman'),
+    `export ${variables.join(' ')}\n${limited}\nexec ${podman} ${options} "$@"`,
+  )
   const close = async () => {
     await caller.call('rm', '--all', '--force', '--time', '0').catch(() => {})
     rmSync(folder, { recursive: true, force: true })
@@ -44,8 +62,20 @@ export function startPodman(t: TestContext, registry: OciRegistry): TestRuntime 
 
 /** With a daemon and a bridge of its own; the firewall of the machine stays as it is. Undefined where the test is skipped. */
 export async function startDocker(t: TestContext): Promise<TestRuntime | undefined> {
-  const [docker, dockerd, ip, busybox] = [needs(t, 'docker'), needs(t, 'dockerd'), needs(t, 'ip'), needs(t, 'busybox')]
-  if (docker === undefined || dockerd === undefined || ip === undefined || busybox === undefined || !isRoot(t)) return undefined
+  const [docker, dockerd, ip, busybox] = [
+    needs(t, 'docker'),
+    needs(t, 'dockerd'),
+    needs(t, 'ip'),
+    needs(t, 'busybox'),
+  ]
+  if (
+    docker === undefined ||
+    dockerd === undefined ||
+    ip === undefined ||
+    busybox === undefined ||
+    !isRoot(t)
+  )
+    return undefined
   const bridge = `fairlead${process.pid}`
   try {
     execFileSync(ip, ['link', 'add', bridge, 'type', 'bridge'], { stdio: 'pipe' })
@@ -68,13 +98,26 @@ export async function startDocker(t: TestContext): Promise<TestRuntime | undefin
     '--host',
     socket,
   ]
-  const network = ['--bridge', bridge, '--iptables=false', '--ip6tables=false', '--ip-forward=false']
+  const network = [
+    '--bridge',
+    bridge,
+    '--iptables=false',
+    '--ip6tables=false',
+    '--ip-forward=false',
+  ]
   const caller = writeCaller(join(folder, 'docker'), `exec ${docker} --host ${socket} "$@"`)
   const answers = () => caller.call('version').then(Boolean, () => false)
   let daemon: LoggedProcess
   const startDaemon = async () => {
     // Its mounts end with it.
-    daemon = startProcess(folder, 'unshare', ['--mount', dockerd, ...places, ...network, '--storage-driver', 'vfs'])
+    daemon = startProcess(folder, 'unshare', [
+      '--mount',
+      dockerd,
+      ...places,
+      ...network,
+      '--storage-driver',
+      'vfs',
+    ])
     await daemon.until(answers, 'the daemon of Docker')
   }
   const crash = async () => {
@@ -84,7 +127,9 @@ export async function startDocker(t: TestContext): Promise<TestRuntime | undefin
     return startDaemon
   }
   const close = async () => {
-    const containers = (await caller.call('ps', '--all', '--quiet').catch(() => '')).split('\n').filter(Boolean)
+    const containers = (await caller.call('ps', '--all', '--quiet').catch(() => ''))
+      .split('\n')
+      .filter(Boolean)
     if (containers.length > 0) await caller.call('rm', '--force', ...containers).catch(() => {})
     await daemon.kill()
     execFileSync(ip, ['link', 'delete', bridge])
@@ -136,7 +181,10 @@ export async function pushWebImage(
   chmodSync(folder, 0o755)
   copyFileSync('/bin/busybox', join(folder, 'bin/busybox'))
   writeFileSync(join(folder, 'www/health'), 'well\n')
-  writeFileSync(join(folder, 'www/cgi-bin/env'), `#!/bin/busybox sh\nprintf '${head}'; exec /bin/busybox env\n`)
+  writeFileSync(
+    join(folder, 'www/cgi-bin/env'),
+    `#!/bin/busybox sh\nprintf '${head}'; exec /bin/busybox env\n`,
+  )
   chmodSync(join(folder, 'www/cgi-bin/env'), 0o755)
   const layer = await buffer(create({ cwd: folder, portable: true }, ['.']))
   rmSync(folder, { recursive: true })

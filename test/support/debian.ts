@@ -36,14 +36,20 @@ export type Program =
 export function needs(t: TestContext, program: Program, other = program): string | undefined {
   const path = findProgram(program) ?? findProgram(other)
   if (path !== undefined) return path
-  if (process.env['CI'] === 'true') throw new Error(`${program} is missing: run scripts/install-test-packages.sh as root`)
+  if (process.env['CI'] === 'true')
+    throw new Error(`${program} is missing: run scripts/install-test-packages.sh as root`)
   t.skip(`${program} is not installed`)
   return undefined
 }
 
 /** Daemons live in `sbin`, which the PATH of an ordinary user does not name. */
 export function findProgram(program: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin']
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(':'),
+    '/usr/local/sbin',
+    '/usr/sbin',
+    '/sbin',
+  ]
   return folders.map((folder) => join(folder, program)).find(isExecutable)
 }
 

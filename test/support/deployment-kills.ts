@@ -7,7 +7,13 @@ import { signalProcess } from '../../packages/agent/processes.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { Execution } from '../../packages/engine/orchestration/model.ts'
 import { readCommand } from './agent.ts'
-import { type Deployments, listeningPorts, sized, startDeployments, type TaskView } from './deployments.ts'
+import {
+  type Deployments,
+  listeningPorts,
+  sized,
+  startDeployments,
+  type TaskView,
+} from './deployments.ts'
 import { createRandom } from './random.ts'
 import type { TestEnd } from './test-end.ts'
 import { waitUntil } from './wait-until.ts'
@@ -21,9 +27,19 @@ const creation = {
   capacity: sized(2),
 }
 /** A start of Fairlead costs most. */
-const processVictims: readonly Victim[] = [['agent'], ['Fairlead', 'standby', 'agent'], ['pumps', 'agent'], ['agent', 'Fairlead']]
+const processVictims: readonly Victim[] = [
+  ['agent'],
+  ['Fairlead', 'standby', 'agent'],
+  ['pumps', 'agent'],
+  ['agent', 'Fairlead'],
+]
 /** The thread of the back ends can end without the process that it belongs to. */
-const threadVictims: readonly Victim[] = [['back ends'], ['instances', 'back ends'], ['agent', 'back ends'], ['standby', 'pumps']]
+const threadVictims: readonly Victim[] = [
+  ['back ends'],
+  ['instances', 'back ends'],
+  ['agent', 'back ends'],
+  ['standby', 'pumps'],
+]
 /** More steps than most of the changes have: some are over before anything is killed. */
 const latestStep = 14
 
@@ -31,11 +47,20 @@ const place = { cloudProvider: 'local', account: 'dev', region: 'east' }
 const changes: [name: string, job: (live: string) => JsonObject][] = [
   [
     'red/black in a pipeline',
-    () => ({ type: 'deploy', clusters: [{ ...place, ...creation, strategy: 'redblack', maxRemainingAsgs: 2 }] }),
+    () => ({
+      type: 'deploy',
+      clusters: [{ ...place, ...creation, strategy: 'redblack', maxRemainingAsgs: 2 }],
+    }),
   ],
   ['red/black', () => ({ ...creation, strategy: 'redblack', maxRemainingAsgs: 2 })],
-  ['resize up', (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(4) })],
-  ['resize down', (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(1) })],
+  [
+    'resize up',
+    (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(4) }),
+  ],
+  [
+    'resize down',
+    (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(1) }),
+  ],
   [
     'clone',
     (asgName) => ({
@@ -46,11 +71,18 @@ const changes: [name: string, job: (live: string) => JsonObject][] = [
       strategy: 'highlander',
     }),
   ],
-  ['rolling red/black', () => ({ ...creation, strategy: 'rollingredblack', targetPercentages: [50, 100] })],
+  [
+    'rolling red/black',
+    () => ({ ...creation, strategy: 'rollingredblack', targetPercentages: [50, 100] }),
+  ],
   ['deployment without a strategy', () => creation],
   [
     'canary',
-    () => ({ ...creation, strategy: 'canary', canary: { steps: [{ percent: 10, pauseSeconds: 0.2 }, { percent: 60 }] } }),
+    () => ({
+      ...creation,
+      strategy: 'canary',
+      canary: { steps: [{ percent: 10, pauseSeconds: 0.2 }, { percent: 60 }] },
+    }),
   ],
 ]
 
@@ -71,7 +103,10 @@ export interface KillsOptions {
  * @returns milliseconds from each kill until the change was over and everything was as desired
  * @throws {Error} where that never comes
  */
-export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false }: KillsOptions): Promise<number[]> {
+export async function runKills(
+  t: TestEnd,
+  { rounds, seed, killsThreads = false }: KillsOptions,
+): Promise<number[]> {
   const random = createRandom(seed)
   const victims = killsThreads ? threadVictims : processVictims
   const threads = watchThreads(t)
@@ -97,7 +132,8 @@ export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false 
       pumps: () => killAll(pumpsOf(fleet)),
       instances: () => killAll(fleet.processes().map((found) => found.pid)),
       Fairlead: () => fleet.restart(),
-      'back ends': () => threads.findLast(({ threadName }) => threadName === 'backends')?.terminate(),
+      'back ends': () =>
+        threads.findLast(({ threadName }) => threadName === 'backends')?.terminate(),
     }
     for (const name of victim) await kill[name]()
     await fleet.ends(id, 'SUCCEEDED', kind)
@@ -111,7 +147,11 @@ export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false 
     )
     const added = (await namesOf(fleet)).filter((name) => !before.includes(name))
     const wanted = /resize/.test(name) ? 0 : 1
-    assert.equal(added.length, wanted, `${title}: it has created ${added.join(' and ') || 'nothing'}`)
+    assert.equal(
+      added.length,
+      wanted,
+      `${title}: it has created ${added.join(' and ') || 'nothing'}`,
+    )
     times.push(performance.now() - killedMs)
   }
   return times
@@ -123,9 +163,16 @@ async function liveGroup(fleet: Deployments): Promise<string> {
 }
 
 /** As a task, and what is a stage of pipelines only as a pipeline. */
-async function begin(fleet: Deployments, job: JsonObject): Promise<{ kind: 'tasks' | 'pipelines'; id: string }> {
+async function begin(
+  fleet: Deployments,
+  job: JsonObject,
+): Promise<{ kind: 'tasks' | 'pipelines'; id: string }> {
   if (job['type'] !== 'deploy') return { kind: 'tasks', id: await fleet.submit(job) }
-  const pipeline = { application: 'shop', name: 'ship', stages: [{ refId: '1', requisiteStageRefIds: [], ...job }] }
+  const pipeline = {
+    application: 'shop',
+    name: 'ship',
+    stages: [{ refId: '1', requisiteStageRefIds: [], ...job }],
+  }
   const known = await fleet.read<JsonObject[]>('/applications/shop/pipelineConfigs')
   const saved = await fleet.ask('POST', '/pipelines', { ...known[0], ...pipeline })
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
@@ -166,7 +213,8 @@ function killAll(pids: readonly number[]): void {
 /** Shells that have the console of an instance in their command. */
 function pumpsOf({ dataDir }: Deployments): number[] {
   const instances = `${join(dataDir, 'instances')}/`
-  const isPump = (pid: string) => readCommand(pid).some((word) => word.startsWith(instances) && word.endsWith('/console'))
+  const isPump = (pid: string) =>
+    readCommand(pid).some((word) => word.startsWith(instances) && word.endsWith('/console'))
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isPump(name))
     .map(Number)
@@ -202,10 +250,13 @@ async function differenceOf(fleet: Deployments, port: number): Promise<string | 
       .map(({ instanceId }) => instanceId)
       .sort(),
     folders: readdirSync(join(fleet.dataDir, 'instances')).sort(),
-    members: loadBalancers.flatMap(({ members }) => members.map(({ instanceId }) => instanceId)).sort(),
+    members: loadBalancers
+      .flatMap(({ members }) => members.map(({ instanceId }) => instanceId))
+      .sort(),
   }
   for (const [what, ids] of Object.entries(real)) {
-    if (ids.join() !== desired.join()) return `${what}: ${ids.join(' ')}, and the desired ones are ${desired.join(' ')}`
+    if (ids.join() !== desired.join())
+      return `${what}: ${ids.join(' ')}, and the desired ones are ${desired.join(' ')}`
   }
   const pumps = pumpsOf(fleet)
   if (pumps.length !== desired.length) return `pumps: ${pumps.join(' ')}`

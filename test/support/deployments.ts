@@ -55,7 +55,12 @@ export interface Group extends JsonObject {
   readonly createdTime: number
   readonly isDisabled: boolean
   readonly capacity: { readonly min: number; readonly max: number; readonly desired: number }
-  readonly instanceCounts: { readonly total: number; readonly up: number; readonly down: number; readonly outOfService: number }
+  readonly instanceCounts: {
+    readonly total: number
+    readonly up: number
+    readonly down: number
+    readonly outOfService: number
+  }
   readonly instances: readonly InstanceView[]
 }
 
@@ -91,7 +96,12 @@ export interface Deployments {
   /** What the agent reports. */
   observed(): Promise<ObservedState>
   /** Asks the gateway as a user, alice unless another is named. */
-  ask(method: string, path: string, body?: unknown, user?: string): Promise<{ status: number; body: unknown }>
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    user?: string,
+  ): Promise<{ status: number; body: unknown }>
   /** The body of a GET that succeeds. */
   read<T = JsonObject>(path: string): Promise<T>
   /** Submits an operation to the infrastructure service itself, as the engine does. */
@@ -178,7 +188,9 @@ export async function startDeployments(
   const ports = await claimPorts()
   const settings = toSettings(rolesFile, ports)
   const start = () =>
-    isProcess ? startProcess(t, settings, home) : runGateway(t, settings, { embedded: true, ownThread: hasThread, dataDir })
+    isProcess
+      ? startProcess(t, settings, home)
+      : runGateway(t, settings, { embedded: true, ownThread: hasThread, dataDir })
   let running: Host = await start()
   const processes = endWithTest(t, dataDir, () => running.stop())
   t.after(() => removeFolder(home))
@@ -200,7 +212,11 @@ export async function startDeployments(
   }
 
   const submit: Deployments['submit'] = async (job, user) => {
-    const task = { application: 'shop', description: `${job['type']}`, job: [{ ...usualPlace, ...job }] }
+    const task = {
+      application: 'shop',
+      description: `${job['type']}`,
+      job: [{ ...usualPlace, ...job }],
+    }
     const { status, body } = await ask('POST', '/tasks', task, user)
     assert.equal(status, 200, JSON.stringify(body))
     return String((body as { ref: string }).ref)
@@ -225,7 +241,10 @@ export async function startDeployments(
   const run: Deployments['run'] = async (job, status, user) => ends(await submit(job, user), status)
 
   const group: Deployments['group'] = async (name, region = 'east') => {
-    const { status, body } = await ask('GET', `/applications/shop/serverGroups/dev/${region}/${name}`)
+    const { status, body } = await ask(
+      'GET',
+      `/applications/shop/serverGroups/dev/${region}/${name}`,
+    )
     assert.ok(status === 200 || status === 404, `${name}: ${status} ${JSON.stringify(body)}`)
     return status === 200 ? (body as Group) : undefined
   }
@@ -250,7 +269,12 @@ export async function startDeployments(
       }),
     async observed() {
       const socketPath = socketPathFor(dataDir, 'agent.sock')
-      const answer = await askAgent({ socketPath, method: 'GET', path: '/observed', signal: AbortSignal.timeout(30_000) })
+      const answer = await askAgent({
+        socketPath,
+        method: 'GET',
+        path: '/observed',
+        signal: AbortSignal.timeout(30_000),
+      })
       return JSON.parse(answer.text) as ObservedState
     },
     ask,
@@ -282,7 +306,9 @@ export async function startDeployments(
     },
     async cluster(name) {
       const groups = await read<Group[]>(`/applications/shop/clusters/dev/${name}/serverGroups`)
-      return groups.map((each) => (each.isDisabled ? `(${each.name})` : each.name)).sort((one, other) => order(one, other))
+      return groups
+        .map((each) => (each.isDisabled ? `(${each.name})` : each.name))
+        .sort((one, other) => order(one, other))
     },
     async balance(name) {
       const port = await freePort()
@@ -298,10 +324,16 @@ export async function startDeployments(
 
 /** Resolves when Fairlead answers requests, the embedded back ends included. */
 async function startProcess(t: TestEnd, settings: JsonObject, home: string): Promise<Host> {
-  const gateway = startServe(t, { ...settings, anonymous: { enabled: false } }, { home, embedded: true })
+  const gateway = startServe(
+    t,
+    { ...settings, anonymous: { enabled: false } },
+    { home, embedded: true },
+  )
   const url = await gateway.listening
   await waitUntil(
-    async () => (await fetch(`${url}/credentials`, { headers: { 'X-SPINNAKER-USER': 'alice' } })).status === 200,
+    async () =>
+      (await fetch(`${url}/credentials`, { headers: { 'X-SPINNAKER-USER': 'alice' } })).status ===
+      200,
     () => `the back ends: ${gateway.errors()}`,
   )
   return {
@@ -332,7 +364,14 @@ export function balancer(name: string, port: number): JsonObject {
   return {
     type: 'upsertLoadBalancer',
     name,
-    listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }],
+    listeners: [
+      {
+        externalProtocol: 'HTTP',
+        externalPort: port,
+        internalProtocol: 'HTTP',
+        internalPort: 8080,
+      },
+    ],
     healthCheck: 'HTTP:8080/health',
     healthInterval: 0.2,
     healthTimeout: 5,
@@ -395,7 +434,10 @@ export function listeningPorts({ first, last }: PortBlock): number[] {
 export async function visit(port: number): Promise<Answer> {
   const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
   const body = (await answer.text()) || '{}'
-  return { status: answer.status, ...(answer.ok ? (JSON.parse(body) as Omit<Answer, 'status'>) : { group: '', id: '' }) }
+  return {
+    status: answer.status,
+    ...(answer.ok ? (JSON.parse(body) as Omit<Answer, 'status'>) : { group: '', id: '' }),
+  }
 }
 
 /** A client that sends one request after the other over a kept connection, until it is stopped. */
@@ -435,12 +477,21 @@ async function putImage(dataDir: string, version: string): Promise<void> {
   writeFileSync(join(folder, 'server.mjs'), webProgram)
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2, timeoutSeconds: 10 }\n`
   const environment = { VERSION: version, RECEIVED: join(dataDir, 'received') }
-  writeFileSync(join(folder, 'fairlead-image.yml'), `${file}environment: ${JSON.stringify(environment)}\n`)
+  writeFileSync(
+    join(folder, 'fairlead-image.yml'),
+    `${file}environment: ${JSON.stringify(environment)}\n`,
+  )
   const chunks: Buffer[] = []
-  for await (const chunk of create({ cwd: folder, portable: true }, ['.'])) chunks.push(chunk as Buffer)
+  for await (const chunk of create({ cwd: folder, portable: true }, ['.']))
+    chunks.push(chunk as Buffer)
   removeFolder(folder)
   const [path, type] = [`/local/images/shop/${version}`, 'application/x-tar']
-  const { status, body } = await askService(dataDir, { method: 'PUT', path, type, content: Buffer.concat(chunks) })
+  const { status, body } = await askService(dataDir, {
+    method: 'PUT',
+    path,
+    type,
+    content: Buffer.concat(chunks),
+  })
   assert.equal(status, 201, JSON.stringify(body))
 }
 
@@ -456,10 +507,16 @@ function askService(
   { method, path, type, content }: ServiceRequest,
 ): Promise<{ status: number; body: unknown }> {
   return new Promise((resolve, reject) => {
-    const headers = { 'content-type': type, 'x-spinnaker-user': 'alice', 'content-length': content.length }
+    const headers = {
+      'content-type': type,
+      'x-spinnaker-user': 'alice',
+      'content-length': content.length,
+    }
     const socketPath = socketPathFor(dataDir, 'backends.sock')
-    const asked = request({ socketPath, path: `/clouddriver${path}`, method, headers }, async (answer) =>
-      resolve({ status: answer.statusCode ?? 0, body: JSON.parse(await text(answer)) }),
+    const asked = request(
+      { socketPath, path: `/clouddriver${path}`, method, headers },
+      async (answer) =>
+        resolve({ status: answer.statusCode ?? 0, body: JSON.parse(await text(answer)) }),
     )
     asked.on('error', reject).end(content)
   })

@@ -43,7 +43,10 @@ export interface DirectoryOptions {
 }
 
 /** Undefined when OpenLDAP is not installed; the test is skipped then. */
-export async function startDirectory(t: TestContext, options: DirectoryOptions = {}): Promise<DirectoryServer | undefined> {
+export async function startDirectory(
+  t: TestContext,
+  options: DirectoryOptions = {},
+): Promise<DirectoryServer | undefined> {
   const slapd = needs(t, 'slapd')
   if (slapd === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-directory-'))
@@ -55,7 +58,14 @@ export async function startDirectory(t: TestContext, options: DirectoryOptions =
   const start = async () => {
     running = spawn(
       slapd,
-      ['-d', 'stats', '-f', 'slapd.conf', '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${securePort}`],
+      [
+        '-d',
+        'stats',
+        '-f',
+        'slapd.conf',
+        '-h',
+        `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${securePort}`,
+      ],
       { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
     )
     running.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -87,13 +97,18 @@ export async function startDirectory(t: TestContext, options: DirectoryOptions =
   }
 }
 
-function writeConfiguration(folder: string, { schema = '', config = '' }: DirectoryOptions): string {
+function writeConfiguration(
+  folder: string,
+  { schema = '', config = '' }: DirectoryOptions,
+): string {
   const { certificate, keyPem } = keyPairOf('localhost')
   const caFile = join(folder, 'ca.pem')
   mkdirSync(join(folder, 'data'))
   writeFileSync(caFile, certificate)
   writeFileSync(join(folder, 'key.pem'), keyPem)
-  const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map((name) => `include /etc/ldap/schema/${name}.schema`)
+  const schemas = ['core', 'cosine', 'nis', 'inetorgperson'].map(
+    (name) => `include /etc/ldap/schema/${name}.schema`,
+  )
   writeFileSync(
     join(folder, 'slapd.conf'),
     `${schemas.join('\n')}
@@ -128,11 +143,18 @@ ${config}
 
 function fill(slapd: string, folder: string, ldif: string): void {
   const slapadd = join(dirname(slapd), 'slapadd')
-  const { status, stderr } = spawnSync(slapadd, ['-q', '-f', join(folder, 'slapd.conf')], { input: ldif, encoding: 'utf8' })
+  const { status, stderr } = spawnSync(slapadd, ['-q', '-f', join(folder, 'slapd.conf')], {
+    input: ldif,
+    encoding: 'utf8',
+  })
   assert.equal(status, 0, stderr)
 }
 
-async function waitForPort(port: number, child: ChildProcess, log: readonly string[]): Promise<void> {
+async function waitForPort(
+  port: number,
+  child: ChildProcess,
+  log: readonly string[],
+): Promise<void> {
   await waitUntil(
     async () => child.exitCode !== null || (await listens(port)),
     () => `slapd:\n${log.join('\n')}`,
@@ -142,7 +164,9 @@ async function waitForPort(port: number, child: ChildProcess, log: readonly stri
 
 function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false))
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () =>
+      resolve(false),
+    )
     socket.once('connect', () => socket.destroy())
   })
 }

@@ -13,7 +13,10 @@ export interface ExtendedProgram {
   /** Adds a file. @param path As CONTRIBUTING.md writes it */
   add(path: string, text: string): void
   /** Puts lines around those that a file has: the first after its last import, the second after the line that `after` begins. */
-  list(path: string, line: { readonly import: string; readonly after: string; readonly entry: string }): void
+  list(
+    path: string,
+    line: { readonly import: string; readonly after: string; readonly entry: string },
+  ): void
 }
 
 export function extendProgram(t: TestEnd): ExtendedProgram {
@@ -47,11 +50,17 @@ export function copyProgram(outside: string): string {
 }
 
 /** The files that a walkthrough names, all of which exist. @param title Its first words, in bold letters */
-export function walkthrough(title: string): { readonly files: readonly string[]; readonly text: string } {
+export function walkthrough(title: string): {
+  readonly files: readonly string[]
+  readonly text: string
+} {
   const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
   const text = page.split('\n\n').find((paragraph) => paragraph.startsWith(`**${title}.**`)) ?? ''
-  const files = [...text.matchAll(/`((?:packages|test|docs)\/[\w./-]+)`/g)].flatMap(([, file]) => file ?? [])
+  const files = [...text.matchAll(/`((?:packages|test|docs)\/[\w./-]+)`/g)].flatMap(
+    ([, file]) => file ?? [],
+  )
   assert.ok(files.length > 1, `CONTRIBUTING.md names the files of "${title}"`)
-  for (const file of files) assert.ok(existsSync(join(root, file)), `${file}, which CONTRIBUTING.md names, exists`)
+  for (const file of files)
+    assert.ok(existsSync(join(root, file)), `${file}, which CONTRIBUTING.md names, exists`)
   return { files, text }
 }

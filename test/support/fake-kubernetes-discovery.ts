@@ -19,17 +19,26 @@ export function discover(
   { isAggregated, brokenGroups }: DiscoveryOptions,
 ): JsonObject | number | undefined {
   const aggregates = isAggregated && accept.includes('as=APIGroupDiscoveryList')
-  if (path === '/api') return aggregates ? aggregate(kinds, brokenGroups, true) : { kind: 'APIVersions', versions: ['v1'] }
+  if (path === '/api')
+    return aggregates
+      ? aggregate(kinds, brokenGroups, true)
+      : { kind: 'APIVersions', versions: ['v1'] }
   if (path === '/apis') return aggregates ? aggregate(kinds, brokenGroups, false) : groupList(kinds)
   const [, root, first = '', second, ...more] = path.split('/')
   if (more.length > 0) return undefined
   if (root === 'api' && second === undefined) return resourceList(kinds, '', first)
   if (root !== 'apis' || second === undefined) return undefined
   if (brokenGroups.has(first)) return 503
-  return kinds.some(({ group, version }) => group === first && version === second) ? resourceList(kinds, first, second) : 404
+  return kinds.some(({ group, version }) => group === first && version === second)
+    ? resourceList(kinds, first, second)
+    : 404
 }
 
-function aggregate(kinds: readonly ServedKind[], broken: ReadonlySet<string>, isCore: boolean): JsonObject {
+function aggregate(
+  kinds: readonly ServedKind[],
+  broken: ReadonlySet<string>,
+  isCore: boolean,
+): JsonObject {
   const groups = groupsOf(kinds).filter((group) => (group === '') === isCore)
   return {
     kind: 'APIGroupDiscoveryList',
@@ -39,13 +48,23 @@ function aggregate(kinds: readonly ServedKind[], broken: ReadonlySet<string>, is
       versions: versionsOf(kinds, group).map((version) => ({
         version,
         freshness: broken.has(group) ? 'Stale' : 'Current',
-        resources: broken.has(group) ? [] : kinds.filter((kind) => kind.group === group && kind.version === version).map(toEntry),
+        resources: broken.has(group)
+          ? []
+          : kinds.filter((kind) => kind.group === group && kind.version === version).map(toEntry),
       })),
     })),
   }
 }
 
-function toEntry({ group, version, kind, plural, isNamespaced, shortNames, subresources }: ServedKind): JsonObject {
+function toEntry({
+  group,
+  version,
+  kind,
+  plural,
+  isNamespaced,
+  shortNames,
+  subresources,
+}: ServedKind): JsonObject {
   return {
     resource: plural,
     responseKind: { group, version, kind },
@@ -53,7 +72,10 @@ function toEntry({ group, version, kind, plural, isNamespaced, shortNames, subre
     singularResource: kind.toLowerCase(),
     verbs,
     shortNames,
-    subresources: subresources.map((subresource) => ({ subresource, verbs: ['get', 'patch', 'update'] })),
+    subresources: subresources.map((subresource) => ({
+      subresource,
+      verbs: ['get', 'patch', 'update'],
+    })),
   }
 }
 
@@ -63,7 +85,10 @@ function groupList(kinds: readonly ServedKind[]): JsonObject {
     kind: 'APIGroupList',
     apiVersion: 'v1',
     groups: groups.map((group) => {
-      const versions = versionsOf(kinds, group).map((version) => ({ groupVersion: `${group}/${version}`, version }))
+      const versions = versionsOf(kinds, group).map((version) => ({
+        groupVersion: `${group}/${version}`,
+        version,
+      }))
       return { name: group, versions, preferredVersion: versions[0] }
     }),
   }
@@ -75,7 +100,14 @@ function resourceList(kinds: readonly ServedKind[], group: string, version: stri
     kind: 'APIResourceList',
     groupVersion: group === '' ? version : `${group}/${version}`,
     resources: served.flatMap(({ kind, plural, isNamespaced, shortNames, subresources }) => [
-      { name: plural, singularName: kind.toLowerCase(), namespaced: isNamespaced, kind, verbs, shortNames },
+      {
+        name: plural,
+        singularName: kind.toLowerCase(),
+        namespaced: isNamespaced,
+        kind,
+        verbs,
+        shortNames,
+      },
       ...subresources.map((name) => ({
         name: `${plural}/${name}`,
         singularName: '',

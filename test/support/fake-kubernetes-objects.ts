@@ -56,7 +56,14 @@ const rows: readonly Row[] = [
   ['autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'N', 'hpa', 'status'],
   ['autoscaling/v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'N', 'hpa', 'status'],
   ['rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', 'C', ''],
-  ['apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'C', 'crd crds', 'status'],
+  [
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    'C',
+    'crd crds',
+    'status',
+  ],
 ]
 
 export function servedKind(row: Row): ServedKind {
@@ -96,7 +103,9 @@ export class FakeObjects {
     const kind = this.kindOf(given)
     const metadata = objectOf(given['metadata'])
     const namespace = kind.isNamespaced ? (textOf(metadata['namespace']) ?? 'default') : undefined
-    const name = textOf(metadata['name']) ?? `${textOf(metadata['generateName']) ?? 'object-'}${randomUUID().slice(0, 5)}`
+    const name =
+      textOf(metadata['name']) ??
+      `${textOf(metadata['generateName']) ?? 'object-'}${randomUUID().slice(0, 5)}`
     const known = this.get(kind, namespace, name)
     const object: FakeObject = {
       ...structuredClone(given),
@@ -109,11 +118,18 @@ export class FakeObjects {
         uid: known?.metadata.uid ?? textOf(metadata['uid']) ?? randomUUID(),
         resourceVersion: String(++this.#version),
         creationTimestamp:
-          fieldAt(known, 'metadata', 'creationTimestamp') ?? metadata['creationTimestamp'] ?? '2026-01-01T00:00:00Z',
+          fieldAt(known, 'metadata', 'creationTimestamp') ??
+          metadata['creationTimestamp'] ??
+          '2026-01-01T00:00:00Z',
       },
     }
     this.#of(kind).set(keyOf(namespace, name), object)
-    this.#note({ type: known === undefined ? 'ADDED' : 'MODIFIED', version: this.#version, kind, object })
+    this.#note({
+      type: known === undefined ? 'ADDED' : 'MODIFIED',
+      version: this.#version,
+      kind,
+      object,
+    })
     return object
   }
 
@@ -124,7 +140,9 @@ export class FakeObjects {
   list(kind: ServedKind, namespace?: string): FakeObject[] {
     const all = [...this.#of(kind).entries()]
     all.sort(([one], [other]) => (one < other ? -1 : 1))
-    return all.map(([, object]) => object).filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    return all
+      .map(([, object]) => object)
+      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
   }
 
   remove(kind: ServedKind, namespace: string | undefined, name: string): FakeObject | undefined {
@@ -139,12 +157,15 @@ export class FakeObjects {
 
   /** Of plural, kind or manifest. */
   kindOf(asked: string | JsonObject): ServedKind {
-    const [name, apiVersion] = typeof asked === 'string' ? [asked, undefined] : [asked['kind'], asked['apiVersion']]
+    const [name, apiVersion] =
+      typeof asked === 'string' ? [asked, undefined] : [asked['kind'], asked['apiVersion']]
     const found = this.kinds.find(
       (kind) =>
-        (kind.kind === name || kind.plural === name) && (typeof apiVersion !== 'string' || apiVersionOf(kind) === apiVersion),
+        (kind.kind === name || kind.plural === name) &&
+        (typeof apiVersion !== 'string' || apiVersionOf(kind) === apiVersion),
     )
-    if (found === undefined) throw new Error(`the fake API server has no kind ${JSON.stringify(asked)}`)
+    if (found === undefined)
+      throw new Error(`the fake API server has no kind ${JSON.stringify(asked)}`)
     return found
   }
 

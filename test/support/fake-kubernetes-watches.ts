@@ -4,7 +4,12 @@ import type { Http2ServerResponse } from 'node:http2'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { FakeRequest } from './fake-kubernetes.ts'
 import { isSelected, parsePath, statusBody, toPartial } from './fake-kubernetes-answers.ts'
-import { apiVersionOf, type Change, type FakeObjects, type ServedKind } from './fake-kubernetes-objects.ts'
+import {
+  apiVersionOf,
+  type Change,
+  type FakeObjects,
+  type ServedKind,
+} from './fake-kubernetes-objects.ts'
 
 interface OpenWatch {
   readonly kind: ServedKind
@@ -81,11 +86,17 @@ export class FakeWatches {
     }
     this.#open.add(watch)
     response.on('close', () => this.#open.delete(watch))
-    for (const change of this.#objects.changes) if (change.version > since) this.#tell(watch, change)
+    for (const change of this.#objects.changes)
+      if (change.version > since) this.#tell(watch, change)
   }
 
   #tell({ kind, request, write }: OpenWatch, { type, kind: changed, object }: Change): void {
-    if (changed.group !== kind.group || changed.plural !== kind.plural || !isSelected(this.#objects, request, object)) return
+    if (
+      changed.group !== kind.group ||
+      changed.plural !== kind.plural ||
+      !isSelected(this.#objects, request, object)
+    )
+      return
     const isPartial = request.headers.accept?.includes('as=PartialObjectMetadata') === true
     write(toLine(type, isPartial ? toPartial(object) : object))
   }

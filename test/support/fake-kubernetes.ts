@@ -3,8 +3,17 @@
  *
  * It listens behind a relay, by which connections fall silent or break off. It stops with the test.
  */
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import {
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -71,7 +80,8 @@ export class FakeKubernetes {
     this.#protocol = protocol
     this.isAggregated = isAggregated
     this.tokens = tokens && new Set(tokens)
-    for (const name of ['default', 'kube-system']) this.objects.put({ kind: 'Namespace', metadata: { name } })
+    for (const name of ['default', 'kube-system'])
+      this.objects.put({ kind: 'Namespace', metadata: { name } })
   }
 
   /** Breaks off connections, makes them silent, refuses them, and counts them. */
@@ -115,7 +125,12 @@ export class FakeKubernetes {
       'current-context': 'fake',
       clusters: [{ name: 'fake', cluster }],
       users: [{ name: 'fake', user }],
-      contexts: [{ name: 'fake', context: { cluster: 'fake', user: 'fake', ...(namespace !== undefined && { namespace }) } }],
+      contexts: [
+        {
+          name: 'fake',
+          context: { cluster: 'fake', user: 'fake', ...(namespace !== undefined && { namespace }) },
+        },
+      ],
     })
   }
 
@@ -171,8 +186,12 @@ export class FakeKubernetes {
       return { status: 401, body: statusBody(401, 'Unauthorized', 'Unauthorized') }
     }
     const { isAggregated, brokenGroups } = this
-    const found = discover(request.path, request.headers.accept ?? '', this.objects.kinds, { isAggregated, brokenGroups })
-    if (typeof found === 'number') return { status: found, body: statusBody(found, 'ServiceUnavailable', 'unavailable') }
+    const found = discover(request.path, request.headers.accept ?? '', this.objects.kinds, {
+      isAggregated,
+      brokenGroups,
+    })
+    if (typeof found === 'number')
+      return { status: found, body: statusBody(found, 'ServiceUnavailable', 'unavailable') }
     if (found !== undefined) return { status: 200, body: found }
     return answer(this, request)
   }
@@ -180,7 +199,10 @@ export class FakeKubernetes {
 
 const certificateName = 'kubernetes'
 
-export async function startFakeKubernetes(t: TestEnd, options: FakeKubernetesOptions = {}): Promise<FakeKubernetes> {
+export async function startFakeKubernetes(
+  t: TestEnd,
+  options: FakeKubernetesOptions = {},
+): Promise<FakeKubernetes> {
   const fake = new FakeKubernetes(options)
   const server = createServer(options, (request, response) => void respond(fake, request, response))
   server.on('session', (session) => fake.sessions.add(session))
@@ -247,7 +269,10 @@ function writeReply(response: Response, { status, body, headers = {} }: FakeRepl
   const text = typeof body === 'string'
   // The two kinds of responses have the same method, with types that do not unite.
   const { writeHead } = response as ServerResponse
-  writeHead.call(response, status, { 'content-type': text ? 'text/plain' : 'application/json', ...headers })
+  writeHead.call(response, status, {
+    'content-type': text ? 'text/plain' : 'application/json',
+    ...headers,
+  })
   response.end(text ? body : JSON.stringify(body))
 }
 

@@ -2,7 +2,13 @@
 import { z } from 'zod'
 import { textOf } from '../../packages/base/json/values.ts'
 import { noMoniker } from '../../packages/base/names/moniker.ts'
-import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from '../../packages/providers/infrastructure/model.ts'
+import type {
+  Job,
+  LoadBalancer,
+  Owned,
+  SecurityGroup,
+  ServerGroup,
+} from '../../packages/providers/infrastructure/model.ts'
 import type { OperationTypes } from '../../packages/providers/infrastructure/operation-type.ts'
 import type { CloudProvider } from '../../packages/providers/infrastructure/provider.ts'
 import type { ProviderType } from '../../packages/providers/provider-type.ts'
@@ -63,7 +69,14 @@ function resourcesOf(app: string) {
       owned: ownedBy(owner),
       isDisabled: false,
       detachedInstances: [],
-      instances: [{ id: `pod of ${owner}`, name: owner, zone: 'hall', health: { type: 'fake', state: 'InService' } }],
+      instances: [
+        {
+          id: `pod of ${owner}`,
+          name: owner,
+          zone: 'hall',
+          health: { type: 'fake', state: 'InService' },
+        },
+      ],
     })),
     details: {},
   }
@@ -112,8 +125,10 @@ export function openFakeProvider(operations: OperationTypes, app = 'shop'): Clou
       },
     ],
     operations,
-    serverGroups: (application) => (application === undefined || application === app ? [serverGroup] : []),
-    serverGroup: (one, region, name) => (isAt(one, region) && name === serverGroup.name ? serverGroup : undefined),
+    serverGroups: (application) =>
+      application === undefined || application === app ? [serverGroup] : [],
+    serverGroup: (one, region, name) =>
+      isAt(one, region) && name === serverGroup.name ? serverGroup : undefined,
     loadBalancers: () => [balancer],
     securityGroups: () => [firewall],
     instance: (one, region, id) => (isAt(one, region) && id === instance.id ? instance : undefined),
@@ -154,13 +169,22 @@ export const touchOperation: OperationTypes = {
   },
 }
 
-export function createFakeProvider(operations: OperationTypes = touchOperation, own: Partial<ProviderType> = {}): ProviderType {
+export function createFakeProvider(
+  operations: OperationTypes = touchOperation,
+  own: Partial<ProviderType> = {},
+): ProviderType {
   const type: ProviderType<typeof FakeKeys, { readonly application: string }> = {
     id: 'fake',
     keys: FakeKeys,
-    toSettings: (keys) => (keys['fake.enabled'] ? { application: keys['fake.application'] } : undefined),
+    toSettings: (keys) =>
+      keys['fake.enabled'] ? { application: keys['fake.application'] } : undefined,
     migrations: [],
-    description: { label: 'Fake', forms: [], refused: { cloneServerGroup: 'There is one of each.' }, help: {} },
+    description: {
+      label: 'Fake',
+      forms: [],
+      refused: { cloneServerGroup: 'There is one of each.' },
+      help: {},
+    },
     open: (_context, { application }) => openFakeProvider(operations, application),
   }
   return { ...type, ...own }

@@ -56,11 +56,19 @@ export interface RunningGateway {
 }
 
 /** The base URL of a gateway that serves everyone as anonymous, unless the settings say otherwise. */
-export async function startGateway(t: TestContext, settings: GatewaySettings, options: GatewayOptions = {}): Promise<string> {
+export async function startGateway(
+  t: TestContext,
+  settings: GatewaySettings,
+  options: GatewayOptions = {},
+): Promise<string> {
   return (await runGateway(t, settings, options)).url
 }
 
-export async function runGateway(t: TestEnd, settings: GatewaySettings, options: GatewayOptions = {}): Promise<RunningGateway> {
+export async function runGateway(
+  t: TestEnd,
+  settings: GatewaySettings,
+  options: GatewayOptions = {},
+): Promise<RunningGateway> {
   const home = createFolder('gateway')
   let gateway: Gateway | undefined
   const stop = async () => {
@@ -91,8 +99,14 @@ export async function runGateway(t: TestEnd, settings: GatewaySettings, options:
   return { url: `${address}${config.http.origin.contextPath}`, gateway: started, dataDir, stop }
 }
 
-function toConfiguration(settings: GatewaySettings, dataDir: string, options: GatewayOptions): GatewaySettings {
-  const off = options.embedded ? [] : serviceNames.map((service) => [service, { enabled: false }] as const)
+function toConfiguration(
+  settings: GatewaySettings,
+  dataDir: string,
+  options: GatewayOptions,
+): GatewaySettings {
+  const off = options.embedded
+    ? []
+    : serviceNames.map((service) => [service, { enabled: false }] as const)
   return {
     data: { dir: dataDir },
     ...settings,
@@ -100,18 +114,26 @@ function toConfiguration(settings: GatewaySettings, dataDir: string, options: Ga
     server: { port: 0, address: '127.0.0.1', ...(settings['server'] as object | undefined) },
     // Tests give their users the roles that they are about.
     permissions: { 'built-in-roles': false, ...(settings['permissions'] as object | undefined) },
-    anonymous: { enabled: !namesLoginMethod(settings), ...(settings['anonymous'] as object | undefined) },
+    anonymous: {
+      enabled: !namesLoginMethod(settings),
+      ...(settings['anonymous'] as object | undefined),
+    },
     services: { ...Object.fromEntries(off), ...settings.services },
   }
 }
 
 /** A busy machine is not what a test is about, unless it says so. */
 function withoutShedding(http: GatewaySettings | undefined): GatewaySettings {
-  return { ...http, overload: { maxEventLoopDelay: '10m', ...(http?.['overload'] as object | undefined) } }
+  return {
+    ...http,
+    overload: { maxEventLoopDelay: '10m', ...(http?.['overload'] as object | undefined) },
+  }
 }
 
 function namesLoginMethod(settings: GatewaySettings): boolean {
-  return ['ldap', 'saml', 'x509', 'security', 'spring', 'google', 'header', 'fairlead'].some((name) => name in settings)
+  return ['ldap', 'saml', 'x509', 'security', 'spring', 'google', 'header', 'fairlead'].some(
+    (name) => name in settings,
+  )
 }
 
 function writeSettings(home: string, settings: GatewaySettings): string {
@@ -122,5 +144,8 @@ function writeSettings(home: string, settings: GatewaySettings): string {
 
 function createTestLog(receive: GatewayOptions['log']): pino.Logger {
   if (receive === undefined) return pino({ level: 'silent' })
-  return pino({ level: 'debug' }, { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) })
+  return pino(
+    { level: 'debug' },
+    { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) },
+  )
 }

@@ -26,7 +26,8 @@ export async function startGitServer(t: TestEnd, authorization?: string): Promis
   const folder = createFolder('repository')
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1' }
   const author = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com']
-  const git = (...args: string[]) => execFileSync('git', [...author, ...args], { cwd: folder, env, encoding: 'utf8' }).trim()
+  const git = (...args: string[]) =>
+    execFileSync('git', [...author, ...args], { cwd: folder, env, encoding: 'utf8' }).trim()
   git('init', '--quiet', '--initial-branch=main', '.')
   const authorizations: (string | undefined)[] = []
   const server = createServer((request, response) => {
@@ -52,7 +53,13 @@ export async function startGitServer(t: TestEnd, authorization?: string): Promis
     git('commit', '--quiet', '--message=change')
     return git('rev-parse', 'HEAD')
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`, folder, authorizations, commit, git }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`,
+    folder,
+    authorizations,
+    commit,
+    git,
+  }
 }
 
 /** The smart protocol: what Git advertises, and the pack that a client asks for. */
@@ -62,20 +69,32 @@ function serveGit(
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ): void {
   const url = new URL(request.url ?? '/', 'http://git')
-  const isAdvertisement = url.pathname === '/shop.git/info/refs' && url.searchParams.get('service') === 'git-upload-pack'
+  const isAdvertisement =
+    url.pathname === '/shop.git/info/refs' && url.searchParams.get('service') === 'git-upload-pack'
   if (!isAdvertisement && url.pathname !== '/shop.git/git-upload-pack') {
     response.writeHead(404).end()
     return
   }
-  const child = spawn('git', isAdvertisement ? ['http-backend'] : ['upload-pack', '--stateless-rpc', '.'], {
-    cwd: folder,
-    env: { ...env, ...(isAdvertisement && advertised(folder)), GIT_PROTOCOL: String(request.headers['git-protocol'] ?? '') },
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
+  const child = spawn(
+    'git',
+    isAdvertisement ? ['http-backend'] : ['upload-pack', '--stateless-rpc', '.'],
+    {
+      cwd: folder,
+      env: {
+        ...env,
+        ...(isAdvertisement && advertised(folder)),
+        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+      },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    },
+  )
   child.stdin.on('error', () => {})
   request.pipe(child.stdin)
   const kind = isAdvertisement ? 'advertisement' : 'result'
-  response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${kind}`, 'cache-control': 'no-cache' })
+  response.writeHead(200, {
+    'content-type': `application/x-git-upload-pack-${kind}`,
+    'cache-control': 'no-cache',
+  })
   if (isAdvertisement) void sendBody(child.stdout, response)
   else child.stdout.pipe(response)
 }

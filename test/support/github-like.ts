@@ -21,15 +21,21 @@ export async function startGithubLike(t: TestContext): Promise<GithubLike> {
   return provider
 }
 
-function answer(provider: GithubLike, { method, path, query, body, headers }: RecordedRequest): unknown {
+function answer(
+  provider: GithubLike,
+  { method, path, query, body, headers }: RecordedRequest,
+): unknown {
   const parameters = new URLSearchParams(query)
   if (path === '/login/oauth/authorize') {
     const back = new URLSearchParams({ code: 'good-code', state: parameters.get('state') ?? '' })
     return new Reply(302, undefined, { location: `${parameters.get('redirect_uri')}?${back}` })
   }
-  if (method === 'POST' && path === '/login/oauth/access_token') return exchange(new URLSearchParams(body), headers.accept)
-  if (headers.authorization !== 'Bearer gho_token') return new Reply(401, { message: 'Bad credentials' })
-  if (path === '/user') return { organizations_url: `${provider.url}/user/orgs`, ...provider.person }
+  if (method === 'POST' && path === '/login/oauth/access_token')
+    return exchange(new URLSearchParams(body), headers.accept)
+  if (headers.authorization !== 'Bearer gho_token')
+    return new Reply(401, { message: 'Bad credentials' })
+  if (path === '/user')
+    return { organizations_url: `${provider.url}/user/orgs`, ...provider.person }
   if (path === '/user/orgs') return listOrganizations(provider, Number(parameters.get('page') ?? 1))
   return new Reply(404, { message: 'Not Found' })
 }
@@ -38,7 +44,11 @@ function answer(provider: GithubLike, { method, path, query, body, headers }: Re
 function exchange(sent: URLSearchParams, accept: string | undefined): Reply {
   if (accept === undefined) return new Reply(406)
   if (sent.get('code') !== 'good-code') {
-    return new Reply(200, 'error=bad_verification_code&error_description=The+code+passed+is+incorrect+or+expired.', form)
+    return new Reply(
+      200,
+      'error=bad_verification_code&error_description=The+code+passed+is+incorrect+or+expired.',
+      form,
+    )
   }
   return new Reply(200, 'access_token=gho_token&scope=read%3Auser&token_type=bearer', form)
 }

@@ -43,7 +43,10 @@ export function signingKey(index: number): SigningKey {
 
 export function signJwt(claims: Json, key: SigningKey, header: Json = {}): string {
   const data = `${encode({ alg: 'RS256', kid: key.kid, ...header })}.${encode(claims)}`
-  const signature = sign('sha256', Buffer.from(data), { key: key.privateKey, dsaEncoding: 'ieee-p1363' })
+  const signature = sign('sha256', Buffer.from(data), {
+    key: key.privateKey,
+    dsaEncoding: 'ieee-p1363',
+  })
   return `${data}.${signature.toString('base64url')}`
 }
 
@@ -105,7 +108,14 @@ export class IdentityProvider {
 
   idTokenClaims(nonce: string | null): Json {
     const now = Math.floor(this.now() / 1000)
-    return { iss: this.url, aud: clientId, sub: this.person['sub'], iat: now, exp: now + 300, ...(nonce !== null && { nonce }) }
+    return {
+      iss: this.url,
+      aud: clientId,
+      sub: this.person['sub'],
+      iat: now,
+      exp: now + 300,
+      ...(nonce !== null && { nonce }),
+    }
   }
 
   #pass<Answer>(fault: ((answer: Answer) => unknown) | undefined, answer: Answer): unknown {
@@ -129,10 +139,16 @@ export class IdentityProvider {
   #authorize(query: URLSearchParams): unknown {
     const code = `code-${++this.#count}-of-the-provider`
     const redirectUri = query.get('redirect_uri') ?? ''
-    this.#grants.set(code, { redirectUri, challenge: query.get('code_challenge'), nonce: query.get('nonce') })
+    this.#grants.set(code, {
+      redirectUri,
+      challenge: query.get('code_challenge'),
+      nonce: query.get('nonce'),
+    })
     const parameters = new URLSearchParams({ code, state: query.get('state') ?? '', iss: this.url })
     this.faults.callback?.(parameters)
-    return new Reply(302, undefined, { location: `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}` })
+    return new Reply(302, undefined, {
+      location: `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`,
+    })
   }
 
   #exchange(request: RecordedRequest): unknown {
@@ -145,8 +161,16 @@ export class IdentityProvider {
       return new Reply(400, { error: 'invalid_grant' })
     }
     const idToken = this.#idToken(grant.nonce)
-    const answer = { access_token: 'access-token-1', token_type: 'Bearer', expires_in: 300, refresh_token: 'refresh-token-1' }
-    return this.#pass(this.faults.tokens, { ...answer, ...(idToken !== undefined && { id_token: idToken }) })
+    const answer = {
+      access_token: 'access-token-1',
+      token_type: 'Bearer',
+      expires_in: 300,
+      refresh_token: 'refresh-token-1',
+    }
+    return this.#pass(this.faults.tokens, {
+      ...answer,
+      ...(idToken !== undefined && { id_token: idToken }),
+    })
   }
 
   #idToken(nonce: string | null): string | undefined {
@@ -157,8 +181,10 @@ export class IdentityProvider {
   }
 
   #userInfo({ headers, query, body }: RecordedRequest): unknown {
-    const given = headers.authorization ?? new URLSearchParams(query || body).get('access_token') ?? ''
-    if (!given.includes('access-token-1')) return new Reply(401, undefined, { 'www-authenticate': 'Bearer' })
+    const given =
+      headers.authorization ?? new URLSearchParams(query || body).get('access_token') ?? ''
+    if (!given.includes('access-token-1'))
+      return new Reply(401, undefined, { 'www-authenticate': 'Bearer' })
     return this.#pass(this.faults.userInfo, this.person)
   }
 }
@@ -172,7 +198,10 @@ function challengeOf(verifier: string): string {
   return createHash('sha256').update(verifier).digest('base64url')
 }
 
-export async function startIdentityProvider(t: TestContext, faults: Faults = {}): Promise<IdentityProvider> {
+export async function startIdentityProvider(
+  t: TestContext,
+  faults: Faults = {},
+): Promise<IdentityProvider> {
   const upstream = await startUpstream(t)
   const provider = new IdentityProvider(upstream)
   provider.faults = faults

@@ -6,12 +6,20 @@ import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import type { ProcessEntry } from '../../packages/agent/processes.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
-import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../../packages/ports/backend.ts'
+import type {
+  Backend,
+  BackendContext,
+  BackendSettings,
+  OpenBackend,
+} from '../../packages/ports/backend.ts'
 import type { CallService, ServiceAnswer } from '../../packages/ports/service-call.ts'
 import { BakeryKeys, toBakerySettings } from '../../packages/providers/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../packages/providers/bakery/settings.ts'
 import { createInfrastructureBackend } from '../../packages/providers/infrastructure/infrastructure.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../../packages/providers/infrastructure/setting-keys.ts'
+import {
+  InfrastructureKeys,
+  toInfrastructureSettings,
+} from '../../packages/providers/infrastructure/setting-keys.ts'
 import type { InfrastructureSettings } from '../../packages/providers/infrastructure/settings.ts'
 import { bakeTimes } from '../../packages/providers/local/bakes/running-bakes.ts'
 import type { Builders } from '../../packages/providers/local/builders.ts'
@@ -29,7 +37,10 @@ export function writeCertificate(t: TestContext) {
   const folder = createFolder('certificate')
   t.after(() => removeFolder(folder))
   const { certificate, keyPem } = keyPairOf('localhost', 'ec')
-  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
+  const files = {
+    'certificate-file': join(folder, 'certificate.pem'),
+    'key-file': join(folder, 'key.pem'),
+  }
   writeFileSync(files['certificate-file'], certificate)
   writeFileSync(files['key-file'], keyPem)
   return { certificate, files }
@@ -96,7 +107,10 @@ export interface InfrastructureOptions {
   readonly settings?: Partial<BackendSettings>
 }
 
-export async function startInfrastructure(t: TestContext, options: InfrastructureOptions = {}): Promise<TestInfrastructure> {
+export async function startInfrastructure(
+  t: TestContext,
+  options: InfrastructureOptions = {},
+): Promise<TestInfrastructure> {
   const dataDir = options.dataDir ?? createFolder('infrastructure')
   const provider = createLocalProvider(bakeTimes)
   const infrastructureBackend = createInfrastructureBackend([provider])
@@ -105,23 +119,33 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     opened = infrastructureBackend.open(context)
     return opened
   }
-  const backends = await startBackends(t, [{ ...infrastructureBackend, open }, ...(options.beside ?? [])], {
-    dataDir,
-    ...(options.others !== undefined && { others: options.others }),
-    ...(options.now !== undefined && { now: options.now }),
-    settings: {
-      infrastructure: toSettings(options),
-      bakery: toTestBakery(options.bakery ?? {}, dataDir),
-      version: '0.0.0-test',
-      authorization: options.authorization === true,
-      ...options.settings,
+  const backends = await startBackends(
+    t,
+    [{ ...infrastructureBackend, open }, ...(options.beside ?? [])],
+    {
+      dataDir,
+      ...(options.others !== undefined && { others: options.others }),
+      ...(options.now !== undefined && { now: options.now }),
+      settings: {
+        infrastructure: toSettings(options),
+        bakery: toTestBakery(options.bakery ?? {}, dataDir),
+        version: '0.0.0-test',
+        authorization: options.authorization === true,
+        ...options.settings,
+      },
     },
-  })
+  )
   const processes = endWithTest(t, dataDir, () => backends.stop())
   if (options.dataDir === undefined) t.after(() => removeFolder(dataDir))
 
   const ask: TestInfrastructure['ask'] = (method, path, body, user) =>
-    backends.ask('clouddriver', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })
+    backends.ask(
+      'clouddriver',
+      method,
+      path,
+      body,
+      user === undefined ? {} : { 'x-spinnaker-user': user },
+    )
 
   async function read<T>(path: string, user?: string): Promise<T> {
     const { status, body } = await ask('GET', path, undefined, user)
@@ -168,7 +192,10 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
   }
 }
 
-export async function followTask(read: (path: string) => Promise<JsonObject>, id: string): Promise<JsonObject> {
+export async function followTask(
+  read: (path: string) => Promise<JsonObject>,
+  id: string,
+): Promise<JsonObject> {
   return waitFor(async () => {
     const task = await read(`/task/${id}`)
     return (task['status'] as JsonObject)['completed'] === true ? task : undefined
@@ -176,7 +203,11 @@ export async function followTask(read: (path: string) => Promise<JsonObject>, id
 }
 
 /** What the configuration would make of the keys. */
-function toSettings({ local = {}, artifacts = {}, ownPorts = [] }: InfrastructureOptions): InfrastructureSettings {
+function toSettings({
+  local = {},
+  artifacts = {},
+  ownPorts = [],
+}: InfrastructureOptions): InfrastructureSettings {
   const keys = Object.fromEntries([
     ...Object.entries(local).map(([key, value]) => [`local.${key}`, value] as const),
     ...Object.entries(artifacts).map(([key, value]) => [`artifacts.${key}`, value] as const),
@@ -191,7 +222,9 @@ function toSettings({ local = {}, artifacts = {}, ownPorts = [] }: Infrastructur
 
 /** As of a standalone instance that listens on loopback. */
 function toTestBakery(given: JsonObject, dataDir: string): BakerySettings {
-  const keys = Object.fromEntries(Object.entries(given).map(([key, value]) => [`bakery.${key}`, value]))
+  const keys = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [`bakery.${key}`, value]),
+  )
   const report = { problem: (key: string, message: string) => assert.fail(`${key}: ${message}`) }
   return toBakerySettings(BakeryKeys.parse(keys), report, { isPrivate: true, dataDir })
 }
@@ -205,17 +238,27 @@ export async function packImage(
   writeFileSync(join(folder, 'server.mjs'), webProgram)
   writeFileSync(join(folder, 'fairlead-image.yml'), file)
   const chunks: Buffer[] = []
-  for await (const chunk of create({ cwd: folder, gzip: true, portable: true }, ['.'])) chunks.push(chunk as Buffer)
+  for await (const chunk of create({ cwd: folder, gzip: true, portable: true }, ['.']))
+    chunks.push(chunk as Buffer)
   removeFolder(folder)
   return Buffer.concat(chunks)
 }
 
-async function putImage(backends: Backends, name: string, version: string, file?: string, query = ''): Promise<JsonObject> {
-  const answer = await fetch(`${backends.url('clouddriver')}/local/images/${name}/${version}?${query}`, {
-    method: 'PUT',
-    body: await packImage(version, file),
-    headers: { 'content-type': 'application/x-tar' },
-  })
+async function putImage(
+  backends: Backends,
+  name: string,
+  version: string,
+  file?: string,
+  query = '',
+): Promise<JsonObject> {
+  const answer = await fetch(
+    `${backends.url('clouddriver')}/local/images/${name}/${version}?${query}`,
+    {
+      method: 'PUT',
+      body: await packImage(version, file),
+      headers: { 'content-type': 'application/x-tar' },
+    },
+  )
   const body = (await answer.json()) as JsonObject
   assert.equal(answer.status, 201, JSON.stringify(body))
   return body

@@ -95,15 +95,21 @@ function toStatus(verdict: Verdict | string | undefined): Fields {
   }
   const { score, metrics = {}, outlook } = verdict
   const stats = { count: 60 }
-  const results = Object.entries({ requests: 'Pass', ...metrics }).map(([name, classification]) => ({
-    name,
-    classification,
-    controlMetadata: { stats },
-  }))
+  const results = Object.entries({ requests: 'Pass', ...metrics }).map(
+    ([name, classification]) => ({
+      name,
+      classification,
+      controlMetadata: { stats },
+    }),
+  )
   return {
     complete: true,
     status: 'succeeded',
     endTimeIso: '2026-01-31T08:00:00Z',
-    result: { canaryDuration: 'PT1H', judgeResult: { results, score: { score, classification: 'Pass' } }, outlook },
+    result: {
+      canaryDuration: 'PT1H',
+      judgeResult: { results, score: { score, classification: 'Pass' } },
+      outlook,
+    },
   }
 }

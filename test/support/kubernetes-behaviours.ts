@@ -31,7 +31,11 @@ const behavioursByImage: Readonly<Record<string, Behaviour>> = {
 }
 
 /** The last rule that applies, else annotations, else the image, else what usually becomes of such a pod. */
-export function behaviourOf(pod: KubernetesObject, image: string, rules: readonly BehaviourRule[]): Behaviour {
+export function behaviourOf(
+  pod: KubernetesObject,
+  image: string,
+  rules: readonly BehaviourRule[],
+): Behaviour {
   const rule = rules.findLast(({ applies }) => applies(pod))
   return rule?.behaviour ?? byAnnotations(pod) ?? byImage(pod, image) ?? usual(pod)
 }
@@ -41,7 +45,9 @@ export function isUnschedulable(pod: KubernetesObject, rules: readonly Behaviour
   return images.some((image) => behaviourOf(pod, image, rules).kind === 'unschedulable')
 }
 
-function byAnnotations({ metadata: { annotations = {} } }: KubernetesObject): Behaviour | undefined {
+function byAnnotations({
+  metadata: { annotations = {} },
+}: KubernetesObject): Behaviour | undefined {
   const exitCode = annotations['test.fairlead/exit-code']
   if (exitCode !== undefined) return { kind: 'exit', exitCode: Number(exitCode) }
   return annotations['test.fairlead/never-ready'] === undefined ? undefined : { kind: 'unready' }
@@ -54,6 +60,10 @@ function byImage(pod: KubernetesObject, image: string): Behaviour | undefined {
   return Object.hasOwn(behavioursByImage, name) ? behavioursByImage[name] : undefined
 }
 
-function usual({ metadata: { ownerReferences = [] } }: KubernetesObject): { kind: 'run' } | { kind: 'exit'; exitCode: number } {
-  return ownerReferences.some(({ kind }) => kind === 'Job') ? { kind: 'exit', exitCode: 0 } : { kind: 'run' }
+function usual({
+  metadata: { ownerReferences = [] },
+}: KubernetesObject): { kind: 'run' } | { kind: 'exit'; exitCode: number } {
+  return ownerReferences.some(({ kind }) => kind === 'Job')
+    ? { kind: 'exit', exitCode: 0 }
+    : { kind: 'run' }
 }

@@ -98,10 +98,12 @@ export function createClient(server: string, token: string, dispatcher: Agent): 
   }
   const accepted = async (path: string, options: KubernetesCall = {}): Promise<unknown> => {
     const { status, body } = await call(path, options)
-    if (status >= 400) throw new KubernetesRefusal(`${options.method ?? 'GET'} ${path}`, status, body)
+    if (status >= 400)
+      throw new KubernetesRefusal(`${options.method ?? 'GET'} ${path}`, status, body)
     return body
   }
-  const ask = async (path: string, options?: KubernetesCall) => (await accepted(path, options)) as KubernetesObject
+  const ask = async (path: string, options?: KubernetesCall) =>
+    (await accepted(path, options)) as KubernetesObject
   return {
     call,
     get: (path) => ask(path),
@@ -110,7 +112,8 @@ export function createClient(server: string, token: string, dispatcher: Agent): 
     create: (path, object) => ask(path, { method: 'POST', body: object }),
     replace: (path, object) => ask(path, { method: 'PUT', body: object }),
     patch: (path, body, type = 'merge') => {
-      const query = type === 'apply' ? `${path.includes('?') ? '&' : '?'}fieldManager=test&force=true` : ''
+      const query =
+        type === 'apply' ? `${path.includes('?') ? '&' : '?'}fieldManager=test&force=true` : ''
       return ask(`${path}${query}`, { method: 'PATCH', body, contentType: patchTypes[type] })
     },
     delete: async (path, options) => {
@@ -119,14 +122,19 @@ export function createClient(server: string, token: string, dispatcher: Agent): 
     text: async (path) => String(await accepted(path)),
     watch: async (path, onEvent, signal) => {
       const { statusCode, body } = await send(path, {}, signal)
-      if (statusCode >= 400) throw new KubernetesRefusal(`GET ${path}`, statusCode, await body.text())
+      if (statusCode >= 400)
+        throw new KubernetesRefusal(`GET ${path}`, statusCode, await body.text())
       for await (const line of linesOf(body)) onEvent(JSON.parse(line) as WatchEvent)
     },
   }
 }
 
 function createSend(server: string, token: string, dispatcher: Agent) {
-  return (path: string, { method = 'GET', body, contentType = 'application/json' }: KubernetesCall, signal?: AbortSignal) => {
+  return (
+    path: string,
+    { method = 'GET', body, contentType = 'application/json' }: KubernetesCall,
+    signal?: AbortSignal,
+  ) => {
     const given = body === undefined ? {} : { 'content-type': contentType }
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json', ...given }
     const sent = body === undefined ? null : JSON.stringify(body)

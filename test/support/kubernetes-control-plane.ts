@@ -29,7 +29,11 @@ export interface Processes {
 }
 
 /** The names of users; those after the first may do nothing until a test grants it. */
-export const users: readonly string[] = ['admin', 'limited', ...Array.from({ length: 50 }, (_, index) => `limited-${index + 1}`)]
+export const users: readonly string[] = [
+  'admin',
+  'limited',
+  ...Array.from({ length: 50 }, (_, index) => `limited-${index + 1}`),
+]
 
 /** What a kubelet, a scheduler or a cloud would be needed for is left out. */
 const controllers = [
@@ -62,12 +66,22 @@ export async function openProcesses(programs: KubernetesPrograms): Promise<Proce
   const serving = await writeFiles(folder, ca, tokens)
   const dispatcher = createDispatcher(ca.certificate)
   const etcd = await startEtcd(folder, programs.etcd)
-  const { port, apiServer } = await startOnFreePort(folder, programs.apiServer, tokens.get('admin') ?? '', dispatcher)
+  const { port, apiServer } = await startOnFreePort(
+    folder,
+    programs.apiServer,
+    tokens.get('admin') ?? '',
+    dispatcher,
+  )
   const server = `https://127.0.0.1:${port}`
   const access = createAccess(server, ca, tokens, dispatcher)
   const api = access.clientOf('admin')
-  writeFileSync(join(folder, 'controllers.kubeconfig'), access.kubeconfigOf('admin'), { mode: 0o600 })
-  const running: Running = { apiServer, controllers: startControllers(folder, programs.controllerManager) }
+  writeFileSync(join(folder, 'controllers.kubeconfig'), access.kubeconfigOf('admin'), {
+    mode: 0o600,
+  })
+  const running: Running = {
+    apiServer,
+    controllers: startControllers(folder, programs.controllerManager),
+  }
   const nodes = await startNodes(api, serving)
   await running.controllers.until(() => isServed(api), 'the controllers')
   const stopApiServer = () => stop(running)
@@ -86,7 +100,17 @@ export async function openProcesses(programs: KubernetesPrograms): Promise<Proce
     await dispatcher.destroy()
     removeFolder(folder)
   }
-  return { folder, server, ca, nodes, ...access, stopApiServer, startApiServer: startAgain, pids, close }
+  return {
+    folder,
+    server,
+    ca,
+    nodes,
+    ...access,
+    stopApiServer,
+    startApiServer: startAgain,
+    pids,
+    close,
+  }
 }
 
 interface Running {
@@ -99,20 +123,36 @@ async function stop({ apiServer, controllers }: Running): Promise<void> {
   await Promise.all([controllers.kill(), apiServer.kill()])
 }
 
-function createAccess(server: string, ca: Authority, tokens: ReadonlyMap<string, string>, dispatcher: Agent) {
+function createAccess(
+  server: string,
+  ca: Authority,
+  tokens: ReadonlyMap<string, string>,
+  dispatcher: Agent,
+) {
   const tokenOf = (user: string) => known(tokens, user)
   return {
     tokenOf,
     clientOf: (user: string) => createClient(server, tokenOf(user), dispatcher),
-    kubeconfigOf: (user: string) => formatKubeconfig({ server, ca: ca.certificate, user, token: tokenOf(user) }),
+    kubeconfigOf: (user: string) =>
+      formatKubeconfig({ server, ca: ca.certificate, user, token: tokenOf(user) }),
   }
 }
 
 /** @returns the certificate of what listens */
-async function writeFiles(folder: string, ca: Authority, tokens: ReadonlyMap<string, string>): Promise<Issued> {
-  const serving = await ca.issue({ subject: 'CN=kubernetes', hosts: ['127.0.0.1', 'localhost'], usage: 'server' })
+async function writeFiles(
+  folder: string,
+  ca: Authority,
+  tokens: ReadonlyMap<string, string>,
+): Promise<Issued> {
+  const serving = await ca.issue({
+    subject: 'CN=kubernetes',
+    hosts: ['127.0.0.1', 'localhost'],
+    usage: 'server',
+  })
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const lines = [...tokens].map(([user, token]) => `${token},${user},${user}${user === 'admin' ? ',"system:masters"' : ''}`)
+  const lines = [...tokens].map(
+    ([user, token]) => `${token},${user},${user}${user === 'admin' ? ',"system:masters"' : ''}`,
+  )
   const files = {
     'ca.pem': ca.certificate,
     'serving.pem': serving.cert,
@@ -121,14 +161,19 @@ async function writeFiles(folder: string, ca: Authority, tokens: ReadonlyMap<str
     'accounts.pem': String(publicKey.export({ type: 'spki', format: 'pem' })),
     'tokens.csv': `${lines.join('\n')}\n`,
   }
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 })
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(folder, name), text, { mode: 0o600 })
   mkdirSync(join(folder, 'kubeconfigs'))
   return serving
 }
 
 async function startEtcd(folder: string, program: string): Promise<LoggedProcess> {
-  const urls = ['--listen-client-urls', '--advertise-client-urls'].map((name) => `${name}=unix://${etcdSocket}`)
-  const peers = ['--listen-peer-urls', '--initial-advertise-peer-urls'].map((name) => `${name}=unix://peer:1`)
+  const urls = ['--listen-client-urls', '--advertise-client-urls'].map(
+    (name) => `${name}=unix://${etcdSocket}`,
+  )
+  const peers = ['--listen-peer-urls', '--initial-advertise-peer-urls'].map(
+    (name) => `${name}=unix://peer:1`,
+  )
   const data = [
     `--data-dir=${join(folder, 'etcd')}`,
     '--initial-cluster=default=unix://peer:1',
@@ -201,17 +246,25 @@ async function isReady(api: KubernetesClient): Promise<boolean> {
 
 /** The last thing that a namespace receives is its account, from a controller. */
 async function isServed(api: KubernetesClient): Promise<boolean> {
-  const account = await api.find('/api/v1/namespaces/default/serviceaccounts/default').catch(() => undefined)
+  const account = await api
+    .find('/api/v1/namespaces/default/serviceaccounts/default')
+    .catch(() => undefined)
   return account !== undefined
 }
 
 function known(tokens: ReadonlyMap<string, string>, user: string): string {
   const token = tokens.get(user)
-  if (token === undefined) throw new Error(`no such user: ${user}; these exist: ${[...tokens.keys()].join(', ')}`)
+  if (token === undefined)
+    throw new Error(`no such user: ${user}; these exist: ${[...tokens.keys()].join(', ')}`)
   return token
 }
 
-function formatKubeconfig(given: { server: string; ca: string; user: string; token: string }): string {
+function formatKubeconfig(given: {
+  server: string
+  ca: string
+  user: string
+  token: string
+}): string {
   const { server, ca, user, token } = given
   const data = Buffer.from(ca).toString('base64')
   return stringify({

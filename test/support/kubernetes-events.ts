@@ -22,8 +22,11 @@ export function createEventRecorder(api: KubernetesClient): EventRecorder {
   return {
     record,
     recordStage: (pod, { containers }, before) => {
-      const changed = containers.filter(({ state }, index) => before?.containers[index]?.state.kind !== state.kind)
-      for (const event of changed.flatMap((container) => eventsOf(pod, container))) record(pod, event)
+      const changed = containers.filter(
+        ({ state }, index) => before?.containers[index]?.state.kind !== state.kind,
+      )
+      for (const event of changed.flatMap((container) => eventsOf(pod, container)))
+        record(pod, event)
     },
   }
 }
@@ -37,7 +40,11 @@ function eventsOf(pod: KubernetesObject, { name, image, state }: ContainerStage)
   switch (state.kind) {
     case 'no-image':
       return [
-        { type: 'Warning', reason: 'Failed', message: `Failed to pull image "${image}": not found` },
+        {
+          type: 'Warning',
+          reason: 'Failed',
+          message: `Failed to pull image "${image}": not found`,
+        },
         { reason: 'BackOff', message: `Back-off pulling image "${image}"` },
       ]
     case 'crashed': {
@@ -55,7 +62,10 @@ function eventsOf(pod: KubernetesObject, { name, image, state }: ContainerStage)
   }
 }
 
-function toObject({ metadata }: KubernetesObject, { type = 'Normal', reason, message }: PodEvent): object {
+function toObject(
+  { metadata }: KubernetesObject,
+  { type = 'Normal', reason, message }: PodEvent,
+): object {
   const { name, namespace, uid, resourceVersion } = metadata
   return {
     apiVersion: 'v1',

@@ -6,7 +6,11 @@ import type { BackendContext } from '../../packages/ports/backend.ts'
 import type { ServiceAnswer } from '../../packages/ports/service-call.ts'
 import { createInfrastructureBackend } from '../../packages/providers/infrastructure/infrastructure.ts'
 import { kubernetesProvider } from '../../packages/providers/kubernetes/provider.ts'
-import { type KubernetesSettings, kubernetesKeys, toKubernetesSettings } from '../../packages/providers/kubernetes/settings.ts'
+import {
+  type KubernetesSettings,
+  kubernetesKeys,
+  toKubernetesSettings,
+} from '../../packages/providers/kubernetes/settings.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { waitFor } from './wait-until.ts'
 
@@ -48,7 +52,8 @@ export async function startKubernetesInfrastructure(
   })
   const open = (context: BackendContext) => {
     const opened = backend.open({ ...context, stateChanged: () => void changes++ })
-    reload = (given, others = general) => opened.reload?.({ ...context.settings, infrastructure: toSettings(given, others) })
+    reload = (given, others = general) =>
+      opened.reload?.({ ...context.settings, infrastructure: toSettings(given, others) })
     return opened
   }
   const backends = await startBackends(t, [{ ...backend, open }], {
@@ -60,7 +65,13 @@ export async function startKubernetesInfrastructure(
     ...(now !== undefined && { now }),
   })
   const ask: KubernetesInfrastructure['ask'] = (method, path, body, user) =>
-    backends.ask('clouddriver', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })
+    backends.ask(
+      'clouddriver',
+      method,
+      path,
+      body,
+      user === undefined ? {} : { 'x-spinnaker-user': user },
+    )
   return {
     backends,
     ask,
@@ -87,12 +98,17 @@ export async function startKubernetesInfrastructure(
 
 /** What the configuration makes of keys below `kubernetes`. */
 export function kubernetesSettings(given: JsonObject): KubernetesSettings {
-  const keys = Object.fromEntries(Object.entries(given).map(([key, value]) => [`kubernetes.${key}`, value]))
-  const settings = toKubernetesSettings(kubernetesKeys.keys.parse({ 'kubernetes.enabled': true, ...keys }), {
-    problem: (key, message) => assert.fail(`${key}: ${message}`),
-    notice: () => {},
-    isSet: () => false,
-  })
+  const keys = Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [`kubernetes.${key}`, value]),
+  )
+  const settings = toKubernetesSettings(
+    kubernetesKeys.keys.parse({ 'kubernetes.enabled': true, ...keys }),
+    {
+      problem: (key, message) => assert.fail(`${key}: ${message}`),
+      notice: () => {},
+      isSet: () => false,
+    },
+  )
   assert.ok(settings)
   return settings
 }

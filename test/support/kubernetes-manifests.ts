@@ -12,15 +12,30 @@ export interface WorkloadFields {
   readonly podAnnotations?: JsonObject
 }
 
-export function deployment(name: string, image = 'app:1', replicas?: number, fields?: WorkloadFields): JsonObject {
+export function deployment(
+  name: string,
+  image = 'app:1',
+  replicas?: number,
+  fields?: WorkloadFields,
+): JsonObject {
   return workload('Deployment', name, image, withReplicas(fields, replicas))
 }
 
-export function replicaSet(name: string, image = 'app:1', replicas?: number, fields?: WorkloadFields): JsonObject {
+export function replicaSet(
+  name: string,
+  image = 'app:1',
+  replicas?: number,
+  fields?: WorkloadFields,
+): JsonObject {
   return workload('ReplicaSet', name, image, withReplicas(fields, replicas))
 }
 
-export function statefulSet(name: string, image = 'app:1', replicas?: number, fields?: WorkloadFields): JsonObject {
+export function statefulSet(
+  name: string,
+  image = 'app:1',
+  replicas?: number,
+  fields?: WorkloadFields,
+): JsonObject {
   const spec = { serviceName: name, ...fields?.spec }
   return workload('StatefulSet', name, image, withReplicas({ ...fields, spec }, replicas))
 }
@@ -53,11 +68,19 @@ function workload(kind: string, name: string, image: string, fields: WorkloadFie
 
 function podSpec(image: string, { container, pod }: WorkloadFields): JsonObject {
   // Pods of tests end at once.
-  return { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image, ...container }], ...pod }
+  return {
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: 'main', image, ...container }],
+    ...pod,
+  }
 }
 
 /** @param exit Exit code of its container; undefined: it runs until it is deleted */
-export function job(name: string, exit: number | undefined, fields: WorkloadFields = {}): JsonObject {
+export function job(
+  name: string,
+  exit: number | undefined,
+  fields: WorkloadFields = {},
+): JsonObject {
   const annotations = fields.podAnnotations
   const image = exit === undefined ? 'run-forever:1' : `exit:${exit}`
   return {
@@ -79,18 +102,31 @@ export function configMap(name: string, data: JsonObject, metadata: JsonObject =
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, data }
 }
 
-export function secret(name: string, stringData: JsonObject, metadata: JsonObject = {}): JsonObject {
+export function secret(
+  name: string,
+  stringData: JsonObject,
+  metadata: JsonObject = {},
+): JsonObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, ...metadata }, stringData }
 }
 
-export function service(name: string, selector: JsonObject | undefined, metadata: JsonObject = {}): JsonObject {
+export function service(
+  name: string,
+  selector: JsonObject | undefined,
+  metadata: JsonObject = {},
+): JsonObject {
   const spec = { ports: [{ port: 80 }], ...(selector !== undefined && { selector }) }
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, ...metadata }, spec }
 }
 
 export function ingress(name: string, serviceName: string): JsonObject {
   const backend = { service: { name: serviceName, port: { number: 80 } } }
-  return { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name }, spec: { defaultBackend: backend } }
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name },
+    spec: { defaultBackend: backend },
+  }
 }
 
 export function namespace(name: string): JsonObject {
@@ -99,7 +135,11 @@ export function namespace(name: string): JsonObject {
 
 export function clusterRole(name: string): JsonObject {
   return {
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, namespace: null } },
+    ...{
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name, namespace: null },
+    },
     rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
   }
 }
@@ -116,7 +156,9 @@ export const widgetDefinition: JsonObject = {
     versions: [
       {
         ...{ name: 'v1', served: true, storage: true },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
       },
     ],
   },

@@ -31,7 +31,10 @@ interface Pod {
 const names = ['node-a', 'node-b'] as const
 const retryMs = 50
 
-export async function startNodes(api: KubernetesClient, certificate: LogServerCertificate): Promise<Nodes> {
+export async function startNodes(
+  api: KubernetesClient,
+  certificate: LogServerCertificate,
+): Promise<Nodes> {
   const logs = await openLogServer(api, certificate)
   for (const name of names) await createNode(api, name, logs.port)
   const kubelets = new Kubelets(api)
@@ -60,7 +63,15 @@ async function createNode(api: KubernetesClient, name: string, logPort: number):
   const status = {
     capacity: room,
     allocatable: room,
-    conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: now(), lastTransitionTime: now() }],
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'KubeletReady',
+        lastHeartbeatTime: now(),
+        lastTransitionTime: now(),
+      },
+    ],
     addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
     nodeInfo: nodeInfoOf(name),
     daemonEndpoints: { kubeletEndpoint: { Port: logPort } },
@@ -116,7 +127,11 @@ class Kubelets {
         const list = await this.#api.get('/api/v1/pods')
         this.#replaceAll(list['items'] as KubernetesObject[])
         const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${list.metadata.resourceVersion}`
-        await this.#api.watch(`/api/v1/pods?${query}`, ({ type, object }) => this.#hear(type, object), signal)
+        await this.#api.watch(
+          `/api/v1/pods?${query}`,
+          ({ type, object }) => this.#hear(type, object),
+          signal,
+        )
       } catch {}
       await sleep(retryMs, undefined, { signal }).catch(() => {})
     }
@@ -144,7 +159,15 @@ class Kubelets {
   #createPod(object: KubernetesObject): Pod {
     const number = ++this.#addresses
     const podIP = `10.244.${(number >> 8) & 255}.${number & 255}`
-    const pod: Pod = { object, podIP, startTime: now(), plan: '', reported: 0, isBusy: false, isStale: false }
+    const pod: Pod = {
+      object,
+      podIP,
+      startTime: now(),
+      plan: '',
+      reported: 0,
+      isBusy: false,
+      isStale: false,
+    }
     this.#pods.set(object.metadata.uid, pod)
     return pod
   }
@@ -167,7 +190,8 @@ class Kubelets {
   /** The API server is away, or the pod is gone, which its watch will report. */
   #retry(pod: Pod): void {
     clearTimeout(pod.timer)
-    if (this.#pods.has(pod.object.metadata.uid)) pod.timer = setTimeout(() => this.#continue(pod), retryMs).unref()
+    if (this.#pods.has(pod.object.metadata.uid))
+      pod.timer = setTimeout(() => this.#continue(pod), retryMs).unref()
   }
 
   async #step(pod: Pod): Promise<void> {
@@ -190,16 +214,28 @@ class Kubelets {
     if (!isUnschedulable(object, this.#rules)) {
       const name = nodeOf(object) ?? names[Number(pod.podIP.split('.').at(-1)) % names.length]
       const target = { apiVersion: 'v1', kind: 'Node', name }
-      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: object.metadata.name }, target }
+      const binding = {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: object.metadata.name },
+        target,
+      }
       await this.#api.create(`${pathOf(object)}/binding`, binding)
       const message = `Successfully assigned ${object.metadata.name} to ${name}`
       return this.#events.record(object, { reason: 'Scheduled', message })
     }
     if (pod.plan === 'unschedulable') return
     const why = { reason: 'Unschedulable', message: '0/2 nodes are available: 2 Insufficient cpu.' }
-    await this.#patchStatus(pod, { phase: 'Pending', conditions: [condition(object, 'PodScheduled', false, why)] })
+    await this.#patchStatus(pod, {
+      phase: 'Pending',
+      conditions: [condition(object, 'PodScheduled', false, why)],
+    })
     pod.plan = 'unschedulable'
-    this.#events.record(object, { type: 'Warning', reason: 'FailedScheduling', message: why.message })
+    this.#events.record(object, {
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      message: why.message,
+    })
   }
 
   /** Reports the next stage whose time has come. */
@@ -225,7 +261,11 @@ class Kubelets {
   }
 
   async #patchStatus({ object }: Pod, status: object): Promise<void> {
-    await this.#api.patch(`${pathOf(object)}/status`, { metadata: { uid: object.metadata.uid }, status }, 'strategic')
+    await this.#api.patch(
+      `${pathOf(object)}/status`,
+      { metadata: { uid: object.metadata.uid }, status },
+      'strategic',
+    )
   }
 }
 
@@ -236,8 +276,16 @@ function pathOf({ metadata: { namespace, name } }: KubernetesObject): string {
 /** Pods of a daemon set name their node in their affinity. */
 function nodeOf(pod: KubernetesObject): string | undefined {
   const terms = objectsOf(
-    fieldAt(pod.spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'),
+    fieldAt(
+      pod.spec,
+      'affinity',
+      'nodeAffinity',
+      'requiredDuringSchedulingIgnoredDuringExecution',
+      'nodeSelectorTerms',
+    ),
   )
-  const fields = terms.flatMap((term) => objectsOf(term['matchFields'])).filter(({ key }) => key === 'metadata.name')
+  const fields = terms
+    .flatMap((term) => objectsOf(term['matchFields']))
+    .filter(({ key }) => key === 'metadata.name')
   return fields.flatMap(({ values }) => textsOf(values))[0]
 }

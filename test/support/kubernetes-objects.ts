@@ -11,10 +11,16 @@ export interface ObjectFields {
 
 /** Annotations of a deployed object. */
 export function ownedBy(application: string, cluster: string): Record<string, string> {
-  return { 'moniker.spinnaker.io/application': application, 'moniker.spinnaker.io/cluster': cluster }
+  return {
+    'moniker.spinnaker.io/application': application,
+    'moniker.spinnaker.io/cluster': cluster,
+  }
 }
 
-export function metadata(name: string, { namespace = 'n1', ...fields }: ObjectFields = {}): JsonObject {
+export function metadata(
+  name: string,
+  { namespace = 'n1', ...fields }: ObjectFields = {},
+): JsonObject {
   return { name, namespace, ...fields }
 }
 
@@ -30,19 +36,35 @@ export function workload(kind: string, name: string, given: WorkloadFields = {})
   const { image = 'app:1', replicas = 1, app = name, ...fields } = given
   const labels = { app }
   const template = {
-    metadata: { labels, ...(fields.annotations !== undefined && { annotations: fields.annotations }) },
+    metadata: {
+      labels,
+      ...(fields.annotations !== undefined && { annotations: fields.annotations }),
+    },
     spec: { containers: [{ name: 'main', image }] },
   }
   return {
     apiVersion: 'apps/v1',
     kind,
     metadata: metadata(name, fields),
-    spec: { ...(kind !== 'DaemonSet' && { replicas }), selector: { matchLabels: labels }, template },
+    spec: {
+      ...(kind !== 'DaemonSet' && { replicas }),
+      selector: { matchLabels: labels },
+      template,
+    },
   }
 }
 
-export function service(name: string, selector: Readonly<Record<string, string>>, fields: ObjectFields = {}): JsonObject {
-  return { apiVersion: 'v1', kind: 'Service', metadata: metadata(name, fields), spec: { selector, ports: [{ port: 80 }] } }
+export function service(
+  name: string,
+  selector: Readonly<Record<string, string>>,
+  fields: ObjectFields = {},
+): JsonObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadata(name, fields),
+    spec: { selector, ports: [{ port: 80 }] },
+  }
 }
 
 export function ingress(name: string, of: string, fields: ObjectFields = {}): JsonObject {
@@ -56,7 +78,11 @@ export function ingress(name: string, of: string, fields: ObjectFields = {}): Js
   }
 }
 
-export function networkPolicy(name: string, ports: readonly JsonObject[], fields: ObjectFields = {}): JsonObject {
+export function networkPolicy(
+  name: string,
+  ports: readonly JsonObject[],
+  fields: ObjectFields = {},
+): JsonObject {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -79,11 +105,18 @@ export function pod(
   given: ObjectFields & { readonly ready?: boolean } = {},
 ): JsonObject {
   const { ready = true, ...fields } = given
-  const status = { phase: 'Running', startTime: '2026-01-01T00:00:00Z', containerStatuses: [{ name: 'main', ready }] }
+  const status = {
+    phase: 'Running',
+    startTime: '2026-01-01T00:00:00Z',
+    containerStatuses: [{ name: 'main', ready }],
+  }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: metadata(name, { ...fields, ...(owner !== undefined && { ownerReferences: [ownerReference(owner)] }) }),
+    metadata: metadata(name, {
+      ...fields,
+      ...(owner !== undefined && { ownerReferences: [ownerReference(owner)] }),
+    }),
     spec: { initContainers: [{ name: 'setup' }], containers: [{ name: 'main', image: 'app:1' }] },
     status,
   }

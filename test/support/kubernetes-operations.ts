@@ -4,11 +4,18 @@ import type { TestContext } from 'node:test'
 import { type JsonObject, objectOf, objectsOf } from '../../packages/base/json/values.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
-import { type KubernetesInfrastructure, startKubernetesInfrastructure } from './kubernetes-infrastructure.ts'
+import {
+  type KubernetesInfrastructure,
+  startKubernetesInfrastructure,
+} from './kubernetes-infrastructure.ts'
 import { waitFor } from './wait-until.ts'
 
 export interface TaskView {
-  readonly status: { readonly completed: boolean; readonly failed: boolean; readonly status: string }
+  readonly status: {
+    readonly completed: boolean
+    readonly failed: boolean
+    readonly status: string
+  }
   readonly resultObjects: readonly JsonObject[]
 }
 
@@ -52,7 +59,11 @@ export async function startOperations(
   return toOperations(plane, infrastructure, namespace)
 }
 
-function toOperations(plane: ControlPlane, infrastructure: KubernetesInfrastructure, namespace: string): Operations {
+function toOperations(
+  plane: ControlPlane,
+  infrastructure: KubernetesInfrastructure,
+  namespace: string,
+): Operations {
   const submit = (operation: string, description: JsonObject) =>
     submitOperation(infrastructure, operation, {
       account: 'k8s',
@@ -84,7 +95,8 @@ function toOperations(plane: ControlPlane, infrastructure: KubernetesInfrastruct
     failDeploy: (manifests, fields = {}) => fail('deployManifest', deployment(manifests, fields)),
     get: (given) => plane.api.get(path(given)),
     find: (given) => plane.api.find(path(given)),
-    names: async (plural) => (await plane.api.list(path(plural))).map(({ metadata }) => metadata.name).sort(),
+    names: async (plural) =>
+      (await plane.api.list(path(plural))).map(({ metadata }) => metadata.name).sort(),
   }
 }
 
@@ -98,7 +110,8 @@ async function submitOperation(
   if (answer.status !== 200) return { refusal: JSON.stringify(body) }
   const task = await waitFor(
     async () => {
-      const view = (await ask('GET', `/task/${String(body['id'])}`, undefined, 'alice')).body as TaskView
+      const view = (await ask('GET', `/task/${String(body['id'])}`, undefined, 'alice'))
+        .body as TaskView
       return view.status.completed ? view : undefined
     },
     () => `the end of ${operation}`,
@@ -112,8 +125,18 @@ function inNamespace(manifest: unknown, namespace: string): unknown {
 }
 
 const groups: Readonly<Record<string, string>> = {
-  ...{ deployments: 'apps/v1', replicasets: 'apps/v1', statefulsets: 'apps/v1', daemonsets: 'apps/v1' },
-  ...{ jobs: 'batch/v1', cronjobs: 'batch/v1', horizontalpodautoscalers: 'autoscaling/v2', ingresses: 'networking.k8s.io/v1' },
+  ...{
+    deployments: 'apps/v1',
+    replicasets: 'apps/v1',
+    statefulsets: 'apps/v1',
+    daemonsets: 'apps/v1',
+  },
+  ...{
+    jobs: 'batch/v1',
+    cronjobs: 'batch/v1',
+    horizontalpodautoscalers: 'autoscaling/v2',
+    ingresses: 'networking.k8s.io/v1',
+  },
 }
 
 function objectPath(namespace: string, path: string): string {
@@ -122,7 +145,12 @@ function objectPath(namespace: string, path: string): string {
 }
 
 /** With a container `main`. */
-export function workload(kind: string, name: string, spec: JsonObject = {}, container: JsonObject = {}): JsonObject {
+export function workload(
+  kind: string,
+  name: string,
+  spec: JsonObject = {},
+  container: JsonObject = {},
+): JsonObject {
   const labels = { app: name }
   return {
     apiVersion: 'apps/v1',
@@ -130,7 +158,10 @@ export function workload(kind: string, name: string, spec: JsonObject = {}, cont
     metadata: { name },
     spec: {
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'app:1', ...container }] } },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: 'main', image: 'app:1', ...container }] },
+      },
       ...(kind === 'StatefulSet' && { serviceName: name }),
       ...spec,
     },
@@ -142,5 +173,10 @@ export function configMap(name: string, data: JsonObject, metadata: JsonObject =
 }
 
 export function service(name: string, selector: JsonObject): JsonObject {
-  return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { selector, ports: [{ port: 80 }] } }
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { selector, ports: [{ port: 80 }] },
+  }
 }

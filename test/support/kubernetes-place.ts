@@ -47,7 +47,8 @@ export function createPlace(platform: Platform, namespace: string): Place {
   return {
     namespace,
     deploy: (manifests, fields = {}, status) => run(deployment(manifests, fields), status),
-    change: (type, manifestName, fields, status) => run({ type, manifestName, location: namespace, ...fields }, status),
+    change: (type, manifestName, fields, status) =>
+      run({ type, manifestName, location: namespace, ...fields }, status),
     stage: (manifests, fields = {}) => ({
       account: 'k8s',
       cloudProvider: 'kubernetes',
@@ -70,7 +71,8 @@ export function createPlace(platform: Platform, namespace: string): Place {
     },
     list,
     names: async (plural) => (await list(plural)).map(({ metadata }) => metadata.name).sort(),
-    gone: (plural) => waitUntil(async () => (await list(plural)).length === 0, `the end of all ${plural}`),
+    gone: (plural) =>
+      waitUntil(async () => (await list(plural)).length === 0, `the end of all ${plural}`),
     pods: async (labels = {}) =>
       (await list('pods')).filter(
         ({ metadata }) =>
@@ -90,9 +92,18 @@ function inNamespace(manifest: unknown, namespace: string): unknown {
 }
 
 const groups: Readonly<Record<string, string>> = {
-  ...{ deployments: 'apps/v1', replicasets: 'apps/v1', statefulsets: 'apps/v1', daemonsets: 'apps/v1' },
+  ...{
+    deployments: 'apps/v1',
+    replicasets: 'apps/v1',
+    statefulsets: 'apps/v1',
+    daemonsets: 'apps/v1',
+  },
   ...{ controllerrevisions: 'apps/v1', jobs: 'batch/v1', cronjobs: 'batch/v1' },
-  ...{ horizontalpodautoscalers: 'autoscaling/v2', ingresses: 'networking.k8s.io/v1', widgets: 'example.test/v1' },
+  ...{
+    horizontalpodautoscalers: 'autoscaling/v2',
+    ingresses: 'networking.k8s.io/v1',
+    widgets: 'example.test/v1',
+  },
 }
 
 function objectPath(namespace: string, path: string): string {

@@ -36,7 +36,12 @@ export interface Platform {
   url(): string
   /** The namespace of the account `k8s-one`. */
   readonly one: string
-  ask(method: string, path: string, body?: unknown, user?: User): Promise<{ status: number; body: unknown }>
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    user?: User,
+  ): Promise<{ status: number; body: unknown }>
   /** The body of a GET that succeeds. */
   read<T = JsonObject>(path: string, user?: User): Promise<T>
   /** Asks again until it holds. */
@@ -73,14 +78,20 @@ export interface PlatformOptions {
 }
 
 /** Undefined when Kubernetes is not built; the test is skipped then. */
-export async function startPlatform(t: TestContext, options: PlatformOptions = {}): Promise<Platform | undefined> {
+export async function startPlatform(
+  t: TestContext,
+  options: PlatformOptions = {},
+): Promise<Platform | undefined> {
   const plane = await startControlPlane(t)
   if (plane === undefined) return undefined
   const one = await plane.namespace('one')
   const home = createFolder('platform')
   t.after(() => removeFolder(home))
   const rolesFile = join(home, 'roles.yml')
-  writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
+  writeFileSync(
+    rolesFile,
+    'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]',
+  )
   const kubeconfigFile = plane.kubeconfigFile()
   const account = (name: string, more: JsonObject) => ({ name, kubeconfigFile, ...more })
   const settings = {
@@ -148,7 +159,11 @@ export function connect(plane: ControlPlane, one: string, url: () => string): Pl
 
   const submit: Platform['submit'] = async (job, user) => {
     const place = { cloudProvider: 'kubernetes', account: 'k8s' }
-    const task = { application: 'shop', description: String(job['type']), job: [{ ...place, ...job }] }
+    const task = {
+      application: 'shop',
+      description: String(job['type']),
+      job: [{ ...place, ...job }],
+    }
     const { status, body } = await ask('POST', '/tasks', task, user)
     assert.equal(status, 200, JSON.stringify(body))
     return idOf(body)
@@ -161,18 +176,30 @@ export function connect(plane: ControlPlane, one: string, url: () => string): Pl
     const listed = stages.map((stage, index) => ({
       refId: String(index + 1),
       requisiteStageRefIds: index === 0 ? [] : [String(index)],
-      ...(String(stage['type']).includes('Manifest') && { account: 'k8s', cloudProvider: 'kubernetes' }),
+      ...(String(stage['type']).includes('Manifest') && {
+        account: 'k8s',
+        cloudProvider: 'kubernetes',
+      }),
       name: String(stage['type']),
       ...stage,
     }))
-    const saved = await ask('POST', '/pipelines', { application: 'shop', name, stages: listed, ...definition })
+    const saved = await ask('POST', '/pipelines', {
+      application: 'shop',
+      name,
+      stages: listed,
+      ...definition,
+    })
     assert.equal(saved.status, 200, JSON.stringify(saved.body))
-    const { status, body } = await ask('POST', pathTo`/pipelines/shop/${name}`, { type: 'manual', ...trigger })
+    const { status, body } = await ask('POST', pathTo`/pipelines/shop/${name}`, {
+      type: 'manual',
+      ...trigger,
+    })
     assert.equal(status, 202, JSON.stringify(body))
     return idOf(body)
   }
 
-  const finish: Platform['finish'] = (id, status = 'SUCCEEDED') => follow(pathTo`/pipelines/${id}`, status)
+  const finish: Platform['finish'] = (id, status = 'SUCCEEDED') =>
+    follow(pathTo`/pipelines/${id}`, status)
 
   const platform: Platform = {
     plane,
@@ -222,6 +249,9 @@ function errorOf({ stages }: Execution): string {
 
 function describe({ execution }: Ended): string {
   return execution.stages
-    .map(({ type, status, tasks }) => `${type} ${status} [${tasks.map((task) => `${task.name} ${task.status}`).join(', ')}]`)
+    .map(
+      ({ type, status, tasks }) =>
+        `${type} ${status} [${tasks.map((task) => `${task.name} ${task.status}`).join(', ')}]`,
+    )
     .join('; ')
 }

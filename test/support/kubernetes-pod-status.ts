@@ -41,7 +41,11 @@ const crashes = 3
 export function stagesOf(pod: KubernetesObject, rules: readonly BehaviourRule[]): PodStage[] {
   const timelines = objectsOf(fieldAt(pod, 'spec', 'containers')).map((container) => {
     const image = String(container['image'])
-    return { name: String(container['name']), image, ...toStates(behaviourOf(pod, image, rules), restartPolicyOf(pod)) }
+    return {
+      name: String(container['name']),
+      image,
+      ...toStates(behaviourOf(pod, image, rules), restartPolicyOf(pod)),
+    }
   })
   const times = new Set([0, ...timelines.flatMap(({ later }) => later?.afterMs ?? [])])
   const ordered = [...times].sort((a, b) => a - b)
@@ -59,11 +63,18 @@ function toStates(behaviour: Behaviour, restartPolicy: string): Pick<Timeline, '
   switch (behaviour.kind) {
     case 'run':
       if (behaviour.afterMs === undefined) return { first: { kind: 'ready' } }
-      return { first: { kind: 'creating' }, later: { afterMs: behaviour.afterMs, state: { kind: 'ready' } } }
+      return {
+        first: { kind: 'creating' },
+        later: { afterMs: behaviour.afterMs, state: { kind: 'ready' } },
+      }
     case 'exit': {
       const { exitCode, afterMs = runsMs } = behaviour
-      const isRestarted = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0)
-      return { first: { kind: 'ready' }, later: { afterMs, state: { kind: isRestarted ? 'crashed' : 'ended', exitCode } } }
+      const isRestarted =
+        restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0)
+      return {
+        first: { kind: 'ready' },
+        later: { afterMs, state: { kind: isRestarted ? 'crashed' : 'ended', exitCode } },
+      }
     }
     case 'crash':
       return { first: { kind: 'crashed', exitCode: behaviour.exitCode } }
@@ -80,7 +91,11 @@ function restartPolicyOf(pod: KubernetesObject): string {
 }
 
 /** A strategic merge patch of the status. */
-export function toStatus(pod: KubernetesObject, { containers }: PodStage, addresses: PodAddresses): object {
+export function toStatus(
+  pod: KubernetesObject,
+  { containers }: PodStage,
+  addresses: PodAddresses,
+): object {
   const { hostIP, podIP, startTime } = addresses
   return {
     phase: phaseOf(containers),
@@ -90,7 +105,9 @@ export function toStatus(pod: KubernetesObject, { containers }: PodStage, addres
     podIP,
     podIPs: [{ ip: podIP }],
     startTime,
-    initContainerStatuses: objectsOf(pod.spec['initContainers']).map((container) => toInitStatus(container, startTime)),
+    initContainerStatuses: objectsOf(pod.spec['initContainers']).map((container) =>
+      toInitStatus(container, startTime),
+    ),
     containerStatuses: containers.map((container) => toContainerStatus(container, startTime)),
   }
 }
@@ -109,7 +126,12 @@ function conditionsOf(pod: KubernetesObject, containers: readonly ContainerStage
   const isOver = phase === 'Succeeded' || phase === 'Failed'
   const reason = isOver ? (phase === 'Failed' ? 'PodFailed' : 'PodCompleted') : 'ContainersNotReady'
   const why =
-    unready.length === 0 ? {} : { reason, ...(!isOver && { message: `containers with unready status: [${unready.join(' ')}]` }) }
+    unready.length === 0
+      ? {}
+      : {
+          reason,
+          ...(!isOver && { message: `containers with unready status: [${unready.join(' ')}]` }),
+        }
   const gates = closedGatesOf(pod)
   const gated =
     gates.length === 0
@@ -121,7 +143,12 @@ function conditionsOf(pod: KubernetesObject, containers: readonly ContainerStage
   return [
     condition(pod, 'PodReadyToStartContainers', !isOver),
     condition(pod, 'Initialized', true, phase === 'Succeeded' ? { reason: 'PodCompleted' } : {}),
-    condition(pod, 'Ready', unready.length === 0 && gates.length === 0, unready.length === 0 ? gated : why),
+    condition(
+      pod,
+      'Ready',
+      unready.length === 0 && gates.length === 0,
+      unready.length === 0 ? gated : why,
+    ),
     condition(pod, 'ContainersReady', unready.length === 0, why),
     condition(pod, 'PodScheduled', true),
   ]
@@ -130,7 +157,8 @@ function conditionsOf(pod: KubernetesObject, containers: readonly ContainerStage
 /** Types of the conditions that others have to make true before the pod is ready. */
 export function closedGatesOf(pod: KubernetesObject): string[] {
   const conditions = objectsOf(pod.status['conditions'])
-  const isTrue = (type: string) => conditions.some((condition) => condition['type'] === type && condition['status'] === 'True')
+  const isTrue = (type: string) =>
+    conditions.some((condition) => condition['type'] === type && condition['status'] === 'True')
   return objectsOf(pod.spec['readinessGates'])
     .map((gate) => String(gate['conditionType']))
     .filter((type) => !isTrue(type))
@@ -145,14 +173,26 @@ export function condition(
   const status = holds ? 'True' : 'False'
   const before = objectsOf(pod.status['conditions']).find((found) => found['type'] === type)
   const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now()
-  return { type, status, lastTransitionTime, reason: why.reason ?? null, message: why.message ?? null }
+  return {
+    type,
+    status,
+    lastTransitionTime,
+    reason: why.reason ?? null,
+    message: why.message ?? null,
+  }
 }
 
-function toInitStatus({ name, image, restartPolicy }: Record<string, unknown>, startTime: string): object {
+function toInitStatus(
+  { name, image, restartPolicy }: Record<string, unknown>,
+  startTime: string,
+): object {
   const container = { name: String(name), image: String(image) }
   const isSidecar = restartPolicy === 'Always'
   if (isSidecar) return toContainerStatus({ ...container, state: { kind: 'ready' } }, startTime)
-  return { ...toContainerStatus({ ...container, state: { kind: 'ended', exitCode: 0 } }, startTime), ready: true }
+  return {
+    ...toContainerStatus({ ...container, state: { kind: 'ended', exitCode: 0 } }, startTime),
+    ready: true,
+  }
 }
 
 function toContainerStatus({ name, image, state }: ContainerStage, startedAt: string): object {
@@ -177,9 +217,16 @@ function toState(name: string, image: string, state: ContainerState, startedAt: 
     case 'creating':
       return { waiting: { reason: 'ContainerCreating' } }
     case 'no-image':
-      return { waiting: { reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}"` } }
+      return {
+        waiting: { reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}"` },
+      }
     case 'crashed':
-      return { waiting: { reason: 'CrashLoopBackOff', message: `back-off 40s restarting failed container=${name}` } }
+      return {
+        waiting: {
+          reason: 'CrashLoopBackOff',
+          message: `back-off 40s restarting failed container=${name}`,
+        },
+      }
     case 'ended':
       return { terminated: toTerminated(name, state.exitCode, startedAt) }
     default:
@@ -188,7 +235,13 @@ function toState(name: string, image: string, state: ContainerState, startedAt: 
 }
 
 function toTerminated(name: string, exitCode: number, startedAt: string): object {
-  return { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', startedAt, finishedAt: now(), containerID: `test://${name}` }
+  return {
+    exitCode,
+    reason: exitCode === 0 ? 'Completed' : 'Error',
+    startedAt,
+    finishedAt: now(),
+    containerID: `test://${name}`,
+  }
 }
 
 /** In seconds, as kubelets write times. */

@@ -14,7 +14,11 @@ export interface KubernetesPrograms {
 
 const root = resolve(import.meta.dirname, '../..')
 const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'fairlead')
-const names = { apiServer: 'kube-apiserver', controllerManager: 'kube-controller-manager', kubectl: 'kubectl' } as const
+const names = {
+  apiServer: 'kube-apiserver',
+  controllerManager: 'kube-controller-manager',
+  kubectl: 'kubectl',
+} as const
 
 /**
  * Paths of the programs. Without them the test is skipped and must return; where CI has Go nothing may be skipped, so it fails.
@@ -38,13 +42,20 @@ export function needsLitestream(t: TestContext): string | undefined {
 }
 
 export function findLitestream(): string | undefined {
-  const folder = join(cache, `litestream-${versionOf('litestream', 'github.com/benbjohnson/litestream')}`)
+  const folder = join(
+    cache,
+    `litestream-${versionOf('litestream', 'github.com/benbjohnson/litestream')}`,
+  )
   return isExecutable(join(folder, 'litestream')) ? folder : undefined
 }
 
 /** The program of an S3-compatible store, under the rule of `needsKubernetes`. */
 export function needsObjectStore(t: TestContext): string | undefined {
-  const path = join(cache, `s3-store-${versionOf('s3-store', 'github.com/rclone/gofakes3')}`, 's3-store')
+  const path = join(
+    cache,
+    `s3-store-${versionOf('s3-store', 'github.com/rclone/gofakes3')}`,
+    's3-store',
+  )
   return isExecutable(path) ? path : isMissing(t, 'The S3-compatible store')
 }
 
@@ -61,7 +72,10 @@ function isMissing(t: TestContext, what: string): undefined {
 
 /** By convention `KUBEBUILDER_ASSETS` names a folder with such programs, often without the controllers; then the cache. */
 function programFolders(): string[] {
-  return [process.env['KUBEBUILDER_ASSETS'] ?? '', join(cache, `kubernetes-${kubernetesVersion()}`)].filter(Boolean)
+  return [
+    process.env['KUBEBUILDER_ASSETS'] ?? '',
+    join(cache, `kubernetes-${kubernetesVersion()}`),
+  ].filter(Boolean)
 }
 
 function hasPrograms(folder: string): boolean {

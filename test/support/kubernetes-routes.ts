@@ -17,18 +17,31 @@ const routeDefinition: JsonObject = {
     versions: [
       {
         ...{ name: 'v1', served: true, storage: true },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
       },
     ],
   },
 }
 
 /** @returns its path */
-export async function createRoute(api: KubernetesClient, namespace: string, rules: readonly JsonObject[]): Promise<string> {
-  await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition).catch(() => {})
+export async function createRoute(
+  api: KubernetesClient,
+  namespace: string,
+  rules: readonly JsonObject[],
+): Promise<string> {
+  await api
+    .create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', routeDefinition)
+    .catch(() => {})
   const path = `/apis/gateway.networking.k8s.io/v1/namespaces/${namespace}/httproutes`
   await waitUntil(async () => (await api.find(`${path}?limit=1`)) !== undefined, 'routes')
   const apiVersion = 'gateway.networking.k8s.io/v1'
-  await api.create(path, { apiVersion, kind: 'HTTPRoute', metadata: { name: 'web', namespace }, spec: { rules } })
+  await api.create(path, {
+    apiVersion,
+    kind: 'HTTPRoute',
+    metadata: { name: 'web', namespace },
+    spec: { rules },
+  })
   return `${path}/web`
 }

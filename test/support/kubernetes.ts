@@ -89,7 +89,11 @@ export async function startControlPlane(t: TestContext): Promise<ControlPlane | 
   return toControlPlane(t, await opened, programs)
 }
 
-function toControlPlane(t: TestContext, processes: Processes, programs: KubernetesPrograms): ControlPlane {
+function toControlPlane(
+  t: TestContext,
+  processes: Processes,
+  programs: KubernetesPrograms,
+): ControlPlane {
   const { folder, server, ca, nodes, tokenOf, clientOf, kubeconfigOf, startApiServer } = processes
   const api = clientOf('admin')
   const kubeconfigFile = (user: string) => {
@@ -104,7 +108,8 @@ function toControlPlane(t: TestContext, processes: Processes, programs: Kubernet
     user: nextUser,
     kubeconfig: (user = 'admin') => kubeconfigOf(user),
     kubeconfigFile: (user = 'admin') => kubeconfigFile(user),
-    certificate: (user, groups = []) => ca.issue({ subject: [...groups.map((group) => `O=${group}`), `CN=${user}`].join(', ') }),
+    certificate: (user, groups = []) =>
+      ca.issue({ subject: [...groups.map((group) => `O=${group}`), `CN=${user}`].join(', ') }),
     api,
     clientOf,
     kubectl: (...args) => {
@@ -113,7 +118,10 @@ function toControlPlane(t: TestContext, processes: Processes, programs: Kubernet
     },
     namespace: (prefix = 'test') => createNamespace(t, api, prefix),
     grant: (user, rules, namespace) => grant(t, api, { user, rules, namespace }),
-    nodes: { ...nodes, behave: (applies, behaviour) => endWith(t, nodes.behave(applies, behaviour)) },
+    nodes: {
+      ...nodes,
+      behave: (applies, behaviour) => endWith(t, nodes.behave(applies, behaviour)),
+    },
     restart: startApiServer,
     stopApiServer: async () => {
       t.after(async () => (await isServing(api)) || startApiServer())
@@ -126,7 +134,8 @@ function toControlPlane(t: TestContext, processes: Processes, programs: Kubernet
 
 function nextUser(): string {
   const user = users[++namedUsers]
-  if (user === undefined) throw new Error('all users are taken: add more to test/support/kubernetes-control-plane.ts')
+  if (user === undefined)
+    throw new Error('all users are taken: add more to test/support/kubernetes-control-plane.ts')
   return user
 }
 
@@ -139,13 +148,24 @@ function endWith(t: TestContext, end: () => void): () => void {
   return end
 }
 
-async function createNamespace(t: TestContext, api: KubernetesClient, prefix: string): Promise<string> {
+async function createNamespace(
+  t: TestContext,
+  api: KubernetesClient,
+  prefix: string,
+): Promise<string> {
   const name = `${prefix}-${randomBytes(4).toString('hex')}`
-  await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  await api.create('/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  })
   // Controllers empty it later, if the API server is there at all.
   t.after(() => api.delete(`/api/v1/namespaces/${name}`).catch(() => {}))
   const account = `/api/v1/namespaces/${name}/serviceaccounts/default`
-  await waitUntil(async () => (await api.find(account)) !== undefined, `the service account of ${name}`)
+  await waitUntil(
+    async () => (await api.find(account)) !== undefined,
+    `the service account of ${name}`,
+  )
   return name
 }
 
@@ -155,14 +175,20 @@ interface Grant {
   readonly namespace: string | undefined
 }
 
-async function grant(t: TestContext, api: KubernetesClient, { user, rules, namespace }: Grant): Promise<void> {
+async function grant(
+  t: TestContext,
+  api: KubernetesClient,
+  { user, rules, namespace }: Grant,
+): Promise<void> {
   const kind = namespace === undefined ? 'ClusterRole' : 'Role'
   const group = 'rbac.authorization.k8s.io'
   const folder = `/apis/${group}/v1${namespace === undefined ? '' : `/namespaces/${namespace}`}`
   const name = `test-${randomBytes(4).toString('hex')}`
   const roles = `${folder}/${kind.toLowerCase()}s`
   const bindings = `${folder}/${kind.toLowerCase()}bindings`
-  t.after(() => Promise.all([roles, bindings].map((path) => api.delete(`${path}/${name}`).catch(() => {}))))
+  t.after(() =>
+    Promise.all([roles, bindings].map((path) => api.delete(`${path}/${name}`).catch(() => {}))),
+  )
   await api.create(roles, { apiVersion: `${group}/v1`, kind, metadata: { name }, rules })
   await api.create(bindings, {
     apiVersion: `${group}/v1`,
@@ -172,12 +198,20 @@ async function grant(t: TestContext, api: KubernetesClient, { user, rules, names
     subjects: [{ apiGroup: group, kind: 'User', name: user }],
   })
   for (const rule of rules) {
-    await waitUntil(() => isAllowed(api, user, rule, namespace), `the right of ${user} to ${JSON.stringify(rule)}`)
+    await waitUntil(
+      () => isAllowed(api, user, rule, namespace),
+      `the right of ${user} to ${JSON.stringify(rule)}`,
+    )
   }
 }
 
 /** The API server learns of new rules a moment later. */
-async function isAllowed(api: KubernetesClient, user: string, rule: Rule, namespace = ''): Promise<boolean> {
+async function isAllowed(
+  api: KubernetesClient,
+  user: string,
+  rule: Rule,
+  namespace = '',
+): Promise<boolean> {
   const [verb] = rule.verbs
   const [resource, subresource] = (rule.resources?.[0] ?? '').split('/')
   const attributes =

@@ -19,7 +19,11 @@ export interface LoggedProcess {
 const shownOfLog = 4_000
 
 /** Starts a program in a folder, which also receives its log. */
-export function startProcess(folder: string, program: string, args: readonly string[]): LoggedProcess {
+export function startProcess(
+  folder: string,
+  program: string,
+  args: readonly string[],
+): LoggedProcess {
   const name = basename(program)
   const file = join(folder, `${name}.log`)
   const child = spawnBound(program, args, folder, file)
@@ -32,7 +36,8 @@ export function startProcess(folder: string, program: string, args: readonly str
   const until: LoggedProcess['until'] = async (holds, what) => {
     await waitUntil(
       async () => {
-        if (isOver(child)) throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}:\n${log()}`)
+        if (isOver(child))
+          throw new Error(`${name} ended with ${child.exitCode ?? child.signalCode}:\n${log()}`)
         return holds()
       },
       () => `${what}:\n${log()}`,
@@ -42,9 +47,15 @@ export function startProcess(folder: string, program: string, args: readonly str
 }
 
 /** Linux ends such a child with its parent, even when that is killed. */
-function spawnBound(program: string, args: readonly string[], cwd: string, logFile: string): ChildProcess {
+function spawnBound(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  logFile: string,
+): ChildProcess {
   const output = openSync(logFile, 'a')
-  const bound = process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'KILL', '--', program] : [program]
+  const bound =
+    process.platform === 'linux' ? ['setpriv', '--pdeathsig', 'KILL', '--', program] : [program]
   const [command = program, ...before] = bound
   // Without the proxies of the environment, which reach nothing on loopback.
   const child = spawn(command, [...before, ...args], {

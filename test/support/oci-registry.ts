@@ -36,7 +36,10 @@ interface RegistryOptions {
 
 const manifestType = 'application/vnd.oci.image.manifest.v1+json'
 
-export async function startOciRegistry(t: TestContext, options: RegistryOptions = {}): Promise<OciRegistry> {
+export async function startOciRegistry(
+  t: TestContext,
+  options: RegistryOptions = {},
+): Promise<OciRegistry> {
   const registry = new Registry(options)
   const server = createServer((request, response) => registry.answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -73,8 +76,14 @@ class Registry implements OciRegistry {
   push(repository: string, tag: string, layers: readonly Layer[], config?: Layer): string {
     const toEntry = ({ mediaType, content, title }: Layer) => {
       this.#blobs.set(digestOf(content), content)
-      const annotations = title === undefined ? {} : { annotations: { 'org.opencontainers.image.title': title } }
-      return { mediaType, digest: digestOf(content), size: Buffer.byteLength(content), ...annotations }
+      const annotations =
+        title === undefined ? {} : { annotations: { 'org.opencontainers.image.title': title } }
+      return {
+        mediaType,
+        digest: digestOf(content),
+        size: Buffer.byteLength(content),
+        ...annotations,
+      }
     }
     const parts = { ...(config && { config: toEntry(config) }), layers: layers.map(toEntry) }
     const manifest = JSON.stringify({ schemaVersion: 2, mediaType: manifestType, ...parts })
@@ -104,7 +113,10 @@ class Registry implements OciRegistry {
 
   #giveToken(url: URL, authorization: string, response: ServerResponse): void {
     const { login = '' } = this.#options
-    if (authorization !== `Basic ${Buffer.from(login).toString('base64')}` || url.searchParams.get('service') !== 'registry') {
+    if (
+      authorization !== `Basic ${Buffer.from(login).toString('base64')}` ||
+      url.searchParams.get('service') !== 'registry'
+    ) {
       response.writeHead(401).end('{}')
       return
     }
@@ -116,29 +128,46 @@ class Registry implements OciRegistry {
   #isAllowed(url: URL, authorization: string): boolean {
     const { login, scheme = 'Bearer' } = this.#options
     if (login === undefined) return true
-    if (scheme === 'Basic') return authorization === `Basic ${Buffer.from(login).toString('base64')}`
+    if (scheme === 'Basic')
+      return authorization === `Basic ${Buffer.from(login).toString('base64')}`
     return this.#tokens.get(authorization.replace(/^Bearer /, '')) === scopeOf(url)
   }
 
   #challenge(url: URL, response: ServerResponse): void {
     const { scheme = 'Bearer', realm = `${this.url}/token` } = this.#options
     const bearer = `Bearer realm="${realm}",service="registry",scope="${scopeOf(url)}"`
-    response.writeHead(401, { 'www-authenticate': scheme === 'Basic' ? 'Basic realm="registry"' : bearer }).end('{}')
+    response
+      .writeHead(401, {
+        'www-authenticate': scheme === 'Basic' ? 'Basic realm="registry"' : bearer,
+      })
+      .end('{}')
   }
 
   #serve(url: URL, request: IncomingMessage, response: ServerResponse): void {
-    const [, repository = '', kind, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs|tags)\/(.+)$/.exec(url.pathname) ?? []
-    const digest = kind === 'manifests' ? (this.#tags.get(repository)?.get(reference) ?? reference) : reference
-    const found = kind === 'manifests' ? this.#manifests.get(`${repository}@${digest}`) : this.#blobs.get(digest)
+    const [, repository = '', kind, reference = ''] =
+      /^\/v2\/(.+)\/(manifests|blobs|tags)\/(.+)$/.exec(url.pathname) ?? []
+    const digest =
+      kind === 'manifests' ? (this.#tags.get(repository)?.get(reference) ?? reference) : reference
+    const found =
+      kind === 'manifests'
+        ? this.#manifests.get(`${repository}@${digest}`)
+        : this.#blobs.get(digest)
     const isAccepted = kind !== 'manifests' || request.headers.accept?.includes(manifestType)
     const { storage } = this.#options
     if (url.pathname === '/v2/') response.end('{}')
-    else if (url.pathname === '/v2/_catalog') this.#page(url, 'repositories', [...this.#tags.keys()], response)
-    else if (kind === 'tags') this.#page(url, 'tags', [...(this.#tags.get(repository)?.keys() ?? [])], response)
-    else if (found === undefined || !isAccepted) response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}')
-    else if (kind === 'blobs' && storage !== undefined) response.writeHead(307, { location: `${storage}/${digest}` }).end()
+    else if (url.pathname === '/v2/_catalog')
+      this.#page(url, 'repositories', [...this.#tags.keys()], response)
+    else if (kind === 'tags')
+      this.#page(url, 'tags', [...(this.#tags.get(repository)?.keys() ?? [])], response)
+    else if (found === undefined || !isAccepted)
+      response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}')
+    else if (kind === 'blobs' && storage !== undefined)
+      response.writeHead(307, { location: `${storage}/${digest}` }).end()
     else {
-      const headers = { 'content-length': Buffer.byteLength(found), 'docker-content-digest': digest }
+      const headers = {
+        'content-length': Buffer.byteLength(found),
+        'docker-content-digest': digest,
+      }
       response.writeHead(200, { 'content-type': manifestType, ...headers }).end(found)
     }
   }
@@ -150,8 +179,12 @@ class Registry implements OciRegistry {
     const size = Math.min(Number(url.searchParams.get('n')), this.#options.pageSize ?? 1000)
     const page = names.slice(start, start + size)
     const isLast = start + size >= names.length
-    const link = isLast ? {} : { link: `<${url.pathname}?n=${size}&last=${page.at(-1)}>; rel="next"` }
-    response.writeHead(200, { 'content-type': 'application/json', ...link }).end(JSON.stringify({ [field]: page }))
+    const link = isLast
+      ? {}
+      : { link: `<${url.pathname}?n=${size}&last=${page.at(-1)}>; rel="next"` }
+    response
+      .writeHead(200, { 'content-type': 'application/json', ...link })
+      .end(JSON.stringify({ [field]: page }))
   }
 }
 

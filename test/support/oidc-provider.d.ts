@@ -19,7 +19,11 @@ declare module 'oidc-provider' {
       accountId: string
     }) => Grant
     callback(): RequestListener
-    interactionFinished(request: IncomingMessage, response: ServerResponse, result: Record<string, unknown>): Promise<void>
+    interactionFinished(
+      request: IncomingMessage,
+      response: ServerResponse,
+      result: Record<string, unknown>,
+    ): Promise<void>
   }
 
   export type { Context, Grant }

@@ -52,10 +52,16 @@ export async function startPrivateRegistries(t: TestContext): Promise<PrivateReg
   git.commit({ 'fairlead-image.yml': 'command: [sh, -c, "exit 0"]\n', 'README.md': 'read me' })
   const packages = packPackages(folder)
   const refused: string[] = []
-  const tls: ServerOptions = await company.issue({ subject: `CN=${host}`, hosts: [host, '127.0.0.1'], usage: 'server' })
+  const tls: ServerOptions = await company.issue({
+    subject: `CN=${host}`,
+    hosts: [host, '127.0.0.1'],
+    usage: 'server',
+  })
   const server = createServer(tls, (request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'https://packages').pathname)
-    if (request.headers.authorization !== (path.startsWith('/npm/') ? `Bearer ${npmToken}` : basic)) {
+    if (
+      request.headers.authorization !== (path.startsWith('/npm/') ? `Bearer ${npmToken}` : basic)
+    ) {
       refused.push(path)
       response.writeHead(401, { 'www-authenticate': 'Basic realm="packages"' }).end()
     } else if (path.startsWith('/shop.git/')) {
@@ -67,7 +73,9 @@ export async function startPrivateRegistries(t: TestContext): Promise<PrivateReg
       request.pipe(inner)
     } else {
       const found = packages.files.get(path)
-      response.writeHead(found === undefined ? 404 : 200, { 'content-type': typeOf(path) }).end(found)
+      response
+        .writeHead(found === undefined ? 404 : 200, { 'content-type': typeOf(path) })
+        .end(found)
     }
   })
   const port = await listen(t, server)
@@ -100,7 +108,10 @@ export async function startPrivateRegistries(t: TestContext): Promise<PrivateReg
   }
 }
 
-async function listen(t: TestContext, server: ReturnType<typeof createPlainServer>): Promise<number> {
+async function listen(
+  t: TestContext,
+  server: ReturnType<typeof createPlainServer>,
+): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()
@@ -119,7 +130,10 @@ function typeOf(path: string): string {
 
 /** The package `left` of each kind, by path. */
 function packPackages(folder: string) {
-  writeFileSync(join(folder, 'package.json'), '{"name": "left", "version": "1.0.0", "main": "left.cjs"}')
+  writeFileSync(
+    join(folder, 'package.json'),
+    '{"name": "left", "version": "1.0.0", "main": "left.cjs"}',
+  )
   writeFileSync(join(folder, 'left.cjs'), "module.exports = 'left of npm'\n")
   execFileSync('npm', ['pack', '--silent'], { cwd: folder })
   const tarball = readFileSync(join(folder, 'left-1.0.0.tgz'))
@@ -131,8 +145,13 @@ function packPackages(folder: string) {
     'left-1.0.dist-info/WHEEL': 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
     'left-1.0.dist-info/RECORD': '',
   })
-  const goFiles = { 'go.mod': `module ${modulePath}\n`, 'left.go': 'package left\n\nconst Word = "left of go"\n' }
-  const inZip = Object.fromEntries(Object.entries(goFiles).map(([name, text]) => [`${modulePath}@v1.0.0/${name}`, text]))
+  const goFiles = {
+    'go.mod': `module ${modulePath}\n`,
+    'left.go': 'package left\n\nconst Word = "left of go"\n',
+  }
+  const inZip = Object.fromEntries(
+    Object.entries(goFiles).map(([name, text]) => [`${modulePath}@v1.0.0/${name}`, text]),
+  )
   const versions = `/go/${modulePath}/@v`
   const files = new Map<string, string | Buffer>([
     [
@@ -144,7 +163,10 @@ function packPackages(folder: string) {
       }),
     ],
     ['/npm/left/-/left-1.0.0.tgz', tarball],
-    ['/pip/simple/left/', '<!DOCTYPE html><a href="left-1.0-py3-none-any.whl">left-1.0-py3-none-any.whl</a>'],
+    [
+      '/pip/simple/left/',
+      '<!DOCTYPE html><a href="left-1.0-py3-none-any.whl">left-1.0-py3-none-any.whl</a>',
+    ],
     ['/pip/simple/left/left-1.0-py3-none-any.whl', wheel],
     [`${versions}/list`, 'v1.0.0\n'],
     [`${versions}/v1.0.0.info`, '{"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"}'],
@@ -165,7 +187,9 @@ function packPackages(folder: string) {
 /** As `go.sum` has it. */
 function hashOf(files: Readonly<Record<string, string>>): string {
   const sha256 = (text: string) => createHash('sha256').update(text)
-  const lines = Object.entries(files).map(([name, text]) => `${sha256(text).digest('hex')}  ${name}\n`)
+  const lines = Object.entries(files).map(
+    ([name, text]) => `${sha256(text).digest('hex')}  ${name}\n`,
+  )
   return `h1:${sha256(lines.join('')).digest('base64')}`
 }
 

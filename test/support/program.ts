@@ -7,11 +7,14 @@ const sources = resolve(import.meta.dirname, '../..')
 const bundle = process.env['TESTED_BUNDLE']
 
 /** The command line. */
-export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.js') : resolve(bundle, 'dist/fairlead.js')
+export const program =
+  bundle === undefined ? resolve(sources, 'bin/fairlead.js') : resolve(bundle, 'dist/fairlead.js')
 
 /** The thread of the embedded back ends. */
 export const worker = pathToFileURL(
-  bundle === undefined ? resolve(sources, 'packages/app/hosting/worker.ts') : resolve(bundle, 'dist/worker.js'),
+  bundle === undefined
+    ? resolve(sources, 'packages/app/hosting/worker.ts')
+    : resolve(bundle, 'dist/worker.js'),
 )
 
 /** The agent's process, which gateways and back ends in the process of the test start. */
@@ -22,7 +25,9 @@ export const consoleDir = pathToFileURL(`${resolve(bundle ?? sources, 'dist/cons
 
 /** @param name Of a program of the tests' own, as `scripts/test.ts` lists it. */
 export function testProgram(name: string): string {
-  return bundle === undefined ? resolve(sources, 'test', `${name}.ts`) : resolve(bundle, 'test', `${name}.js`)
+  return bundle === undefined
+    ? resolve(sources, 'test', `${name}.ts`)
+    : resolve(bundle, 'test', `${name}.js`)
 }
 
 /** What every process of the program needs of the environment: the tools, the modules that others have compiled, and time on a busy machine. */

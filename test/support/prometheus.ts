@@ -47,11 +47,19 @@ export async function startPrometheus(
     const historyFile = join(home, 'history.txt')
     writeFileSync(historyFile, history)
     const promtool = join(dirname(program), 'promtool')
-    execFileSync(promtool, ['tsdb', 'create-blocks-from', 'openmetrics', historyFile, join(home, 'data')], { stdio: 'ignore' })
+    execFileSync(
+      promtool,
+      ['tsdb', 'create-blocks-from', 'openmetrics', historyFile, join(home, 'data')],
+      { stdio: 'ignore' },
+    )
   }
   const server = spawn(
     program,
-    [`--config.file=${file}`, `--storage.tsdb.path=${join(home, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
+    [
+      `--config.file=${file}`,
+      `--storage.tsdb.path=${join(home, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
     { stdio: 'ignore' },
   )
   t.after(async () => {

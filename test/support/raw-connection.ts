@@ -26,7 +26,9 @@ export async function openRawConnection(t: TestContext, base: string): Promise<R
   const { hostname: host, port, protocol } = new URL(base)
   const isSecure = protocol === 'https:'
   const target = { port: Number(port), host }
-  const socket: Socket = isSecure ? connectTls({ ...target, rejectUnauthorized: false }) : connect(target)
+  const socket: Socket = isSecure
+    ? connectTls({ ...target, rejectUnauthorized: false })
+    : connect(target)
   const ready = isSecure ? 'secureConnect' : 'connect'
   await new Promise<void>((resolve, reject) => socket.once(ready, resolve).once('error', reject))
   // Of twice the size when it is full: an answer of megabytes is not copied with each piece.
@@ -62,7 +64,10 @@ export async function openRawConnection(t: TestContext, base: string): Promise<R
         if (parsed.answer.status >= 200) return parsed.answer
         continue
       }
-      if (over) throw new Error(`the connection ended within an answer: ${JSON.stringify(room.toString('latin1', begin, end))}`)
+      if (over)
+        throw new Error(
+          `the connection ended within an answer: ${JSON.stringify(room.toString('latin1', begin, end))}`,
+        )
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -76,18 +81,27 @@ function parse(bytes: Buffer, toHead: boolean): { answer: RawAnswer; length: num
   if (end === -1) return undefined
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
   const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
   )
   const status = Number(statusLine.split(' ')[1])
   const from = end + 4
-  const body = toHead || status < 200 ? { text: '', length: 0 } : parseBody(bytes.subarray(from), headers)
+  const body =
+    toHead || status < 200 ? { text: '', length: 0 } : parseBody(bytes.subarray(from), headers)
   return body && { answer: { status, headers, body: body.text }, length: from + body.length }
 }
 
-function parseBody(bytes: Buffer, headers: Record<string, string>): { text: string; length: number } | undefined {
+function parseBody(
+  bytes: Buffer,
+  headers: Record<string, string>,
+): { text: string; length: number } | undefined {
   if (headers['transfer-encoding'] === 'chunked') return parseChunks(bytes)
   const length = Number(headers['content-length'] ?? 0)
-  return bytes.length < length ? undefined : { text: bytes.subarray(0, length).toString('utf8'), length }
+  return bytes.length < length
+    ? undefined
+    : { text: bytes.subarray(0, length).toString('utf8'), length }
 }
 
 function parseChunks(bytes: Buffer): { text: string; length: number } | undefined {

@@ -11,8 +11,12 @@ export function recordTools(t: TestContext, names: readonly string[]): () => str
   const log = join(folder, 'used')
   appendFileSync(log, '')
   for (const name of names) {
-    const real = execFileSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' }).trim()
-    writeFileSync(join(folder, name), `#!/bin/sh\necho ${name} >>'${log}'\nexec ${real} "$@"\n`, { mode: 0o755 })
+    const real = execFileSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', name], {
+      encoding: 'utf8',
+    }).trim()
+    writeFileSync(join(folder, name), `#!/bin/sh\necho ${name} >>'${log}'\nexec ${real} "$@"\n`, {
+      mode: 0o755,
+    })
   }
   const path = process.env['PATH'] ?? ''
   process.env['PATH'] = `${folder}${delimiter}${path}`

@@ -55,7 +55,10 @@ export function documentedUser(more = ''): string {
 const administrator = 'user admin on nopass ~* &* +@all'
 
 /** Undefined when Redis is not installed; the test is skipped then. */
-export async function startRedis(t: TestContext, options: RedisOptions = {}): Promise<RedisServer | undefined> {
+export async function startRedis(
+  t: TestContext,
+  options: RedisOptions = {},
+): Promise<RedisServer | undefined> {
   const program = needs(t, 'redis-server')
   if (program === undefined) return undefined
   const port = await freePort()
@@ -65,7 +68,11 @@ export async function startRedis(t: TestContext, options: RedisOptions = {}): Pr
   const configFile = writeConfiguration(folder, port, options)
   const { start, kill, signal } = createProcess(t, program, [configFile], folder)
   const withClient = async <T>(use: (client: Client) => Promise<T>) => {
-    const client = new Client({ path: socketPath, protocol: 2, ...(options.users && { username: 'admin', password: 'any' }) })
+    const client = new Client({
+      path: socketPath,
+      protocol: 2,
+      ...(options.users && { username: 'admin', password: 'any' }),
+    })
     client.on('error', () => {})
     try {
       return await use(client)
@@ -73,10 +80,14 @@ export async function startRedis(t: TestContext, options: RedisOptions = {}): Pr
       client.disconnect()
     }
   }
-  const ask: RedisServer['ask'] = (command, ...args) => withClient((client) => client.call(command, ...args))
+  const ask: RedisServer['ask'] = (command, ...args) =>
+    withClient((client) => client.call(command, ...args))
   const startAndWait = async () => {
     start()
-    await waitUntil(async () => (await ask('ping').catch(() => undefined)) === 'PONG', `redis-server on port ${port}`)
+    await waitUntil(
+      async () => (await ask('ping').catch(() => undefined)) === 'PONG',
+      `redis-server on port ${port}`,
+    )
   }
   await startAndWait()
   return {
@@ -93,7 +104,10 @@ export async function startRedis(t: TestContext, options: RedisOptions = {}): Pr
 }
 
 /** Two servers and a Sentinel that makes the second the writing one half a second after the first is gone. */
-export async function startSentinel(t: TestContext, users: readonly string[] = []): Promise<RedisSentinel | undefined> {
+export async function startSentinel(
+  t: TestContext,
+  users: readonly string[] = [],
+): Promise<RedisSentinel | undefined> {
   const withUsers = users.length > 0 ? { users } : {}
   const login = users.length > 0 ? ['masteruser admin', 'masterauth any'] : []
   const first = await startRedis(t, { ...withUsers, config: login })
@@ -104,7 +118,10 @@ export async function startSentinel(t: TestContext, users: readonly string[] = [
     config: [`replicaof 127.0.0.1 ${first.port}`, 'repl-diskless-sync-delay 0', ...login],
   })
   assert.ok(second)
-  await waitUntil(async () => String(await second.ask('info', 'replication')).includes('master_link_status:up'), 'the replica')
+  await waitUntil(
+    async () => String(await second.ask('info', 'replication')).includes('master_link_status:up'),
+    'the replica',
+  )
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-sentinel-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -116,7 +133,9 @@ export async function startSentinel(t: TestContext, users: readonly string[] = [
     `sentinel monitor ${master} 127.0.0.1 ${first.port} 1`,
     `sentinel down-after-milliseconds ${master} 500`,
     `sentinel failover-timeout ${master} 2000`,
-    ...(users.length > 0 ? [`sentinel auth-user ${master} admin`, `sentinel auth-pass ${master} any`] : []),
+    ...(users.length > 0
+      ? [`sentinel auth-user ${master} admin`, `sentinel auth-pass ${master} any`]
+      : []),
   ]
   const configFile = join(folder, 'sentinel.conf')
   writeFileSync(configFile, `${lines.join('\n')}\n`)
@@ -129,16 +148,29 @@ export async function startSentinel(t: TestContext, users: readonly string[] = [
 }
 
 /** Three nodes that share the slots. */
-export async function startCluster(t: TestContext, users: readonly string[] = []): Promise<readonly RedisServer[] | undefined> {
+export async function startCluster(
+  t: TestContext,
+  users: readonly string[] = [],
+): Promise<readonly RedisServer[] | undefined> {
   const nodes: RedisServer[] = []
   for (let index = 0; index < 3; index++) {
     const busPort = await freePort()
     const node = await startRedis(t, {
       ...(users.length > 0 && { users }),
-      config: ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-node-timeout 2000', 'cluster-config-file nodes.conf'],
+      config: [
+        'cluster-enabled yes',
+        `cluster-port ${busPort}`,
+        'cluster-node-timeout 2000',
+        'cluster-config-file nodes.conf',
+      ],
     })
     if (node === undefined) return undefined
-    await node.ask('cluster', 'addslotsrange', Math.ceil((index * 16384) / 3), Math.ceil(((index + 1) * 16384) / 3) - 1)
+    await node.ask(
+      'cluster',
+      'addslotsrange',
+      Math.ceil((index * 16384) / 3),
+      Math.ceil(((index + 1) * 16384) / 3) - 1,
+    )
     await node.ask('cluster', 'set-config-epoch', index + 1)
     const [first] = nodes
     if (first !== undefined) await first.ask('cluster', 'meet', '127.0.0.1', node.port, busPort)
@@ -153,12 +185,19 @@ export async function startCluster(t: TestContext, users: readonly string[] = []
   return nodes
 }
 
-function writeConfiguration(folder: string, port: number, { tls, users, config = [] }: RedisOptions): string {
+function writeConfiguration(
+  folder: string,
+  port: number,
+  { tls, users, config = [] }: RedisOptions,
+): string {
   const pair = keyPairOf('localhost')
   writeFileSync(join(folder, 'certificate.pem'), pair.certificate)
   writeFileSync(join(folder, 'key.pem'), pair.keyPem)
   if (users !== undefined)
-    writeFileSync(join(folder, 'users.acl'), `${['user default off', administrator, ...users].join('\n')}\n`)
+    writeFileSync(
+      join(folder, 'users.acl'),
+      `${['user default off', administrator, ...users].join('\n')}\n`,
+    )
   mkdirSync(join(folder, 'data'))
   const lines = [
     `dir ${join(folder, 'data')}`,
@@ -203,7 +242,11 @@ function createProcess(t: TestContext, program: string, args: readonly string[],
 }
 
 async function watch(t: TestContext, socketPath: string, named: boolean): Promise<string[][]> {
-  const client = new Client({ path: socketPath, protocol: 2, ...(named && { username: 'admin', password: 'any' }) })
+  const client = new Client({
+    path: socketPath,
+    protocol: 2,
+    ...(named && { username: 'admin', password: 'any' }),
+  })
   client.on('error', () => {})
   t.after(() => client.disconnect())
   const seen: string[][] = []

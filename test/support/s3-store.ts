@@ -41,26 +41,42 @@ export async function startS3Store(t: TestContext, key: StoreKey): Promise<S3Sto
 }
 
 function fail(response: ServerResponse, status: number, code: string): void {
-  response.writeHead(status, { 'content-type': 'application/xml', 'x-amz-bucket-region': 'eu-west-1' })
+  response.writeHead(status, {
+    'content-type': 'application/xml',
+    'x-amz-bucket-region': 'eu-west-1',
+  })
   response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`)
 }
 
 /** @see https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
-function refusalOf({ method, url = '', headers }: IncomingMessage, { id, secret, region }: StoreKey): string | undefined {
+function refusalOf(
+  { method, url = '', headers }: IncomingMessage,
+  { id, secret, region }: StoreKey,
+): string | undefined {
   const pattern =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(\w+)$/
-  const [, keyId, day = '', at, names = '', signature] = pattern.exec(headers.authorization ?? '') ?? []
+  const [, keyId, day = '', at, names = '', signature] =
+    pattern.exec(headers.authorization ?? '') ?? []
   if (keyId === undefined) return 'AccessDenied'
   if (keyId !== id) return 'InvalidAccessKeyId'
   if (at !== region) return 'AuthorizationHeaderMalformed'
-  if (!names.split(';').includes('host') || !names.split(';').includes('x-amz-date')) return 'AccessDenied'
+  if (!names.split(';').includes('host') || !names.split(';').includes('x-amz-date'))
+    return 'AccessDenied'
   const [path = '', query = ''] = url.split('?')
   const lines = names.split(';').map((name) => `${name}:${String(headers[name]).trim()}\n`)
   const payload = String(headers['x-amz-content-sha256'])
-  const canonical = [method, path, query.split('&').sort().join('&'), lines.join(''), names, payload].join('\n')
+  const canonical = [
+    method,
+    path,
+    query.split('&').sort().join('&'),
+    lines.join(''),
+    names,
+    payload,
+  ].join('\n')
   const scope = `${day}/${region}/s3/aws4_request`
   const toSign = `AWS4-HMAC-SHA256\n${String(headers['x-amz-date'])}\n${scope}\n${hash('sha256', canonical, 'hex')}`
-  const mac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+  const mac = (key: string | Buffer, text: string) =>
+    createHmac('sha256', key).update(text).digest()
   const signing = mac(mac(mac(mac(`AWS4${secret}`, day), region), 's3'), 'aws4_request')
   return mac(signing, toSign).toString('hex') === signature ? undefined : 'SignatureDoesNotMatch'
 }

@@ -60,7 +60,10 @@ export const signOnUrl = 'https://idp.example.com/sso?tenant=1'
 const xmldsig = 'http://www.w3.org/2000/09/xmldsig#'
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
-export async function startSamlIdentityProvider(t: TestContext, options: ProviderOptions = {}): Promise<SamlIdentityProvider> {
+export async function startSamlIdentityProvider(
+  t: TestContext,
+  options: ProviderOptions = {},
+): Promise<SamlIdentityProvider> {
   const entityId = options.entityId ?? 'https://idp.example.com/metadata'
   const keys = options.keys ?? [keyPairOf('idp')]
   const metadata = formatMetadata(entityId, keys, options)
@@ -72,11 +75,16 @@ export async function startSamlIdentityProvider(t: TestContext, options: Provide
     url: `${server.url}/metadata`,
     server,
     metadata,
-    answer: (answer = {}) => formatAnswer({ signer: keys[0] as TestKeyPair, issuer: entityId, ...answer }),
+    answer: (answer = {}) =>
+      formatAnswer({ signer: keys[0] as TestKeyPair, issuer: entityId, ...answer }),
   }
 }
 
-export function formatMetadata(entityId: string, keys: readonly TestKeyPair[], options: ProviderOptions = {}): string {
+export function formatMetadata(
+  entityId: string,
+  keys: readonly TestKeyPair[],
+  options: ProviderOptions = {},
+): string {
   const { bindings = ['Redirect'], wantsSignedRequests = false } = options
   const descriptors = keys.map(
     ({ base64 }) =>
@@ -96,12 +104,20 @@ export function formatMetadata(entityId: string, keys: readonly TestKeyPair[], o
 }
 
 export function formatAnswer(answer: Answer): string {
-  const { signed = 'assertion', signer = keyPairOf('idp'), hash = 'sha256', canonicalization } = answer
+  const {
+    signed = 'assertion',
+    signer = keyPairOf('idp'),
+    hash = 'sha256',
+    canonicalization,
+  } = answer
   let assertion = formatAssertion(answer)
-  if (signed === 'assertion' || signed === 'both') assertion = signElement(assertion, 'Assertion', signer, hash, canonicalization)
+  if (signed === 'assertion' || signed === 'both')
+    assertion = signElement(assertion, 'Assertion', signer, hash, canonicalization)
   if (answer.encryptFor !== undefined) assertion = encrypt(assertion, answer.encryptFor, answer)
   const response = formatResponse(assertion, answer)
-  return signed === 'response' || signed === 'both' ? signElement(response, 'Response', signer, hash, canonicalization) : response
+  return signed === 'response' || signed === 'both'
+    ? signElement(response, 'Response', signer, hash, canonicalization)
+    : response
 }
 
 function formatAssertion(answer: Answer): string {
@@ -174,7 +190,10 @@ export function signElement(
     transforms: [`${xmldsig}enveloped-signature`, canonicalization],
     digestAlgorithm: digests[hash],
   })
-  signed.computeSignature(xml, { prefix: 'ds', location: { reference: "/*/*[local-name()='Issuer']", action: 'after' } })
+  signed.computeSignature(xml, {
+    prefix: 'ds',
+    location: { reference: "/*/*[local-name()='Issuer']", action: 'after' },
+  })
   return signed.getSignedXml()
 }
 
@@ -187,13 +206,21 @@ function encrypt(
   const key = randomBytes(cipher.startsWith('aes128') ? 16 : 32)
   const isGcm = cipher.endsWith('gcm')
   const iv = randomBytes(isGcm ? 12 : 16)
-  const encryptor = createCipheriv(cipher === 'aes128-gcm' ? 'aes-128-gcm' : isGcm ? 'aes-256-gcm' : 'aes-256-cbc', key, iv)
+  const encryptor = createCipheriv(
+    cipher === 'aes128-gcm' ? 'aes-128-gcm' : isGcm ? 'aes-256-gcm' : 'aes-256-cbc',
+    key,
+    iv,
+  )
   const body = Buffer.concat([iv, encryptor.update(assertion, 'utf8'), encryptor.final()])
-  const tag = isGcm ? (encryptor as ReturnType<typeof createCipheriv> & { getAuthTag(): Buffer }).getAuthTag() : Buffer.alloc(0)
-  const padding = keyTransport === 'rsa-1_5' ? constants.RSA_PKCS1_PADDING : constants.RSA_PKCS1_OAEP_PADDING
+  const tag = isGcm
+    ? (encryptor as ReturnType<typeof createCipheriv> & { getAuthTag(): Buffer }).getAuthTag()
+    : Buffer.alloc(0)
+  const padding =
+    keyTransport === 'rsa-1_5' ? constants.RSA_PKCS1_PADDING : constants.RSA_PKCS1_OAEP_PADDING
   const oaepHash = keyTransport === 'rsa-oaep' ? 'sha256' : 'sha1'
   const wrapped = publicEncrypt({ key: createPublicKey(certificate), padding, oaepHash }, key)
-  const namespace = (newer: boolean) => (newer ? 'http://www.w3.org/2009/xmlenc11#' : 'http://www.w3.org/2001/04/xmlenc#')
+  const namespace = (newer: boolean) =>
+    newer ? 'http://www.w3.org/2009/xmlenc11#' : 'http://www.w3.org/2001/04/xmlenc#'
   const details =
     keyTransport === 'rsa-oaep'
       ? `<ds:DigestMethod xmlns:ds="${xmldsig}" Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><m:MGF xmlns:m="http://www.w3.org/2009/xmlenc11#" Algorithm="http://www.w3.org/2009/xmlenc11#mgf1sha256"/>`
@@ -219,14 +246,20 @@ export interface ReceivedRequest {
 /** Reads the request that a browser brings by redirect. */
 export function readRedirect(location: string): ReceivedRequest {
   const parameters = new URL(location).searchParams
-  return toRequest(inflateRawSync(Buffer.from(parameters.get('SAMLRequest') ?? '', 'base64')).toString(), parameters)
+  return toRequest(
+    inflateRawSync(Buffer.from(parameters.get('SAMLRequest') ?? '', 'base64')).toString(),
+    parameters,
+  )
 }
 
 /** Reads the request that a browser brings in a form. */
 export function readForm(html: string): ReceivedRequest {
   const inputs = [...html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
   const parameters = new URLSearchParams(inputs.map(([, name = '', value = '']) => [name, value]))
-  return toRequest(Buffer.from(parameters.get('SAMLRequest') ?? '', 'base64').toString(), parameters)
+  return toRequest(
+    Buffer.from(parameters.get('SAMLRequest') ?? '', 'base64').toString(),
+    parameters,
+  )
 }
 
 function toRequest(xml: string, parameters: URLSearchParams): ReceivedRequest {

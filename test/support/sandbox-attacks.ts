@@ -31,7 +31,9 @@ export function sandboxAttacks(dataDir: string) {
       for (const name of Object.keys(attacks)) assert.ok(log.includes(`${name}: nothing`), log)
       for (const place of places) assert.ok(!existsSync(join(place, 'intruder')), place)
       const left = () =>
-        readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && environmentOf(pid).startsWith(`${leftMarker}=`))
+        readdirSync('/proc').filter(
+          (pid) => /^\d+$/.test(pid) && environmentOf(pid).startsWith(`${leftMarker}=`),
+        )
       await waitFor(() => left().length === 0 || undefined, 'the end of what was left behind')
     },
   }

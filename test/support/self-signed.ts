@@ -19,7 +19,9 @@ export function keyPairOf(name: string, kind: 'rsa' | 'ec' = 'rsa'): TestKeyPair
   const known = made.get(`${kind} ${name}`)
   if (known !== undefined) return known
   const { publicKey, privateKey } =
-    kind === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    kind === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const der = toCertificate(name, publicKey, privateKey, kind)
   const pair: TestKeyPair = {
     key: privateKey,
@@ -32,19 +34,35 @@ export function keyPairOf(name: string, kind: 'rsa' | 'ec' = 'rsa'): TestKeyPair
 }
 
 /** @see RFC 5280, section 4.1; version 1, because nothing here needs an extension */
-function toCertificate(name: string, publicKey: KeyObject, privateKey: KeyObject, kind: 'rsa' | 'ec'): Buffer {
+function toCertificate(
+  name: string,
+  publicKey: KeyObject,
+  privateKey: KeyObject,
+  kind: 'rsa' | 'ec',
+): Buffer {
   const algorithm =
-    kind === 'rsa' ? sequence(identifier('2a864886f70d01010b'), Buffer.from([5, 0])) : sequence(identifier('2a8648ce3d040302'))
-  const distinguished = sequence(element(0x31, sequence(identifier('550403'), element(0x0c, Buffer.from(name)))))
+    kind === 'rsa'
+      ? sequence(identifier('2a864886f70d01010b'), Buffer.from([5, 0]))
+      : sequence(identifier('2a8648ce3d040302'))
+  const distinguished = sequence(
+    element(0x31, sequence(identifier('550403'), element(0x0c, Buffer.from(name)))),
+  )
   const content = sequence(
     element(0x02, Buffer.from([1])),
     algorithm,
     distinguished,
-    sequence(element(0x18, Buffer.from('20200101000000Z')), element(0x18, Buffer.from('21200101000000Z'))),
+    sequence(
+      element(0x18, Buffer.from('20200101000000Z')),
+      element(0x18, Buffer.from('21200101000000Z')),
+    ),
     distinguished,
     publicKey.export({ type: 'spki', format: 'der' }),
   )
-  return sequence(content, algorithm, element(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', content, privateKey)])))
+  return sequence(
+    content,
+    algorithm,
+    element(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', content, privateKey)])),
+  )
 }
 
 function sequence(...parts: Buffer[]): Buffer {
@@ -57,6 +75,7 @@ function identifier(hex: string): Buffer {
 
 function element(tag: number, content: Buffer): Buffer {
   const { length } = content
-  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
+  const size =
+    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
   return Buffer.concat([Buffer.from([tag, ...size]), content])
 }

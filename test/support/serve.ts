@@ -36,14 +36,23 @@ export interface ServeProcess {
 }
 
 /** Starts the process; it is killed with the test. Its data directory is `data` below its home. */
-export function startServe(t: TestEnd, settings: GatewaySettings, options: ServeOptions = {}): ServeProcess {
+export function startServe(
+  t: TestEnd,
+  settings: GatewaySettings,
+  options: ServeOptions = {},
+): ServeProcess {
   const home = options.home ?? createHome(t)
   const file = join(home, 'gate-under-test.yml')
   writeFileSync(file, JSON.stringify(toConfiguration(settings, options)))
   const { nodeOptions = [], program: copy = program, words = ['serve'] } = options
   const child = spawn(process.execPath, [...nodeOptions, copy, ...words, '--config', file], {
     cwd: home,
-    env: { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...options.env },
+    env: {
+      ...sharedEnvironment,
+      HOME: home,
+      FAIRLEAD_DATA_DIR: join(home, 'data'),
+      ...options.env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((done) => {
@@ -74,7 +83,9 @@ export function createHome(t: TestEnd): string {
 
 /** Bytes of a line of /proc/PID/status: `RssAnon` without pages of files now, `VmHWM` with them, the most so far. */
 export function memoryOf(pid: number, line: 'RssAnon' | 'VmHWM'): number {
-  const match = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  const match = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(
+    readFileSync(`/proc/${pid}/status`, 'utf8'),
+  )
   return Number(match?.[1]) * 1024
 }
 
@@ -84,7 +95,12 @@ function toConfiguration(settings: GatewaySettings, { embedded }: ServeOptions):
     anonymous: { enabled: true },
     ...settings,
     // Without a drain of its own a process in a container would take seconds to stop.
-    server: { port: 0, address: '127.0.0.1', 'drain-ms': 0, ...(settings['server'] as object | undefined) },
+    server: {
+      port: 0,
+      address: '127.0.0.1',
+      'drain-ms': 0,
+      ...(settings['server'] as object | undefined),
+    },
     services: { ...Object.fromEntries(off), ...settings.services },
   }
 }
@@ -102,13 +118,19 @@ function collect(child: Child): { log: string; errors: string } {
   return output
 }
 
-function awaitAddress(child: Child, exited: Promise<unknown>, output: { log: string; errors: string }): Promise<string> {
+function awaitAddress(
+  child: Child,
+  exited: Promise<unknown>,
+  output: { log: string; errors: string },
+): Promise<string> {
   const address = new Promise<string>((found, fail) => {
     child.stdout.on('data', () => {
       const match = /(?:listening on (?=http:)|served on )(https?:\/\/[^\s,;"]+)/.exec(output.log)
       if (match?.[1] !== undefined) found(match[1])
     })
-    void exited.then(() => fail(new Error(`it ended before it listened:\n${output.errors}${output.log}`)))
+    void exited.then(() =>
+      fail(new Error(`it ended before it listened:\n${output.errors}${output.log}`)),
+    )
   })
   address.catch(() => {})
   return address

@@ -25,7 +25,8 @@ export async function startSshServer(t: TestContext): Promise<SshServer | undefi
   if (program === undefined) return undefined
   const folder = createFolder('sshd')
   const file = (name: string) => join(folder, name)
-  for (const name of ['host', 'key']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file(name)])
+  for (const name of ['host', 'key'])
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file(name)])
   writeFileSync(file('authorized'), readFileSync(file('key.pub')))
   writeFileSync(file('known'), `127.0.0.1 ${readFileSync(file('host.pub'), 'utf8')}`)
   // Privileges are given up in this folder, which the service of Debian would create.

@@ -59,7 +59,10 @@ export function startLoad({ port, clients, rate, method }: SteadyLoad): RunningL
   async function sendOne(agent: Agent | false, own: number): Promise<void> {
     const headers = { 'x-number': String(own) }
     try {
-      const { status, text } = await send({ port, method, agent, headers }, method === 'GET' ? undefined : body)
+      const { status, text } = await send(
+        { port, method, agent, headers },
+        method === 'GET' ? undefined : body,
+      )
       if (status === 200) {
         counts.succeeded.add(own)
         const { group } = JSON.parse(text) as { group: string }
@@ -72,7 +75,12 @@ export function startLoad({ port, clients, rate, method }: SteadyLoad): RunningL
   }
 
   function note(own: number, status: number | undefined, reason: string): void {
-    counts.failures.push({ number: own, afterMs: Math.round(performance.now() - startedMs), status, reason })
+    counts.failures.push({
+      number: own,
+      afterMs: Math.round(performance.now() - startedMs),
+      status,
+      reason,
+    })
   }
 
   const ends = Promise.all(Array.from({ length: 2 * clients }, (_, index) => runClient(index)))

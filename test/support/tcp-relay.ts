@@ -40,7 +40,9 @@ export class TcpRelay {
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
-    const closed = new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())))
+    const closed = new Promise<void>((resolve) =>
+      server === undefined ? resolve() : server.close(() => resolve()),
+    )
     this.breakConnections()
     await closed
   }

@@ -31,7 +31,12 @@ export async function startTraffic(t: TestEnd, { size, rate }: TrafficOptions): 
   const fleet = await startDeployments(t, { isProcess: true })
   const port = await fleet.balance(balancerName)
   const deploy = (version: string, more: JsonObject = {}) =>
-    fleet.deploy('main', { imageId: `shop:${version}`, loadBalancers: [balancerName], capacity: sized(size), ...more })
+    fleet.deploy('main', {
+      imageId: `shop:${version}`,
+      loadBalancers: [balancerName],
+      capacity: sized(size),
+      ...more,
+    })
   await deploy('1.0.0')
   const start = (method: 'GET' | 'PUT' | 'POST', share: number) =>
     startLoad({ port, method, clients: Math.ceil(rate / 50), rate: rate * share })
@@ -45,7 +50,10 @@ export async function startTraffic(t: TestEnd, { size, rate }: TrafficOptions): 
   return { fleet, size, loads, deploy, live }
 }
 
-export const trafficChanges: readonly (readonly [name: string, change: (traffic: Traffic) => Promise<unknown>])[] = [
+export const trafficChanges: readonly (readonly [
+  name: string,
+  change: (traffic: Traffic) => Promise<unknown>,
+])[] = [
   ['a red/black deployment', ({ deploy }) => deploy('1.1.0', { strategy: 'redblack' })],
   ['a rollback', rollBack],
   [
@@ -65,7 +73,10 @@ async function rollBack({ fleet, live }: Traffic): Promise<void> {
   await fleet.run({
     type: 'rollbackServerGroup',
     rollbackType: 'EXPLICIT',
-    rollbackContext: { rollbackServerGroupName: rolledBack, restoreServerGroupName: restored?.name },
+    rollbackContext: {
+      rollbackServerGroupName: rolledBack,
+      restoreServerGroupName: restored?.name,
+    },
   })
   assert.equal(await live(), restored?.name)
 }
@@ -81,7 +92,9 @@ async function resize({ fleet, live, size }: Traffic): Promise<void> {
 async function killInstances({ fleet, live, size }: Traffic): Promise<void> {
   const name = await live()
   for (let count = 0; count < size; count++) {
-    const { instances } = await fleet.until(name, (group) => group.instances.every(({ healthState }) => healthState === 'Up'))
+    const { instances } = await fleet.until(name, (group) =>
+      group.instances.every(({ healthState }) => healthState === 'Up'),
+    )
     const ids = new Set(instances.map(({ id }) => id))
     const victim = (await fleet.observed()).instances.filter(({ id }) => ids.has(id))[count]
     process.kill(victim?.pid as number, 'SIGKILL')
@@ -108,7 +121,11 @@ export async function killAllInstances({ fleet, live }: Traffic): Promise<void> 
 
 async function killFairlead({ fleet, live, size }: Traffic): Promise<void> {
   const serverGroupName = await live()
-  const task = await fleet.submit({ type: 'resizeServerGroup', serverGroupName, capacity: sized(size + 1) })
+  const task = await fleet.submit({
+    type: 'resizeServerGroup',
+    serverGroupName,
+    capacity: sized(size + 1),
+  })
   await fleet.restart()
   await fleet.ends(task)
   const group = await fleet.group(serverGroupName)
@@ -118,7 +135,8 @@ async function killFairlead({ fleet, live, size }: Traffic): Promise<void> {
 async function disableAndEnable({ fleet, live, deploy }: Traffic): Promise<void> {
   const first = await live()
   const second = await deploy('1.1.0')
-  for (const type of ['disableServerGroup', 'enableServerGroup']) await fleet.run({ type, serverGroupName: first })
+  for (const type of ['disableServerGroup', 'enableServerGroup'])
+    await fleet.run({ type, serverGroupName: first })
   await fleet.run({ type: 'destroyServerGroup', serverGroupName: second })
 }
 

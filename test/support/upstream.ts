@@ -1,5 +1,10 @@
 /** A service behind the gateway, as a real HTTP server: records what it is asked and gives the answers of the test. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
@@ -118,7 +123,10 @@ async function record(incoming: IncomingMessage): Promise<RecordedRequest> {
   }
 }
 
-function lookUp(answers: Readonly<Record<string, unknown>>, { method, path, query }: RecordedRequest): unknown {
+function lookUp(
+  answers: Readonly<Record<string, unknown>>,
+  { method, path, query }: RecordedRequest,
+): unknown {
   const keys = [`${method} ${path}?${query}`, `${method} ${path}`]
   const key = keys.find((one) => Object.hasOwn(answers, one))
   if (key !== undefined) return answers[key]
@@ -131,7 +139,15 @@ function send(outgoing: ServerResponse, answer: unknown): void {
     return
   }
   const { status, body, headers } = answer instanceof Reply ? answer : new Reply(200, answer)
-  const text = body === undefined ? '' : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  outgoing.writeHead(status, { ...(text !== '' && { 'content-type': 'application/json' }), ...headers })
+  const text =
+    body === undefined
+      ? ''
+      : typeof body === 'string' || Buffer.isBuffer(body)
+        ? body
+        : JSON.stringify(body)
+  outgoing.writeHead(status, {
+    ...(text !== '' && { 'content-type': 'application/json' }),
+    ...headers,
+  })
   outgoing.end(text)
 }

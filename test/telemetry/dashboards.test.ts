@@ -25,17 +25,33 @@ interface Panel {
   readonly type: string
   readonly title: string
   readonly datasource?: { readonly uid: string }
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly gridPos: {
+    readonly x: number
+    readonly y: number
+    readonly w: number
+    readonly h: number
+  }
   readonly targets?: readonly { readonly expr: string }[]
 }
 
 const dashboards = readdirSync(folder).flatMap((file) =>
   file.endsWith('.json')
-    ? [{ file, ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as { title: string; uid: string; panels: Panel[] }) }]
+    ? [
+        {
+          file,
+          ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as {
+            title: string
+            uid: string
+            panels: Panel[]
+          }),
+        },
+      ]
     : [],
 )
 const panels = dashboards.flatMap(({ file, panels }) =>
-  panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ place: `${file}: ${title}`, expr }))),
+  panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ place: `${file}: ${title}`, expr })),
+  ),
 )
 const asked = [...panels, ...rules.map(({ alert, expr }) => ({ place: alert, expr }))]
 
@@ -47,16 +63,25 @@ test('dashboards and alerts name metrics and labels that exist', async () => {
     eventStreams: () => 0,
     embedded: { isListening: () => true, observe: async () => undefined },
   })
-  const labels = new Map(metrics.descriptions.map(({ name, labels }) => [name, new Set<string>(labels)]))
+  const labels = new Map(
+    metrics.descriptions.map(({ name, labels }) => [name, new Set<string>(labels)]),
+  )
   const known = new Set(parseExposition((await metrics.print()).text).keys())
   assert.ok(asked.length > 40)
   for (const { place, expr } of asked) {
-    const named = [...expr.matchAll(/\b((?:fairlead|nodejs|process)_\w+?)(?:_bucket)?(?:\{([^}]*)\}|(?=[^\w{]|$))/g)]
+    const named = [
+      ...expr.matchAll(
+        /\b((?:fairlead|nodejs|process)_\w+?)(?:_bucket)?(?:\{([^}]*)\}|(?=[^\w{]|$))/g,
+      ),
+    ]
     assert.ok(named.length > 0, place)
     for (const [, name = '', selector = ''] of named) {
       assert.ok(known.has(name), `${place}: ${name}`)
       for (const [, label = ''] of selector.matchAll(/(\w+)\s*(?:=|!)/g)) {
-        assert.ok(label === 'job' || labels.get(name)?.has(label), `${place}: ${name} has no label ${label}`)
+        assert.ok(
+          label === 'job' || labels.get(name)?.has(label),
+          `${place}: ${name} has no label ${label}`,
+        )
       }
     }
   }
@@ -87,11 +112,14 @@ test('every alert says what to do', () => {
     rules.map(({ alert }) => alert),
     headings,
   )
-  for (const { alert, annotations } of rules) assert.equal(annotations['runbook'], `docs/guides/alerts.md#${alert.toLowerCase()}`)
+  for (const { alert, annotations } of rules)
+    assert.equal(annotations['runbook'], `docs/guides/alerts.md#${alert.toLowerCase()}`)
 })
 
 /** Series of an hour, a value each minute, with which each alert fires, and with which it does not. */
-const troubles: Readonly<Record<string, readonly [series: string, firing: string, calm: string][]>> = {
+const troubles: Readonly<
+  Record<string, readonly [series: string, firing: string, calm: string][]>
+> = {
   FairleadErrors: [
     ['fairlead_requests_total{status="500"}', '0+10x60', '0+1x60'],
     ['fairlead_requests_total{status="200"}', '0+90x60', '0+99x60'],
@@ -101,12 +129,16 @@ const troubles: Readonly<Record<string, readonly [series: string, firing: string
     ['fairlead_request_duration_seconds_bucket{le="30"}', '0+10x60', '0+10x60'],
     ['fairlead_request_duration_seconds_bucket{le="+Inf"}', '0+10x60', '0+10x60'],
   ],
-  FairleadServiceUnreachable: [['fairlead_upstream_requests_total{service="orca",status="none"}', '0+1x60', '7x60']],
+  FairleadServiceUnreachable: [
+    ['fairlead_upstream_requests_total{service="orca",status="none"}', '0+1x60', '7x60'],
+  ],
   FairleadCircuitOpen: [['fairlead_upstream_circuit_state{service="orca"}', '2x60', '1x60']],
   FairleadOverloaded: [['fairlead_requests_shed_total{reason="loop"}', '0+1x60', '7x60']],
   FairleadRedisDown: [['fairlead_redis_up', '0x60', '1x60']],
   FairleadLoginsFail: [['fairlead_logins_total{method="ldap",result="error"}', '0+1x60', '7x60']],
-  FairleadPasswordsGuessed: [['fairlead_logins_total{method="form",result="refused"}', '0+11x60', '0+9x60']],
+  FairleadPasswordsGuessed: [
+    ['fairlead_logins_total{method="form",result="refused"}', '0+11x60', '0+9x60'],
+  ],
   FairleadAuditFails: [['fairlead_audit_failures_total', '0+1x60', '7x60']],
   FairleadEventLoopBlocked: [
     ['nodejs_eventloop_lag_p99_seconds{instance="a"}', '0.6x60', '0.4x60'],
@@ -118,7 +150,9 @@ const troubles: Readonly<Record<string, readonly [series: string, firing: string
     ['fairlead_executions_ended_total{type="PIPELINE",status="TERMINAL"}', '0+6x60', '0+4x60'],
     ['fairlead_executions_ended_total{type="PIPELINE",status="SUCCEEDED"}', '0+4x60', '0+6x60'],
   ],
-  FairleadAccountUnreachable: [['fairlead_account_up{provider="local",account="dev"}', '0x60', '1x60']],
+  FairleadAccountUnreachable: [
+    ['fairlead_account_up{provider="local",account="dev"}', '0x60', '1x60'],
+  ],
 }
 
 test('every alert fires in the trouble that it is about, and not without it', (t) => {
@@ -129,7 +163,10 @@ test('every alert fires in the trouble that it is about, and not without it', (t
   const tests = rules.flatMap(({ alert }) =>
     [1, 0].map((firing, index) => ({
       interval: '1m',
-      input_series: (troubles[alert] ?? assert.fail(alert)).map(([series, ...values]) => ({ series, values: values[index] })),
+      input_series: (troubles[alert] ?? assert.fail(alert)).map(([series, ...values]) => ({
+        series,
+        values: values[index],
+      })),
       promql_expr_test: [
         {
           expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`,
@@ -141,7 +178,11 @@ test('every alert fires in the trouble that it is about, and not without it', (t
   )
   const file = join(directory, 'alerts.json')
   writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }))
-  const { status, stdout, stderr } = spawnSync(join(dirname(program), 'promtool'), ['test', 'rules', file], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(
+    join(dirname(program), 'promtool'),
+    ['test', 'rules', file],
+    { encoding: 'utf8' },
+  )
   assert.equal(status, 0, stdout + stderr)
 })
 
@@ -159,13 +200,19 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
   const program = needs(t, 'prometheus')
   if (program === undefined) return
   execFileSync(join(dirname(program), 'promtool'), ['check', 'rules', '--lint-fatal', rulesFile])
-  const { url } = await runGateway(t, { local: { enabled: true, accounts: [{ name: 'dev' }] } }, { embedded: true })
+  const { url } = await runGateway(
+    t,
+    { local: { enabled: true, accounts: [{ name: 'dev' }] } },
+    { embedded: true },
+  )
   const prometheus = await startPrometheus(t, program, {
     targets: [{ job: 'gate', url: new URL('/spectator/metrics', url) }],
     ruleFiles: [rulesFile],
   })
   const ask = async (expr: string) => {
-    const query = new URLSearchParams({ query: expr.replaceAll('$job', 'gate').replaceAll('$__rate_interval', '1m') })
+    const query = new URLSearchParams({
+      query: expr.replaceAll('$job', 'gate').replaceAll('$__rate_interval', '1m'),
+    })
     const answer = await fetch(`${prometheus}/api/v1/query?${query}`)
     return (await answer.json()) as {
       status: string
@@ -183,18 +230,23 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
     })
     assert.equal(answer.status, 200, await answer.clone().text())
   }
-  await waitFor(async () => (await ask('up').catch(() => undefined))?.data?.result[0], 'the first scrape')
+  await waitFor(
+    async () => (await ask('up').catch(() => undefined))?.data?.result[0],
+    'the first scrape',
+  )
   await start('wait', { waitTime: 0 })
   await start('checkPreconditions', {
     preconditions: [{ type: 'expression', failPipeline: true, context: { expression: 'false' } }],
   })
   const ended = async (expr: string) => (await ask(expr)).data?.result[0]?.value[1]
   await waitUntil(
-    async () => (await ended('fairlead_executions_ended_total{type="PIPELINE",status="TERMINAL"}')) === '1',
+    async () =>
+      (await ended('fairlead_executions_ended_total{type="PIPELINE",status="TERMINAL"}')) === '1',
     'a failed pipeline that is counted',
   )
   await waitUntil(
-    async () => (await ended('fairlead_stages_ended_total{type="wait",status="SUCCEEDED"}')) === '1',
+    async () =>
+      (await ended('fairlead_stages_ended_total{type="wait",status="SUCCEEDED"}')) === '1',
     'a stage that is counted',
   )
   assert.equal(await ended('fairlead_account_up{provider="local",account="dev"}'), '1')
@@ -207,7 +259,8 @@ test('a Prometheus evaluates all of them over an instance that has run pipelines
     async () => {
       await fetch(`${url}/applications`)
       const answers = await Promise.all(empty.map(({ expr }) => ask(expr)))
-      const isShown = (index: number) => answers[index]?.data?.result.some(({ value }) => value[1] !== 'NaN')
+      const isShown = (index: number) =>
+        answers[index]?.data?.result.some(({ value }) => value[1] !== 'NaN')
       empty = empty.filter((_panel, index) => !isShown(index))
       return empty.length === 0
     },

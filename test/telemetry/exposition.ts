@@ -21,7 +21,8 @@ const suffixes: Readonly<Record<string, readonly string[]>> = {
   gauge: [''],
   histogram: ['_bucket', '_sum', '_count'],
 }
-const otherUnits = /_(?:ms|millis\w*|micro\w*|nano\w*|minutes|hours|kb|mb|kilobytes|megabytes|percent)(?:_|$)/
+const otherUnits =
+  /_(?:ms|millis\w*|micro\w*|nano\w*|minutes|hours|kb|mb|kilobytes|megabytes|percent)(?:_|$)/
 
 /** The families by name. Fails where a line, a name, a unit or a histogram is not as it has to be. */
 export function parseExposition(text: string): Map<string, Family> {
@@ -43,7 +44,10 @@ export function parseExposition(text: string): Map<string, Family> {
     } else {
       assert.ok(!line.startsWith('#'), line)
       const sample = parseSample(line)
-      assert.ok(family !== undefined && isSampleOf(family, sample), `${line} belongs to the TYPE before it`)
+      assert.ok(
+        family !== undefined && isSampleOf(family, sample),
+        `${line} belongs to the TYPE before it`,
+      )
       const series = line.slice(0, line.lastIndexOf(' '))
       assert.ok(!seen.has(series), `${series} appears once`)
       seen.add(series)
@@ -55,7 +59,8 @@ export function parseExposition(text: string): Map<string, Family> {
 }
 
 function parseSample(line: string): Sample {
-  const [, name = '', list = '', number = ''] = sampleForm.exec(line) ?? assert.fail(`a sample: ${line}`)
+  const [, name = '', list = '', number = ''] =
+    sampleForm.exec(line) ?? assert.fail(`a sample: ${line}`)
   const labels: Record<string, string> = {}
   let end = 0
   for (const match of list.matchAll(labelForm)) {
@@ -78,7 +83,11 @@ function checkFamily(family: Family): void {
   const { name, type } = family
   assert.match(name, /^[a-z][a-z0-9_]*$/)
   assert.doesNotMatch(name, otherUnits, `${name} has a base unit`)
-  assert.equal(name.endsWith('_total'), type === 'counter', `${name}, a ${type}, ends in _total exactly if it is a counter`)
+  assert.equal(
+    name.endsWith('_total'),
+    type === 'counter',
+    `${name}, a ${type}, ends in _total exactly if it is a counter`,
+  )
   assert.doesNotMatch(name, /_(?:count|sum|bucket)$/)
   if (type === 'counter') for (const { value } of family.samples) assert.ok(value >= 0, name)
   if (type === 'histogram') checkHistogram(family)
@@ -88,7 +97,9 @@ function checkHistogram({ name, samples }: Family): void {
   const series = Map.groupBy(samples, ({ labels: { le: _, ...rest } }) => JSON.stringify(rest))
   for (const group of series.values()) {
     const buckets = group.filter((sample) => sample.name === `${name}_bucket`)
-    const bounds = buckets.map(({ labels }) => (labels['le'] === '+Inf' ? Infinity : Number(labels['le'])))
+    const bounds = buckets.map(({ labels }) =>
+      labels['le'] === '+Inf' ? Infinity : Number(labels['le']),
+    )
     assert.deepEqual(
       bounds,
       bounds.toSorted((a, b) => a - b),
@@ -101,7 +112,11 @@ function checkHistogram({ name, samples }: Family): void {
       `${name} is cumulative`,
     )
     assert.equal(bounds.at(-1), Infinity, name)
-    assert.equal(group.find((sample) => sample.name === `${name}_count`)?.value, counts.at(-1), name)
+    assert.equal(
+      group.find((sample) => sample.name === `${name}_count`)?.value,
+      counts.at(-1),
+      name,
+    )
     assert.ok(
       group.some((sample) => sample.name === `${name}_sum`),
       name,

@@ -16,24 +16,54 @@ const request = {
   bytes: 10,
   durationMs: 3.4,
 }
-const plain = (record: object) => formatLine(JSON.stringify(record), (_, text) => text).replace(/^\d\d:\d\d:\d\d /, '')
+const plain = (record: object) =>
+  formatLine(JSON.stringify(record), (_, text) => text).replace(/^\d\d:\d\d:\d\d /, '')
 
 const rows: [title: string, record: object, line: string][] = [
-  ['a request', { ...request, user: 'kim', operation: 'x', upstream: ['clouddriver 200 2ms'] }, 'GET  /networks 200 3 ms kim'],
-  ['a request without user', { ...request, method: 'DELETE', status: 401 }, 'DELETE /networks 401 3 ms'],
-  ['a client that left', { ...request, status: 499, brokenOff: true }, 'GET  /networks 499 3 ms broken off'],
-  ['a long path', { ...request, path: `/${'x'.repeat(3000)}` }, `GET  /${'x'.repeat(98)}… 200 3 ms`],
+  [
+    'a request',
+    { ...request, user: 'kim', operation: 'x', upstream: ['clouddriver 200 2ms'] },
+    'GET  /networks 200 3 ms kim',
+  ],
+  [
+    'a request without user',
+    { ...request, method: 'DELETE', status: 401 },
+    'DELETE /networks 401 3 ms',
+  ],
+  [
+    'a client that left',
+    { ...request, status: 499, brokenOff: true },
+    'GET  /networks 499 3 ms broken off',
+  ],
+  [
+    'a long path',
+    { ...request, path: `/${'x'.repeat(3000)}` },
+    `GET  /${'x'.repeat(98)}… 200 3 ms`,
+  ],
   [
     'a user name with an escape sequence',
     { ...request, user: 'k\u009b2Ji\u202em\n' },
     'GET  /networks 200 3 ms k\\u{9b}2Ji\\u{202e}m\\u{a}',
   ],
-  ['a message', { ...at, msg: 'listening on http://127.0.0.1:8084' }, 'listening on http://127.0.0.1:8084'],
-  ['a warning with fields', { ...at, level: 'warn', msg: 'slow', service: 'orca', n: [1] }, 'WARN slow service=orca n=[1]'],
+  [
+    'a message',
+    { ...at, msg: 'listening on http://127.0.0.1:8084' },
+    'listening on http://127.0.0.1:8084',
+  ],
+  [
+    'a warning with fields',
+    { ...at, level: 'warn', msg: 'slow', service: 'orca', n: [1] },
+    'WARN slow service=orca n=[1]',
+  ],
   ['a warning that says so itself', { ...at, level: 'warn', msg: 'Warning: open' }, 'WARN open'],
   [
     'a warning with a cause',
-    { ...at, level: 'warn', msg: 'no answer', err: { message: 'ECONNREFUSED', stack: 'Error\n at x' } },
+    {
+      ...at,
+      level: 'warn',
+      msg: 'no answer',
+      err: { message: 'ECONNREFUSED', stack: 'Error\n at x' },
+    },
     'WARN no answer (ECONNREFUSED)',
   ],
   [
@@ -48,12 +78,19 @@ const rows: [title: string, record: object, line: string][] = [
   ],
   [
     'an error of the program',
-    { ...at, level: 'error', msg: 'failed', code: 'UNEXPECTED', err: { message: 'x', stack: 'Error: x\u001b\n    at y' } },
+    {
+      ...at,
+      level: 'error',
+      msg: 'failed',
+      code: 'UNEXPECTED',
+      err: { message: 'x', stack: 'Error: x\u001b\n    at y' },
+    },
     'ERROR failed code=UNEXPECTED\n    Error: x\\u{1b}\n    at y',
   ],
 ]
 for (const [title, record, line] of rows) {
-  test(`for people, ${title} is "${JSON.stringify(line.slice(0, 60))}"`, () => assert.equal(plain(record), line))
+  test(`for people, ${title} is "${JSON.stringify(line.slice(0, 60))}"`, () =>
+    assert.equal(plain(record), line))
 }
 
 const forms: [format: string, env: Record<string, string>, output: string][] = [
@@ -66,7 +103,11 @@ for (const [format, env, expected] of forms) {
     const script = `import { openLog } from './src/telemetry/log.ts'; openLog('info', '${format}').log.warn('x')`
     const cwd = `${import.meta.dirname}/../..`
     const args = ['--input-type=module', '--eval', script]
-    const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8', env: { ...sharedEnvironment, ...env } })
+    const output = execFileSync(process.execPath, args, {
+      cwd,
+      encoding: 'utf8',
+      env: { ...sharedEnvironment, ...env },
+    })
     assert.equal(output.replace(/(?:\d{4}-[\d-]+T)?\d\d:\d\d:\d\d(?:\.\d+Z)?/, 'TIME'), expected)
   })
 }

@@ -32,9 +32,13 @@ test('probes are answered without login, and only users learn details', async (t
     server: { servlet: { 'context-path': '/gate' }, 'drain-ms': '1h' },
   })
   const root = url.slice(0, -'/gate'.length)
-  const probes = [url, root].flatMap((base) => ['/health', '/readyz', '/livez'].map((path) => base + path))
-  for (const probe of probes) assert.deepEqual(await ask(probe), { status: 200, body: { status: 'UP' } }, probe)
-  for (const path of ['/health/readiness', '/health/liveness', '/metrics']) assert.equal((await fetch(url + path)).status, 401)
+  const probes = [url, root].flatMap((base) =>
+    ['/health', '/readyz', '/livez'].map((path) => base + path),
+  )
+  for (const probe of probes)
+    assert.deepEqual(await ask(probe), { status: 200, body: { status: 'UP' } }, probe)
+  for (const path of ['/health/readiness', '/health/liveness', '/metrics'])
+    assert.equal((await fetch(url + path)).status, 401)
 
   await gateway.drain(AbortSignal.abort())
 
@@ -46,7 +50,10 @@ test('probes are answered without login, and only users learn details', async (t
   }
   const authorization = `Basic ${Buffer.from('me:correct-horse').toString('base64')}`
   const answer = await fetch(`${url}/health/readiness`, { headers: { authorization } })
-  assert.deepEqual([answer.status, await answer.json()], [503, { status: 'DOWN', waitingFor: ['shutdown'] }])
+  assert.deepEqual(
+    [answer.status, await answer.json()],
+    [503, { status: 'DOWN', waitingFor: ['shutdown'] }],
+  )
 })
 
 test('a dead service counts only when it is asked for', async (t) => {
@@ -54,7 +61,10 @@ test('a dead service counts only when it is asked for', async (t) => {
   const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
   await checked(orca)
   assert.deepEqual(await ask(`${gateway}/health`), { status: 200, body: { status: 'UP' } })
-  assert.deepEqual(await ask(`${gateway}/health?downstreamServices=true`), { status: 503, body: { status: 'DOWN' } })
+  assert.deepEqual(await ask(`${gateway}/health?downstreamServices=true`), {
+    status: 503,
+    body: { status: 'DOWN' },
+  })
   assert.equal((await ask(`${gateway}/health?downstreamServices=false`)).status, 200)
 })
 
@@ -72,7 +82,9 @@ function startHealth(
   readTimeoutMs = 60_000,
 ): Health {
   const upstreams = new Upstreams({
-    services: Object.fromEntries(Object.entries(services).map(([name, baseUrl]) => [name, { kind: 'external', baseUrl }])),
+    services: Object.fromEntries(
+      Object.entries(services).map(([name, baseUrl]) => [name, { kind: 'external', baseUrl }]),
+    ),
     bounds: { connectTimeoutMs: 500, readTimeoutMs, maxConnections: 5, maxWaiting: 100 },
     keepAliveMs: 1000,
     maxAnswerBytes: 1000,
@@ -96,7 +108,10 @@ test('health checks stop after success until they are requested', async (t) => {
   const echo = await startUpstream(t, { 'GET /health': new Reply(500) })
   const health = startHealth(t, { orca: orca.url, echo: echo.url })
   health.start()
-  await waitUntil(() => echo.background.length > 1 && orca.background.length > 1, 'two checks of each')
+  await waitUntil(
+    () => echo.background.length > 1 && orca.background.length > 1,
+    'two checks of each',
+  )
   assert.deepEqual(health.failingServices(), ['echo'])
 
   echo.answer(up)
@@ -141,7 +156,11 @@ test('readiness fails while the disk of the data directory is full', async (t) =
   const disk = mountSmallDisk(t, '24m')
   if (disk === undefined) return
   const lines: Record<string, unknown>[] = []
-  const { url } = await runGateway(t, {}, { embedded: true, dataDir: join(disk, 'data'), log: (line) => lines.push(line) })
+  const { url } = await runGateway(
+    t,
+    {},
+    { embedded: true, dataDir: join(disk, 'data'), log: (line) => lines.push(line) },
+  )
   const isReady = async () => (await ask(`${url}/health/readiness`)).status === 200
   await waitUntil(isReady, 'readiness')
 
@@ -157,7 +176,9 @@ test('readiness fails while the disk of the data directory is full', async (t) =
   assert.deepEqual(body, { status: 'DOWN', waitingFor: ['room in the data directory'] })
   await askWhileFull('/readyz')
   assert.equal((await ask(`${url}/livez`)).status, 200)
-  assert.ok(lines.some(({ msg }) => String(msg).startsWith('the data directory takes no more files')))
+  assert.ok(
+    lines.some(({ msg }) => String(msg).startsWith('the data directory takes no more files')),
+  )
 
   rmSync(join(disk, 'filler'))
 

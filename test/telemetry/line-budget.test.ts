@@ -5,7 +5,11 @@ import { LineBudget } from '../../packages/base/telemetry/line-budget.ts'
 
 function open(perCause: number, total: number) {
   const told: [string | undefined, number][] = []
-  const budget = new LineBudget({ perCause, total, onWithheld: (cause, lines) => told.push([cause, lines]) })
+  const budget = new LineBudget({
+    perCause,
+    total,
+    onWithheld: (cause, lines) => told.push([cause, lines]),
+  })
   const written = (cause: string, lines: number) =>
     Array.from({ length: lines }, () => budget.allows(cause)).filter(Boolean).length
   return { budget, told, written }

@@ -20,10 +20,17 @@ async function startLogged(t: Parameters<typeof runGateway>[0], settings: Gatewa
 }
 
 test('every request is one log line', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}', 'GET /instanceTypes': new Reply(404) })
-  const { url, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': '{"aws":[]}',
+    'GET /instanceTypes': new Reply(404),
+  })
+  const { url, requests } = await startLogged(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+  })
   for (const path of ['/networks', '/instanceTypes', '/nothing']) {
-    await (await fetch(url + path, { headers: { 'x-spinnaker-request-id': `id-${path.slice(1)}` } })).text()
+    await (
+      await fetch(url + path, { headers: { 'x-spinnaker-request-id': `id-${path.slice(1)}` } })
+    ).text()
   }
   await waitUntil(() => requests().length === 3, 'three lines')
   const [good, failed, none] = requests() as [Line, Line, Line]
@@ -56,7 +63,9 @@ test('own responses are logged with their size', async (t) => {
 
 test('a client that leaves is logged as such', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const { url, lines, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const { url, lines, requests } = await startLogged(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+  })
   const sent = get(`${url}/networks`).on('error', () => {})
   while (clouddriver.requests.length === 0) await pause(10)
   sent.destroy()
@@ -104,7 +113,10 @@ test('no password, cookie, token or query value stands in the log', async (t) =>
       await fetch(url + path + query, { method, body, headers, redirect: 'manual' })
     }
   }
-  await waitUntil(() => requests().length === 1 + 4 * credentials.length, 'the lines of all requests')
+  await waitUntil(
+    () => requests().length === 1 + 4 * credentials.length,
+    'the lines of all requests',
+  )
   const log = JSON.stringify(lines)
   const found = log.match(/.{0,60}secret-\w+.{0,40}/)
   assert.equal(found, null)
@@ -113,10 +125,16 @@ test('no password, cookie, token or query value stands in the log', async (t) =>
 })
 
 test('operator errors are logged with cause and request id', async (t) => {
-  const { url, lines } = await startLogged(t, { services: { clouddriver: { baseUrl: 'http://127.0.0.1:1' } } })
-  const answer = await fetch(`${url}/networks`, { headers: { 'x-spinnaker-request-id': 'find-me' } })
+  const { url, lines } = await startLogged(t, {
+    services: { clouddriver: { baseUrl: 'http://127.0.0.1:1' } },
+  })
+  const answer = await fetch(`${url}/networks`, {
+    headers: { 'x-spinnaker-request-id': 'find-me' },
+  })
   assert.equal(answer.status, 502)
-  const line = lines.find(({ requestId, code }) => requestId === 'find-me' && code === 'UPSTREAM_UNREACHABLE')
+  const line = lines.find(
+    ({ requestId, code }) => requestId === 'find-me' && code === 'UPSTREAM_UNREACHABLE',
+  )
   assert.deepEqual(line?.['upstream'], { service: 'clouddriver' })
   assert.match(JSON.stringify(line?.['err']), /ECONNREFUSED/)
   assert.ok(!(await answer.text()).includes('ECONNREFUSED'))
@@ -128,7 +146,9 @@ test('errors of clients are no errors of the log', async (t) => {
   await fetch(`${url}/pipelines`, { method: 'POST', body: '{' })
   await pause(20)
   assert.deepEqual(
-    lines.filter(({ level }) => Number(level) >= 40 && Number(level) < 100).filter(({ requestId }) => requestId !== undefined),
+    lines
+      .filter(({ level }) => Number(level) >= 40 && Number(level) < 100)
+      .filter(({ requestId }) => requestId !== undefined),
     [],
   )
 })
@@ -139,7 +159,11 @@ test('every line about one request names it in the same field', async (t) => {
     security: { basicform: { enabled: true } },
   })
   const authorization = `Basic ${Buffer.from('nobody:wrong-password').toString('base64')}`
-  await (await fetch(`${url}/applications`, { headers: { authorization, 'x-spinnaker-request-id': 'asked' } })).text()
+  await (
+    await fetch(`${url}/applications`, {
+      headers: { authorization, 'x-spinnaker-request-id': 'asked' },
+    })
+  ).text()
   while (requests().length === 0) await pause(10)
   const refused = lines.find(({ msg }) => msg === 'credentials were refused')
   assert.deepEqual([refused?.['requestId'], requests()[0]?.['requestId']], ['asked', 'asked'])
@@ -150,21 +174,29 @@ test('successful probes and scrapes are logged at level debug', async (t) => {
   const lines: Line[] = []
   const settings = { server: { 'drain-ms': '1h' } }
   const { url, gateway } = await runGateway(t, settings, { log: (line) => void lines.push(line) })
-  const linesOf = (path: string) => lines.filter((line) => line['msg'] === 'request' && line['path'] === path)
-  const levelsOf = (path: string) => linesOf(path).map(({ level }) => (level === 20 ? 'debug' : 'info'))
-  for (const path of ['/readyz', '/health', '/spectator/metrics', '/version']) await (await fetch(url + path)).text()
+  const linesOf = (path: string) =>
+    lines.filter((line) => line['msg'] === 'request' && line['path'] === path)
+  const levelsOf = (path: string) =>
+    linesOf(path).map(({ level }) => (level === 20 ? 'debug' : 'info'))
+  for (const path of ['/readyz', '/health', '/spectator/metrics', '/version'])
+    await (await fetch(url + path)).text()
   await gateway.drain(AbortSignal.abort())
   await (await fetch(`${url}/readyz`)).text()
   await waitUntil(() => levelsOf('/readyz').length === 2, 'the last line')
 
   assert.deepEqual(levelsOf('/readyz'), ['debug', 'info'])
-  assert.deepEqual([levelsOf('/health'), levelsOf('/spectator/metrics'), levelsOf('/version')], [['debug'], ['debug'], ['info']])
+  assert.deepEqual(
+    [levelsOf('/health'), levelsOf('/spectator/metrics'), levelsOf('/version')],
+    [['debug'], ['debug'], ['info']],
+  )
 })
 
 test('a crash loses no line of the log', async () => {
   const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const program = `import { openLog } from ${file}; openLog('info').log.info('the last words'); throw new Error('crash')`
-  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  })
   assert.equal(status, 1)
   assert.equal((JSON.parse(stdout) as Line)['msg'], 'the last words')
 })
@@ -180,7 +212,9 @@ test('lines of any length are written once and in order', () => {
   const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const lengths = [1, 20_000, 3, 9_000, 9_000, 100_000, 5, 40_000]
   const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (const length of ${JSON.stringify(lengths)}) log.info('ü'.repeat(length))`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  })
   const messages = stdout.trimEnd().split('\n')
   assert.deepEqual(
     messages.map((line) => (JSON.parse(line) as Line)['msg']),
@@ -203,9 +237,13 @@ process.stdin.once('data', () => {
 })`
 
 function startFlood(t: TestContext, stdout: 'pipe' | number, program = floodProgram) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['pipe', stdout, 'pipe'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['pipe', stdout, 'pipe'],
+  })
   t.after(() => child.kill('SIGKILL'))
-  const said = (child.stderr as Readable).setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>
+  const said = (child.stderr as Readable)
+    .setEncoding('utf8')
+    [Symbol.asyncIterator]() as AsyncIterator<string>
   return { child, next: async () => (await said.next()).value as string }
 }
 
@@ -249,7 +287,9 @@ test('a pipe that another program makes wait delays nothing', async (t) => {
 
 test('a reader that reads slowly gets every line at the end', async (t) => {
   const program = floodProgram.replace('200', '40').replace(/process\.stdin.*/s, 'process.exit()')
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.after(() => child.kill('SIGKILL'))
   let text = ''
   for await (const piece of child.stdout) {
@@ -275,7 +315,9 @@ test('no reader and a full disk end nothing', async (t) => {
 test('lines that are alike are counted beyond six hundred', () => {
   const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (let n = 0; n < 5000; n++) log.warn({ n }, 'down'); log.info('up')`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+  })
   const lines = stdout
     .trimEnd()
     .split('\n')
@@ -293,7 +335,8 @@ test('requests without login have a bounded number of lines', async (t) => {
     logging: { withoutLogin: { perAddress: 3 } },
   }
   const { url, gateway } = await runGateway(t, settings, { log: (line) => void lines.push(line) })
-  for (let count = 0; count < 10; count++) assert.equal((await fetch(`${url}/applications`)).status, 401)
+  for (let count = 0; count < 10; count++)
+    assert.equal((await fetch(`${url}/applications`)).status, 401)
   const metrics = await (await fetch(`${url}/spectator/metrics`)).text()
   assert.match(metrics, /^fairlead_log_lines_missing_total\{reason="without-login"\} 7$/m)
   await gateway.close()

@@ -25,7 +25,8 @@ const get = async (url: string, headers: Record<string, string> = {}) => {
 }
 
 const spanOf = (spans: readonly CollectedSpan[], name: string) =>
-  spans.find((span) => span.name === name) ?? assert.fail(`${name} among ${spans.map((span) => span.name)}`)
+  spans.find((span) => span.name === name) ??
+  assert.fail(`${name} among ${spans.map((span) => span.name)}`)
 
 test('each request is a span with its calls', async (t) => {
   const collector = await startCollector(t)
@@ -46,9 +47,20 @@ test('each request is a span with its calls', async (t) => {
     { log: (line) => void lines.push(line) },
   )
   const { url } = gateway
-  assert.equal(await get(`${url}/networks?token=secretvalue`, { ...parent, baggage: 'user=mallory' }), 200)
-  assert.equal(await get(`${url}/applications/secretapp/clusters/acc/web`, { 'x-spinnaker-request-id': 'my-id' }), 200)
-  assert.equal(await get(`${url}/instanceTypes`, { traceparent: 'nonsense', tracestate: 'x=y' }), 418)
+  assert.equal(
+    await get(`${url}/networks?token=secretvalue`, { ...parent, baggage: 'user=mallory' }),
+    200,
+  )
+  assert.equal(
+    await get(`${url}/applications/secretapp/clusters/acc/web`, {
+      'x-spinnaker-request-id': 'my-id',
+    }),
+    200,
+  )
+  assert.equal(
+    await get(`${url}/instanceTypes`, { traceparent: 'nonsense', tracestate: 'x=y' }),
+    418,
+  )
   assert.equal(await get(`${url}/networks/aws`), 502)
   assert.equal(await get(`${url}/nothing/secretapp`), 404)
   assert.equal(await get(url.replace('/gate', '/outside/secretapp')), 404)
@@ -88,18 +100,33 @@ test('each request is a span with its calls', async (t) => {
   const teapot = spanOf(spans, 'GET /instanceTypes')
   assert.deepEqual([teapot.parentId, teapot.isError], ['', false])
   const refused = spans.find((span) => span.parentId === teapot.spanId)
-  assert.deepEqual([refused?.attributes['http.response.status_code'], refused?.isError], [418, true])
+  assert.deepEqual(
+    [refused?.attributes['http.response.status_code'], refused?.isError],
+    [418, true],
+  )
   const broken = spanOf(spans, 'GET /networks/{cloudProvider}')
-  assert.deepEqual([broken.attributes['error.type'], broken.isError], ['UPSTREAM_UNREACHABLE', true])
+  assert.deepEqual(
+    [broken.attributes['error.type'], broken.isError],
+    ['UPSTREAM_UNREACHABLE', true],
+  )
   const tries = spans.filter((span) => span.parentId === broken.spanId)
-  assert.ok(tries.length > 0 && tries.every((span) => span.isError && span.attributes['error.type'] === 'no_answer'))
+  assert.ok(
+    tries.length > 0 &&
+      tries.every((span) => span.isError && span.attributes['error.type'] === 'no_answer'),
+  )
 
   assert.deepEqual(
-    spans.filter((span) => span.kind === 'server' && span.attributes['http.route'] === undefined).map(({ name }) => name),
+    spans
+      .filter((span) => span.kind === 'server' && span.attributes['http.route'] === undefined)
+      .map(({ name }) => name),
     ['GET', 'GET'],
   )
   assert.equal(spans.filter((span) => span.kind === 'server').length, 6)
-  assert.ok(spans.every((span) => span.kind === 'server' || spans.some(({ spanId }) => spanId === span.parentId)))
+  assert.ok(
+    spans.every(
+      (span) => span.kind === 'server' || spans.some(({ spanId }) => spanId === span.parentId),
+    ),
+  )
   assert.deepEqual(collector.resource, {
     'deployment.environment.name': 'te st',
     'service.name': 'fairlead',
@@ -129,7 +156,9 @@ test('embedded back ends pass the trace on to what they call', async (t) => {
   })
   const traceOf = (text: string | string[] | undefined) => String(text).split('-')[1]
   assert.equal(await get(`${gateway.url}/projects/prod/clusters`, parent), 200)
-  const project = [...front50.requests, ...front50.background].find(({ path }) => path === '/v2/projects/prod')
+  const project = [...front50.requests, ...front50.background].find(
+    ({ path }) => path === '/v2/projects/prod',
+  )
   assert.equal(traceOf(project?.headers['traceparent']), traceId)
   assert.equal(project?.headers['tracestate'], 'vendor=x1')
 
@@ -152,7 +181,10 @@ test('traces need an endpoint', async (t) => {
   const { url } = await runGateway(t, { ...settings, otel: { service: { name: 'x' } } })
   assert.equal(await get(`${url}/networks`, parent), 200)
   const [asked] = clouddriver.requests
-  assert.deepEqual([asked?.headers['traceparent'], asked?.headers['tracestate']], [undefined, undefined])
+  assert.deepEqual(
+    [asked?.headers['traceparent'], asked?.headers['tracestate']],
+    [undefined, undefined],
+  )
 
   const report = `process.on('exit', () => {
     const { loaded } = globalThis
@@ -166,7 +198,14 @@ test('traces need an endpoint', async (t) => {
   for (const [env, loads] of [
     [{}, false],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SDK_DISABLED: 'true' }, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'gate', OTEL_BSP_SCHEDULE_DELAY: '50' }, true],
+    [
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_SERVICE_NAME: 'gate',
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+      },
+      true,
+    ],
   ] as const) {
     const gateway = startServe(t, settings, { env, nodeOptions: ['--import', preload] })
     await get(`${await gateway.listening}/networks`)
@@ -187,7 +226,10 @@ test('a failing collector harms no request', async (t) => {
   const warnings = () => lines.filter(({ msg }) => String(msg).startsWith('the collector'))
   const gateway = await runGateway(
     t,
-    { ...tracedBy(collector, { bsp: { schedule: { delay: 10 } } }), services: { clouddriver: { baseUrl: clouddriver.url } } },
+    {
+      ...tracedBy(collector, { bsp: { schedule: { delay: 10 } } }),
+      services: { clouddriver: { baseUrl: clouddriver.url } },
+    },
     { log: (line) => void lines.push(line) },
   )
   for (let sent = 0; sent < 3; sent++) {
@@ -201,7 +243,10 @@ test('a failing collector harms no request', async (t) => {
   collector.status = undefined
   assert.equal(await get(`${gateway.url}/networks`), 200)
   await gateway.stop()
-  assert.match(String(warnings().at(-1)?.['msg']), /did not answer in time; the last spans are lost/)
+  assert.match(
+    String(warnings().at(-1)?.['msg']),
+    /did not answer in time; the last spans are lost/,
+  )
 })
 
 /** The settings that standard variables give. */
@@ -264,7 +309,11 @@ for (const [name, value] of [
 ] as const) {
   test(`${name}=${value} is a mistake`, async () => {
     await assert.rejects(
-      settingsOf({ ...endpoint, ...(name.endsWith('_ARG') && { OTEL_TRACES_SAMPLER: 'traceidratio' }), [name]: value }),
+      settingsOf({
+        ...endpoint,
+        ...(name.endsWith('_ARG') && { OTEL_TRACES_SAMPLER: 'traceidratio' }),
+        [name]: value,
+      }),
       (error: unknown) => {
         assert.ok(error instanceof ConfigError)
         assert.equal(error.problems.length, 1)
@@ -292,7 +341,10 @@ test('samplers decide what is sent, and services learn of it', async (t) => {
   const collector = await startCollector(t)
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
   const gateway = await runGateway(t, {
-    ...tracedBy(collector, { traces: { sampler: 'parentbased_always_off' }, propagators: 'tracecontext,baggage' }),
+    ...tracedBy(collector, {
+      traces: { sampler: 'parentbased_always_off' },
+      propagators: 'tracecontext,baggage',
+    }),
     services: { clouddriver: { baseUrl: clouddriver.url } },
   })
   await get(`${gateway.url}/networks`, { baggage: 'a=b' })

@@ -49,7 +49,12 @@ for (const [name, schema, text, isWhole, verdict] of rows) {
 
 test('what cannot be read is judged by its content type', () => {
   const judge = (type: string) =>
-    judgeAnswer(answerFormOf(AnyObject), { 'content-encoding': 'br', 'content-type': type }, Buffer.from('packed'), false).kind
+    judgeAnswer(
+      answerFormOf(AnyObject),
+      { 'content-encoding': 'br', 'content-type': type },
+      Buffer.from('packed'),
+      false,
+    ).kind
   assert.equal(judge('text/html; charset=utf-8'), 'misfit')
   assert.equal(judge('application/json'), 'fits')
 })
@@ -57,7 +62,12 @@ test('what cannot be read is judged by its content type', () => {
 test('what is no gzip under its name fits nowhere', () => {
   for (const schema of [AnyObject, nothing, z.unknown()]) {
     const judge = (encoding: string) =>
-      judgeAnswer(answerFormOf(schema), { 'content-encoding': encoding }, Buffer.from('{"packed":"somehow"}'), false).kind
+      judgeAnswer(
+        answerFormOf(schema),
+        { 'content-encoding': encoding },
+        Buffer.from('{"packed":"somehow"}'),
+        false,
+      ).kind
     assert.equal(judge('gzip'), 'misfit')
     assert.equal(judge('X-GZIP'), 'misfit')
     assert.equal(judge('Identity'), 'fits')

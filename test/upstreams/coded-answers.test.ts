@@ -8,7 +8,9 @@ import { startGateway } from '../support/gateway.ts'
 
 const text = '{"aws":[{"name":"main"}]}'
 const packed = gzipSync(text)
-const long = JSON.stringify({ aws: Array.from({ length: 20_000 }, (_, index) => ({ id: Math.sin(index) })) })
+const long = JSON.stringify({
+  aws: Array.from({ length: 20_000 }, (_, index) => ({ id: Math.sin(index) })),
+})
 const longPacked = gzipSync(long)
 
 interface Sent {
@@ -18,7 +20,10 @@ interface Sent {
 }
 
 /** A service that sends the same whatever the request accepts, piece by piece. */
-async function startService(t: TestContext, { status = 200, headers = { 'content-encoding': 'gzip' }, pieces }: Sent) {
+async function startService(
+  t: TestContext,
+  { status = 200, headers = { 'content-encoding': 'gzip' }, pieces }: Sent,
+) {
   const server = createServer(async (incoming, outgoing) => {
     if (!incoming.url?.startsWith('/networks')) return void outgoing.end('[]')
     outgoing.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -31,12 +36,16 @@ async function startService(t: TestContext, { status = 200, headers = { 'content
     server.closeAllConnections()
   })
   return startGateway(t, {
-    services: { clouddriver: { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } },
+    services: {
+      clouddriver: { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    },
   })
 }
 
 async function ask(gateway: string, encoding: 'gzip' | 'identity', accept = 'application/json') {
-  const answer = await fetch(`${gateway}/networks`, { headers: { 'accept-encoding': encoding, accept } })
+  const answer = await fetch(`${gateway}/networks`, {
+    headers: { 'accept-encoding': encoding, accept },
+  })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
@@ -44,8 +53,14 @@ const broken: [name: string, sent: Sent][] = [
   ['what is no gzip', { pieces: [text] }],
   ['long text that is no gzip', { pieces: [long] }],
   ['a cut answer', { pieces: [packed.subarray(0, packed.length - 9)] }],
-  ['a cut answer of known length', { headers: lengthOf(packed.subarray(0, 20)), pieces: [packed.subarray(0, 20)] }],
-  ['a cut answer byte by byte', { pieces: [...packed.subarray(0, 20)].map((byte) => Buffer.of(byte)) }],
+  [
+    'a cut answer of known length',
+    { headers: lengthOf(packed.subarray(0, 20)), pieces: [packed.subarray(0, 20)] },
+  ],
+  [
+    'a cut answer byte by byte',
+    { pieces: [...packed.subarray(0, 20)].map((byte) => Buffer.of(byte)) },
+  ],
   ['the beginning of a header', { pieces: [packed.subarray(0, 4)] }],
   ['an answer with a wrong checksum', { pieces: [packed.subarray(0, -8), Buffer.alloc(8)] }],
 ]
@@ -74,9 +89,27 @@ test('what is no gzip is not passed on as gzip either', async (t) => {
 const good: [name: string, sent: Sent, expected: string][] = [
   ['a short answer', { pieces: [packed] }, text],
   ['an answer byte by byte', { pieces: [...packed].map((byte) => Buffer.of(byte)) }, text],
-  ['a long answer', { pieces: [longPacked.subarray(0, 50), longPacked.subarray(50, 5000), longPacked.subarray(5000)] }, long],
-  ['an answer under the old name of the coding', { headers: { 'content-encoding': 'X-GZip' }, pieces: [packed] }, text],
-  ['an answer with a validator', { headers: { 'content-encoding': 'gzip', etag: '"a"' }, pieces: [packed] }, text],
+  [
+    'a long answer',
+    {
+      pieces: [
+        longPacked.subarray(0, 50),
+        longPacked.subarray(50, 5000),
+        longPacked.subarray(5000),
+      ],
+    },
+    long,
+  ],
+  [
+    'an answer under the old name of the coding',
+    { headers: { 'content-encoding': 'X-GZip' }, pieces: [packed] },
+    text,
+  ],
+  [
+    'an answer with a validator',
+    { headers: { 'content-encoding': 'gzip', etag: '"a"' }, pieces: [packed] },
+    text,
+  ],
 ]
 
 for (const [name, sent, expected] of good) {
@@ -130,13 +163,17 @@ for (const [coding, status] of [
   test(`an answer in the transfer coding "${coding}" is ${status === 200 ? 'passed on' : 'an error of the service'}`, async (t) => {
     const body = coding.includes('gzip') ? packed : Buffer.from(text)
     const size = Buffer.from(`${body.length.toString(16)}\r\n`)
-    const sent = /chunked/i.test(coding) ? Buffer.concat([size, body, Buffer.from('\r\n0\r\n\r\n')]) : body
+    const sent = /chunked/i.test(coding)
+      ? Buffer.concat([size, body, Buffer.from('\r\n0\r\n\r\n')])
+      : body
     const server = createRawServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => {
         socket.end(
           Buffer.concat([
-            Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\n\r\n`),
+            Buffer.from(
+              `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\n\r\n`,
+            ),
             sent,
           ]),
         )
@@ -145,7 +182,9 @@ for (const [coding, status] of [
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.after(() => server.close())
     const gateway = await startGateway(t, {
-      services: { clouddriver: { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } },
+      services: {
+        clouddriver: { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      },
     })
     for (const accept of ['application/json', 'application/x-yaml']) {
       for (const encoding of ['gzip', 'identity'] as const) {

@@ -67,7 +67,10 @@ for (const [what, answer] of Object.entries(answers)) {
     assert.match(message, /Fairlead's engine|failed with status|No/)
     const own = error.namedBy(String).message
     if (/Fairlead's/.test(message))
-      assert.equal(own.replace('orca', "Fairlead's engine").replace(/ Check services.*$/, ''), message)
+      assert.equal(
+        own.replace('orca', "Fairlead's engine").replace(/ Check services.*$/, ''),
+        message,
+      )
   })
 }
 
@@ -75,7 +78,9 @@ test('a stage that an embedded service fails does not name it', async (t) => {
   const store: Backend = {
     service: 'front50',
     migrations: [],
-    open: () => ({ routes: (app) => void app.all('/*', (_request, reply) => reply.code(500).send('')) }),
+    open: () => ({
+      routes: (app) => void app.all('/*', (_request, reply) => reply.code(500).send('')),
+    }),
   }
   for (const [backends, name] of [
     [[store], "Fairlead's definition store"],
@@ -83,7 +88,10 @@ test('a stage that an embedded service fails does not name it', async (t) => {
   ] as const) {
     const others = async () => ({ status: 500, body: undefined })
     const engine = await startEngine(t, { backends, others })
-    const id = await engine.task({ type: 'deletePipeline', pipeline: { application: 'web', name: 'main' } })
+    const id = await engine.task({
+      type: 'deletePipeline',
+      pipeline: { application: 'web', name: 'main' },
+    })
     const { execution } = await engine.taskEnds(id, 'TERMINAL')
     const errors = at(execution.stages[0], 'context', 'exception', 'details', 'errors')
     assert.deepEqual(errors, [`${name} answered with status 500.`])

@@ -56,7 +56,12 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   return error instanceof GatewayError ? error.code : `none: ${String(error)}`
 }
 
-async function serve(t: TestContext, handle: RequestListener, host = '127.0.0.1', port = 0): Promise<number> {
+async function serve(
+  t: TestContext,
+  handle: RequestListener,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<number> {
   const server = createServer(handle)
   await new Promise<void>((resolve) => server.listen(port, host, resolve))
   t.after(() => {
@@ -72,7 +77,10 @@ test('a failing service is suspended until it answers', async (t) => {
   const gateway = await startGateway(
     t,
     {
-      services: { orca: { baseUrl: orca.url }, default: { circuitBreaker: { openMs: 20, maxOpenMs: 20 } } },
+      services: {
+        orca: { baseUrl: orca.url },
+        default: { circuitBreaker: { openMs: 20, maxOpenMs: 20 } },
+      },
     },
     { log: ({ msg }) => lines.push(String(msg)) },
   )
@@ -85,12 +93,17 @@ test('a failing service is suspended until it answers', async (t) => {
   const refused = await ask()
   const body = (await refused.json()) as { code: string; message: string }
   assert.equal(body.code, 'CIRCUIT_OPEN')
-  assert.match(body.message, /^orca has failed repeatedly.* \d{4}-\d\d-\d\dT[\d:]+Z at the earliest/)
+  assert.match(
+    body.message,
+    /^orca has failed repeatedly.* \d{4}-\d\d-\d\dT[\d:]+Z at the earliest/,
+  )
   assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/)
   const metrics = await (await fetch(`${gateway}/spectator/metrics`)).text()
   assert.match(metrics, /fairlead_upstream_circuit_state\{service="orca",instance="1"\} [12]\n/)
   assert.match(metrics, /fairlead_upstream_circuit_opened_total\{service="orca"\} 1\n/)
-  const { troubles } = (await (await fetch(`${gateway}/health/readiness`)).json()) as { troubles: string[] }
+  const { troubles } = (await (await fetch(`${gateway}/health/readiness`)).json()) as {
+    troubles: string[]
+  }
   assert.match(troubles.join(), /orca, instance 1, has failed repeatedly/)
   const write = await fetch(`${gateway}/tasks/1/cancel`, { method: 'PUT' })
   assert.equal(write.status, 503)
@@ -114,7 +127,10 @@ test('errors that a service answers never suspend it', async (t) => {
 })
 
 test('calls go where the embedded back ends are', async (t) => {
-  const both = [await startUpstream(t, { 'GET /orca/tasks': [] }), await startUpstream(t, { 'GET /orca/tasks': [] })]
+  const both = [
+    await startUpstream(t, { 'GET /orca/tasks': [] }),
+    await startUpstream(t, { 'GET /orca/tasks': [] }),
+  ]
   const baseUrls = both.map(({ url }) => url)
   let embeddedUrl: string | undefined
   const services = { orca: { kind: 'embedded', service: 'orca', remote: { baseUrls } } } as const
@@ -169,7 +185,10 @@ test('half of the calls have to fail', async (t) => {
 
 for (const [what, answer] of [
   ['a line feed without a carriage return', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}'],
-  ['a header of 80 KB', `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(80_000)}\r\ncontent-length: 2\r\n\r\n{}`],
+  [
+    'a header of 80 KB',
+    `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(80_000)}\r\ncontent-length: 2\r\n\r\n{}`,
+  ],
   ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
 ] as const) {
   test(`an operation that answers with ${what} leaves the others of its service alone`, async (t) => {
@@ -178,9 +197,12 @@ for (const [what, answer] of [
       else outgoing.end('[]')
     })
     const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`] })
-    for (let count = 0; count < 15; count++) assert.equal(await codeOf(read(upstreams, '/networks')), 'UPSTREAM_UNREADABLE')
+    for (let count = 0; count < 15; count++)
+      assert.equal(await codeOf(read(upstreams, '/networks')), 'UPSTREAM_UNREADABLE')
     assert.equal((await read(upstreams)).status, 200)
-    const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: `http://127.0.0.1:${port}` } } })
+    const gateway = await startGateway(t, {
+      services: { clouddriver: { baseUrl: `http://127.0.0.1:${port}` } },
+    })
     for (let count = 0; count < 15; count++) {
       const refused = await fetch(`${gateway}/networks`)
       assert.equal(refused.status, 502)
@@ -203,7 +225,10 @@ test('of several addresses, one that speaks no HTTP is left out', async (t) => {
 })
 
 test('the demand of a proxy for a login is not passed on', async (t) => {
-  const clouddriver = await startUpstream(t, () => new Reply(407, '', { 'proxy-authenticate': 'Basic' }))
+  const clouddriver = await startUpstream(
+    t,
+    () => new Reply(407, '', { 'proxy-authenticate': 'Basic' }),
+  )
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const accept of ['application/json', 'application/x-yaml']) {
     const answer = await fetch(`${gateway}/networks`, { headers: { accept } })
@@ -214,7 +239,10 @@ test('the demand of a proxy for a login is not passed on', async (t) => {
 
 test('a client that leaves is no failure of the service', async (t) => {
   const orca = await startUpstream(t, () => silence)
-  const upstreams = open(t, { baseUrls: [orca.url], circuit: { failures: 1, windowMs: 10_000, openMs: 1000, maxOpenMs: 1000 } })
+  const upstreams = open(t, {
+    baseUrls: [orca.url],
+    circuit: { failures: 1, windowMs: 10_000, openMs: 1000, maxOpenMs: 1000 },
+  })
   const gone = new AbortController()
   const left = upstreams.call('orca', { path: '/tasks', signal: gone.signal }, anonymousIdentity)
   await waitUntil(() => orca.background.length === 1, 'the call')
@@ -231,8 +259,13 @@ test('retries stay within a fifth of the calls', async (t) => {
   })
   const results: string[] = []
   const surroundings = { onRetry: (_service: string, result: string) => results.push(result) }
-  const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`], circuit: false }, surroundings)
-  for (let count = 0; count < 100; count++) assert.equal(await codeOf(read(upstreams)), 'UPSTREAM_UNREACHABLE')
+  const upstreams = open(
+    t,
+    { baseUrls: [`http://127.0.0.1:${port}`], circuit: false },
+    surroundings,
+  )
+  for (let count = 0; count < 100; count++)
+    assert.equal(await codeOf(read(upstreams)), 'UPSTREAM_UNREACHABLE')
   const retried = results.filter((result) => result === 'retried').length
   assert.equal(asked, 100 + retried)
   assert.ok(results.includes('over-budget'))
@@ -258,10 +291,17 @@ test('of several addresses, those that answer are called', async (t) => {
   const sound = await startUpstream(t, { 'GET /tasks': [], 'POST /ops': { ref: '/tasks/1' } })
   const upstreams = open(t, { baseUrls: [dead.url, busy.url, sound.url] })
   for (let count = 0; count < 40; count++) assert.equal((await read(upstreams)).status, 200)
-  await waitUntil(() => upstreams.endpoints().filter(({ circuit }) => circuit !== 'closed').length === 2, 'two open circuits')
+  await waitUntil(
+    () => upstreams.endpoints().filter(({ circuit }) => circuit !== 'closed').length === 2,
+    'two open circuits',
+  )
   const calls = dead.background.filter(({ path }) => path === '/tasks').length
   for (let count = 0; count < 5; count++) {
-    const made = await upstreams.call('orca', { method: 'POST', path: '/ops', body: {} }, anonymousIdentity)
+    const made = await upstreams.call(
+      'orca',
+      { method: 'POST', path: '/ops', body: {} },
+      anonymousIdentity,
+    )
     assert.equal(made.status, 200)
   }
   assert.equal(dead.background.filter(({ path }) => path === '/tasks').length, calls)
@@ -273,7 +313,11 @@ test('a change that was sent is never repeated elsewhere', async (t) => {
   const upstreams = open(t, { baseUrls: [first.url, second.url], circuit: false })
   const outcomes: string[] = []
   for (let count = 0; count < 4; count++) {
-    const call = upstreams.call('orca', { method: 'POST', path: '/ops', body: {} }, anonymousIdentity)
+    const call = upstreams.call(
+      'orca',
+      { method: 'POST', path: '/ops', body: {} },
+      anonymousIdentity,
+    )
     outcomes.push(
       await call.then(
         ({ status }) => String(status),
@@ -281,7 +325,12 @@ test('a change that was sent is never repeated elsewhere', async (t) => {
       ),
     )
   }
-  assert.deepEqual(outcomes.toSorted(), ['503', '503', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_UNREACHABLE'])
+  assert.deepEqual(outcomes.toSorted(), [
+    '503',
+    '503',
+    'UPSTREAM_UNREACHABLE',
+    'UPSTREAM_UNREACHABLE',
+  ])
   assert.equal(first.background.length + second.background.length, 4)
 })
 
@@ -304,7 +353,11 @@ test('a streamed read is retried at another address', async (t) => {
   // A change of which nothing was sent, too, as long as its body is at hand.
   for (let count = 0; count < 3; count++) {
     const headers = { 'content-type': 'application/x-yaml' }
-    const answer = await fetch(`${gateway}/v2/canaryConfig/1`, { method: 'PUT', headers, body: 'name: good' })
+    const answer = await fetch(`${gateway}/v2/canaryConfig/1`, {
+      method: 'PUT',
+      headers,
+      body: 'name: good',
+    })
     assert.equal(answer.status, 200)
   }
   assert.deepEqual(
@@ -360,11 +413,18 @@ test('changes and lists have timeouts of their own', { timeout: 60_000 }, async 
   const upstreams = open(t, { baseUrls: [orca.url], bounds: limits })
   const leaving = new AbortController()
   let isRead = false
-  const read = codeOf(upstreams.call('orca', { path: '/tasks', signal: leaving.signal }, anonymousIdentity)).finally(() => {
+  const read = codeOf(
+    upstreams.call('orca', { path: '/tasks', signal: leaving.signal }, anonymousIdentity),
+  ).finally(() => {
     isRead = true
   })
-  const others = [{ path: '/pipelines', isList: true } as const, { method: 'PUT', path: '/pipelines/1/pause' } as const]
-  const codes = await Promise.all(others.map((call) => codeOf(upstreams.call('orca', call, anonymousIdentity))))
+  const others = [
+    { path: '/pipelines', isList: true } as const,
+    { method: 'PUT', path: '/pipelines/1/pause' } as const,
+  ]
+  const codes = await Promise.all(
+    others.map((call) => codeOf(upstreams.call('orca', call, anonymousIdentity))),
+  )
   assert.deepEqual([codes, isRead], [['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT'], false])
   leaving.abort()
   await read
@@ -396,12 +456,17 @@ for (const [late, timeouts] of [
   test(`a timeout of 0 is none: ${JSON.stringify(timeouts)}`, { timeout: 60_000 }, async (t) => {
     const orca = await startUpstream(t, () => silence)
     const gateway = await startGateway(t, {
-      services: { orca: { baseUrl: orca.url, ...timeouts }, default: { circuitBreaker: { enabled: false } } },
+      services: {
+        orca: { baseUrl: orca.url, ...timeouts },
+        default: { circuitBreaker: { enabled: false } },
+      },
     })
     const send = async ([method, path]: [string, string]) => {
       const body = method === 'POST' ? '{"application":"web","job":[{"type":"wait"}]}' : undefined
-      const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
-      return (await fetch(gateway + path, { method, headers, ...(body !== undefined && { body }) })).status
+      const headers: Record<string, string> =
+        body === undefined ? {} : { 'content-type': 'application/json' }
+      return (await fetch(gateway + path, { method, headers, ...(body !== undefined && { body }) }))
+        .status
     }
     const ended: number[] = []
     const patient = (['read', 'list', 'change'] as const)
@@ -410,9 +475,12 @@ for (const [late, timeouts] of [
       .map((one) => send(one).finally(() => ended.push(1)))
     const impatient = await Promise.all(late.flatMap((kind) => asked[kind].map(send)))
     assert.deepEqual([new Set(impatient), ended.length], [new Set([504]), 0])
-    orca.answer(({ path }) => (path === '/pipelines' || path.startsWith('/v2/') ? [] : { id: 't1', ref: '/tasks/t1' }))
+    orca.answer(({ path }) =>
+      path === '/pipelines' || path.startsWith('/v2/') ? [] : { id: 't1', ref: '/tasks/t1' },
+    )
     orca.release([])
-    for (const status of await Promise.all(patient)) assert.ok(status < 300 || status === 502, String(status))
+    for (const status of await Promise.all(patient))
+      assert.ok(status < 300 || status === 502, String(status))
   })
 }
 
@@ -424,14 +492,23 @@ test('the timeout of a call bounds its wait and its whole answer', async (t) => 
   })
   const limits = { ...bounds, maxConnections: 1, listTimeoutMs: 50 }
   const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`], bounds: limits })
-  const list = () => codeOf(upstreams.call('orca', { path: '/pipelines', isList: true }, anonymousIdentity))
+  const list = () =>
+    codeOf(upstreams.call('orca', { path: '/pipelines', isList: true }, anonymousIdentity))
   assert.deepEqual(await Promise.all([list(), list()]), ['UPSTREAM_TIMEOUT', 'UPSTREAM_OVERLOADED'])
 })
 
 test('a change of DNS is followed under load', async (t) => {
   const served: string[] = []
-  const port = await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('old'))))
-  await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('new'))), '127.0.0.2', port)
+  const port = await serve(
+    t,
+    (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('old'))),
+  )
+  await serve(
+    t,
+    (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('new'))),
+    '127.0.0.2',
+    port,
+  )
   let address = '127.0.0.1'
   const lookup: LookupFunction = (_name, options, done) =>
     options.all ? done(null, [{ address, family: 4 }]) : done(null, address, 4)
@@ -452,7 +529,10 @@ test('a service that hangs leaves the others alone', async (t) => {
   const orca = await startUpstream(t, () => silence)
   const clouddriver = await startUpstream(t, { 'GET /networks': { aws: [] } })
   const gateway = await startGateway(t, {
-    services: { orca: { baseUrl: orca.url, maxRequests: 20, maxWaitingRequests: 20 }, clouddriver: { baseUrl: clouddriver.url } },
+    services: {
+      orca: { baseUrl: orca.url, maxRequests: 20, maxWaitingRequests: 20 },
+      clouddriver: { baseUrl: clouddriver.url },
+    },
   })
   const order: string[] = []
   const hanging = Array.from({ length: 60 }, async (_, index) => {
@@ -461,7 +541,10 @@ test('a service that hangs leaves the others alone', async (t) => {
   })
   // The health check takes a place as well.
   const running = () => orca.requests.length + orca.background.length
-  await waitUntil(() => running() === 20 && order.length === 60 - 20 - orca.requests.length, 'a full queue')
+  await waitUntil(
+    () => running() === 20 && order.length === 60 - 20 - orca.requests.length,
+    'a full queue',
+  )
   const refused = order.length
   assert.deepEqual([...new Set(order)], ['orca 503'])
   for (let count = 0; count < 20; count++) {
@@ -471,7 +554,10 @@ test('a service that hangs leaves the others alone', async (t) => {
   orca.answer(() => ({ id: '1' }))
   orca.release({ id: '1' })
   await Promise.all(hanging)
-  assert.deepEqual(order.slice(refused), [...Array(20).fill('clouddriver'), ...Array(60 - refused).fill('orca 200')])
+  assert.deepEqual(order.slice(refused), [
+    ...Array(20).fill('clouddriver'),
+    ...Array(60 - refused).fill('orca 200'),
+  ])
 })
 
 test('cached lists state their age while a service is away', async (t) => {
@@ -489,7 +575,12 @@ test('cached lists state their age while a service is away', async (t) => {
   const read = async (path: string) => {
     const answer = await fetch(gateway + path)
     const names = ((await answer.json()) as { name: string }[]).map(({ name }) => name)
-    return { status: answer.status, names, age: answer.headers.get('age'), warning: answer.headers.get('warning') }
+    return {
+      status: answer.status,
+      names,
+      age: answer.headers.get('age'),
+      warning: answer.headers.get('warning'),
+    }
   }
   const fresh = { status: 200, age: null, warning: null }
   await waitUntil(async () => (await read('/applications')).names.length > 0, 'applications')
@@ -502,7 +593,10 @@ test('cached lists state their age while a service is away', async (t) => {
   const stale = await read('/applications')
   assert.deepEqual([stale.status, stale.names], [200, ['web']])
   assert.match(stale.age ?? '', /^\d+$/)
-  assert.match(stale.warning ?? '', /^110 fairlead "front50 does not answer; what it reported \d+ seconds ago is shown"$/)
+  assert.match(
+    stale.warning ?? '',
+    /^110 fairlead "front50 does not answer; what it reported \d+ seconds ago is shown"$/,
+  )
   assert.equal((await read('/credentials')).warning, null)
 
   front50.answer({ 'GET /v2/applications': [{ name: 'web' }, { name: 'new' }] })
@@ -527,10 +621,15 @@ async function startProcess(t: TestContext, answers: Record<string, unknown>) {
     await ended
   })
   const [port] = (await once(child.stdout, 'data')) as [Buffer]
-  return { url: `http://127.0.0.1:${String(port).trim()}`, signal: (name: NodeJS.Signals) => child.kill(name) }
+  return {
+    url: `http://127.0.0.1:${String(port).trim()}`,
+    signal: (name: NodeJS.Signals) => child.kill(name),
+  }
 }
 
-test('a stopped process of one service leaves the others alone', { timeout: 120_000 }, async (t) => {
+test('a stopped process of one service leaves the others alone', {
+  timeout: 120_000,
+}, async (t) => {
   const clouddriver = await startProcess(t, {
     '/networks': { aws: [] },
     '/credentials': [{ name: 'prod' }],
@@ -559,14 +658,27 @@ test('a stopped process of one service leaves the others alone', { timeout: 120_
   )
   const read = async (path: string) => {
     const answer = await fetch(gateway + path)
-    return { path, status: answer.status, body: (await answer.json()) as unknown, age: answer.headers.get('age') }
+    return {
+      path,
+      status: answer.status,
+      body: (await answer.json()) as unknown,
+      age: answer.headers.get('age'),
+    }
   }
   const readAll = (paths: readonly string[]) => Promise.all(paths.map(read))
   const cached = ['/applications', '/credentials']
-  const others = ['/projects', '/applications/web/pipelineConfigs', '/applications/*/executions/search', ...cached]
+  const others = [
+    '/projects',
+    '/applications/web/pipelineConfigs',
+    '/applications/*/executions/search',
+    ...cached,
+  ]
   // More than one, so that several connections stay open and idle.
   const dependent = ['/networks', '/networks', '/search?q=web&type=applications']
-  await waitUntil(async () => (await readAll(cached)).every(({ body }) => (body as unknown[]).length === 1), 'both lists')
+  await waitUntil(
+    async () => (await readAll(cached)).every(({ body }) => (body as unknown[]).length === 1),
+    'both lists',
+  )
   const before = await readAll(others)
   const detail = await read('/applications/web')
   const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status)
@@ -575,17 +687,26 @@ test('a stopped process of one service leaves the others alone', { timeout: 120_
   clouddriver.signal('SIGSTOP')
   assert.deepEqual(statusesOf(await readAll([...dependent, '/networks'])), [504, 504, 504, 504])
   const calls = front50.requests.length + orca.requests.length
-  const withoutAge = (answers: { age: unknown }[]) => answers.map((answer) => ({ ...answer, age: null }))
+  const withoutAge = (answers: { age: unknown }[]) =>
+    answers.map((answer) => ({ ...answer, age: null }))
   assert.deepEqual(withoutAge(await readAll(others)), before)
   assert.equal(front50.requests.length + orca.requests.length - calls, 3)
   await waitUntil(async () => (await read('/applications')).age !== null, 'the age of the list')
   const whileStopped = await read('/applications/web')
   const { clusters, ...definition } = whileStopped.body as { clusters: unknown }
-  assert.deepEqual([whileStopped.status, clusters, definition], [200, {}, { name: 'web', attributes: { name: 'web' } }])
+  assert.deepEqual(
+    [whileStopped.status, clusters, definition],
+    [200, {}, { name: 'web', attributes: { name: 'web' } }],
+  )
   const told = await fetch(`${gateway}/applications/web`)
-  assert.equal(told.headers.get('warning'), '199 fairlead "clouddriver does not answer, so its part may be missing"')
+  assert.equal(
+    told.headers.get('warning'),
+    '199 fairlead "clouddriver does not answer, so its part may be missing"',
+  )
   const requestId = told.headers.get('x-spinnaker-request-id')
-  const line = lines.find((line) => line['requestId'] === requestId && line['services'] !== undefined)
+  const line = lines.find(
+    (line) => line['requestId'] === requestId && line['services'] !== undefined,
+  )
   assert.deepEqual([line?.['application'], line?.['services']], ['web', ['clouddriver']])
 
   clouddriver.signal('SIGCONT')
@@ -602,7 +723,12 @@ test('services that demand client certificates are called with that of the key s
   const keyStore = files.write('gate.pem', `${own.key}\n${own.cert}`)
   const trustStore = files.write('ca.pem', authority.certificate)
   const callers: unknown[] = []
-  const tls = { cert: certificate.cert, key: certificate.key, ca: authority.certificate, requestCert: true }
+  const tls = {
+    cert: certificate.cert,
+    key: certificate.key,
+    ca: authority.certificate,
+    requestCert: true,
+  }
   const server = createSecureServer(tls, ({ url, socket }, outgoing) => {
     callers.push([url?.split('?')[0], (socket as TLSSocket).getPeerCertificate().subject.CN])
     outgoing.setHeader('content-type', 'application/json').end(url === '/networks' ? '{}' : '[]')
@@ -619,7 +745,11 @@ test('services that demand client certificates are called with that of the key s
   assert.equal((await fetch(`${without}/networks`)).status, 502)
   assert.deepEqual(callers, [])
 
-  const settings = { anonymous, services: { clouddriver }, okHttpClient: { keyStore: `file:${keyStore}`, trustStore } }
+  const settings = {
+    anonymous,
+    services: { clouddriver },
+    okHttpClient: { keyStore: `file:${keyStore}`, trustStore },
+  }
   const gateway = await startGateway(t, settings)
   assert.equal((await fetch(`${gateway}/networks`)).status, 200)
   assert.ok(

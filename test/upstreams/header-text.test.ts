@@ -8,7 +8,16 @@ const names = [
   ...['ann', 'ann@example.com', 'Ann Lee', 'o"neil\\', '100%', '5%2', '%', '%zz', ''],
   ...['%61dmin', '%C3%A9', '%2541', 'é%41', '%é', '%%41', 'J%C3%B6rg'],
   ...['Jörg', 'приложение', '🚀', 'مرحبا', '‮evil', '<script>alert(1)</script>', 'é'.repeat(2000)],
-  ...[' leading', 'trailing ', '  ', '\ttab', 'line\r\nX-SPINNAKER-USER: root', 'nul\u0000', '\u007f', 'ÿ'],
+  ...[
+    ' leading',
+    'trailing ',
+    '  ',
+    '\ttab',
+    'line\r\nX-SPINNAKER-USER: root',
+    'nul\u0000',
+    '\u007f',
+    'ÿ',
+  ],
 ]
 
 test('every name arrives through a header unchanged', async (t) => {
@@ -26,7 +35,8 @@ test('every name arrives through a header unchanged', async (t) => {
 })
 
 test('names in printable ASCII are readable as they are', () => {
-  for (const name of ['ann', 'Ann Lee', 'a,b', '100%', "o'neil", 'team:ops/web']) assert.equal(toHeaderText(name), name)
+  for (const name of ['ann', 'Ann Lee', 'a,b', '100%', "o'neil", 'team:ops/web'])
+    assert.equal(toHeaderText(name), name)
 })
 
 test('invalid characters in headers do no harm', () => {

@@ -96,31 +96,61 @@ const scenarios: Scenario[] = [
       socket.resetAndDestroy()
     },
   },
-  { name: 'stops after the headers', does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n`) },
-  { name: 'stops within the body', does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n{"a":`) },
-  { name: 'announces more than it sends', does: sendsAndEnds(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n{"a":1}`) },
+  {
+    name: 'stops after the headers',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n`),
+  },
+  {
+    name: 'stops within the body',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n{"a":`),
+  },
+  {
+    name: 'announces more than it sends',
+    does: sendsAndEnds(`HTTP/1.1 200 OK\r\n${json}content-length: 100\r\n\r\n{"a":1}`),
+  },
   {
     name: 'sends more than it announced',
     does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 2\r\n\r\n{}{"more":1}`),
     good: true,
   },
-  { name: 'announces no number', does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: x\r\n\r\n{}`) },
-  { name: 'announces a negative length', does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: -2\r\n\r\n{}`) },
-  { name: 'announces two lengths', does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`) },
+  {
+    name: 'announces no number',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: x\r\n\r\n{}`),
+  },
+  {
+    name: 'announces a negative length',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: -2\r\n\r\n{}`),
+  },
+  {
+    name: 'announces two lengths',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`),
+  },
   {
     name: 'announces a length and chunks',
-    does: sends(`HTTP/1.1 200 OK\r\n${json}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
+    does: sends(
+      `HTTP/1.1 200 OK\r\n${json}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    ),
   },
-  { name: 'sends a malformed chunk', does: sends(`HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`) },
+  {
+    name: 'sends a malformed chunk',
+    does: sends(`HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`),
+  },
   {
     name: 'ends before the last chunk',
     does: sendsAndEnds(`HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n`),
   },
-  { name: 'sends headers without end', does: repeats(`x-filler: ${'x'.repeat(500)}\r\n`, 'HTTP/1.1 200 OK\r\n') },
+  {
+    name: 'sends headers without end',
+    does: repeats(`x-filler: ${'x'.repeat(500)}\r\n`, 'HTTP/1.1 200 OK\r\n'),
+  },
   { name: 'trickles headers', does: repeats('x', 'HTTP/1.1 200 OK\r\nx-slow: ', 30) },
   {
     name: 'trickles a body',
-    does: repeats('1\r\n \r\n', `HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\n\r\n1\r\n[\r\n`, 30),
+    does: repeats(
+      '1\r\n \r\n',
+      `HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\n\r\n1\r\n[\r\n`,
+      30,
+    ),
   },
   {
     name: 'sends 102 and 103 first',
@@ -131,16 +161,22 @@ const scenarios: Scenario[] = [
   },
   {
     name: 'sends 100 unasked',
-    does: sends(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${json}content-length: 2\r\n\r\n{}`),
+    does: sends(
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${json}content-length: 2\r\n\r\n{}`,
+    ),
   },
   { name: 'sends 103 without end', does: repeats('HTTP/1.1 103 Early Hints\r\n\r\n', '', 5) },
   {
     name: 'switches protocols',
-    does: sends('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+    does: sends(
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+    ),
   },
   {
     name: 'sends trailers',
-    does: sends(`HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n2\r\n{}\r\n0\r\nx-sum: 1\r\n\r\n`),
+    does: sends(
+      `HTTP/1.1 200 OK\r\n${json}transfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n2\r\n{}\r\n0\r\nx-sum: 1\r\n\r\n`,
+    ),
     good: true,
   },
   {
@@ -155,13 +191,19 @@ const scenarios: Scenario[] = [
     only: ['a read as YAML', 'a read that is inspected', 'a cached list', 'a change'],
   },
   { name: 'sends no gzip as gzip', does: answers('no gzip', `${json}content-encoding: gzip\r\n`) },
-  { name: 'cuts gzip', does: answers(gzipSync('{"a":1}').subarray(0, 15), `${json}content-encoding: gzip\r\n`) },
+  {
+    name: 'cuts gzip',
+    does: answers(gzipSync('{"a":1}').subarray(0, 15), `${json}content-encoding: gzip\r\n`),
+  },
   { name: 'names an unknown encoding', does: answers('{}', `${json}content-encoding: zip\r\n`) },
   { name: 'sends invalid JSON', does: answers('{"a":'), parsedOnly: true },
   { name: 'sends a text', does: answers('all is well', 'content-type: text/plain\r\n') },
   { name: 'sends a page', does: answers('<html>Login</html>', 'content-type: text/html\r\n') },
   { name: 'sends nothing', does: answers('') },
-  { name: 'sends 204 with a body', does: sends('HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n{}') },
+  {
+    name: 'sends 204 with a body',
+    does: sends('HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n{}'),
+  },
   { name: 'sends 304', does: sends('HTTP/1.1 304 Not Modified\r\n\r\n') },
   { name: 'sends status 999', does: answers('{}', json, '999 Odd') },
   { name: 'sends status 600', does: answers('{}', json, '600 Odd') },
@@ -169,15 +211,27 @@ const scenarios: Scenario[] = [
   { name: 'speaks no HTTP', does: sendsAndEnds('SSH-2.0-OpenSSH_9.6\r\n') },
   {
     name: 'fails without end',
-    does: repeats('x'.repeat(10_000), `HTTP/1.1 500 Oops\r\ntransfer-encoding: chunked\r\n\r\n2710\r\n`),
+    does: repeats(
+      'x'.repeat(10_000),
+      `HTTP/1.1 500 Oops\r\ntransfer-encoding: chunked\r\n\r\n2710\r\n`,
+    ),
   },
-  { name: 'redirects in a circle', does: sends('HTTP/1.1 302 Found\r\nlocation: /networks\r\ncontent-length: 0\r\n\r\n') },
+  {
+    name: 'redirects in a circle',
+    does: sends('HTTP/1.1 302 Found\r\nlocation: /networks\r\ncontent-length: 0\r\n\r\n'),
+  },
   {
     name: 'redirects elsewhere',
     does: sends('HTTP/1.1 302 Found\r\nlocation: http://example.com/\r\ncontent-length: 0\r\n\r\n'),
   },
-  { name: 'has odd bytes in headers', does: answers('{}', 'content-type: application/\xe9json\r\nx-odd: \xff\xfe\r\n') },
-  { name: 'has control characters in headers', does: answers('{}', 'content-type: application/json\x01\r\n') },
+  {
+    name: 'has odd bytes in headers',
+    does: answers('{}', 'content-type: application/\xe9json\r\nx-odd: \xff\xfe\r\n'),
+  },
+  {
+    name: 'has control characters in headers',
+    does: answers('{}', 'content-type: application/json\x01\r\n'),
+  },
   { name: 'has content types twice', does: answers('{}', `${json}${json}`), good: true },
 ]
 
@@ -233,21 +287,45 @@ interface Operation {
   readonly streams?: boolean
 }
 
-const posted = (body: string, type = 'application/json') => ({ method: 'POST', body, headers: { 'content-type': type } })
+const posted = (body: string, type = 'application/json') => ({
+  method: 'POST',
+  body,
+  headers: { 'content-type': type },
+})
 const operations: Operation[] = [
   { name: 'a streamed read', path: '/networks', documented: 'get /networks', streams: true },
-  { name: 'its headers', path: '/networks', documented: 'get /networks', init: { method: 'HEAD' }, streams: true },
-  { name: 'a read as YAML', path: '/networks', documented: 'get /networks', init: { headers: { accept: 'application/x-yaml' } } },
+  {
+    name: 'its headers',
+    path: '/networks',
+    documented: 'get /networks',
+    init: { method: 'HEAD' },
+    streams: true,
+  },
+  {
+    name: 'a read as YAML',
+    path: '/networks',
+    documented: 'get /networks',
+    init: { headers: { accept: 'application/x-yaml' } },
+  },
   {
     name: 'a read that is inspected',
     path: '/applications/web/clusters/prod/web-main',
     documented: 'get /applications/{application}/clusters/{account}/{clusterName}',
   },
-  { name: 'a read of several services', path: '/applications/web', documented: 'get /applications/{application}' },
+  {
+    name: 'a read of several services',
+    path: '/applications/web',
+    documented: 'get /applications/{application}',
+  },
   { name: 'a search', path: '/search?q=web', documented: 'get /search', streams: true },
   { name: 'a cached list', path: '/applications', documented: 'get /applications' },
   { name: 'another cached list', path: '/credentials', documented: 'get /credentials' },
-  { name: 'a change', path: '/pipelines/p1/cancel', documented: 'put /pipelines/{id}/cancel', init: { method: 'PUT' } },
+  {
+    name: 'a change',
+    path: '/pipelines/p1/cancel',
+    documented: 'put /pipelines/{id}/cancel',
+    init: { method: 'PUT' },
+  },
   {
     name: 'a change with a body',
     path: '/v2/canaryConfig',
@@ -255,12 +333,21 @@ const operations: Operation[] = [
     init: posted('{"name":"a","applications":["web"]}'),
     streams: true,
   },
-  { name: 'a task', path: '/tasks', documented: 'post /tasks', init: posted('{"application":"web","job":[{"type":"x"}]}') },
+  {
+    name: 'a task',
+    path: '/tasks',
+    documented: 'post /tasks',
+    init: posted('{"application":"web","job":[{"type":"x"}]}'),
+  },
   {
     name: 'an upload',
     path: '/local/images/web/1',
     documented: 'put /local/images/{name}/{version}',
-    init: { method: 'PUT', body: new Uint8Array(200_000), headers: { 'content-type': 'application/x-tar' } },
+    init: {
+      method: 'PUT',
+      body: new Uint8Array(200_000),
+      headers: { 'content-type': 'application/x-tar' },
+    },
     streams: true,
   },
   {
@@ -278,7 +365,11 @@ async function ask(url: string, init: RequestInit = {}): Promise<Outcome> {
   const limit = AbortSignal.timeout(60_000)
   try {
     const answer = await fetch(url, { redirect: 'manual', ...init, signal: limit })
-    return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') ?? '' }
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      type: answer.headers.get('content-type') ?? '',
+    }
   } catch (error) {
     assert.ok(!limit.aborted, `no end of ${url}`)
     assert.match(String((error as Error).cause ?? error), /terminated|closed|reset|other side/i)
@@ -290,7 +381,12 @@ interface ApiDocument {
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>
 }
 
-function checkOutcome(document: ApiDocument, operation: Operation, scenario: Scenario, outcome: Outcome): void {
+function checkOutcome(
+  document: ApiDocument,
+  operation: Operation,
+  scenario: Scenario,
+  outcome: Outcome,
+): void {
   const what = `${operation.name} from a service that ${scenario.name}: ${JSON.stringify(outcome)}`
   if (outcome === 'broken') {
     assert.ok(operation.streams && !scenario.good, what)
@@ -301,13 +397,19 @@ function checkOutcome(document: ApiDocument, operation: Operation, scenario: Sce
   const { status, text, type } = outcome
   assert.notEqual(status, 500, what)
   // Errors of services keep their status.
-  assert.ok(Object.hasOwn(responses, String(status)) || status === 500 || (status >= 400 && status <= 599), what)
+  assert.ok(
+    Object.hasOwn(responses, String(status)) || status === 500 || (status >= 400 && status <= 599),
+    what,
+  )
   assert.ok(!text.includes('UNEXPECTED') && !text.includes('127.0.0.1'), what)
   if (status >= 400 && operation.init?.method !== 'HEAD') {
-    const error: { message?: string } = /yaml/.test(type) ? { message: text } : (JSON.parse(text) as { message?: string })
+    const error: { message?: string } = /yaml/.test(type)
+      ? { message: text }
+      : (JSON.parse(text) as { message?: string })
     assert.ok((error.message?.length ?? 0) > 10, what)
   }
-  if (scenario.good && operation.streams && operation.path === '/networks') assert.equal(status, 200, what)
+  if (scenario.good && operation.streams && operation.path === '/networks')
+    assert.equal(status, 200, what)
 }
 
 function openDescriptors(): number {
@@ -332,14 +434,17 @@ async function startLane(t: TestContext) {
   )
   const countInFlight = async () => {
     const text = await (await fetch(`${url}/spectator/metrics`)).text()
-    const lines = text.split('\n').filter((line) => line.startsWith('fairlead_upstream_requests_in_flight'))
+    const lines = text
+      .split('\n')
+      .filter((line) => line.startsWith('fairlead_upstream_requests_in_flight'))
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
   }
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument
   const play = async (scenario: Scenario) => {
     hostile.behave(scenario.does, scenario.good)
     const asked = operations.filter(
-      ({ name, streams }) => !(streams && scenario.parsedOnly) && (scenario.only?.includes(name) ?? true),
+      ({ name, streams }) =>
+        !(streams && scenario.parsedOnly) && (scenario.only?.includes(name) ?? true),
     )
     await Promise.all(
       asked.map(async (operation) => {
@@ -368,7 +473,9 @@ const laneCount = 4
 test('no answer of a service harms the gateway', { concurrency: true }, async (t) => {
   const lanes = await Promise.all(Array.from({ length: laneCount }, () => startLane(t)))
   const play = (lane: (typeof lanes)[number], scenario: Scenario) =>
-    t.test(`a service that ${scenario.name} harms only its own operations`, () => lane.play(scenario))
+    t.test(`a service that ${scenario.name} harms only its own operations`, () =>
+      lane.play(scenario),
+    )
   await Promise.all(lanes.map((lane) => lane.play({ name: 'serves', does: good })))
   const descriptors = openDescriptors()
   const left = [...scenarios]
@@ -403,23 +510,29 @@ test('no answer of the permission service harms the gateway', async (t) => {
   await users.add('alice', 'battery staple', ['dev'])
   users.close()
   for (const scenario of scenarios.filter(({ name }) => tellingScenarios.includes(name))) {
-    await t.test(`a permission service that ${scenario.name} lets no request in by mistake`, async () => {
-      hostile.behave(scenario.does, scenario.good)
-      const form = new URLSearchParams({ username: 'alice', password: 'battery staple' })
-      const authorization = `Basic ${Buffer.from('alice:battery staple').toString('base64')}`
-      const outcomes = await Promise.all([
-        ask(`${url}/login`, { method: 'POST', body: form }),
-        ask(`${url}/networks`, { headers: { authorization } }),
-        ask(`${url}/auth/user`, { headers: { authorization } }),
-      ])
-      for (const outcome of outcomes) {
-        assert.notEqual(outcome, 'broken', scenario.name)
-        const { status, text } = outcome as { status: number; text: string }
-        assert.ok([200, 302, 401, 403, 502, 503, 504].includes(status), `${scenario.name}: ${status} ${text}`)
-      }
-      assert.notEqual((outcomes[1] as { status: number }).status, 500)
-      assert.deepEqual(problems, [])
-      hostile.behave(good)
-    })
+    await t.test(
+      `a permission service that ${scenario.name} lets no request in by mistake`,
+      async () => {
+        hostile.behave(scenario.does, scenario.good)
+        const form = new URLSearchParams({ username: 'alice', password: 'battery staple' })
+        const authorization = `Basic ${Buffer.from('alice:battery staple').toString('base64')}`
+        const outcomes = await Promise.all([
+          ask(`${url}/login`, { method: 'POST', body: form }),
+          ask(`${url}/networks`, { headers: { authorization } }),
+          ask(`${url}/auth/user`, { headers: { authorization } }),
+        ])
+        for (const outcome of outcomes) {
+          assert.notEqual(outcome, 'broken', scenario.name)
+          const { status, text } = outcome as { status: number; text: string }
+          assert.ok(
+            [200, 302, 401, 403, 502, 503, 504].includes(status),
+            `${scenario.name}: ${status} ${text}`,
+          )
+        }
+        assert.notEqual((outcomes[1] as { status: number }).status, 500)
+        assert.deepEqual(problems, [])
+        hostile.behave(good)
+      },
+    )
   }
 })

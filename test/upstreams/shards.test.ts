@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Criteria, createChooser, criteriaOf, type Shard } from '../../packages/gateway/upstreams/shards.ts'
+import {
+  type Criteria,
+  createChooser,
+  criteriaOf,
+  type Shard,
+} from '../../packages/gateway/upstreams/shards.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -11,7 +16,12 @@ const nobody: Criteria = {
   executionType: undefined,
   location: undefined,
 }
-const shard = (baseUrl: string, priority: number, selectorClass?: string, config: Record<string, unknown> = {}): Shard => ({
+const shard = (
+  baseUrl: string,
+  priority: number,
+  selectorClass?: string,
+  config: Record<string, unknown> = {},
+): Shard => ({
   baseUrl,
   priority,
   config:
@@ -20,7 +30,12 @@ const shard = (baseUrl: string, priority: number, selectorClass?: string, config
       : { selectorClass: `com.netflix.spinnaker.kork.web.selector.${selectorClass}`, ...config },
 })
 
-const choices: { rule: string; special: Shard; matching: Partial<Criteria>[]; other: Partial<Criteria>[] }[] = [
+const choices: {
+  rule: string
+  special: Shard
+  matching: Partial<Criteria>[]
+  other: Partial<Criteria>[]
+}[] = [
   {
     rule: 'the application, against the whole pattern',
     special: shard('special', 10, 'ByApplicationServiceSelector', { applicationPattern: 'web.*' }),
@@ -29,15 +44,24 @@ const choices: { rule: string; special: Shard; matching: Partial<Criteria>[]; ot
   },
   {
     rule: 'the user, against any of several patterns',
-    special: shard('special', 10, 'ByUserServiceSelector', { users: { 0: 'ann', 1: '.*@example\\.com' } }),
+    special: shard('special', 10, 'ByUserServiceSelector', {
+      users: { 0: 'ann', 1: '.*@example\\.com' },
+    }),
     matching: [{ user: 'ann' }, { user: 'bob@example.com' }],
     other: [{}, { user: 'anna' }, { user: 'bob@exampleXcom' }],
   },
   {
     rule: 'origin and execution type',
-    special: shard('special', 10, 'ByOriginServiceSelector', { origin: 'deck', executionTypes: ['orchestration'] }),
+    special: shard('special', 10, 'ByOriginServiceSelector', {
+      origin: 'deck',
+      executionTypes: ['orchestration'],
+    }),
     matching: [{ origin: 'deck', executionType: 'orchestration' }],
-    other: [{ origin: 'deck' }, { origin: 'api', executionType: 'orchestration' }, { origin: 'deck', executionType: 'pipeline' }],
+    other: [
+      { origin: 'deck' },
+      { origin: 'api', executionType: 'orchestration' },
+      { origin: 'deck', executionType: 'pipeline' },
+    ],
   },
   {
     rule: 'origin and any execution type',
@@ -50,7 +74,9 @@ const choices: { rule: string; special: Shard; matching: Partial<Criteria>[]; ot
   },
   {
     rule: 'the execution type',
-    special: shard('special', 10, 'ByExecutionTypeServiceSelector', { executionTypes: 'pipeline, other' }),
+    special: shard('special', 10, 'ByExecutionTypeServiceSelector', {
+      executionTypes: 'pipeline, other',
+    }),
     matching: [{ executionType: 'pipeline' }, { executionType: 'other' }],
     other: [{}, { executionType: 'orchestration' }],
   },
@@ -62,7 +88,9 @@ const choices: { rule: string; special: Shard; matching: Partial<Criteria>[]; ot
   },
   {
     rule: 'the location',
-    special: shard('special', 10, 'ByLocationServiceSelector', { locations: { 0: 'eu-west-1', 1: 'EU-north-1' } }),
+    special: shard('special', 10, 'ByLocationServiceSelector', {
+      locations: { 0: 'eu-west-1', 1: 'EU-north-1' },
+    }),
     matching: [{ location: 'eu-west-1' }, { location: 'EU-North-1' }],
     other: [{}, { location: 'us-east-1' }],
   },
@@ -76,8 +104,10 @@ const choices: { rule: string; special: Shard; matching: Partial<Criteria>[]; ot
 for (const { rule, special, matching, other } of choices) {
   test(`an instance is chosen by ${rule}`, () => {
     const choose = createChooser([shard('default', 1), special])
-    for (const criteria of matching) assert.equal(choose({ ...nobody, ...criteria }), 'special', JSON.stringify(criteria))
-    for (const criteria of other) assert.equal(choose({ ...nobody, ...criteria }), 'default', JSON.stringify(criteria))
+    for (const criteria of matching)
+      assert.equal(choose({ ...nobody, ...criteria }), 'special', JSON.stringify(criteria))
+    for (const criteria of other)
+      assert.equal(choose({ ...nobody, ...criteria }), 'default', JSON.stringify(criteria))
   })
 }
 
@@ -97,7 +127,9 @@ test('when nothing matches the first entry is used', () => {
 
 test('unknown selectors and malformed patterns are rejected', () => {
   assert.throws(() => createChooser([shard('x', 1, 'ByMoonPhaseSelector')]), /ByMoonPhaseSelector/)
-  assert.throws(() => createChooser([shard('x', 1, 'ByApplicationServiceSelector', { applicationPattern: '(' })]))
+  assert.throws(() =>
+    createChooser([shard('x', 1, 'ByApplicationServiceSelector', { applicationPattern: '(' })]),
+  )
 })
 
 test('names of applications and types compare in lower case', () => {
@@ -106,7 +138,12 @@ test('names of applications and types compare in lower case', () => {
     'X-SPINNAKER-EXECUTION-TYPE': 'PIPELINE',
     'X-SPINNAKER-USER': 'Ann',
   })
-  assert.deepEqual(criteria, { ...nobody, application: 'web', executionType: 'pipeline', user: 'Ann' })
+  assert.deepEqual(criteria, {
+    ...nobody,
+    application: 'web',
+    executionType: 'pipeline',
+    user: 'Ann',
+  })
 })
 
 test('an application has its instance, others the default', async (t) => {
@@ -122,7 +159,8 @@ test('an application has its instance, others the default', async (t) => {
               baseUrl: special.url,
               priority: 10,
               config: {
-                selectorClass: 'com.netflix.spinnaker.kork.web.selector.ByApplicationServiceSelector',
+                selectorClass:
+                  'com.netflix.spinnaker.kork.web.selector.ByApplicationServiceSelector',
                 applicationPattern: 'big',
               },
             },
@@ -131,7 +169,8 @@ test('an application has its instance, others the default', async (t) => {
       },
     },
   })
-  for (const application of ['big', 'Big', 'small']) await fetch(`${gateway}/applications/${application}/tasks`)
+  for (const application of ['big', 'Big', 'small'])
+    await fetch(`${gateway}/applications/${application}/tasks`)
 
   assert.equal(special.requests.length, 2)
   assert.equal(usual.requests.length, 1)
@@ -143,7 +182,9 @@ for (const enabled of [true, false]) {
     const usual = await startUpstream(t, () => ({}))
     const forDeck = await startUpstream(t, () => ({}))
     const gateway = await startGateway(t, {
-      services: { clouddriver: { baseUrl: usual.url, config: { dynamicEndpoints: { deck: forDeck.url } } } },
+      services: {
+        clouddriver: { baseUrl: usual.url, config: { dynamicEndpoints: { deck: forDeck.url } } },
+      },
       'dynamic-routing': { enabled: true, clouddriver: { enabled } },
     })
     await fetch(`${gateway}/networks`, { headers: { 'x-ratelimit-app': 'deck' } })

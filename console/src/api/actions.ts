@@ -58,7 +58,10 @@ export async function submitTask(change: Change) {
   const { ref } = await unwrap(client.POST('/applications/{application}/tasks', requestOf(change)))
   const id = ref.slice(ref.lastIndexOf('/') + 1)
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
-  pendingTasks.value = [...others, { id, description, application, object, startedAtMs: presentMs() }]
+  pendingTasks.value = [
+    ...others,
+    { id, description, application, object, startedAtMs: presentMs() },
+  ]
   refreshMatching(application)
   return { id, ended: follow(id, application) }
 }
@@ -70,7 +73,9 @@ function requestOf({ application, description, job }: Change) {
 
 /** What the change would be refused for, as things are now. @throws {ApiError} */
 export async function judgeChange(change: Change): Promise<readonly string[]> {
-  const { objections } = await unwrap(client.POST('/applications/{application}/tasks/judge', requestOf(change)))
+  const { objections } = await unwrap(
+    client.POST('/applications/{application}/tasks/judge', requestOf(change)),
+  )
   return objections.map(({ message }) => message)
 }
 
@@ -79,17 +84,22 @@ async function follow(id: string, application: string): Promise<string | undefin
   const failure = await failureAtEnd(id).catch((error: Error) => error.message)
   refreshMatching(application)
   if (failure === undefined) dismiss(id)
-  else pendingTasks.value = pendingTasks.value.map((pending) => (pending.id === id ? { ...pending, failure } : pending))
+  else
+    pendingTasks.value = pendingTasks.value.map((pending) =>
+      pending.id === id ? { ...pending, failure } : pending,
+    )
   return failure
 }
 
 /** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 */
 async function failureAtEnd(id: string): Promise<string | undefined> {
   for (let pauseMs = pollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.05)) {
-    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch((cause: unknown) => {
-      if ([403, 404].includes(asApiError(cause).status)) throw cause
-      return undefined
-    })
+    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch(
+      (cause: unknown) => {
+        if ([403, 404].includes(asApiError(cause).status)) throw cause
+        return undefined
+      },
+    )
     if (task?.status === 'SUCCEEDED') return undefined
     if (task !== undefined && isComplete(task.status)) return failureOf(task) ?? task.status
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
@@ -99,5 +109,8 @@ async function failureAtEnd(id: string): Promise<string | undefined> {
 /** Why a task failed. */
 export function failureOf({ variables, execution }: Task): string | undefined {
   const variable = (name: string) => variables.find(({ key }) => key === name)?.value
-  return reasonIn(variable('exception'), variable('kato.tasks')) ?? scalarOf(execution?.cancellationReason)
+  return (
+    reasonIn(variable('exception'), variable('kato.tasks')) ??
+    scalarOf(execution?.cancellationReason)
+  )
 }

@@ -1,7 +1,11 @@
 /** Calls to the API, typed by its OpenAPI document. */
 
 import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
-import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
+import createClient, {
+  createFinalURL,
+  createQuerySerializer,
+  defaultPathSerializer,
+} from 'openapi-fetch'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { noteServerTime } from '../model/time.ts'
@@ -11,7 +15,11 @@ import type { components, paths } from './schema.d.ts'
 export type Schemas = components['schemas']
 
 /** Sent with every call, so that limits and logs tell the console from other clients. */
-const headers = { 'X-RateLimit-App': 'console', 'X-Requested-With': 'XMLHttpRequest', Accept: 'application/json' }
+const headers = {
+  'X-RateLimit-App': 'console',
+  'X-Requested-With': 'XMLHttpRequest',
+  Accept: 'application/json',
+}
 /** Lets the services prefer what a person waits for. */
 export const actionHeaders = { 'X-Spinnaker-Priority': 'high' }
 
@@ -19,13 +27,20 @@ const baseUrl = location.origin + apiPath
 // A redirect leads to the login page of another origin, or to a page that is no answer.
 const options = { credentials: 'same-origin', redirect: 'manual' } as const
 
-const calls = createClient<paths>({ baseUrl, headers, ...options, fetch: (request) => callApi(request) })
+const calls = createClient<paths>({
+  baseUrl,
+  headers,
+  ...options,
+  fetch: (request) => callApi(request),
+})
 
 type Get = (path: string, init?: object) => Promise<Outcome<unknown>>
 
 const readParsed: Get = async (path, init) => {
   const outcome = await (calls.GET as Get)(path, { ...init, parseAs: 'text' })
-  return outcome.response.ok ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) } : outcome
+  return outcome.response.ok
+    ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) }
+    : outcome
 }
 
 export const client = { ...calls, GET: readParsed as typeof calls.GET }
@@ -57,9 +72,14 @@ export function urlOf(path: string, parameters: unknown): string {
  */
 export async function readAgain(url: string, etag: string | undefined, longestMs: number) {
   const asked = etag === undefined ? headers : { ...headers, 'If-None-Match': etag }
-  const response = await callApi(url, { ...options, signal: AbortSignal.timeout(longestMs), headers: asked })
+  const response = await callApi(url, {
+    ...options,
+    signal: AbortSignal.timeout(longestMs),
+    headers: asked,
+  })
   // An answer may be cut off.
-  const text = response.status === 304 ? '' : await response.text().catch(() => Promise.reject(unreachable()))
+  const text =
+    response.status === 304 ? '' : await response.text().catch(() => Promise.reject(unreachable()))
   return { response, text }
 }
 
@@ -104,7 +124,10 @@ export async function warningsOf(call: Promise<Outcome<unknown>>): Promise<strin
 async function checkAnswer<Body>(call: Promise<Outcome<Body>>): Promise<Outcome<Body>> {
   const outcome = await call
   if (outcome.response.ok) return outcome
-  throw toApiError(outcome.response, typeof outcome.error === 'string' ? outcome.error : JSON.stringify(outcome.error))
+  throw toApiError(
+    outcome.response,
+    typeof outcome.error === 'string' ? outcome.error : JSON.stringify(outcome.error),
+  )
 }
 
 export class ApiError extends Error {
@@ -126,7 +149,9 @@ export class ApiError extends Error {
 
 /** A fault of the console itself becomes one that panels can show. */
 export function asApiError(cause: unknown): ApiError {
-  return cause instanceof ApiError ? cause : new ApiError({ status: 500, message: (cause as Error).message })
+  return cause instanceof ApiError
+    ? cause
+    : new ApiError({ status: 500, message: (cause as Error).message })
 }
 
 /** @param text The body, which may be JSON, a page of a proxy, or nothing. */

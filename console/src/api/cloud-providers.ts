@@ -14,12 +14,19 @@ export function useCloudProvider(id: string | null | undefined): CloudProvider |
   return useCloudProviders().find((provider) => provider.id === id)
 }
 
-export function hasForm(providers: readonly CloudProvider[], id: string | undefined, form: string): boolean {
+export function hasForm(
+  providers: readonly CloudProvider[],
+  id: string | undefined,
+  form: string,
+): boolean {
   return providers.some((provider) => provider.id === id && provider.forms.includes(form))
 }
 
 /** Whether its resources have manifests, which the screens of `manifests/` show. */
-export function hasManifests(providers: readonly CloudProvider[], id: string | null | undefined): boolean {
+export function hasManifests(
+  providers: readonly CloudProvider[],
+  id: string | null | undefined,
+): boolean {
   return providers.some((provider) => provider.id === id && provider.hasManifests === true)
 }
 

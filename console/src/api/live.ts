@@ -15,11 +15,16 @@ import { type Events, followEvents } from './streams.ts'
  */
 export type Refresh = 'live' | 'steady' | 'slow' | 'rare' | 'open'
 
-export type ReadPath = { [Path in keyof paths]: paths[Path] extends { get: unknown } ? Path : never }[keyof paths]
+export type ReadPath = {
+  [Path in keyof paths]: paths[Path] extends { get: unknown } ? Path : never
+}[keyof paths]
 type Get<Path extends ReadPath> = paths[Path] extends { get: infer Operation } ? Operation : never
-export type ReadParameters<Path extends ReadPath> = Get<Path> extends { parameters: infer Parameters } ? Parameters : never
+export type ReadParameters<Path extends ReadPath> =
+  Get<Path> extends { parameters: infer Parameters } ? Parameters : never
 export type Answer<Path extends ReadPath> =
-  Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } } ? Body : unknown
+  Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } }
+    ? Body
+    : unknown
 
 export interface LiveOptions<Body> {
   readonly refresh?: Refresh
@@ -64,7 +69,13 @@ const batchMs = 250
 const busyMs = 2000
 /** Pause between two reads of a list whose changes are reported. */
 const followedMs = 300_000
-const intervals: Readonly<Record<Refresh, number>> = { live: 10_000, steady: 15_000, slow: 60_000, rare: 900_000, open: never }
+const intervals: Readonly<Record<Refresh, number>> = {
+  live: 10_000,
+  steady: 15_000,
+  slow: 60_000,
+  rare: 900_000,
+  open: never,
+}
 /** Reads in a hidden tab end after that. */
 const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
@@ -107,11 +118,18 @@ export function refreshAll(): void {
 
 /** After a change, everything below these words of a path may be different. */
 export function refreshMatching(...words: readonly string[]): void {
-  for (const [key, resource] of resources) if (words.every((word) => key.includes(word))) resource.refresh()
+  for (const [key, resource] of resources)
+    if (words.every((word) => key.includes(word))) resource.refresh()
 }
 
 function noReading<Body>(): Reading<Body> {
-  return { body: undefined, error: undefined, readAtMs: undefined, nextTryAtMs: undefined, failures: 0 }
+  return {
+    body: undefined,
+    error: undefined,
+    readAtMs: undefined,
+    nextTryAtMs: undefined,
+    failures: 0,
+  }
 }
 
 /** Resources whose answers wait for the next batch. */
@@ -176,7 +194,8 @@ class Resource<Body> implements Live<Body> {
     this.#subscribers.add(options)
     if (!isRetried && this.#ageMs() > (isShown ? openAgainMs : freshMs)) this.#wantedAtMs = 0
     this.#schedule()
-    if (options.events !== undefined && this.#stopEvents === undefined) this.#stopEvents = this.#follow(options.events)
+    if (options.events !== undefined && this.#stopEvents === undefined)
+      this.#stopEvents = this.#follow(options.events)
     return () => this.#leave(options)
   }
 
@@ -200,7 +219,8 @@ class Resource<Body> implements Live<Body> {
         if (part === undefined || what === undefined || what === part) this.#noteChange()
       },
       onState: (state, isNew) => {
-        this.#isFollowing = state !== undefined && (part === undefined || state.parts?.includes(part) === true)
+        this.#isFollowing =
+          state !== undefined && (part === undefined || state.parts?.includes(part) === true)
         const mayHaveMissed = isNew && this.#readBeganMs < (state?.askedAtMs ?? never) - togetherMs
         if (this.#isFollowing && mayHaveMissed && hiddenSinceMs === undefined) this.refresh()
         else this.#schedule()
@@ -217,7 +237,10 @@ class Resource<Body> implements Live<Body> {
     if (hiddenSinceMs !== undefined) return
     const pauseMs = this.#events?.part === undefined ? 0 : Math.min(this.#pace(), intervals.steady)
     const { nextTryAtMs = 0 } = this.#latest
-    this.#wantedAtMs = Math.min(this.#wantedAtMs, Math.max(nextTryAtMs, this.#changeReadAtMs + pauseMs))
+    this.#wantedAtMs = Math.min(
+      this.#wantedAtMs,
+      Math.max(nextTryAtMs, this.#changeReadAtMs + pauseMs),
+    )
     this.#hasChanged = true
     this.#schedule()
   }
@@ -226,7 +249,8 @@ class Resource<Body> implements Live<Body> {
     if (this.#subscribers.size === 0) return undefined
     const { error, failures } = this.#latest
     // Refusals and missing things are answers.
-    if (error !== undefined && (error.status === 0 || error.status >= 500)) return failures > 1 ? 'stale' : 'reconnecting'
+    if (error !== undefined && (error.status === 0 || error.status >= 500))
+      return failures > 1 ? 'stale' : 'reconnecting'
     return this.#events && (this.#isFollowing ? 'connected' : 'polling')
   }
 
@@ -275,7 +299,11 @@ class Resource<Body> implements Live<Body> {
   async #ask(): Promise<void> {
     // What is read once, as a verification of the audit log, may take its time.
     const isQuick = this.#latest.body !== undefined && this.#interval() !== never
-    const { response, text } = await readAgain(this.#url, this.#etag, isQuick ? longestAgainMs : longestMs)
+    const { response, text } = await readAgain(
+      this.#url,
+      this.#etag,
+      isQuick ? longestAgainMs : longestMs,
+    )
     const isSame = response.status === 304 || (response.ok && text === this.#text)
     if (!response.ok && !isSame) throw toApiError(response, text)
     const hadError = this.#latest.error !== undefined
@@ -292,7 +320,12 @@ class Resource<Body> implements Live<Body> {
 
   #fail(error: ApiError): void {
     const failures = this.#latest.failures + 1
-    this.#latest = { ...this.#latest, error, failures, nextTryAtMs: Date.now() + waitAfter(error, failures) }
+    this.#latest = {
+      ...this.#latest,
+      error,
+      failures,
+      nextTryAtMs: Date.now() + waitAfter(error, failures),
+    }
     showSoon(this as Resource<unknown>)
   }
 
@@ -307,7 +340,9 @@ class Resource<Body> implements Live<Body> {
   #pace(): number {
     // Rows of a list have the same pace and ask the same of one long answer.
     const paces = new Set([...this.#subscribers].map(({ refresh = 'steady' }) => refresh))
-    const questions = new Set([...this.#subscribers].flatMap(({ refresh, isBusy }) => (refresh === 'live' && isBusy) || []))
+    const questions = new Set(
+      [...this.#subscribers].flatMap(({ refresh, isBusy }) => (refresh === 'live' && isBusy) || []),
+    )
     const { body } = this.#latest
     if (body !== undefined && [...questions].some((isBusy) => isBusy(body))) return busyMs
     return Math.min(...[...paces].map((refresh) => intervals[refresh]))
@@ -333,7 +368,10 @@ class Resource<Body> implements Live<Body> {
 
 /** 2, 4, 8 … 60 s with jitter, or 15 s where no server answers, unless the server says when. */
 function waitAfter({ status, retryAfterMs }: ApiError, failures: number): number {
-  return retryAfterMs ?? Math.min(status === 0 ? 15_000 : 60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
+  return (
+    retryAfterMs ??
+    Math.min(status === 0 ? 15_000 : 60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
+  )
 }
 
 /** Once the server answers again, reads that did not reach it wait no longer. */

@@ -46,14 +46,18 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
   const [wanted, setWanted] = useState(line)
   const [output, setOutput] = useState<Output>()
   const [next, setNext] = useState<number>()
-  const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
+  const first =
+    wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
   const parameters = parametersOf(place, next === undefined ? first : { offset: next })
-  const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true }).reading.value
+  const { body, error } = useLive(path, parameters, { refresh: 'live', isBusy: () => true }).reading
+    .value
   useEffect(() => {
     if (body === undefined) return
     const part = toOutput(body, place)
     const begin = wanted === undefined ? part : fromWholeLine(part)
-    setOutput((before) => limited((next !== undefined && before && withNext(before, part)) || begin))
+    setOutput((before) =>
+      limited((next !== undefined && before && withNext(before, part)) || begin),
+    )
     setNext(body.nextOffset)
   }, [body])
   const firstLine = useFirstLine(place, output, wanted !== undefined)
@@ -63,9 +67,13 @@ export function useOutput(place: OutputPlace, line: number | undefined) {
     /** @throws {ApiError} */
     async readEarlier() {
       const { startByte = 0 } = output ?? {}
-      const earlier = fromWholeLine(toOutput(await ask(place, { offset: Math.max(0, startByte - partBytes) }), place))
+      const earlier = fromWholeLine(
+        toOutput(await ask(place, { offset: Math.max(0, startByte - partBytes) }), place),
+      )
       // Its beginning may have been dropped meanwhile.
-      setOutput((present) => (present?.startByte === startByte ? withEarlier(present, earlier) : present))
+      setOutput((present) =>
+        present?.startByte === startByte ? withEarlier(present, earlier) : present,
+      )
     },
     /** Reads on from shortly before a line instead. */
     readAt(byte: number) {
@@ -81,7 +89,10 @@ export async function findInOutput(place: OutputPlace, text: string) {
   return matches && { bytes: matches.map(({ offset }) => offset), isCut }
 }
 
-function parametersOf({ account, region, id, provider, container, isPrevious }: OutputPlace, part: object) {
+function parametersOf(
+  { account, region, id, provider, container, isPrevious }: OutputPlace,
+  part: object,
+) {
   const query = { provider, ...part, container, ...(isPrevious && { previous: 'true' }) }
   return { path: { account, region, instanceId: id }, query }
 }
@@ -93,17 +104,25 @@ function ask(place: OutputPlace, part: { offset: number } | { find: string }) {
 
 /** The service counts lines at the end of the output alone: numbers are right once the text reaches that. */
 function useFirstLine(place: OutputPlace, output: Output | undefined, isCounted: boolean): number {
-  const { body: end } = useLive(path, isCounted ? parametersOf(place, { tail: 0 }) : undefined, { refresh: 'open' }).reading.value
+  const { body: end } = useLive(path, isCounted ? parametersOf(place, { tail: 0 }) : undefined, {
+    refresh: 'open',
+  }).reading.value
   const { text = '', startByte = 0, nextByte = 0, firstLine = 1 } = output ?? {}
   const isReached = end?.offset !== undefined && nextByte >= end.offset
   const counted = useMemo(
-    () => (isReached ? (end.line ?? 1) - linesIn(toTextOfBytes(text, (end.offset ?? 0) - startByte)) : undefined),
+    () =>
+      isReached
+        ? (end.line ?? 1) - linesIn(toTextOfBytes(text, (end.offset ?? 0) - startByte))
+        : undefined,
     [isReached, startByte],
   )
   return counted ?? firstLine
 }
 
-function toOutput({ output, offset = 0, nextOffset, line = 1 }: Schemas['ConsoleOutput'], { container }: OutputPlace): Output {
+function toOutput(
+  { output, offset = 0, nextOffset, line = 1 }: Schemas['ConsoleOutput'],
+  { container }: OutputPlace,
+): Output {
   const text = toText(output, container)
   return { text, startByte: offset, firstLine: line, nextByte: nextOffset, hasEarlier: offset > 0 }
 }
@@ -115,7 +134,9 @@ function fromWholeLine(part: Output): Output {
 
 function limited(output: Output): Output {
   const { length } = output.text
-  return length <= maxCharacters ? output : { ...fromLineAfter(output, length - keptCharacters), hasEarlier: false }
+  return length <= maxCharacters
+    ? output
+    : { ...fromLineAfter(output, length - keptCharacters), hasEarlier: false }
 }
 
 /** @param at In characters */
@@ -136,7 +157,13 @@ function withEarlier(present: Output, { text: part, startByte, nextByte = 0 }: O
   const before = toTextOfBytes(part, bytes)
   const text = before + present.text
   const hasEarlier = startByte > 0 && text.length + partBytes <= maxCharacters
-  return { ...present, text, startByte, firstLine: Math.max(1, present.firstLine - linesIn(before)), hasEarlier }
+  return {
+    ...present,
+    text,
+    startByte,
+    firstLine: Math.max(1, present.firstLine - linesIn(before)),
+    hasEarlier,
+  }
 }
 
 function linesIn(text: string): number {
@@ -146,7 +173,10 @@ function linesIn(text: string): number {
 /** One text, or a list of logs with their names. */
 export function toText(output: unknown, container?: string): string {
   if (typeof output === 'string') return output
-  const logs = objectsOf(output).map((log) => ({ name: scalarOf(log['name']) ?? '', text: scalarOf(log['output']) ?? '' }))
+  const logs = objectsOf(output).map((log) => ({
+    name: scalarOf(log['name']) ?? '',
+    text: scalarOf(log['output']) ?? '',
+  }))
   const only = logs.length === 1 ? logs[0] : logs.find(({ name }) => name === container)
   return only?.text ?? logs.map(({ name, text }) => `== ${name} ==\n${text}`).join('\n')
 }

@@ -8,7 +8,10 @@ export function useAttributes(application: string | undefined) {
   return useLive(
     '/applications/{application}',
     application === undefined ? undefined : { path: { application }, query: { expand: false } },
-    { refresh: 'slow', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
+    {
+      refresh: 'slow',
+      ...(application !== undefined && { events: applicationEvents(application, 'definitions') }),
+    },
   )
 }
 
@@ -16,7 +19,10 @@ export function usePipelines(application: string | undefined) {
   return useLive(
     '/applications/{application}/pipelineConfigs',
     application === undefined ? undefined : { path: { application } },
-    { refresh: 'steady', ...(application !== undefined && { events: applicationEvents(application, 'definitions') }) },
+    {
+      refresh: 'steady',
+      ...(application !== undefined && { events: applicationEvents(application, 'definitions') }),
+    },
   )
 }
 
@@ -30,10 +36,14 @@ export function useServerGroups(
 ) {
   const query = clusters === undefined ? {} : { clusters }
   const events = applicationEvents(applicationName ?? '', 'infrastructure')
-  return useLive(groupsPath, applicationName === undefined ? undefined : { path: { applicationName }, query }, {
-    ...options,
-    events,
-  })
+  return useLive(
+    groupsPath,
+    applicationName === undefined ? undefined : { path: { applicationName }, query },
+    {
+      ...options,
+      events,
+    },
+  )
 }
 
 /**
@@ -48,6 +58,10 @@ export function useRunsOf(ids: string | null | undefined, limit: number, applica
     ids ? { query: { pipelineConfigIds: ids, limit, expand: false } } : undefined,
     application === undefined
       ? { refresh: 'open' }
-      : { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
+      : {
+          refresh: 'live',
+          isBusy: hasActive,
+          events: applicationEvents(application, 'executions'),
+        },
   )
 }

@@ -33,10 +33,14 @@ export function questionBehind(reason: string): RightQuestion | undefined {
 
 /** Why the user may not do it: what it needs, and whom to ask. */
 export function useDenial(question: RightQuestion | undefined): string | undefined {
-  const { body } = useLive('/auth/explain', question && { query: { ...question } }, { refresh: 'rare' }).reading.value
+  const { body } = useLive('/auth/explain', question && { query: { ...question } }, {
+    refresh: 'rare',
+  }).reading.value
   const isDenied = body?.decision === 'denied'
   const owner = useOwner(isDenied ? question?.application : undefined)
-  return isDenied ? denialOf(question, body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands, owner) : undefined
+  return isDenied
+    ? denialOf(question, body.reasons.find(({ allowed }) => !allowed)?.need ?? body.demands, owner)
+    : undefined
 }
 
 /** Why a pipeline may not be started. */
@@ -49,7 +53,10 @@ export function useStartDenial({ application, disabled }: Schemas['Pipeline']): 
 export const mostQuestions = 50
 
 /** Whether the user may do it in each of these applications; those of which it is not known yet are missing. */
-export function useAllowed(operation: string, applications: readonly string[]): ReadonlyMap<string, boolean> {
+export function useAllowed(
+  operation: string,
+  applications: readonly string[],
+): ReadonlyMap<string, boolean> {
   const names = [...new Set(applications)].sort()
   const [allowed, setAllowed] = useState<ReadonlyMap<string, boolean>>(new Map())
   const keyOf = (name: string) => [user.value?.username, operation, name].join('\n')
@@ -60,8 +67,12 @@ export function useAllowed(operation: string, applications: readonly string[]): 
     const questions = unknown.map((application) => ({ operation, application }))
     let isCurrent = true
     const ask = async () => {
-      const answer = await unwrap(client.POST('/auth/explain', { body: { questions } })).catch(() => undefined)
-      const found = unknown.map((name, at) => [keyOf(name), answer?.explanations[at]?.decision !== 'denied'] as const)
+      const answer = await unwrap(client.POST('/auth/explain', { body: { questions } })).catch(
+        () => undefined,
+      )
+      const found = unknown.map(
+        (name, at) => [keyOf(name), answer?.explanations[at]?.decision !== 'denied'] as const,
+      )
       if (isCurrent) setAllowed((before) => new Map([...before, ...found]))
     }
     void ask()
@@ -69,7 +80,11 @@ export function useAllowed(operation: string, applications: readonly string[]): 
       isCurrent = false
     }
   }, [operation, key, user.value?.username])
-  return new Map(names.flatMap((name) => (allowed.has(keyOf(name)) ? [[name, allowed.get(keyOf(name)) === true]] : [])))
+  return new Map(
+    names.flatMap((name) =>
+      allowed.has(keyOf(name)) ? [[name, allowed.get(keyOf(name)) === true]] : [],
+    ),
+  )
 }
 
 const operationsBehind = new Map([
@@ -81,10 +96,13 @@ const operationsBehind = new Map([
 /** Of a call that was refused for a missing right. Undefined where the server says it in other words. */
 export function useRefusal({ status, message }: ApiError): string | undefined {
   const pattern = /it needs (an [a-z ]+|(READ|EXECUTE|WRITE) on the application (\S+?)|.+?)\. /
-  const [, need, authorization = '', application] = (status === 403 ? pattern.exec(message) : null) ?? []
+  const [, need, authorization = '', application] =
+    (status === 403 ? pattern.exec(message) : null) ?? []
   const operation = operationsBehind.get(authorization)
   const owner = useOwner(authorization === 'READ' ? undefined : application)
-  return need === undefined ? undefined : denialOf(operation === undefined ? undefined : { operation, application }, need, owner)
+  return need === undefined
+    ? undefined
+    : denialOf(operation === undefined ? undefined : { operation, application }, need, owner)
 }
 
 function useOwner(application: string | undefined): string {

@@ -121,7 +121,8 @@ class SharedStream {
 
   readonly #onVisibility = (): void => {
     clearTimeout(this.#hiding)
-    if (document.visibilityState === 'hidden') this.#hiding = setTimeout(() => this.#stop?.abort(), hiddenMs)
+    if (document.visibilityState === 'hidden')
+      this.#hiding = setTimeout(() => this.#stop?.abort(), hiddenMs)
     else if (this.#stop === undefined || this.#stop.signal.aborted) this.#lead()
   }
 
@@ -150,7 +151,9 @@ class SharedStream {
     this.#stop = new AbortController()
     const { signal } = this.#stop
     // Rejected when it is stopped while it waits.
-    void withLock(`fairlead.stream ${this.#path}`, { signal }, () => this.#stream(signal)).catch(() => {})
+    void withLock(`fairlead.stream ${this.#path}`, { signal }, () => this.#stream(signal)).catch(
+      () => {},
+    )
   }
 
   async #stream(signal: AbortSignal): Promise<void> {
@@ -159,9 +162,11 @@ class SharedStream {
       const { lastId } = end
       end = await inFreeSlot({ lastId }, () => this.#read(lastId, signal)).catch(() => ({ lastId }))
       const pauseMs = end.retryMs ?? retryMs
-      if (end.isPlanned && !signal.aborted) this.#timer = setTimeout(() => this.#breakOff(), pauseMs + graceMs)
+      if (end.isPlanned && !signal.aborted)
+        this.#timer = setTimeout(() => this.#breakOff(), pauseMs + graceMs)
       else this.#breakOff()
-      if (end.isMissing !== true && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      if (end.isMissing !== true && !signal.aborted)
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
       await untilLoggedIn()
     }
     this.#leads = false
@@ -170,13 +175,22 @@ class SharedStream {
   async #read(lastId: string, signal: AbortSignal): Promise<StreamEnd> {
     const askedAtMs = performance.now()
     const headers = { ...streamHeaders, ...(lastId !== '' && { 'Last-Event-ID': lastId }) }
-    const response = await fetch(apiPath + this.#path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
+    const response = await fetch(apiPath + this.#path, {
+      headers,
+      signal,
+      redirect: 'manual',
+      credentials: 'same-origin',
+    })
     isReachable.value = true
     if (response.type === 'opaqueredirect' || response.status === 401) {
       loginEnded.value = true
       return { lastId }
     }
-    if (!response.ok || response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    if (
+      !response.ok ||
+      response.body === null ||
+      !response.headers.get('content-type')?.startsWith('text/event-stream')
+    ) {
       await response.body?.cancel()
       return { lastId, isMissing: response.status < 500 && response.status !== 429 }
     }
@@ -203,17 +217,26 @@ class SharedStream {
       end.retryMs = retryMs ?? end.retryMs
       if (data === undefined) return
       const fields = objectOf(data)
-      if (name === 'end') end.isPlanned = fields['reason'] === 'age' || fields['reason'] === 'stopping'
+      if (name === 'end')
+        end.isPlanned = fields['reason'] === 'age' || fields['reason'] === 'stopping'
       // Streams that say nothing of parts report executions.
-      else if (name === 'ready') begin(fields['parts'] === undefined ? ['executions'] : textsOf(fields['parts']))
+      else if (name === 'ready')
+        begin(fields['parts'] === undefined ? ['executions'] : textsOf(fields['parts']))
       else if (name === 'changed') change(scalarOf(fields['part']))
-      else change(ofApplication && (name === 'execution' || name === 'removed') ? 'executions' : undefined)
+      else
+        change(
+          ofApplication && (name === 'execution' || name === 'removed') ? 'executions' : undefined,
+        )
     })
     return end
   }
 }
 
-const streamHeaders = { Accept: 'text/event-stream', 'X-RateLimit-App': 'console', 'X-Requested-With': 'XMLHttpRequest' }
+const streamHeaders = {
+  Accept: 'text/event-stream',
+  'X-RateLimit-App': 'console',
+  'X-Requested-With': 'XMLHttpRequest',
+}
 
 interface StreamEnd {
   /** The id of the last event, for the next attempt. */
@@ -236,7 +259,11 @@ function untilLoggedIn(): Promise<void> {
 }
 
 /** Pages of plain HTTP from other machines have no locks: each of their tabs streams for itself. */
-async function withLock<Result>(name: string, options: LockOptions, run: (lock: unknown) => Promise<Result>): Promise<Result> {
+async function withLock<Result>(
+  name: string,
+  options: LockOptions,
+  run: (lock: unknown) => Promise<Result>,
+): Promise<Result> {
   const { locks } = navigator as { readonly locks?: LockManager }
   return locks === undefined ? run({}) : locks.request(name, options, run)
 }
@@ -245,7 +272,9 @@ async function withLock<Result>(name: string, options: LockOptions, run: (lock: 
 async function inFreeSlot<Result>(busy: Result, run: () => Promise<Result>): Promise<Result> {
   for (let slot = 0; slot < maxStreams; slot++) {
     const name = `fairlead.stream-slot ${slot}`
-    const result = await withLock(name, { ifAvailable: true }, async (lock) => (lock === null ? undefined : run()))
+    const result = await withLock(name, { ifAvailable: true }, async (lock) =>
+      lock === null ? undefined : run(),
+    )
     if (result !== undefined) return result
   }
   return busy
@@ -266,7 +295,8 @@ async function readEvents(
       const texts = (rest + part.value).split(/\r?\n\r?\n/)
       rest = texts.pop() ?? ''
       for (const event of texts.map(parseEvent)) {
-        if (event.name === 'ready') silentMs = Number(objectOf(event.data)['heartbeatMs']) * missedHeartbeats || undefined
+        if (event.name === 'ready')
+          silentMs = Number(objectOf(event.data)['heartbeatMs']) * missedHeartbeats || undefined
         onEvent(event)
       }
       if (silentMs !== undefined) silence = setTimeout(() => void reader.cancel(), silentMs)
@@ -281,5 +311,10 @@ function parseEvent(text: string) {
   const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(text)?.[1]
   const [retry, data] = [field('retry'), field('data')]
   const retryAfterMs = retry === undefined ? undefined : Number(retry)
-  return { name: field('event'), id: field('id'), retryMs: retryAfterMs, data: (data && JSON.parse(data)) as unknown }
+  return {
+    name: field('event'),
+    id: field('id'),
+    retryMs: retryAfterMs,
+    data: (data && JSON.parse(data)) as unknown,
+  }
 }

@@ -18,15 +18,24 @@ export const isAny = ({ length }: readonly unknown[]) => length > 0
 
 /** What waits for the reader was often started by another user. */
 export function useActiveExecutions(refresh: Refresh, isWanted = true) {
-  return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, { refresh, isBusy: isAny })
+  return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, {
+    refresh,
+    isBusy: isAny,
+  })
 }
 
 /** What the user may judge: it needs EXECUTE on the application besides a role of the judgment. Undefined while nothing is known. */
-export function useWaiting(executions: readonly Execution[] | undefined): readonly Execution[] | undefined {
-  const waiting = executions?.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined))
+export function useWaiting(
+  executions: readonly Execution[] | undefined,
+): readonly Execution[] | undefined {
+  const waiting = executions?.filter(({ stages }) =>
+    stages.some((stage) => isWaiting(stage) && judgesOf(stage) === undefined),
+  )
   const mayJudge = useAllowed(judgeOperation, waiting?.map(({ application }) => application) ?? [])
   const own = waiting?.filter(({ application }) => mayJudge.get(application))
-  return own?.length === 0 && waiting?.some(({ application }) => !mayJudge.has(application)) ? undefined : own
+  return own?.length === 0 && waiting?.some(({ application }) => !mayJudge.has(application))
+    ? undefined
+    : own
 }
 
 /** Without any, all users who may execute the pipeline judge. */
@@ -38,6 +47,9 @@ export function rolesToJudge(context: Readonly<Record<string, unknown>>): readon
 export function judgesOf({ context }: Stage): readonly string[] | undefined {
   const required = rolesToJudge(context)
   const roles = user.value?.roles ?? []
-  const may = required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
+  const may =
+    required.length === 0 ||
+    user.value?.isAdmin === true ||
+    required.some((role) => roles.includes(role))
   return may ? undefined : required
 }

@@ -37,21 +37,44 @@ export interface Action extends MenuItem, Pick<Question, 'effect' | 'level' | 'v
 }
 
 /** In the order of their damage; what may not be done stays visible with the reason. */
-export function useActions<One extends Action>(target: ActionTarget, actions: readonly One[]): readonly One[] {
-  const refusal = useDenial({ operation: changeOperation, application: target.application, account: target.account })
+export function useActions<One extends Action>(
+  target: ActionTarget,
+  actions: readonly One[],
+): readonly One[] {
+  const refusal = useDenial({
+    operation: changeOperation,
+    application: target.application,
+    account: target.account,
+  })
   const pending = pendingOf(target.object)
   const denied =
-    pending !== undefined && pending.failure === undefined ? 'An action runs here; wait until it has ended.' : refusal
+    pending !== undefined && pending.failure === undefined
+      ? 'An action runs here; wait until it has ended.'
+      : refusal
   return actions.map((action) =>
     action.href === undefined
-      ? { ...action, denied: denied ?? action.denied, onSelect: action.onSelect ?? (() => startAction(target, action)) }
+      ? {
+          ...action,
+          denied: denied ?? action.denied,
+          onSelect: action.onSelect ?? (() => startAction(target, action)),
+        }
       : action,
   )
 }
 
 export function startAction({ place, ...target }: ActionTarget, action: Action): void {
   const { application, account, name, object, facts = [] } = target
-  const { label, verb = label, type = '', effect, values = {}, fields = {}, destructive = false, list, onDone } = action
+  const {
+    label,
+    verb = label,
+    type = '',
+    effect,
+    values = {},
+    fields = {},
+    destructive = false,
+    list,
+    onDone,
+  } = action
   const what = `${verb} ${name}`
   const change = (given: JsonObject): Change => ({
     application,
@@ -74,7 +97,9 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
     fields,
     onDone,
     level: action.level ?? (destructive ? 2 : 1),
-    ...(list === undefined ? { change } : { run: (given: JsonObject) => completeTask(change(given)), refreshes: list }),
+    ...(list === undefined
+      ? { change }
+      : { run: (given: JsonObject) => completeTask(change(given)), refreshes: list }),
   })
 }
 
@@ -93,7 +118,8 @@ export function PendingChip({ object }: { object: string }) {
   if (failure === undefined) {
     return (
       <a class="chip is-running" href={to.task(id)}>
-        <StatusMark kind="running" /> <Name text={description} max={50} /> <Duration from={startedAtMs} />
+        <StatusMark kind="running" /> <Name text={description} max={50} />{' '}
+        <Duration from={startedAtMs} />
       </a>
     )
   }

@@ -32,13 +32,15 @@ export function Beside({ children, side, label, back }: BesideProps) {
   const opener = useRef<Element>(null)
   useLayoutEffect(() => {
     if (hasSide) opener.current = document.activeElement
-    else if (document.activeElement === document.body) (opener.current as HTMLElement | null)?.focus()
+    else if (document.activeElement === document.body)
+      (opener.current as HTMLElement | null)?.focus()
   }, [hasSide])
   // Esc closes what is chosen, after menus, dialogs and fields have had it.
   useKeyDown(({ key, target, defaultPrevented }) => {
     if (!hasSide || key !== 'Escape' || defaultPrevented) return
     const isElsewhere = (target as Element).closest?.('input, textarea, select, .cm-editor')
-    if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null) navigate(back.href, true)
+    if (!isElsewhere && document.querySelector('dialog[open], [role="menu"]') === null)
+      navigate(back.href, true)
   })
   return (
     <div class={`beside ${hasSide ? 'has-side' : ''}`}>
@@ -72,9 +74,14 @@ export function BesideScreens({ application, query, children }: BesideScreensPro
   const page = address(['applications', application, ...(show ?? '').split('/')])
   const found = show === undefined ? undefined : findScreen(page.slice(basePath.length - 1))
   const open = (event: MouseEvent) => {
-    const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]:not([role], [data-page])')
+    const link = (event.target as Element).closest<HTMLAnchorElement>(
+      'a[href]:not([role], [data-page])',
+    )
     const [, shown = ''] = link?.pathname.split(`${to.application(application)}/`) ?? []
-    const isPlain = isWide && event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+    const isPlain =
+      isWide &&
+      event.button === 0 &&
+      !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
     if (link === null || !isPlain || !/^(server-groups|instances|manifests)\//.test(shown)) return
     event.preventDefault()
     event.stopPropagation()

@@ -5,7 +5,8 @@ import { pressedDenied } from '../api/rights.ts'
 import type { MenuItem } from './menu.tsx'
 import { Icon, type IconName } from './text.tsx'
 
-interface Attributes extends Omit<JSX.IntrinsicElements['button'], 'class' | 'icon' | 'label' | 'onClick'> {
+interface Attributes
+  extends Omit<JSX.IntrinsicElements['button'], 'class' | 'icon' | 'label' | 'onClick'> {
   readonly small?: boolean
   readonly onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => void
 }
@@ -26,7 +27,15 @@ function styleOf({ kind, small }: Look): string {
   return ['button', kind && `is-${kind}`, small && 'small'].filter(Boolean).join(' ')
 }
 
-export function Button({ kind, small = false, icon, denied, onClick, children, ...attributes }: ButtonProps) {
+export function Button({
+  kind,
+  small = false,
+  icon,
+  denied,
+  onClick,
+  children,
+  ...attributes
+}: ButtonProps) {
   return (
     <button
       type="button"
@@ -44,9 +53,19 @@ export function Button({ kind, small = false, icon, denied, onClick, children, .
 }
 
 /** @param label Its name. */
-export function IconButton({ icon, label, small, ...attributes }: Attributes & { icon: IconName; label: string }) {
+export function IconButton({
+  icon,
+  label,
+  small,
+  ...attributes
+}: Attributes & { icon: IconName; label: string }) {
   return (
-    <button type="button" class={`icon-button ${small ? 'small' : ''}`} aria-label={label} {...attributes}>
+    <button
+      type="button"
+      class={`icon-button ${small ? 'small' : ''}`}
+      aria-label={label}
+      {...attributes}
+    >
       <Icon name={icon} />
     </button>
   )
@@ -63,7 +82,14 @@ export function ActionButton({ action, kind, small = false, ...attributes }: Act
   const { label, icon, href, denied, onSelect } = action
   if (href === undefined || denied !== undefined) {
     return (
-      <Button kind={kind} small={small} icon={icon} denied={denied} onClick={() => onSelect?.()} {...attributes}>
+      <Button
+        kind={kind}
+        small={small}
+        icon={icon}
+        denied={denied}
+        onClick={() => onSelect?.()}
+        {...attributes}
+      >
         {label}
       </Button>
     )
@@ -87,7 +113,14 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     setTimeout(() => setOutcome(undefined), 2000)
   }
   const shown = outcome === undefined ? ({ icon: 'copy', label } as const) : outcomes[outcome]
-  return <IconButton {...shown} small onClick={() => void copy()} title={outcome === 'copied' ? label : shown.label} />
+  return (
+    <IconButton
+      {...shown}
+      small
+      onClick={() => void copy()}
+      title={outcome === 'copied' ? label : shown.label}
+    />
+  )
 }
 
 /** Pages without HTTPS have no clipboard of their own. @returns whether it was copied */
@@ -109,7 +142,15 @@ export async function copyText(text: string): Promise<boolean> {
 
 type Tone = 'info' | 'warning' | 'failed'
 
-export function Banner({ tone, children, actions }: { tone: Tone; children: ComponentChildren; actions?: ComponentChildren }) {
+export function Banner({
+  tone,
+  children,
+  actions,
+}: {
+  tone: Tone
+  children: ComponentChildren
+  actions?: ComponentChildren
+}) {
   return (
     <div class={`banner is-${tone}`} role={tone === 'failed' ? 'alert' : 'status'}>
       <Icon name={tone === 'info' ? 'info' : 'warn'} />

@@ -3,7 +3,14 @@
 import { numberOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { useLive } from '../api/live.ts'
-import { intervalsOf, type Metric, quartilesOf, scoreStatus, toReport, toSeries } from '../model/canary.ts'
+import {
+  intervalsOf,
+  type Metric,
+  quartilesOf,
+  scoreStatus,
+  toReport,
+  toSeries,
+} from '../model/canary.ts'
 import type { Execution, Stage } from '../model/execution.ts'
 import { formatClock } from '../model/time.ts'
 import { Banner } from './button.tsx'
@@ -19,7 +26,8 @@ type Interval = ReturnType<typeof intervalsOf>[number]
 export function StageCanary({ execution, stage }: { execution: Execution; stage: Stage }) {
   const intervals = intervalsOf(execution, stage)
   const [chosen, setChosen] = useState<string | undefined>(undefined)
-  const analysis = chosen ?? intervals.findLast((interval) => interval.analysis !== undefined)?.analysis
+  const analysis =
+    chosen ?? intervals.findLast((interval) => interval.analysis !== undefined)?.analysis
   if (analysis === undefined) {
     const failure = intervals.find((interval) => interval.failure !== undefined)?.failure
     return failure === undefined ? (
@@ -53,7 +61,8 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
       {(answer) => {
         const report = toReport(answer)
         const { score, status, failure } = report
-        const shown = intervals.length > 0 ? intervals : [{ number: 1, analysis: id, score, status, failure }]
+        const shown =
+          intervals.length > 0 ? intervals : [{ number: 1, analysis: id, score, status, failure }]
         return (
           <div class="canary stack">
             <p class={`canary-verdict is-${report.status.kind}`} role="status">
@@ -71,9 +80,16 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
 }
 
 /** A bar for each interval, across lines at the thresholds; and the groups of the shown one. */
-function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Report; intervals: readonly Interval[] }) {
+function Scores({
+  report,
+  id,
+  intervals,
+  onChoose,
+}: ReportProps & { report: Report; intervals: readonly Interval[] }) {
   const { pass, marginal, groups } = report
-  const lines = Object.entries({ pass, marginal }).flatMap(([name, at]) => (at === undefined ? [] : [{ name, at }]))
+  const lines = Object.entries({ pass, marginal }).flatMap(([name, at]) =>
+    at === undefined ? [] : [{ name, at }],
+  )
   return (
     <div class="canary-scores">
       <ol class="score-bars" aria-label="Scores by interval">
@@ -83,7 +99,8 @@ function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Rep
           </li>
         ))}
         {intervals.map(({ number, score, analysis, status, failure }) => {
-          const { kind, word } = score === undefined ? status : scoreStatus({ score, pass, marginal })
+          const { kind, word } =
+            score === undefined ? status : scoreStatus({ score, pass, marginal })
           const said = `Interval ${number}: ${[score, word, failure].filter((part) => part !== undefined).join(', ')}`
           return (
             <li key={number}>
@@ -108,7 +125,8 @@ function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Rep
           <div key={name}>
             <dt>{String(name)}</dt>
             <dd>
-              <progress aria-hidden="true" value={Number(score)} max={100} /> <span class="number">{short(Number(score))}</span>
+              <progress aria-hidden="true" value={Number(score)} max={100} />{' '}
+              <span class="number">{short(Number(score))}</span>
             </dd>
           </div>
         ))}
@@ -121,9 +139,13 @@ function Scores({ report, id, intervals, onChoose }: ReportProps & { report: Rep
 const openAtFirst = 2
 
 function Metrics({ report: { metrics, measurements } }: { report: Report }) {
-  const asked = measurements === undefined ? undefined : { path: { metricSetPairListId: measurements }, query: {} }
-  const { body, error } = useLive('/v2/canaries/metricSetPairList/{metricSetPairListId}', asked, { refresh: 'open' }).reading
-    .value
+  const asked =
+    measurements === undefined
+      ? undefined
+      : { path: { metricSetPairListId: measurements }, query: {} }
+  const { body, error } = useLive('/v2/canaries/metricSetPairList/{metricSetPairListId}', asked, {
+    refresh: 'open',
+  }).reading.value
   return (
     <ul class="rows boxed-rows canary-metrics" aria-label="Metrics">
       {metrics.map((metric, at) => {
@@ -144,7 +166,9 @@ function Metrics({ report: { metrics, measurements } }: { report: Report }) {
               {metric.reason && <Name class="muted" text={metric.reason} max={400} />}
               {pair !== undefined && <Measurements metric={metric} {...toSeries(pair)} />}
               {pair === undefined && (
-                <p class="quiet">{error === undefined ? 'Loading' : 'Its measurements are no longer kept.'}</p>
+                <p class="quiet">
+                  {error === undefined ? 'Loading' : 'Its measurements are no longer kept.'}
+                </p>
               )}
             </details>
           </li>
@@ -162,7 +186,8 @@ const styles = { baseline: 'is-old', canary: 'is-new' }
 function Measurements({ metric, ...series }: Series & { readonly metric: Metric }) {
   const boxes = sides.map((side) => quartilesOf(series[side].values))
   const ends = boxes.flatMap((found = []) => found)
-  if (ends.length === 0) return <p class="quiet">Neither the baseline nor the canary has a measurement.</p>
+  if (ends.length === 0)
+    return <p class="quiet">Neither the baseline nor the canary has a measurement.</p>
   const [least, most] = [Math.min(0, ...ends), Math.max(...ends)]
   const all = sides.map((side) => series[side].values.map((value, at) => [at, value] as const))
   const { fromMs, stepMs } = series.canary
@@ -179,11 +204,22 @@ function Measurements({ metric, ...series }: Series & { readonly metric: Metric 
               (value) => 98 - ((value - least) / (most - least || 1)) * 96,
             )
             const box = `M15 ${high}V${third}M5 ${third}h20V${first}h-20ZM5 ${median}h20M15 ${first}V${low}`
-            return found && <path key={at} class={styles[sides[at] ?? 'canary']} transform={`translate(${at * 30} 0)`} d={box} />
+            return (
+              found && (
+                <path
+                  key={at}
+                  class={styles[sides[at] ?? 'canary']}
+                  transform={`translate(${at * 30} 0)`}
+                  d={box}
+                />
+              )
+            )
           })}
         </svg>
         <span class="muted scale">{short(least)}</span>
-        <span class="muted">{fromMs > 0 && `${formatClock(fromMs)} – ${formatClock(fromMs + stepMs * until)}`}</span>
+        <span class="muted">
+          {fromMs > 0 && `${formatClock(fromMs)} – ${formatClock(fromMs + stepMs * until)}`}
+        </span>
       </div>
       <Figures metric={metric} />
     </>
@@ -197,6 +233,16 @@ function Figures({ metric: { name, stats } }: { metric: Metric }) {
     const rare = key === 'std' || key === 'min' ? ({ hideBelow: 'phone' } as const) : {}
     return { head, align: 'end', ...rare, cell: (side) => short(numberOf(stats[side][key]) ?? 0) }
   })
-  const head: Column<keyof typeof styles> = { head: 'Side', cell: (side) => <span class={`swatch ${styles[side]}`}>{side}</span> }
-  return <DataTable label={`Figures of ${name}`} rows={sides} keyOf={(side) => side} columns={[head, ...columns]} />
+  const head: Column<keyof typeof styles> = {
+    head: 'Side',
+    cell: (side) => <span class={`swatch ${styles[side]}`}>{side}</span>,
+  }
+  return (
+    <DataTable
+      label={`Figures of ${name}`}
+      rows={sides}
+      keyOf={(side) => side}
+      columns={[head, ...columns]}
+    />
+  )
 }

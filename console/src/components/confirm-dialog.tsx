@@ -11,7 +11,8 @@ import { FormDialog, type Outcome } from './form-dialog.tsx'
 import { Fields, type FieldTable } from './form-fields.tsx'
 import { KeyValue } from './text.tsx'
 
-export interface Question<Values extends JsonObject = JsonObject, Answer = unknown> extends Outcome<Answer> {
+export interface Question<Values extends JsonObject = JsonObject, Answer = unknown>
+  extends Outcome<Answer> {
   /** Verb and object, on the button. */
   readonly action: string
   /** The action unless given; where nothing is filled in, what has an effect is asked as a question. */
@@ -40,12 +41,25 @@ export interface Question<Values extends JsonObject = JsonObject, Answer = unkno
   readonly run?: (values: Values) => Promise<Answer>
 }
 
-export function confirm<Values extends JsonObject, Answer>(question: Question<Values, Answer>): void {
+export function confirm<Values extends JsonObject, Answer>(
+  question: Question<Values, Answer>,
+): void {
   openDialog(<ConfirmDialog {...question} />)
 }
 
 function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Values, Answer>) {
-  const { action, effect, dismissal, typed, facts = [], fields = {}, change, refreshes, next, onDone } = question
+  const {
+    action,
+    effect,
+    dismissal,
+    typed,
+    facts = [],
+    fields = {},
+    change,
+    refreshes,
+    next,
+    onDone,
+  } = question
   const isAsked = effect !== undefined && Object.keys(fields).length === 0
   const { title = isAsked ? `${action}?` : action, level = typed === undefined ? 1 : 2 } = question
   const [values, setValues] = useState(question.values ?? ({} as Values))
@@ -53,7 +67,10 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
   const objections = useObjections(change?.(values))
   const isRefused = objections.length > 0
   const isChallenged = useChallenge(question.account)
-  const asked = (typeof level === 'function' ? level(values) : level) === 2 || isRefused || isChallenged ? typed : undefined
+  const asked =
+    (typeof level === 'function' ? level(values) : level) === 2 || isRefused || isChallenged
+      ? typed
+      : undefined
   const submit = async () => change && submitTask(change(values))
   return (
     <FormDialog
@@ -71,7 +88,11 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
     >
       {effect !== undefined && <div class="prose">{effect}</div>}
       {facts.length > 0 && <KeyValue facts={facts} />}
-      <Fields fields={fields} values={values} onChange={(name, value) => setValues({ ...values, [name]: value })} />
+      <Fields
+        fields={fields}
+        values={values}
+        onChange={(name, value) => setValues({ ...values, [name]: value })}
+      />
       {question.note?.(values)}
       <div aria-live="polite">
         {objections.map((objection) => (
@@ -83,7 +104,12 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
           <span>
             To confirm, type <code>{asked}</code>
           </span>
-          <input value={text} onInput={(event) => setText(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
+          <input
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
         </label>
       )}
     </FormDialog>
@@ -92,8 +118,13 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
 
 /** Whether the operators of the account want destructive actions to be confirmed by name. */
 function useChallenge(account: string | undefined): boolean {
-  const { reading } = useLive('/credentials', account === undefined ? undefined : { query: {} }, { refresh: 'slow' })
-  return reading.value.body?.find(({ name }) => name === account)?.['challengeDestructiveActions'] === true
+  const { reading } = useLive('/credentials', account === undefined ? undefined : { query: {} }, {
+    refresh: 'slow',
+  })
+  return (
+    reading.value.body?.find(({ name }) => name === account)?.['challengeDestructiveActions'] ===
+    true
+  )
 }
 
 /** After the last change of a field. */
@@ -122,7 +153,9 @@ function useObjections(change: Change | undefined): readonly string[] {
 
 /** For what the API gives away once; only the statement that it was stored closes the dialog. @param what "secret" or "password" */
 export function SecretDialog({ what, of, secret }: { what: string; of: string; secret: string }) {
-  const footer = <ActionButton action={{ label: 'I have stored it', onSelect: closeDialog }} kind="primary" />
+  const footer = (
+    <ActionButton action={{ label: 'I have stored it', onSelect: closeDialog }} kind="primary" />
+  )
   return (
     <Dialog title={`The ${what} of ${of}`} footer={footer} class="is-narrow" closable={false}>
       <p class="prose">{`This ${what} is shown once. Store it now; Fairlead keeps only its hash.`}</p>

@@ -44,7 +44,15 @@ interface DataTableProps<Item> {
 /** Rows that are drawn at first, and more of them at each request. */
 const step = 500
 
-export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowHeight, sort = '' }: DataTableProps<Item>) {
+export function DataTable<Item>({
+  label,
+  columns,
+  rows: all,
+  keyOf,
+  heldOf,
+  rowHeight,
+  sort = '',
+}: DataTableProps<Item>) {
   const [max, setMax] = useState(step)
   const body = useRef<HTMLTableSectionElement>(null)
   const { rows, bar } = useHeldRows(body, all, keyOf, heldOf)
@@ -56,7 +64,11 @@ export function DataTable<Item>({ label, columns, rows: all, keyOf, heldOf, rowH
   return (
     <>
       {bar}
-      <table class={isGrid ? 'grid-table' : 'table'} style={isGrid ? tracksOf(columns) : undefined} aria-label={label}>
+      <table
+        class={isGrid ? 'grid-table' : 'table'}
+        style={isGrid ? tracksOf(columns) : undefined}
+        aria-label={label}
+      >
         <thead {...group}>
           <tr {...row}>
             {columns.map((column) => (
@@ -92,7 +104,12 @@ function toCells<Item>(columns: readonly Column<Item>[]) {
       const { key, head, isBare } = column
       const value = column.cell(item as Item)
       return (
-        <td role="cell" key={key ?? head} class={styleOf(column)} data-head={isBare ? undefined : head}>
+        <td
+          role="cell"
+          key={key ?? head}
+          class={styleOf(column)}
+          data-head={isBare ? undefined : head}
+        >
           {typeof value === 'string' ? <Name text={value} max={80} /> : value}
         </td>
       )
@@ -104,11 +121,20 @@ function Head<Item>({ current, ...column }: Column<Item> & { readonly current: s
   const change = useQueryChange()
   const isSorted = sort === current
   return (
-    <th role="columnheader" scope="col" class={styleOf(column)} aria-sort={isSorted ? 'ascending' : undefined}>
+    <th
+      role="columnheader"
+      scope="col"
+      class={styleOf(column)}
+      aria-sort={isSorted ? 'ascending' : undefined}
+    >
       {sort === undefined ? (
         <span class={isBare ? 'visually-hidden' : ''}>{head}</span>
       ) : (
-        <button type="button" class={`sort ${isSorted ? 'is-chosen' : ''}`} onClick={() => change({ sort: sort || undefined })}>
+        <button
+          type="button"
+          class={`sort ${isSorted ? 'is-chosen' : ''}`}
+          onClick={() => change({ sort: sort || undefined })}
+        >
           {head}
         </button>
       )}
@@ -119,14 +145,26 @@ function Head<Item>({ current, ...column }: Column<Item> & { readonly current: s
 /** Tracks of the grid, on wide and on narrow screens. */
 function tracksOf<Item>(columns: readonly Column<Item>[]) {
   const tracks = (of: readonly Column<Item>[]) => of.map(({ width }) => width).join(' ')
-  return { '--columns': tracks(columns), '--narrow-columns': tracks(columns.filter(({ hideBelow }) => hideBelow !== 'narrow')) }
+  return {
+    '--columns': tracks(columns),
+    '--narrow-columns': tracks(columns.filter(({ hideBelow }) => hideBelow !== 'narrow')),
+  }
 }
 
 function styleOf<Item>({ align, hideBelow, grow }: Column<Item>): string {
-  return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
+  return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow']
+    .filter(Boolean)
+    .join(' ')
 }
 
 /** The last column: a menu of what can be done to the row. */
-export function menuColumn<Row>(nameOf: (row: Row) => string, itemsOf: (row: Row) => readonly MenuItem[]): Column<Row> {
-  return { head: 'Actions', align: 'end', cell: (row) => <Menu label={`Actions of ${nameOf(row)}`} items={itemsOf(row)} /> }
+export function menuColumn<Row>(
+  nameOf: (row: Row) => string,
+  itemsOf: (row: Row) => readonly MenuItem[],
+): Column<Row> {
+  return {
+    head: 'Actions',
+    align: 'end',
+    cell: (row) => <Menu label={`Actions of ${nameOf(row)}`} items={itemsOf(row)} />,
+  }
 }

@@ -10,7 +10,10 @@ export function Denied({ reason }: { reason: string }) {
   const question = questionBehind(reason)
   return (
     <>
-      {reason} {question !== undefined && <a href={to.access('explain', { ...question })}>Explain my rights</a>}
+      {reason}{' '}
+      {question !== undefined && (
+        <a href={to.access('explain', { ...question })}>Explain my rights</a>
+      )}
     </>
   )
 }

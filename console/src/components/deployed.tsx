@@ -108,7 +108,15 @@ export function UnreadNotice({ live }: { live: Live<unknown> }) {
   )
 }
 
-export function HealthText({ up, total, isServing = true }: { up: number; total: number; isServing?: boolean }) {
+export function HealthText({
+  up,
+  total,
+  isServing = true,
+}: {
+  up: number
+  total: number
+  isServing?: boolean
+}) {
   const kind = !isServing || total === 0 ? 'disabled' : up === total ? 'succeeded' : 'failed'
   return (
     <span class="health-text number">
@@ -129,7 +137,10 @@ interface CellProps {
 export function DeployedCell({ application, deployed, earlier, landscape }: CellProps) {
   const { versions, commit, sinceMs, up, total, groups, rolledBackFrom } = deployed
   const difference = earlier && differenceOf(deployed, earlier)
-  const rollback = rolledBackFrom.length === 0 ? undefined : `rolled back from ${rolledBackFrom.slice(0, 2).join(', ')}`
+  const rollback =
+    rolledBackFrom.length === 0
+      ? undefined
+      : `rolled back from ${rolledBackFrom.slice(0, 2).join(', ')}`
   const isServing = groups.some(isEnabled)
   return (
     <div class={`deployed ${difference === undefined ? '' : 'is-different'}`}>
@@ -141,13 +152,17 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
           max={36}
         />
         {versions.length > 2 && <span class="muted">and {versions.length - 2} more</span>}
-        {commit !== undefined && !versions.some((version) => version.includes(commit)) && <code class="muted">{commit}</code>}
+        {commit !== undefined && !versions.some((version) => version.includes(commit)) && (
+          <code class="muted">{commit}</code>
+        )}
       </span>
       <span class="muted row">
         <HealthText up={up} total={total} isServing={isServing} />
         <Time at={sinceMs} inDays />
       </span>
-      {groups.some(({ name }) => isFullName(name)) && <DriftMark application={application} groups={groups} />}
+      {groups.some(({ name }) => isFullName(name)) && (
+        <DriftMark application={application} groups={groups} />
+      )}
       {(difference ?? rollback) !== undefined && (
         <span class="row">
           <span class="is-behind">{[difference, rollback].filter(Boolean).join('; ')}</span>
@@ -174,7 +189,13 @@ function hrefOf(application: string, [group, ...others]: readonly ServerGroup[])
     : `${to.application(application)}?account=${encodeURIComponent(accountOf(group))}`
 }
 
-function DriftMark({ application, groups }: { application: string; groups: readonly ServerGroup[] }) {
+function DriftMark({
+  application,
+  groups,
+}: {
+  application: string
+  groups: readonly ServerGroup[]
+}) {
   const accounts = new Set(groups.map(accountOf))
   const count = useDrift(application).filter(({ account }) => accounts.has(account)).length
   if (count === 0) return null
@@ -197,13 +218,29 @@ interface PromotionProps extends Pick<CellProps, 'application' | 'landscape'> {
 /** Starts of the pipelines that bring a version of the environment before to this one, the shortest way first. */
 export function Promotion({ landscape, ...props }: PromotionProps) {
   const isDeclared = landscape.declared.has(props.application.toLowerCase())
-  return isDeclared ? <DeclaredPromotion {...props} /> : <DerivedPromotion {...props} landscape={landscape} />
+  return isDeclared ? (
+    <DeclaredPromotion {...props} />
+  ) : (
+    <DerivedPromotion {...props} landscape={landscape} />
+  )
 }
 
 /** As the API knows it: the way, and what holds it up. */
-function DeclaredPromotion({ application, earlier, target, left, none = <></> }: Omit<PromotionProps, 'landscape'>) {
-  const live = useLive('/applications/{application}/environments', { path: { application } }, { refresh: 'steady' })
-  const promotion = live.reading.value.body?.environments.find(({ name }) => name === target)?.promotion
+function DeclaredPromotion({
+  application,
+  earlier,
+  target,
+  left,
+  none = <></>,
+}: Omit<PromotionProps, 'landscape'>) {
+  const live = useLive(
+    '/applications/{application}/environments',
+    { path: { application } },
+    { refresh: 'steady' },
+  )
+  const promotion = live.reading.value.body?.environments.find(
+    ({ name }) => name === target,
+  )?.promotion
   if (promotion === undefined) return none
   const { pipelines, runs, holds, mayPromote } = promotion
   const [run] = runs
@@ -213,7 +250,11 @@ function DeclaredPromotion({ application, earlier, target, left, none = <></> }:
     <>
       {run !== undefined && <a href={to.execution(run.id)} children={run.pipeline} />}
       {run === undefined && mayPromote && way !== undefined && (
-        <a class="button small" href={to.startPipeline(application, way.id)} title={`${way.name}: to ${target}`}>
+        <a
+          class="button small"
+          href={to.startPipeline(application, way.id)}
+          title={`${way.name}: to ${target}`}
+        >
           {promoteText(earlier, left)}
         </a>
       )}
@@ -226,16 +267,36 @@ function promoteText({ versions: [version = ''] }: Deployed, left: readonly stri
   return `Promote ${version}${left.includes(version) ? ' again' : ''}`
 }
 
-function DerivedPromotion({ application, earlier, target, left, landscape: { environments, pipelines }, none }: PromotionProps) {
+function DerivedPromotion({
+  application,
+  earlier,
+  target,
+  left,
+  landscape: { environments, pipelines },
+  none,
+}: PromotionProps) {
   const label = `${promoteText(earlier, left)} of ${application} to ${target}`
-  const own = pipelines.filter((pipeline) => pipeline.application.toLowerCase() === application.toLowerCase())
-  const isIn = (environment: string) => (account: string) => (environments.get(account) ?? account) === environment
+  const own = pipelines.filter(
+    (pipeline) => pipeline.application.toLowerCase() === application.toLowerCase(),
+  )
+  const isIn = (environment: string) => (account: string) =>
+    (environments.get(account) ?? account) === environment
   const reachOf = (pipeline: Pipeline) => wayOf(pipeline, environments)
-  const [way, ...others] = pipelinesThatDeploy(earlier.images[0] ?? '', own, isIn(target), isIn(earlier.environment))
+  const [way, ...others] = pipelinesThatDeploy(
+    earlier.images[0] ?? '',
+    own,
+    isIn(target),
+    isIn(earlier.environment),
+  )
     .map(({ id, name, fills }) => {
       const all = own.filter((one) => one.id === id).flatMap(reachOf)
       const text = all.length > 1 ? `${name} (to ${all.join(', ')})` : name
-      return { label: text, icon: 'play', href: to.startPipeline(application, id, fills), reach: all.length } as const
+      return {
+        label: text,
+        icon: 'play',
+        href: to.startPipeline(application, id, fills),
+        reach: all.length,
+      } as const
     })
     .toSorted((a, b) => a.reach - b.reach)
   const there = own.find((pipeline) => reachOf(pipeline).includes(target))
@@ -243,8 +304,15 @@ function DerivedPromotion({ application, earlier, target, left, landscape: { env
     const [text, href] =
       there?.id === undefined
         ? ['no pipeline takes it there: create one', to.newPipeline(application)]
-        : [`${there.name} deploys there, but ${whyNoImage(there)}`, to.pipeline(application, there.id)]
-    return there === undefined && none ? none : <a class="muted cut" title={text} href={href} children={text} />
+        : [
+            `${there.name} deploys there, but ${whyNoImage(there)}`,
+            to.pipeline(application, there.id),
+          ]
+    return there === undefined && none ? (
+      none
+    ) : (
+      <a class="muted cut" title={text} href={href} children={text} />
+    )
   }
   return others.length === 0 ? (
     <a class="button small" href={way.href} aria-label={label}>

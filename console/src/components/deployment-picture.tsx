@@ -6,7 +6,14 @@ import { useServerGroups } from '../api/pipelines.ts'
 import type { Deployment } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
-import { type PictureGroup, percent, picturesOf, picturesThen, sentenceOf, sharersIn } from '../model/traffic.ts'
+import {
+  type PictureGroup,
+  percent,
+  picturesOf,
+  picturesThen,
+  sentenceOf,
+  sharersIn,
+} from '../model/traffic.ts'
 import { GroupCharts } from './group-charts.tsx'
 import { Marks } from './health-marks.tsx'
 import { ErrorBoundary } from './screen.tsx'
@@ -22,7 +29,12 @@ interface DeploymentPictureProps {
   readonly all?: readonly ServerGroup[]
 }
 
-export function DeploymentPicture({ application, deployments = [], groups, all }: DeploymentPictureProps) {
+export function DeploymentPicture({
+  application,
+  deployments = [],
+  groups,
+  all,
+}: DeploymentPictureProps) {
   return (
     <ErrorBoundary>
       {groups && <Picture application={application} pictures={picturesOf(groups, { all })} />}
@@ -56,20 +68,32 @@ function RunPicture({ application, deployment }: { application: string; deployme
       />
     )
   // Where a run names no server group, the cluster shows its end only until the next one comes.
-  const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
+  const createdFrom = (ms: number) =>
+    groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
   const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
   const pictures = isPast
     ? []
-    : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old, all: [...groups, ...others] })
+    : picturesOf(groups, {
+        fresh: fresh.length > 0 ? fresh : createdFrom(startMs),
+        old,
+        all: [...groups, ...others],
+      })
   return <Picture application={application} deployment={deployment} pictures={pictures} />
 }
 
 /** Those of other clusters behind the same load balancer; undefined while they are read. */
-function useSharers(groups: readonly ServerGroup[], pace: LiveOptions<unknown>): readonly ServerGroup[] | undefined {
+function useSharers(
+  groups: readonly ServerGroup[],
+  pace: LiveOptions<unknown>,
+): readonly ServerGroup[] | undefined {
   const group = groups.find((each) => loadBalancersOf(each).length > 0)
   const [name = ''] = group === undefined ? [] : loadBalancersOf(group)
-  const asked = group && { path: { ...groupPlace(group), name }, query: { provider: group.cloudProvider ?? group.type } }
-  const { body, error } = useLive('/loadBalancers/{account}/{region}/{name}', asked as never, pace).reading.value
+  const asked = group && {
+    path: { ...groupPlace(group), name },
+    query: { provider: group.cloudProvider ?? group.type },
+  }
+  const { body, error } = useLive('/loadBalancers/{account}/{region}/{name}', asked as never, pace)
+    .reading.value
   if (asked !== undefined && body === undefined && error === undefined) return undefined
   return sharersIn(body?.[0]).filter((other) => groups.every((own) => own.name !== other.name))
 }
@@ -136,13 +160,25 @@ const bandHeight = 40
 function Bands({ pictures }: { pictures: readonly PictureGroup[] }) {
   let left = 50 - widestBand / 2
   return (
-    <svg class="deployment-bands" viewBox={`0 0 100 ${bandHeight}`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class="deployment-bands"
+      viewBox={`0 0 100 ${bandHeight}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       {pictures.map(({ group, share = 0 }, at) => {
         const width = share * widestBand
         const d = bandPath(left, (100 * (at + 0.5)) / pictures.length - width / 2, width)
         left += width
         // As a style, the outline moves; the attribute is for browsers without that property.
-        return <path key={group.name} class={share > 0 ? 'is-serving' : ''} d={d} style={{ d: `path("${d}")` }} />
+        return (
+          <path
+            key={group.name}
+            class={share > 0 ? 'is-serving' : ''}
+            d={d}
+            style={{ d: `path("${d}")` }}
+          />
+        )
       })}
     </svg>
   )
@@ -150,7 +186,8 @@ function Bands({ pictures }: { pictures: readonly PictureGroup[] }) {
 
 function bandPath(from: number, to: number, width: number): string {
   const half = bandHeight / 2
-  const side = (top: number, bottom: number) => `C${top} ${half} ${bottom} ${half} ${bottom} ${bandHeight}`
+  const side = (top: number, bottom: number) =>
+    `C${top} ${half} ${bottom} ${half} ${bottom} ${bandHeight}`
   const back = `L${to + width} ${bandHeight}C${to + width} ${half} ${from + width} ${half} ${from + width} 0`
   return `M${from} 0${side(from, to)}${back}Z`
 }
@@ -159,7 +196,9 @@ function GroupBox({ application, picture }: { application: string; picture: Pict
   const { group, states, health, isNew, share, fate, isGone, version } = picture
   const isOfManifests = hasManifests(useCloudProviders(), group.cloudProvider ?? group.type)
   const place = groupPlace(group)
-  const href = isOfManifests ? to.manifest(application, { ...place, location: place.region }) : to.serverGroup(application, place)
+  const href = isOfManifests
+    ? to.manifest(application, { ...place, location: place.region })
+    : to.serverGroup(application, place)
   const up = states.filter(({ word }) => word === 'up').length / Math.max(1, states.length)
   const isShort = fate === undefined && states.some(({ kind }) => kind === 'failed')
   return (
@@ -167,7 +206,9 @@ function GroupBox({ application, picture }: { application: string; picture: Pict
       <p class="deployment-name">
         <NameLink href={isGone ? undefined : href} text={versionIn(group.name)} max={30} />
         {isNew && <span class="chip">new</span>}
-        {version !== undefined && <code class="cut">{version.slice(version.lastIndexOf('/') + 1)}</code>}
+        {version !== undefined && (
+          <code class="cut">{version.slice(version.lastIndexOf('/') + 1)}</code>
+        )}
       </p>
       {health !== undefined && (
         <p>

@@ -52,7 +52,14 @@ interface DialogProps {
   readonly closable?: boolean
 }
 
-export function Dialog({ title, children, footer, onClose = closeDialog, class: style = '', closable = true }: DialogProps) {
+export function Dialog({
+  title,
+  children,
+  footer,
+  onClose = closeDialog,
+  class: style = '',
+  closable = true,
+}: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   // Before the next key: what is typed at once belongs to the dialog.
@@ -71,7 +78,9 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
   }
   // After the fields have said what is wrong with them.
   const onSubmit = () =>
-    requestAnimationFrame(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+    requestAnimationFrame(() =>
+      element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    )
   return (
     <dialog
       ref={element}

@@ -4,13 +4,21 @@ import { DataTable } from './data-table.tsx'
 import { Name } from './text.tsx'
 
 interface DifferenceProps {
-  readonly values: readonly { readonly name: string; readonly before: unknown; readonly after: unknown }[]
+  readonly values: readonly {
+    readonly name: string
+    readonly before: unknown
+    readonly after: unknown
+  }[]
   /** Of the columns. */
   readonly heads?: readonly [field: string, before: string, after: string]
   readonly label?: string
 }
 
-export function Difference({ values, heads = ['Setting', 'Stored', 'Yours'], label = 'Review changes' }: DifferenceProps) {
+export function Difference({
+  values,
+  heads = ['Setting', 'Stored', 'Yours'],
+  label = 'Review changes',
+}: DifferenceProps) {
   const [field, before, after] = heads
   return (
     <div class="scrolls">

@@ -5,7 +5,15 @@ import { to } from '../address.ts'
 import { favourites, toggleFavourite } from '../model/recent.ts'
 import type { ServerGroup } from '../model/server-groups.ts'
 import { type Column, DataTable } from './data-table.tsx'
-import { DeployedCell, type Landscape, Promotion, Unread, UnreadNotice, useBatches, useDeployed } from './deployed.tsx'
+import {
+  DeployedCell,
+  type Landscape,
+  Promotion,
+  Unread,
+  UnreadNotice,
+  useBatches,
+  useDeployed,
+} from './deployed.tsx'
 import { Name, NameLink } from './text.tsx'
 
 type Found = NonNullable<ReturnType<typeof useDeployed>['found']>
@@ -36,7 +44,13 @@ export function ApplicationTable<Row extends Application>(props: ApplicationTabl
   const cellOf =
     (show: Show) =>
     ({ name }: Row) => (
-      <Cell application={name} batch={deployed.batchOf(name)} landscape={landscape} isShown={isShown} show={show} />
+      <Cell
+        application={name}
+        batch={deployed.batchOf(name)}
+        landscape={landscape}
+        isShown={isShown}
+        show={show}
+      />
     )
   return (
     <>
@@ -45,7 +59,13 @@ export function ApplicationTable<Row extends Application>(props: ApplicationTabl
         <DataTable
           label={label}
           columns={[
-            { key: ' star', head: 'Favourite', isBare: true, width: '2rem', cell: ({ name }) => <Star application={name} /> },
+            {
+              key: ' star',
+              head: 'Favourite',
+              isBare: true,
+              width: '2rem',
+              cell: ({ name }) => <Star application={name} />,
+            },
             {
               key: ' name',
               head: 'Application',
@@ -112,7 +132,8 @@ function Star({ application }: { application: string }) {
   )
 }
 
-interface MatrixProps extends Pick<ApplicationTableProps<never>, 'label' | 'landscape' | 'isShown'> {
+interface MatrixProps
+  extends Pick<ApplicationTableProps<never>, 'label' | 'landscape' | 'isShown'> {
   readonly applications: readonly string[]
 }
 
@@ -124,12 +145,25 @@ export function EnvironmentMatrix({ applications, landscape, ...table }: MatrixP
     const before = names.slice(0, names.indexOf(environment))
     const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
     if (deployed !== undefined)
-      return <DeployedCell application={application} deployed={deployed} earlier={earlier} landscape={landscape} />
+      return (
+        <DeployedCell
+          application={application}
+          deployed={deployed}
+          earlier={earlier}
+          landscape={landscape}
+        />
+      )
     const none = <span class="muted">–</span>
     return earlier === undefined ? (
       none
     ) : (
-      <Promotion application={application} earlier={earlier} landscape={landscape} none={none} target={environment} />
+      <Promotion
+        application={application}
+        earlier={earlier}
+        landscape={landscape}
+        none={none}
+        target={environment}
+      />
     )
   }
   return (

@@ -29,7 +29,10 @@ export interface Filter {
 }
 
 /** What an address chooses of them, in words; empty for all. */
-export function filterWords(filters: readonly Filter[], query: Readonly<Record<string, string>>): string {
+export function filterWords(
+  filters: readonly Filter[],
+  query: Readonly<Record<string, string>>,
+): string {
   const words = filters.map(({ name, choices = [] }) => {
     const choice = choices.find((each) => each[0] === query[name] && typeof each !== 'string')
     return choice?.[1] ?? query[name]
@@ -55,7 +58,11 @@ export function Filters({ filters, note, noMatch, children }: FiltersProps) {
         ))}
         {note}
       </div>
-      {noMatch === undefined ? children : <NoMatch text={noMatch} filters={filters.map(({ name }) => name)} />}
+      {noMatch === undefined ? (
+        children
+      ) : (
+        <NoMatch text={noMatch} filters={filters.map(({ name }) => name)} />
+      )}
     </>
   )
 }
@@ -65,13 +72,26 @@ export const firstPage = { start: undefined, before: undefined }
 
 /** A choice is absent where there is nothing to choose. */
 export function FilterField(filter: Filter) {
-  const { name, label, choices, any = `Any ${label.toLowerCase()}`, least = 2, kind, clears = [] } = filter
+  const {
+    name,
+    label,
+    choices,
+    any = `Any ${label.toLowerCase()}`,
+    least = 2,
+    kind,
+    clears = [],
+  } = filter
   const { query } = useLocation()
   const change = useQueryChange()
   const value = ('value' in filter ? filter.value : query[name]) ?? ''
   const apply = (text: string) =>
-    change({ ...Object.fromEntries(clears.map((other) => [other, undefined])), ...firstPage, [name]: text || undefined })
-  const onChange = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => apply(currentTarget.value)
+    change({
+      ...Object.fromEntries(clears.map((other) => [other, undefined])),
+      ...firstPage,
+      [name]: text || undefined,
+    })
+  const onChange = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    apply(currentTarget.value)
   if (kind === 'moment') {
     return (
       <label>
@@ -81,7 +101,14 @@ export function FilterField(filter: Filter) {
     )
   }
   if (choices === undefined)
-    return <Text label={label} value={value} pauseMs={kind === 'asked' ? askedPauseMs : 0} apply={apply} />
+    return (
+      <Text
+        label={label}
+        value={value}
+        pauseMs={kind === 'asked' ? askedPauseMs : 0}
+        apply={apply}
+      />
+    )
   if (choices.length < least && value === '') return null
   return (
     <select aria-label={label} value={value} onChange={onChange}>
@@ -110,9 +137,20 @@ function Text({ label, value, pauseMs, apply }: TextProps) {
     }, pauseMs)
     return () => clearTimeout(timer)
   }, [typed])
-  const onInput = ({ currentTarget: { value: text } }: { readonly currentTarget: HTMLInputElement }) =>
-    pauseMs === 0 ? apply(text) : setTyped(text)
-  return <input type="search" aria-label={label} placeholder={label} value={typed ?? value} onInput={onInput} />
+  const onInput = ({
+    currentTarget: { value: text },
+  }: {
+    readonly currentTarget: HTMLInputElement
+  }) => (pauseMs === 0 ? apply(text) : setTyped(text))
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={typed ?? value}
+      onInput={onInput}
+    />
+  )
 }
 
 /** Instead of a list that the filter leaves empty. @param filters Values of the query that are the filter */
@@ -120,7 +158,9 @@ export function NoMatch({ text, filters = ['q'] }: { text: string; filters?: rea
   const change = useQueryChange()
   return (
     <EmptyState icon="search" text={text}>
-      <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>Clear filters</Button>
+      <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>
+        Clear filters
+      </Button>
     </EmptyState>
   )
 }
@@ -141,7 +181,9 @@ export function Pages({ newer, older, children }: PagesProps) {
   return (
     <nav class="panel-note row pages" aria-label="Pages">
       <span class="muted number">{children}</span>
-      {newer && <ActionButton action={{ label: 'Newer', icon: 'left', href: pageAt(newer) }} small />}
+      {newer && (
+        <ActionButton action={{ label: 'Newer', icon: 'left', href: pageAt(newer) }} small />
+      )}
       {older && (
         <a class="button small" href={pageAt(older)}>
           Older <Icon name="right" />

@@ -49,7 +49,11 @@ interface FormDialogProps<Answer> extends Outcome<Answer> {
 
 export function FormDialog<Answer>(props: FormDialogProps<Answer>) {
   const { action, title = action, children, onTried, onClose = closeDialog, wide = false } = props
-  const { submitLabel = cutMiddle(action, maxLabel), kind = 'primary', dismissal = 'Cancel' } = props
+  const {
+    submitLabel = cutMiddle(action, maxLabel),
+    kind = 'primary',
+    dismissal = 'Cancel',
+  } = props
   const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
   const run = async (isOpen: () => boolean) => {

@@ -95,21 +95,27 @@ export type Choice = string | readonly [value: string, text: string, group?: str
 
 /** @param value Offered as well where it is none of the choices. */
 export function Options({ choices, value }: { choices: readonly Choice[]; value: string }) {
-  const rows = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice, ''] as const) : choice))
-  const offered = rows.some(([choice]) => choice === value) ? rows : [...rows, [value, value, ''] as const]
-  return Object.entries(Object.groupBy(offered, ([, , group = '']) => group)).map(([group, members = []]) => {
-    const options = members.map(([choice, text]) => (
-      <option key={choice} value={choice}>
-        {text}
-      </option>
-    ))
-    if (group === '') return options
-    return (
-      <optgroup key={group} label={group}>
-        {options}
-      </optgroup>
-    )
-  })
+  const rows = choices.map((choice) =>
+    typeof choice === 'string' ? ([choice, choice, ''] as const) : choice,
+  )
+  const offered = rows.some(([choice]) => choice === value)
+    ? rows
+    : [...rows, [value, value, ''] as const]
+  return Object.entries(Object.groupBy(offered, ([, , group = '']) => group)).map(
+    ([group, members = []]) => {
+      const options = members.map(([choice, text]) => (
+        <option key={choice} value={choice}>
+          {text}
+        </option>
+      ))
+      if (group === '') return options
+      return (
+        <optgroup key={group} label={group}>
+          {options}
+        </optgroup>
+      )
+    },
+  )
 }
 
 interface ChoiceFieldProps extends FieldSettings {
@@ -140,10 +146,12 @@ interface CheckProps {
 }
 
 export function Check({ checked, onChange, children, describedBy }: CheckProps) {
-  const change = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => onChange(currentTarget.checked)
+  const change = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
+    onChange(currentTarget.checked)
   return (
     <label class="check">
-      <input type="checkbox" checked={checked} aria-describedby={describedBy} onChange={change} /> {children}
+      <input type="checkbox" checked={checked} aria-describedby={describedBy} onChange={change} />{' '}
+      {children}
     </label>
   )
 }
@@ -159,7 +167,8 @@ interface CheckListProps {
 
 /** Any number of choices, in the order in which they were made. */
 export function CheckList({ label, head = label, choices, chosen, onChange }: CheckListProps) {
-  const change = (id: string, isOn: boolean) => onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))
+  const change = (id: string, isOn: boolean) =>
+    onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))
   return (
     <fieldset class="check-list" aria-label={label}>
       {head !== '' && <strong>{head}</strong>}
@@ -172,7 +181,8 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
   )
 }
 
-interface FieldOfTable extends Pick<TextFieldProps, 'error' | 'required' | 'suggestions' | 'input'> {
+interface FieldOfTable
+  extends Pick<TextFieldProps, 'error' | 'required' | 'suggestions' | 'input'> {
   readonly label: string
   readonly help?: string | ((value: string) => string | undefined)
   readonly choices?: readonly Choice[]
@@ -201,7 +211,16 @@ export function Fields({ fields, values, onChange }: FieldsProps) {
       )
     }
     const text = scalarOf(value) ?? ''
-    const shown = { ...field, value: text, help: typeof help === 'function' ? help(text) : help, onChange: change }
-    return choices === undefined ? <TextField key={name} {...shown} /> : <ChoiceField key={name} {...shown} choices={choices} />
+    const shown = {
+      ...field,
+      value: text,
+      help: typeof help === 'function' ? help(text) : help,
+      onChange: change,
+    }
+    return choices === undefined ? (
+      <TextField key={name} {...shown} />
+    ) : (
+      <ChoiceField key={name} {...shown} choices={choices} />
+    )
   })
 }

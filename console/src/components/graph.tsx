@@ -2,7 +2,13 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isSame } from '../model/edits.ts'
-import { type Edge, type GraphPlaces, graphMargin, nodeHeight, planGraph } from '../model/graph-layout.ts'
+import {
+  type Edge,
+  type GraphPlaces,
+  graphMargin,
+  nodeHeight,
+  planGraph,
+} from '../model/graph-layout.ts'
 import { cutMiddle, showHidden } from '../model/names.ts'
 import { rem, textScale } from './text.tsx'
 
@@ -59,7 +65,9 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
   const { focused, setFocused, moveTo } = useNodeFocus(box)
   const [tip, setTip] = useState<string | undefined>(undefined)
   const showTip = ({ target }: Event) => {
-    const [node, tooltip] = ['.node-main', '.node-tip'].map((part) => (target as Element).closest<HTMLElement>(part))
+    const [node, tooltip] = ['.node-main', '.node-tip'].map((part) =>
+      (target as Element).closest<HTMLElement>(part),
+    )
     // It stays under the pointer.
     if (tooltip == null) setTip(node?.dataset['node'])
   }
@@ -73,22 +81,35 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
   const before = Map.groupBy(edges, ({ to }) => to)
   const nameOf = new Map(items.map(({ id, name }) => [id, name]))
   return (
-    <div class="graph-frame" onPointerLeave={hideTip} onFocusOut={hideTip} onPointerOver={showTip} onFocusIn={showTip}>
+    <div
+      class="graph-frame"
+      onPointerLeave={hideTip}
+      onFocusOut={hideTip}
+      onPointerOver={showTip}
+      onFocusIn={showTip}
+    >
       <div class="graph" ref={box}>
         <div style={{ width: rem(layout.width * zoom), height: rem(layout.height * zoom) }}>
           <div
             class={`graph-canvas ${zoom < 0.7 ? 'is-small' : ''}`}
             role="group"
             aria-label="Stages"
-            style={{ ...sizeOf(layout), '--node': rem(layout.nodeWidth), transform: zoom === 1 ? undefined : `scale(${zoom})` }}
+            style={{
+              ...sizeOf(layout),
+              '--node': rem(layout.nodeWidth),
+              transform: zoom === 1 ? undefined : `scale(${zoom})`,
+            }}
             onKeyDown={onKeyDown}
           >
             <Edges layout={layout} {...props} />
             {items.map((item, at) => {
               const place = layout.places.get(item.id)
-              const isDrawn = items.length <= manyNodes || item.id === inFocus || (place && isInView(place, view))
+              const isDrawn =
+                items.length <= manyNodes || item.id === inFocus || (place && isInView(place, view))
               if (place === undefined || !isDrawn) return null
-              const names = (before.get(item.id) ?? []).slice(0, maxNamed).flatMap(({ from }) => nameOf.get(from) ?? [])
+              const names = (before.get(item.id) ?? [])
+                .slice(0, maxNamed)
+                .flatMap(({ from }) => nameOf.get(from) ?? [])
               return (
                 <Node
                   key={item.id}
@@ -96,7 +117,10 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
                   place={place}
                   width={layout.nodeWidth}
                   tabIndex={item.id === inFocus ? 0 : -1}
-                  position={[names.length > 0 && `after ${names.join(', ')}`, `${at + 1} of ${items.length}`]}
+                  position={[
+                    names.length > 0 && `after ${names.join(', ')}`,
+                    `${at + 1} of ${items.length}`,
+                  ]}
                   onFocusIn={() => setFocused(item.id)}
                 />
               )
@@ -136,7 +160,9 @@ function Node({ id, name, spoken, button, mark, under, after, children, ...drawn
     >
       <button type="button" class="node-main" data-node={id} tabIndex={drawn.tabIndex} {...button}>
         {mark}
-        <span class="visually-hidden">{[shown, ...spoken, ...drawn.position].filter(Boolean).join(', ')}</span>
+        <span class="visually-hidden">
+          {[shown, ...spoken, ...drawn.position].filter(Boolean).join(', ')}
+        </span>
         <span class="node-text" aria-hidden="true">
           <span class="node-name">
             <bdi>{cutMiddle(shown, 2 * Math.floor(room / charWidth))}</bdi>
@@ -153,8 +179,15 @@ function Node({ id, name, spoken, button, mark, under, after, children, ...drawn
 type GraphView = ReturnType<typeof useGraphView>
 
 /** The layout in the room that there is: nodes become narrower before the text becomes smaller. */
-function useGraphView(items: readonly GraphItem[], edges: readonly Edge[], home: string | undefined) {
-  const key = JSON.stringify([items.map(({ id, height }) => [id, height]), edges.map(({ from, to }) => [from, to])])
+function useGraphView(
+  items: readonly GraphItem[],
+  edges: readonly Edge[],
+  home: string | undefined,
+) {
+  const key = JSON.stringify([
+    items.map(({ id, height }) => [id, height]),
+    edges.map(({ from, to }) => [from, to]),
+  ])
   const plan = useMemo(() => planGraph(items, edges), [key])
   const box = useRef<HTMLDivElement>(null)
   const scale = useMemo(textScale, [])
@@ -167,7 +200,10 @@ function useGraphView(items: readonly GraphItem[], edges: readonly Edge[], home:
   const nodeWidth = clamp(narrowestNode, room - gap, widestNode)
   const layout = useMemo(() => plan.place(nodeWidth, gap), [plan, nodeWidth, gap])
   /** At which all of it is in view. */
-  const wholeZoom = Math.max(0.1, Math.min(1, width / layout.width, (innerHeight * 0.56) / scale / layout.height))
+  const wholeZoom = Math.max(
+    0.1,
+    Math.min(1, width / layout.width, (innerHeight * 0.56) / scale / layout.height),
+  )
   const zoom = chosen ?? Math.max(leastAtFirst, wholeZoom)
   /** Pixels on the screen for one of the layout. */
   const drawn = zoom * scale
@@ -187,7 +223,9 @@ function useSeen(box: RefObject<HTMLDivElement | null>) {
     if (element === null) return
     const read = () => {
       const { scrollLeft: x, scrollTop: y, clientWidth: width, clientHeight: height } = element
-      setSeen((before) => (isSame(before, { x, y, width, height }) ? before : { x, y, width, height }))
+      setSeen((before) =>
+        isSame(before, { x, y, width, height }) ? before : { x, y, width, height },
+      )
     }
     const resized = new ResizeObserver(read)
     read()
@@ -203,8 +241,15 @@ function useSeen(box: RefObject<HTMLDivElement | null>) {
 }
 
 /** Where a node is on the screen: at first in the middle, and later where it was. */
-function useHome(box: RefObject<HTMLDivElement | null>, layout: GraphPlaces, drawn: number, home: string | undefined): void {
-  const before = useRef<{ readonly home: string; readonly x: number; readonly y: number } | undefined>(undefined)
+function useHome(
+  box: RefObject<HTMLDivElement | null>,
+  layout: GraphPlaces,
+  drawn: number,
+  home: string | undefined,
+): void {
+  const before = useRef<
+    { readonly home: string; readonly x: number; readonly y: number } | undefined
+  >(undefined)
   const place = home === undefined ? undefined : layout.places.get(home)
   const [x, y] = [(place?.x ?? 0) * drawn, (place?.y ?? 0) * drawn]
   useLayoutEffect(() => {
@@ -215,15 +260,23 @@ function useHome(box: RefObject<HTMLDivElement | null>, layout: GraphPlaces, dra
     if (last?.home === home) current.scrollBy(x - last.x, y - last.y)
     else if (last === undefined) {
       const [width, height] = [layout.nodeWidth * drawn, nodeHeight * drawn]
-      current.scrollTo(x - (current.clientWidth - width) / 2, y - (current.clientHeight - height) / 2)
+      current.scrollTo(
+        x - (current.clientWidth - width) / 2,
+        y - (current.clientHeight - height) / 2,
+      )
     }
   }, [home, x, y])
 }
 
-function isInView({ x, y }: { readonly x: number; readonly y: number }, { seen, drawn, layout }: GraphView): boolean {
+function isInView(
+  { x, y }: { readonly x: number; readonly y: number },
+  { seen, drawn, layout }: GraphView,
+): boolean {
   const isNear = (from: number, size: number, start: number, length: number) =>
     (from + size) * drawn > start - marginPx && from * drawn < start + length + marginPx
-  return isNear(x, layout.nodeWidth, seen.x, seen.width) && isNear(y, nodeHeight, seen.y, seen.height)
+  return (
+    isNear(x, layout.nodeWidth, seen.x, seen.width) && isNear(y, nodeHeight, seen.y, seen.height)
+  )
 }
 
 /** Moves the focus to nodes, also to one that is drawn only then. */
@@ -249,7 +302,11 @@ function useNodeFocus(box: RefObject<HTMLDivElement | null>) {
 }
 
 /** Zooms, or moves the focus within a node. @returns the node to which the key leads instead */
-function followKey<Line extends Edge>(event: KeyboardEvent, props: GraphProps<Line>, view: GraphView): string | undefined {
+function followKey<Line extends Edge>(
+  event: KeyboardEvent,
+  props: GraphProps<Line>,
+  view: GraphView,
+): string | undefined {
   const { key, target } = event
   const node = (target as HTMLElement).closest<HTMLElement>('.node')
   const current = node?.dataset['place']
@@ -271,7 +328,12 @@ function followKey<Line extends Edge>(event: KeyboardEvent, props: GraphProps<Li
 }
 
 /** The node to which a key leads: along the edges, or up and down in a column. */
-function neighbour<Line extends Edge>(key: string, current: string, { items, edges }: GraphProps<Line>, { places }: GraphPlaces) {
+function neighbour<Line extends Edge>(
+  key: string,
+  current: string,
+  { items, edges }: GraphProps<Line>,
+  { places }: GraphPlaces,
+) {
   if (key === 'ArrowRight') return edges.find(({ from }) => from === current)?.to
   if (key === 'ArrowLeft') return edges.find(({ to }) => to === current)?.from
   if (key === 'Home') return items[0]?.id
@@ -287,24 +349,43 @@ function neighbour<Line extends Edge>(key: string, current: string, { items, edg
 }
 
 /** Below its node, within the frame. */
-function Tip({ item, view: { layout, drawn, seen } }: { item: GraphItem | undefined; view: GraphView }) {
+function Tip({
+  item,
+  view: { layout, drawn, seen },
+}: {
+  item: GraphItem | undefined
+  view: GraphView
+}) {
   if (item === undefined) return null
   const { x, y } = layout.places.get(item.id) ?? { x: 0, y: 0 }
   const left = Math.max(0, Math.min(x * drawn - seen.x, seen.width - maxTipWidth))
   return (
-    <div class="node-tip" aria-hidden="true" style={{ left: `${left}px`, top: `${(y + nodeHeight) * drawn - seen.y}px` }}>
+    <div
+      class="node-tip"
+      aria-hidden="true"
+      style={{ left: `${left}px`, top: `${(y + nodeHeight) * drawn - seen.y}px` }}
+    >
       <strong>{showHidden(item.name)}</strong>
       {item.facts.map((fact) => fact && <span key={fact}>{fact}</span>)}
     </div>
   )
 }
 
-function Edges<Line extends Edge>({ layout, edges, edgeClass }: GraphProps<Line> & { layout: GraphPlaces }) {
+function Edges<Line extends Edge>({
+  layout,
+  edges,
+  edgeClass,
+}: GraphProps<Line> & { layout: GraphPlaces }) {
   const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Line))
   // Those that matter lie above the others.
   const classes = [...alike].toSorted(([a], [b]) => a.length - b.length)
   return (
-    <svg class="edges" {...sizeOf(layout)} viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">
+    <svg
+      class="edges"
+      {...sizeOf(layout)}
+      viewBox={`0 0 ${layout.width} ${layout.height}`}
+      aria-hidden="true"
+    >
       {classes.map(([style, places]) => (
         <path key={style} class={style} d={places.map((at) => layout.lines[at]).join('')} />
       ))}
@@ -351,7 +432,13 @@ function zoomed(zoom: number, by: 1 | -1): number {
 }
 
 /** All of a large graph, with the part that is in view. For the pointer; keys move in the graph itself. */
-function Minimap({ items, view: { layout, seen, drawn, box } }: { items: readonly GraphItem[]; view: GraphView }) {
+function Minimap({
+  items,
+  view: { layout, seen, drawn, box },
+}: {
+  items: readonly GraphItem[]
+  view: GraphView
+}) {
   const { width, height, places, nodeWidth } = layout
   const scale = Math.min(mapWidth / width, mapHeight / height)
   const moveTo = (event: PointerEvent) => {
@@ -379,7 +466,13 @@ function Minimap({ items, view: { layout, seen, drawn, box } }: { items: readonl
       {[...Map.groupBy(items, (item) => item.class)].map(([style, alike]) => (
         <path key={style} class={style} d={alike.map(boxOf).join('')} />
       ))}
-      <rect class="minimap-view" x={seen.x / drawn} y={seen.y / drawn} width={seen.width / drawn} height={seen.height / drawn} />
+      <rect
+        class="minimap-view"
+        x={seen.x / drawn}
+        y={seen.y / drawn}
+        width={seen.width / drawn}
+        height={seen.height / drawn}
+      />
     </svg>
   )
 }

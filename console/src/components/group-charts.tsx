@@ -9,11 +9,31 @@ import { now } from '../model/time.ts'
 const shownMs = 900_000
 
 const charts = [
-  { name: 'requests', title: 'Requests', isRate: true, format: (value: number) => `${short(value)}/s` },
+  {
+    name: 'requests',
+    title: 'Requests',
+    isRate: true,
+    format: (value: number) => `${short(value)}/s`,
+  },
   { name: 'errors', title: 'Errors', isRate: true, format: (value: number) => `${short(value)}/s` },
-  { name: 'latency', title: 'Latency', isRate: false, format: (value: number) => `${short(value)} ms` },
-  { name: 'memory', title: 'Memory', isRate: false, format: (value: number) => `${short(value / 1024 ** 2)} MB` },
-  { name: 'cpu', title: 'Processor', isRate: false, format: (value: number) => `${short(value * 1000)} mCPU` },
+  {
+    name: 'latency',
+    title: 'Latency',
+    isRate: false,
+    format: (value: number) => `${short(value)} ms`,
+  },
+  {
+    name: 'memory',
+    title: 'Memory',
+    isRate: false,
+    format: (value: number) => `${short(value / 1024 ** 2)} MB`,
+  },
+  {
+    name: 'cpu',
+    title: 'Processor',
+    isRate: false,
+    format: (value: number) => `${short(value * 1000)} mCPU`,
+  },
 ] as const
 
 export function short(value: number): string {
@@ -24,7 +44,9 @@ export function short(value: number): string {
 export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   const compared = groups.slice(-2)
   const provider = useCloudProvider(compared[0]?.cloudProvider ?? compared[0]?.type)
-  const account = useAccounts().reading.value.body?.find(({ name }) => name === compared[0]?.account)
+  const account = useAccounts().reading.value.body?.find(
+    ({ name }) => name === compared[0]?.account,
+  )
   const metrics = textsOf(account?.['metrics'] ?? provider?.metrics)
   const shown = charts.filter(({ name }) => metrics.includes(name))
   if (shown.length === 0) return null
@@ -37,12 +59,23 @@ export function GroupCharts({ groups }: { groups: readonly ServerGroup[] }) {
   )
 }
 
-function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: readonly ServerGroup[] }) {
-  const reads = [useValues(chart.name, groups[0]), useValues(chart.name, groups[1])].slice(0, groups.length)
+function ChartOf({
+  chart,
+  groups,
+}: {
+  chart: (typeof charts)[number]
+  groups: readonly ServerGroup[]
+}) {
+  const reads = [useValues(chart.name, groups[0]), useValues(chart.name, groups[1])].slice(
+    0,
+    groups.length,
+  )
   const all = reads.map(({ body }) =>
     objectsOf(body?.datapoints).flatMap(({ timestamp, sum, average }): Point[] => {
       const [atMs, value] = [numberOf(timestamp), numberOf(sum ?? average)]
-      return atMs === undefined || value === undefined ? [] : [[atMs, value / (chart.isRate ? (body?.period ?? 1) : 1)]]
+      return atMs === undefined || value === undefined
+        ? []
+        : [[atMs, value / (chart.isRate ? (body?.period ?? 1) : 1)]]
     }),
   )
   const from = now.peek() - shownMs
@@ -52,7 +85,10 @@ function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: re
   return (
     <figure class="chart">
       <figcaption>
-        <span class="muted" title={most > 0 ? `At most ${chart.format(most)} in the last 15 minutes` : undefined}>
+        <span
+          class="muted"
+          title={most > 0 ? `At most ${chart.format(most)} in the last 15 minutes` : undefined}
+        >
           {chart.title}
         </span>
         {groups.map((group, at) => {
@@ -65,7 +101,12 @@ function ChartOf({ chart, groups }: { chart: (typeof charts)[number]; groups: re
           )
         })}
       </figcaption>
-      <Lines all={all.map((points) => points.filter(([atMs]) => atMs >= from))} from={from} until={from + shownMs} most={most} />
+      <Lines
+        all={all.map((points) => points.filter(([atMs]) => atMs >= from))}
+        from={from}
+        until={from + shownMs}
+        most={most}
+      />
     </figure>
   )
 }
@@ -74,7 +115,10 @@ function useValues(metricName: string, group: ServerGroup | undefined) {
   const cloudProvider = group?.cloudProvider ?? group?.type ?? ''
   return useLive(
     '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics',
-    group && { path: { cloudProvider, ...groupPlace(group), metricName }, query: { serverGroup: group.name } },
+    group && {
+      path: { cloudProvider, ...groupPlace(group), metricName },
+      query: { serverGroup: group.name },
+    },
     { refresh: 'live' },
   ).reading.value
 }
@@ -100,7 +144,8 @@ const dot = 2
 /** One line for each, across the whole room. */
 export function Lines({ all, from, until, least = 0, most }: LinesProps) {
   const across = (at: number) => (((at - from) / (until - from || 1)) * width).toFixed(1)
-  const down = (value: number) => (height - 2 - ((value - least) / (most - least || 1)) * (height - 4)).toFixed(1)
+  const down = (value: number) =>
+    (height - 2 - ((value - least) / (most - least || 1)) * (height - 4)).toFixed(1)
   return (
     <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       {all.map((points, at) => {
@@ -113,7 +158,9 @@ export function Lines({ all, from, until, least = 0, most }: LinesProps) {
           ([x, y], index) =>
             `${isGap(index - 1) ? 'M' : 'L'}${across(x)} ${down(y)}${isGap(index) ? `m-${dot / 2} 0h${dot}` : ''}`,
         )
-        return <path key={at} class={at === all.length - 1 ? 'is-new' : 'is-old'} d={places.join('')} />
+        return (
+          <path key={at} class={at === all.length - 1 ? 'is-new' : 'is-old'} d={places.join('')} />
+        )
       })}
     </svg>
   )

@@ -11,7 +11,9 @@ import { isSameValue } from '../editor/json-path.ts'
 export function kept<Props extends object>(Part: (props: Props) => VNode): ComponentType<Props> {
   return class Kept extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {
-      return Object.entries(next).some(([name, value]) => !isSameValue(value, (this.props as Record<string, unknown>)[name]))
+      return Object.entries(next).some(
+        ([name, value]) => !isSameValue(value, (this.props as Record<string, unknown>)[name]),
+      )
     }
 
     // A component of its own, so that it is drawn again when a signal that it shows changes.
@@ -22,7 +24,9 @@ export function kept<Props extends object>(Part: (props: Props) => VNode): Compo
 }
 
 /** Calls the function of the present render; itself it is the same in all renders. */
-export function useSteady<Arguments extends unknown[]>(call: (...given: Arguments) => void): (...given: Arguments) => void {
+export function useSteady<Arguments extends unknown[]>(
+  call: (...given: Arguments) => void,
+): (...given: Arguments) => void {
   const present = useRef(call)
   present.current = call
   return useRef((...given: Arguments) => present.current(...given)).current

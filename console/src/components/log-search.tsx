@@ -13,18 +13,31 @@ export type Find = (query: string) => ReturnType<typeof findInOutput>
 /** @param goTo Brings a hit into view */
 export function useSearch({ lines }: LogText, ask: Find | undefined, goTo: (byte: number) => void) {
   const [{ query, at }, setState] = useState({ query: '', at: 0 })
-  const [answer, setAnswer] = useState<{ readonly query: string; readonly found: Awaited<ReturnType<Find>> }>()
+  const [answer, setAnswer] = useState<{
+    readonly query: string
+    readonly found: Awaited<ReturnType<Find>>
+  }>()
   useEffect(() => {
     if (query === '' || ask === undefined) return
-    const timer = setTimeout(async () => setAnswer({ query, found: await ask(query).catch(() => undefined) }), pauseMs)
+    const timer = setTimeout(
+      async () => setAnswer({ query, found: await ask(query).catch(() => undefined) }),
+      pauseMs,
+    )
     return () => clearTimeout(timer)
   }, [query, ask === undefined])
   const own = useMemo(() => {
     const wanted = query.toLowerCase()
-    return query === '' ? [] : lines.flatMap(({ text, byte }) => (toPlain(text).toLowerCase().includes(wanted) ? byte : []))
+    return query === ''
+      ? []
+      : lines.flatMap(({ text, byte }) =>
+          toPlain(text).toLowerCase().includes(wanted) ? byte : [],
+        )
   }, [lines, query])
   const isAnswered = query === '' || ask === undefined || answer?.query === query
-  const { bytes, isCut } = (answer?.query === query && answer.found) || { bytes: isAnswered ? own : [], isCut: false }
+  const { bytes, isCut } = (answer?.query === query && answer.found) || {
+    bytes: isAnswered ? own : [],
+    isCut: false,
+  }
   const number = bytes.length === 0 ? 0 : (at % bytes.length) + 1
   const current = bytes[number - 1]
   useEffect(() => {
@@ -38,11 +51,18 @@ export function useSearch({ lines }: LogText, ask: Find | undefined, goTo: (byte
     hasMore: bytes.length > 1,
     find: (wanted: string) => setState({ query: wanted, at: 0 }),
     /** To the next hit, or the one before. */
-    step: (by: 1 | -1) => setState({ query, at: number === 0 ? 0 : (number - 1 + by + bytes.length) % bytes.length }),
+    step: (by: 1 | -1) =>
+      setState({ query, at: number === 0 ? 0 : (number - 1 + by + bytes.length) % bytes.length }),
   }
 }
 
-export function LogSearch({ search, isOfAll }: { search: ReturnType<typeof useSearch>; isOfAll: boolean }) {
+export function LogSearch({
+  search,
+  isOfAll,
+}: {
+  search: ReturnType<typeof useSearch>
+  isOfAll: boolean
+}) {
   const { query, note, hasMore, find, step } = search
   return (
     <>
@@ -60,8 +80,18 @@ export function LogSearch({ search, isOfAll }: { search: ReturnType<typeof useSe
       </span>
       {hasMore && (
         <>
-          <IconButton icon="up" label="Previous hit (N)" title="Previous hit (N)" onClick={() => step(-1)} />
-          <IconButton icon="down" label="Next hit (n)" title="Next hit (n)" onClick={() => step(1)} />
+          <IconButton
+            icon="up"
+            label="Previous hit (N)"
+            title="Previous hit (N)"
+            onClick={() => step(-1)}
+          />
+          <IconButton
+            icon="down"
+            label="Next hit (n)"
+            title="Next hit (n)"
+            onClick={() => step(1)}
+          />
         </>
       )}
     </>

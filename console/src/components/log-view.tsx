@@ -4,7 +4,15 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { useLocation } from 'preact-iso/router'
 import { toPlain, toSpans } from '../model/ansi.ts'
 import { downloadText } from '../model/download.ts'
-import { groupsFrom, type LogGroup, type LogLine, type LogText, lineAtByte, splitByHits, toLogText } from '../model/log-lines.ts'
+import {
+  groupsFrom,
+  type LogGroup,
+  type LogLine,
+  type LogText,
+  lineAtByte,
+  splitByHits,
+  toLogText,
+} from '../model/log-lines.ts'
 import { formatDuration } from '../model/time.ts'
 import { useQueryChange } from '../query.ts'
 import { plural } from '../words.ts'
@@ -45,7 +53,11 @@ export function LogView(props: LogViewProps) {
   const switches = [
     !isEnded && { children: 'Follow', checked: follows, onChange: setFollows },
     { children: 'Wrap lines', checked: wraps, onChange: setWraps },
-    log.lines.some(({ time }) => time !== '') && { children: 'Times', checked: hasTimes, onChange: setHasTimes },
+    log.lines.some(({ time }) => time !== '') && {
+      children: 'Times',
+      checked: hasTimes,
+      onChange: setHasTimes,
+    },
   ]
   const keys = {
     f: () => setFollows(!follows),
@@ -69,10 +81,18 @@ export function LogView(props: LogViewProps) {
         <LogSearch search={search} isOfAll={find !== undefined} />
         <IconButton icon="download" label="Download" title="Download" onClick={download} />
       </div>
-      {startByte > 0 && !hasEarlier && <p class="muted">The beginning of the output is no longer on this page.</p>}
+      {startByte > 0 && !hasEarlier && (
+        <p class="muted">The beginning of the output is no longer on this page.</p>
+      )}
       {/* What is added would be read aloud without an end. */}
       <pre ref={box} role="log" aria-live="off" tabIndex={0} {...attributes}>
-        <div>{text === '' ? <span class="muted">No output yet.</span> : <LogBlocks lines={shown} look={look} />}</div>
+        <div>
+          {text === '' ? (
+            <span class="muted">No output yet.</span>
+          ) : (
+            <LogBlocks lines={shown} look={look} />
+          )}
+        </div>
       </pre>
     </div>
   )
@@ -92,7 +112,10 @@ type Look = ReturnType<typeof useLog>['look']
 function useLog(box: Box, props: LogViewProps) {
   const { text, startByte, firstLine, find, readAt } = props
   const last = useRef<LogText>(undefined)
-  const log = useMemo(() => toLogText(text, startByte, firstLine, last.current), [text, startByte, firstLine])
+  const log = useMemo(
+    () => toLogText(text, startByte, firstLine, last.current),
+    [text, startByte, firstLine],
+  )
   last.current = log
   const { query } = useLocation()
   const change = useQueryChange()
@@ -127,14 +150,22 @@ function useLog(box: Box, props: LogViewProps) {
 function useFolds(log: LogText) {
   const [changed, setChanged] = useState<ReadonlyMap<number, boolean>>(new Map())
   const isFolded = (group: LogGroup) => changed.get(group.from) ?? group.isFolded
-  const shown = useMemo(() => log.lines.filter(({ within }) => !groupsFrom(within).some(isFolded)), [log, changed])
+  const shown = useMemo(
+    () => log.lines.filter(({ within }) => !groupsFrom(within).some(isFolded)),
+    [log, changed],
+  )
   const setFolded = (groups: readonly LogGroup[], isFold: boolean) =>
-    groups.length > 0 && setChanged(new Map([...changed, ...groups.map(({ from }) => [from, isFold] as const)]))
+    groups.length > 0 &&
+    setChanged(new Map([...changed, ...groups.map(({ from }) => [from, isFold] as const)]))
   return { shown, isFolded, setFolded }
 }
 
 /** Whether the end stays in view: until the reader goes up, and again at the end. Near the top, earlier output is read. */
-function useFollowing(box: Box, atFirst: boolean, { startByte = 0, hasEarlier, readEarlier }: LogViewProps) {
+function useFollowing(
+  box: Box,
+  atFirst: boolean,
+  { startByte = 0, hasEarlier, readEarlier }: LogViewProps,
+) {
   const [follows, setFollows] = useState(atFirst)
   const lastTop = useRef(0)
   // Whatever makes the text higher.
@@ -169,24 +200,43 @@ function usePlace(box: Box, startByte: number, isWanted: boolean): void {
     const former = current?.querySelector(`[data-byte="${before.current}"]`)
     before.current = startByte
     if (!isWanted || current?.firstElementChild == null || former == null) return
-    current.scrollTop = top + former.getBoundingClientRect().top - current.firstElementChild.getBoundingClientRect().top
+    current.scrollTop =
+      top +
+      former.getBoundingClientRect().top -
+      current.firstElementChild.getBoundingClientRect().top
   }, [startByte])
 }
 
 /** In pieces: lines near the view with numbers, colours and marks; others are text that the browser finds. */
 function LogBlocks({ lines, look }: { lines: readonly LogLine[]; look: Look }) {
-  const blocks = useMemo(() => [...Map.groupBy(lines, ({ byte }) => Math.floor(byte / bytesEach))], [lines])
-  return blocks.map(([key, members], at) => <Block key={key} lines={members} isLast={at === blocks.length - 1} look={look} />)
+  const blocks = useMemo(
+    () => [...Map.groupBy(lines, ({ byte }) => Math.floor(byte / bytesEach))],
+    [lines],
+  )
+  return blocks.map(([key, members], at) => (
+    <Block key={key} lines={members} isLast={at === blocks.length - 1} look={look} />
+  ))
 }
 
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
-function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boolean; look: Look }) {
+function Block({
+  lines,
+  isLast,
+  look,
+}: {
+  lines: readonly LogLine[]
+  isLast: boolean
+  look: Look
+}) {
   const box = useRef<HTMLDivElement>(null)
   const [isNear, setNear] = useState(isLast)
   useEffect(() => {
     if (box.current === null) return
     const view = { root: box.current.closest('pre'), rootMargin: '400px' }
-    const seen = new IntersectionObserver((changes) => setNear(changes.at(-1)?.isIntersecting === true), view)
+    const seen = new IntersectionObserver(
+      (changes) => setNear(changes.at(-1)?.isIntersecting === true),
+      view,
+    )
     seen.observe(box.current)
     return () => seen.disconnect()
   }, [])
@@ -196,14 +246,27 @@ function Block({ lines, isLast, look }: { lines: readonly LogLine[]; isLast: boo
     [isRich, lines.length, lines[0], lines.at(-1)],
   )
   return (
-    <div class="log-block" ref={box} style={{ containIntrinsicBlockSize: `auto ${lines.length * lineHeight}em` }}>
+    <div
+      class="log-block"
+      ref={box}
+      style={{ containIntrinsicBlockSize: `auto ${lines.length * lineHeight}em` }}
+    >
       {isRich ? lines.map((line) => <Line key={line.byte} line={line} look={look} />) : plain}
     </div>
   )
 }
 
-function Line({ line: { number, byte, text, time, opens, within }, look }: { line: LogLine; look: Look }) {
-  const lengthMs = opens?.startMs === undefined || opens.endMs === undefined ? undefined : opens.endMs - opens.startMs
+function Line({
+  line: { number, byte, text, time, opens, within },
+  look,
+}: {
+  line: LogLine
+  look: Look
+}) {
+  const lengthMs =
+    opens?.startMs === undefined || opens.endMs === undefined
+      ? undefined
+      : opens.endMs - opens.startMs
   const mark = (hit: string, key: number) => (
     <mark key={key} class={byte === look.hit ? 'is-current' : undefined}>
       {hit}
@@ -211,7 +274,9 @@ function Line({ line: { number, byte, text, time, opens, within }, look }: { lin
   )
   const marked = toSpans(text).map((span, at) => (
     <span key={at} style={span.style}>
-      {splitByHits(span.text, look.query).map((part, index) => (index % 2 === 0 ? part : mark(part, index)))}
+      {splitByHits(span.text, look.query).map((part, index) =>
+        index % 2 === 0 ? part : mark(part, index),
+      )}
     </span>
   ))
   return (
@@ -232,7 +297,12 @@ function Line({ line: { number, byte, text, time, opens, within }, look }: { lin
       {opens === undefined ? (
         marked
       ) : (
-        <button type="button" class="log-fold" aria-expanded={!look.isFolded(opens)} onClick={() => look.fold(opens)}>
+        <button
+          type="button"
+          class="log-fold"
+          aria-expanded={!look.isFolded(opens)}
+          onClick={() => look.fold(opens)}
+        >
           {marked}
           {lengthMs !== undefined && <span class="muted"> {formatDuration(lengthMs)}</span>}
         </button>

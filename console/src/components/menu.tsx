@@ -70,11 +70,22 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
       {open && (
         <div class="menu-list">
           {head}
-          <div id={id} role="menu" aria-label={name ?? 'Menu'} ref={list} tabIndex={-1} onKeyDown={onKeyDown}>
+          <div
+            id={id}
+            role="menu"
+            aria-label={name ?? 'Menu'}
+            ref={list}
+            tabIndex={-1}
+            onKeyDown={onKeyDown}
+          >
             {items
               .toSorted((a, b) => Number(a.destructive ?? false) - Number(b.destructive ?? false))
               .map((item) => (
-                <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
+                <Entry
+                  key={item.label}
+                  item={item}
+                  onDone={() => (item.href === undefined ? close() : setOpen(false))}
+                />
               ))}
           </div>
         </div>
@@ -88,7 +99,10 @@ function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuI
   const { route: navigate } = useLocation()
   useEffect(() => {
     const onLetter = (event: Event) => {
-      const item = items.find(({ letter, denied }) => letter === (event as CustomEvent<string>).detail && denied === undefined)
+      const item = items.find(
+        ({ letter, denied }) =>
+          letter === (event as CustomEvent<string>).detail && denied === undefined,
+      )
       if (item?.href === undefined) item?.onSelect?.()
       else navigate(item.href)
     }
@@ -98,7 +112,11 @@ function useLetters(button: RefObject<HTMLElement | null>, items: readonly MenuI
 }
 
 /** An open list has the focus, and closes when the pointer goes elsewhere. */
-function useOpenList(list: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
+function useOpenList(
+  list: RefObject<HTMLElement | null>,
+  isOpen: boolean,
+  close: () => void,
+): void {
   useEffect(() => {
     const menu = list.current?.closest('.menu')
     if (!isOpen || !menu) return
@@ -120,7 +138,12 @@ function useOpenList(list: RefObject<HTMLElement | null>, isOpen: boolean, close
 function moveFocus(list: HTMLElement | null, key: string): boolean {
   const all = [...(list?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
   const at = all.indexOf(document.activeElement as HTMLElement)
-  const target = { ArrowDown: all[(at + 1) % all.length], ArrowUp: all.at(at - 1), Home: all[0], End: all.at(-1) }[key]
+  const target = {
+    ArrowDown: all[(at + 1) % all.length],
+    ArrowUp: all.at(at - 1),
+    Home: all[0],
+    End: all.at(-1),
+  }[key]
   target?.focus()
   return target !== undefined
 }
@@ -137,7 +160,9 @@ function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
     class: `menu-item ${destructive ? 'is-destructive' : ''}`,
     tabIndex: -1,
     onClick: select,
-    ...(checked === undefined ? { role: 'menuitem' as const } : { role: 'menuitemradio' as const, 'aria-checked': checked }),
+    ...(checked === undefined
+      ? { role: 'menuitem' as const }
+      : { role: 'menuitemradio' as const, 'aria-checked': checked }),
     children: [
       icon !== undefined && <Icon key="icon" name={icon} />,
       <span key="label" class="grow">

@@ -14,7 +14,11 @@ const maxLinks = 3
 /** Those of an application. */
 export function useBalancers(application: string) {
   const events = applicationEvents(application, 'infrastructure')
-  return useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
+  return useLive(
+    '/applications/{application}/loadBalancers',
+    { path: { application } },
+    { refresh: 'steady', events },
+  )
 }
 
 /** Nothing where no load balancer serves HTTP to this browser. */
@@ -29,18 +33,30 @@ export function OpenLinks({ balancers }: { balancers: readonly Balancer[] }) {
 }
 
 /** The same of an application whose load balancers the screen does not read. @param names Of load balancers */
-export function ApplicationOpenLinks({ application, names }: { application: string; names: readonly string[] }) {
+export function ApplicationOpenLinks({
+  application,
+  names,
+}: {
+  application: string
+  names: readonly string[]
+}) {
   const all = useBalancers(application).reading.value.body ?? []
   return <OpenLinks balancers={all.filter((balancer) => names.includes(placeOf(balancer).name))} />
 }
 
 /** Where it serves HTTP. Addresses of providers count; else its listeners do. */
 function addressesOf(balancer: Balancer): readonly string[] {
-  const listeners = objectsOf(balancer['listeners']).map(({ host, externalProtocol, externalPort }) => {
-    return `${scalarOf(externalProtocol)?.toLowerCase()}://${hostFrom(scalarOf(host) ?? '')}:${scalarOf(externalPort)}/`
-  })
-  const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap((text) => URL.parse(text) ?? [])
-  return urls.filter(({ protocol }) => ['http:', 'https:'].includes(protocol)).map(({ href }) => href)
+  const listeners = objectsOf(balancer['listeners']).map(
+    ({ host, externalProtocol, externalPort }) => {
+      return `${scalarOf(externalProtocol)?.toLowerCase()}://${hostFrom(scalarOf(host) ?? '')}:${scalarOf(externalPort)}/`
+    },
+  )
+  const urls = [...textsOf(balancer['addresses']), ...listeners].flatMap(
+    (text) => URL.parse(text) ?? [],
+  )
+  return urls
+    .filter(({ protocol }) => ['http:', 'https:'].includes(protocol))
+    .map(({ href }) => href)
 }
 
 const loopback = /^(localhost|\[?::1\]?|127\..*)$/

@@ -6,7 +6,14 @@ import { noteUse } from '../model/recent.ts'
 import { plural } from '../words.ts'
 import { closeDialog, openDialog } from './dialog.tsx'
 import { Picker } from './picker.tsx'
-import { type Hit, HitText, keyOfHit, searchNote, searchPlaceholder, useHits } from './search-hits.tsx'
+import {
+  type Hit,
+  HitText,
+  keyOfHit,
+  searchNote,
+  searchPlaceholder,
+  useHits,
+} from './search-hits.tsx'
 
 export function openPalette(): void {
   openDialog(<Palette />)
@@ -30,7 +37,11 @@ function Palette() {
     setAt(next)
     setAction(0)
   }
-  const take = (hit: Hit | undefined, { ctrlKey, metaKey }: KeyboardEvent | MouseEvent, by: number) => {
+  const take = (
+    hit: Hit | undefined,
+    { ctrlKey, metaKey }: KeyboardEvent | MouseEvent,
+    by: number,
+  ) => {
     if (hit === undefined) return
     closeDialog()
     const href = hit.actions?.[by - 1]?.href ?? hit.href
@@ -97,8 +108,14 @@ function Palette() {
 function useGroups(text: string) {
   const found = useHits(text)
   const max = text === '' ? Number.POSITIVE_INFINITY : maxPerGroup
-  const all: Hit = { label: 'Show everything that was found', icon: 'search', href: to.search(text) }
-  const more = found.some(({ hits }) => hits.length > max) ? [{ title: 'More', hits: [all], failed: false }] : []
+  const all: Hit = {
+    label: 'Show everything that was found',
+    icon: 'search',
+    href: to.search(text),
+  }
+  const more = found.some(({ hits }) => hits.length > max)
+    ? [{ title: 'More', hits: [all], failed: false }]
+    : []
   return [...found, ...more].map(({ title, hits, failed = false }) => ({
     title,
     items: hits.slice(0, max),

@@ -1,7 +1,14 @@
 /** Which roles may read, start and change an application: a row for each role. */
 import { useState } from 'preact/hooks'
 import { user } from '../api/session.ts'
-import { isOpen, lostRights, type RoleRights, toPermissions, toRoleRights, unheldRights } from '../model/permissions.ts'
+import {
+  isOpen,
+  lostRights,
+  type RoleRights,
+  toPermissions,
+  toRoleRights,
+  unheldRights,
+} from '../model/permissions.ts'
 import { Banner } from './button.tsx'
 import { CheckList, TextField } from './form-fields.tsx'
 import { RecordRows } from './record-rows.tsx'
@@ -32,7 +39,12 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
       <RecordRows records={rows} onChange={change} noun="role" added={{ role: '', has: ['READ'] }}>
         {({ role, has }, put) => (
           <>
-            <TextField label="Role" value={role} suggestions={roles} onChange={(text) => put({ role: text })} />
+            <TextField
+              label="Role"
+              value={role}
+              suggestions={roles}
+              onChange={(text) => put({ role: text })}
+            />
             <CheckList
               label={`${role || 'The role'} may`}
               choices={choices}
@@ -42,11 +54,15 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
           </>
         )}
       </RecordRows>
-      {isOpen(rows) && <p class="muted">{`Every user may read, start and change ${application}.`}</p>}
+      {isOpen(rows) && (
+        <p class="muted">{`Every user may read, start and change ${application}.`}</p>
+      )}
       {unheld.length > 0 && (
         <p class="muted">{`Only administrators may ${list.format(unheld)} ${application}: no role is named for it.`}</p>
       )}
-      {lost.length > 0 && <Banner tone="warning">{`You could no longer ${list.format(lost)} this application yourself.`}</Banner>}
+      {lost.length > 0 && (
+        <Banner tone="warning">{`You could no longer ${list.format(lost)} this application yourself.`}</Banner>
+      )}
     </div>
   )
 }
@@ -78,7 +94,11 @@ export function Roles({ roles, admin, none }: RolesProps) {
 }
 
 /** Roles by what they may do, or that every user may. */
-export function Permissions({ permissions = {} }: { permissions: Readonly<Record<string, readonly string[]>> | undefined }) {
+export function Permissions({
+  permissions = {},
+}: {
+  permissions: Readonly<Record<string, readonly string[]>> | undefined
+}) {
   const given = Object.entries(permissions).filter(([, roles]) => roles.length > 0)
   if (given.length === 0) return <span class="muted">Every user: no role is named.</span>
   return (

@@ -15,7 +15,11 @@ interface PickerProps<Item> {
   readonly text: string
   readonly onText: (text: string) => void
   /** Each item is in one of them; the head stands above them. */
-  readonly groups: readonly { readonly title: string; readonly items: readonly Item[]; readonly head?: ComponentChildren }[]
+  readonly groups: readonly {
+    readonly title: string
+    readonly items: readonly Item[]
+    readonly head?: ComponentChildren
+  }[]
   readonly keyOf: (item: Item) => string
   readonly row: (item: Item, isChosen: boolean) => VNode
   readonly rowClass?: string

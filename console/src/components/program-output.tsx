@@ -15,12 +15,18 @@ export function ProgramOutput({ line, isEnded = false, ...place }: OutputProps) 
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
   const { output, error, readEarlier, readAt } = useOutput(place, byte)
   if (output === undefined)
-    return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
+    return error === undefined ? (
+      <Loading rows={8} />
+    ) : (
+      <ErrorState error={error} onRetry={() => location.reload()} />
+    )
   const { nextByte, ...shown } = output
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      {byte !== undefined && byte < output.startByte && <p class="muted">The line of this address is no longer kept.</p>}
+      {byte !== undefined && byte < output.startByte && (
+        <p class="muted">The line of this address is no longer kept.</p>
+      )}
       <LogView
         {...shown}
         name={place.id}

@@ -15,7 +15,14 @@ interface RecordPanelProps {
   readonly children?: ComponentChildren
 }
 
-export function RecordPanel({ name, title = <Name text={name} max={80} />, actions, facts, record, children }: RecordPanelProps) {
+export function RecordPanel({
+  name,
+  title = <Name text={name} max={80} />,
+  actions,
+  facts,
+  record,
+  children,
+}: RecordPanelProps) {
   const [isOpen, setOpen] = useState(false)
   return (
     <Panel title={title} actions={actions}>

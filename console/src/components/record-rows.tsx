@@ -20,7 +20,9 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
       {records.map((record, at) => (
         <fieldset key={at} class="record" aria-label={`${capital(noun)} ${at + 1}`}>
           <div class="question">
-            {children(record, (change) => onChange(records.map((one, index) => (index === at ? { ...one, ...change } : one))))}
+            {children(record, (change) =>
+              onChange(records.map((one, index) => (index === at ? { ...one, ...change } : one))),
+            )}
           </div>
           <IconButton
             icon="trash"
@@ -34,7 +36,14 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
         </fieldset>
       ))}
       <p>
-        <ActionButton action={{ label: `Add ${noun}`, icon: 'plus', onSelect: () => onChange([...records, added]) }} small />
+        <ActionButton
+          action={{
+            label: `Add ${noun}`,
+            icon: 'plus',
+            onSelect: () => onChange([...records, added]),
+          }}
+          small
+        />
       </p>
     </>
   )
@@ -42,9 +51,12 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
 
 /** The focus goes to the control after one that leaves, such as the button that adds a record. */
 function focusBeside(leaving: HTMLElement): void {
-  const all = [...document.querySelectorAll<HTMLElement>('button, input, select, textarea, a[href]')]
+  const all = [
+    ...document.querySelectorAll<HTMLElement>('button, input, select, textarea, a[href]'),
+  ]
   const after = all.slice(all.indexOf(leaving) + 1)
   requestAnimationFrame(() => {
-    if (!leaving.isConnected) after.find((element) => element.isConnected && element.tabIndex >= 0)?.focus()
+    if (!leaving.isConnected)
+      after.find((element) => element.isConnected && element.tabIndex >= 0)?.focus()
   })
 }

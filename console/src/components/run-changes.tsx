@@ -20,19 +20,32 @@ export function useEarlierRun(run: Execution | undefined, baseline: Baseline) {
     expand: true,
   }
   const isStored = Boolean(name && pipelineConfigId && buildTime)
-  const { body, error } = useLive(searchPath, isStored ? { path: { application }, query } : undefined, { refresh: 'open' })
-    .reading.value
-  return { found: isStored ? body?.filter((other) => other.id !== id).slice(0, 1) : run && [], error }
+  const { body, error } = useLive(
+    searchPath,
+    isStored ? { path: { application }, query } : undefined,
+    { refresh: 'open' },
+  ).reading.value
+  return {
+    found: isStored ? body?.filter((other) => other.id !== id).slice(0, 1) : run && [],
+    error,
+  }
 }
 
 /** None while the older one is not known. */
 export function useRunChanges(older: Execution | undefined, newer: Execution): readonly Change[] {
   const { application, pipelineConfigId: id } = newer
-  const parameters = id && older?.pipelineConfigId === id ? { path: { pipelineConfigId: id }, query: { limit: 50 } } : undefined
-  const { body } = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' }).reading.value
+  const parameters =
+    id && older?.pipelineConfigId === id
+      ? { path: { pipelineConfigId: id }, query: { limit: 50 } }
+      : undefined
+  const { body } = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, {
+    refresh: 'open',
+  }).reading.value
   const changes = older === undefined ? [] : describeChanges(older, newer, toRevisions(body))
   return changes.map(({ revision, ...change }) =>
-    revision === undefined || !id ? change : { ...change, href: to.editPipeline(application, id, { tab: 'history', revision }) },
+    revision === undefined || !id
+      ? change
+      : { ...change, href: to.editPipeline(application, id, { tab: 'history', revision }) },
   )
 }
 
@@ -46,13 +59,23 @@ const icons: Readonly<Record<Change['kind'], IconName>> = {
   trigger: 'play',
 }
 
-export function ChangeList({ changes, max = changes.length }: { changes: readonly Change[]; max?: number }) {
+export function ChangeList({
+  changes,
+  max = changes.length,
+}: {
+  changes: readonly Change[]
+  max?: number
+}) {
   return (
     <ul class="changes">
       {changes.slice(0, max).map(({ kind, text, href }) => (
         <li key={text}>
           <Icon name={icons[kind]} />
-          {href === undefined ? <Name text={text} max={300} /> : <NameLink href={href} text={text} max={300} />}
+          {href === undefined ? (
+            <Name text={text} max={300} />
+          ) : (
+            <NameLink href={href} text={text} max={300} />
+          )}
         </li>
       ))}
       {changes.length > max && <li>and {changes.length - max} more</li>}

@@ -36,7 +36,12 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   }
   const columns: readonly Column<Execution>[] = [
     { key: 'state', head: 'Status', cell: (run) => <StatusText status={statusOf(run)} /> },
-    { key: 'run', head: 'Run', grow: true, cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} /> },
+    {
+      key: 'run',
+      head: 'Run',
+      grow: true,
+      cell: (run) => <Run run={run} without={without} cause={causes.get(run.id)} />,
+    },
     // Below a narrow screen, and on the page of a pipeline, the cell of the run has it.
     ...(without !== 'pipeline' && runs.some((run) => content(run) !== '') ? [contentColumn] : []),
     { key: 'start', head: 'Started by', hideBelow: 'phone', cell: starterOf },
@@ -45,19 +50,34 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   ]
   return (
     <div class="run-table">
-      <DataTable label={label} rows={newestFirst(runs)} keyOf={({ id }) => id} heldOf={heldOf} columns={columns} />
+      <DataTable
+        label={label}
+        rows={newestFirst(runs)}
+        keyOf={({ id }) => id}
+        heldOf={heldOf}
+        columns={columns}
+      />
     </div>
   )
 }
 
-function Run({ run, without, cause }: Pick<RunTableProps, 'without'> & { run: Execution; cause: string | undefined }) {
+function Run({
+  run,
+  without,
+  cause,
+}: Pick<RunTableProps, 'without'> & { run: Execution; cause: string | undefined }) {
   return (
     <>
       <a class="row-link" href={to.execution(run.id)}>
         {without === undefined && <Name class="muted" text={`${run.application} /`} max={32} />}{' '}
-        {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />} <span class="run-id">{shortId(run.id)}</span>
+        {without !== 'pipeline' && <Name text={run.name ?? 'Run'} max={50} />}{' '}
+        <span class="run-id">{shortId(run.id)}</span>
       </a>{' '}
-      <Name class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`} text={contentOf(run).join(' · ')} max={80} />
+      <Name
+        class={`muted ${without === 'pipeline' ? '' : 'narrow-only'}`}
+        text={contentOf(run).join(' · ')}
+        max={80}
+      />
       {cause !== undefined && (
         <p class="run-cause clamped">
           <Name text={cause} max={320} />
@@ -70,7 +90,8 @@ function Run({ run, without, cause }: Pick<RunTableProps, 'without'> & { run: Ex
 function starterOf(run: Execution) {
   return (
     <>
-      <Name text={startedBy(run) ?? ''} max={24} /> <span class="muted">{triggerWord(run.trigger.type)}</span>
+      <Name text={startedBy(run) ?? ''} max={24} />{' '}
+      <span class="muted">{triggerWord(run.trigger.type)}</span>
     </>
   )
 }
@@ -89,6 +110,7 @@ function useCauses(runs: readonly Execution[]): ReadonlyMap<string, string> {
 
 function causeOf(run: Execution): string {
   const failure = failureOf(run)
-  if (failure === undefined) return String(run['cancellationReason'] ?? 'It failed before a stage began.')
+  if (failure === undefined)
+    return String(run['cancellationReason'] ?? 'It failed before a stage began.')
   return `${titleOf(failure.path[0] ?? failure.stage)}: ${failure.reason ?? 'failed without a reason'}`
 }

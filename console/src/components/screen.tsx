@@ -33,12 +33,23 @@ interface PageHeadProps {
   readonly children?: ComponentChildren
 }
 
-export const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
+export const brand =
+  document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
 /** Where a screen stands beside another one: its own address, and that of the other one alone. */
-export const InPanel = createContext<{ readonly page: string; readonly close: string } | undefined>(undefined)
+export const InPanel = createContext<{ readonly page: string; readonly close: string } | undefined>(
+  undefined,
+)
 
-export function PageHead({ tab, title, crumbs = [], count, state, actions, children }: PageHeadProps) {
+export function PageHead({
+  tab,
+  title,
+  crumbs = [],
+  count,
+  state,
+  actions,
+  children,
+}: PageHeadProps) {
   const panel = useContext(InPanel)
   const shownCrumbs = panel === undefined ? crumbs : crumbs.slice(-1)
   const Title = panel === undefined ? 'h1' : 'h2'
@@ -66,7 +77,13 @@ export function PageHead({ tab, title, crumbs = [], count, state, actions, child
         {actions !== undefined && <div class="row actions">{actions}</div>}
         {panel !== undefined && (
           <div class="panel-controls">
-            <a class="icon-button" href={panel.page} data-page aria-label="Open as a page" title="Open as a page">
+            <a
+              class="icon-button"
+              href={panel.page}
+              data-page
+              aria-label="Open as a page"
+              title="Open as a page"
+            >
               <Icon name="right" />
             </a>
             <a class="icon-button" href={panel.close} aria-label="Close" title="Close (Esc)">
@@ -89,7 +106,10 @@ export function applicationCrumbs(application: string) {
 }
 
 export function pipelineCrumbs(application: string) {
-  return [...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]
+  return [
+    ...applicationCrumbs(application),
+    { label: 'Pipelines', href: to.pipelines(application) },
+  ]
 }
 
 interface ApplicationHeadProps extends Pick<PageHeadProps, 'tab' | 'state' | 'actions'> {
@@ -103,9 +123,17 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
   useEffect(() => noteRecent(application), [application])
   const title = <Name text={application} />
   return (
-    <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...head} title={title}>
+    <PageHead
+      tab={`${application}: ${tab}`}
+      crumbs={applicationCrumbs(application).slice(0, 1)}
+      {...head}
+      title={title}
+    >
       {isUnknown ? (
-        <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
+        <EmptyState
+          icon="search"
+          text={`There is no application ${application}, or you may not read it.`}
+        >
           <ActionButton action={{ label: 'Applications', href: to.applications() }} />
         </EmptyState>
       ) : (
@@ -163,7 +191,14 @@ interface PanelProps {
   readonly flush?: boolean
 }
 
-export function Panel({ title, count, actions, children, class: more = '', flush = false }: PanelProps) {
+export function Panel({
+  title,
+  count,
+  actions,
+  children,
+  class: more = '',
+  flush = false,
+}: PanelProps) {
   const id = useId()
   return (
     <section class={`panel ${flush ? 'is-flush' : ''} ${more}`} aria-labelledby={id}>
@@ -200,7 +235,15 @@ export function Loading({ rows = 4 }: { rows?: number }) {
 }
 
 /** @param children What makes the first one. */
-export function EmptyState({ text, icon = 'box', children }: { text: string; icon?: IconName; children?: ComponentChildren }) {
+export function EmptyState({
+  text,
+  icon = 'box',
+  children,
+}: {
+  text: string
+  icon?: IconName
+  children?: ComponentChildren
+}) {
   return (
     <div class="state">
       <Icon name={icon} size={20} />
@@ -227,13 +270,19 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
       {isForbidden && (
         <p class="muted">
           {roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`}{' '}
-          {refusal === undefined && 'Ask the owner of the application or an administrator for the missing permission.'}
+          {refusal === undefined &&
+            'Ask the owner of the application or an administrator for the missing permission.'}
         </p>
       )}
       <div class="row">
         <Button onClick={onRetry}>Try again</Button>
         {isForbidden && (
-          <a class="button" href={to.access('explain', { ...(asked ?? { operation, application: applicationHere() }) })}>
+          <a
+            class="button"
+            href={to.access('explain', {
+              ...(asked ?? { operation, application: applicationHere() }),
+            })}
+          >
             Explain my rights
           </a>
         )}
@@ -258,7 +307,8 @@ export function FailedAction({ error, lead, children }: FailedActionProps) {
   return (
     <Banner tone="failed" actions={children}>
       {lead !== undefined && <>{lead}: </>}
-      <strong>{refusal === undefined ? title : <Denied reason={refusal} />}</strong> {advice} <RequestId id={error.requestId} />
+      <strong>{refusal === undefined ? title : <Denied reason={refusal} />}</strong> {advice}{' '}
+      <RequestId id={error.requestId} />
     </Banner>
   )
 }
@@ -307,7 +357,11 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
 }
 
 /** What has gone says so; after two other failed reads: how old the data is, and when the next read is. */
-export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: { reading: Reading<unknown> }) {
+export function Stale({
+  reading: { error, failures, readAtMs, nextTryAtMs },
+}: {
+  reading: Reading<unknown>
+}) {
   if (error === undefined || readAtMs === undefined) return null
   if (error.status !== 404 && failures < 2) return null
   const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))
@@ -322,7 +376,10 @@ export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: {
   )
 }
 
-export class ErrorBoundary extends Component<{ children: ComponentChildren }, { readonly error: Error | undefined }> {
+export class ErrorBoundary extends Component<
+  { children: ComponentChildren },
+  { readonly error: Error | undefined }
+> {
   override state = { error: undefined as Error | undefined }
 
   static override getDerivedStateFromError(error: Error) {
@@ -339,7 +396,10 @@ export class ErrorBoundary extends Component<{ children: ComponentChildren }, { 
     const report = `${location.href}\n${navigator.userAgent}\n${error.stack ?? error.message}`
     return (
       <div class="state is-failed" role="alert">
-        <p>This panel could not be drawn. The rest of the page works. Copy the report for your operator.</p>
+        <p>
+          This panel could not be drawn. The rest of the page works. Copy the report for your
+          operator.
+        </p>
         <p class="row">
           <Button onClick={() => this.setState({ error: undefined })}>Try again</Button>
           <CopyButton text={report} label="Copy the report" />

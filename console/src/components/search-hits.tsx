@@ -6,7 +6,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { changeOperation, mostQuestions, saveOperation, startOperation, useAllowed } from '../api/rights.ts'
+import {
+  changeOperation,
+  mostQuestions,
+  saveOperation,
+  startOperation,
+  useAllowed,
+} from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { useActiveExecutions, useWaiting } from '../api/waiting.ts'
 import { type Execution, isWaiting, type Status, statusOf } from '../model/execution.ts'
@@ -26,7 +32,11 @@ export interface Hit extends Wanting {
   readonly href?: string
   readonly run?: (navigate: (href: string) => void) => void
   /** What else it leads to. */
-  readonly actions?: readonly { readonly label: string; readonly href: string; readonly needs?: string }[]
+  readonly actions?: readonly {
+    readonly label: string
+    readonly href: string
+    readonly needs?: string
+  }[]
   /** Whose state is beside it. */
   readonly pipeline?: string
   readonly application?: string
@@ -67,16 +77,26 @@ export function keyOfHit({ href, label, detail = '' }: Hit): string {
 
 /** Why more may exist than what is found. */
 export function searchNote(text: string): string {
-  return text.length < minRemote ? `Infrastructure is searched from ${minRemote} characters on.` : ''
+  return text.length < minRemote
+    ? `Infrastructure is searched from ${minRemote} characters on.`
+    : ''
 }
 
 /** What a hit is: its own link, or the name in an option of a list. */
-export function HitText({ hit: { icon, label, detail, state }, link }: { hit: Hit; link?: ComponentChildren }) {
+export function HitText({
+  hit: { icon, label, detail, state },
+  link,
+}: {
+  hit: Hit
+  link?: ComponentChildren
+}) {
   return (
     <>
       <Icon name={icon} />
       {link ?? <Name class="grow" text={label} max={60} />}
-      <span class={`muted ${link === undefined ? '' : 'grow'}`}>{detail !== undefined && <Name text={detail} max={40} />}</span>
+      <span class={`muted ${link === undefined ? '' : 'grow'}`}>
+        {detail !== undefined && <Name text={detail} max={40} />}
+      </span>
       {state !== undefined && <StatusText status={state} />}
     </>
   )
@@ -94,7 +114,11 @@ export function useHits(text: string): readonly HitGroup[] {
       judgments: waiting?.map(toJudgment) ?? [],
       applications: applications?.map(toApplication) ?? [],
       pipelines: pipelines?.map(toPipeline) ?? [],
-      actions: [...(pipelines ?? []).map(toStart), ...(applications ?? []).flatMap(toActions), ...toCommands()],
+      actions: [
+        ...(pipelines ?? []).map(toStart),
+        ...(applications ?? []).flatMap(toActions),
+        ...toCommands(),
+      ],
     }
     return [...(text === '' ? unasked(kinds) : find(text, kinds)), ...remote].filter(
       ({ hits, failed }) => hits.length > 0 || failed,
@@ -106,15 +130,20 @@ export function useHits(text: string): readonly HitGroup[] {
 /** Without what the user may not do, and without rollbacks where nothing is known to go back to. */
 function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
   const hits = groups.flatMap((group) => group.hits)
-  const ofActions = hits.flatMap(({ actions = [], of }) => actions.map((action) => ({ ...action, of })))
+  const ofActions = hits.flatMap(({ actions = [], of }) =>
+    actions.map((action) => ({ ...action, of })),
+  )
   const denied = [startOperation, saveOperation, changeOperation].map((operation) =>
     useDenied(operation, [...hits, ...ofActions]),
   )
   const canRollBack = useRollBacks(hits.flatMap(({ isRollBack, of }) => (isRollBack && of) || []))
   const isOffered = ({ needs, of = '', isRollBack }: Wanting) =>
-    !denied.some(({ operation, names }) => operation === needs && names.includes(of)) && (!isRollBack || canRollBack.has(of))
+    !denied.some(({ operation, names }) => operation === needs && names.includes(of)) &&
+    (!isRollBack || canRollBack.has(of))
   const withOffered = (hit: Hit): Hit =>
-    hit.actions === undefined ? hit : { ...hit, actions: hit.actions.filter((action) => isOffered({ ...action, of: hit.of })) }
+    hit.actions === undefined
+      ? hit
+      : { ...hit, actions: hit.actions.filter((action) => isOffered({ ...action, of: hit.of })) }
   return groups
     .map((group) => ({ ...group, hits: group.hits.filter(isOffered).map(withOffered) }))
     .filter((group) => group.hits.length > 0 || group.failed)
@@ -122,19 +151,25 @@ function useOffered(groups: readonly HitGroup[]): readonly HitGroup[] {
 
 /** Of the first applications that are named. */
 function useDenied(operation: string, hits: readonly Wanting[]) {
-  const names = [...new Set(hits.flatMap(({ needs, of }) => (needs === operation && of) || []))].slice(0, mostQuestions)
+  const names = [
+    ...new Set(hits.flatMap(({ needs, of }) => (needs === operation && of) || [])),
+  ].slice(0, mostQuestions)
   const allowed = useAllowed(operation, names)
   return { operation, names: names.filter((name) => allowed.get(name) === false) }
 }
 
 /** Those of these applications that have a server group to roll back; a few are read at once. */
 function useRollBacks(applications: readonly string[]): ReadonlySet<string> {
-  const known = useStandings((found) => applications.filter((name) => !found.has(name)).slice(0, maxAsked))
+  const known = useStandings((found) =>
+    applications.filter((name) => !found.has(name)).slice(0, maxAsked),
+  )
   return new Set(applications.filter((name) => known.get(name)?.canRollBack))
 }
 
 /** @param choose Of which applications it is asked, beside what is known; what reads server groups is loaded with the first answer. */
-function useStandings(choose: (known: ReadonlyMap<string, Standing>) => readonly string[]): ReadonlyMap<string, Standing> {
+function useStandings(
+  choose: (known: ReadonlyMap<string, Standing>) => readonly string[],
+): ReadonlyMap<string, Standing> {
   const [known, setKnown] = useState<ReadonlyMap<string, Standing>>(new Map())
   const asked = useSettled(choose(known).join(), pauseMs)
   const query = asked === '' ? undefined : { query: { applications: asked.split(',') } }
@@ -143,7 +178,8 @@ function useStandings(choose: (known: ReadonlyMap<string, Standing>) => readonly
     if (body === undefined) return
     let isCurrent = true
     const add = ({ standingsOf }: typeof import('../model/standings.ts')) => {
-      if (isCurrent) setKnown((before) => new Map([...before, ...standingsOf(body, asked.split(','))]))
+      if (isCurrent)
+        setKnown((before) => new Map([...before, ...standingsOf(body, asked.split(','))]))
     }
     // Without it, the search has no states and offers no rollback.
     import('../model/standings.ts').then(add, () => {})
@@ -156,10 +192,18 @@ function useStandings(choose: (known: ReadonlyMap<string, Standing>) => readonly
 
 type Application = Pick<Schemas['ApplicationAttributes'], 'name' | 'email'>
 type Pipeline = Pick<Schemas['Pipeline'], 'name' | 'application' | 'id'>
-type HitKinds = Readonly<Record<'judgments' | 'applications' | 'pipelines' | 'actions', readonly Hit[]>>
+type HitKinds = Readonly<
+  Record<'judgments' | 'applications' | 'pipelines' | 'actions', readonly Hit[]>
+>
 
 function toApplication({ name, email }: Application): Hit {
-  return { label: name, detail: email ?? undefined, icon: 'apps', href: to.application(name), application: name }
+  return {
+    label: name,
+    detail: email ?? undefined,
+    icon: 'apps',
+    href: to.application(name),
+    application: name,
+  }
 }
 
 function toPipeline({ name, application, id = name }: Pipeline): Hit {
@@ -168,12 +212,27 @@ function toPipeline({ name, application, id = name }: Pipeline): Hit {
     { label: 'Edit', href: to.editPipeline(application, id) },
   ]
   const href = to.pipeline(application, id)
-  return { label: name, detail: application, icon: 'pipeline', href, pipeline: id, of: application, actions }
+  return {
+    label: name,
+    detail: application,
+    icon: 'pipeline',
+    href,
+    pipeline: id,
+    of: application,
+    actions,
+  }
 }
 
 function toStart({ name, application, id = name }: Pipeline): Hit {
   const href = to.startPipeline(application, id)
-  return { label: `Start ${name}`, detail: application, icon: 'play', href, needs: startOperation, of: application }
+  return {
+    label: `Start ${name}`,
+    detail: application,
+    icon: 'play',
+    href,
+    needs: startOperation,
+    of: application,
+  }
 }
 
 function toActions({ name }: Application): readonly Hit[] {
@@ -186,13 +245,25 @@ function toActions({ name }: Application): readonly Hit[] {
       isRollBack: true,
       run: (navigate) => void rollBack(name, navigate),
     },
-    { label: `Create pipeline in ${name}`, icon: 'plus', href: to.newPipeline(name), needs: saveOperation, of: name },
+    {
+      label: `Create pipeline in ${name}`,
+      icon: 'plus',
+      href: to.newPipeline(name),
+      needs: saveOperation,
+      of: name,
+    },
   ]
 }
 
 function toJudgment(run: Execution): Hit {
   const href = to.execution(run.id, { stage: run.stages.find(isWaiting)?.id })
-  return { label: `Judge ${run.name ?? run.id}`, detail: run.application, icon: 'user', href, state: statusOf(run) }
+  return {
+    label: `Judge ${run.name ?? run.id}`,
+    detail: run.application,
+    icon: 'user',
+    href,
+    state: statusOf(run),
+  }
 }
 
 async function rollBack(application: string, navigate: (href: string) => void): Promise<void> {
@@ -209,18 +280,28 @@ function toCommands(): readonly Hit[] {
   return [
     ...places
       .filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
-      .map(({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path })),
+      .map(
+        ({ path, label, icon }): Hit => ({ label: `Go to ${label}`, icon, href: basePath + path }),
+      ),
     { label: 'Create application', icon: 'plus', run: () => void createApplication() },
     ...themes.map(
-      (id): Hit => ({ label: `Theme: ${capital(id)}`, icon: id === 'light' ? 'sun' : 'moon', run: () => chooseTheme(id) }),
+      (id): Hit => ({
+        label: `Theme: ${capital(id)}`,
+        icon: id === 'light' ? 'sun' : 'moon',
+        run: () => chooseTheme(id),
+      }),
     ),
   ]
 }
 
 /** Before anything is typed. */
 function unasked({ judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
-  const often = best([...applications, ...pipelines, ...actions].filter(isUsed), '').slice(0, maxOften)
-  const others = (hits: readonly Hit[]) => hits.filter((hit) => !often.some((one) => keyOfHit(one) === keyOfHit(hit)))
+  const often = best([...applications, ...pipelines, ...actions].filter(isUsed), '').slice(
+    0,
+    maxOften,
+  )
+  const others = (hits: readonly Hit[]) =>
+    hits.filter((hit) => !often.some((one) => keyOfHit(one) === keyOfHit(hit)))
   const recent = recents.value.map((name) => toApplication({ name }))
   return [
     { title: 'Waiting for you', hits: judgments },
@@ -230,19 +311,33 @@ function unasked({ judgments, applications, pipelines, actions }: HitKinds): rea
   ]
 }
 
-function find(text: string, { judgments, applications, pipelines, actions }: HitKinds): readonly HitGroup[] {
+function find(
+  text: string,
+  { judgments, applications, pipelines, actions }: HitKinds,
+): readonly HitGroup[] {
   const wanted = text.toLowerCase()
   const parts = wanted.split(/\s+/)
-  const isNamed = ({ label, detail = '' }: Hit) => parts.every((part) => `${detail} ${label}`.toLowerCase().includes(part))
+  const isNamed = ({ label, detail = '' }: Hit) =>
+    parts.every((part) => `${detail} ${label}`.toLowerCase().includes(part))
   const isVerb = ({ label }: Hit) => label.toLowerCase().startsWith(parts[0] ?? '')
-  const named = (title: string, hits: readonly Hit[]) => ({ title, hits: best(hits.filter(isNamed), wanted) })
-  const runs: Hit[] = executionId.test(text) ? [{ label: text, icon: 'play', href: to.execution(text) }] : []
+  const named = (title: string, hits: readonly Hit[]) => ({
+    title,
+    hits: best(hits.filter(isNamed), wanted),
+  })
+  const runs: Hit[] = executionId.test(text)
+    ? [{ label: text, icon: 'play', href: to.execution(text) }]
+    : []
   const things = [named('Applications', applications), named('Pipelines', pipelines)]
   const ordered = things.toSorted((a, b) => usedTenths(b.hits[0]) - usedTenths(a.hits[0]))
   // A name alone means the thing, not what is done to it.
-  const done = named('Actions', [...judgments, ...actions.filter((hit) => isVerb(hit) || isUsed(hit))])
+  const done = named('Actions', [
+    ...judgments,
+    ...actions.filter((hit) => isVerb(hit) || isUsed(hit)),
+  ])
   const executions = { title: 'Executions', hits: runs }
-  return done.hits.slice(0, 1).some(isVerb) ? [done, executions, ...ordered] : [executions, ...ordered, done]
+  return done.hits.slice(0, 1).some(isVerb)
+    ? [done, executions, ...ordered]
+    : [executions, ...ordered, done]
 }
 
 function isUsed(hit: Hit): boolean {
@@ -256,7 +351,10 @@ function usedTenths(hit: Hit | undefined): number {
 /** What is used most comes first, then names that begin with the text. */
 function best(hits: readonly Hit[], wanted: string): readonly Hit[] {
   const isOther = ({ label }: Hit) => Number(!label.toLowerCase().startsWith(wanted))
-  return hits.toSorted((a, b) => usedTenths(b) - usedTenths(a) || isOther(a) - isOther(b) || a.label.localeCompare(b.label))
+  return hits.toSorted(
+    (a, b) =>
+      usedTenths(b) - usedTenths(a) || isOther(a) - isOther(b) || a.label.localeCompare(b.label),
+  )
 }
 
 type Place = Record<'account' | 'region' | 'provider' | 'name' | 'cluster' | 'id', string>
@@ -272,10 +370,34 @@ interface Kind {
 
 const kinds: readonly Kind[] = [
   { type: 'clusters', title: 'Clusters', icon: 'box', name: 'cluster', href: to.cluster },
-  { type: 'serverGroups', title: 'Server groups', icon: 'box', name: 'serverGroup', href: to.serverGroup },
-  { type: 'instances', title: 'Instances', icon: 'terminal', name: 'instanceId', href: to.instance },
-  { type: 'loadBalancers', title: 'Load balancers', icon: 'balance', name: 'loadBalancer', href: toPlace('load-balancers') },
-  { type: 'securityGroups', title: 'Security groups', icon: 'lock', name: 'name', href: toPlace('security-groups') },
+  {
+    type: 'serverGroups',
+    title: 'Server groups',
+    icon: 'box',
+    name: 'serverGroup',
+    href: to.serverGroup,
+  },
+  {
+    type: 'instances',
+    title: 'Instances',
+    icon: 'terminal',
+    name: 'instanceId',
+    href: to.instance,
+  },
+  {
+    type: 'loadBalancers',
+    title: 'Load balancers',
+    icon: 'balance',
+    name: 'loadBalancer',
+    href: toPlace('load-balancers'),
+  },
+  {
+    type: 'securityGroups',
+    title: 'Security groups',
+    icon: 'lock',
+    name: 'name',
+    href: toPlace('security-groups'),
+  },
 ]
 
 function toPlace(section: Parameters<typeof to.places>[0]): Kind['href'] {
@@ -288,38 +410,57 @@ const types = kinds.map(({ type }) => type).join()
 function useRemote(text: string): readonly HitGroup[] {
   const q = useSettled(text, pauseMs)
   const query = { q, type: types, pageSize: 200 } as never
-  const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, { refresh: 'open' }).reading.value
+  const { body, error } = useLive('/search', q.length < minRemote ? undefined : { query }, {
+    refresh: 'open',
+  }).reading.value
   return useMemo(() => {
     if (q !== text) return []
     if (error !== undefined) return [{ title: 'Server groups', hits: [], failed: true }]
     const results = body?.flatMap((set) => set.results) ?? []
     return kinds.map(({ type, title, ...kind }) => ({
       title,
-      hits: results.filter((result) => result['type'] === type && scalarOf(result['application'])).map((one) => toHit(one, kind)),
+      hits: results
+        .filter((result) => result['type'] === type && scalarOf(result['application']))
+        .map((one) => toHit(one, kind)),
     }))
   }, [q, text, body, error])
 }
 
-function toHit(result: JsonObject, { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>): Hit {
-  const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map((key) => scalarOf(result[key]) ?? '')
+function toHit(
+  result: JsonObject,
+  { icon, name: nameKey, href }: Pick<Kind, 'icon' | 'name' | 'href'>,
+): Hit {
+  const [account, region, provider, name] = ['account', 'region', 'provider', nameKey].map(
+    (key) => scalarOf(result[key]) ?? '',
+  )
   const place = { account, region, provider, name, cluster: name, id: name } as Place
   const detail = [account, region].filter(Boolean).join(' / ')
   return { label: place.name, detail, icon, href: href(String(result['application']), place) }
 }
 
 /** How the first applications and pipelines stand. */
-function useStates(groups: readonly HitGroup[], active: readonly Execution[] = []): readonly HitGroup[] {
+function useStates(
+  groups: readonly HitGroup[],
+  active: readonly Execution[] = [],
+): readonly HitGroup[] {
   const shown = useSettled(groups, pauseMs).flatMap(({ hits }) => hits.slice(0, maxStates))
   const applications = [...new Set(shown.flatMap(({ application }) => application ?? []))]
   const pipelineConfigIds = [...new Set(shown.flatMap(({ pipeline }) => pipeline ?? []))].join()
   const standings = useStandings(() => applications)
-  const last = pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
+  const last =
+    pipelineConfigIds === '' ? undefined : { query: { pipelineConfigIds, limit: 1, expand: false } }
   const runs = useLive('/executions', last, { refresh: 'open' }).reading.value.body ?? []
   const stateOf = ({ application = '', pipeline, state }: Hit): Status | undefined => {
-    const run = pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
+    const run =
+      pipeline && [...active, ...runs].find(({ pipelineConfigId }) => pipelineConfigId === pipeline)
     if (run) return statusOf(run)
     const { up, total } = standings.get(application) ?? { up: 0, total: 0 }
-    return total === 0 ? state : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
+    return total === 0
+      ? state
+      : { kind: up < total ? 'failed' : 'succeeded', word: `${up} of ${total} up` }
   }
-  return groups.map((group) => ({ ...group, hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })) }))
+  return groups.map((group) => ({
+    ...group,
+    hits: group.hits.map((hit) => ({ ...hit, state: stateOf(hit) })),
+  }))
 }

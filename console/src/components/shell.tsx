@@ -62,12 +62,17 @@ function TopLine() {
   )
 }
 
-const connections: Readonly<Record<Connection, readonly [kind: Kind, word: string, help: string]>> = {
-  connected: ['succeeded', 'Live', 'Fairlead reports changes as they happen.'],
-  polling: ['queued', 'Polling', 'This page reads changes every few seconds.'],
-  reconnecting: ['running', 'Reconnecting', 'The connection to Fairlead broke off; this page tries again.'],
-  stale: ['warning', 'Stale', 'Fairlead does not answer; this page shows older data.'],
-}
+const connections: Readonly<Record<Connection, readonly [kind: Kind, word: string, help: string]>> =
+  {
+    connected: ['succeeded', 'Live', 'Fairlead reports changes as they happen.'],
+    polling: ['queued', 'Polling', 'This page reads changes every few seconds.'],
+    reconnecting: [
+      'running',
+      'Reconnecting',
+      'The connection to Fairlead broke off; this page tries again.',
+    ],
+    stale: ['warning', 'Stale', 'Fairlead does not answer; this page shows older data.'],
+  }
 
 /** How current the page is. Screen readers are told when it falls behind, and when it no longer does. */
 function LiveIndicator() {
@@ -99,7 +104,11 @@ function UserMenu() {
     </div>
   )
   const items = [
-    ...themes.map((id) => ({ label: `Theme: ${capital(id)}`, checked: theme.value === id, onSelect: () => chooseTheme(id) })),
+    ...themes.map((id) => ({
+      label: `Theme: ${capital(id)}`,
+      checked: theme.value === id,
+      onSelect: () => chooseTheme(id),
+    })),
     { label: 'Keyboard shortcuts', icon: 'list' as const, onSelect: openKeys },
     { label: 'API reference', href: to.api(), icon: 'external' as const },
     { label: 'Sign out', href: to.logout(), icon: 'signout' as const, onSelect: forgetUser },
@@ -121,13 +130,19 @@ function Rail() {
   const isHome = `${path}/`.replace('//', '/') === basePath
   const isWaiting = isHome && query['show'] === 'waiting'
   const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
-  const isHere = (place: string) => (place === '' ? isHome && !isWaiting : path.startsWith(basePath + place))
-  const more = shown.slice(2).map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))
+  const isHere = (place: string) =>
+    place === '' ? isHome && !isWaiting : path.startsWith(basePath + place)
+  const more = shown
+    .slice(2)
+    .map(({ path: place, label, icon }) => ({ label, icon, href: basePath + place }))
   return (
     <nav class="rail" aria-label="Main">
       <ul>
         {shown.map(({ path: place, label, icon, startsGroup }, at) => (
-          <li key={place} class={`${at > 1 ? 'hide-phone' : ''} ${startsGroup ? 'starts-group' : ''}`}>
+          <li
+            key={place}
+            class={`${at > 1 ? 'hide-phone' : ''} ${startsGroup ? 'starts-group' : ''}`}
+          >
             <a href={basePath + place} aria-current={isHere(place) ? 'page' : undefined}>
               <Icon name={icon} size={20} />
               <span>{label}</span>
@@ -156,7 +171,8 @@ function Rail() {
 
 /** What waits for the reader, counted. */
 function Waiting({ isHere }: { isHere: boolean }) {
-  const count = useWaiting(useActiveExecutions('steady', usePhone()).reading.value.body)?.length ?? 0
+  const count =
+    useWaiting(useActiveExecutions('steady', usePhone()).reading.value.body)?.length ?? 0
   return (
     <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
       <Icon name="user" size={20} />
@@ -171,7 +187,12 @@ function LoginEndedDialog() {
   const footer = (
     <>
       <Button onClick={() => void returnFromLogin()}>Try again</Button>
-      <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
+      <a
+        class="button is-primary"
+        href={to.login(to.signedIn())}
+        target="_blank"
+        rel="noopener opener"
+      >
         Sign in again
       </a>
     </>

@@ -1,9 +1,24 @@
 /** The stages of an execution as a graph. */
 import { useMemo } from 'preact/hooks'
-import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import {
+  findFailure,
+  reasonOf,
+  type Stage,
+  type StageTree,
+  stageStatus,
+  titleOf,
+} from '../model/execution.ts'
 import { nodeHeight } from '../model/graph-layout.ts'
 import { stageWord } from '../model/names.ts'
-import { ancestorsOf, commonTitle, countWords, type GraphNode, type GraphShape, kindOf, lengthOf } from '../model/stage-graph.ts'
+import {
+  ancestorsOf,
+  commonTitle,
+  countWords,
+  type GraphNode,
+  type GraphShape,
+  kindOf,
+  lengthOf,
+} from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { Graph, type GraphItem } from './graph.tsx'
 import { Name, StatusMark } from './text.tsx'
@@ -46,7 +61,10 @@ function toItem(node: GraphNode, longest: number, props: StageGraphProps): Graph
   const { id, kind: of, stages, shown, inner } = node
   const kind = kindOf(node)
   const { name, type, word } = wordsOf(node)
-  const reason = of === 'stage' && kind === 'failed' ? [...stages, ...shown].map(reasonOf).find(Boolean) : undefined
+  const reason =
+    of === 'stage' && kind === 'failed'
+      ? [...stages, ...shown].map(reasonOf).find(Boolean)
+      : undefined
   const length = lengthOf(node, now.peek())
   const time = length === undefined ? undefined : formatDuration(length)
   const isSelected = stages.some((stage) => stage.id === props.selected)
@@ -75,7 +93,12 @@ function toItem(node: GraphNode, longest: number, props: StageGraphProps): Graph
         </span>
       </span>
     ),
-    after: Boolean(length) && <span class="node-bar" style={{ width: `${Math.max(2, ((length ?? 0) / longest) * 100)}%` }} />,
+    after: Boolean(length) && (
+      <span
+        class="node-bar"
+        style={{ width: `${Math.max(2, ((length ?? 0) / longest) * 100)}%` }}
+      />
+    ),
     children: inner.length > 0 && <Inner node={node} name={name} {...props} />,
   }
 }
@@ -83,11 +106,17 @@ function toItem(node: GraphNode, longest: number, props: StageGraphProps): Graph
 function wordsOf({ id, kind, stages }: GraphNode): { name: string; type: string; word: string } {
   const [first, last] = [stages[0], stages.at(-1)]
   if (first === undefined || last === undefined) {
-    return { name: `Stage ${id.slice('missing:'.length)}`, type: 'required, but it does not exist', word: '' }
+    return {
+      name: `Stage ${id.slice('missing:'.length)}`,
+      type: 'required, but it does not exist',
+      word: '',
+    }
   }
-  if (kind === 'stage') return { name: titleOf(first), type: stageWord(first.type), word: stageStatus(first).word }
+  if (kind === 'stage')
+    return { name: titleOf(first), type: stageWord(first.type), word: stageStatus(first).word }
   const word = countWords(stages)
-  if (kind === 'stack') return { name: `${stages.length} × ${commonTitle(stages) ?? 'stages'}`, type: word, word }
+  if (kind === 'stack')
+    return { name: `${stages.length} × ${commonTitle(stages) ?? 'stages'}`, type: word, word }
   return { name: `${stages.length} succeeded`, type: `${titleOf(first)} … ${titleOf(last)}`, word }
 }
 
@@ -99,7 +128,13 @@ function Length({ node }: { node: GraphNode }) {
 }
 
 /** The button that folds inner stages, and those that are shown. */
-function Inner({ node, name, selected, onSelect, onFold }: StageGraphProps & { node: GraphNode; name: string }) {
+function Inner({
+  node,
+  name,
+  selected,
+  onSelect,
+  onFold,
+}: StageGraphProps & { node: GraphNode; name: string }) {
   const { id, shown, inner } = node
   return (
     <>
@@ -133,7 +168,8 @@ function Inner({ node, name, selected, onSelect, onFold }: StageGraphProps & { n
 /** Nodes on the way to the failure; where nothing failed, those that have started. */
 function wayOf(tree: StageTree, { nodes, edges, nodeOf }: GraphShape) {
   const failure = findFailure(tree)
-  const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
+  const failed =
+    failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
   const hasStarted = ({ startTime }: Stage) => Boolean(startTime)
   const started = nodes.flatMap(({ id, stages }) => (stages.some(hasStarted) ? id : []))
   return { failed, passed: failed === undefined ? new Set(started) : ancestorsOf(failed, edges) }

@@ -1,7 +1,14 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
 
 import { numberOf, objectsOf } from '@fairlead/base/json/values.ts'
-import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import {
+  durationOf,
+  type Execution,
+  type Stage,
+  type StageTree,
+  stageStatus,
+  titleOf,
+} from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { now } from '../model/time.ts'
 import { kept, useSteady } from './kept.tsx'
@@ -49,7 +56,11 @@ interface Row {
 const maxDepth = 20
 
 /** What runs before a stage, the stage, what runs after it. */
-function rowsOf(stage: Stage, inner: StageTree['inner'], place: Omit<Row, 'stage'> = { depth: 0 }): readonly Row[] {
+function rowsOf(
+  stage: Stage,
+  inner: StageTree['inner'],
+  place: Omit<Row, 'stage'> = { depth: 0 },
+): readonly Row[] {
   const children = place.depth > maxDepth ? [] : (inner.get(stage.id) ?? [])
   const below = { depth: place.depth + 1, within: titleOf(stage) }
   return [{ stage, ...place }, ...children.flatMap((child) => rowsOf(child, inner, below))]
@@ -70,7 +81,10 @@ function lookOf(stage: Stage, nowMs: number) {
   }
 }
 
-interface StageRowProps extends Pick<StageListProps, 'onSelect'>, ReturnType<typeof lookOf>, Omit<Row, 'stage'> {
+interface StageRowProps
+  extends Pick<StageListProps, 'onSelect'>,
+    ReturnType<typeof lookOf>,
+    Omit<Row, 'stage'> {
   readonly isSelected: boolean
   /** On the axis of time, where it is shown. */
   readonly bars: ReturnType<typeof barsOf> | undefined
@@ -80,7 +94,8 @@ interface StageRowProps extends Pick<StageListProps, 'onSelect'>, ReturnType<typ
 
 /** The same is not drawn again. */
 const StageRow = kept((props: StageRowProps) => {
-  const { id, kind, word, depth, within, title, type, from, until, attempts, bars, hasEnded } = props
+  const { id, kind, word, depth, within, title, type, from, until, attempts, bars, hasEnded } =
+    props
   return (
     <li>
       <button
@@ -100,7 +115,11 @@ const StageRow = kept((props: StageRowProps) => {
         ) : (
           <span class="timing">
             {bars.map((bar, at) => (
-              <span key={at} class={`timing-bar is-${bar.kind}`} style={{ left: `${bar.left}%`, width: `${bar.width}%` }} />
+              <span
+                key={at}
+                class={`timing-bar is-${bar.kind}`}
+                style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
+              />
             ))}
             {!hasEnded && <span class="timing-now" />}
           </span>
@@ -134,12 +153,15 @@ function barsOf(stage: Stage, axis: Span, nowMs: number) {
   const length = durationOf(stage, nowMs)
   const kind = type === 'manualJudgment' ? 'judges' : 'runs'
   const present = from && length !== undefined ? [{ kind, from, until: from + length }] : []
-  const at = (time: number) => Math.max(0, Math.min(100, ((time - axis.from) / (axis.until - axis.from)) * 100))
-  return [...attemptsOf(stage).map((span) => ({ kind: 'attempt', ...span })), ...present].map((span) => ({
-    kind: span.kind,
-    left: at(span.from),
-    width: Math.max(0.4, at(span.until) - at(span.from)),
-  }))
+  const at = (time: number) =>
+    Math.max(0, Math.min(100, ((time - axis.from) / (axis.until - axis.from)) * 100))
+  return [...attemptsOf(stage).map((span) => ({ kind: 'attempt', ...span })), ...present].map(
+    (span) => ({
+      kind: span.kind,
+      left: at(span.from),
+      width: Math.max(0.4, at(span.until) - at(span.from)),
+    }),
+  )
 }
 
 function attemptsOf({ context }: Stage): readonly Span[] {

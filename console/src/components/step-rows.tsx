@@ -17,13 +17,32 @@ interface Step {
 }
 
 /** A step of a stage or a task, with why it failed. */
-export function toStep({ id, name, status, startTime, endTime, ...step }: Stage['tasks'][number]): Step {
+export function toStep({
+  id,
+  name,
+  status,
+  startTime,
+  endTime,
+  ...step
+}: Stage['tasks'][number]): Step {
   const reason = reasonIn(objectOf(step.taskExceptionDetails)['exception']) ?? ''
   const times = { startTime, endTime }
-  return { key: id, status: executionStatus(status), title: stepWords(name), note: <Name text={reason} max={160} />, ...times }
+  return {
+    key: id,
+    status: executionStatus(status),
+    title: stepWords(name),
+    note: <Name text={reason} max={160} />,
+    ...times,
+  }
 }
 
-export function StepRows({ steps, isBoxed = false }: { steps: readonly Step[]; isBoxed?: boolean }) {
+export function StepRows({
+  steps,
+  isBoxed = false,
+}: {
+  steps: readonly Step[]
+  isBoxed?: boolean
+}) {
   return (
     <ol class={`rows ${isBoxed ? 'boxed-rows' : ''}`}>
       {steps.map(({ key, status, title, note, startTime, endTime, action }) => (

@@ -6,7 +6,13 @@ import { useLocation } from 'preact-iso/router'
 import { useQueryChange } from '../query.ts'
 
 /** Screens of one thing; the current one is marked. */
-export function LinkTabs({ label, tabs }: { label: string; tabs: readonly { readonly label: string; readonly href: string }[] }) {
+export function LinkTabs({
+  label,
+  tabs,
+}: {
+  label: string
+  tabs: readonly { readonly label: string; readonly href: string }[]
+}) {
   const { path } = useLocation()
   // What stands above a screen, such as the start of a pipeline, has an address below it.
   const above = tabs.map(({ href }) => href).filter((href) => `${path}/`.startsWith(`${href}/`))
@@ -28,7 +34,8 @@ function useVisibleTab(current: string) {
   useEffect(() => {
     const row = list.current
     const tab = row?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
-    if (row && tab) row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2
+    if (row && tab)
+      row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2
   }, [current])
   return list
 }
@@ -41,12 +48,15 @@ interface Choice<Id extends string> {
 }
 
 /** Views of one thing within a panel. @see WAI-ARIA Authoring Practices, tabs */
-export function Tabs<Id extends string>(props: Choice<Id> & { readonly children: ComponentChildren }) {
+export function Tabs<Id extends string>(
+  props: Choice<Id> & { readonly children: ComponentChildren },
+) {
   const { label, options, selected, onSelect, children } = props
   const list = useVisibleTab(selected)
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    const next = step && options.at((options.findIndex(({ id }) => id === selected) + step) % options.length)
+    const next =
+      step && options.at((options.findIndex(({ id }) => id === selected) + step) % options.length)
     if (!next) return
     event.preventDefault()
     onSelect(next.id)
@@ -56,7 +66,11 @@ export function Tabs<Id extends string>(props: Choice<Id> & { readonly children:
     <>
       <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
         {options.map(({ id, label: text }) => {
-          const tab = { role: 'tab', 'aria-selected': id === selected, tabIndex: id === selected ? 0 : -1 } as const
+          const tab = {
+            role: 'tab',
+            'aria-selected': id === selected,
+            tabIndex: id === selected ? 0 : -1,
+          } as const
           return (
             <button key={id} type="button" data-tab={id} onClick={() => onSelect(id)} {...tab}>
               {text}
@@ -64,7 +78,11 @@ export function Tabs<Id extends string>(props: Choice<Id> & { readonly children:
           )
         })}
       </div>
-      <div role="tabpanel" class="tab-panel" aria-label={options.find(({ id }) => id === selected)?.label}>
+      <div
+        role="tabpanel"
+        class="tab-panel"
+        aria-label={options.find(({ id }) => id === selected)?.label}
+      >
         {children}
       </div>
     </>
@@ -73,7 +91,11 @@ export function Tabs<Id extends string>(props: Choice<Id> & { readonly children:
 
 interface AddressTabsProps {
   readonly label: string
-  readonly tabs: readonly { readonly id: string; readonly label: string; readonly body: () => ComponentChildren }[]
+  readonly tabs: readonly {
+    readonly id: string
+    readonly label: string
+    readonly body: () => ComponentChildren
+  }[]
 }
 
 /** Tabs whose choice is in the address, unless it is the first. */
@@ -82,7 +104,8 @@ export function AddressTabs({ label, tabs }: AddressTabsProps) {
   const { tab } = useLocation().query
   const selected = tabs.find(({ id }) => id === tab) ?? tabs[0]
   // A line belongs to its tab.
-  const select = (id: string) => change({ tab: id === tabs[0]?.id ? undefined : id, line: undefined })
+  const select = (id: string) =>
+    change({ tab: id === tabs[0]?.id ? undefined : id, line: undefined })
   return (
     <Tabs label={label} options={tabs} selected={selected?.id ?? ''} onSelect={select}>
       {selected?.body()}

@@ -74,7 +74,14 @@ export type IconName = keyof typeof paths
 /** Decoration: the word stands beside it, or the button has a name. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: 16 | 20 }) {
   return (
-    <svg class={`icon is-${name}`} width={rem(size)} height={rem(size)} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg
+      class={`icon is-${name}`}
+      width={rem(size)}
+      height={rem(size)}
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d={paths[name]} />
     </svg>
   )
@@ -83,9 +90,22 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: 16 | 20 }) {
 /** The ring through which the line of a ship is led. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
-    <svg class="mark" viewBox="0 0 48 48" width={rem(size)} height={rem(size)} aria-hidden="true" focusable="false">
+    <svg
+      class="mark"
+      viewBox="0 0 48 48"
+      width={rem(size)}
+      height={rem(size)}
+      aria-hidden="true"
+      focusable="false"
+    >
       <circle cx="24" cy="24" r="15" fill="none" stroke="currentColor" stroke-width="6" />
-      <path d="M2 31c9 0 13-14 22-14s13 14 22 14" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" />
+      <path
+        d="M2 31c9 0 13-14 22-14s13 14 22 14"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="3.5"
+        stroke-linecap="round"
+      />
     </svg>
   )
 }
@@ -106,7 +126,12 @@ export function Name({ text, max, class: style }: NameProps) {
   )
 }
 
-export function NameLink({ href, text, max, class: style }: NameProps & { href: string | undefined }) {
+export function NameLink({
+  href,
+  text,
+  max,
+  class: style,
+}: NameProps & { href: string | undefined }) {
   return (
     <a class={style} href={href}>
       <Name text={text} max={max} />
@@ -129,13 +154,21 @@ export function Time({ at: given, inDays = false }: TimeProps) {
   if (!isTime(at)) return <span class="muted">–</span>
   return (
     <time dateTime={new Date(at).toISOString()} title={exact}>
-      {inDays && now.value - at >= dayMs ? `${Math.floor((now.value - at) / dayMs)} d ago` : formatRelative(at, now.value)}
+      {inDays && now.value - at >= dayMs
+        ? `${Math.floor((now.value - at) / dayMs)} d ago`
+        : formatRelative(at, now.value)}
     </time>
   )
 }
 
 /** A length of time that goes on while there is no end. */
-export function Duration({ from, until }: { from: number | null | undefined; until?: number | null | undefined }) {
+export function Duration({
+  from,
+  until,
+}: {
+  from: number | null | undefined
+  until?: number | null | undefined
+}) {
   if (!isTime(from)) return null
   return <span class="number">{formatDuration((isTime(until) ? until : now.value) - from)}</span>
 }
@@ -147,10 +180,20 @@ const diamond = 'M8 .75 15.25 8 8 15.250.75 8z'
 /** Each kind has a shape of its own, on a grid of 16: paths by their class. `ground` is cut out of it. */
 const shapes: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   succeeded: { fill: disc, ground: 'm4.75 8.25 2.25 2.25 4.25-4.75' },
-  running: { 'line faint': ring, 'line arc': 'M8 1.75a6.25 6.25 0 0 1 6.25 6.25', fill: 'M6.5 5.25v5.5L11 8z' },
-  failed: { fill: 'M5.1 1h5.8L15 5.1v5.8L10.9 15H5.1L1 10.9V5.1z', ground: 'm5.5 5.5 5 5M10.5 5.5l-5 5' },
+  running: {
+    'line faint': ring,
+    'line arc': 'M8 1.75a6.25 6.25 0 0 1 6.25 6.25',
+    fill: 'M6.5 5.25v5.5L11 8z',
+  },
+  failed: {
+    fill: 'M5.1 1h5.8L15 5.1v5.8L10.9 15H5.1L1 10.9V5.1z',
+    ground: 'm5.5 5.5 5 5M10.5 5.5l-5 5',
+  },
   warning: { fill: 'M8 1 15.5 14.5H.5z', ground: 'M8 6v4M8 12.25h.01' },
-  waiting: { fill: diamond, ground: 'M6.25 6.5a1.75 1.75 0 1 1 2.5 1.55c-.5.25-.75.5-.75 1.2M8 11.25h.01' },
+  waiting: {
+    fill: diamond,
+    ground: 'M6.25 6.5a1.75 1.75 0 1 1 2.5 1.55c-.5.25-.75.5-.75 1.2M8 11.25h.01',
+  },
   paused: { fill: diamond, ground: 'M6.5 5.75v4.5M9.5 5.75v4.5' },
   queued: { line: ring },
   skipped: { line: 'M3 12.5h10M3.5 8.5C5 4 10 3.5 12 7.5M12.5 4v3.75H8.75' },
@@ -167,7 +210,12 @@ interface StatusMarkProps {
 }
 
 export function StatusMark({ kind, label, size = 16 }: StatusMarkProps) {
-  const look = { class: `status-mark is-${kind}`, width: rem(size), height: rem(size), viewBox: '0 0 16 16' }
+  const look = {
+    class: `status-mark is-${kind}`,
+    width: rem(size),
+    height: rem(size),
+    viewBox: '0 0 16 16',
+  }
   return (
     <svg
       {...look}
@@ -205,8 +253,16 @@ export function StatusText({ status }: { status: Status }) {
 export type Fact = readonly [name: string, value: ComponentChildren]
 
 /** Facts without a value are left out; a text is shown as a name. */
-export function KeyValue({ facts, look = 'key-value' }: { facts: readonly Fact[]; look?: 'key-value' | 'numbers' }) {
-  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
+export function KeyValue({
+  facts,
+  look = 'key-value',
+}: {
+  facts: readonly Fact[]
+  look?: 'key-value' | 'numbers'
+}) {
+  const given = facts.filter(
+    ([, value]) => value !== undefined && value !== null && value !== false && value !== '',
+  )
   return (
     <dl class={look}>
       {given.map(([name, value]) => (
@@ -240,10 +296,18 @@ function useMedia(query: string): boolean {
 const linked = 'https?:\\/\\/[^\\s<>"\']+[^\\s<>"\'.,;:!?)\\]]|\\b01[0-9A-HJKMNP-TV-Z]{24}\\b'
 
 /** @param links Where things lead that the text may name */
-export function PlainText({ text, links = new Map() }: { text: string; links?: ReadonlyMap<string, string> }) {
+export function PlainText({
+  text,
+  links = new Map(),
+}: {
+  text: string
+  links?: ReadonlyMap<string, string>
+}) {
   // Longer names first: one may begin with another.
   const names = [...links.keys()].toSorted((a, b) => b.length - a.length)
-  const known = names.map((name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`)
+  const known = names.map(
+    (name) => `(?<![\\w-])${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w-])`,
+  )
   const parts = text.slice(0, 20_000).split(new RegExp(`(${[...known, linked].join('|')})`))
   return (
     <bdi class="plain-text">
@@ -253,7 +317,11 @@ export function PlainText({ text, links = new Map() }: { text: string; links?: R
         const isAddress = part.startsWith('http')
         const outside = isAddress && { target: '_blank', rel: 'noopener noreferrer' }
         return (
-          <a key={index} href={links.get(part) ?? (isAddress ? part : to.execution(part))} {...outside}>
+          <a
+            key={index}
+            href={links.get(part) ?? (isAddress ? part : to.execution(part))}
+            {...outside}
+          >
             {showHidden(part)}
           </a>
         )

@@ -32,12 +32,20 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   return (
     <>
       {bar}
-      <ul class={`rows ${isPart ? 'is-virtual' : ''} ${style}`} style={room} aria-label={label} ref={list}>
+      <ul
+        class={`rows ${isPart ? 'is-virtual' : ''} ${style}`}
+        style={room}
+        aria-label={label}
+        ref={list}
+      >
         {drawn.map(({ key, item, attributes }) => (
           <li
             key={key}
             {...attributes}
-            {...(isPart && { 'aria-posinset': attributes['data-index'] + 1, 'aria-setsize': rows.length })}
+            {...(isPart && {
+              'aria-posinset': attributes['data-index'] + 1,
+              'aria-setsize': rows.length,
+            })}
           >
             <Row row={row as AnyRow} item={item} />
           </li>
@@ -63,7 +71,8 @@ export function useRowsInView<Item>(
   const scale = useMemo(textScale, [])
   const heights = useMemo(() => new Map<string, number>(), [])
   const heightOf = (item: Item) =>
-    heights.get(keyOf(item)) ?? scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(item))
+    heights.get(keyOf(item)) ??
+    scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(item))
   const isPart = rows.length > drawAll
   /** Where each row begins below the top of the list, and where the last one ends. */
   const edges = [0]
@@ -72,7 +81,9 @@ export function useRowsInView<Item>(
   const look = () => {
     if (!isPart || list.current === null) return
     const top = -list.current.getBoundingClientRect().top
-    const [above, below] = [top, top + innerHeight].map((y) => edges.findLastIndex((edge) => edge <= y)) as [number, number]
+    const [above, below] = [top, top + innerHeight].map((y) =>
+      edges.findLastIndex((edge) => edge <= y),
+    ) as [number, number]
     const [first, end] = range.current
     // As long as all in view are drawn, nothing changes: at the end of a page, other rows move the view, and that other rows.
     if (Math.max(0, above) >= first && Math.min(rows.length, below + 1) <= end) return
@@ -92,21 +103,30 @@ export function useRowsInView<Item>(
   }
   const observe = useCallback((element: HTMLElement | null) => {
     if (element === null) return
-    const sizes = new ResizeObserver(([size]) => measure.current?.(element, size?.borderBoxSize[0]?.blockSize ?? 0))
+    const sizes = new ResizeObserver(([size]) =>
+      measure.current?.(element, size?.borderBoxSize[0]?.blockSize ?? 0),
+    )
     sizes.observe(element)
     return () => sizes.disconnect()
   }, [])
   useLayoutEffect(() => {
     look()
     const stop = new AbortController()
-    for (const event of ['scroll', 'resize']) addEventListener(event, look, { signal: stop.signal, passive: true })
+    for (const event of ['scroll', 'resize'])
+      addEventListener(event, look, { signal: stop.signal, passive: true })
     return () => stop.abort()
   })
-  const [first, end] = isPart ? (range.current.map((at) => Math.min(at, rows.length)) as [number, number]) : [0, rows.length]
+  const [first, end] = isPart
+    ? (range.current.map((at) => Math.min(at, rows.length)) as [number, number])
+    : [0, rows.length]
   const drawn = rows.slice(first, end).map(({ item, isGone }, at) => ({
     key: keyOf(item),
     item,
-    attributes: { 'data-index': first + at, class: isGone ? 'is-gone' : undefined, ref: isPart ? observe : undefined },
+    attributes: {
+      'data-index': first + at,
+      class: isGone ? 'is-gone' : undefined,
+      ref: isPart ? observe : undefined,
+    },
   }))
   const edge = (at: number) => edges[at] ?? 0
   const paddingBlock = `${edge(first)}px ${edge(rows.length) - edge(end)}px`
@@ -130,9 +150,14 @@ export function useHeldRows<Item>(
   of: string | undefined,
 ) {
   const bar = useRef<HTMLDivElement>(null)
-  const isRead = () => isUsed(list.current) || isUsed(bar.current) || (list.current?.getBoundingClientRect().top ?? 0) < 0
+  const isRead = () =>
+    isUsed(list.current) ||
+    isUsed(bar.current) ||
+    (list.current?.getBoundingClientRect().top ?? 0) < 0
   const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const shown = useRef<{ readonly of: string | undefined; readonly items: readonly Item[] } | undefined>(undefined)
+  const shown = useRef<
+    { readonly of: string | undefined; readonly items: readonly Item[] } | undefined
+  >(undefined)
   const show = (next: readonly Item[] | undefined) => {
     shown.current = next && { of, items: next }
     redraw(undefined as never)
@@ -145,13 +170,17 @@ export function useHeldRows<Item>(
   isBehind.current = waiting > 0 || gone.length > 0
   useEffect(() => {
     if (gone.length === 0) return
-    const timer = setTimeout(() => show(shown.current?.items.filter((item) => !gone.includes(keyOf(item)))), goneMs)
+    const timer = setTimeout(
+      () => show(shown.current?.items.filter((item) => !gone.includes(keyOf(item)))),
+      goneMs,
+    )
     return () => clearTimeout(timer)
   }, [gone.join('\n')])
   useLayoutEffect(() => {
     if (of === undefined) return
     // The focus is nowhere while it moves.
-    const look = () => queueMicrotask(() => isBehind.current && !isRead() && redraw(undefined as never))
+    const look = () =>
+      queueMicrotask(() => isBehind.current && !isRead() && redraw(undefined as never))
     const stop = new AbortController()
     for (const element of [list.current, bar.current]) {
       for (const event of ['pointerleave', 'focusout']) element?.addEventListener(event, look, stop)

@@ -6,7 +6,15 @@ import { freeName } from '../model/names.ts'
 import { plural } from '../words.ts'
 import type { Draft } from './draft.ts'
 import { freshStages, usePlace } from './forms/fresh.ts'
-import { addStage, type Position, type StageType, stageOfKey, stagesOf, titleOfStage, toNodes } from './stages.ts'
+import {
+  addStage,
+  type Position,
+  type StageType,
+  stageOfKey,
+  stagesOf,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
 
 interface AddStageProps {
   readonly draft: Draft
@@ -36,10 +44,17 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   const found = groups.flatMap(({ items }) => items)
   const chosen = Math.min(at, found.length - 1)
   const anchor = stageOfKey(draft.definition.value, of)
-  const where = anchor === undefined ? 'It runs after all others.' : addedAt[position](titleOfStage(anchor.stage))
+  const where =
+    anchor === undefined
+      ? 'It runs after all others.'
+      : addedAt[position](titleOfStage(anchor.stage))
   const add = ({ type, label }: StageType) => {
     const taken = stagesOf(draft.definition.peek()).map(titleOfStage)
-    const stage = { type, ...freshStages[type]?.(place), name: freeName(label, (name) => taken.includes(name)) }
+    const stage = {
+      type,
+      ...freshStages[type]?.(place),
+      name: freeName(label, (name) => taken.includes(name)),
+    }
     const added = addStage(draft.definition.peek(), stage, anchor && { of: anchor.key, position })
     draft.change(`Add ${label}`, () => added.definition)
     closeDialog()
@@ -75,7 +90,9 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       row={({ type, label, runsHere, reason, description }) => (
         <span class="grow">
           <strong>{label}</strong>
-          <span class="type-text muted">{runsHere === false ? reason : (wants[type]?.line ?? description)}</span>
+          <span class="type-text muted">
+            {runsHere === false ? reason : (wants[type]?.line ?? description)}
+          </span>
         </span>
       )}
       rowClass="type-hit"
@@ -85,7 +102,9 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       status={text === '' || isLoading ? '' : plural(found.length, 'stage type')}
     >
       {isLoading && <p class="palette-note">Loading</p>}
-      {found.length === 0 && !isLoading && <p class="palette-note">No stage type matches “{text}”.</p>}
+      {found.length === 0 && !isLoading && (
+        <p class="palette-note">No stage type matches “{text}”.</p>
+      )}
     </Picker>
   )
 }
@@ -95,14 +114,23 @@ const want = (group: string, line: string) => ({ group, line })
 /** What people come for, with a line about when; other types stand below in the groups of the API. */
 const wants: Readonly<Record<string, ReturnType<typeof want>>> = {
   deploy: want('Deploy', 'Create server groups of an image, and move the traffic to them.'),
-  deployManifest: want('Deploy', 'Apply objects to a Kubernetes cluster, and wait until they are stable.'),
+  deployManifest: want(
+    'Deploy',
+    'Apply objects to a Kubernetes cluster, and wait until they are stable.',
+  ),
   rollbackCluster: want('Deploy', 'Bring back what ran before.'),
   bake: want('Build', 'Make an image of a repository, a folder or a package.'),
   jenkins: want('Build', 'Run a job of a build server, and take its results.'),
-  findImageFromCluster: want('Build', 'Take the image that runs elsewhere, such as in the test environment.'),
+  findImageFromCluster: want(
+    'Build',
+    'Take the image that runs elsewhere, such as in the test environment.',
+  ),
   manualJudgment: want('Wait for a person', 'Ask whether to go on, before production for example.'),
   wait: want('Wait or check', 'Let some time pass.'),
-  checkPreconditions: want('Wait or check', 'Go on only if an expression, a stage or a cluster is as it should be.'),
+  checkPreconditions: want(
+    'Wait or check',
+    'Go on only if an expression, a stage or a cluster is as it should be.',
+  ),
   runCommand: want('Run', 'Run a command on this machine, such as a test.'),
   runJob: want('Run', 'Run a program to its end.'),
   webhook: want('Run', 'Call an address, and wait for the work behind it.'),

@@ -23,7 +23,11 @@ export const questions = {
   account,
   productionAccount: { ...account, label: 'Account of production' },
   manifestAccount: account,
-  image: { label: 'Image', help: 'For the first start; others may choose another one.', missing: 'Choose an image.' },
+  image: {
+    label: 'Image',
+    help: 'For the first start; others may choose another one.',
+    missing: 'Choose an image.',
+  },
   source: {
     label: 'Folder or repository',
     placeholder: '/srv/shop, or https://git.example.com/shop/web.git',
@@ -46,14 +50,25 @@ export const questions = {
     label: 'Secret of the hook',
     help: 'The same that the hook or webhook of the repository has, which signs pushes with it.',
   },
-  balancer: { label: 'Load balancer', help: 'Sends the traffic to what is deployed.', input: 'select' },
-  manifests: { label: 'Manifests', help: 'YAML, with --- between objects.', missing: 'Write a manifest.', input: 'code' },
+  balancer: {
+    label: 'Load balancer',
+    help: 'Sends the traffic to what is deployed.',
+    input: 'select',
+  },
+  manifests: {
+    label: 'Manifests',
+    help: 'YAML, with --- between objects.',
+    missing: 'Write a manifest.',
+    input: 'code',
+  },
   original: { label: 'Pipeline to copy', missing: 'Choose a pipeline.', input: 'select' },
   file: { label: 'File', missing: 'Choose a file.', input: 'file' },
 } satisfies Readonly<Record<string, Question>>
 
 export type QuestionId = keyof typeof questions
-export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, string>>> & { readonly file?: OpenedFile }
+export type Answers = Readonly<Partial<Record<Exclude<QuestionId, 'file'>, string>>> & {
+  readonly file?: OpenedFile
+}
 
 export interface Beginning {
   readonly label: string
@@ -69,8 +84,13 @@ export interface Beginning {
 
 const judge: JsonObject = { type: 'manualJudgment', name: 'Judge', judgmentInputs: [] }
 
-const bake = (place: Place, source = ''): JsonObject => ({ type: 'bake', name: 'Bake', ...freshBake(place, source) })
-const balancersOf = ({ balancer = '' }: Answers): JsonObject => (balancer === '' ? {} : { loadBalancers: [balancer] })
+const bake = (place: Place, source = ''): JsonObject => ({
+  type: 'bake',
+  name: 'Bake',
+  ...freshBake(place, source),
+})
+const balancersOf = ({ balancer = '' }: Answers): JsonObject =>
+  balancer === '' ? {} : { loadBalancers: [balancer] }
 
 function deploy(name: string, place: Place, group: JsonObject): JsonObject {
   return { type: 'deploy', name, clusters: [{ ...freshGroup(place), ...group }] }
@@ -78,8 +98,18 @@ function deploy(name: string, place: Place, group: JsonObject): JsonObject {
 
 function chain(stages: readonly JsonObject[], more: JsonObject = {}): JsonObject {
   const requires = (index: number) => (index === 0 ? [] : [String(index)])
-  const chained = stages.map((stage, index) => ({ refId: String(index + 1), requisiteStageRefIds: requires(index), ...stage }))
-  return { limitConcurrent: true, keepWaitingPipelines: false, triggers: [], ...more, stages: chained }
+  const chained = stages.map((stage, index) => ({
+    refId: String(index + 1),
+    requisiteStageRefIds: requires(index),
+    ...stage,
+  }))
+  return {
+    limitConcurrent: true,
+    keepWaitingPipelines: false,
+    triggers: [],
+    ...more,
+    stages: chained,
+  }
 }
 
 export const templates: Readonly<Record<string, Beginning>> = {
@@ -89,16 +119,22 @@ export const templates: Readonly<Record<string, Beginning>> = {
     help: 'Each start chooses the image; red/black hands the traffic over.',
     asks: ['account', 'image', 'balancer'],
     define: (answers, place) =>
-      chain([deploy('Deploy', place, { ...balancersOf(answers), imageId: '${parameters.image}' })], {
-        parameterConfig: [{ name: 'image', label: 'Image', required: true, default: answers.image }],
-      }),
+      chain(
+        [deploy('Deploy', place, { ...balancersOf(answers), imageId: '${parameters.image}' })],
+        {
+          parameterConfig: [
+            { name: 'image', label: 'Image', required: true, default: answers.image },
+          ],
+        },
+      ),
   },
   bake: {
     name: 'bake and deploy',
     label: 'Bake, judge, deploy',
     help: 'Makes an image of your files, and asks before it takes the traffic.',
     asks: ['account', 'source', 'balancer'],
-    define: (answers, place) => chain([bake(place, answers.source), judge, deploy('Deploy', place, balancersOf(answers))]),
+    define: (answers, place) =>
+      chain([bake(place, answers.source), judge, deploy('Deploy', place, balancersOf(answers))]),
   },
   production: {
     name: 'push to production',
@@ -110,12 +146,28 @@ export const templates: Readonly<Record<string, Beginning>> = {
       const stages = [
         bake(place, repository),
         deploy('Deploy to test', place, { stack: 'test', strategy: 'highlander' }),
-        { ...judge, instructions: 'Does the test environment work? “Continue” deploys the same image to production.' },
-        deploy('Deploy to production', { ...place, account: place.production }, { stack: 'prod', ...balancersOf(answers) }),
+        {
+          ...judge,
+          instructions:
+            'Does the test environment work? “Continue” deploys the same image to production.',
+        },
+        deploy(
+          'Deploy to production',
+          { ...place, account: place.production },
+          { stack: 'prod', ...balancersOf(answers) },
+        ),
       ]
-      const trigger = { type: 'git', id: crypto.randomUUID(), enabled: true, source: 'git', repository }
+      const trigger = {
+        type: 'git',
+        id: crypto.randomUUID(),
+        enabled: true,
+        source: 'git',
+        repository,
+      }
       const poll = !repository.startsWith('/')
-      return chain(stages, { triggers: [{ ...trigger, poll, ...(branch && { branch }), ...(secret && { secret }) }] })
+      return chain(stages, {
+        triggers: [{ ...trigger, poll, ...(branch && { branch }), ...(secret && { secret }) }],
+      })
     },
   },
   manifest: {
@@ -126,7 +178,11 @@ export const templates: Readonly<Record<string, Beginning>> = {
     define: async ({ manifests = '' }, place) => {
       const parsed = (await loadText()).readDocuments(manifests)
       if ('problem' in parsed) throw new Error(`The manifests cannot be read. ${parsed.problem}`)
-      const stage = { type: 'deployManifest', name: 'Deploy', ...freshManifests(place, { manifests: parsed.documents }) }
+      const stage = {
+        type: 'deployManifest',
+        name: 'Deploy',
+        ...freshManifests(place, { manifests: parsed.documents }),
+      }
       return chain([{ ...stage, rollback: { onFailure: true } }])
     },
   },
@@ -138,7 +194,8 @@ export const others: Readonly<Record<string, Beginning>> = {
     label: 'A copy',
     help: 'Of another pipeline of this application.',
     asks: ['original'],
-    define: async ({ original = '' }, { application }) => copyOf(await readDefinition(application, original)),
+    define: async ({ original = '' }, { application }) =>
+      copyOf(await readDefinition(application, original)),
   },
   file: {
     label: 'A file',

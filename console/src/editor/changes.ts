@@ -33,20 +33,34 @@ export function isSameDefinition(left: JsonObject, right: JsonObject): boolean {
 }
 
 /** In the order of `after`; what was removed follows. */
-export function listChanges(before: unknown, after: unknown, path: KeyPath = []): readonly DefinitionChange[] {
+export function listChanges(
+  before: unknown,
+  after: unknown,
+  path: KeyPath = [],
+): readonly DefinitionChange[] {
   if (isSameValue(before, after)) return []
   const [left, right] = toItems(path, before, after)
   if (left === undefined || right === undefined) return [{ path, before, after }]
   const keys = new Set([...right.keys(), ...left.keys()])
-  const inner = [...keys].flatMap((key) => listChanges(left.get(key), right.get(key), [...path, key]))
+  const inner = [...keys].flatMap((key) =>
+    listChanges(left.get(key), right.get(key), [...path, key]),
+  )
   if (!Array.isArray(before) || isSameOrder(left, right)) return inner
-  return [...inner, { path: [...path, orderKey], before: [...left.keys()], after: [...right.keys()] }]
+  return [
+    ...inner,
+    { path: [...path, orderKey], before: [...left.keys()], after: [...right.keys()] },
+  ]
 }
 
 export type Choose = (path: KeyPath) => 'mine' | 'theirs' | undefined
 
 /** `conflicts`: both changed these, differently. `taken`: changes of theirs that were taken over. */
-export function mergeDefinitions(base: JsonObject, mine: JsonObject, theirs: JsonObject, choose?: Choose) {
+export function mergeDefinitions(
+  base: JsonObject,
+  mine: JsonObject,
+  theirs: JsonObject,
+  choose?: Choose,
+) {
   const conflicts: { path: KeyPath; base: unknown; mine: unknown; theirs: unknown }[] = []
   const taken: KeyPath[] = []
   const merge = (was: unknown, my: unknown, their: unknown, path: KeyPath): unknown => {
@@ -60,10 +74,14 @@ export function mergeDefinitions(base: JsonObject, mine: JsonObject, theirs: Jso
       conflicts.push({ path, base: was, mine: my, theirs: their })
       return choose?.(path) === 'theirs' ? their : my
     }
-    const isTheirOrder = Array.isArray(my) && isSameOrder(before, left) && !isSameOrder(before, right)
+    const isTheirOrder =
+      Array.isArray(my) && isSameOrder(before, left) && !isSameOrder(before, right)
     const order = isTheirOrder ? inOrder(right, left) : inOrder(left, right)
     const merged = order
-      .map((key) => [key, merge(before.get(key), left.get(key), right.get(key), [...path, key])] as const)
+      .map(
+        (key) =>
+          [key, merge(before.get(key), left.get(key), right.get(key), [...path, key])] as const,
+      )
       .filter(([, value]) => value !== undefined)
     return Array.isArray(my) ? merged.map(([, value]) => value) : Object.fromEntries(merged)
   }
@@ -78,7 +96,9 @@ function toItems(path: KeyPath, ...versions: readonly unknown[]): readonly Items
   const all = versions.map((value): Items | undefined => {
     if (typeof value !== 'object' || value === null) return undefined
     if (!Array.isArray(value)) return new Map(Object.entries(value))
-    const items = new Map(value.map((item) => [scalarOf((item as JsonObject | null)?.[identity]), item]))
+    const items = new Map(
+      value.map((item) => [scalarOf((item as JsonObject | null)?.[identity]), item]),
+    )
     return items.has(undefined) || items.size < value.length ? undefined : (items as Items)
   })
   const isMixed = new Set(versions.map(Array.isArray)).size > 1

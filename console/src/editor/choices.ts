@@ -1,8 +1,20 @@
 /** Values to choose from, read from the API when a field that offers them is shown. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
-import { type CloudProvider, hasManifests, providerOf, regionsOf, useCloudProviders } from '../api/cloud-providers.ts'
+import {
+  type CloudProvider,
+  hasManifests,
+  providerOf,
+  regionsOf,
+  useCloudProviders,
+} from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { securityGroupsOf } from '../model/infrastructure.ts'
@@ -48,7 +60,11 @@ const inRegion = named('name', { note: 'region' })
 
 type Account = Schemas['Account']
 const accounts = (toChoices: (found: readonly Account[]) => readonly Choice[]): Source => {
-  return ['/credentials', (body) => toChoices((body ?? []) as readonly Account[]), { query: { expand: true } }]
+  return [
+    '/credentials',
+    (body) => toChoices((body ?? []) as readonly Account[]),
+    { query: { expand: true } },
+  ]
 }
 const toAccount = (account: Account): Choice => ({ value: account.name, note: providerOf(account) })
 
@@ -57,7 +73,9 @@ function applicationOf({ application, holder }: Place) {
   return { path: { application: own === undefined || own.includes('$') ? application : own } }
 }
 
-const sources: Readonly<Record<string, (place: Place, providers: readonly CloudProvider[]) => Source>> = {
+const sources: Readonly<
+  Record<string, (place: Place, providers: readonly CloudProvider[]) => Source>
+> = {
   accounts: () => accounts((found) => found.map(toAccount)),
   'manifest-accounts': (_place, providers) =>
     accounts((found) => found.map(toAccount).filter(({ note }) => hasManifests(providers, note))),
@@ -68,31 +86,54 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
       return texts((chosen.length === 0 ? found : chosen).flatMap(regionsOf))
     }),
   applications: () => ['/applications', named('name')],
-  pipelines: (place) => ['/applications/{application}/pipelineConfigs', named('id', { label: 'name' }), applicationOf(place)],
+  pipelines: (place) => [
+    '/applications/{application}/pipelineConfigs',
+    named('id', { label: 'name' }),
+    applicationOf(place),
+  ],
   clusters: (place) => {
     const toChoices: ToChoices = (byAccount) => Object.values(objectOf(byAccount)).flatMap(texts)
     return ['/applications/{application}/clusters', toChoices, applicationOf(place)]
   },
   'server-groups': (place) => {
     const path = { applicationName: applicationOf(place).path.application }
-    return ['/applications/{applicationName}/serverGroups', inRegion, { path, query: { expand: 'false' } }]
+    return [
+      '/applications/{applicationName}/serverGroups',
+      inRegion,
+      { path, query: { expand: 'false' } },
+    ]
   },
-  'load-balancers': (place) => ['/applications/{application}/loadBalancers', inRegion, applicationOf(place)],
+  'load-balancers': (place) => [
+    '/applications/{application}/loadBalancers',
+    inRegion,
+    applicationOf(place),
+  ],
   'security-groups': ({ holder }) => {
     const isNear = ({ account }: JsonObject) => account === (accountOf(holder) ?? account)
     return ['/securityGroups', (body) => named('name')(securityGroupsOf(body).filter(isNear))]
   },
   images: ({ holder }, providers) => {
     // A stage that names no provider runs at the first one that has a list.
-    const isIts = ({ id, imagesPath }: CloudProvider) => (holder['cloudProvider'] ?? id) === id && imagesPath !== undefined
-    return [providers.find(isIts)?.imagesPath as ReadPath | undefined, (body) => imagesOf(body, accountOf(holder))]
+    const isIts = ({ id, imagesPath }: CloudProvider) =>
+      (holder['cloudProvider'] ?? id) === id && imagesPath !== undefined
+    return [
+      providers.find(isIts)?.imagesPath as ReadPath | undefined,
+      (body) => imagesOf(body, accountOf(holder)),
+    ]
   },
   'base-images': () => {
     const toChoices = named('id', { note: 'shortDescription' })
-    return ['/bakery/options', (body) => objectsOf(body).flatMap(({ baseImages }) => toChoices(baseImages))]
+    return [
+      '/bakery/options',
+      (body) => objectsOf(body).flatMap(({ baseImages }) => toChoices(baseImages)),
+    ]
   },
   'instance-types': () => ['/instanceTypes', named('name')],
-  'service-accounts': ({ application }) => ['/auth/user/serviceAccounts', texts, { query: { application } }],
+  'service-accounts': ({ application }) => [
+    '/auth/user/serviceAccounts',
+    texts,
+    { query: { application } },
+  ],
   'build-hosts': () => ['/v2/builds', texts],
   'build-jobs': ({ holder: { master } }) => {
     return [
@@ -101,9 +142,16 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
       { path: { buildMaster: master } },
     ]
   },
-  'canary-configs': ({ application }) => ['/v2/canaryConfig', named('id', { label: 'name' }), { query: { application } }],
+  'canary-configs': ({ application }) => [
+    '/v2/canaryConfig',
+    named('id', { label: 'name' }),
+    { query: { application } },
+  ],
   'canary-accounts': () => ['/v2/canaries/credentials', named('name', { note: 'type' })],
-  subscriptions: () => ['/pubsub/subscriptions', named('subscriptionName', { note: 'pubsubSystem' })],
+  subscriptions: () => [
+    '/pubsub/subscriptions',
+    named('subscriptionName', { note: 'pubsubSystem' }),
+  ],
   'artifact-accounts': () => ['/artifacts/credentials', named('name')],
   'image-accounts': () => {
     const isRegistry = ({ types }: JsonObject) => textsOf(types).includes('docker/image')
@@ -112,21 +160,33 @@ const sources: Readonly<Record<string, (place: Place, providers: readonly CloudP
   stages: ({ definition }) => [undefined, () => named('name')(stagesOf(definition))],
   artifacts: ({ definition }) => {
     const owners = [definition, ...stagesOf(definition)]
-    return [undefined, () => owners.flatMap((owner) => named('id', { label: 'displayName' })(owner['expectedArtifacts']))]
+    return [
+      undefined,
+      () =>
+        owners.flatMap((owner) =>
+          named('id', { label: 'displayName' })(owner['expectedArtifacts']),
+        ),
+    ]
   },
   roles: () => [undefined, () => texts(user.value?.roles)],
 }
 
 /** Those that the description lists, then what the API knows; a source that fails offers nothing, and the field takes what is typed. */
-export function useChoices(field: Pick<FieldDescription, 'choices' | 'choicesFrom'>, place: Place): readonly Choice[] {
+export function useChoices(
+  field: Pick<FieldDescription, 'choices' | 'choicesFrom'>,
+  place: Place,
+): readonly Choice[] {
   const { choices = [], choicesFrom = '' } = field
-  const [path, toChoices, parameters = {}] = sources[choicesFrom]?.(place, useCloudProviders()) ?? []
+  const [path, toChoices, parameters = {}] =
+    sources[choicesFrom]?.(place, useCloudProviders()) ?? []
   const asked = path && (parameters as ReadParameters<ReadPath>)
   const { body } = useLive(path ?? '/credentials', asked, { refresh: 'open' }).reading.value
-  const found = toChoices?.(body).filter(({ value }) => value !== '' && !choices.includes(value)) ?? []
+  const found =
+    toChoices?.(body).filter(({ value }) => value !== '' && !choices.includes(value)) ?? []
   const all = [...new Map(found.map((each) => [each.value, each])).values()]
   // Images have an order of their own.
-  if (choicesFrom !== 'images') all.sort((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
+  if (choicesFrom !== 'images')
+    all.sort((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
   return [...texts(choices), ...all]
 }
 
@@ -136,9 +196,13 @@ function accountOf(holder: JsonObject): string | undefined {
 
 /** The newest first, with their age and where they come from. */
 function imagesOf(body: unknown, account: string | undefined): readonly Choice[] {
-  const createdMs = ({ attributes }: JsonObject) => Date.parse(scalarOf(objectOf(attributes)['creationDate']) ?? '') || 0
+  const createdMs = ({ attributes }: JsonObject) =>
+    Date.parse(scalarOf(objectOf(attributes)['creationDate']) ?? '') || 0
   return objectsOf(body)
-    .filter(({ accounts: owners }) => account === undefined || !Array.isArray(owners) || owners.includes(account))
+    .filter(
+      ({ accounts: owners }) =>
+        account === undefined || !Array.isArray(owners) || owners.includes(account),
+    )
     .toSorted((one, other) => createdMs(other) - createdMs(one))
     .slice(0, maxImages)
     .map((image) => {

@@ -20,7 +20,9 @@ export function codeExtensions(label: string, isReadOnly: boolean): Extension[] 
   ]
   return [
     // The styles of the editor are elements with the nonce of the page.
-    EditorView.cspNonce.of(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''),
+    EditorView.cspNonce.of(
+      document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '',
+    ),
     syntaxHighlighting(classHighlighter),
     yaml(),
     lineNumbers(),
@@ -35,7 +37,11 @@ export function codeExtensions(label: string, isReadOnly: boolean): Extension[] 
   ]
 }
 
-const differenceView = { mergeControls: false, syntaxHighlightDeletions: false, collapseUnchanged: { margin: 3 } }
+const differenceView = {
+  mergeControls: false,
+  syntaxHighlightDeletions: false,
+  collapseUnchanged: { margin: 3 },
+}
 
 interface CodeEditorProps {
   readonly text: string
@@ -56,9 +62,14 @@ export function CodeEditor({ text, label, onChange, original }: CodeEditorProps)
       const onUpdate = EditorView.updateListener.of(({ docChanged, state }) => {
         if (docChanged) changed.current?.(state.doc.toString())
       })
-      const difference = original === undefined ? [] : unifiedMergeView({ ...differenceView, original })
+      const difference =
+        original === undefined ? [] : unifiedMergeView({ ...differenceView, original })
       const extensions = [...codeExtensions(label, onChange === undefined), onUpdate, difference]
-      const view = new EditorView({ parent: holder.current as HTMLDivElement, doc: text, extensions })
+      const view = new EditorView({
+        parent: holder.current as HTMLDivElement,
+        doc: text,
+        extensions,
+      })
       return () => view.destroy()
     },
     onChange === undefined ? [text] : [],

@@ -11,7 +11,14 @@ import {
 } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import type { TextPlace } from './definition-text.ts'
 import { type Path, valueAt } from './json-path.ts'
-import { descriptionOf, type FieldDescription, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'
+import {
+  descriptionOf,
+  type FieldDescription,
+  refIdOf,
+  type StageTypes,
+  stagesOf,
+  titleOfStage,
+} from './stages.ts'
 
 export interface Suggestion {
   /** What is inserted. */
@@ -23,24 +30,38 @@ export interface Suggestion {
 }
 
 /** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
-function fieldsAt(types: StageTypes, definition: JsonObject, path: Path): readonly FieldDescription[] | undefined {
+function fieldsAt(
+  types: StageTypes,
+  definition: JsonObject,
+  path: Path,
+): readonly FieldDescription[] | undefined {
   const [list, index, ...inner] = path
   if (list === undefined) return pipelineFields
   if (typeof index !== 'number') return undefined
   const item = objectOf(valueAt(definition, [list, index]))
   const own = descriptionOf(types, item)?.fields ?? []
   const fields: Readonly<Record<string, readonly FieldDescription[] | undefined>> = {
-    stages: [...own, ...types.commonFields.filter(({ name }) => own.every((field) => field.name !== name))],
+    stages: [
+      ...own,
+      ...types.commonFields.filter(({ name }) => own.every((field) => field.name !== name)),
+    ],
     triggers: triggerTypes.find(({ type }) => type === item['type'])?.fields,
     parameterConfig: parameterFields,
     notifications: notificationFields('pipeline'),
     expectedArtifacts: expectedArtifactFields,
   }
   const keys = inner.filter((step) => typeof step === 'string')
-  return keys.reduce((outer, key) => outer?.find((field) => namesOf(field).includes(key))?.fields, fields[list])
+  return keys.reduce(
+    (outer, key) => outer?.find((field) => namesOf(field).includes(key))?.fields,
+    fields[list],
+  )
 }
 
-export function suggestionsAt(types: StageTypes, definition: JsonObject, { path, role }: TextPlace): readonly Suggestion[] {
+export function suggestionsAt(
+  types: StageTypes,
+  definition: JsonObject,
+  { path, role }: TextPlace,
+): readonly Suggestion[] {
   // The field whose value stands there, or of whose list it is an item.
   const at = path.findLastIndex((step) => typeof step === 'string')
   const holders = at < 0 ? [] : fieldsAt(types, definition, path.slice(0, at))
@@ -51,28 +72,58 @@ export function suggestionsAt(types: StageTypes, definition: JsonObject, { path,
   const given = objectOf(valueAt(definition, path))
   return (fieldsAt(types, definition, path) ?? [])
     .filter(({ name }) => given[name] === undefined)
-    .map((each) => ({ value: each.name, detail: each.kind, help: describeField(each), isRequired: each.required }))
+    .map((each) => ({
+      value: each.name,
+      detail: each.kind,
+      help: describeField(each),
+      isRequired: each.required,
+    }))
 }
 
-function valuesOf({ stageTypes }: StageTypes, definition: JsonObject, path: Path, field: FieldDescription | undefined) {
+function valuesOf(
+  { stageTypes }: StageTypes,
+  definition: JsonObject,
+  path: Path,
+  field: FieldDescription | undefined,
+) {
   const [list, at, key] = path
   const isType = path.length === 3 && key === 'type'
   if (isType && list === 'stages')
     return stageTypes
       .filter(({ use }) => use !== 'task')
-      .map(({ type, label, description, reason = '' }) => ({ value: type, detail: label, help: `${description} ${reason}` }))
+      .map(({ type, label, description, reason = '' }) => ({
+        value: type,
+        detail: label,
+        help: `${description} ${reason}`,
+      }))
   if (isType && list === 'triggers')
-    return triggerTypes.map(({ type, label, description }) => ({ value: type, detail: label, help: description }))
+    return triggerTypes.map(({ type, label, description }) => ({
+      value: type,
+      detail: label,
+      help: description,
+    }))
   if (field?.choicesFrom === 'stages')
     return stagesOf(definition).flatMap((stage, index) => {
       const value = index === at ? undefined : refIdOf(stage)
-      return value === undefined ? [] : [{ value, detail: titleOfStage(stage), help: scalarOf(stage['type']) ?? '' }]
+      return value === undefined
+        ? []
+        : [{ value, detail: titleOfStage(stage), help: scalarOf(stage['type']) ?? '' }]
     })
   const values = field?.kind === 'flag' ? [true, false] : (field?.choices ?? [])
-  return values.map((value) => ({ value, detail: '', help: field === undefined ? '' : describeField(field) }))
+  return values.map((value) => ({
+    value,
+    detail: '',
+    help: field === undefined ? '' : describeField(field),
+  }))
 }
 
-function describeField({ help, choices, onlyChoices, default: usual, otherNames = [] }: FieldDescription): string {
+function describeField({
+  help,
+  choices,
+  onlyChoices,
+  default: usual,
+  otherNames = [],
+}: FieldDescription): string {
   const parts = [
     help,
     onlyChoices && choices !== undefined && `One of ${choices.join(', ')}.`,
@@ -99,20 +150,35 @@ const names: readonly Suggestion[] = [
   { value: 'parameters', detail: '', help: 'Values of the parameters.' },
   { value: 'trigger', detail: '', help: 'What started the run: type, user, payload, artifacts.' },
   { value: 'execution', detail: '', help: 'The run itself, with its stages.' },
-  { value: 'deployedServerGroups', detail: '', help: 'Server groups that stages before have deployed.' },
+  {
+    value: 'deployedServerGroups',
+    detail: '',
+    help: 'Server groups that stages before have deployed.',
+  },
 ]
 
-export function expressionSuggestions(definition: JsonObject, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
+export function expressionSuggestions(
+  definition: JsonObject,
+  functions: readonly ExpressionFunction[],
+): readonly Suggestion[] {
   const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }) =>
-    scalarOf(name) === undefined ? [] : [{ value: `parameters.${name}`, detail: 'parameter', help: scalarOf(description) ?? '' }],
+    scalarOf(name) === undefined
+      ? []
+      : [{ value: `parameters.${name}`, detail: 'parameter', help: scalarOf(description) ?? '' }],
   )
   const setters = stagesOf(definition).filter(({ type }) => type === 'evaluateVariables')
   const variables = setters.flatMap((stage) =>
     objectsOf(stage['variables']).flatMap(({ key, value }) =>
-      scalarOf(key) === undefined ? [] : [{ value: String(key), detail: titleOfStage(stage), help: scalarOf(value) ?? '' }],
+      scalarOf(key) === undefined
+        ? []
+        : [{ value: String(key), detail: titleOfStage(stage), help: scalarOf(value) ?? '' }],
     ),
   )
-  const called = functions.map(({ name, description }) => ({ value: `#${name}(`, detail: 'function', help: description ?? '' }))
+  const called = functions.map(({ name, description }) => ({
+    value: `#${name}(`,
+    detail: 'function',
+    help: description ?? '',
+  }))
   return [...parameters, ...variables, ...names, ...called]
 }
 

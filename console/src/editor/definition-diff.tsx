@@ -11,7 +11,13 @@ import { Lazy, loadCodeEditor } from './lazy.tsx'
 const nothing: JsonObject = { stages: [], parameterConfig: [], triggers: [], expectedArtifacts: [] }
 
 /** @param before Undefined: all of it is new. */
-export function DefinitionDiff({ before, after }: { before: JsonObject | undefined; after: JsonObject }) {
+export function DefinitionDiff({
+  before,
+  after,
+}: {
+  before: JsonObject | undefined
+  after: JsonObject
+}) {
   const [isText, setText] = useState(false)
   const original = before === undefined ? '' : toText(before)
   const all = describeChanges(before ?? nothing, after)
@@ -24,10 +30,18 @@ export function DefinitionDiff({ before, after }: { before: JsonObject | undefin
           <PartChanges key={part.key} part={part} />
         ))}
       </ul>
-      <details class="advanced" open={isText} onToggle={(event) => setText(event.currentTarget.open)}>
+      <details
+        class="advanced"
+        open={isText}
+        onToggle={(event) => setText(event.currentTarget.open)}
+      >
         <summary>Difference as text</summary>
         {isText && (
-          <Lazy key={original} load={loadCodeEditor} props={{ text: toText(after), original, label: 'Difference as text' }} />
+          <Lazy
+            key={original}
+            load={loadCodeEditor}
+            props={{ text: toText(after), original, label: 'Difference as text' }}
+          />
         )}
       </details>
     </>

@@ -35,7 +35,9 @@ const writeOptions = { lineWidth: 0, aliasDuplicateObjects: false }
 const readOptions = { prettyErrors: false, intAsBigInt: true } as const
 
 export function writeText(definition: JsonObject, format: TextFormat): string {
-  return format === 'json' ? `${JSON.stringify(definition, null, 2)}\n` : stringify(definition, writeOptions)
+  return format === 'json'
+    ? `${JSON.stringify(definition, null, 2)}\n`
+    : stringify(definition, writeOptions)
 }
 
 export function readText(text: string): ParsedText {
@@ -50,15 +52,19 @@ export function readText(text: string): ParsedText {
     const [error] = document?.errors ?? []
     if (error !== undefined) return refuse(error.message, ...error.pos)
     const value = document === undefined ? parseExactly(text) : toValue(document)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { definition: value as JsonObject }
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { definition: value as JsonObject }
     return refuse('A pipeline is an object with name and stages.')
   } catch (cause) {
     const { message } = cause as Error
     if (!isJson) return refuse(message)
     const from = placeOfJsonError(text, message)
-    if (from >= text.trimEnd().length) return refuse('The text ends too early: a bracket or a quote is not closed.', from)
+    if (from >= text.trimEnd().length)
+      return refuse('The text ends too early: a bracket or a quote is not closed.', from)
     return refuse(
-      message.replace(/^JSON.parse: /, '').replace(/(?: in JSON)?(?: after JSON)? at (?:position|line) [\s\S]*$/, ''),
+      message
+        .replace(/^JSON.parse: /, '')
+        .replace(/(?: in JSON)?(?: after JSON)? at (?:position|line) [\s\S]*$/, ''),
       from,
       from + 1,
     )
@@ -95,18 +101,24 @@ const maxBytes = 10_000_000
 
 /** A pipeline from a file, JSON or YAML, or why it is none. */
 export async function readDefinitionFile(file: File): Promise<OpenedFile> {
-  if (file.size > maxBytes) return { error: `${file.name} is larger than 10 MB, so it is no pipeline.` }
+  if (file.size > maxBytes)
+    return { error: `${file.name} is larger than 10 MB, so it is no pipeline.` }
   const text = await file.text().catch(() => undefined)
   if (text === undefined) return { error: `${file.name} cannot be read.` }
   const { definition, problem } = readText(text.replace(/^\uFEFF/, ''))
-  return definition === undefined ? { error: `${file.name} is no pipeline. ${problem.message}` } : { definition }
+  return definition === undefined
+    ? { error: `${file.name} is no pipeline. ${problem.message}` }
+    : { definition }
 }
 
 /** Several documents, as files of manifests have them; empty ones are left out, and a list counts as its items. */
-export function readDocuments(text: string): { readonly documents: readonly unknown[] } | { readonly problem: string } {
+export function readDocuments(
+  text: string,
+): { readonly documents: readonly unknown[] } | { readonly problem: string } {
   const documents = parseAllDocuments(text, readOptions)
   const error = documents.flatMap(({ errors }) => errors)[0]
-  if (error !== undefined) return { problem: `Line ${lineOf(text, error.pos[0])}: ${sentence(error.message)}` }
+  if (error !== undefined)
+    return { problem: `Line ${lineOf(text, error.pos[0])}: ${sentence(error.message)}` }
   try {
     return { documents: documents.flatMap(toValue).filter((value) => value !== null) }
   } catch (cause) {
@@ -130,7 +142,10 @@ export function findRanges(text: string): (path: Path) => TextRange | undefined 
   return (path) => (document.errors.length > 0 ? undefined : rangeAt(path))
 }
 
-function toRange([from, to]: readonly [number, number, number?], end = Number.POSITIVE_INFINITY): TextRange {
+function toRange(
+  [from, to]: readonly [number, number, number?],
+  end = Number.POSITIVE_INFINITY,
+): TextRange {
   return { from: Math.min(from, end), to: Math.min(Math.max(to, from + 1), end) }
 }
 
@@ -147,7 +162,12 @@ export interface TextPlace {
 const mark = '\u2063'
 /** Longer texts are typed without help. */
 const maxLength = 300_000
-const unfinished = { strict: false, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const
+const unfinished = {
+  strict: false,
+  uniqueKeys: false,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const
 
 /** Undefined where neither key nor value can be typed. What follows the cursor says nothing about its place. */
 export function placeAt(text: string, offset: number): TextPlace | undefined {
@@ -164,7 +184,11 @@ export function placeAt(text: string, offset: number): TextPlace | undefined {
 }
 
 /** Undefined inside a text of several lines. */
-function toPlace(node: Scalar, isKey: boolean, ancestors: readonly (Node | Pair)[]): TextPlace | undefined {
+function toPlace(
+  node: Scalar,
+  isKey: boolean,
+  ancestors: readonly (Node | Pair)[],
+): TextPlace | undefined {
   if (node.type?.startsWith('BLOCK') || !node.range) return undefined
   const parent = ancestors.at(-1)
   const way = isKey ? ancestors.slice(0, -1) : ancestors
@@ -175,7 +199,12 @@ function toPlace(node: Scalar, isKey: boolean, ancestors: readonly (Node | Pair)
   // A word in a block of YAML may become the key of an object.
   const isOpen = parent === undefined || (isSeq(parent) && parent.flow !== true)
   const isQuoted = node.type?.startsWith('QUOTE') === true
-  return { path, role: isKey || isOpen ? 'key' : 'value', from: node.range[0] + Number(isQuoted), isQuoted }
+  return {
+    path,
+    role: isKey || isOpen ? 'key' : 'value',
+    from: node.range[0] + Number(isQuoted),
+    isQuoted,
+  }
 }
 
 export type TextSession = ReturnType<typeof openTextSession>
@@ -198,7 +227,11 @@ export function openTextSession(draft: Draft, format: TextFormat) {
       // In one go, so that whoever sees the new definition knows that it came from here.
       batch(() => {
         draft.hasComments.value = hasComments(text)
-        draft.unreadable.value = problem && { text, format, message: `Line ${problem.line}: ${problem.message}` }
+        draft.unreadable.value = problem && {
+          text,
+          format,
+          message: `Line ${problem.line}: ${problem.message}`,
+        }
         if (typed !== undefined) draft.change('Edit the text', () => typed, 'text')
         definition = draft.definition.peek()
         unreadable = draft.unreadable.peek()
@@ -206,7 +239,8 @@ export function openTextSession(draft: Draft, format: TextFormat) {
     },
     /** The new text after a change that did not come from it, such as an undo, or the end of broken text. */
     outsideText(): string | undefined {
-      if (draft.definition.value === definition && draft.unreadable.value === unreadable) return undefined
+      if (draft.definition.value === definition && draft.unreadable.value === unreadable)
+        return undefined
       // A broken text is given up for another definition.
       if (draft.definition.value !== definition) draft.unreadable.value = undefined
       definition = draft.definition.value

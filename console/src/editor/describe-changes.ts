@@ -1,9 +1,23 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each; and its revisions. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import { stageWord } from '../model/names.ts'
-import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, stamps, withoutStamps } from './changes.ts'
+import {
+  type DefinitionChange,
+  type KeyPath,
+  listChanges,
+  orderKey,
+  partLists,
+  stamps,
+  withoutStamps,
+} from './changes.ts'
 
 /** The field as people say it: `capacity max`; empty for the order of a list. */
 type FieldChange = Omit<DefinitionChange, 'path'> & { readonly field: string }
@@ -19,8 +33,13 @@ export interface PartChange {
 /** The pipeline itself first, then in the order of the definition. What the store sets is left out. */
 export function describeChanges(before: JsonObject, after: JsonObject): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
-  const groups = Map.groupBy(changes, ({ path }) => (isOfPart(path) ? JSON.stringify(path.slice(0, 2)) : ''))
-  const parts = [...groups].map(([key, members]) => ({ key, ...describePart(members, [after, before]) }))
+  const groups = Map.groupBy(changes, ({ path }) =>
+    isOfPart(path) ? JSON.stringify(path.slice(0, 2)) : '',
+  )
+  const parts = [...groups].map(([key, members]) => ({
+    key,
+    ...describePart(members, [after, before]),
+  }))
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))
 }
 
@@ -28,14 +47,22 @@ function isOfPart([list = '', item]: KeyPath): boolean {
   return Object.hasOwn(partLists, list) && item !== undefined
 }
 
-function describePart(members: readonly DefinitionChange[], versions: readonly JsonObject[]): Omit<PartChange, 'key'> {
+function describePart(
+  members: readonly DefinitionChange[],
+  versions: readonly JsonObject[],
+): Omit<PartChange, 'key'> {
   const [{ path, before, after }] = members as [DefinitionChange]
   const title = titleOfPath(path, versions)
   const isWhole = isOfPart(path) && path.length === 2
-  if (isWhole && before === undefined) return { title, kind: 'added', fields: factsOf(objectOf(after), versions) }
+  if (isWhole && before === undefined)
+    return { title, kind: 'added', fields: factsOf(objectOf(after), versions) }
   if (isWhole && after === undefined) return { title, kind: 'removed', fields: [] }
   const fields = members.flatMap(withItems).map((each) => toField(each, versions))
-  return { title, kind: members.every((each) => isOfOrder(each.path)) ? 'moved' : 'changed', fields }
+  return {
+    title,
+    kind: members.every((each) => isOfOrder(each.path)) ? 'moved' : 'changed',
+    fields,
+  }
 }
 
 function isOfOrder(path: KeyPath): boolean {
@@ -45,12 +72,17 @@ function isOfOrder(path: KeyPath): boolean {
 /** Lists of as many objects are compared one by one, each by its name or its number. */
 function withItems(change: DefinitionChange): readonly DefinitionChange[] {
   const [before, after] = [objectsOf(change.before), objectsOf(change.after)]
-  const isPaired = before.length > 0 && before.length === after.length && before.length === (change.before as JsonObject[]).length
+  const isPaired =
+    before.length > 0 &&
+    before.length === after.length &&
+    before.length === (change.before as JsonObject[]).length
   if (!isPaired) return [change]
   return before.flatMap((item, index) => {
     const name = scalarOf(item['name']) ?? scalarOf(item['key']) ?? String(index + 1)
     const inner = listChanges(item, after[index])
-    return inner.flatMap((each) => withItems({ ...each, path: [...change.path, name, ...each.path] }))
+    return inner.flatMap((each) =>
+      withItems({ ...each, path: [...change.path, name, ...each.path] }),
+    )
   })
 }
 
@@ -59,7 +91,9 @@ export function titleOfPath(path: KeyPath, versions: readonly JsonObject[]): str
   const [list = '', item = ''] = path
   const noun = partLists[list]?.noun ?? ''
   if (!isOfPart(path)) return 'Pipeline'
-  return item === orderKey ? `Order of the ${noun.toLowerCase()}s` : `${noun} ${nameOf(list, item, versions)}`
+  return item === orderKey
+    ? `Order of the ${noun.toLowerCase()}s`
+    : `${noun} ${nameOf(list, item, versions)}`
 }
 
 export function fieldOfPath(path: KeyPath): string {
@@ -70,7 +104,10 @@ export function fieldOfPath(path: KeyPath): string {
     .toLowerCase()
 }
 
-function toField({ path, before, after }: DefinitionChange, versions: readonly JsonObject[]): FieldChange {
+function toField(
+  { path, before, after }: DefinitionChange,
+  versions: readonly JsonObject[],
+): FieldChange {
   // References say nothing to a reader.
   const name = (value: unknown) =>
     path[0] === 'stages' && isOfOrder(path) && Array.isArray(value)
@@ -130,21 +167,34 @@ export function toRevisions(answer: unknown): readonly Revision[] {
   return objectsOf(answer).map((definition, index, versions) => {
     const savedAtMs = numberOf(definition['updateTs']) ?? numberOf(definition['lastModified'])
     const author = scalarOf(definition['lastModifiedBy'])
-    return { id: String(savedAtMs ?? `n${index}`), savedAtMs, author, definition, previous: versions[index + 1] }
+    return {
+      id: String(savedAtMs ?? `n${index}`),
+      savedAtMs,
+      author,
+      definition,
+      previous: versions[index + 1],
+    }
   })
 }
 
 /** The newest one, or the newest at a time, in milliseconds since the epoch. */
-export function findRevision(revisions: readonly Revision[], untilMs = Infinity): Revision | undefined {
+export function findRevision(
+  revisions: readonly Revision[],
+  untilMs = Infinity,
+): Revision | undefined {
   return revisions.find(({ savedAtMs = Infinity }) => savedAtMs <= untilMs)
 }
 
 export function summaryOf({ definition, previous }: Revision): readonly string[] {
-  return previous === undefined ? [] : describeChanges(previous, definition).map(({ title }) => title)
+  return previous === undefined
+    ? []
+    : describeChanges(previous, definition).map(({ title }) => title)
 }
 
 /** The revision as a draft: where it is stored stays as it is. */
 export function toDraft(revision: JsonObject, current: JsonObject): JsonObject {
-  const kept = Object.entries(current).filter(([name]) => ['id', 'application', ...stamps].includes(name))
+  const kept = Object.entries(current).filter(([name]) =>
+    ['id', 'application', ...stamps].includes(name),
+  )
   return { ...withoutStamps(revision), ...Object.fromEntries(kept) }
 }

@@ -38,7 +38,9 @@ export class Draft {
   readonly stored: Signal<JsonObject | undefined>
   readonly types = signal<StageTypes | undefined>(undefined)
   /** Text that is no definition yet, and why; the other views keep the last valid definition. */
-  readonly unreadable = signal<{ text: string; format: 'json' | 'yaml'; message: string } | undefined>(undefined)
+  readonly unreadable = signal<
+    { text: string; format: 'json' | 'yaml'; message: string } | undefined
+  >(undefined)
   /** In the text that is edited: they are no part of a definition. */
   readonly hasComments = signal(false)
   /** The field to open and focus next, such as that of a problem. */
@@ -65,22 +67,38 @@ export class Draft {
     return this.#held.value.filter(isCurrent)
   })
   readonly changes = computed(() =>
-    listChanges(withoutStamps(this.stored.value ?? this.#begun), withoutStamps(this.definition.value)),
+    listChanges(
+      withoutStamps(this.stored.value ?? this.#begun),
+      withoutStamps(this.definition.value),
+    ),
   )
   readonly isDirty = computed(
-    () => this.unreadable.value !== undefined || this.held.value.length > 0 || this.changes.value.length > 0,
+    () =>
+      this.unreadable.value !== undefined ||
+      this.held.value.length > 0 ||
+      this.changes.value.length > 0,
   )
   readonly problems = computed((): readonly Problem[] => {
     const message = this.unreadable.value?.message
     const ofText = message === undefined ? [] : [{ path: [], message, kind: 'wrong' } as const]
-    return [...ofText, ...this.refusals.value, ...this.held.value, ...findProblems(this.definition.value, this.types.value)]
+    return [
+      ...ofText,
+      ...this.refusals.value,
+      ...this.held.value,
+      ...findProblems(this.definition.value, this.types.value),
+    ]
   })
   /** Why it cannot be changed; changes are ignored then. */
-  readonly readOnly = computed(() => (this.#isUnlocked.value ? undefined : describeReadOnly(this.stored.value)))
+  readonly readOnly = computed(() =>
+    this.#isUnlocked.value ? undefined : describeReadOnly(this.stored.value),
+  )
   readonly undoLabel = computed(() => this.#past.value.at(-1)?.label)
   readonly redoLabel = computed(() => this.#future.value.at(-1)?.label)
 
-  constructor(application: string, { stored, definition, begun = definition, held = [] }: KeptDraft) {
+  constructor(
+    application: string,
+    { stored, definition, begun = definition, held = [] }: KeptDraft,
+  ) {
     this.application = application
     this.definition = signal(definition)
     this.stored = signal(stored)
@@ -119,7 +137,10 @@ export class Draft {
     const definition = this.definition.peek()
     const [stage, value] = [stageAt(definition, path), valueAt(definition, path)]
     const others = this.held.peek().filter((other) => !isSamePath(other.path, path))
-    this.#held.value = text === undefined ? others : [...others, { path, text, message, kind: 'wrong', stage, value }]
+    this.#held.value =
+      text === undefined
+        ? others
+        : [...others, { path, text, message, kind: 'wrong', stage, value }]
   }
 
   undo(): void {
@@ -154,8 +175,10 @@ export class Draft {
 
   /** After a save of anyone. What changed from `base` to `stored` goes into every step of undo, so that no step takes it back. */
   rebase(base: JsonObject, stored: JsonObject, choose?: Choose): void {
-    const move = (definition: JsonObject) => mergeDefinitions(base, definition, stored, choose).definition
-    const moveSteps = (steps: readonly Step[]) => steps.map((step) => ({ ...step, definition: move(step.definition) }))
+    const move = (definition: JsonObject) =>
+      mergeDefinitions(base, definition, stored, choose).definition
+    const moveSteps = (steps: readonly Step[]) =>
+      steps.map((step) => ({ ...step, definition: move(step.definition) }))
     batch(() => {
       this.definition.value = move(this.definition.peek())
       this.#past.value = moveSteps(this.#past.peek())
@@ -177,12 +200,19 @@ export class Draft {
   }
 
   toKept(): KeptDraft {
-    return { stored: this.stored.value, definition: this.definition.value, begun: this.#begun, held: this.held.value }
+    return {
+      stored: this.stored.value,
+      definition: this.definition.value,
+      begun: this.#begun,
+      held: this.held.value,
+    }
   }
 }
 
 function stageAt(definition: JsonObject, [list, index]: Path): string | undefined {
-  return list === 'stages' && typeof index === 'number' ? toNodes(definition)[index]?.key : undefined
+  return list === 'stages' && typeof index === 'number'
+    ? toNodes(definition)[index]?.key
+    : undefined
 }
 
 /** A locked pipeline is changed where it is made, one of a template in the template. */

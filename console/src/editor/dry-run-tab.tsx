@@ -24,18 +24,38 @@ const maxRuns = 20
 export function DryRunTab({ draft }: TabProps) {
   const wanted = useLocation().query['execution']
   const pipelineConfigIds = scalarOf(draft.stored.value?.['id']) ?? ''
-  const runs = useLive('/executions', { query: { pipelineConfigIds, limit: maxRuns, expand: false } }, { refresh: 'open' })
+  const runs = useLive(
+    '/executions',
+    { query: { pipelineConfigIds, limit: maxRuns, expand: false } },
+    { refresh: 'open' },
+  )
   const [last, ...earlier] = newestFirst(runs.reading.value.body ?? [])
   const id = wanted ?? last?.id
-  const run = useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, { refresh: 'open' })
+  const run = useLive('/pipelines/{id}', id === undefined ? undefined : { path: { id } }, {
+    refresh: 'open',
+  })
   const none = (
-    <EmptyState icon="play" text="There are no results to evaluate with, because this pipeline has not run. Start it once." />
+    <EmptyState
+      icon="play"
+      text="There are no results to evaluate with, because this pipeline has not run. Start it once."
+    />
   )
   return (
     <Panel title="Dry run" actions={<PlanCheck draft={draft} />}>
-      <p class="muted">What each expression of the draft gives with the results of a former run. Nothing is stored or started.</p>
+      <p class="muted">
+        What each expression of the draft gives with the results of a former run. Nothing is stored
+        or started.
+      </p>
       <Filters
-        filters={[{ name: 'execution', label: 'Run', any: 'With the last run', choices: earlier.map(toChoice), least: 1 }]}
+        filters={[
+          {
+            name: 'execution',
+            label: 'Run',
+            any: 'With the last run',
+            choices: earlier.map(toChoice),
+            least: 1,
+          },
+        ]}
       />
       {id === undefined ? (
         <Loaded live={runs} rows={4} empty={none}>
@@ -60,7 +80,10 @@ function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
   if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
   if (found === undefined) return <Loading rows={6} />
   const { definition, notes, hasExpressions } = found
-  const verdict = notes.length === 0 ? 'All expressions give a value.' : `${plural(notes.length, 'expression')} without a value`
+  const verdict =
+    notes.length === 0
+      ? 'All expressions give a value.'
+      : `${plural(notes.length, 'expression')} without a value`
   return (
     <>
       <p role="status">
@@ -71,7 +94,8 @@ function Verdict({ draft, run }: TabProps & { readonly run: Execution }) {
           <li key={`${title} ${expression}`} class={isError ? 'is-failed' : 'is-warning'}>
             <Icon name={isError ? 'warn' : 'info'} />
             <span>
-              <Name text={title} max={60} />: <code>{markHidden(expression)}</code> {markHidden(message)}
+              <Name text={title} max={60} />: <code>{markHidden(expression)}</code>{' '}
+              {markHidden(message)}
             </span>
           </li>
         ))}
@@ -87,7 +111,10 @@ type Evaluated = Awaited<ReturnType<typeof evaluateDraft>>
 function useEvaluation(draft: Draft, run: Execution) {
   const definition = draft.definition.value
   const types = draft.types.value
-  const [{ found, error }, setState] = useState<{ readonly found?: Evaluated; readonly error?: ApiError }>({})
+  const [{ found, error }, setState] = useState<{
+    readonly found?: Evaluated
+    readonly error?: ApiError
+  }>({})
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
     if (types === undefined) return
@@ -102,20 +129,30 @@ function useEvaluation(draft: Draft, run: Execution) {
 
 /** The draft with values instead of expressions, and what has none. @throws {ApiError} */
 async function evaluateDraft(definition: JsonObject, types: StageTypes, run: Execution) {
-  const inRun = new Set(run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])))
+  const inRun = new Set(
+    run.stages.flatMap(({ refId, parentStageId }) => (refId && !parentStageId ? [refId] : [])),
+  )
   const parts = await Promise.all(
     stagesOf(definition).map(async (stage) => {
       const question = toQuestion(stage, definition, inRun, types)
       if (question === undefined) return { stage }
-      const query = { executionId: run.id, requisiteStageRefIds: question.requisites.join(','), spelVersion: 'v4' } as const
+      const query = {
+        executionId: run.id,
+        requisiteStageRefIds: question.requisites.join(','),
+        spelVersion: 'v4',
+      } as const
       const params = { path: { id: run.id }, query }
-      const answer = await unwrap(client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }))
+      const answer = await unwrap(
+        client.POST('/pipelines/{id}/evaluateVariables', { params, body: [...question.variables] }),
+      )
       return { stage: withValues(stage, question, answer), notes: notesOf(stage, answer) }
     }),
   )
   return {
     definition: { ...definition, stages: parts.map(({ stage }) => stage) },
-    notes: parts.flatMap(({ notes = [] }) => notes).toSorted((one, other) => Number(other.isError) - Number(one.isError)),
+    notes: parts
+      .flatMap(({ notes = [] }) => notes)
+      .toSorted((one, other) => Number(other.isError) - Number(one.isError)),
     hasExpressions: parts.some(({ notes }) => notes !== undefined),
   }
 }
@@ -134,7 +171,9 @@ function PlanCheck({ draft }: TabProps) {
   return (
     <div class="row" aria-live="polite">
       {/* Of the draft as it is now. */}
-      {accepted === definition && <StatusText status={{ kind: 'succeeded', word: 'The engine accepts the draft.' }} />}
+      {accepted === definition && (
+        <StatusText status={{ kind: 'succeeded', word: 'The engine accepts the draft.' }} />
+      )}
       <Button onClick={check}>Check with the engine</Button>
     </div>
   )

@@ -13,21 +13,32 @@ const hasExpression = (value: unknown) => JSON.stringify(value)?.includes('${') 
  * One call of `evaluateVariables`: fields that see those before them, and stages whose results are in sight, the nearest first.
  * Undefined for a stage without expressions.
  */
-export function toQuestion(stage: JsonObject, definition: JsonObject, inRun: ReadonlySet<string>, types: StageTypes | undefined) {
+export function toQuestion(
+  stage: JsonObject,
+  definition: JsonObject,
+  inRun: ReadonlySet<string>,
+  types: StageTypes | undefined,
+) {
   const fields = [...(descriptionOf(types, stage)?.fields ?? []), ...(types?.commonFields ?? [])]
   const variables = Object.entries(stage).flatMap(([key, value]) => {
     if (key === variablesOf(stage))
-      return objectsOf(value).map((item) => ({ key: scalarOf(item['key']) ?? '', value: item['value'] }))
+      return objectsOf(value).map((item) => ({
+        key: scalarOf(item['key']) ?? '',
+        value: item['value'],
+      }))
     if (key === 'stageEnabled') return [{ key, value: withBraces(objectOf(value)) }]
     // The engine evaluates others at another time, or never.
-    const isEvaluated = !structure.includes(key) && fields.find(({ name }) => name === key)?.expression !== false
+    const isEvaluated =
+      !structure.includes(key) && fields.find(({ name }) => name === key)?.expression !== false
     return isEvaluated ? [{ key, value }] : []
   })
   if (!hasExpression(variables)) return undefined
   const nodes = toNodes(definition)
   const key = nodes.find((node) => node.stage === stage)?.key ?? ''
   return {
-    variables: variables.toSorted((one, other) => Number(hasExpression(one)) - Number(hasExpression(other))),
+    variables: variables.toSorted(
+      (one, other) => Number(hasExpression(one)) - Number(hasExpression(other)),
+    ),
     requisites: [...stagesBefore(nodes, key)].filter((id) => inRun.has(id)),
   }
 }
@@ -47,11 +58,18 @@ function withBraces(condition: JsonObject): JsonObject {
 /** `detail`: by expression. */
 type Answer = { readonly result?: readonly JsonObject[] | undefined; readonly detail?: unknown }
 
-export function withValues(stage: JsonObject, { variables }: StageQuestion, { result = [] }: Answer): JsonObject {
+export function withValues(
+  stage: JsonObject,
+  { variables }: StageQuestion,
+  { result = [] }: Answer,
+): JsonObject {
   const values = new Map(variables.map(({ key }, index) => [key, objectOf(result[index])['value']]))
   const entries = Object.entries(stage).map(([key, value]) => {
     if (key !== variablesOf(stage)) return [key, values.has(key) ? values.get(key) : value]
-    return [key, objectsOf(value).map((item) => ({ ...item, value: values.get(scalarOf(item['key']) ?? '') }))]
+    return [
+      key,
+      objectsOf(value).map((item) => ({ ...item, value: values.get(scalarOf(item['key']) ?? '') })),
+    ]
   })
   return Object.fromEntries(entries) as JsonObject
 }
@@ -61,7 +79,10 @@ export function notesOf(stage: JsonObject, { detail }: Answer) {
   return Object.entries(objectOf(detail)).flatMap(([expression, entries]) =>
     objectsOf(entries).map(({ description, level }) => {
       // Without the expression that stands beside it anyway.
-      const message = (scalarOf(description) ?? '').replace(/^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/, '')
+      const message = (scalarOf(description) ?? '').replace(
+        /^Failed to evaluate (?:\[[^\]]*\] )?[\s\S]*?: (?=\S)/,
+        '',
+      )
       return { title: titleOfStage(stage), expression, message, isError: level !== 'INFO' }
     }),
   )

@@ -22,9 +22,11 @@ import { CopyMine, describeOther, MergeDialog } from './save-dialog.tsx'
 import { titleOfStage, toNodes } from './stages.ts'
 
 export function Changes({ draft }: TabProps) {
-  if (draft.unreadable.value !== undefined) return <span class="chip is-changed">The text has an error</span>
+  if (draft.unreadable.value !== undefined)
+    return <span class="chip is-changed">The text has an error</span>
   if (draft.stored.value === undefined) return <span class="chip">Not saved yet</span>
-  if (draft.isDirty.value) return <span class="chip is-changed">{plural(countChanges(draft), 'unsaved change')}</span>
+  if (draft.isDirty.value)
+    return <span class="chip is-changed">{plural(countChanges(draft), 'unsaved change')}</span>
   return draft.isSaved.value ? <StatusText status={{ kind: 'succeeded', word: 'Saved' }} /> : null
 }
 
@@ -48,7 +50,11 @@ export function openStart({ stored }: Draft): void {
 }
 
 /** @param run The one from which the user came to edit a stage. */
-export function Actions({ draft, run, onSave }: TabProps & { run: string | undefined; onSave: () => void }) {
+export function Actions({
+  draft,
+  run,
+  onSave,
+}: TabProps & { run: string | undefined; onSave: () => void }) {
   const { route: navigate } = useLocation()
   const { application } = draft
   const denied = useDenial({ operation: saveOperation, application })
@@ -68,8 +74,12 @@ export function Actions({ draft, run, onSave }: TabProps & { run: string | undef
   return (
     <>
       <Steps draft={draft} />
-      {!isClean && <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>}
-      {run !== undefined && isClean && <ActionButton action={{ label: 'Back to the run', href: to.execution(run) }} />}
+      {!isClean && (
+        <Button onClick={discard}>{pipeline === undefined ? 'Give up' : 'Discard changes'}</Button>
+      )}
+      {run !== undefined && isClean && (
+        <ActionButton action={{ label: 'Back to the run', href: to.execution(run) }} />
+      )}
       {isClean && <Start draft={draft} />}
       <Button
         kind={isClean ? undefined : 'primary'}
@@ -80,7 +90,15 @@ export function Actions({ draft, run, onSave }: TabProps & { run: string | undef
         Save
       </Button>
       {pipeline !== undefined && (
-        <Menu items={pipelineActions({ pipeline, application, denied, isEditing: true, onDeleted: leave })} />
+        <Menu
+          items={pipelineActions({
+            pipeline,
+            application,
+            denied,
+            isEditing: true,
+            onDeleted: leave,
+          })}
+        />
       )}
     </>
   )
@@ -94,7 +112,16 @@ function Steps({ draft }: TabProps) {
   return steps.map(({ icon, verb, step }) => {
     const label = step === undefined ? `Nothing to ${icon}` : `${verb}: ${step}`
     const isOff = step === undefined
-    return <IconButton key={icon} icon={icon} label={label} title={label} aria-disabled={isOff} onClick={() => draft[icon]()} />
+    return (
+      <IconButton
+        key={icon}
+        icon={icon}
+        label={label}
+        title={label}
+        aria-disabled={isOff}
+        onClick={() => draft[icon]()}
+      />
+    )
   })
 }
 
@@ -102,18 +129,29 @@ function Steps({ draft }: TabProps) {
 function Start({ draft }: TabProps) {
   const denied = useStartDenial(draft.stored.value as Schemas['Pipeline'])
   return (
-    <Button icon="play" kind={draft.isSaved.value ? 'primary' : undefined} denied={denied} onClick={() => openStart(draft)}>
+    <Button
+      icon="play"
+      kind={draft.isSaved.value ? 'primary' : undefined}
+      denied={denied}
+      onClick={() => openStart(draft)}
+    >
       Start
     </Button>
   )
 }
 
 /** @param newer What another user saved meanwhile. */
-export function Notes({ draft, denied, newer }: TabProps & { denied: string | undefined; newer: JsonObject | undefined }) {
+export function Notes({
+  draft,
+  denied,
+  newer,
+}: TabProps & { denied: string | undefined; newer: JsonObject | undefined }) {
   const readOnly = draft.readOnly.value
   const isDirty = draft.isDirty.value
   const unlock = draft.mayUnlock && denied === undefined && toButton('Unlock', () => draft.unlock())
-  const merge = newer && toButton('See and merge', () => openDialog(<MergeDialog draft={draft} newer={newer} />))
+  const merge =
+    newer &&
+    toButton('See and merge', () => openDialog(<MergeDialog draft={draft} newer={newer} />))
   return (
     <>
       {denied !== undefined && (
@@ -146,15 +184,23 @@ function toButton(label: string, onClick: () => void) {
 const maxListed = 5
 
 /** All problems after the first attempt to save; before, each stands at its field only. */
-export function Problems({ draft, onShow, onSaveAnyway }: TabProps & { onShow: (path: Path) => void; onSaveAnyway: () => void }) {
+export function Problems({
+  draft,
+  onShow,
+  onSaveAnyway,
+}: TabProps & { onShow: (path: Path) => void; onSaveAnyway: () => void }) {
   const problems = draft.problems.value
   if (!draft.showsMissing.value || problems.length === 0) return null
   const nodes = toNodes(draft.definition.value)
   const isBlocked = blockingProblems(draft).length > 0
   // What cannot be read would be lost.
-  const isSavable = isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
+  const isSavable =
+    isBlocked && draft.held.value.length === 0 && draft.unreadable.value === undefined
   return (
-    <Banner tone={isBlocked ? 'failed' : 'warning'} actions={isSavable && toButton('Save anyway', onSaveAnyway)}>
+    <Banner
+      tone={isBlocked ? 'failed' : 'warning'}
+      actions={isSavable && toButton('Save anyway', onSaveAnyway)}
+    >
       <strong>{plural(problems.length, 'problem')}</strong>
       <ul class="problem-list">
         {problems.slice(0, maxListed).map(({ path, message, stage }) => {
@@ -162,7 +208,10 @@ export function Problems({ draft, onShow, onSaveAnyway }: TabProps & { onShow: (
           return (
             <li key={`${path.join()} ${message}`}>
               <button type="button" class="link" onClick={() => onShow(path)}>
-                <Name text={node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`} max={240} />
+                <Name
+                  text={node === undefined ? message : `${titleOfStage(node.stage)}: ${message}`}
+                  max={240}
+                />
               </button>
             </li>
           )

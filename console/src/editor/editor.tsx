@@ -17,7 +17,15 @@ import { useKeyDown } from '../letter-keys.ts'
 import { useQueryChange } from '../query.ts'
 import { isSameDefinition } from './changes.ts'
 import type { Draft, TabProps } from './draft.ts'
-import { Actions, blockingProblems, Changes, describeLoss, Notes, openStart, Problems } from './editor-head.tsx'
+import {
+  Actions,
+  blockingProblems,
+  Changes,
+  describeLoss,
+  Notes,
+  openStart,
+  Problems,
+} from './editor-head.tsx'
 import type { Path } from './json-path.ts'
 import { Lazy } from './lazy.tsx'
 import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
@@ -25,12 +33,24 @@ import { MergeDialog, SaveDialog } from './save-dialog.tsx'
 import type { StageTypes } from './stages.ts'
 import { definitionPath } from './store.ts'
 
-const graph = { id: 'graph', label: 'Graph', load: async () => (await import('./graph-tab.tsx')).GraphTab }
+const graph = {
+  id: 'graph',
+  label: 'Graph',
+  load: async () => (await import('./graph-tab.tsx')).GraphTab,
+}
 const views = [
   graph,
   { id: 'text', label: 'Text', load: async () => (await import('./text-tab.tsx')).TextTab },
-  { id: 'history', label: 'Changes', load: async () => (await import('./history-tab.tsx')).HistoryTab },
-  { id: 'dry-run', label: 'Dry run', load: async () => (await import('./dry-run-tab.tsx')).DryRunTab },
+  {
+    id: 'history',
+    label: 'Changes',
+    load: async () => (await import('./history-tab.tsx')).HistoryTab,
+  },
+  {
+    id: 'dry-run',
+    label: 'Dry run',
+    load: async () => (await import('./dry-run-tab.tsx')).DryRunTab,
+  },
 ]
 
 function viewOf({ tab }: ScreenProps['query']) {
@@ -40,7 +60,11 @@ function viewOf({ tab }: ScreenProps['query']) {
 export function EditPipeline({ params, query }: ScreenProps) {
   const { application = '', id = '' } = params as { application?: string; id?: string }
   // A stream would read it once more when it begins.
-  const live = useLive(definitionPath, { path: { application, pipelineName: id } }, { refresh: 'steady' })
+  const live = useLive(
+    definitionPath,
+    { path: { application, pipelineName: id } },
+    { refresh: 'steady' },
+  )
   const { body, error } = live.reading.value
   const definition = body as JsonObject | undefined
   // What the editor reads as well is asked for at once.
@@ -49,11 +73,20 @@ export function EditPipeline({ params, query }: ScreenProps) {
   useEffect(() => void viewOf(query).load(), [])
   const isRead = definition !== undefined
   const draft = useMemo(() => openDraft(application, id, definition), [application, id, isRead])
-  if (draft !== undefined) return <Editor key={id} draft={draft} id={id} latest={definition} query={query} />
+  if (draft !== undefined)
+    return <Editor key={id} draft={draft} id={id} latest={definition} query={query} />
   return (
     <>
-      <PageHead tab={`Edit ${id}`} title={<Name text={id} max={80} />} crumbs={pipelineCrumbs(application)} />
-      {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => live.refresh()} />}
+      <PageHead
+        tab={`Edit ${id}`}
+        title={<Name text={id} max={80} />}
+        crumbs={pipelineCrumbs(application)}
+      />
+      {error === undefined ? (
+        <Loading rows={8} />
+      ) : (
+        <ErrorState error={error} onRetry={() => live.refresh()} />
+      )}
     </>
   )
 }
@@ -89,9 +122,16 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
     const [blocking] = blockingProblems(draft)
     announcement.value = blocking?.message ?? ''
     if (blocking !== undefined) showField(blocking.path)
-    else openDialog(newer === undefined ? dialog : <MergeDialog draft={draft} newer={newer} next={dialog} />)
+    else
+      openDialog(
+        newer === undefined ? dialog : <MergeDialog draft={draft} newer={newer} next={dialog} />,
+      )
   }
-  useLeaveGuard({ isNeeded: () => draft.isDirty.peek(), loss: () => describeLoss(draft), discard: () => forgetDraft(draft) })
+  useLeaveGuard({
+    isNeeded: () => draft.isDirty.peek(),
+    loss: () => describeLoss(draft),
+    discard: () => forgetDraft(draft),
+  })
   useEditorKeys(draft, save, showField)
   return (
     <>
@@ -112,7 +152,11 @@ export function Editor({ draft, id, latest, query }: EditorProps) {
 }
 
 /** A new pipeline moves to the address that it has now. */
-function useOnSaved(draft: Draft, id: string | undefined, { stage, section, tab }: ScreenProps['query']) {
+function useOnSaved(
+  draft: Draft,
+  id: string | undefined,
+  { stage, section, tab }: ScreenProps['query'],
+) {
   const { route: navigate } = useLocation()
   const isShown = useIsShown()
   return (saved: string) => {
@@ -120,7 +164,8 @@ function useOnSaved(draft: Draft, id: string | undefined, { stage, section, tab 
     if (saved === id) return
     adoptDraft(draft, saved)
     // The user may have left while it was saved.
-    if (isShown()) navigate(to.editPipeline(draft.application, saved, { stage, section, tab }), true)
+    if (isShown())
+      navigate(to.editPipeline(draft.application, saved, { stage, section, tab }), true)
   }
 }
 
@@ -130,7 +175,8 @@ function useNewer(draft: Draft, latest: JsonObject | undefined): JsonObject | un
   const savedAt = (definition: JsonObject | undefined) => numberOf(definition?.['updateTs']) ?? 0
   // An answer from before the last save is not newer.
   const newer = stored !== undefined && savedAt(latest) > savedAt(stored) ? latest : undefined
-  const isTaken = newer !== undefined && (!draft.isDirty.value || isSameDefinition(newer, stored ?? {}))
+  const isTaken =
+    newer !== undefined && (!draft.isDirty.value || isSameDefinition(newer, stored ?? {}))
   useEffect(() => {
     if (isTaken) draft.rebase(stored ?? {}, newer)
   }, [isTaken, newer])
@@ -141,7 +187,8 @@ function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => voi
   const last = useRef(-1)
   const keys: Readonly<Record<string, (isShifted: boolean) => void>> = {
     'Control+s': save,
-    'Control+Enter': () => (draft.isDirty.peek() || draft.stored.peek() === undefined ? save() : openStart(draft)),
+    'Control+Enter': () =>
+      draft.isDirty.peek() || draft.stored.peek() === undefined ? save() : openStart(draft),
     'Control+z': (isShifted) => (isShifted ? draft.redo() : draft.undo()),
     'Control+y': () => draft.redo(),
     F8: (isShifted) => {
@@ -156,7 +203,10 @@ function useEditorKeys(draft: Draft, save: () => void, show: (path: Path) => voi
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
     const run = keys[isControl ? `Control+${key}` : key]
     // The text view has its own undo, which leads to the same steps.
-    const isTextKey = isControl && key !== 's' && (event.target as HTMLElement | null)?.closest('.cm-editor') != null
+    const isTextKey =
+      isControl &&
+      key !== 's' &&
+      (event.target as HTMLElement | null)?.closest('.cm-editor') != null
     if (run === undefined || isTextKey || document.querySelector('dialog[open]') !== null) return
     event.preventDefault()
     run(event.shiftKey)

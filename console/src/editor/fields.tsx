@@ -77,10 +77,18 @@ export function FieldList({ known = [], ...place }: FormPlace & Pick<FormViewPro
 }
 
 /** Decided once: a field does not move away from under the fingers when it gets its first value. */
-export function useNeeded(fields: readonly FieldDescription[], holder: JsonObject): readonly Part[] {
-  const isSet = (field: FieldDescription) => namesOf(field).some((name) => holder[name] !== undefined)
-  const isShown = (field: FieldDescription, index: number) => index < firstShown || field.required || isSet(field)
-  const toPart = (field: FieldDescription): Part => ({ View: () => <FieldView field={field} />, shows: [field.name] })
+export function useNeeded(
+  fields: readonly FieldDescription[],
+  holder: JsonObject,
+): readonly Part[] {
+  const isSet = (field: FieldDescription) =>
+    namesOf(field).some((name) => holder[name] !== undefined)
+  const isShown = (field: FieldDescription, index: number) =>
+    index < firstShown || field.required || isSet(field)
+  const toPart = (field: FieldDescription): Part => ({
+    View: () => <FieldView field={field} />,
+    shows: [field.name],
+  })
   return useState(() => fields.filter(isShown).map(toPart))[0]
 }
 
@@ -102,7 +110,9 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
   const known = [...fields.flatMap(namesOf), ...shown]
   const others = Object.entries(holder).filter(([name]) => !known.includes(name))
   const wanted = draft.shown.value ?? []
-  const isWanted = isWithin(wanted, base) && rest.some((field) => namesOf(field).includes(String(wanted[base.length])))
+  const isWanted =
+    isWithin(wanted, base) &&
+    rest.some((field) => namesOf(field).includes(String(wanted[base.length])))
   const fold = useFold(rest.length === 0 && others.length > 0, isWanted)
   const change = (next: unknown) => {
     const own = Object.entries(holder).filter(([name]) => known.includes(name))
@@ -117,7 +127,9 @@ function MoreFields({ shown }: { shown: readonly string[] }) {
       {fold.open && others.length > 0 && (
         <FieldContext.Provider value={{ draft, path: [...base, ''], expression: false }}>
           <Field label="Other fields" help="Fields without a description, as JSON.">
-            {(tied) => <JsonInput tied={tied} value={Object.fromEntries(others)} onChange={change} />}
+            {(tied) => (
+              <JsonInput tied={tied} value={Object.fromEntries(others)} onChange={change} />
+            )}
           </Field>
         </FieldContext.Provider>
       )}
@@ -142,14 +154,24 @@ function useProblem(draft: Draft, path: Path) {
 export function FieldView({ field, within = [] }: { field: ShownField; within?: Path }) {
   const { draft, base: outer } = useForm()
   const base = [...outer, ...within]
-  const { label = labelOf(field.name), expression = false, required = false, placeholder, isCode } = field
+  const {
+    label = labelOf(field.name),
+    expression = false,
+    required = false,
+    placeholder,
+    isCode,
+  } = field
   const holder = objectOf(valueAt(draft.definition.value, base))
   // Where another key of the same meaning is set, that one is edited.
   const path = [...base, namesOf(field).find((name) => holder[name] !== undefined) ?? field.name]
   const value = valueAt(draft.definition.value, path)
   const box = useRef<HTMLDivElement>(null)
   const [wantsExpression, setWantsExpression] = useState(false)
-  const choices = useChoices(field, { application: draft.application, definition: draft.definition.value, holder })
+  const choices = useChoices(field, {
+    application: draft.application,
+    definition: draft.definition.value,
+    holder,
+  })
   useFocus(draft, path, box)
   const { error, leave } = useProblem(draft, path)
   const kind = kindOf(field, value)
@@ -158,7 +180,9 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
   const set = (next: unknown) => {
     draft.set(path, next ?? (field.isKept === true ? '' : undefined), `Change ${label}`)
     // An account that is chosen brings its provider, unless another one is set.
-    const account = field.choicesFrom?.endsWith('accounts') ? choices.find((choice) => choice.value === next) : undefined
+    const account = field.choicesFrom?.endsWith('accounts')
+      ? choices.find((choice) => choice.value === next)
+      : undefined
     if (account !== undefined && holder['cloudProvider'] === undefined)
       draft.set([...base, 'cloudProvider'], account.note, 'Change Cloud provider')
   }
@@ -175,11 +199,21 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
       <div ref={box} class="form-field" onFocusOut={leave}>
         {mayBeExpression && <ExpressionSwitch label={label} isOn={isText} onClick={toggle} />}
         {Body !== undefined && (
-          <Body draft={draft} path={path} field={field} label={label} error={error} value={value} onChange={set} />
+          <Body
+            draft={draft}
+            path={path}
+            field={field}
+            label={label}
+            error={error}
+            value={value}
+            onChange={set}
+          />
         )}
         {Body === undefined && (
           <Field label={label} help={helpOf(field)} error={error} required={required}>
-            {(tied) => <Input {...input} tied={tied} label={label} value={value ?? usual} onChange={set} />}
+            {(tied) => (
+              <Input {...input} tied={tied} label={label} value={value ?? usual} onChange={set} />
+            )}
           </Field>
         )}
       </div>
@@ -187,10 +221,25 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
   )
 }
 
-function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boolean; onClick: () => void }) {
+function ExpressionSwitch({
+  label,
+  isOn,
+  onClick,
+}: {
+  label: string
+  isOn: boolean
+  onClick: () => void
+}) {
   const name = `Expression for ${label}`
   return (
-    <button type="button" class="expression-switch" aria-pressed={isOn} aria-label={name} title={name} onClick={onClick}>
+    <button
+      type="button"
+      class="expression-switch"
+      aria-pressed={isOn}
+      aria-label={name}
+      title={name}
+      onClick={onClick}
+    >
       {'${ }'}
     </button>
   )
@@ -205,13 +254,21 @@ interface BodyProps extends Pick<InputProps, 'value' | 'onChange'> {
 }
 
 /** Instead of an input below a label. */
-const bodies: Readonly<Record<string, FunctionComponent<BodyProps>>> = { flag: Flag, object: Group, objects: Group }
+const bodies: Readonly<Record<string, FunctionComponent<BodyProps>>> = {
+  flag: Flag,
+  object: Group,
+  objects: Group,
+}
 
 function Flag({ field, label, value, error, onChange }: BodyProps) {
   const id = useId()
   return (
     <div class="field is-flag">
-      <Check checked={String(value ?? field.default) === 'true'} describedBy={id} onChange={onChange}>
+      <Check
+        checked={String(value ?? field.default) === 'true'}
+        describedBy={id}
+        onChange={onChange}
+      >
         <span>{label}</span>
       </Check>
       <p id={id} class="help">
@@ -222,11 +279,19 @@ function Flag({ field, label, value, error, onChange }: BodyProps) {
   )
 }
 
-function Group({ draft, path, field: { kind, required, help, fields = [] }, label, error }: BodyProps) {
+function Group({
+  draft,
+  path,
+  field: { kind, required, help, fields = [] },
+  label,
+  error,
+}: BodyProps) {
   const form = (at: Path) => <FieldList draft={draft} base={at} fields={fields} />
   const itemName = label.replace(/ies$/, 'y').replace(/s$/, '').toLowerCase()
   return (
-    <fieldset class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}>
+    <fieldset
+      class={`form-group ${fields.every((each) => each.kind === 'number') ? 'is-row' : ''}`}
+    >
       <legend>
         {label}
         {required && <span aria-hidden="true"> *</span>}
@@ -244,11 +309,14 @@ function Group({ draft, path, field: { kind, required, help, fields = [] }, labe
 
 /** Names of fields and values stand between backticks. */
 function helpOf({ help, kind, default: usual }: ShownField): ComponentChildren {
-  const isShown = kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
+  const isShown =
+    kind !== 'flag' && usual !== undefined && usual !== '' && typeof usual !== 'object'
   if (help === '' && !isShown) return undefined
   return (
     <>
-      {help.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}{' '}
+      {help
+        .split('`')
+        .map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}{' '}
       {isShown && <span class="usual">Default: {String(usual)}.</span>}
     </>
   )

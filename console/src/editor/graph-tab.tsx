@@ -16,7 +16,15 @@ import { ProblemCount } from './item-list.tsx'
 import type { Path } from './json-path.ts'
 import { PipelineSettings, type SectionId, sections } from './settings-lists.tsx'
 import { removeSelected, StageForm } from './stage-form.tsx'
-import { descriptionOf, findCircle, inRunOrder, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
+import {
+  descriptionOf,
+  findCircle,
+  inRunOrder,
+  type StageNode,
+  stageOfKey,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
 
 /** Above that the list says more than a drawing. */
 const maxDrawn = 400
@@ -27,7 +35,8 @@ export function GraphTab({ draft }: TabProps) {
   const change = useQueryChange()
   const { query } = useLocation()
   const section = sections.find(({ id }) => id === query['section'])?.id
-  const node = section === undefined ? stageOfKey(draft.definition.value, query['stage']) : undefined
+  const node =
+    section === undefined ? stageOfKey(draft.definition.value, query['stage']) : undefined
   const isNarrow = matchMedia(phoneWidth).matches
   const select = (key: string | undefined) => {
     draft.endStep()
@@ -43,11 +52,18 @@ export function GraphTab({ draft }: TabProps) {
     <div class="editor">
       {!(isNarrow && isForm) && (
         <div class="editor-map panel">
-          <Sections draft={draft} selected={section ?? (isForm || isNarrow ? undefined : 'general')} onSelect={open} />
+          <Sections
+            draft={draft}
+            selected={section ?? (isForm || isNarrow ? undefined : 'general')}
+            onSelect={open}
+          />
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
           {isEditable && (
             <div class="editor-tools row">
-              <ActionButton action={{ label: 'Add stage', icon: 'plus', onSelect: addStage }} small />
+              <ActionButton
+                action={{ label: 'Add stage', icon: 'plus', onSelect: addStage }}
+                small
+              />
               {!isNarrow && <span class="muted">Arrows move, Delete removes, Ctrl Z undoes.</span>}
             </div>
           )}
@@ -63,7 +79,12 @@ export function GraphTab({ draft }: TabProps) {
           {node === undefined ? (
             <PipelineSettings key={section} draft={draft} section={section ?? 'general'} />
           ) : (
-            <StageForm key={`${node.key} ${draft.types.value !== undefined}`} draft={draft} node={node} onSelect={select} />
+            <StageForm
+              key={`${node.key} ${draft.types.value !== undefined}`}
+              draft={draft}
+              node={node}
+              onSelect={select}
+            />
           )}
         </fieldset>
       )}
@@ -72,7 +93,11 @@ export function GraphTab({ draft }: TabProps) {
 }
 
 /** What is wanted next lies in a stage or a section; its field takes the focus then. */
-function useShown(draft: Draft, select: (key: string | undefined) => void, open: (id: SectionId) => void): void {
+function useShown(
+  draft: Draft,
+  select: (key: string | undefined) => void,
+  open: (id: SectionId) => void,
+): void {
   const shown = draft.shown.value
   useEffect(() => {
     if (shown === undefined) return
@@ -91,14 +116,24 @@ function sectionOf([list]: Path): SectionId {
   return sections.find((section) => section.list === list)?.id ?? 'general'
 }
 
-function Sections({ draft, selected, onSelect }: TabProps & { selected: string | undefined; onSelect: (id: SectionId) => void }) {
+function Sections({
+  draft,
+  selected,
+  onSelect,
+}: TabProps & { selected: string | undefined; onSelect: (id: SectionId) => void }) {
   const problems = draft.problems.value.filter(({ path }) => path[0] !== 'stages')
   return (
     <nav class="editor-sections" aria-label="Settings">
       {sections.map(({ id, label, list }) => {
         const count = objectsOf(draft.definition.value[list ?? '']).length
         return (
-          <button key={id} type="button" class="section-button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
+          <button
+            key={id}
+            type="button"
+            class="section-button"
+            aria-pressed={id === selected}
+            onClick={() => onSelect(id)}
+          >
             {label}
             {count > 0 && <span class="count">{count}</span>}
             <ProblemCount count={problems.filter(({ path }) => sectionOf(path) === id).length} />
@@ -117,7 +152,10 @@ interface StagesProps extends TabProps {
 
 function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const nodes = inRunOrder(toNodes(draft.definition.value))
-  if (nodes.length === 0) return <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
+  if (nodes.length === 0)
+    return (
+      <EmptyState icon="pipeline" text="This pipeline does nothing yet. Add its first stage." />
+    )
   const items = nodes.map((node) => toItem(draft, node, node.key === selected, onSelect))
   if (isList || nodes.length > maxDrawn) return <ol class="rows stage-list">{items.map(toRow)}</ol>
   const circle = findCircle(nodes)
@@ -127,19 +165,28 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
     announcement.value = `${titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})} was removed. Undo brings it back.`
     removeSelected(draft, key, onSelect)
   }
-  const edges = nodes.flatMap(({ key, requires }) => requires.filter((from) => from !== key).map((from) => ({ from, to: key })))
+  const edges = nodes.flatMap(({ key, requires }) =>
+    requires.filter((from) => from !== key).map((from) => ({ from, to: key })),
+  )
   return (
     <Graph
       items={items}
       edges={edges}
       home={selected}
-      edgeClass={({ from, to }) => (circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed')}
+      edgeClass={({ from, to }) =>
+        circle.includes(from) && circle.includes(to) ? 'is-broken' : 'is-passed'
+      }
       onKey={onKey}
     />
   )
 }
 
-function toItem(draft: Draft, { key, stage }: StageNode, isSelected: boolean, onSelect: StagesProps['onSelect']): GraphItem {
+function toItem(
+  draft: Draft,
+  { key, stage }: StageNode,
+  isSelected: boolean,
+  onSelect: StagesProps['onSelect'],
+): GraphItem {
   const problems = draft.problems.value.filter((problem) => problem.stage === key).length
   const type = descriptionOf(draft.types.value, stage)?.label ?? scalarOf(stage['type']) ?? ''
   return {

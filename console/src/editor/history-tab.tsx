@@ -20,11 +20,20 @@ const draftId = 'draft'
 
 export function HistoryTab({ draft }: TabProps) {
   const id = scalarOf(draft.stored.value?.['id'])
-  const parameters = id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
-  const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, { refresh: 'open' })
+  const parameters =
+    id === undefined
+      ? undefined
+      : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
+  const live = useLive('/pipelineConfigs/{pipelineConfigId}/history', parameters, {
+    refresh: 'open',
+  })
   if (id === undefined) return <DraftChanges draft={draft} />
   return (
-    <Loaded live={live} rows={6} empty={<EmptyState icon="clock" text="There is no earlier revision." />}>
+    <Loaded
+      live={live}
+      rows={6}
+      empty={<EmptyState icon="clock" text="There is no earlier revision." />}
+    >
       {(answer) => <Revisions revisions={toRevisions(answer)} draft={draft} />}
     </Loaded>
   )
@@ -107,16 +116,25 @@ function ChosenRevision({ revision, draft }: TabProps & { revision: Revision }) 
   const actions = (
     <>
       {isSame && <span class="muted">Your draft is the same.</span>}
-      {previous !== undefined && <Button onClick={compare}>Compare with {isWithDraft ? 'the one before' : 'your draft'}</Button>}
+      {previous !== undefined && (
+        <Button onClick={compare}>
+          Compare with {isWithDraft ? 'the one before' : 'your draft'}
+        </Button>
+      )}
       {!isSame && draft.readOnly.value === undefined && (
-        <ActionButton action={{ label: 'Restore this revision', icon: 'undo', onSelect: restore }} />
+        <ActionButton
+          action={{ label: 'Restore this revision', icon: 'undo', onSelect: restore }}
+        />
       )}
     </>
   )
   return (
     <Panel title={savedBy(revision)} actions={actions}>
       {isWithDraft && <p class="muted">From this revision to your draft:</p>}
-      <DefinitionDiff before={isWithDraft ? definition : previous} after={isWithDraft ? mine : definition} />
+      <DefinitionDiff
+        before={isWithDraft ? definition : previous}
+        after={isWithDraft ? mine : definition}
+      />
     </Panel>
   )
 }

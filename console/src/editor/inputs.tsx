@@ -37,8 +37,19 @@ const longText = 80
 const minuteMs = 60_000
 const cronPauseMs = 400
 
-export function TextInput(props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean }) {
-  const { tied, value, onChange, choices = [], placeholder, isCode = false, isLong = false, isNumber } = props
+export function TextInput(
+  props: InputProps & { readonly isLong?: boolean; readonly isNumber?: boolean },
+) {
+  const {
+    tied,
+    value,
+    onChange,
+    choices = [],
+    placeholder,
+    isCode = false,
+    isLong = false,
+    isNumber,
+  } = props
   const given = scalarOf(value) ?? (typeof value === 'boolean' ? String(value) : '')
   const text = choices.find((choice) => choice.value === given)?.label ?? given
   // Another element would lose the focus.
@@ -47,7 +58,9 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
     <SuggestingText
       text={text}
       choices={choices}
-      onText={(typed) => onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))}
+      onText={(typed) =>
+        onChange(choices.find(({ label }) => label === typed)?.value ?? (typed || undefined))
+      }
       onTake={onChange}
       rows={beganLong || text.includes('\n') ? rowsOf(text, isLong ? 3 : 2) : undefined}
       attributes={{
@@ -65,11 +78,16 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
 export function SelectInput({ tied, value: given, onChange, choices = [] }: InputProps) {
   const text = scalarOf(given) ?? ''
   const offered = choices.map(
-    ({ value, label = value || 'None', note }) => [value, [label, note].filter(Boolean).join(', ')] as const,
+    ({ value, label = value || 'None', note }) =>
+      [value, [label, note].filter(Boolean).join(', ')] as const,
   )
   const unset = choices.some(({ value }) => value === '') ? [] : [['', 'Not set'] as const]
   return (
-    <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
+    <select
+      {...tied}
+      value={text}
+      onChange={(event) => onChange(event.currentTarget.value || undefined)}
+    >
       <Options choices={[...unset, ...offered]} value={text} />
     </select>
   )
@@ -82,7 +100,14 @@ export function NumberInput({ value, onChange, ...input }: InputProps) {
     setText(scalarOf(typed) ?? '')
     onChange(toNumber(scalarOf(typed) ?? ''))
   }
-  return <TextInput {...input} value={isSameValue(toNumber(text), value) ? text : value} onChange={change} isNumber />
+  return (
+    <TextInput
+      {...input}
+      value={isSameValue(toNumber(text), value) ? text : value}
+      onChange={change}
+      isNumber
+    />
+  )
 }
 
 function toNumber(text: string): number | bigint | string | undefined {
@@ -95,7 +120,9 @@ function toNumber(text: string): number | bigint | string | undefined {
 /** Milliseconds since the epoch, entered in the reader's zone. */
 function MomentInput({ tied, value, onChange }: InputProps) {
   const ms = Number(scalarOf(value) ?? Number.NaN)
-  const shown = isTime(ms) ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16) : ''
+  const shown = isTime(ms)
+    ? new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16)
+    : ''
   const change = ({ currentTarget: { value: typed } }: { currentTarget: HTMLInputElement }) =>
     onChange(typed === '' ? undefined : new Date(typed).getTime())
   return <input {...tied} type="datetime-local" class="narrow" value={shown} onInput={change} />
@@ -127,7 +154,8 @@ export function JsonInput({ tied, value, onChange }: InputProps) {
   )
 }
 
-const rowsOf = (text: string, least: number) => Math.min(maxRows, Math.max(least, text.split('\n').length))
+const rowsOf = (text: string, least: number) =>
+  Math.min(maxRows, Math.max(least, text.split('\n').length))
 
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
   try {
@@ -148,12 +176,14 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
     setNext('')
     if (text !== '' && !texts.includes(text)) onChange([...texts, text])
   }
-  const remove = (index: number) => onChange(texts.length === 1 ? undefined : texts.toSpliced(index, 1))
+  const remove = (index: number) =>
+    onChange(texts.length === 1 ? undefined : texts.toSpliced(index, 1))
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' || (event.key === ',' && !next.includes('${'))) {
       event.preventDefault()
       add(next)
-    } else if (event.key === 'Backspace' && next === '' && texts.length > 0) remove(texts.length - 1)
+    } else if (event.key === 'Backspace' && next === '' && texts.length > 0)
+      remove(texts.length - 1)
   }
   return (
     <>
@@ -162,7 +192,12 @@ export function TextsInput({ tied, value, onChange, choices = [] }: InputProps) 
           {texts.map((text, index) => (
             <li key={text} class="chip">
               <Name text={labelOf(text)} max={40} />
-              <IconButton icon="close" label={`Remove ${labelOf(text)}`} small onClick={() => remove(index)} />
+              <IconButton
+                icon="close"
+                label={`Remove ${labelOf(text)}`}
+                small
+                onClick={() => remove(index)}
+              />
             </li>
           ))}
         </ul>
@@ -191,13 +226,21 @@ function MapInput({ tied, value, onChange, label = '' }: InputProps) {
   const names = rows.map(({ name }) => name)
   const change = (next: readonly (typeof rows)[number][]) => {
     const twice = next.find(({ name }, at) => next.findIndex((other) => other.name === name) < at)
-    const why = next.some(({ name }) => name === '') ? 'An entry has no name.' : twice && `There are two entries ${twice.name}.`
+    const why = next.some(({ name }) => name === '')
+      ? 'An entry has no name.'
+      : twice && `There are two entries ${twice.name}.`
     keep(why && JSON.stringify(next), why ?? '')
     const map = Object.fromEntries(next.map(({ name, item }) => [name, item ?? '']))
     if (why === undefined) onChange(next.length === 0 ? undefined : map)
   }
   return (
-    <div class="plain-records" id={tied.id} role="group" aria-label={label} aria-describedby={tied['aria-describedby']}>
+    <div
+      class="plain-records"
+      id={tied.id}
+      role="group"
+      aria-label={label}
+      aria-describedby={tied['aria-describedby']}
+    >
       <RecordRows
         noun="entry"
         records={rows}
@@ -214,7 +257,11 @@ function MapInput({ tied, value, onChange, label = '' }: InputProps) {
               spellcheck={false}
               onInput={(event) => set({ name: event.currentTarget.value })}
             />
-            <TextInput tied={{ 'aria-label': `Value of ${name}` }} value={item} onChange={(next) => set({ item: next })} />
+            <TextInput
+              tied={{ 'aria-label': `Value of ${name}` }}
+              value={item}
+              onChange={(next) => set({ item: next })}
+            />
           </>
         )}
       </RecordRows>
@@ -225,7 +272,12 @@ function MapInput({ tied, value, onChange, label = '' }: InputProps) {
 /** Objects of a cluster, edited as YAML of one or several documents. */
 function ManifestsInput({ isOne = false, ...input }: InputProps & { readonly isOne?: boolean }) {
   return (
-    <div id={input.tied.id} role="group" aria-label={input.label} aria-describedby={input.tied['aria-describedby']}>
+    <div
+      id={input.tied.id}
+      role="group"
+      aria-label={input.label}
+      aria-describedby={input.tied['aria-describedby']}
+    >
       <Lazy load={loadManifestsEditor} props={{ ...input, isOne }} />
     </div>
   )
@@ -234,7 +286,12 @@ function ManifestsInput({ isOne = false, ...input }: InputProps & { readonly isO
 async function loadManifestsEditor() {
   const [yaml, Editor] = await Promise.all([loadText(), loadCodeEditor()])
   /** Text that cannot be read stays in the field and keeps the draft from being saved; the value is as it was. */
-  return function ManifestsEditor({ label = '', isOne, value, onChange }: InputProps & { isOne: boolean }) {
+  return function ManifestsEditor({
+    label = '',
+    isOne,
+    value,
+    onChange,
+  }: InputProps & { isOne: boolean }) {
     const { kept, keep } = useKeptText()
     const begin = (version: number) => {
       const documents = value === undefined ? [] : [value].flat()
@@ -248,12 +305,15 @@ async function loadManifestsEditor() {
       if ('problem' in parsed) return keep(text, parsed.problem)
       keep(undefined, '')
       const [first, ...more] = parsed.documents
-      const isSingle = more.length === 0 && (isOne || (value !== undefined && !Array.isArray(value)))
+      const isSingle =
+        more.length === 0 && (isOne || (value !== undefined && !Array.isArray(value)))
       const next = first === undefined || isSingle ? first : parsed.documents
       shown.current = { ...shown.current, value: next }
       onChange(next)
     }
-    return <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
+    return (
+      <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
+    )
   }
 }
 
@@ -261,9 +321,16 @@ async function loadManifestsEditor() {
 function CronInput(props: InputProps) {
   const text = scalarOf(props.value) ?? ''
   const asked = useSettled(text, cronPauseMs)
-  const query = asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
+  const query =
+    asked.trim() === '' || isExpression(asked) ? undefined : { query: { expression: asked } }
   const { body } = useLive('/cron/validate', query, { refresh: 'open' }).reading.value
-  const { valid, message, description = '', nextTimes = [], timeZone } = (asked === text && body) || {}
+  const {
+    valid,
+    message,
+    description = '',
+    nextTimes = [],
+    timeZone,
+  } = (asked === text && body) || {}
   return (
     <>
       <TextInput {...props} isCode />
@@ -273,7 +340,9 @@ function CronInput(props: InputProps) {
           {description}
           <br />
           Next, in your zone: {formatTimes(nextTimes)}.
-          {timeZone !== undefined && timeZone !== readersZone && ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
+          {timeZone !== undefined &&
+            timeZone !== readersZone &&
+            ` In ${timeZone}: ${formatTimes(nextTimes, timeZone)}.`}
         </p>
       )}
     </>
@@ -315,13 +384,15 @@ export function inputOf(kind: string): FunctionComponent<InputProps> {
 /** Kinds whose input takes no expression: another one does. */
 export const switchedKinds = ['moment', 'choice', 'texts', 'map', 'flag', 'object', 'objects']
 
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isPlain = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value)
 
 const shapes: Readonly<Record<string, (value: unknown) => boolean>> = {
   flag: (value) => ['true', 'false'].includes(String(value)),
   texts: (value) => Array.isArray(value) && value.every(isPlain),
-  map: (value) => isObject(value) && Object.values(objectOf(value)).every((item) => typeof item !== 'object'),
+  map: (value) =>
+    isObject(value) && Object.values(objectOf(value)).every((item) => typeof item !== 'object'),
   object: isObject,
   objects: (value) => Array.isArray(value) && value.every(isObject),
   json: () => true,
@@ -333,6 +404,12 @@ export function kindOf({ name, kind, fields }: FieldDescription, value: unknown)
   if (fields === undefined && ['manifest', 'manifests', 'patchBody'].includes(name))
     return name === 'manifest' ? name : 'manifests'
   if (fields === undefined && kind === 'object') return 'json'
-  if (value === undefined || value === null || isExpression(value) || (shapes[kind] ?? isPlain)(value)) return kind
+  if (
+    value === undefined ||
+    value === null ||
+    isExpression(value) ||
+    (shapes[kind] ?? isPlain)(value)
+  )
+    return kind
   return kind === 'texts' && isPlain(value) ? 'text' : 'json'
 }

@@ -54,40 +54,65 @@ export function ItemList({ draft, path, kind }: ItemListProps) {
   )
 }
 
-function ListItem({ draft, path, kind, items, index }: ItemListProps & { items: readonly JsonObject[]; index: number }) {
+function ListItem({
+  draft,
+  path,
+  kind,
+  items,
+  index,
+}: ItemListProps & { items: readonly JsonObject[]; index: number }) {
   const here = [...path, index]
   const item = items[index] ?? {}
-  const usual = scalarOf(item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'])
-  const title = (kind.title === undefined ? usual : kind.title(item)) ?? `${kind.itemName} ${index + 1}`
+  const usual = scalarOf(
+    item['name'] ?? item['displayName'] ?? item['key'] ?? item['value'] ?? item['stack'],
+  )
+  const title =
+    (kind.title === undefined ? usual : kind.title(item)) ?? `${kind.itemName} ${index + 1}`
   const box = useRef<HTMLDetailsElement>(null)
   const fold = useFold(items.length <= maxOpenItems, isWithin(draft.shown.value ?? [], here))
   useFocus(draft, here, box, fold.open)
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, here)).length
   const move = (to: number) =>
-    draft.change(`Move ${title}`, (definition) => withValueAt(definition, path, items.toSpliced(index, 1).toSpliced(to, 0, item)))
+    draft.change(`Move ${title}`, (definition) =>
+      withValueAt(definition, path, items.toSpliced(index, 1).toSpliced(to, 0, item)),
+    )
   const tools = [
     { icon: 'up', label: `Move ${title} up`, isShown: index > 0, onClick: () => move(index - 1) },
-    { icon: 'down', label: `Move ${title} down`, isShown: index < items.length - 1, onClick: () => move(index + 1) },
-    { icon: 'trash', label: `Remove ${title}`, isShown: true, onClick: () => draft.set(here, undefined, `Remove ${title}`) },
+    {
+      icon: 'down',
+      label: `Move ${title} down`,
+      isShown: index < items.length - 1,
+      onClick: () => move(index + 1),
+    },
+    {
+      icon: 'trash',
+      label: `Remove ${title}`,
+      isShown: true,
+      onClick: () => draft.set(here, undefined, `Remove ${title}`),
+    },
   ] as const
   return (
     <details ref={box} class="list-item" {...fold}>
       <summary>
         <Icon name="right" />
         <span class="grow cut">
-          <Name text={title} max={60} /> <Name class="muted regular" text={kind.detail?.(item) ?? ''} max={60} />
+          <Name text={title} max={60} />{' '}
+          <Name class="muted regular" text={kind.detail?.(item) ?? ''} max={60} />
         </span>
         <ProblemCount count={problems} />
       </summary>
       <div class="list-item-tools">
-        {tools.map(({ isShown, ...tool }) => isShown && <IconButton key={tool.icon} small {...tool} />)}
+        {tools.map(
+          ({ isShown, ...tool }) => isShown && <IconButton key={tool.icon} small {...tool} />,
+        )}
       </div>
       {fold.open && <div class="list-item-body">{kind.form(item, here, draft)}</div>}
     </details>
   )
 }
 
-const inputs = 'input, select, textarea, .cm-content, button:not(.expression-switch, .list-item-tools *)'
+const inputs =
+  'input, select, textarea, .cm-content, button:not(.expression-switch, .list-item-tools *)'
 
 /** Whether a fold is open, which what is wanted opens: its content is drawn only then. */
 export function useFold(isOpen: boolean, isWanted: boolean) {
@@ -95,16 +120,30 @@ export function useFold(isOpen: boolean, isWanted: boolean) {
   useEffect(() => {
     if (isWanted) setOpen(true)
   }, [isWanted])
-  return { open, onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open) }
+  return {
+    open,
+    onToggle: ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
+      setOpen(currentTarget.open),
+  }
 }
 
 /** The first input of the box takes the focus where `draft.shown` leads there. */
-export function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement | null }, isDrawn = true): void {
+export function useFocus(
+  draft: Draft,
+  path: Path,
+  box: { readonly current: HTMLElement | null },
+  isDrawn = true,
+): void {
   const isWanted = isDrawn && draft.shown.value !== undefined && isSamePath(draft.shown.value, path)
   useEffect(() => {
     if (!isWanted) return
     draft.shown.value = undefined
-    for (let fold = box.current?.closest('details'); fold != null; fold = fold.parentElement?.closest('details')) fold.open = true
+    for (
+      let fold = box.current?.closest('details');
+      fold != null;
+      fold = fold.parentElement?.closest('details')
+    )
+      fold.open = true
     const input = box.current?.querySelector<HTMLElement>(inputs)
     input?.focus()
     if (input instanceof HTMLInputElement) input.select()
@@ -116,7 +155,8 @@ export function ProblemCount({ count }: { count: number }) {
   if (count === 0) return null
   return (
     <span class="problem-count">
-      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{plural(count, 'problem')} here</span>
+      <Icon name="warn" /> <span>{count}</span>{' '}
+      <span class="visually-hidden">{plural(count, 'problem')} here</span>
     </span>
   )
 }

@@ -19,21 +19,30 @@ export function withValueAt<Root>(root: Root, path: Path, value: unknown): Root 
   if (step === undefined) return value as Root
   const inner = rest.length === 0 ? value : withValueAt(valueAt(root, [step]), rest, value)
   if (Array.isArray(root) && typeof step === 'number') {
-    return (inner === undefined ? root.toSpliced(step, 1) : Object.assign([...root], { [step]: inner })) as Root
+    return (
+      inner === undefined ? root.toSpliced(step, 1) : Object.assign([...root], { [step]: inner })
+    ) as Root
   }
-  if (root === undefined && typeof step === 'number') return (inner === undefined ? [] : [inner]) as Root
-  const holder: JsonObject = typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as JsonObject) : {}
+  if (root === undefined && typeof step === 'number')
+    return (inner === undefined ? [] : [inner]) as Root
+  const holder: JsonObject =
+    typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as JsonObject) : {}
   const { [step]: _removed, ...others } = holder
   return (inner === undefined ? others : { ...holder, [step]: inner }) as Root
 }
 
 export function isSameValue(left: unknown, right: unknown): boolean {
   if (Object.is(left, right)) return true
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null)
+    return false
   if (Array.isArray(left) !== Array.isArray(right)) return false
   const keys = Object.keys(left)
   if (keys.length !== Object.keys(right).length) return false
-  return keys.every((key) => Object.hasOwn(right, key) && isSameValue((left as JsonObject)[key], (right as JsonObject)[key]))
+  return keys.every(
+    (key) =>
+      Object.hasOwn(right, key) &&
+      isSameValue((left as JsonObject)[key], (right as JsonObject)[key]),
+  )
 }
 
 export function isSamePath(left: Path, right: Path): boolean {

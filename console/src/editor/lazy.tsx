@@ -31,7 +31,10 @@ export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }
   if (failed !== load) return <Loading rows={6} />
   // A part that was not loaded before an upgrade does not exist any more.
   return (
-    <Banner tone="info" actions={<Button onClick={() => location.reload()}>Load the page again</Button>}>
+    <Banner
+      tone="info"
+      actions={<Button onClick={() => location.reload()}>Load the page again</Button>}
+    >
       Fairlead was updated, or does not answer.
     </Banner>
   )

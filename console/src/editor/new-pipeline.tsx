@@ -64,14 +64,23 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const form = useRef<HTMLFormElement>(null)
   const { pipelines, place, choices, answers, refusedOf } = useAnswers(application, id, given)
   const { asks, define } = beginnings[id] as Beginning
-  const asked = asks.filter((question) => !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1)
-  const isTaken = (name: string) => pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
+  const asked = asks.filter(
+    (question) =>
+      !question.toLowerCase().endsWith('account') || (choices[question]?.length ?? 0) > 1,
+  )
+  const isTaken = (name: string) =>
+    pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
   const name = typed ?? freeName(usualName(id, answers, pipelines), isTaken)
-  const taken = isTaken(name.trim()) ? `This application has a pipeline ${name.trim()} already.` : undefined
+  const taken = isTaken(name.trim())
+    ? `This application has a pipeline ${name.trim()} already.`
+    : undefined
   const nameError = name.trim() === '' ? nameMissing : taken
   const { error, submit } = useSubmit({
     what: 'Create pipeline',
-    isReady: denied === undefined && nameError === undefined && asked.every((question) => !errorOf(question, answers)),
+    isReady:
+      denied === undefined &&
+      nameError === undefined &&
+      asked.every((question) => !errorOf(question, answers)),
     run: async () => {
       const definition = await define(answers, place)
       navigate(to.newPipeline(application, id === 'text' ? { tab: 'text' } : {}), true)
@@ -81,7 +90,9 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   const begin = (event: Event) => {
     setTried(id)
     submit(event)
-    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+    requestAnimationFrame(() =>
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    )
   }
   const toWays = (list: typeof beginnings) =>
     Object.entries(list).map(([each, way]) => ({ ...way, id: each, refused: refusedOf(each) }))
@@ -94,14 +105,26 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
         <Ways label="Or begin with" ways={toWays(others)} chosen={id} onChoose={setId} />
         <div class="begin-fields">
           {asked.map((question) => {
-            const { label, help, missing, placeholder, input = 'text' }: Question = questions[question]
+            const {
+              label,
+              help,
+              missing,
+              placeholder,
+              input = 'text',
+            }: Question = questions[question]
             const Input = questionInputs[input]
             const isShown = tried === id || given[question] !== undefined
             const error = isShown ? errorOf(question, answers) : undefined
             const rest = { value: answers[question], choices: choices[question] ?? [], placeholder }
             const change = (value: unknown) => setGiven({ ...given, [question]: value })
             return (
-              <Field key={question} label={label} help={help} error={error} required={missing !== undefined}>
+              <Field
+                key={question}
+                label={label}
+                help={help}
+                error={error}
+                required={missing !== undefined}
+              >
                 {(tied) => <Input tied={tied} onChange={change} {...rest} />}
               </Field>
             )
@@ -127,7 +150,9 @@ function BeginForm({ application, from, onBegun }: BeginFormProps) {
   )
 }
 
-const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionComponent<InputProps>>> = {
+const questionInputs: Readonly<
+  Record<NonNullable<Question['input']>, FunctionComponent<InputProps>>
+> = {
   text: TextInput,
   code: (props) => <TextInput {...props} isLong isCode />,
   // What is none is an answer as well.
@@ -147,7 +172,8 @@ const questionInputs: Readonly<Record<NonNullable<Question['input']>, FunctionCo
 /** What this instance offers, and the answers that are clear without asking. */
 function useAnswers(application: string, id: string, given: Answers) {
   const pipelines = usePipelines(application).reading.value.body ?? []
-  const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body?.stageTypes
+  const stageTypes = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
+    ?.stageTypes
   const { groups, clusters } = useAccountsByUse()
   const place = {
     application,
@@ -177,8 +203,10 @@ function useAnswers(application: string, id: string, given: Answers) {
   } as Answers
   const refusedOf = (template: string): string | undefined => {
     const bakes = stageTypes?.find(({ type }) => type === 'bake')
-    if (template in others || stageTypes === undefined || groups.length + clusters.length === 0) return undefined
-    if (template === 'manifest') return clusters.length === 0 ? 'No account of a Kubernetes cluster is configured.' : undefined
+    if (template in others || stageTypes === undefined || groups.length + clusters.length === 0)
+      return undefined
+    if (template === 'manifest')
+      return clusters.length === 0 ? 'No account of a Kubernetes cluster is configured.' : undefined
     if (groups.length === 0) return 'No account for server groups is configured.'
     return template !== 'image' && bakes?.runsHere === false ? bakes.reason : undefined
   }
@@ -186,8 +214,15 @@ function useAnswers(application: string, id: string, given: Answers) {
 }
 
 /** Until the user gives another one. */
-function usualName(id: string, { original, file }: Answers, pipelines: readonly Schemas['Pipeline'][]): string {
+function usualName(
+  id: string,
+  { original, file }: Answers,
+  pipelines: readonly Schemas['Pipeline'][],
+): string {
   const copied = pipelines.find((pipeline) => pipeline.id === original)?.name
-  const offered = { copy: copied && `${copied} (copy)`, file: scalarOf(file?.definition?.['name']) }[id]
+  const offered = {
+    copy: copied && `${copied} (copy)`,
+    file: scalarOf(file?.definition?.['name']),
+  }[id]
   return offered ?? beginnings[id]?.name ?? ''
 }

@@ -14,7 +14,11 @@ function keyOf(application: string, id: string | undefined): string {
 }
 
 /** The draft that is open, or was left; otherwise one of what is stored, once that is known. A new pipeline has no id. */
-export function openDraft(application: string, id: string | undefined, stored?: JsonObject): Draft | undefined {
+export function openDraft(
+  application: string,
+  id: string | undefined,
+  stored?: JsonObject,
+): Draft | undefined {
   const key = keyOf(application, id)
   const draft = opened.get(key)?.draft
   if (draft !== undefined && (id !== undefined || draft.isDirty.peek())) return draft
@@ -27,7 +31,10 @@ export function openDraft(application: string, id: string | undefined, stored?: 
 export function createDraft(application: string, definition: JsonObject): Draft {
   const other = openDraft(application, undefined)
   if (other !== undefined) forgetDraft(other)
-  return keep(keyOf(application, undefined), new Draft(application, { stored: undefined, definition }))
+  return keep(
+    keyOf(application, undefined),
+    new Draft(application, { stored: undefined, definition }),
+  )
 }
 
 /** A draft that has become the stored pipeline `id` goes on as the draft of that. */
@@ -46,7 +53,9 @@ export function forgetDraft(draft: Draft): void {
 }
 
 function keep(key: string, draft: Draft): Draft {
-  const stop = effect(() => store(key, draft.isDirty.value ? JSON.stringify(draft.toKept()) : undefined))
+  const stop = effect(() =>
+    store(key, draft.isDirty.value ? JSON.stringify(draft.toKept()) : undefined),
+  )
   opened.set(key, { draft, stop })
   return draft
 }

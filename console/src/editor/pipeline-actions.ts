@@ -27,25 +27,52 @@ export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
   const id = scalarOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
   // On what is stored now; a save between the read and this one is refused.
-  const change = async (changes: JsonObject) => sendDefinition({ ...(await readDefinition(application, id)), ...changes })
-  const item = (label: string, icon: IconName, onSelect: () => void): MenuItem => ({ label, icon, denied, onSelect })
+  const change = async (changes: JsonObject) =>
+    sendDefinition({ ...(await readDefinition(application, id)), ...changes })
+  const item = (label: string, icon: IconName, onSelect: () => void): MenuItem => ({
+    label,
+    icon,
+    denied,
+    onSelect,
+  })
   const at = order.indexOf(id)
   const move = (label: string, icon: IconName, place: number) => {
     if (at < 0 || order[place] === undefined) return []
     const next = order.toSpliced(at, 1).toSpliced(place, 0, id)
-    const body = { application, idsToIndices: Object.fromEntries(next.map((each, index) => [each, index])) }
-    const send = () => unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body }))
-    return [item(label, icon, () => act(`Move ${name}`, () => send().finally(() => refreshMatching(refreshes))))]
+    const body = {
+      application,
+      idsToIndices: Object.fromEntries(next.map((each, index) => [each, index])),
+    }
+    const send = () =>
+      unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body }))
+    return [
+      item(label, icon, () =>
+        act(`Move ${name}`, () => send().finally(() => refreshMatching(refreshes))),
+      ),
+    ]
   }
-  const edit: MenuItem = { label: 'Edit', icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
+  const edit: MenuItem = {
+    label: 'Edit',
+    icon: 'edit',
+    letter: 'e',
+    href: to.editPipeline(application, id),
+  }
   return [
     ...(isEditing ? [] : [edit, item('Rename', 'edit', () => openRename(name, change))]),
-    { label: 'History', icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
+    {
+      label: 'History',
+      icon: 'clock',
+      letter: 'h',
+      href: to.editPipeline(application, id, { tab: 'history' }),
+    },
     { label: 'Copy …', icon: 'copy', denied, href: to.newPipeline(application, { from: id }) },
     item(isDisabled ? 'Enable' : 'Disable', 'power', () => confirmSwitch(name, isDisabled, change)),
     ...move('Move up', 'up', at - 1),
     ...move('Move down', 'down', at + 1),
-    { ...item('Delete', 'trash', () => confirmDeletion(application, name, onDeleted)), destructive: true },
+    {
+      ...item('Delete', 'trash', () => confirmDeletion(application, name, onDeleted)),
+      destructive: true,
+    },
   ]
 }
 
@@ -75,13 +102,20 @@ function confirmSwitch(name: string, isDisabled: boolean, change: Change): void 
 function confirmDeletion(application: string, name: string, onDeleted?: () => void): void {
   const params = { path: { application, pipelineName: name } }
   confirm({
-    effect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
+    effect:
+      'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',
     action: `Delete ${name}`,
     level: 2,
     // A name that is long or cannot be typed is not asked for.
     ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
     destructive: true,
-    run: () => unwrap(client.DELETE('/pipelines/{application}/{pipelineName}', { params, headers: actionHeaders })),
+    run: () =>
+      unwrap(
+        client.DELETE('/pipelines/{application}/{pipelineName}', {
+          params,
+          headers: actionHeaders,
+        }),
+      ),
     refreshes,
     onDone: () => onDeleted?.(),
   })

@@ -35,7 +35,10 @@ const pathOfMachine =
   'A path of this machine is not polled. Enter an address such as https://git.example.com/shop/web.git, or turn the polls off.'
 
 /** @param types Undefined while they are unknown: only the graph and the head are checked then. */
-export function findProblems(definition: JsonObject, types: StageTypes | undefined): readonly Problem[] {
+export function findProblems(
+  definition: JsonObject,
+  types: StageTypes | undefined,
+): readonly Problem[] {
   const nodes = toNodes(definition)
   const circle = findCircle(nodes)
   const isNamed = String(definition['name'] ?? '').trim() !== ''
@@ -44,7 +47,11 @@ export function findProblems(definition: JsonObject, types: StageTypes | undefin
       ...problemsInGraph(node, nodes, circle),
       ...(types === undefined ? [] : problemsOfStage(node, types, definition)),
     ]
-    return found.map((problem) => ({ ...problem, path: ['stages', node.index, ...problem.path], stage: node.key }))
+    return found.map((problem) => ({
+      ...problem,
+      path: ['stages', node.index, ...problem.path],
+      stage: node.key,
+    }))
   })
   return [
     ...(isNamed ? [] : [missing(['name'], nameMissing)]),
@@ -56,7 +63,8 @@ export function findProblems(definition: JsonObject, types: StageTypes | undefin
 
 /** Fields of the items of lists. */
 const itemFields = {
-  triggers: ({ type }: JsonObject) => triggerTypes.find((known) => known.type === type)?.fields ?? [],
+  triggers: ({ type }: JsonObject) =>
+    triggerTypes.find((known) => known.type === type)?.fields ?? [],
   parameterConfig: () => parameterFields,
 }
 
@@ -69,24 +77,39 @@ function problemsOfList(definition: JsonObject, list: keyof typeof itemFields): 
   })
 }
 
-function problemsInGraph({ key, stage }: StageNode, nodes: readonly StageNode[], circle: readonly string[]): readonly Problem[] {
+function problemsInGraph(
+  { key, stage }: StageNode,
+  nodes: readonly StageNode[],
+  circle: readonly string[],
+): readonly Problem[] {
   const refId = refIdOf(stage)
   const lost = requisitesOf(stage).filter((id) => !nodes.some((node) => node.key === id))
   const names = circle.map((id) => titleOfStage(nodes.find((node) => node.key === id)?.stage ?? {}))
   const after = ['requisiteStageRefIds']
   return [
     ...(scalarOf(stage['type']) === undefined ? [wrong(['type'], 'The stage has no type.')] : []),
-    ...(refId === undefined || refId === key ? [] : [wrong(['refId'], `Another stage has the reference ${refId}.`)]),
+    ...(refId === undefined || refId === key
+      ? []
+      : [wrong(['refId'], `Another stage has the reference ${refId}.`)]),
     ...lost.map((id) => wrong(after, `There is no stage with the reference ${id}.`)),
-    ...(circle.includes(key) ? [wrong(after, `These stages wait for each other: ${names.join(', ')}.`)] : []),
+    ...(circle.includes(key)
+      ? [wrong(after, `These stages wait for each other: ${names.join(', ')}.`)]
+      : []),
   ]
 }
 
-function problemsOfStage({ stage, index }: StageNode, types: StageTypes, definition: JsonObject): readonly Problem[] {
+function problemsOfStage(
+  { stage, index }: StageNode,
+  types: StageTypes,
+  definition: JsonObject,
+): readonly Problem[] {
   // A stage whose condition may skip it need not be complete.
-  const isComplete = (scalarOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
+  const isComplete =
+    (scalarOf(objectOf(stage['stageEnabled'])['expression']) ?? 'true').trim() === 'true'
   const { fields = [], runsHere, reason = doesNotRun } = descriptionOf(types, stage) ?? {}
-  const common = types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
+  const common = types.commonFields.filter(
+    ({ name }) => name !== 'type' && name !== 'requisiteStageRefIds',
+  )
   return [
     ...problemsOf(stage, common, [], false),
     ...problemsOf(stage, fields, [], isComplete),
@@ -102,10 +125,14 @@ function problemsOf(
   base: Path,
   isComplete: boolean,
 ): readonly Problem[] {
-  return findProblemsIn(holder, fields as readonly Field[], isComplete).map(({ field, message }) => {
-    const path = [...base, ...parsePath(field)]
-    return / is missing\. /.test(message) ? missing(path, `Enter ${field}.`) : wrong(path, message)
-  })
+  return findProblemsIn(holder, fields as readonly Field[], isComplete).map(
+    ({ field, message }) => {
+      const path = [...base, ...parsePath(field)]
+      return / is missing\. /.test(message)
+        ? missing(path, `Enter ${field}.`)
+        : wrong(path, message)
+    },
+  )
 }
 
 /** `clusters[0].capacity` as keys and positions. */

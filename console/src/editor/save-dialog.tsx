@@ -51,9 +51,15 @@ export function MergeDialog({ draft, newer, next }: TabProps & { newer: Newer; n
     draft.stored.value = undefined
   }
   return (
-    <FormDialog title="The pipeline was deleted" action="Save as a new pipeline" run={run} next={() => next}>
+    <FormDialog
+      title="The pipeline was deleted"
+      action="Save as a new pipeline"
+      run={run}
+      next={() => next}
+    >
       <p>
-        Another user deleted this pipeline while you were editing. Your changes are kept: you can save them as a new pipeline.
+        Another user deleted this pipeline while you were editing. Your changes are kept: you can
+        save them as a new pipeline.
       </p>
     </FormDialog>
   )
@@ -66,17 +72,33 @@ export function describeOther({ lastModifiedBy, name, updateTs }: JsonObject): s
   return `${scalarOf(lastModifiedBy) ?? 'Another user'} saved ${scalarOf(name) ?? 'the pipeline'}${time} while you were editing.`
 }
 
-function ConflictDialog({ draft, theirs, next }: TabProps & { theirs: JsonObject; next: VNode | undefined }) {
+function ConflictDialog({
+  draft,
+  theirs,
+  next,
+}: TabProps & { theirs: JsonObject; next: VNode | undefined }) {
   const [choices, setChoices] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
   const base = draft.stored.value ?? {}
   const mine = draft.definition.value
-  const { conflicts, taken } = mergeDefinitions(withoutStamps(base), withoutStamps(mine), withoutStamps(theirs))
+  const { conflicts, taken } = mergeDefinitions(
+    withoutStamps(base),
+    withoutStamps(mine),
+    withoutStamps(theirs),
+  )
   const choiceOf = (path: KeyPath) => choices[JSON.stringify(path)]
   const merge = async () => draft.rebase(base, theirs, choiceOf)
-  const nameOf = (path: KeyPath) => [titleOfPath(path, [mine, theirs, base]), fieldOfPath(path)].filter(Boolean).join(': ')
+  const nameOf = (path: KeyPath) =>
+    [titleOfPath(path, [mine, theirs, base]), fieldOfPath(path)].filter(Boolean).join(': ')
   const isReady = conflicts.every(({ path }) => choiceOf(path) !== undefined)
   return (
-    <FormDialog title="Another version was saved" action="Merge" isReady={isReady} run={merge} next={() => next} wide>
+    <FormDialog
+      title="Another version was saved"
+      action="Merge"
+      isReady={isReady}
+      run={merge}
+      next={() => next}
+      wide
+    >
       <p>
         {describeOther(theirs)} {describeMerge(taken.length, conflicts.length)}
       </p>
@@ -86,10 +108,20 @@ function ConflictDialog({ draft, theirs, next }: TabProps & { theirs: JsonObject
       {conflicts.map(({ path, ...values }) => (
         <Ways
           key={JSON.stringify(path)}
-          label={showHidden(`${nameOf(path)}, before: ${cutMiddle(showValue(values.base) || 'not set')}`)}
+          label={showHidden(
+            `${nameOf(path)}, before: ${cutMiddle(showValue(values.base) || 'not set')}`,
+          )}
           ways={[
-            { id: 'mine', label: 'Keep mine', help: <ChangeValue value={values.mine} kind="added" /> },
-            { id: 'theirs', label: 'Take theirs', help: <ChangeValue value={values.theirs} kind="changed" /> },
+            {
+              id: 'mine',
+              label: 'Keep mine',
+              help: <ChangeValue value={values.mine} kind="added" />,
+            },
+            {
+              id: 'theirs',
+              label: 'Take theirs',
+              help: <ChangeValue value={values.theirs} kind="changed" />,
+            },
           ]}
           chosen={choiceOf(path)}
           onChoose={(choice) => setChoices({ ...choices, [JSON.stringify(path)]: choice })}

@@ -24,8 +24,12 @@ const withFields = (fields: readonly FieldDescription[]): ItemKind['form'] => {
 const parameters: ItemKind = {
   itemName: 'parameter',
   form: withFields(parameterFields),
-  detail: ({ label, required }) => [scalarOf(label), required === true && 'required'].filter(Boolean).join(', '),
-  fresh: (items) => ({ name: freeName('parameter', (name) => items.some((item) => item['name'] === name), ''), required: false }),
+  detail: ({ label, required }) =>
+    [scalarOf(label), required === true && 'required'].filter(Boolean).join(', '),
+  fresh: (items) => ({
+    name: freeName('parameter', (name) => items.some((item) => item['name'] === name), ''),
+    required: false,
+  }),
   empty: 'A start asks for nothing. Parameters let it ask for values.',
 }
 
@@ -35,7 +39,9 @@ const triggers: ItemKind = {
   title: ({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? scalarOf(type),
   detail: (item) => {
     const { cronExpression, source, job, repository, slug, subscriptionName, enabled } = item
-    const event = scalarOf(cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source)
+    const event = scalarOf(
+      cronExpression ?? job ?? repository ?? slug ?? subscriptionName ?? source,
+    )
     return [event, enabled !== true && 'off'].filter(Boolean).join(', ')
   },
   fresh: () => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() }),
@@ -45,7 +51,8 @@ const triggers: ItemKind = {
 export const notifications = (of: 'pipeline' | 'stage'): ItemKind => ({
   itemName: 'notification',
   form: withFields(notificationFields(of)),
-  title: ({ type, address }) => [scalarOf(type), scalarOf(address)].filter(Boolean).join(' ') || undefined,
+  title: ({ type, address }) =>
+    [scalarOf(type), scalarOf(address)].filter(Boolean).join(' ') || undefined,
   detail: ({ when }) => textsOf(when).join(', '),
   fresh: () => ({ type: 'email', level: of, when: [`${of}.failed`] }),
   empty: 'Nothing is sent.',
@@ -63,7 +70,12 @@ export const sections = [
   { id: 'general', label: 'Settings', list: undefined, kind: undefined },
   { id: 'parameters', label: 'Parameters', list: 'parameterConfig', kind: parameters },
   { id: 'triggers', label: 'Triggers', list: 'triggers', kind: triggers },
-  { id: 'notifications', label: 'Notifications', list: 'notifications', kind: notifications('pipeline') },
+  {
+    id: 'notifications',
+    label: 'Notifications',
+    list: 'notifications',
+    kind: notifications('pipeline'),
+  },
   { id: 'artifacts', label: 'Artifacts', list: 'expectedArtifacts', kind: artifacts },
 ] as const
 
@@ -71,11 +83,23 @@ export type SectionId = (typeof sections)[number]['id']
 
 /** Keys that another view shows, or that the store sets. */
 const elsewhere = [
-  ...['application', 'id', 'stages', 'parameterConfig', 'triggers', 'notifications', 'expectedArtifacts'],
+  ...[
+    'application',
+    'id',
+    'stages',
+    'parameterConfig',
+    'triggers',
+    'notifications',
+    'expectedArtifacts',
+  ],
   ...['index', 'schema', 'updateTs', 'lastModifiedBy', 'lastModified', 'createTs'],
 ]
 
-const nameField = describeText('name', { required: true, expression: false, help: 'Each name exists once in an application.' })
+const nameField = describeText('name', {
+  required: true,
+  expression: false,
+  help: 'Each name exists once in an application.',
+})
 
 export function PipelineSettings({ draft, section }: { draft: Draft; section: SectionId }) {
   const { label, list, kind } = sections.find(({ id }) => id === section) ?? sections[0]
@@ -83,7 +107,12 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
   return (
     <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
       {list === undefined ? (
-        <FieldList draft={draft} base={[]} fields={[nameField, ...pipelineFields]} known={elsewhere} />
+        <FieldList
+          draft={draft}
+          base={[]}
+          fields={[nameField, ...pipelineFields]}
+          known={elsewhere}
+        />
       ) : (
         <ItemList draft={draft} path={[list]} kind={kind} />
       )}
@@ -95,8 +124,13 @@ function TriggerForm({ draft, item, path }: { draft: Draft; item: JsonObject; pa
   const known = triggerTypes.find(({ type }) => type === item['type'])
   const choose = (type: string) =>
     draft.change('Change Type', (definition) => {
-      const kept = ['id', 'enabled', 'description', 'runAsUser'].filter((name) => item[name] !== undefined)
-      return withValueAt(definition, path, { type, ...Object.fromEntries(kept.map((name) => [name, item[name]])) })
+      const kept = ['id', 'enabled', 'description', 'runAsUser'].filter(
+        (name) => item[name] !== undefined,
+      )
+      return withValueAt(definition, path, {
+        type,
+        ...Object.fromEntries(kept.map((name) => [name, item[name]])),
+      })
     })
   return (
     <>
@@ -107,7 +141,13 @@ function TriggerForm({ draft, item, path }: { draft: Draft; item: JsonObject; pa
         help={known?.description ?? 'This type is not known here. Its fields are kept as they are.'}
         onChange={choose}
       />
-      <FieldList key={known?.type} draft={draft} base={path} fields={known?.fields ?? []} known={['type', 'id']} />
+      <FieldList
+        key={known?.type}
+        draft={draft}
+        base={path}
+        fields={known?.fields ?? []}
+        known={['type', 'id']}
+      />
     </>
   )
 }

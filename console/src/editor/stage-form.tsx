@@ -12,7 +12,15 @@ import { everyStage } from './forms/every-stage.tsx'
 import { field } from './forms/form.tsx'
 import { forms } from './forms/forms.tsx'
 import { doesNotRun } from './problems.ts'
-import { copyStage, descriptionOf, positions, removeStage, type StageNode, titleOfStage, toNodes } from './stages.ts'
+import {
+  copyStage,
+  descriptionOf,
+  positions,
+  removeStage,
+  type StageNode,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
 
 interface StageFormProps {
   readonly draft: Draft
@@ -22,7 +30,14 @@ interface StageFormProps {
 
 const nameField = field('name', 'Name')
 /** Shown at its head, or set with others. */
-const elsewhere = ['type', 'refId', 'restrictedExecutionWindow', 'skipWindowText', 'overrideTimeout', 'sendNotifications']
+const elsewhere = [
+  'type',
+  'refId',
+  'restrictedExecutionWindow',
+  'skipWindowText',
+  'overrideTimeout',
+  'sendNotifications',
+]
 
 export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const { stage, index } = node
@@ -30,7 +45,8 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const description = descriptionOf(types, stage)
   const type = scalarOf(stage['type'])
   const own = description?.fields ?? []
-  const common = types?.commonFields.filter(({ name }) => own.every((each) => each.name !== name)) ?? []
+  const common =
+    types?.commonFields.filter(({ name }) => own.every((each) => each.name !== name)) ?? []
   const needed = useNeeded(own, stage)
   const byHand = forms[description?.type ?? '']
   return (
@@ -46,10 +62,13 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
     >
       {types !== undefined && description === undefined && (
         <Banner tone="info">
-          This instance has no description of the stage type {type}. Its fields are kept as they are, and edited as JSON.
+          This instance has no description of the stage type {type}. Its fields are kept as they
+          are, and edited as JSON.
         </Banner>
       )}
-      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>}
+      {description?.runsHere === false && (
+        <Banner tone="warning">{description.reason ?? doesNotRun}</Banner>
+      )}
       {byHand === undefined && <p class="muted">{description?.description}</p>}
       <FormView
         draft={draft}
@@ -57,7 +76,9 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
         fields={[...own, ...common]}
         parts={[nameField, ...(byHand ?? needed), ...everyStage]}
         // Without a description only its JSON is left, and open.
-        known={description === undefined ? [...elsewhere, ...common.map(({ name }) => name)] : elsewhere}
+        known={
+          description === undefined ? [...elsewhere, ...common.map(({ name }) => name)] : elsewhere
+        }
       />
     </Panel>
   )
@@ -81,13 +102,23 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
   const items: readonly MenuItem[] = [
     ...(['after', 'before', 'parallel'] as const).map(add),
     { label: 'Copy', icon: 'copy', denied, onSelect: copy },
-    { label: 'Remove', icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
+    {
+      label: 'Remove',
+      icon: 'trash',
+      destructive: true,
+      denied,
+      onSelect: () => removeSelected(draft, key, onSelect),
+    },
   ]
   return <Menu label={`Actions of ${title}`} items={items} />
 }
 
 /** The next selection is the stage that stands in its place. */
-export function removeSelected(draft: Draft, key: string, onSelect: (key: string | undefined) => void): void {
+export function removeSelected(
+  draft: Draft,
+  key: string,
+  onSelect: (key: string | undefined) => void,
+): void {
   const nodes = toNodes(draft.definition.peek())
   const at = nodes.findIndex((node) => node.key === key)
   const node = nodes[at]

@@ -54,7 +54,9 @@ export function titleOfStage(stage: JsonObject): string {
 
 /** Keys of all stages that come after, whatever the way. */
 export function followersOf(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
-  return walk(key, (before) => nodes.filter(({ requires }) => requires.includes(before)).map((node) => node.key))
+  return walk(key, (before) =>
+    nodes.filter(({ requires }) => requires.includes(before)).map((node) => node.key),
+  )
 }
 
 /** Keys of all stages that come before, the nearest first. */
@@ -72,7 +74,9 @@ function walk(start: string, next: (key: string) => readonly string[]): Readonly
 
 /** Each after those that it requires; what waits for a circle comes last. */
 export function inRunOrder(nodes: readonly StageNode[]): readonly StageNode[] {
-  return levelsOf(nodes.map((node) => ({ ...node, refId: node.key, requisiteStageRefIds: node.requires }))).flat()
+  return levelsOf(
+    nodes.map((node) => ({ ...node, refId: node.key, requisiteStageRefIds: node.requires })),
+  ).flat()
 }
 
 /** Keys of the stages that wait for themselves. */
@@ -94,11 +98,16 @@ export function addStage(
   // A stage that had no reference has another key now.
   const node = nodes[toNodes(given).findIndex(({ key }) => key === place?.of)]
   const position = node && place?.position
-  const ends = nodes.filter(({ key }) => !nodes.some(({ requires }) => requires.includes(key))).map(({ key }) => key)
-  const requires = node === undefined ? ends : position === 'after' ? [node.key] : requisitesOf(node.stage)
+  const ends = nodes
+    .filter(({ key }) => !nodes.some(({ requires }) => requires.includes(key)))
+    .map(({ key }) => key)
+  const requires =
+    node === undefined ? ends : position === 'after' ? [node.key] : requisitesOf(node.stage)
   const others = nodes.map(({ key, stage: each }) => {
     if (position === 'after') return replaceRequisite(each, node?.key ?? '', [refId])
-    return position === 'before' && key === node?.key ? { ...each, requisiteStageRefIds: [refId] } : each
+    return position === 'before' && key === node?.key
+      ? { ...each, requisiteStageRefIds: [refId] }
+      : each
   })
   const at = node === undefined ? nodes.length : node.index + Number(position !== 'before')
   const stages = others.toSpliced(at, 0, { ...stage, refId, requisiteStageRefIds: requires })
@@ -132,7 +141,10 @@ export function removeStage(definition: JsonObject, key: string): JsonObject {
 function replaceRequisite(stage: JsonObject, old: string, by: readonly string[]): JsonObject {
   const ids = requisitesOf(stage)
   if (!ids.includes(old)) return stage
-  return { ...stage, requisiteStageRefIds: [...new Set(ids.flatMap((id) => (id === old ? by : id)))] }
+  return {
+    ...stage,
+    requisiteStageRefIds: [...new Set(ids.flatMap((id) => (id === old ? by : id)))],
+  }
 }
 
 /** The copy runs beside the original. */
@@ -142,11 +154,17 @@ export function copyStage(definition: JsonObject, key: string, name: string): Ad
 }
 
 /** Also sorts the requisites as the stages are, so that choosing twice leaves no difference. */
-export function setRequisites(definition: JsonObject, key: string, requisites: readonly string[]): JsonObject {
+export function setRequisites(
+  definition: JsonObject,
+  key: string,
+  requisites: readonly string[],
+): JsonObject {
   const nodes = toNodes(definition)
   const known = nodes.map((node) => node.key).filter((each) => requisites.includes(each))
   const requisiteStageRefIds = [...new Set([...known, ...requisites])]
-  const stages = nodes.map(({ key: each, stage }) => (each === key ? { ...stage, requisiteStageRefIds } : stage))
+  const stages = nodes.map(({ key: each, stage }) =>
+    each === key ? { ...stage, requisiteStageRefIds } : stage,
+  )
   return { ...definition, stages }
 }
 
@@ -175,7 +193,10 @@ export interface StageTypes {
 }
 
 /** Describes the type that runs: `alias` names it when `type` is a name of the author's own. */
-export function descriptionOf(types: StageTypes | undefined, stage: JsonObject): StageType | undefined {
+export function descriptionOf(
+  types: StageTypes | undefined,
+  stage: JsonObject,
+): StageType | undefined {
   const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === scalarOf(name))
   return find(stage['alias']) ?? find(stage['type'])
 }

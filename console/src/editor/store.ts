@@ -1,7 +1,15 @@
 /** Pipelines in the store: read, and written. */
 
 import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
-import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
+import {
+  ApiError,
+  actionHeaders,
+  asApiError,
+  client,
+  type Schemas,
+  unwrap,
+  warningsOf,
+} from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'
 import { isSameDefinition } from './changes.ts'
@@ -11,18 +19,28 @@ export const definitionPath = '/applications/{application}/pipelineConfigs/{pipe
 
 /** @throws {ApiError} */
 export async function readDefinition(application: string, id: string): Promise<JsonObject> {
-  return (await unwrap(client.GET(definitionPath, { params: { path: { application, pipelineName: id } } }))) as JsonObject
+  return (await unwrap(
+    client.GET(definitionPath, { params: { path: { application, pipelineName: id } } }),
+  )) as JsonObject
 }
 
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
 export async function sendDefinition(definition: JsonObject): Promise<void> {
   // Browsers before Chrome 114, Firefox 135 and Safari 18.4 read and write long integers with other digits.
   if (!('rawJSON' in JSON) && /[:[,]-?\d{16}/.test(JSON.stringify(definition)))
-    throw new ApiError({ status: 400, message: 'Digits of a number would be lost. Save the pipeline with a newer browser.' })
+    throw new ApiError({
+      status: 400,
+      message: 'Digits of a number would be lost. Save the pipeline with a newer browser.',
+    })
   const query = { staleCheck: true }
   const body = definition as Schemas['Pipeline']
-  const warnings = await warningsOf(client.POST('/pipelines', { params: { query }, headers: actionHeaders, body }))
-  reportWarning(`${scalarOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`, warnings)
+  const warnings = await warningsOf(
+    client.POST('/pipelines', { params: { query }, headers: actionHeaders, body }),
+  )
+  reportWarning(
+    `${scalarOf(definition['name']) ?? 'The pipeline'} is saved, with warnings`,
+    warnings,
+  )
 }
 
 /** What another user has stored, or that the pipeline is gone. */

@@ -51,14 +51,26 @@ interface SuggestingTextProps {
   readonly attributes: object
 }
 
-export function SuggestingText({ text, choices, onText, onTake, rows, onKey, attributes }: SuggestingTextProps) {
+export function SuggestingText({
+  text,
+  choices,
+  onText,
+  onTake,
+  rows,
+  onKey,
+  attributes,
+}: SuggestingTextProps) {
   const place = useContext(FieldContext)
   const field = useRef<HTMLInputElement>(null)
   const [offer, setOffer] = useState<Offer | undefined>(undefined)
   const id = useId()
   const look = async (wanted: string) => {
-    const names = place?.expression && field.current ? await namesAt(field.current, place.draft) : undefined
-    const found = names ?? { items: choices.filter((choice) => matches(choice, wanted)).slice(0, maxChoices), chosen: -1 }
+    const names =
+      place?.expression && field.current ? await namesAt(field.current, place.draft) : undefined
+    const found = names ?? {
+      items: choices.filter((choice) => matches(choice, wanted)).slice(0, maxChoices),
+      chosen: -1,
+    }
     const isOffered = found.items.length > 0 && document.activeElement === field.current
     setOffer(isOffered ? found : undefined)
     if (isOffered) announcement.value = plural(found.items.length, 'suggestion')
@@ -78,7 +90,10 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
     const item = items[chosen]
     if (offer === undefined && by === 1 && choices.length > 0) void look('')
     else if (offer !== undefined && by !== undefined)
-      setOffer({ ...offer, chosen: (Math.max(chosen, by === 1 ? -1 : 0) + by + items.length) % items.length })
+      setOffer({
+        ...offer,
+        chosen: (Math.max(chosen, by === 1 ? -1 : 0) + by + items.length) % items.length,
+      })
     else if (offer !== undefined && event.key === 'Escape') setOffer(undefined)
     else if (item !== undefined && ['Enter', 'Tab'].includes(event.key)) take(item.value)
     else return onKey?.(event)
@@ -93,7 +108,10 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
     spellcheck: false,
     ...attributes,
     ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': offer !== undefined }),
-    ...(offer && { 'aria-controls': id, 'aria-activedescendant': offer.chosen < 0 ? undefined : `${id}-${offer.chosen}` }),
+    ...(offer && {
+      'aria-controls': id,
+      'aria-activedescendant': offer.chosen < 0 ? undefined : `${id}-${offer.chosen}`,
+    }),
     'aria-autocomplete': 'list',
     onInput: ({ currentTarget: { value } }: { currentTarget: HTMLInputElement }) => {
       onText(value)
@@ -116,7 +134,9 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
               role="option"
               tabIndex={-1}
               aria-selected={index === offer.chosen}
-              ref={(element) => void (index === offer.chosen && element?.scrollIntoView({ block: 'nearest' }))}
+              ref={(element) =>
+                void (index === offer.chosen && element?.scrollIntoView({ block: 'nearest' }))
+              }
               // The field keeps the focus.
               onPointerDown={(event) => {
                 event.preventDefault()
@@ -138,8 +158,14 @@ async function namesAt(element: HTMLInputElement, draft: Draft): Promise<Offer |
   const to = element.selectionStart ?? element.value.length
   const from = wordInExpression(element.value.slice(0, to))
   if (from === undefined) return undefined
-  const found = matchingSuggestions(draft.definition.peek(), await loadFunctions(), element.value.slice(from, to))
-  const items = found.slice(0, maxNames).map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
+  const found = matchingSuggestions(
+    draft.definition.peek(),
+    await loadFunctions(),
+    element.value.slice(from, to),
+  )
+  const items = found
+    .slice(0, maxNames)
+    .map(({ value, detail, help }) => ({ value: String(value), note: detail || help }))
   return { part: [from, to], items, chosen: 0 }
 }
 

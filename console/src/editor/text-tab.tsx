@@ -10,7 +10,13 @@ import { Segments } from '../components/tabs.tsx'
 import { StatusText } from '../components/text.tsx'
 import { useQueryChange } from '../query.ts'
 import { codeExtensions } from './code-editor.tsx'
-import { findRanges, openTextSession, readText, type TextFormat, type TextSession } from './definition-text.ts'
+import {
+  findRanges,
+  openTextSession,
+  readText,
+  type TextFormat,
+  type TextSession,
+} from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 
@@ -32,7 +38,8 @@ export function TextTab({ draft }: TabProps) {
   const choose = (id: TextFormat) => {
     draft.readText?.()
     // Text that cannot be read cannot be written in the other format either.
-    if ((draft.unreadable.peek()?.format ?? id) === id) change({ format: id === 'json' ? undefined : id })
+    if ((draft.unreadable.peek()?.format ?? id) === id)
+      change({ format: id === 'json' ? undefined : id })
   }
   const revert = () => {
     draft.readText?.()
@@ -41,21 +48,32 @@ export function TextTab({ draft }: TabProps) {
   return (
     <div class="text-view">
       <div class="toolbar">
-        <Segments label="Format of the text" options={formats} selected={format} onSelect={choose} />
+        <Segments
+          label="Format of the text"
+          options={formats}
+          selected={format}
+          onSelect={choose}
+        />
         <div class="grow row" aria-live="polite">
           {broken === undefined ? (
             <p class="muted hide-phone">
-              Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab, leaves the text.
+              Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab,
+              leaves the text.
             </p>
           ) : (
             <>
               <StatusText status={{ kind: 'failed', word: broken.message }} />
-              <ActionButton action={{ label: 'Back to the last readable text', onSelect: revert }} small />
+              <ActionButton
+                action={{ label: 'Back to the last readable text', onSelect: revert }}
+                small
+              />
             </>
           )}
         </div>
       </div>
-      {draft.hasComments.value && <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>}
+      {draft.hasComments.value && (
+        <Banner tone="warning">Comments are not stored: they are lost on save.</Banner>
+      )}
       <div class="code-box" ref={holder} />
     </div>
   )
@@ -71,12 +89,17 @@ function openText(parent: HTMLElement, draft: Draft, format: TextFormat): () => 
     timer = undefined
   }
   const isTyped = EditorView.updateListener.of(({ docChanged, transactions }) => {
-    if (!docChanged || transactions.every((transaction) => transaction.isUserEvent('outside'))) return
+    if (!docChanged || transactions.every((transaction) => transaction.isUserEvent('outside')))
+      return
     clearTimeout(timer)
     timer = setTimeout(read, readDelayMs)
   })
   const label = `Pipeline as ${format.toUpperCase()}`
-  const extensions = [...helpExtensions(draft, format), ...codeExtensions(label, draft.readOnly.peek() !== undefined), isTyped]
+  const extensions = [
+    ...helpExtensions(draft, format),
+    ...codeExtensions(label, draft.readOnly.peek() !== undefined),
+    isTyped,
+  ]
   const view = new EditorView({ parent, doc: session.text, extensions })
   const stops = followDraft(view, session, draft)
   draft.readText = read
@@ -89,7 +112,11 @@ function openText(parent: HTMLElement, draft: Draft, format: TextFormat): () => 
 }
 
 /** Shows changes from outside, what is wrong, and the place that is wanted. */
-function followDraft(view: EditorView, session: TextSession, { problems, unreadable, shown }: Draft) {
+function followDraft(
+  view: EditorView,
+  session: TextSession,
+  { problems, unreadable, shown }: Draft,
+) {
   const textNow = () => view.state.doc.toString()
   return [
     effect(() => {
@@ -97,7 +124,11 @@ function followDraft(view: EditorView, session: TextSession, { problems, unreada
       if (insert === undefined) return
       // The cursor keeps its place.
       const anchor = Math.min(view.state.selection.main.head, insert.length)
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert }, selection: { anchor }, userEvent: 'outside' })
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert },
+        selection: { anchor },
+        userEvent: 'outside',
+      })
     }),
     effect(() => {
       void unreadable.value
@@ -110,7 +141,10 @@ function followDraft(view: EditorView, session: TextSession, { problems, unreada
       const text = textNow()
       // In text that cannot be read, to the error.
       const range = readText(text).problem ?? findRanges(text)(path)
-      view.dispatch({ selection: { anchor: Math.min(range?.from ?? 0, text.length) }, scrollIntoView: true })
+      view.dispatch({
+        selection: { anchor: Math.min(range?.from ?? 0, text.length) },
+        scrollIntoView: true,
+      })
       view.focus()
     }),
   ]

@@ -1,6 +1,13 @@
 /** What can be done to an object with a manifest, with what each action says before it is done. */
 import { to } from '../address.ts'
-import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
+import {
+  type Action,
+  type ActionTarget,
+  counted,
+  startAction,
+  toCount,
+  useActions,
+} from '../components/actions.tsx'
 import { formatRelative, now } from '../model/time.ts'
 import { plural } from '../words.ts'
 import { editManifest } from './deploy.tsx'
@@ -38,10 +45,17 @@ export function useManifestActions(object: ActedObject): readonly Action[] {
       values: { cascades: true, grace: '' },
       fields: {
         cascades: { label: 'Delete what it owns as well, such as its pods' },
-        grace: { label: 'Grace period in seconds', input: counted, help: 'Empty for that of the pods.' },
+        grace: {
+          label: 'Grace period in seconds',
+          input: counted,
+          help: 'Empty for that of the pods.',
+        },
       },
       job: ({ cascades, grace }) => ({
-        options: { cascading: cascades === true, ...(grace !== '' && { gracePeriodSeconds: toCount(grace) }) },
+        options: {
+          cascading: cascades === true,
+          ...(grace !== '' && { gracePeriodSeconds: toCount(grace) }),
+        },
       }),
     },
   ]
@@ -76,7 +90,10 @@ function scale({ place: { name }, replicas }: ActedObject): Action {
     type: 'scaleManifest',
     label: 'Scale',
     icon: 'resize',
-    effect: replicas === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(replicas, 'pod')}.`,
+    effect:
+      replicas === undefined
+        ? `The number of pods of ${name} changes.`
+        : `${name} has ${plural(replicas, 'pod')}.`,
     values: { replicas: replicas ?? 1 },
     fields: { replicas: { label: 'Replicas', input: counted } },
     level: (values) => (toCount(values['replicas']) === 0 ? 2 : 1),
@@ -86,7 +103,12 @@ function scale({ place: { name }, replicas }: ActedObject): Action {
 }
 
 const paused = 'The rollout is paused: resume it first.'
-const resume: Action = { type: 'resumeRolloutManifest', label: 'Resume rollout', verb: 'Resume', icon: 'play' }
+const resume: Action = {
+  type: 'resumeRolloutManifest',
+  label: 'Resume rollout',
+  verb: 'Resume',
+  icon: 'play',
+}
 
 function pause(name: string): Action {
   return {
@@ -102,9 +124,12 @@ function pause(name: string): Action {
 function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: number): Action {
   const older = revisions?.filter(({ isCurrent }) => !isCurrent) ?? []
   const inWords = ({ number, images, group: { createdTime } }: Revision) =>
-    [`Revision ${number}`, ...images, createdTime != null && formatRelative(createdTime, now.value)].filter(Boolean).join(', ')
+    [`Revision ${number}`, ...images, createdTime != null && formatRelative(createdTime, now.value)]
+      .filter(Boolean)
+      .join(', ')
   const choices = older.map((one) => [String(one.number), inWords(one)] as const)
-  const template = choices.length === 0 ? 'the revision before the present one' : 'the chosen revision'
+  const template =
+    choices.length === 0 ? 'the revision before the present one' : 'the chosen revision'
   return {
     type: 'undoRolloutManifest',
     label: 'Undo rollout',
@@ -114,11 +139,16 @@ function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: nu
     effect: `The pod template of ${template} becomes that of ${name}, and its pods are replaced.`,
     values: { revision: chosen ?? older[0]?.number },
     fields: choices.length === 0 ? {} : { revision: { label: 'Revision', choices } },
-    job: (values) => (choices.length === 0 ? { numRevisionsBack: 1 } : { revision: Number(values['revision']) }),
+    job: (values) =>
+      choices.length === 0 ? { numRevisionsBack: 1 } : { revision: Number(values['revision']) },
   }
 }
 
-function enableOrDisable(name: string, { isEnabled, balancers }: NonNullable<ActedObject['traffic']>, owned?: string): Action {
+function enableOrDisable(
+  name: string,
+  { isEnabled, balancers }: NonNullable<ActedObject['traffic']>,
+  owned?: string,
+): Action {
   const none = 'No load balancer is named in its annotation, so there is no traffic to switch.'
   const denied = owned ?? (balancers.length === 0 ? none : undefined)
   if (!isEnabled) return { type: 'enableManifest', label: 'Enable', icon: 'power', denied }

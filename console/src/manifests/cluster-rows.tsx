@@ -8,14 +8,28 @@ import { PendingChip } from '../components/actions.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Icon, Name, StatusText, Time } from '../components/text.tsx'
 import { instanceStatus } from '../model/execution.ts'
-import { type Cluster, instanceId, isEnabled, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
+import {
+  type Cluster,
+  instanceId,
+  isEnabled,
+  loadBalancersOf,
+  type ServerGroup,
+  versionIn,
+} from '../model/server-groups.ts'
 import { GroupLine } from '../screens/group-line.tsx'
 import { plural } from '../words.ts'
 import { useManifestActions } from './actions.tsx'
 import { bareName, isIn, isKind, pillsOf, placeIn, reasonsOf, toFullName } from './object.ts'
 import { PodReason } from './status-tab.tsx'
 import { type ActedObject, keyOfObject, useManifest } from './use-object.ts'
-import { isInUse, isManagedBy, isMoving, placeOfGroup, revisionOf, revisionsOf } from './workload.ts'
+import {
+  isInUse,
+  isManagedBy,
+  isMoving,
+  placeOfGroup,
+  revisionOf,
+  revisionsOf,
+} from './workload.ts'
 
 interface ClusterRowsProps {
   readonly cluster: Cluster
@@ -26,10 +40,16 @@ interface ClusterRowsProps {
 
 export function ClusterRows({ cluster, application, isAlone }: ClusterRowsProps) {
   const events = applicationEvents(application, 'infrastructure')
-  const live = useLive('/applications/{application}/serverGroupManagers', { path: { application } }, { events })
+  const live = useLive(
+    '/applications/{application}/serverGroupManagers',
+    { path: { application } },
+    { events },
+  )
   const { body = [] } = live.reading.value
   const managers = isAlone ? [] : body.filter((manager) => isOf(manager, cluster))
-  const others = cluster.groups.filter((group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))))
+  const others = cluster.groups.filter(
+    (group) => !managers.some((manager) => isManagedBy(group, placeIn(manager))),
+  )
   return (
     <ul class="rows" aria-label={`Server groups of ${cluster.name}`}>
       {managers.map((manager) => (
@@ -56,7 +76,9 @@ function isOf(manager: Schemas['ServerGroupManager'], { account, name, groups }:
   return place.account === account && (isNamed || groups.some((group) => isManagedBy(group, place)))
 }
 
-type ManagerProps = Pick<ClusterRowsProps, 'cluster' | 'application'> & { readonly manager: Schemas['ServerGroupManager'] }
+type ManagerProps = Pick<ClusterRowsProps, 'cluster' | 'application'> & {
+  readonly manager: Schemas['ServerGroupManager']
+}
 
 /** A manager, its revisions in use, and a link to the others. */
 function ManagerRows({ manager, cluster, application }: ManagerProps) {
@@ -64,7 +86,8 @@ function ManagerRows({ manager, cluster, application }: ManagerProps) {
   const revisions = revisionsOf(cluster.groups, place)
   const inUse = revisions.map(({ group }) => group).filter(isInUse)
   // The cluster is asked only while something moves.
-  const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading.value.body
+  const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading
+    .value.body
   const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
     application,
@@ -89,7 +112,9 @@ function ManagerRows({ manager, cluster, application }: ManagerProps) {
         ))}
         {older > 0 && (
           <li class="run-row older-row">
-            <a href={to.manifest(application, place, { tab: 'history' })}>{plural(older, 'older revision')}</a>
+            <a href={to.manifest(application, place, { tab: 'history' })}>
+              {plural(older, 'older revision')}
+            </a>
           </li>
         )}
       </ul>
@@ -103,7 +128,11 @@ function ObjectLine({ object, children }: { object: ActedObject; children: Compo
   return (
     <div class="run-row group-row manager-row">
       <Icon name="graph" />
-      <a class="row-link row-title cut" href={to.manifest(application, place)} aria-label={place.name}>
+      <a
+        class="row-link row-title cut"
+        href={to.manifest(application, place)}
+        aria-label={place.name}
+      >
         <Name text={bareName(place.name)} max={50} />
       </a>
       <span class="muted hide-phone">{place.name.split(' ')[0]}</span>
@@ -122,7 +151,8 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
   const place = placeOfGroup(group)
   const [owner] = group.serverGroupManagers ?? []
   const revision = owner === undefined || isAlone ? undefined : revisionOf(group)
-  const title = revision === undefined ? (isAlone ? group.name : versionIn(group.name)) : `Revision ${revision}`
+  const title =
+    revision === undefined ? (isAlone ? group.name : versionIn(group.name)) : `Revision ${revision}`
   const object: ActedObject = {
     ...unreadObject(group, application),
     owner: owner && toFullName('deployment', String(owner['name'])),
@@ -139,7 +169,10 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
       pendingKey={keyOfObject(place)}
       actions={useManifestActions(object)}
       serving={cluster.groups.filter((other) => other.region === group.region)}
-      note={owner === undefined && down !== undefined && <PodReason place={{ ...place, name: instanceId(down) }} pod={down} />}
+      note={
+        owner === undefined &&
+        down !== undefined && <PodReason place={{ ...place, name: instanceId(down) }} pod={down} />
+      }
     />
   )
 }
@@ -148,12 +181,17 @@ function GroupRow({ group, cluster, application, isAlone }: GroupProps) {
 function JobRow({ group, application }: GroupProps) {
   const events = applicationEvents(application, 'infrastructure')
   const parameters = { path: { applicationName: application }, query: {} }
-  const { body } = useLive('/applications/{applicationName}/jobs', parameters, { events }).reading.value
+  const { body } = useLive('/applications/{applicationName}/jobs', parameters, { events }).reading
+    .value
   const object = unreadObject(group, application)
-  const job = body?.find((one) => one.account === object.place.account && toFullName('job', one.name ?? '') === group.name)
+  const job = body?.find(
+    (one) =>
+      one.account === object.place.account && toFullName('job', one.name ?? '') === group.name,
+  )
   return (
     <ObjectLine object={object}>
-      {job && <StatusText status={instanceStatus(job.jobState)} />} {group.createdTime != null && <Time at={group.createdTime} />}
+      {job && <StatusText status={instanceStatus(job.jobState)} />}{' '}
+      {group.createdTime != null && <Time at={group.createdTime} />}
     </ObjectLine>
   )
 }
@@ -161,5 +199,10 @@ function JobRow({ group, application }: GroupProps) {
 /** Without what only its manifest says. */
 function unreadObject(group: ServerGroup, application: string): ActedObject {
   const provider = group.cloudProvider ?? group.type ?? ''
-  return { application, provider, place: placeOfGroup(group), replicas: group.capacity?.desired ?? undefined }
+  return {
+    application,
+    provider,
+    place: placeOfGroup(group),
+    replicas: group.capacity?.desired ?? undefined,
+  }
 }

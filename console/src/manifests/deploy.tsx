@@ -17,7 +17,13 @@ import { plural } from '../words.ts'
 import { toEditable } from './object.ts'
 import { Plan } from './plan.tsx'
 import { findNoManifest, type PlannedObject, toPlan } from './stage.ts'
-import { type ActedObject, keyOfObject, manifestPath, pathOf, useManifestAccounts } from './use-object.ts'
+import {
+  type ActedObject,
+  keyOfObject,
+  manifestPath,
+  pathOf,
+  useManifestAccounts,
+} from './use-object.ts'
 
 /** What is written, and where it is deployed. */
 interface Draft {
@@ -38,9 +44,19 @@ interface Draft {
 export function editManifest({ application, provider, place }: ActedObject): void {
   const title = `Edit ${place.name}`
   act(title, async () => {
-    const [view, yaml] = await Promise.all([unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })), loadText()])
+    const [view, yaml] = await Promise.all([
+      unwrap(client.GET(manifestPath, { params: { path: pathOf(place) } })),
+      loadText(),
+    ])
     const text = yaml.writeDocuments([toEditable(view)])
-    const target = { title, application, provider, accounts: [place.account], account: place.account, object: keyOfObject(place) }
+    const target = {
+      title,
+      application,
+      provider,
+      accounts: [place.account],
+      account: place.account,
+      object: keyOfObject(place),
+    }
     openDialog(<EditDialog {...target} text={text} original={text} />)
   })
 }
@@ -54,7 +70,14 @@ export function DeployButton({ application }: { application: string }) {
   // Of new objects, which have no page yet.
   const object = objectKey('manifests', application)
   const names = accounts.map(({ name }) => name)
-  const target = { title, application, provider: first.provider, accounts: names, account: first.name, object }
+  const target = {
+    title,
+    application,
+    provider: first.provider,
+    accounts: names,
+    account: first.name,
+    object,
+  }
   const open = () => openDialog(<EditDialog {...target} text="" original="" />)
   return (
     <>
@@ -73,23 +96,49 @@ function EditDialog(draft: Draft) {
   const edit = () => openDialog(<EditDialog {...draft} text={text} account={account} />)
   const run = async () => {
     const manifests = await readManifests(text)
-    const plan = toPlan(await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } })))
-    const names = manifests.map((manifest) => scalarOf(fieldAt(manifest, 'metadata', 'name')) ?? scalarOf(manifest['kind']))
-    const place = { cloudProvider: provider, account, credentials: account, source: 'text', moniker: { app: application } }
+    const plan = toPlan(
+      await unwrap(client.POST('/manifests/plan', { body: { account, application, manifests } })),
+    )
+    const names = manifests.map(
+      (manifest) => scalarOf(fieldAt(manifest, 'metadata', 'name')) ?? scalarOf(manifest['kind']),
+    )
+    const place = {
+      cloudProvider: provider,
+      account,
+      credentials: account,
+      source: 'text',
+      moniker: { app: application },
+    }
     const job = [{ type: 'deployManifest', ...place, manifests }]
     const change = { application, description: `Deploy ${names.join(', ')}`, job, object }
     return <PlanDialog change={change} plan={plan} onClose={edit} />
   }
   const close = () => {
     if (text === original) return closeDialog()
-    openLeaveDialog('The manifests that you have changed are not deployed. They would be lost.', () => {}, edit)
+    openLeaveDialog(
+      'The manifests that you have changed are not deployed. They would be lost.',
+      () => {},
+      edit,
+    )
   }
   return (
-    <FormDialog title={title} action="Show the plan" onClose={close} run={run} next={(plan) => plan} wide>
+    <FormDialog
+      title={title}
+      action="Show the plan"
+      onClose={close}
+      run={run}
+      next={(plan) => plan}
+      wide
+    >
       <p class="muted">Nothing is changed before you have seen the plan.</p>
-      {accounts.length > 1 && <ChoiceField label="Account" value={account} choices={accounts} onChange={setAccount} />}
+      {accounts.length > 1 && (
+        <ChoiceField label="Account" value={account} choices={accounts} onChange={setAccount} />
+      )}
       <div class="manifest-editor">
-        <Lazy load={loadCodeEditor} props={{ text: draft.text, label: 'Manifests as YAML', onChange: setText }} />
+        <Lazy
+          load={loadCodeEditor}
+          props={{ text: draft.text, label: 'Manifests as YAML', onChange: setText }}
+        />
       </div>
     </FormDialog>
   )
@@ -108,11 +157,29 @@ async function readManifests(text: string): Promise<JsonObject[]> {
   return documents as JsonObject[]
 }
 
-function PlanDialog({ change, plan, onClose }: { change: Change; plan: readonly PlannedObject[]; onClose: () => void }) {
+function PlanDialog({
+  change,
+  plan,
+  onClose,
+}: {
+  change: Change
+  plan: readonly PlannedObject[]
+  onClose: () => void
+}) {
   const isRefused = plan.some((object) => object.change === 'error')
-  const words = { title: `Deploy ${plural(plan.length, 'object')}?`, action: 'Deploy', dismissal: 'Back to the editor' }
+  const words = {
+    title: `Deploy ${plural(plan.length, 'object')}?`,
+    action: 'Deploy',
+    dismissal: 'Back to the editor',
+  }
   return (
-    <FormDialog {...words} onClose={onClose} isReady={!isRefused} run={() => submitTask(change)} wide>
+    <FormDialog
+      {...words}
+      onClose={onClose}
+      isReady={!isRefused}
+      run={() => submitTask(change)}
+      wide
+    >
       {plan.every((object) => object.change === 'none') && (
         <p class="muted">The cluster has all of this already. A deployment changes nothing.</p>
       )}

@@ -15,18 +15,27 @@ import { bareName, fieldOf, type ManifestView } from './object.ts'
 import { type ActedObject, useManifest } from './use-object.ts'
 import { placeOfGroup, type Revision } from './workload.ts'
 
-export function History({ object, query: { revision: compared } }: { object: ActedObject; query: ScreenProps['query'] }) {
+export function History({
+  object,
+  query: { revision: compared },
+}: {
+  object: ActedObject
+  query: ScreenProps['query']
+}) {
   const { application, revisions = [] } = object
   const [current, ...others] = revisions
   const chosen = others.find(({ number }) => String(number) === compared)
-  if (current === undefined) return <EmptyState icon="undo" text="The cluster lists no revision of it." />
+  if (current === undefined)
+    return <EmptyState icon="undo" text="The cluster lists no revision of it." />
   const title = ({ number, group }: Revision) => (
     <>
       <NameLink href={to.manifest(application, placeOfGroup(group))} text={String(number)} />{' '}
       {group === current.group && <span class="chip">current</span>}
     </>
   )
-  const buttons = ({ number }: Revision) => <Buttons object={object} compared={compared} number={number} />
+  const buttons = ({ number }: Revision) => (
+    <Buttons object={object} compared={compared} number={number} />
+  )
   return (
     <div class="stack">
       <Panel title="History" flush>
@@ -36,10 +45,23 @@ export function History({ object, query: { revision: compared } }: { object: Act
           keyOf={({ group }) => group.name}
           columns={[
             { head: 'Revision', cell: title },
-            { head: 'Images', grow: true, cell: ({ images, group }) => images.join(', ') || bareName(group.name) },
+            {
+              head: 'Images',
+              grow: true,
+              cell: ({ images, group }) => images.join(', ') || bareName(group.name),
+            },
             { head: 'Pods', hideBelow: 'phone', cell: ({ group }) => countsOf(group).total },
-            { head: 'Created', hideBelow: 'phone', cell: ({ group }) => <Time at={group.createdTime} /> },
-            { head: 'Actions', isBare: true, align: 'end', cell: (one) => one !== current && buttons(one) },
+            {
+              head: 'Created',
+              hideBelow: 'phone',
+              cell: ({ group }) => <Time at={group.createdTime} />,
+            },
+            {
+              head: 'Actions',
+              isBare: true,
+              align: 'end',
+              cell: (one) => one !== current && buttons(one),
+            },
           ]}
         />
       </Panel>
@@ -48,17 +70,37 @@ export function History({ object, query: { revision: compared } }: { object: Act
   )
 }
 
-function Buttons({ object, compared, number }: { object: ActedObject; compared: string | undefined; number: number }) {
+function Buttons({
+  object,
+  compared,
+  number,
+}: {
+  object: ActedObject
+  compared: string | undefined
+  number: number
+}) {
   const change = useQueryChange()
-  const { denied } = useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest') ?? {}
-  const compare = () => change({ revision: String(number) === compared ? undefined : String(number) })
+  const { denied } =
+    useManifestActions(object).find(({ type }) => type === 'undoRolloutManifest') ?? {}
+  const compare = () =>
+    change({ revision: String(number) === compared ? undefined : String(number) })
   const undo = () => undoTo(object, number)
   return (
     <span class="row-buttons">
-      <Button small onClick={compare} aria-label={`Compare revision ${number} with the current one`}>
+      <Button
+        small
+        onClick={compare}
+        aria-label={`Compare revision ${number} with the current one`}
+      >
         Compare
       </Button>
-      <Button small icon="undo" denied={denied} onClick={undo} aria-label={`Undo to revision ${number}`}>
+      <Button
+        small
+        icon="undo"
+        denied={denied}
+        onClick={undo}
+        aria-label={`Undo to revision ${number}`}
+      >
         Undo
       </Button>
     </span>
@@ -67,7 +109,9 @@ function Buttons({ object, compared, number }: { object: ActedObject; compared: 
 
 /** Of the pod templates of two revisions. */
 function Comparison({ before, after }: { before: Revision; after: Revision }) {
-  const [left, right] = [before, after].map(({ group }) => useManifest(placeOfGroup(group)).reading.value.body)
+  const [left, right] = [before, after].map(
+    ({ group }) => useManifest(placeOfGroup(group)).reading.value.body,
+  )
   const title = `From revision ${before.number} to revision ${after.number}`
   const heads = ['Field', `Revision ${before.number}`, `Revision ${after.number}`] as const
   const values = left && right && changed(templateOf(left), templateOf(right))

@@ -7,7 +7,14 @@ import { PendingChip } from '../components/actions.tsx'
 import { Banner } from '../components/button.tsx'
 import { Filters } from '../components/filter-field.tsx'
 import { ProgramOutput } from '../components/program-output.tsx'
-import { applicationCrumbs, EmptyState, HeadActions, Loaded, Loading, PageHead } from '../components/screen.tsx'
+import {
+  applicationCrumbs,
+  EmptyState,
+  HeadActions,
+  Loaded,
+  Loading,
+  PageHead,
+} from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { PlainText, StatusBadge, Time } from '../components/text.tsx'
 import { Lazy, loadCodeEditor, loadText } from '../editor/lazy.tsx'
@@ -28,7 +35,14 @@ import {
   timeOf,
 } from './object.ts'
 import { Events, StatusTab } from './status-tab.tsx'
-import { keyOfObject, placeText, type ShownObject, useManifest, useShownObject, workloads } from './use-object.ts'
+import {
+  keyOfObject,
+  placeText,
+  type ShownObject,
+  useManifest,
+  useShownObject,
+  workloads,
+} from './use-object.ts'
 
 type Queried = Pick<ScreenProps, 'query'>
 
@@ -43,23 +57,45 @@ export function ManifestScreen({ params, query }: ScreenProps) {
   )
 }
 
-function ObjectPage({ application, place, view, query }: Pick<ShownObject, 'application' | 'place' | 'view'> & Queried) {
+function ObjectPage({
+  application,
+  place,
+  view,
+  query,
+}: Pick<ShownObject, 'application' | 'place' | 'view'> & Queried) {
   const { name } = place
   const object = useShownObject(application, place, view)
   const onceRead = (tab: ComponentChildren) => (object.areGroupsRead ? tab : <Loading rows={8} />)
   const tabs = [
     { id: 'status', label: 'Status', body: () => <StatusTab object={object} /> },
-    { id: 'logs', label: 'Logs', kinds: ['pod', ...workloads], body: () => onceRead(<Logs object={object} query={query} />) },
+    {
+      id: 'logs',
+      label: 'Logs',
+      kinds: ['pod', ...workloads],
+      body: () => onceRead(<Logs object={object} query={query} />),
+    },
     // The API lists the revisions of these alone.
-    { id: 'history', label: 'History', kinds: ['deployment'], body: () => onceRead(<History object={object} query={query} />) },
+    {
+      id: 'history',
+      label: 'History',
+      kinds: ['deployment'],
+      body: () => onceRead(<History object={object} query={query} />),
+    },
     { id: 'events', label: 'Events', body: () => <Events rows={eventsOf(view)} /> },
-    { id: 'manifest', label: 'Manifest', body: () => <Lazy load={loadManifestText} props={{ view, name }} /> },
+    {
+      id: 'manifest',
+      label: 'Manifest',
+      body: () => <Lazy load={loadManifestText} props={{ view, name }} />,
+    },
   ]
   return (
     <>
       <Head object={object} />
       <Notes object={object} />
-      <AddressTabs label={name} tabs={tabs.filter(({ kinds }) => kinds === undefined || isKind(name, ...kinds))} />
+      <AddressTabs
+        label={name}
+        tabs={tabs.filter(({ kinds }) => kinds === undefined || isKind(name, ...kinds))}
+      />
     </>
   )
 }
@@ -83,7 +119,8 @@ function Head({ object }: { object: ShownObject }) {
       actions={<HeadActions name={place.name} actions={actions} shown={shown.slice(0, 4)} />}
     >
       <p class="muted">
-        {placeText(place)}, created <Time at={timeOf(fieldOf(view, 'metadata.creationTimestamp'))} />
+        {placeText(place)}, created{' '}
+        <Time at={timeOf(fieldOf(view, 'metadata.creationTimestamp'))} />
       </p>
     </PageHead>
   )
@@ -101,7 +138,9 @@ function Notes({ object: { application, place, view } }: { object: ShownObject }
   )
   return (
     <>
-      {reasons.length > 0 && <Banner tone={isFailed ? 'failed' : 'warning'}>{reasons.map(text)}</Banner>}
+      {reasons.length > 0 && (
+        <Banner tone={isFailed ? 'failed' : 'warning'}>{reasons.map(text)}</Banner>
+      )}
       <Notices application={application} accounts={[place.account]} place={place} />
       {warnings.length > 0 && <Banner tone="warning">{warnings.map(text)}</Banner>}
       {rollout !== undefined && (
@@ -122,20 +161,37 @@ function Notes({ object: { application, place, view } }: { object: ShownObject }
 }
 
 /** Output of pods: of one container, of the present run or the one before. */
-function Logs({ object: { view, place, provider, groups }, query }: { object: ShownObject } & Queried) {
-  const pods = isKind(place.name, 'pod') ? [place.name] : groups.flatMap(instancesOf).map(instanceId)
+function Logs({
+  object: { view, place, provider, groups },
+  query,
+}: { object: ShownObject } & Queried) {
+  const pods = isKind(place.name, 'pod')
+    ? [place.name]
+    : groups.flatMap(instancesOf).map(instanceId)
   const containers = containerSpecsOf(view).flatMap(({ name }) => scalarOf(name) ?? [])
   const pod = pods.find((name) => name === query['pod']) ?? pods[0]
   const container = containers.find((name) => name === query['container']) ?? containers.at(-1)
   const isPrevious = query['previous'] === 'true'
-  if (pod === undefined) return <EmptyState icon="terminal" text="It has no pods, so there are no logs." />
+  if (pod === undefined)
+    return <EmptyState icon="terminal" text="It has no pods, so there are no logs." />
   return (
     <>
       <Filters
         filters={[
           { ...toFilter(pods, pods[0], pod), name: 'pod', label: 'Pod' },
-          { ...toFilter(containers, containers.at(-1), container), name: 'container', label: 'Container' },
-          { name: 'previous', label: 'Run', any: 'Present run', choices: [['true', 'Previous run']], least: 1, clears: ['line'] },
+          {
+            ...toFilter(containers, containers.at(-1), container),
+            name: 'container',
+            label: 'Container',
+          },
+          {
+            name: 'previous',
+            label: 'Run',
+            any: 'Present run',
+            choices: [['true', 'Previous run']],
+            least: 1,
+            clears: ['line'],
+          },
         ]}
       />
       <ProgramOutput
@@ -154,8 +210,16 @@ function Logs({ object: { view, place, provider, groups }, query }: { object: Sh
 
 /** @param usual What is shown without a choice */
 function toFilter(values: readonly string[], usual = '', chosen = usual) {
-  const choices = values.filter((value) => value !== usual).map((value) => [value, bareName(value)] as const)
-  return { any: bareName(usual), choices, least: 1, value: chosen === usual ? undefined : chosen, clears: ['line'] }
+  const choices = values
+    .filter((value) => value !== usual)
+    .map((value) => [value, bareName(value)] as const)
+  return {
+    any: bareName(usual),
+    choices,
+    least: 1,
+    value: chosen === usual ? undefined : chosen,
+    clears: ['line'],
+  }
 }
 
 /** Without what only programs read. */
@@ -163,6 +227,11 @@ async function loadManifestText() {
   const [yaml, Editor] = await Promise.all([loadText(), loadCodeEditor()])
   return ({ view, name }: { view: ManifestView; name: string }) => {
     const { managedFields: _, ...metadata } = objectOf(fieldOf(view, 'metadata'))
-    return <Editor text={yaml.writeDocuments([{ ...view.manifest, metadata }])} label={`Manifest of ${name}`} />
+    return (
+      <Editor
+        text={yaml.writeDocuments([{ ...view.manifest, metadata }])}
+        label={`Manifest of ${name}`}
+      />
+    )
   }
 }

@@ -21,19 +21,27 @@ interface NoticesProps {
 
 export function Notices({ application, accounts, place }: NoticesProps) {
   // What is shown of these is old.
-  const away = useManifestAccounts().flatMap((account) => (accounts.includes(account.name) && account.away ? account.away : []))
-  const found = useDrift(application).filter((drift) => place === undefined || isSameObject(drift, place))
+  const away = useManifestAccounts().flatMap((account) =>
+    accounts.includes(account.name) && account.away ? account.away : [],
+  )
+  const found = useDrift(application).filter(
+    (drift) => place === undefined || isSameObject(drift, place),
+  )
   return (
     <>
       {away.map(({ name, sinceMs, reason }) => (
         <Banner key={name} tone="warning">
-          The cluster of the account {name} does not answer, since <Time at={sinceMs} />. The page shows its last known state.{' '}
-          <Name text={reason} max={300} />
+          The cluster of the account {name} does not answer, since <Time at={sinceMs} />. The page
+          shows its last known state. <Name text={reason} max={300} />
         </Banner>
       ))}
       {found.length > 0 && (
         <Banner tone="warning">
-          <strong>{place === undefined ? driftTitle(found) : 'This object was changed since its deployment.'}</strong>
+          <strong>
+            {place === undefined
+              ? driftTitle(found)
+              : 'This object was changed since its deployment.'}
+          </strong>
           <details open={place !== undefined}>
             <summary>Show what was changed</summary>
             <DriftList application={application} found={found} />
@@ -48,14 +56,23 @@ type Drift = ReturnType<typeof toDrift>[number]
 
 /** Other services than the embedded one do not list any. */
 export function useDrift(application: string): readonly Drift[] {
-  const parameters = useManifestAccounts().length > 0 ? { path: { application }, query: {} } : undefined
-  return toDrift(useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value.body)
+  const parameters =
+    useManifestAccounts().length > 0 ? { path: { application }, query: {} } : undefined
+  return toDrift(
+    useLive('/applications/{application}/drift', parameters, { refresh: 'slow' }).reading.value
+      .body,
+  )
 }
 
 /** @param drift As the API or the output of a stage has it */
 export function toDrift(drift: unknown) {
   return objectsOf(drift).map(({ manager, since, fields, ...object }) => {
-    return { ...placeIn(object), manager: scalarOf(manager), sinceMs: timeOf(since), fields: textsOf(fields) }
+    return {
+      ...placeIn(object),
+      manager: scalarOf(manager),
+      sinceMs: timeOf(since),
+      fields: textsOf(fields),
+    }
   })
 }
 
@@ -63,7 +80,13 @@ export function driftTitle(found: readonly Drift[]): string {
   return `${plural(found.length, 'deployed object')} changed since the deployment.`
 }
 
-export function DriftList({ application, found }: { application: string; found: readonly Drift[] }) {
+export function DriftList({
+  application,
+  found,
+}: {
+  application: string
+  found: readonly Drift[]
+}) {
   return (
     <>
       <ul class="bullets">
@@ -71,7 +94,8 @@ export function DriftList({ application, found }: { application: string; found: 
           <li key={`${placeText(drift)}\n${drift.name}\n${drift.manager}`}>
             <NameLink href={to.manifest(application, drift)} text={drift.name} max={60} />{' '}
             <Name class="muted" text={placeText(drift)} max={60} />{' '}
-            {drift.manager !== undefined && <Name text={`by ${drift.manager}`} max={60} />} <Time at={drift.sinceMs} />:{' '}
+            {drift.manager !== undefined && <Name text={`by ${drift.manager}`} max={60} />}{' '}
+            <Time at={drift.sinceMs} />:{' '}
             <code class="field-path">
               <Name text={drift.fields.join(', ')} max={600} />
             </code>

@@ -1,6 +1,14 @@
 /** What the screens say about an object, read from its manifest and its status. */
 
-import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Status } from '../model/execution.ts'
 
@@ -17,7 +25,11 @@ export interface ObjectPlace {
 
 /** Of a record of the API, or in the output of a stage. */
 export function placeIn({ account, namespace, region, name }: JsonObject): ObjectPlace {
-  return { account: scalarOf(account) ?? '', location: scalarOf(namespace) ?? scalarOf(region) ?? '', name: scalarOf(name) ?? '' }
+  return {
+    account: scalarOf(account) ?? '',
+    location: scalarOf(namespace) ?? scalarOf(region) ?? '',
+    name: scalarOf(name) ?? '',
+  }
 }
 
 /** Names have no case. */
@@ -47,16 +59,22 @@ const sayings = [
 
 /** The gravest first; one at least. */
 export function pillsOf(view: ManifestView) {
-  const unready = conditionsOf(view).find(({ name, status }) => name === 'Ready' && status.word === 'false')
+  const unready = conditionsOf(view).find(
+    ({ name, status }) => name === 'Ready' && status.word === 'false',
+  )
   const failing = containersOf(view).find(({ status }) => status.kind === 'failed')
   // The status of a pod knows its phase alone.
   const isUnready = unready !== undefined && !unready.text.startsWith('PodCompleted')
-  const parts = { ...view.status, ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }) }
+  const parts = {
+    ...view.status,
+    ...(isUnready && { available: { state: false, message: (failing ?? unready).text } }),
+  }
   const [first, ...others] = sayings.flatMap(([part, wanted, kind, word]) => {
     const { state, message } = objectOf(fieldAt(parts, part))
     return state === wanted ? [{ kind, word, message: scalarOf(message) }] : []
   })
-  if (first === undefined) return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
+  if (first === undefined)
+    return [{ kind: 'unknown' as const, word: 'no status yet', message: undefined }]
   return [first, ...others.filter(({ kind }) => kind === 'paused' || kind === 'warning')]
 }
 
@@ -69,25 +87,43 @@ export function isIn(kind: 'running' | 'paused', view: ManifestView): boolean {
 export function reasonsOf(view: ManifestView): readonly string[] {
   const given = textsOf(view['reasons'])
   const [first] = pillsOf(view)
-  return given.length > 0 || first?.message === undefined || first.kind === 'succeeded' ? given : [first.message]
+  return given.length > 0 || first?.message === undefined || first.kind === 'succeeded'
+    ? given
+    : [first.message]
 }
 
-const podFields = { updated: 'updatedReplicas', ready: 'readyReplicas', available: 'availableReplicas' }
+const podFields = {
+  updated: 'updatedReplicas',
+  ready: 'readyReplicas',
+  available: 'availableReplicas',
+}
 /** Of the status of what is rolled out, where it counts pods. */
 const rolloutFields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Deployment: podFields,
   StatefulSet: podFields,
   ReplicaSet: { ...podFields, updated: 'fullyLabeledReplicas' },
-  DaemonSet: { updated: 'updatedNumberScheduled', ready: 'numberReady', available: 'numberAvailable' },
+  DaemonSet: {
+    updated: 'updatedNumberScheduled',
+    ready: 'numberReady',
+    available: 'numberAvailable',
+  },
 }
 
 /** How many pods are wanted, and how many are there; undefined for kinds that are not rolled out. */
 export function rolloutOf(view: ManifestView) {
   const kind = scalarOf(fieldOf(view, 'kind')) ?? ''
   const count = (field: string) => numberOf(fieldOf(view, `status.${field}`)) ?? 0
-  const desired = kind === 'DaemonSet' ? count('desiredNumberScheduled') : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1)
+  const desired =
+    kind === 'DaemonSet'
+      ? count('desiredNumberScheduled')
+      : (numberOf(fieldOf(view, 'spec.replicas')) ?? 1)
   const fields = rolloutFields[kind]
-  return fields && { desired, parts: Object.entries(fields).map(([word, field]) => ({ word, done: count(field) })) }
+  return (
+    fields && {
+      desired,
+      parts: Object.entries(fields).map(([word, field]) => ({ word, done: count(field) })),
+    }
+  )
 }
 
 /** A condition, a container or an event. */
@@ -100,15 +136,28 @@ export interface StateRow {
 }
 
 /** Conditions that are bad when they are true. */
-const badTypes = /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pressure|NetworkUnavailable)$/
+const badTypes =
+  /^(?:Failed|FailureTarget|ReplicaFailure|DisruptionTarget|.*Pressure|NetworkUnavailable)$/
 
 export function conditionsOf(view: ManifestView): readonly StateRow[] {
-  return objectsOf(fieldOf(view, 'status.conditions')).map(({ type, status, reason, message, lastTransitionTime }) => {
-    const name = scalarOf(type) ?? ''
-    const word = scalarOf(status)?.toLowerCase() ?? 'unknown'
-    const kind = word === 'unknown' ? word : (word === 'true') === badTypes.test(name) ? 'warning' : 'succeeded'
-    return { name, status: { kind, word }, text: joined(': ', reason, message), sinceMs: timeOf(lastTransitionTime) }
-  })
+  return objectsOf(fieldOf(view, 'status.conditions')).map(
+    ({ type, status, reason, message, lastTransitionTime }) => {
+      const name = scalarOf(type) ?? ''
+      const word = scalarOf(status)?.toLowerCase() ?? 'unknown'
+      const kind =
+        word === 'unknown'
+          ? word
+          : (word === 'true') === badTypes.test(name)
+            ? 'warning'
+            : 'succeeded'
+      return {
+        name,
+        status: { kind, word },
+        text: joined(': ', reason, message),
+        sinceMs: timeOf(lastTransitionTime),
+      }
+    },
+  )
 }
 
 function joined(separator: string, ...texts: readonly unknown[]): string {
@@ -119,9 +168,13 @@ function joined(separator: string, ...texts: readonly unknown[]): string {
 export function eventsOf({ events }: ManifestView): readonly StateRow[] {
   const found = objectsOf(events).map((event): StateRow => {
     const { type, reason, message, count, lastTimestamp, eventTime, reportingComponent } = event
-    const name = scalarOf(fieldAt(event, 'source', 'component')) ?? scalarOf(reportingComponent) ?? ''
+    const name =
+      scalarOf(fieldAt(event, 'source', 'component')) ?? scalarOf(reportingComponent) ?? ''
     const text = joined(' ', message, Number(count) > 1 && `(${count} times)`)
-    const status: Status = { kind: type === 'Warning' ? 'warning' : 'succeeded', word: scalarOf(reason) ?? '' }
+    const status: Status = {
+      kind: type === 'Warning' ? 'warning' : 'succeeded',
+      word: scalarOf(reason) ?? '',
+    }
     return { name, status, text, sinceMs: timeOf(lastTimestamp) ?? timeOf(eventTime) }
   })
   return found.toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
@@ -139,14 +192,19 @@ export function lowerFirst(text: string): string {
 
 /** Of its pods, init containers first, as their logs come: a pod's own, or those of the template, also of a cron job. */
 export function containerSpecsOf(view: ManifestView): readonly JsonObject[] {
-  const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) => objectOf(fieldOf(view, path)))
-  const { initContainers, containers } = specs.find((spec) => Array.isArray(spec['containers'])) ?? {}
+  const specs = ['spec.jobTemplate.spec.template.spec', 'spec.template.spec', 'spec'].map((path) =>
+    objectOf(fieldOf(view, path)),
+  )
+  const { initContainers, containers } =
+    specs.find((spec) => Array.isArray(spec['containers'])) ?? {}
   return [...objectsOf(initContainers), ...objectsOf(containers)]
 }
 
 /** Containers of a pod, and what became of them. */
 export function containersOf(view: ManifestView): readonly StateRow[] {
-  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) => objectsOf(fieldOf(view, `status.${key}`)))
+  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((key) =>
+    objectsOf(fieldOf(view, `status.${key}`)),
+  )
   return containerSpecsOf(view).map((spec) => {
     const status = statuses.find(({ name }) => name === spec['name']) ?? {}
     return { name: scalarOf(spec['name']) ?? '', ...stateOf(status, scalarOf(spec['image']) ?? '') }
@@ -168,11 +226,21 @@ function stateOf(container: JsonObject, image: string) {
   if (waiting !== undefined) {
     const { reason, message } = objectOf(waiting)
     const isFailing = /BackOff|Err|Invalid|CannotRun/.test(scalarOf(reason) ?? '')
-    return row(isFailing ? 'failed' : 'queued', 'waiting', joined('. ', joined(': ', reason, message), before))
+    return row(
+      isFailing ? 'failed' : 'queued',
+      'waiting',
+      joined('. ', joined(': ', reason, message), before),
+    )
   }
   if (running === undefined) return row('queued', 'not started', image)
-  const text = before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`
-  return row(container['ready'] === true ? 'succeeded' : 'running', 'running', text, fieldAt(running, 'startedAt'))
+  const text =
+    before === undefined ? image : `${before} ${numberOf(container['restartCount']) ?? 0} restarts.`
+  return row(
+    container['ready'] === true ? 'succeeded' : 'running',
+    'running',
+    text,
+    fieldAt(running, 'startedAt'),
+  )
 }
 
 function exitOf(terminated: unknown): string {
@@ -184,7 +252,9 @@ const annotationsPath = 'metadata.annotations'
 
 /** Load balancers that its traffic annotation names. */
 export function trafficOf(view: ManifestView): readonly string[] {
-  return textsOf(parsed(objectOf(fieldOf(view, annotationsPath))['traffic.spinnaker.io/load-balancers']))
+  return textsOf(
+    parsed(objectOf(fieldOf(view, annotationsPath))['traffic.spinnaker.io/load-balancers']),
+  )
 }
 
 function parsed(text: unknown): unknown {
@@ -195,13 +265,16 @@ function parsed(text: unknown): unknown {
   }
 }
 
-const setByCluster = /^(?:creationTimestamp|generation|managedFields|ownerReferences|resourceVersion|selfLink|uid)$/
+const setByCluster =
+  /^(?:creationTimestamp|generation|managedFields|ownerReferences|resourceVersion|selfLink|uid)$/
 const setByDeployment =
   /^(?:artifact|moniker)\.spinnaker\.io\/|^(?:deployment|kubectl)\.kubernetes\.io\/|^app\.kubernetes\.io\/managed-by$/
 
 /** As users write it: what was deployed last where that is known, else the object without what others have set. */
 export function toEditable(view: ManifestView): JsonObject {
-  const last = objectOf(fieldOf(view, annotationsPath))['kubectl.kubernetes.io/last-applied-configuration']
+  const last = objectOf(fieldOf(view, annotationsPath))[
+    'kubectl.kubernetes.io/last-applied-configuration'
+  ]
   const { status: _, ...manifest } = objectOf(parsed(last) ?? view.manifest)
   const marks = objectOf(fieldAt(manifest, ...annotationsPath.split('.')))
   const name = marks['artifact.spinnaker.io/name']

@@ -12,14 +12,23 @@ const loadManifestScreen = async () => (await import('./manifest-screen.tsx')).M
 export function OrManifest({ load, params, query }: ScreenProps & { readonly load: LoadScreen }) {
   const { account: ownAccount, region, id = '', name = id } = params
   const isAsked = region !== undefined && isFullName(name)
-  const providers = useLive('/capabilities/cloudProviders', isAsked ? {} : undefined, { refresh: 'open' }).reading.value
-  const accounts = useLive('/credentials', isAsked ? { query: { expand: true } } : undefined, { refresh: 'slow' }).reading.value
-  const isUnknown = [providers, accounts].some(({ body, error }) => body === undefined && error === undefined)
+  const providers = useLive('/capabilities/cloudProviders', isAsked ? {} : undefined, {
+    refresh: 'open',
+  }).reading.value
+  const accounts = useLive('/credentials', isAsked ? { query: { expand: true } } : undefined, {
+    refresh: 'slow',
+  }).reading.value
+  const isUnknown = [providers, accounts].some(
+    ({ body, error }) => body === undefined && error === undefined,
+  )
   if (isAsked && isUnknown) return <Loading rows={8} />
   const account = accounts.body?.find((one) => one.name === ownAccount)
   // What is not known counts as a provider without manifests.
   return isAsked && hasManifests(providers.body ?? [], account && providerOf(account)) ? (
-    <Lazy load={loadManifestScreen} props={{ params: { ...params, location: region, name }, query }} />
+    <Lazy
+      load={loadManifestScreen}
+      props={{ params: { ...params, location: region, name }, query }}
+    />
   ) : (
     <Lazy load={load} props={{ params, query }} />
   )

@@ -16,13 +16,20 @@ export function Plan({ objects }: { objects: readonly PlannedObject[] }) {
   return (
     <ul class="rows boxed-rows plan" aria-label="Plan">
       {objects.map((object) => (
-        <PlannedRow key={[object.account, object.location, object.name].join('\n')} object={object} />
+        <PlannedRow
+          key={[object.account, object.location, object.name].join('\n')}
+          object={object}
+        />
       ))}
     </ul>
   )
 }
 
-function PlannedRow({ object: { name, location, change, fields, message } }: { object: PlannedObject }) {
+function PlannedRow({
+  object: { name, location, change, fields, message },
+}: {
+  object: PlannedObject
+}) {
   const counts = ['added', 'changed', 'removed'].flatMap((word) => {
     const { length } = fields.filter((field) => field.change === word)
     return length > 0 ? `${length} ${word}` : []
@@ -45,7 +52,9 @@ function PlannedRow({ object: { name, location, change, fields, message } }: { o
           <Difference heads={heads} label={`Plan of ${name}`} values={fields} />
         </details>
       )}
-      {message !== undefined && <Name class={change === 'error' ? 'error' : 'muted'} text={message} max={1000} />}
+      {message !== undefined && (
+        <Name class={change === 'error' ? 'error' : 'muted'} text={message} max={1000} />
+      )}
     </li>
   )
 }

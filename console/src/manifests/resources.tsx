@@ -11,11 +11,18 @@ import { bareName, placeIn } from './object.ts'
 export function Resources(screen: ScreenProps) {
   const { application = '' } = screen.params
   const events = applicationEvents(application, 'infrastructure')
-  const live = useLive('/applications/{application}/rawResources', { path: { application } }, { events })
+  const live = useLive(
+    '/applications/{application}/rawResources',
+    { path: { application } },
+    { events },
+  )
   return (
     <>
       <ApplicationHead application={application} tab="Resources" />
-      <Notices application={application} accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
+      <Notices
+        application={application}
+        accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')}
+      />
       <List
         live={live}
         screen={screen}
@@ -34,7 +41,11 @@ export function Resources(screen: ScreenProps) {
             head: 'Name',
             grow: true,
             cell: ({ displayName, ...place }) => (
-              <NameLink href={to.manifest(application, place)} text={displayName ?? bareName(place.name)} max={60} />
+              <NameLink
+                href={to.manifest(application, place)}
+                text={displayName ?? bareName(place.name)}
+                max={60}
+              />
             ),
           },
           { head: 'Kind', cell: ({ kind }) => kind ?? '' },

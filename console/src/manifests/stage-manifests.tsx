@@ -38,7 +38,11 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
         <ul class="rows boxed-rows">
           {shown.map((object) => (
             <li key={[object.location, object.name].join('\n')} class="stage-object">
-              <ObjectRow application={application} object={object} isLive={!isComplete(stage.status)} />
+              <ObjectRow
+                application={application}
+                object={object}
+                isLive={!isComplete(stage.status)}
+              />
             </li>
           ))}
         </ul>
@@ -48,9 +52,18 @@ export function StageManifests({ application, stage }: StageManifestsProps) {
 }
 
 /** An object that was deleted since has only its name. */
-function ObjectRow({ application, object, isLive }: { application: string; object: ObjectPlace; isLive: boolean }) {
+function ObjectRow({
+  application,
+  object,
+  isLive,
+}: {
+  application: string
+  object: ObjectPlace
+  isLive: boolean
+}) {
   const { body } = useManifest(object).reading.value
-  const [pills, reasons, events] = body === undefined ? [[], [], []] : [pillsOf(body), reasonsOf(body), eventsOf(body)]
+  const [pills, reasons, events] =
+    body === undefined ? [[], [], []] : [pillsOf(body), reasonsOf(body), eventsOf(body)]
   return (
     <>
       <div class="row">
@@ -80,7 +93,9 @@ function ObjectRow({ application, object, isLive }: { application: string; objec
 export function FailedObjects({ application, stage }: StageManifestsProps) {
   const objects = objectsOfStage(stage)
   const parameters = objects.length === 0 ? undefined : { path: { applicationName: application } }
-  const groups = useLive('/applications/{applicationName}/serverGroups', parameters, { refresh: 'open' }).reading.value.body ?? []
+  const groups =
+    useLive('/applications/{applicationName}/serverGroups', parameters, { refresh: 'open' }).reading
+      .value.body ?? []
   const [group] = groups
     .filter((one) => !one.isDisabled && objects.some((place) => isPartOf(one, place)))
     .toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
@@ -92,7 +107,10 @@ export function FailedObjects({ application, stage }: StageManifestsProps) {
       {group !== undefined && id !== undefined && (
         <>
           <h3 class="sub">{`Last output of ${id}`}</h3>
-          <ProgramTail program={{ ...groupPlace(group), id, provider: group.cloudProvider ?? undefined }} name={id} />
+          <ProgramTail
+            program={{ ...groupPlace(group), id, provider: group.cloudProvider ?? undefined }}
+            name={id}
+          />
         </>
       )}
     </>

@@ -1,28 +1,47 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { Stage } from '../model/execution.ts'
 import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 
 /** By namespace as the stage lists them, else those that it deployed, else the one that it acts on; and pods of its job. */
 export function objectsOfStage({ context, outputs }: Stage): readonly ObjectPlace[] {
   const account = scalarOf(context['account']) ?? scalarOf(context['credentials']) ?? ''
-  const place = (name: string, location: unknown) => ({ account, location: scalarOf(location) ?? '', name })
+  const place = (name: string, location: unknown) => ({
+    account,
+    location: scalarOf(location) ?? '',
+    name,
+  })
   const value = (key: string) => outputs[key] ?? context[key]
-  const byNamespace = { ...objectOf(value('outputs.manifestNamesByNamespace')), ...objectOf(value('deploy.jobs')) }
+  const byNamespace = {
+    ...objectOf(value('outputs.manifestNamesByNamespace')),
+    ...objectOf(value('deploy.jobs')),
+  }
   const listed = Object.entries(byNamespace).flatMap(([namespace, names]) =>
     textsOf(names).map((name) => place(name, namespace === '_' ? '' : namespace)),
   )
   const deployed = objectsOf(value('outputs.manifests')).flatMap(({ kind, metadata }) => {
     const { name, namespace } = objectOf(metadata)
-    return kind && name ? [place(toFullName(lowerFirst(String(kind)), String(name)), namespace)] : []
+    return kind && name
+      ? [place(toFullName(lowerFirst(String(kind)), String(name)), namespace)]
+      : []
   })
   const named = scalarOf(context['manifestName']) ?? scalarOf(context['manifest.name'])
   const own = named === undefined ? [] : [place(named, context['location'])]
   const { pods, location } = objectOf(context['jobStatus'])
   const ofJob = objectsOf(pods).map(({ name }) => place(toFullName('pod', String(name)), location))
   const found = [...([listed, deployed].find(({ length }) => length > 0) ?? own), ...ofJob]
-  return [...new Map(found.map((object) => [`${object.location}\n${object.name.toLowerCase()}`, object])).values()]
+  return [
+    ...new Map(
+      found.map((object) => [`${object.location}\n${object.name.toLowerCase()}`, object]),
+    ).values(),
+  ]
 }
 
 export function planOfStage({ context, outputs }: Stage): readonly PlannedObject[] {
@@ -48,6 +67,7 @@ export function toPlan(plan: unknown) {
 
 /** The number of the first document that is no manifest, counted from 1; 0 where all are. */
 export function findNoManifest(documents: readonly unknown[]): number {
-  const isManifest = ({ kind, metadata, items }: JsonObject) => scalarOf(kind) && (metadata !== undefined || Array.isArray(items))
+  const isManifest = ({ kind, metadata, items }: JsonObject) =>
+    scalarOf(kind) && (metadata !== undefined || Array.isArray(items))
   return 1 + documents.findIndex((document) => !isManifest(objectOf(document)))
 }

@@ -7,7 +7,16 @@ import { DataTable } from '../components/data-table.tsx'
 import { GroupCharts } from '../components/group-charts.tsx'
 import { useBalancers } from '../components/open-link.tsx'
 import { EmptyState, Panel } from '../components/screen.tsx'
-import { Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
+import {
+  Icon,
+  KeyValue,
+  Name,
+  NameLink,
+  PlainText,
+  StatusMark,
+  StatusText,
+  Time,
+} from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { instanceStatus } from '../model/execution.ts'
 import { type Instance, instanceId, instancesOf, statusOfInstance } from '../model/server-groups.ts'
@@ -32,9 +41,15 @@ export function StatusTab({ object }: { object: ShownObject }) {
   const toLogs = (container: string) => to.manifest(application, place, { tab: 'logs', container })
   return (
     <div class="stack">
-      {isKind(name, 'pod') && <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />}
+      {isKind(name, 'pod') && (
+        <States title="Containers" head="Container" rows={containersOf(view)} toRow={toLogs} />
+      )}
       {isKind(name, ...workloads) && areGroupsRead && <PodRows object={object} />}
-      <GroupCharts groups={groups.filter(isInUse).sort((one, other) => (one.createdTime ?? 0) - (other.createdTime ?? 0))} />
+      <GroupCharts
+        groups={groups
+          .filter(isInUse)
+          .sort((one, other) => (one.createdTime ?? 0) - (other.createdTime ?? 0))}
+      />
       {isKind(name, 'service', 'ingress') && <Serves object={object} />}
       <Panel title="Details">
         <KeyValue facts={factsOf(object)} />
@@ -46,7 +61,12 @@ export function StatusTab({ object }: { object: ShownObject }) {
 
 export function Events({ rows }: { rows: readonly StateRow[] }) {
   if (rows.length > 0) return <States title="Events" head="Source" rows={rows} />
-  return <EmptyState icon="list" text="The cluster keeps no event of it. Events are kept for about an hour." />
+  return (
+    <EmptyState
+      icon="list"
+      text="The cluster keeps no event of it. Events are kept for about an hour."
+    />
+  )
 }
 
 interface StatesProps {
@@ -68,7 +88,11 @@ function States({ title, head, rows, toRow }: StatesProps) {
         keyOf={([at]) => String(at)}
         columns={[
           { head: 'State', cell: ([, { status }]) => <StatusText status={status} /> },
-          { head, cell: ([, { name }]) => (toRow === undefined ? name : <NameLink href={toRow(name)} text={name} max={40} />) },
+          {
+            head,
+            cell: ([, { name }]) =>
+              toRow === undefined ? name : <NameLink href={toRow(name)} text={name} max={40} />,
+          },
           { head: 'Why', grow: true, cell: ([, { text }]) => <PlainText text={text} /> },
           { head: 'Since', hideBelow: 'phone', cell: ([, { sinceMs }]) => <Time at={sinceMs} /> },
         ]}
@@ -79,7 +103,9 @@ function States({ title, head, rows, toRow }: StatesProps) {
 
 function factsOf({ view, application, place, replicas, owner }: ShownObject) {
   const text = (path: string) => scalarOf(fieldOf(view, path))
-  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) => scalarOf(hostname ?? ip))
+  const reached = objectsOf(fieldOf(view, 'status.loadBalancer.ingress')).map(({ hostname, ip }) =>
+    scalarOf(hostname ?? ip),
+  )
   const ports = objectsOf(fieldOf(view, 'spec.ports')).map(({ name, port, protocol }) =>
     [name, port, protocol].filter(Boolean).join(' '),
   )
@@ -89,8 +115,25 @@ function factsOf({ view, application, place, replicas, owner }: ShownObject) {
     ['Kind', [text('kind'), text('apiVersion')].filter(Boolean).join(', ')],
     ['Account', place.account],
     ['Namespace', place.location || noNamespace],
-    ['Cluster', cluster && <NameLink href={to.cluster(application, { account: place.account, cluster })} text={cluster} />],
-    ['Owned by', owner && <NameLink href={to.manifest(application, { ...place, name: owner })} text={owner} max={60} />],
+    [
+      'Cluster',
+      cluster && (
+        <NameLink
+          href={to.cluster(application, { account: place.account, cluster })}
+          text={cluster}
+        />
+      ),
+    ],
+    [
+      'Owned by',
+      owner && (
+        <NameLink
+          href={to.manifest(application, { ...place, name: owner })}
+          text={owner}
+          max={60}
+        />
+      ),
+    ],
     ['Replicas', replicas],
     ['Images', [...images].join(', ')],
     ['Type', text('spec.type')],
@@ -118,14 +161,29 @@ function PodRows({ object: { application, place, groups } }: { object: ShownObje
     return (
       <div class="run-row pod-row">
         <StatusMark kind={kind} label={word} />
-        <NameLink class="row-link" href={to.manifest(application, podPlace)} text={bareName(podPlace.name)} max={50} />
-        <span class="grow muted pod-reason">{explained.includes(pod) && <PodReason place={podPlace} pod={pod} />}</span>
+        <NameLink
+          class="row-link"
+          href={to.manifest(application, podPlace)}
+          text={bareName(podPlace.name)}
+          max={50}
+        />
+        <span class="grow muted pod-reason">
+          {explained.includes(pod) && <PodReason place={podPlace} pod={pod} />}
+        </span>
         <LogsLink application={application} place={podPlace} />
       </div>
     )
   }
   const items = [...down, ...pods.filter(isUp)]
-  const list = <VirtualList label={`Pods, ${place.name}`} items={items} keyOf={instanceId} rowHeight={45} row={row} />
+  const list = (
+    <VirtualList
+      label={`Pods, ${place.name}`}
+      items={items}
+      keyOf={instanceId}
+      rowHeight={45}
+      row={row}
+    />
+  )
   return (
     <Panel title="Pods" count={pods.length} flush={pods.length > 0}>
       {pods.length === 0 ? <p class="quiet">It has no pods.</p> : list}
@@ -153,21 +211,33 @@ export function PodReason({ place, pod }: { place: ObjectPlace; pod: Instance })
 function Serves({ object: { application, place } }: { object: ShownObject }) {
   const { body } = useBalancers(application).reading.value
   const key = objectKey(place.account, place.location, place.name)
-  const balancer = body?.find(({ account, region, name }) => objectKey(account, region, name) === key)
+  const balancer = body?.find(
+    ({ account, region, name }) => objectKey(account, region, name) === key,
+  )
   if (balancer === undefined) return null
   // Old replica sets have the labels, but no pods.
-  const groups = objectsOf(balancer.serverGroups).filter(({ instances }) => objectsOf(instances).length > 0)
+  const groups = objectsOf(balancer.serverGroups).filter(
+    ({ instances }) => objectsOf(instances).length > 0,
+  )
   return (
     <Panel title="Sends traffic to" count={groups.length}>
-      {groups.length === 0 && <p class="quiet">No workload is selected, so it sends traffic to none.</p>}
+      {groups.length === 0 && (
+        <p class="quiet">No workload is selected, so it sends traffic to none.</p>
+      )}
       <ul class="bullets">
         {groups.map(({ name, instances, isDisabled }) => {
           const pods = objectsOf(instances)
           const up = pods.filter((pod) => fieldAt(pod, 'health', 'state') === 'Up').length
           return (
             <li key={name}>
-              <NameLink href={to.manifest(application, { ...place, name: String(name) })} text={String(name)} max={60} />{' '}
-              <span class="muted">{isDisabled === true ? 'disabled' : `${up} of ${pods.length} up`}</span>
+              <NameLink
+                href={to.manifest(application, { ...place, name: String(name) })}
+                text={String(name)}
+                max={60}
+              />{' '}
+              <span class="muted">
+                {isDisabled === true ? 'disabled' : `${up} of ${pods.length} up`}
+              </span>
             </li>
           )
         })}

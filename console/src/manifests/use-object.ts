@@ -6,7 +6,17 @@ import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
 import { isEnabled, loadBalancersOf, type ServerGroup } from '../model/server-groups.ts'
-import { fieldOf, isIn, isKind, isSameObject, type ManifestView, type ObjectPlace, ownerOf, timeOf, trafficOf } from './object.ts'
+import {
+  fieldOf,
+  isIn,
+  isKind,
+  isSameObject,
+  type ManifestView,
+  type ObjectPlace,
+  ownerOf,
+  timeOf,
+  trafficOf,
+} from './object.ts'
 import { isPartOf, placeOfGroup, type Revision, revisionsOf } from './workload.ts'
 
 export const manifestPath = '/manifests/{account}/{location}/{name}'
@@ -27,12 +37,20 @@ export function placeText({ account, location }: ObjectPlace): string {
 export function useManifest(place: ObjectPlace | undefined): Live<ManifestView> {
   return useLive(manifestPath, place && { path: pathOf(place) }, {
     refresh: 'live',
-    isBusy: (view) => isIn('running', view) || (place !== undefined && pendingOf(keyOfObject(place)) !== undefined),
+    isBusy: (view) =>
+      isIn('running', view) || (place !== undefined && pendingOf(keyOfObject(place)) !== undefined),
   })
 }
 
 /** Kinds of objects that run pods. */
-export const workloads = ['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'] as const
+export const workloads = [
+  'deployment',
+  'replicaSet',
+  'statefulSet',
+  'daemonSet',
+  'job',
+  'cronJob',
+] as const
 
 /** An object as its actions take it. */
 export interface ActedObject {
@@ -47,7 +65,9 @@ export interface ActedObject {
   /** Newest first; undefined where they are not known. */
   readonly revisions?: readonly Revision[] | undefined
   /** Load balancers whose traffic it takes, or would; undefined where that is not known. */
-  readonly traffic?: { readonly isEnabled: boolean; readonly balancers: readonly string[] } | undefined
+  readonly traffic?:
+    | { readonly isEnabled: boolean; readonly balancers: readonly string[] }
+    | undefined
 }
 
 /** An object as its screen shows it. */
@@ -59,7 +79,11 @@ export interface ShownObject extends ActedObject {
   readonly areGroupsRead: boolean
 }
 
-export function useShownObject(application: string, place: ObjectPlace, view: ManifestView): ShownObject {
+export function useShownObject(
+  application: string,
+  place: ObjectPlace,
+  view: ManifestView,
+): ShownObject {
   const cluster = isKind(place.name, ...workloads) ? view.moniker?.cluster : undefined
   const clusters = cluster ? `${place.account}:${cluster}` : undefined
   const pace = { refresh: 'live', isBusy: () => isIn('running', view) } as const
@@ -78,19 +102,25 @@ export function useShownObject(application: string, place: ObjectPlace, view: Ma
     areGroupsRead: !cluster || body !== undefined || error !== undefined,
     replicas: numberOf(fieldOf(view, 'spec.replicas')),
     revisions: isKind(place.name, 'deployment') ? revisionsOf(groups, place) : undefined,
-    traffic: own && { isEnabled: isEnabled(own), balancers: [...new Set([...loadBalancersOf(own), ...trafficOf(view)])] },
+    traffic: own && {
+      isEnabled: isEnabled(own),
+      balancers: [...new Set([...loadBalancersOf(own), ...trafficOf(view)])],
+    },
   }
 }
 
 /** Accounts whose providers have manifests. */
 export function useManifestAccounts() {
   const providers = useCloudProviders()
-  const { body = [] } = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' }).reading.value
+  const { body = [] } = useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
+    .reading.value
   return body.flatMap(({ name, cloudProvider, type, unreachable }) => {
     const provider = cloudProvider ?? type
     const { since, reason } = objectOf(unreachable)
     // Since when its cluster does not answer.
     const away = { name, sinceMs: numberOf(since) ?? timeOf(since), reason: scalarOf(reason) ?? '' }
-    return hasManifests(providers, provider) ? [{ name, provider, away: unreachable ? away : undefined }] : []
+    return hasManifests(providers, provider)
+      ? [{ name, provider, away: unreachable ? away : undefined }]
+      : []
   })
 }

@@ -10,7 +10,11 @@ export function placeOfGroup(group: ServerGroup): ObjectPlace {
 export function isManagedBy(group: ServerGroup, { account, location, name }: ObjectPlace): boolean {
   // Names of managers have no kind there.
   const names = objectsOf(group.serverGroupManagers).map((owner) => scalarOf(owner['name']))
-  return accountOf(group) === account && group.region === location && [name, bareName(name)].some((one) => names.includes(one))
+  return (
+    accountOf(group) === account &&
+    group.region === location &&
+    [name, bareName(name)].some((one) => names.includes(one))
+  )
 }
 
 /** Whether it is the object, or is managed by it. */
@@ -27,7 +31,9 @@ export function revisionsOf(groups: readonly ServerGroup[], manager: ObjectPlace
     return isManagedBy(group, manager) ? [{ number: revisionOf(group) ?? 0, group, images }] : []
   })
   return owned
-    .toSorted((a, b) => b.number - a.number || (b.group.createdTime ?? 0) - (a.group.createdTime ?? 0))
+    .toSorted(
+      (a, b) => b.number - a.number || (b.group.createdTime ?? 0) - (a.group.createdTime ?? 0),
+    )
     .map((revision, at) => ({ ...revision, isCurrent: at === 0 }))
 }
 

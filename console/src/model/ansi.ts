@@ -7,7 +7,9 @@ const plain: Style = {}
 
 /** The sixteen usual colours. */
 const usual =
-  '000000 cd3131 0d8c50 a07800 2472c8 bc3fbc 1196b4 8c8c8c 767676 f14c4c 23b464 c8a01e 3b8eea d670d6 29b8db e5e5e5'.split(' ')
+  '000000 cd3131 0d8c50 a07800 2472c8 bc3fbc 1196b4 8c8c8c 767676 f14c4c 23b464 c8a01e 3b8eea d670d6 29b8db e5e5e5'.split(
+    ' ',
+  )
 const steps = [0, 95, 135, 175, 215, 255]
 
 /** One of 256: the usual ones, a cube of 6 × 6 × 6, and greys. */
@@ -15,7 +17,10 @@ function colourOf(index: number): string {
   const at = index - 16
   if (at < 0) return `#${usual[index]}`
   const grey = 8 + (index - 232) * 10
-  const parts = index > 231 ? [grey, grey, grey] : [at / 36, (at / 6) % 6, at % 6].map((step) => steps[Math.floor(step)] ?? 0)
+  const parts =
+    index > 231
+      ? [grey, grey, grey]
+      : [at / 36, (at / 6) % 6, at % 6].map((step) => steps[Math.floor(step)] ?? 0)
   return `rgb(${parts.join(' ')})`
 }
 
@@ -46,7 +51,10 @@ function applied(before: Style, codes: readonly number[]): Style {
     else if (digit < 8) state = { ...state, [place]: colourOf(digit + (ten > 4 ? 8 : 0)) }
     else {
       const [kind, ...values] = codes.slice(at + 1)
-      state = { ...state, [place]: kind === 5 ? colourOf(values[0] ?? 0) : `rgb(${values.slice(0, 3).join(' ')})` }
+      state = {
+        ...state,
+        [place]: kind === 5 ? colourOf(values[0] ?? 0) : `rgb(${values.slice(0, 3).join(' ')})`,
+      }
       at += kind === 5 ? 2 : 4
     }
   }
@@ -58,7 +66,10 @@ function styleOf({ fore, back, inverse, ...style }: Style): Style {
   const [text, ground] = inverse ? [back, fore ?? 'rgb(128 128 128)'] : [fore, back]
   if (ground !== undefined) return { ...style, background: ground, color: toContrast(ground) }
   if (text === undefined) return style
-  return { ...style, color: `light-dark(oklch(from ${text} min(l, 0.48) c h), oklch(from ${text} max(l, 0.74) c h))` }
+  return {
+    ...style,
+    color: `light-dark(oklch(from ${text} min(l, 0.48) c h), oklch(from ${text} max(l, 0.74) c h))`,
+  }
 }
 
 /** Black or white, whichever can be read on the ground: about its luminance, as browsers compute with colours. */
@@ -69,7 +80,10 @@ function toContrast(ground: string | number): string {
 
 export const esc = String.fromCharCode(27)
 /** Styles, and whatever else tells a terminal what to do. */
-const sequence = new RegExp(`${esc}(?:\\[([\\d;:]*)([A-Za-z])|\\][^\\u0007${esc}]*(?:\\u0007|${esc}\\\\)|[()][A-Z0-9]|[=>])`, 'g')
+const sequence = new RegExp(
+  `${esc}(?:\\[([\\d;:]*)([A-Za-z])|\\][^\\u0007${esc}]*(?:\\u0007|${esc}\\\\)|[()][A-Z0-9]|[=>])`,
+  'g',
+)
 const controls = /(?![\t\n])\p{Cc}/gu
 
 /** Without what terminals take as orders; other control characters become visible. */
@@ -92,7 +106,8 @@ export function toSpans(line: string) {
   const parts = line.split(sequence)
   for (let at = 0; at < parts.length; at += 3) {
     const [text = '', codes = '', letter] = parts.slice(at, at + 3)
-    if (text !== '') spans.push({ text: showControls(text), style: state === plain ? undefined : styleOf(state) })
+    if (text !== '')
+      spans.push({ text: showControls(text), style: state === plain ? undefined : styleOf(state) })
     if (letter === 'm') state = applied(state, codes.split(/[;:]/).map(Number))
   }
   return spans

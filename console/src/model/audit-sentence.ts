@@ -10,7 +10,11 @@ interface Addresses {
   task(id: string): string
   pipeline(application: string, id: string): string
   pipelines(application: string, query: { readonly q: string }): string
-  editPipeline(application: string, id: string, query: { readonly tab: string; readonly until: string }): string
+  editPipeline(
+    application: string,
+    id: string,
+    query: { readonly tab: string; readonly until: string },
+  ): string
 }
 
 export interface AuditName {
@@ -22,7 +26,8 @@ export interface AuditName {
 
 type AuditPart = string | AuditName
 
-type AuditRecord = Pick<components['schemas']['AuditEvent'], 'at'> & Partial<components['schemas']['AuditEvent']>
+type AuditRecord = Pick<components['schemas']['AuditEvent'], 'at'> &
+  Partial<components['schemas']['AuditEvent']>
 
 /** Phrases by operation, verb first; the first that fits. Names in braces are values of the record. */
 const phrases = Object.entries({
@@ -60,17 +65,37 @@ const phrases = Object.entries({
 
 /** After the user: "started deploy-prod of web (run 8QK2)". */
 export function auditSentence(record: AuditRecord): readonly AuditPart[] {
-  const { kind, decision = 'failed', login, lost, reason = 'The log has changed.', operation = '', resource = {} } = record
-  const repeated = record.repeated === undefined ? '' : ` (and ${record.repeated.toLocaleString()} more like it)`
+  const {
+    kind,
+    decision = 'failed',
+    login,
+    lost,
+    reason = 'The log has changed.',
+    operation = '',
+    resource = {},
+  } = record
+  const repeated =
+    record.repeated === undefined ? '' : ` (and ${record.repeated.toLocaleString()} more like it)`
   if (kind === 'audit') return [lost === undefined ? reason : `${lost} events could not be written`]
   if (kind === 'login' || kind === 'logout') {
     const by = login === undefined ? '' : ` by ${login}`
-    const done = decision !== 'allowed' ? `could not sign in${by}` : kind === 'login' ? `signed in${by}` : 'signed out'
+    const done =
+      decision !== 'allowed'
+        ? `could not sign in${by}`
+        : kind === 'login'
+          ? `signed in${by}`
+          : 'signed out'
     return [done, because(record), repeated]
   }
   const [verb = '', ...object] = phraseOf(record).split(' ')
   const [began, failed] = [`began to ${verb}`, `could not ${verb}`]
-  const result = { allowed: pastOf(verb), refused: `was refused to ${verb}`, begun: began, interrupted: began, failed }[decision]
+  const result = {
+    allowed: pastOf(verb),
+    refused: `was refused to ${verb}`,
+    begun: began,
+    interrupted: began,
+    failed,
+  }[decision]
   const { started } = resource
   const isTask = operation.startsWith('task')
   return [
@@ -102,7 +127,9 @@ function phraseOf({ operation, resource = {} }: AuditRecord): string {
   if (operation.startsWith('taskUsing')) {
     if (jobs === undefined) return 'submit a task of {application}'
     const action = toWords(jobs.replace(/^upsert/, 'save'))
-    return action.endsWith(' application') ? `${action} {application}` : `${action} of {application}`
+    return action.endsWith(' application')
+      ? `${action} {application}`
+      : `${action} of {application}`
   }
   const id = operation.replace(/Using[A-Z]+/, '')
   const known = phrases.find(([pattern]) => pattern.test(id))
@@ -131,7 +158,10 @@ function namedValue(name: string, record: AuditRecord): AuditName | undefined {
   if (name === 'run') return id ? runName(id) : undefined
   if (name === 'task') return id ? taskName(id) : undefined
   // Several applications lead nowhere.
-  const link = name === 'application' && text?.includes(', ') === false ? (to: Addresses) => to.application(text) : undefined
+  const link =
+    name === 'application' && text?.includes(', ') === false
+      ? (to: Addresses) => to.application(text)
+      : undefined
   return text ? { text, link } : undefined
 }
 
@@ -146,7 +176,13 @@ function taskName(id: string): AuditName {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 function pipelineName(record: AuditRecord): AuditName | undefined {
-  const { id, name, pipelineNameOrId, pipelineName, application = record.application } = record.resource ?? {}
+  const {
+    id,
+    name,
+    pipelineNameOrId,
+    pipelineName,
+    application = record.application,
+  } = record.resource ?? {}
   const text = name ?? pipelineNameOrId ?? pipelineName ?? id
   if (text === undefined || application === undefined) return { text: text || 'a pipeline' }
   if (text === pipelineNameOrId && uuid.test(text)) {
@@ -180,6 +216,10 @@ const irregular: Readonly<Record<string, string>> = {
 function pastOf(verb: string): string {
   return (
     irregular[verb] ??
-    (verb.endsWith('e') ? `${verb}d` : verb.endsWith('y') && !/[aeo]y$/.test(verb) ? `${verb.slice(0, -1)}ied` : `${verb}ed`)
+    (verb.endsWith('e')
+      ? `${verb}d`
+      : verb.endsWith('y') && !/[aeo]y$/.test(verb)
+        ? `${verb.slice(0, -1)}ied`
+        : `${verb}ed`)
   )
 }

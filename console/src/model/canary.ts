@@ -1,6 +1,14 @@
 /** A canary analysis as kayenta reports it, for readers: the verdict in a sentence, groups, and what each metric says. */
 
-import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import { type Execution, executionStatus, reasonIn, type Stage, type Status } from './execution.ts'
 
 export type Metric = ReturnType<typeof toMetric>
@@ -15,12 +23,24 @@ const classifications: Readonly<Record<string, Status>> = {
   error: { kind: 'warning', word: 'could not be compared' },
 }
 
-function toMetric({ id, name, classification, classificationReason, critical, muted, resultMetadata, ...sides }: JsonObject) {
+function toMetric({
+  id,
+  name,
+  classification,
+  classificationReason,
+  critical,
+  muted,
+  resultMetadata,
+  ...sides
+}: JsonObject) {
   const statsOf = (side: string) => objectOf(fieldAt(sides, `${side}Metadata`, 'stats'))
   return {
     id: scalarOf(id) ?? '',
     name: scalarOf(name) ?? '?',
-    status: classifications[String(classification).toLowerCase()] ?? { kind: 'unknown' as const, word: String(classification) },
+    status: classifications[String(classification).toLowerCase()] ?? {
+      kind: 'unknown' as const,
+      word: String(classification),
+    },
     // Of the others, it says the same once more.
     reason: scalarOf(classificationReason)?.replace(/^.* was classified as (?:High|Low)$/, ''),
     isCritical: critical === true,
@@ -40,10 +60,14 @@ export function toReport(answer: JsonObject) {
   const judged = objectOf(objectOf(result)['judgeResult'])
   const given = objectOf(objectOf(canaryExecutionRequest)['thresholds'])
   const usual = objectOf(fieldAt(config, 'classifier', 'scoreThresholds'))
-  const [pass, marginal] = ['pass', 'marginal'].map((name) => numberOf(given[name]) ?? numberOf(usual[name]))
+  const [pass, marginal] = ['pass', 'marginal'].map(
+    (name) => numberOf(given[name]) ?? numberOf(usual[name]),
+  )
   const { score, classificationReason } = objectOf(judged['score'])
   const all = objectsOf(judged['results']).map(toMetric)
-  const metrics = all.toSorted((a, b) => gravity.indexOf(a.status.kind) - gravity.indexOf(b.status.kind))
+  const metrics = all.toSorted(
+    (a, b) => gravity.indexOf(a.status.kind) - gravity.indexOf(b.status.kind),
+  )
   const report = {
     metrics,
     pass,
@@ -52,7 +76,10 @@ export function toReport(answer: JsonObject) {
     groups: objectsOf(judged['groupScores']),
     /** Why more measurements would change nothing, or could. */
     outlook: scalarOf(fieldAt(result, 'outlook', 'reason')),
-    failure: complete === true && numberOf(score) === undefined ? (reasonIn(exception) ?? scalarOf(status)) : undefined,
+    failure:
+      complete === true && numberOf(score) === undefined
+        ? (reasonIn(exception) ?? scalarOf(status))
+        : undefined,
     name: scalarOf(objectOf(config)['name']),
     measurements: scalarOf(answer['metricSetPairListId']),
   }
@@ -64,7 +91,8 @@ type Judged = Scored & { readonly metrics: readonly Metric[]; readonly failure: 
 
 function verdictOf({ metrics, failure, ...scored }: Judged, reason: string | undefined) {
   const { score, pass = 0 } = scored
-  if (failure !== undefined) return { status: notJudged, sentence: `The canary could not be judged: ${failure}` }
+  if (failure !== undefined)
+    return { status: notJudged, sentence: `The canary could not be judged: ${failure}` }
   const status = scoreStatus(scored)
   if (score === undefined) return { status, sentence: 'The measurements are fetched and judged.' }
   const against = metrics.filter(({ status: { kind }, isMuted }) => kind === 'failed' && !isMuted)
@@ -72,7 +100,8 @@ function verdictOf({ metrics, failure, ...scored }: Judged, reason: string | und
   const more = against.length > causes.length ? `, and ${against.length - causes.length} more` : ''
   const because = reason ?? causes.join(', ') + more
   const end = because === '' ? '.' : `: ${because}.`
-  if (status.kind === 'succeeded') return { status, sentence: `The canary is good: its score of ${score} reaches ${pass}${end}` }
+  if (status.kind === 'succeeded')
+    return { status, sentence: `The canary is good: its score of ${score} reaches ${pass}${end}` }
   const words = status.kind === 'warning' ? 'is not good enough' : 'is bad'
   return { status, sentence: `The canary ${words}: its score of ${score} is below ${pass}${end}` }
 }
@@ -105,8 +134,14 @@ export function intervalsOf({ stages }: Execution, { id }: Stage) {
 export function toSeries(pair: unknown) {
   const ofSide = (side: string) => {
     const { startTimeMillis, stepMillis } = objectOf(fieldAt(pair, 'scopes', side))
-    const values = listOf(fieldAt(pair, 'values', side)).map((value) => numberOf(value) ?? Number.NaN)
-    return { values, fromMs: numberOf(startTimeMillis) ?? 0, stepMs: numberOf(stepMillis) ?? 60_000 }
+    const values = listOf(fieldAt(pair, 'values', side)).map(
+      (value) => numberOf(value) ?? Number.NaN,
+    )
+    return {
+      values,
+      fromMs: numberOf(startTimeMillis) ?? 0,
+      stepMs: numberOf(stepMillis) ?? 60_000,
+    }
   }
   return { baseline: ofSide('control'), canary: ofSide('experiment') }
 }

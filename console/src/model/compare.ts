@@ -1,8 +1,20 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
 
 import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
-import { describeChanges as describeFields, type Revision, showValue } from '../editor/describe-changes.ts'
-import { durationOf, type Execution, executionStatus, isComplete, type Stage, startedBy, titleOf } from './execution.ts'
+import {
+  describeChanges as describeFields,
+  type Revision,
+  showValue,
+} from '../editor/describe-changes.ts'
+import {
+  durationOf,
+  type Execution,
+  executionStatus,
+  isComplete,
+  type Stage,
+  startedBy,
+  titleOf,
+} from './execution.ts'
 import { repositoryUrl, triggerWord } from './runs.ts'
 import { formatDuration } from './time.ts'
 
@@ -18,7 +30,11 @@ export interface Change {
 type ComparedValue = ReturnType<typeof changed>[number]
 
 /** What explains most comes first: input, then definition, then what came of it. @param revisions Of the definition of both */
-export function describeChanges(older: Execution, newer: Execution, revisions: readonly Revision[] = []): readonly Change[] {
+export function describeChanges(
+  older: Execution,
+  newer: Execution,
+  revisions: readonly Revision[] = [],
+): readonly Change[] {
   const stages = pairs(older, newer)
   return [
     ...inputChanges(older, newer),
@@ -47,24 +63,41 @@ function inputChanges(older: Execution, newer: Execution): readonly Change[] {
     // An image of one run alone is a matter of its stages.
     ...values
       .filter(({ kind, before, after }) => kind !== 'image' || (before && after))
-      .map((value): Change => ({ kind: value.kind, text: changeWords(value), href: links[value.name] })),
-    ...(was.start === is.start ? [] : [{ kind: 'trigger', text: `Started ${is.start}, before ${was.start}` } as const]),
+      .map(
+        (value): Change => ({
+          kind: value.kind,
+          text: changeWords(value),
+          href: links[value.name],
+        }),
+      ),
+    ...(was.start === is.start
+      ? []
+      : [{ kind: 'trigger', text: `Started ${is.start}, before ${was.start}` } as const]),
   ]
 }
 
 function inputOf(run: Execution) {
-  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as JsonObject & Execution['trigger']
+  const { parameters, hash, branch, tag, buildInfo, type } = run.trigger as JsonObject &
+    Execution['trigger']
   const user = startedBy(run)
   const build = scalarOf(objectOf(buildInfo)['number'])
   return {
     parameter: objectOf(parameters),
     image: imagesOf(run),
-    commit: { Commit: scalarOf(hash)?.slice(0, 8), Branch: scalarOf(branch), Tag: scalarOf(tag), Build: build },
+    commit: {
+      Commit: scalarOf(hash)?.slice(0, 8),
+      Branch: scalarOf(branch),
+      Tag: scalarOf(tag),
+      Build: build,
+    },
     start: triggerWord(type) + (user === undefined ? '' : ` by ${user}`),
   }
 }
 
-function linksOf(before: JsonObject, after: JsonObject): Readonly<Record<string, string | undefined>> {
+function linksOf(
+  before: JsonObject,
+  after: JsonObject,
+): Readonly<Record<string, string | undefined>> {
   const [one, other] = [scalarOf(before['hash']), scalarOf(after['hash'])]
   const repository = after['source'] === 'bitbucket' ? undefined : repositoryUrl(after)
   const url = scalarOf(objectOf(after['buildInfo'])['url'])
@@ -82,11 +115,15 @@ function imagesOf({ trigger, stages }: Execution): Readonly<Record<string, strin
   const contexts = stages.filter(isTop).map(({ context }) => context)
   const found = new Map<string, Set<string>>()
   for (const [path, text] of leaves([trigger.artifacts, contexts])) {
-    const [, name, tag, digest] = (imageKey.test(path) && !path.includes('kato.') && imageName.exec(text)) || []
+    const [, name, tag, digest] =
+      (imageKey.test(path) && !path.includes('kato.') && imageName.exec(text)) || []
     const version = tag ?? digest
-    if (name !== undefined && version !== undefined) found.set(name, (found.get(name) ?? new Set()).add(version))
+    if (name !== undefined && version !== undefined)
+      found.set(name, (found.get(name) ?? new Set()).add(version))
   }
-  return Object.fromEntries([...found].map(([name, versions]) => [`Image ${name}`, [...versions].toSorted().join(', ')]))
+  return Object.fromEntries(
+    [...found].map(([name, versions]) => [`Image ${name}`, [...versions].toSorted().join(', ')]),
+  )
 }
 
 type Pair = readonly [before: Stage | undefined, after: Stage | undefined]
@@ -94,8 +131,14 @@ type Pair = readonly [before: Stage | undefined, after: Stage | undefined]
 const maxFields = 8
 
 /** What the revisions of a definition changed that were saved between two runs. */
-function savedChanges(revisions: readonly Revision[], fromMs: number, untilMs: number): readonly Change[] {
-  const between = revisions.filter(({ savedAtMs = 0 }) => savedAtMs > fromMs && savedAtMs <= untilMs)
+function savedChanges(
+  revisions: readonly Revision[],
+  fromMs: number,
+  untilMs: number,
+): readonly Change[] {
+  const between = revisions.filter(
+    ({ savedAtMs = 0 }) => savedAtMs > fromMs && savedAtMs <= untilMs,
+  )
   return between.flatMap(({ id, author = 'someone', definition, previous }) => {
     const parts = previous === undefined ? [] : describeFields(previous, definition)
     const sentences = parts.flatMap(({ title, kind, fields }) => {
@@ -106,15 +149,22 @@ function savedChanges(revisions: readonly Revision[], fromMs: number, untilMs: n
           return `${title}: ${changeWords({ name: field, before: showValue(before), after: showValue(after) })}`
         })
     })
-    return sentences.slice(0, maxFields).map((text) => ({ kind: 'definition', text: `${text} (by ${author})`, revision: id }))
+    return sentences
+      .slice(0, maxFields)
+      .map((text) => ({ kind: 'definition', text: `${text} (by ${author})`, revision: id }))
   })
 }
 
 function stageChange([before, after]: Pair): readonly Change[] {
-  if (before === undefined) return [{ kind: 'stage', text: `Stage ${titleOf(after as Stage)} is new` }]
+  if (before === undefined)
+    return [{ kind: 'stage', text: `Stage ${titleOf(after as Stage)} is new` }]
   if (after === undefined) return [{ kind: 'stage', text: `Stage ${titleOf(before)} was removed` }]
   if (before.status === after.status) return []
-  const [name, was, is] = [titleOf(after), executionStatus(before.status).word, executionStatus(after.status).word]
+  const [name, was, is] = [
+    titleOf(after),
+    executionStatus(before.status).word,
+    executionStatus(after.status).word,
+  ]
   if (after.status === 'NOT_STARTED') return [{ kind: 'stage', text: `${name} did not run` }]
   return [{ kind: 'stage', text: `${name}: ${is}, before ${was}` }]
 }
@@ -125,19 +175,30 @@ const maxDurations = 5
 /** What took much longer or shorter, the greatest difference first. */
 function durationChanges(stages: readonly Pair[]): readonly Change[] {
   const differences = stages.flatMap(([before, after]) => {
-    const [one, other] = [before && durationOf(before, 0), after && isComplete(after.status) ? durationOf(after, 0) : undefined]
+    const [one, other] = [
+      before && durationOf(before, 0),
+      after && isComplete(after.status) ? durationOf(after, 0) : undefined,
+    ]
     if (after === undefined || one === undefined || other === undefined) return []
-    return Math.abs(other - one) < Math.max(leastDifferenceMs, one / 5) ? [] : [{ stage: after, ms: other - one }]
+    return Math.abs(other - one) < Math.max(leastDifferenceMs, one / 5)
+      ? []
+      : [{ stage: after, ms: other - one }]
   })
-  const greatest = differences.toSorted((a, b) => Math.abs(b.ms) - Math.abs(a.ms)).slice(0, maxDurations)
+  const greatest = differences
+    .toSorted((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
+    .slice(0, maxDurations)
   return greatest.map(({ stage, ms }) => {
     const verb = stage.type === 'manualJudgment' ? 'waited' : 'took'
-    return { kind: 'duration', text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}` }
+    return {
+      kind: 'duration',
+      text: `${titleOf(stage)} ${verb} ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'}`,
+    }
   })
 }
 
 /** Values that differ in every run and explain nothing. */
-const noise = /(^|\.)(startTime|endTime|id|stageDetails|deploy\.account\.name|previousAttempts|restartDetails)(\.|$)/
+const noise =
+  /(^|\.)(startTime|endTime|id|stageDetails|deploy\.account\.name|previousAttempts|restartDetails)(\.|$)/
 
 /** What differs between both records: of the triggers, and of the stages by their names. */
 export function compareExecutions(older: Execution, newer: Execution): readonly ComparedValue[] {
@@ -148,9 +209,21 @@ function recordOf({ trigger, stages }: Execution): JsonObject {
   const { type, parameters, tag, branch, hash, artifacts, buildInfo } = trigger as JsonObject
   const ofStages = stages
     .filter(isTop)
-    .map((stage) => [titleOf(stage), { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs }])
+    .map((stage) => [
+      titleOf(stage),
+      { status: stage.status, type: stage.type, context: stage.context, outputs: stage.outputs },
+    ])
   const build = objectOf(buildInfo)['url']
-  return { trigger: type, parameters, tag, branch, hash, artifacts, build, ...Object.fromEntries(ofStages) }
+  return {
+    trigger: type,
+    parameters,
+    tag,
+    branch,
+    hash,
+    artifacts,
+    build,
+    ...Object.fromEntries(ofStages),
+  }
 }
 
 function isTop({ parentStageId }: Stage): boolean {
@@ -172,16 +245,25 @@ function pairs(older: Execution, newer: Execution): readonly Pair[] {
 /** Values that differ as text, by their paths such as `parameters.version`; undefined on a side that has none. */
 export function changed(before: unknown, after: unknown) {
   const [one, other] = [new Map(leaves(before)), new Map(leaves(after))]
-  const names = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name) !== other.get(name))
+  const names = [...new Set([...one.keys(), ...other.keys()])].filter(
+    (name) => one.get(name) !== other.get(name),
+  )
   return names.map((name) => ({ name, before: one.get(name), after: other.get(name) }))
 }
 
 const maxDepth = 12
 
-function leaves(value: unknown, path = '', depth = 0): readonly (readonly [path: string, text: string])[] {
-  const inner = typeof value === 'object' && value !== null && depth < maxDepth ? Object.entries(value) : []
+function leaves(
+  value: unknown,
+  path = '',
+  depth = 0,
+): readonly (readonly [path: string, text: string])[] {
+  const inner =
+    typeof value === 'object' && value !== null && depth < maxDepth ? Object.entries(value) : []
   if (inner.length > 0) {
-    return inner.flatMap(([key, each]) => leaves(each, path === '' ? key : `${path}.${key}`, depth + 1))
+    return inner.flatMap(([key, each]) =>
+      leaves(each, path === '' ? key : `${path}.${key}`, depth + 1),
+    )
   }
   if (value === undefined) return []
   return [[path, typeof value === 'string' ? value : JSON.stringify(value)]]

@@ -2,8 +2,20 @@
 
 import { textsOf } from '@fairlead/base/json/values.ts'
 import { imageOfStage } from '@fairlead/model/environments/images.ts'
-import { describeEffect, type Effect, effectsOf, isEnd } from '@fairlead/model/stage-types/effect.ts'
-import { type Execution, isComplete, type Kind, type Stage, stageStatus, titleOf } from './execution.ts'
+import {
+  describeEffect,
+  type Effect,
+  effectsOf,
+  isEnd,
+} from '@fairlead/model/stage-types/effect.ts'
+import {
+  type Execution,
+  isComplete,
+  type Kind,
+  type Stage,
+  stageStatus,
+  titleOf,
+} from './execution.ts'
 import { versionIn } from './server-groups.ts'
 
 /** What a run did to one cluster. */
@@ -17,17 +29,22 @@ export function deploymentsOf({ stages }: Execution, root?: Stage) {
   // Baseline and canary go with their analysis.
   const analysisOf = (stage: Stage) => lineOf(stage).find(({ type }) => type === 'kayentaCanary')
   const isInside = (stage: Stage) =>
-    !isComplete(analysisOf(stage)?.status) && (root === undefined || lineOf(stage).some(({ id }) => id === root.id))
+    !isComplete(analysisOf(stage)?.status) &&
+    (root === undefined || lineOf(stage).some(({ id }) => id === root.id))
   const steps = stages
     .filter((stage) => stage.startTime && isInside(stage))
     .toSorted((a, b) => (a.startTime ?? 0) - (b.startTime ?? 0))
     .flatMap((stage) => effectsOf(stage).map((effect) => ({ stage, effect })))
-  const byPlace = Map.groupBy(steps, ({ effect: { account, region, cluster } }) => [account, region, cluster].join('\n'))
+  const byPlace = Map.groupBy(steps, ({ effect: { account, region, cluster } }) =>
+    [account, region, cluster].join('\n'),
+  )
   return [...byPlace.values()]
     .map((some) => ({
       ...toDeployment(some as [Step, ...Step[]]),
       ahead: aheadOf(some, stages),
-      isOver: some.every(({ stage }) => isComplete(stage.status) && analysisOf(stage) === undefined),
+      isOver: some.every(
+        ({ stage }) => isComplete(stage.status) && analysisOf(stage) === undefined,
+      ),
     }))
     .filter(({ cluster }) => cluster !== '')
 }
@@ -42,19 +59,29 @@ function aheadOf(some: readonly Step[], all: readonly Stage[]): readonly Happeni
   const owners = new Set(some.map(({ stage }) => stage.parentStageId))
   const isAhead = ({ context, parentStageId, status }: Stage) =>
     context['canaryStep'] !== undefined && owners.has(parentStageId) && status !== 'SUCCEEDED'
-  return all.filter(isAhead).map((stage) => ({ atMs: stage.startTime ?? 0, text: titleOf(stage), kind: stageStatus(stage).kind }))
+  return all.filter(isAhead).map((stage) => ({
+    atMs: stage.startTime ?? 0,
+    text: titleOf(stage),
+    kind: stageStatus(stage).kind,
+  }))
 }
 
 /** @param steps In the order of their starts. */
 function toDeployment(steps: readonly [Step, ...Step[]]) {
   const [{ stage, effect }] = steps
   const { account, region, cluster } = effect
-  const of = (kinds: readonly Effect['kind'][]) => steps.filter((step) => kinds.includes(step.effect.kind))
-  const namesOf = (some: readonly Step[]) => some.flatMap(({ effect: { serverGroup } }) => serverGroup ?? [])
+  const of = (kinds: readonly Effect['kind'][]) =>
+    steps.filter((step) => kinds.includes(step.effect.kind))
+  const namesOf = (some: readonly Step[]) =>
+    some.flatMap(({ effect: { serverGroup } }) => serverGroup ?? [])
   const created = of(['created'])
   const fresh = new Set(namesOf(of(['created', 'enabled'])))
-  const others = new Set([...created.flatMap((step) => step.effect.source ?? []), ...namesOf(steps)])
-  const isOfFresh = ({ effect: { serverGroup } }: Step) => serverGroup === undefined || fresh.has(serverGroup)
+  const others = new Set([
+    ...created.flatMap((step) => step.effect.source ?? []),
+    ...namesOf(steps),
+  ])
+  const isOfFresh = ({ effect: { serverGroup } }: Step) =>
+    serverGroup === undefined || fresh.has(serverGroup)
   return {
     account,
     region,
@@ -66,11 +93,15 @@ function toDeployment(steps: readonly [Step, ...Step[]]) {
     fates: new Map(
       steps
         .filter((step) => isEnd(step.effect) && endOf(step) !== undefined)
-        .flatMap((step) => namesOf([step]).map((name) => [name, describeEffect(step.effect, true)] as const)),
+        .flatMap((step) =>
+          namesOf([step]).map((name) => [name, describeEffect(step.effect, true)] as const),
+        ),
     ),
     startMs: stage.startTime ?? 0,
     /** Instances of the new server group at the end. */
-    desired: of(['created', 'resized']).findLast((step) => isOfFresh(step) && step.effect.desired !== undefined)?.effect.desired,
+    desired: of(['created', 'resized']).findLast(
+      (step) => isOfFresh(step) && step.effect.desired !== undefined,
+    )?.effect.desired,
     version: imageOfStage(created[0]?.stage.context ?? {}),
     /** Percentages of the traffic that it has given to server groups; undefined takes one away. */
     shares: new Map(
@@ -79,7 +110,9 @@ function toDeployment(steps: readonly [Step, ...Step[]]) {
         .flatMap((step) => namesOf([step]).map((name) => [name, step.effect.percent] as const)),
     ),
     hasFailed: steps.some((step) => step.stage.status === 'TERMINAL'),
-    events: [...steps.flatMap(happeningsOf), ...failuresOf(steps)].toSorted((a, b) => a.atMs - b.atMs),
+    events: [...steps.flatMap(happeningsOf), ...failuresOf(steps)].toSorted(
+      (a, b) => a.atMs - b.atMs,
+    ),
   }
 }
 
@@ -107,12 +140,20 @@ function happeningsOf(step: Step): readonly Happening[] {
           `${version} ${describeEffect(effect, true)}`,
           isNew ? 'Creating a server group' : `${version} is ${describeEffect(effect, false)}`,
         ]
-  return [...happening({ ...stage, endTime: endOf(step) ?? null, isOver: endOf(step) !== undefined }, done, doing), ...up]
+  return [
+    ...happening(
+      { ...stage, endTime: endOf(step) ?? null, isOver: endOf(step) !== undefined },
+      done,
+      doing,
+    ),
+    ...up,
+  ]
 }
 
 /** A new server group comes up, and so takes traffic, before its stage ends. */
 function upOf({ effect, stage }: Step, version: string): readonly Happening[] {
-  const count = effect.desired === undefined ? 'All up' : `${effect.desired} of ${effect.desired} up`
+  const count =
+    effect.desired === undefined ? 'All up' : `${effect.desired} of ${effect.desired} up`
   const up = textsOf(stage.context['loadBalancers']).length > 0 ? `${count}, took traffic` : count
   const texts: Readonly<Record<string, readonly [done: string, doing: string]>> = {
     waitForUpInstances: [up, `Waiting until ${version} is up`],
@@ -120,18 +161,30 @@ function upOf({ effect, stage }: Step, version: string): readonly Happening[] {
   }
   return stage.tasks.flatMap((task) => {
     const [done, doing] = texts[task.name] ?? []
-    return done && doing ? happening({ ...task, isOver: task.status === 'SUCCEEDED' }, done, doing) : []
+    return done && doing
+      ? happening({ ...task, isOver: task.status === 'SUCCEEDED' }, done, doing)
+      : []
   })
 }
 
 type Part = Pick<Stage, 'status' | 'startTime' | 'endTime'> & { readonly isOver: boolean }
 
-function happening({ isOver, status, startTime, endTime }: Part, done: string, doing: string): readonly Happening[] {
+function happening(
+  { isOver, status, startTime, endTime }: Part,
+  done: string,
+  doing: string,
+): readonly Happening[] {
   if (isOver) return [{ atMs: endTime ?? 0, text: done, kind: 'succeeded' }]
   return startTime && !isComplete(status) ? [{ atMs: startTime, text: doing, kind: 'running' }] : []
 }
 
 function failuresOf(steps: readonly Step[]): readonly Happening[] {
-  const failed = new Set(steps.map(({ stage }) => stage).filter(({ status }) => status === 'TERMINAL'))
-  return [...failed].map(({ name, type, endTime }) => ({ atMs: endTime ?? 0, text: `${name ?? type} failed`, kind: 'failed' }))
+  const failed = new Set(
+    steps.map(({ stage }) => stage).filter(({ status }) => status === 'TERMINAL'),
+  )
+  return [...failed].map(({ name, type, endTime }) => ({
+    atMs: endTime ?? 0,
+    text: `${name ?? type} failed`,
+    kind: 'failed',
+  }))
 }

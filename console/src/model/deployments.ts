@@ -17,23 +17,41 @@ export type Deployed = ReturnType<typeof deployedAs>
 type Declared = ReadonlyMap<string, readonly Schemas['DeclaredEnvironment'][]>
 
 /** Environments that applications declare, by their names in small letters, and accounts that no others use or deploy to. */
-export function toDeclared(applications: readonly Schemas['ApplicationAttributes'][], pipelines: readonly Pipeline[] = []) {
-  const [declaring, others] = [true, false].map((wanted) => applications.filter((each) => !!each.environments?.length === wanted))
-  const declared: Declared = new Map(declaring?.map(({ name, environments }) => [name.toLowerCase(), environments ?? []]))
+export function toDeclared(
+  applications: readonly Schemas['ApplicationAttributes'][],
+  pipelines: readonly Pipeline[] = [],
+) {
+  const [declaring, others] = [true, false].map((wanted) =>
+    applications.filter((each) => !!each.environments?.length === wanted),
+  )
+  const declared: Declared = new Map(
+    declaring?.map(({ name, environments }) => [name.toLowerCase(), environments ?? []]),
+  )
   const free = pipelines.filter(({ application }) => !declared.has(application.toLowerCase()))
   const reached = free.flatMap((pipeline) => wayOf(pipeline, new Map()))
-  const open = new Set([...(others?.flatMap(({ accounts }) => splitList(accounts ?? '')) ?? []), ...reached])
+  const open = new Set([
+    ...(others?.flatMap(({ accounts }) => splitList(accounts ?? '')) ?? []),
+    ...reached,
+  ])
   const claimed = [...declared.values()].flat().flatMap(({ accounts }) => accounts)
   return { declared, claimed: new Set(claimed.filter((account) => !open.has(account))) }
 }
 
 /** The environment of a server group: that which its application declares, else that of its account. */
-export function environmentOf(group: ServerGroup, declared: Declared, environments: Environments): string {
+export function environmentOf(
+  group: ServerGroup,
+  declared: Declared,
+  environments: Environments,
+): string {
   const account = accountOf(group)
   const own = declared
     .get(applicationOf(group))
     ?.find(({ accounts, regions = [group.region], clusters = [clusterOf(group)] }) => {
-      return accounts.includes(account) && regions.includes(group.region) && clusters.includes(clusterOf(group))
+      return (
+        accounts.includes(account) &&
+        regions.includes(group.region) &&
+        clusters.includes(clusterOf(group))
+      )
     })
   return own?.name ?? environments.get(account) ?? account
 }
@@ -45,7 +63,15 @@ export function toDeployed(groups: readonly ServerGroup[], nameOf: (group: Serve
   return new Map(
     [...byApplication].map(([application, own]) => {
       const byEnvironment = Map.groupBy(own, nameOf)
-      return [application, new Map([...byEnvironment].map(([environment, all]) => [environment, deployedAs(environment, all)]))]
+      return [
+        application,
+        new Map(
+          [...byEnvironment].map(([environment, all]) => [
+            environment,
+            deployedAs(environment, all),
+          ]),
+        ),
+      ]
     }),
   )
 }
@@ -56,11 +82,15 @@ export function applicationOf({ application, moniker }: ServerGroup): string {
 }
 
 function deployedAs(environment: string, all: readonly ServerGroup[]) {
-  const { serving, versions, history, rolledBackFrom, sinceMs, health } = runningOf(all.map(toGroup))
+  const { serving, versions, history, rolledBackFrom, sinceMs, health } = runningOf(
+    all.map(toGroup),
+  )
   return {
     environment,
     /** Those that serve; where none does, the newest. */
-    groups: serving.flatMap(({ serverGroups }) => serverGroups.map(({ view }) => view as ServerGroup)),
+    groups: serving.flatMap(({ serverGroups }) =>
+      serverGroups.map(({ view }) => view as ServerGroup),
+    ),
     /** The newest first, as their versions. */
     images: versions.map(({ image }) => image),
     versions: [...new Set(versions.map(({ label }) => label))],
@@ -78,10 +108,13 @@ function deployedAs(environment: string, all: readonly ServerGroup[]) {
 /** How a deployment stands to that of an earlier environment, in words; undefined where both are the same. */
 export function differenceOf(one: Deployed, earlier: Deployed): string | undefined {
   const [version = '', other = ''] = [one.versions[0], earlier.versions[0]]
-  if (one.versions.toSorted().join('\n') === earlier.versions.toSorted().join('\n')) return undefined
-  if (one.versions.length > 1 || earlier.versions.length > 1) return `differs from ${earlier.environment}`
+  if (one.versions.toSorted().join('\n') === earlier.versions.toSorted().join('\n'))
+    return undefined
+  if (one.versions.length > 1 || earlier.versions.length > 1)
+    return `differs from ${earlier.environment}`
   const behind = earlier.history.indexOf(version)
-  if (behind > 0) return `behind ${earlier.environment} by ${behind === 1 ? '1 version' : `${behind} versions`}`
+  if (behind > 0)
+    return `behind ${earlier.environment} by ${behind === 1 ? '1 version' : `${behind} versions`}`
   const step = one.history.includes(other) ? 1 : compareNumbers(version, other)
   const word = step === 0 ? 'differs from' : step > 0 ? 'ahead of' : 'behind'
   return `${word} ${earlier.environment}`
@@ -105,7 +138,10 @@ export function accountIn({ account, credentials }: JsonObject): string | undefi
 }
 
 /** Environments to which a pipeline deploys, in the order of its stages. */
-export function wayOf(pipeline: Pick<Pipeline, 'stages'>, environments: Environments): readonly string[] {
+export function wayOf(
+  pipeline: Pick<Pipeline, 'stages'>,
+  environments: Environments,
+): readonly string[] {
   const accounts = targetsOf(pipeline).flatMap((target) => accountIn(target) ?? [])
   return [...new Set(accounts.map((account) => environments.get(account) ?? account))]
 }

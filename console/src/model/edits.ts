@@ -25,7 +25,8 @@ export function edit(edits: Edits, stored: JsonObject, key: string, to: unknown)
 
 /** Keys that were stored anew, with another value, after their edit began. */
 export function conflictsOf(edits: Edits, stored: JsonObject): readonly string[] {
-  const isTaken = (key: string) => [edits[key]?.from, edits[key]?.to].some((value) => isSame(stored[key], value))
+  const isTaken = (key: string) =>
+    [edits[key]?.from, edits[key]?.to].some((value) => isSame(stored[key], value))
   return Object.keys(edits).filter((key) => !isTaken(key))
 }
 
@@ -41,5 +42,7 @@ function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(canonical)
   const entries = Object.entries(value).map(([key, item]) => [key, canonical(item)] as const)
   const given = entries.filter(([, item]) => item !== undefined)
-  return given.length === 0 ? undefined : Object.fromEntries(given.toSorted(([one], [other]) => (one < other ? -1 : 1)))
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(given.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }

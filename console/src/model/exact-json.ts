@@ -16,7 +16,9 @@ const longDigits = /\d{16}/
 /** @throws {SyntaxError} */
 export function parseExactly(text: string): unknown {
   const revive = (_key: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined ? toExact(context.source, value) : value
+    typeof value === 'number' && context?.source !== undefined
+      ? toExact(context.source, value)
+      : value
   // A reviver makes it several times slower.
   return longDigits.test(text) ? JSON.parse(text, revive) : JSON.parse(text)
 }

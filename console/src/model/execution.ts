@@ -14,20 +14,31 @@ export type StageTree = ReturnType<typeof toStageTree>
 
 /** Stages of the definition in their order, with their links; and synthetic ones by the stage that they belong to. */
 export function toStageTree(stages: readonly Stage[]) {
-  const { top = [], ...others } = Object.groupBy(stages, ({ parentStageId }) => parentStageId || 'top')
+  const { top = [], ...others } = Object.groupBy(
+    stages,
+    ({ parentStageId }) => parentStageId || 'top',
+  )
   const isAfter = ({ syntheticStageOwner }: Stage) => Number(syntheticStageOwner === 'STAGE_AFTER')
   const inner = Object.entries(others).map(([id, children = []]) => {
-    return [id, children.toSorted((one, other) => isAfter(one) - isAfter(other)) as readonly Stage[]] as const
+    return [
+      id,
+      children.toSorted((one, other) => isAfter(one) - isAfter(other)) as readonly Stage[],
+    ] as const
   })
   // The API sorts them by their references as text.
-  const byReference = (a: Stage, b: Stage) => (a.refId ?? '').localeCompare(b.refId ?? '', 'en', { numeric: true })
+  const byReference = (a: Stage, b: Stage) =>
+    (a.refId ?? '').localeCompare(b.refId ?? '', 'en', { numeric: true })
   const ordered = levelsOf(top.toSorted(byReference)).flat()
   return { top: ordered, inner: new Map(inner), links: linksOf(ordered) }
 }
 
 /** A running judgment that has no answer waits for a person. */
 export function isWaiting(stage: Stage): boolean {
-  return stage.type === 'manualJudgment' && stage.status === 'RUNNING' && !scalarOf(stage.context['judgmentStatus'])
+  return (
+    stage.type === 'manualJudgment' &&
+    stage.status === 'RUNNING' &&
+    !scalarOf(stage.context['judgmentStatus'])
+  )
 }
 
 export function stageStatus(stage: Stage): Status {
@@ -36,12 +47,16 @@ export function stageStatus(stage: Stage): Status {
 
 /** Waiting for a person counts more than running. */
 export function statusOf(execution: Execution): Status {
-  if (execution.status === 'RUNNING' && execution.canceled === true) return { kind: 'running', word: 'cancelling' }
+  if (execution.status === 'RUNNING' && execution.canceled === true)
+    return { kind: 'running', word: 'cancelling' }
   if (execution.status === 'RUNNING' && execution.stages.some(isWaiting)) return waitingForJudgment
   return executionStatus(execution.status)
 }
 
-export function durationOf({ startTime, endTime, status }: Pick<Stage, 'startTime' | 'endTime' | 'status'>, nowMs: number) {
+export function durationOf(
+  { startTime, endTime, status }: Pick<Stage, 'startTime' | 'endTime' | 'status'>,
+  nowMs: number,
+) {
   if (!startTime) return undefined
   if (endTime) return endTime - startTime
   return isComplete(status) ? undefined : Math.max(0, nowMs - startTime)
@@ -52,7 +67,9 @@ export function shortId(id: string): string {
   return id.slice(-4)
 }
 
-export function newestFirst<Run extends Pick<Execution, 'buildTime'>>(runs: readonly Run[]): readonly Run[] {
+export function newestFirst<Run extends Pick<Execution, 'buildTime'>>(
+  runs: readonly Run[],
+): readonly Run[] {
   return runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
 }
 
@@ -82,8 +99,14 @@ export function findFailure({ top, inner }: StageTree) {
     top.find(({ status }) => status === 'STOPPED' || status === 'FAILED_CONTINUE')
   if (failed === undefined) return undefined
   const path = [failed]
-  const isNext = (stage: Stage) => ['TERMINAL', 'STOPPED'].includes(stage.status) && !path.includes(stage)
-  for (let next = inner.get(failed.id)?.find(isNext); next !== undefined; next = inner.get(next.id)?.find(isNext)) path.push(next)
+  const isNext = (stage: Stage) =>
+    ['TERMINAL', 'STOPPED'].includes(stage.status) && !path.includes(stage)
+  for (
+    let next = inner.get(failed.id)?.find(isNext);
+    next !== undefined;
+    next = inner.get(next.id)?.find(isNext)
+  )
+    path.push(next)
   const stage = path.at(-1) ?? failed
   const reason = path.map(reasonOf).findLast((text) => text !== undefined)
   return { stage, path, reason, child: scalarOf(stage.context['executionId']) }
@@ -93,17 +116,23 @@ export function findFailure({ top, inner }: StageTree) {
 export function reasonIn(exception: unknown, operations?: unknown): string | undefined {
   const { errors, error } = objectOf(objectOf(exception)['details'])
   const all = textsOf(errors)
-  const cloud = objectsOf(operations).map((task) => scalarOf(objectOf(task['exception'])['message']))
+  const cloud = objectsOf(operations).map((task) =>
+    scalarOf(objectOf(task['exception'])['message']),
+  )
   const said = all.length > 0 ? all : [scalarOf(error) ?? cloud.find(Boolean) ?? '']
   return [...new Set(said.map(toReason))].join(' ') || undefined
 }
 
 export function reasonOf(stage: Stage): string | undefined {
   const { exception, 'kato.tasks': operations, judgmentStatus } = stage.context
-  const steps = stage.tasks.map(({ taskExceptionDetails }) => reasonIn(objectOf(taskExceptionDetails)['exception']))
+  const steps = stage.tasks.map(({ taskExceptionDetails }) =>
+    reasonIn(objectOf(taskExceptionDetails)['exception']),
+  )
   const message = scalarOf(objectOf(exception)['message'])
-  const said = reasonIn(exception, operations) ?? steps.find(Boolean) ?? (message && toReason(message))
-  if (said !== undefined || stage.type !== 'manualJudgment' || judgmentStatus !== 'stop') return said
+  const said =
+    reasonIn(exception, operations) ?? steps.find(Boolean) ?? (message && toReason(message))
+  if (said !== undefined || stage.type !== 'manualJudgment' || judgmentStatus !== 'stop')
+    return said
   const by = scalarOf(objectOf(stage.lastModified)['user'])
   return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
 }
@@ -180,7 +209,14 @@ export function instanceStatus(health: string | null | undefined): Status {
   return ofInstances[health ?? ''] ?? { kind: 'unknown', word: health ?? 'unknown' }
 }
 
-const ended = new Set(['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE', 'STOPPED', 'SKIPPED', 'CANCELED'])
+const ended = new Set([
+  'SUCCEEDED',
+  'TERMINAL',
+  'FAILED_CONTINUE',
+  'STOPPED',
+  'SKIPPED',
+  'CANCELED',
+])
 
 /** Whether nothing will change by itself any more. */
 export function isComplete(status: string | undefined): boolean {

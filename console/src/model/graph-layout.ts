@@ -45,11 +45,17 @@ interface GivenNode {
 export function planGraph(nodes: readonly GivenNode[], edges: readonly Edge[]) {
   const rankOf = ranksOf(nodes, edges)
   const ranks = 1 + Math.max(0, ...rankOf.values())
-  const items = new Map(nodes.map(({ id, height }) => [id, toItem(anchor + rowGap / 2, height - anchor + rowGap / 2)]))
+  const items = new Map(
+    nodes.map(({ id, height }) => [id, toItem(anchor + rowGap / 2, height - anchor + rowGap / 2)]),
+  )
   const { ways, lanes } = waysOf(edges, items, rankOf)
   const byRank = Map.groupBy(items, ([id]) => rankOf.get(id) ?? 0)
-  const columns = Array.from({ length: ranks }, (_, rank) => (byRank.get(rank) ?? []).map(([, item]) => item))
-  settle(columns.map((column, rank) => withLanes(column, lanes[rank] ?? [], columns[rank - 1] ?? [])))
+  const columns = Array.from({ length: ranks }, (_, rank) =>
+    (byRank.get(rank) ?? []).map(([, item]) => item),
+  )
+  settle(
+    columns.map((column, rank) => withLanes(column, lanes[rank] ?? [], columns[rank - 1] ?? [])),
+  )
   const all = [...items.values(), ...lanes.flat()]
   const top = all.reduce((least, { y, above }) => Math.min(least, y - above), 0)
   const bottom = all.reduce((most, { y, below }) => Math.max(most, y + below), top)
@@ -64,7 +70,12 @@ export function planGraph(nodes: readonly GivenNode[], edges: readonly Edge[]) {
       nodeWidth,
       places: new Map([...items].map(([id, item]) => [id, { x: xOf(id), y: yOf(item) - anchor }])),
       lines: edges.map(({ from, to }, at) =>
-        toLine((ways[at] ?? []).map(yOf), { from: xOf(from) + nodeWidth, to: xOf(to), step, bend: rankGap / 2 }),
+        toLine((ways[at] ?? []).map(yOf), {
+          from: xOf(from) + nodeWidth,
+          to: xOf(to),
+          step,
+          bend: rankGap / 2,
+        }),
       ),
     }
   }
@@ -76,7 +87,11 @@ function toItem(above: number, below: number): Item {
 }
 
 /** What each edge passes, and the lanes of each rank; edges from one node share them. */
-function waysOf(edges: readonly Edge[], items: ReadonlyMap<string, Item>, rankOf: ReadonlyMap<string, number>) {
+function waysOf(
+  edges: readonly Edge[],
+  items: ReadonlyMap<string, Item>,
+  rankOf: ReadonlyMap<string, number>,
+) {
   const byStart: Map<string, Item>[] = []
   const laneOf = (from: string, rank: number): Item => {
     byStart[rank] ??= new Map()
@@ -86,7 +101,9 @@ function waysOf(edges: readonly Edge[], items: ReadonlyMap<string, Item>, rankOf
   }
   const ways = edges.map(({ from, to }) => {
     const [first, last] = [rankOf.get(from) ?? 0, rankOf.get(to) ?? 0]
-    const between = Array.from({ length: Math.max(0, last - first - 1) }, (_, at) => laneOf(from, first + 1 + at))
+    const between = Array.from({ length: Math.max(0, last - first - 1) }, (_, at) =>
+      laneOf(from, first + 1 + at),
+    )
     const way = [items.get(from), ...between, items.get(to)].filter((item) => item !== undefined)
     if (last > first) link(way)
     return way
@@ -104,7 +121,10 @@ function link(way: readonly Item[]): void {
 }
 
 /** One more than the highest rank before; what closes a circle does not count. */
-function ranksOf(nodes: readonly { readonly id: string }[], edges: readonly Edge[]): ReadonlyMap<string, number> {
+function ranksOf(
+  nodes: readonly { readonly id: string }[],
+  edges: readonly Edge[],
+): ReadonlyMap<string, number> {
   const before = Map.groupBy(edges, ({ to }) => to)
   const ranks = new Map<string, number>()
   for (const { id } of nodes) {
@@ -115,20 +135,31 @@ function ranksOf(nodes: readonly { readonly id: string }[], edges: readonly Edge
 }
 
 /** Nodes keep their order; a lane goes below those that come from above its own beginning, or from the same node. */
-function withLanes(nodes: readonly Item[], lanes: readonly Item[], former: readonly Item[]): readonly Item[] {
+function withLanes(
+  nodes: readonly Item[],
+  lanes: readonly Item[],
+  former: readonly Item[],
+): readonly Item[] {
   if (lanes.length === 0) return nodes
   const keyOf = ({ before }: Item) => mean(before.map((item) => former.indexOf(item)))
   const keys = nodes.map(keyOf)
   const below = Map.groupBy(lanes, (lane) => keys.filter((key) => key <= keyOf(lane)).length)
-  return [...(below.get(0) ?? []), ...nodes.flatMap((node, at) => [node, ...(below.get(at + 1) ?? [])])]
+  return [
+    ...(below.get(0) ?? []),
+    ...nodes.flatMap((node, at) => [node, ...(below.get(at + 1) ?? [])]),
+  ]
 }
 
 /** Moves all to the middle of what is before them, and of what is after them, in turns. */
 function settle(columns: readonly (readonly Item[])[]): void {
   for (const column of columns) spread(column, () => 0)
   for (let sweep = 0; sweep < sweeps; sweep++) {
-    const [list, side] = sweep % 2 === 0 ? ([columns, 'before'] as const) : ([columns.toReversed(), 'after'] as const)
-    for (const column of list) spread(column, (item) => (item[side].length === 0 ? item.y : mean(item[side].map(({ y }) => y))))
+    const [list, side] =
+      sweep % 2 === 0 ? ([columns, 'before'] as const) : ([columns.toReversed(), 'after'] as const)
+    for (const column of list)
+      spread(column, (item) =>
+        item[side].length === 0 ? item.y : mean(item[side].map(({ y }) => y)),
+      )
   }
 }
 
@@ -140,15 +171,25 @@ function spread(column: readonly Item[], wanted: (item: Item) => number): void {
     const former = column[at - 1]
     offset += former === undefined ? 0 : former.below + item.above
     groups.push({ sum: wanted(item) - offset, items: [{ item, offset }] })
-    for (let last = groups.at(-1), other = groups.at(-2); last && other && middleOf(other) > middleOf(last); ) {
+    for (
+      let last = groups.at(-1), other = groups.at(-2);
+      last && other && middleOf(other) > middleOf(last);
+    ) {
       groups.splice(-2, 2, { sum: other.sum + last.sum, items: [...other.items, ...last.items] })
       ;[last, other] = [groups.at(-1), groups.at(-2)]
     }
   }
-  for (const group of groups) for (const { item, offset: own } of group.items) item.y = middleOf(group) + own
+  for (const group of groups)
+    for (const { item, offset: own } of group.items) item.y = middleOf(group) + own
 }
 
-function middleOf({ sum, items }: { readonly sum: number; readonly items: readonly unknown[] }): number {
+function middleOf({
+  sum,
+  items,
+}: {
+  readonly sum: number
+  readonly items: readonly unknown[]
+}): number {
   return sum / items.length
 }
 
@@ -157,7 +198,10 @@ function mean(numbers: readonly number[]): number {
 }
 
 /** Right angles with round corners; an edge back goes around. @param points Heights at each rank */
-function toLine(points: readonly number[], along: { from: number; to: number; step: number; bend: number }): string {
+function toLine(
+  points: readonly number[],
+  along: { from: number; to: number; step: number; bend: number },
+): string {
   const { from, to, step, bend } = along
   const [first = 0, last = first] = [points[0], points.at(-1)]
   if (to <= from) {

@@ -21,7 +21,10 @@ export function holdRows<Item>(
   if (shown === undefined || shown.length === 0) return { rows: current.map(toRow), waiting: 0 }
   const byKey = new Map(current.map((item) => [keyOf(item), item]))
   const known = new Set(shown.map(keyOf))
-  const held = shown.map((item) => ({ item: byKey.get(keyOf(item)) ?? item, isGone: !byKey.has(keyOf(item)) }))
+  const held = shown.map((item) => ({
+    item: byKey.get(keyOf(item)) ?? item,
+    isGone: !byKey.has(keyOf(item)),
+  }))
   const last = current.findLastIndex((item) => known.has(keyOf(item)))
   // Where all rows are gone, what is there now is no row below them.
   const added = last === -1 ? [] : current.slice(last + 1)

@@ -1,6 +1,13 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { imagesIn } from '@fairlead/model/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
 import { accountIn, targetsOf } from './deployments.ts'
@@ -19,11 +26,20 @@ export function placeOf(balancer: Schemas['LoadBalancer']): Place {
   }
 }
 
-export const newListener = { externalProtocol: 'HTTP', externalPort: '', internalProtocol: 'HTTP', certificate: '' }
+export const newListener = {
+  externalProtocol: 'HTTP',
+  externalPort: '',
+  internalProtocol: 'HTTP',
+  certificate: '',
+}
 export const newRule = { source: '', kind: 'network', protocol: 'tcp', startPort: '', endPort: '' }
 
 function toPlace({ name, account, region }: JsonObject) {
-  return { name: scalarOf(name) ?? '', account: scalarOf(account) ?? '', region: scalarOf(region) ?? '' }
+  return {
+    name: scalarOf(name) ?? '',
+    account: scalarOf(account) ?? '',
+    region: scalarOf(region) ?? '',
+  }
 }
 
 /** `HTTP:/health` or `TCP`, and numbers. */
@@ -37,15 +53,31 @@ const usualChecks = {
 
 /** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
 export function toBalancerDraft(record: JsonObject) {
-  const { target: healthCheck, interval: healthInterval, timeout: healthTimeout, ...check } = objectOf(record['healthCheck'])
+  const {
+    target: healthCheck,
+    interval: healthInterval,
+    timeout: healthTimeout,
+    ...check
+  } = objectOf(record['healthCheck'])
   const given: JsonObject = { healthCheck, healthInterval, healthTimeout, ...check }
-  const checks = Object.entries(usualChecks).map(([key, usual]) => [key, scalarOf(record[key]) ?? scalarOf(given[key]) ?? usual])
-  const listeners = Array.isArray(record['listeners']) ? objectsOf(record['listeners']) : [newListener]
+  const checks = Object.entries(usualChecks).map(([key, usual]) => [
+    key,
+    scalarOf(record[key]) ?? scalarOf(given[key]) ?? usual,
+  ])
+  const listeners = Array.isArray(record['listeners'])
+    ? objectsOf(record['listeners'])
+    : [newListener]
   return {
     ...toPlace(record),
     ...(Object.fromEntries(checks) as typeof usualChecks),
     listeners: listeners.map(
-      ({ externalProtocol, externalPort, internalProtocol, certificate, sslCertificateId }: JsonObject) => ({
+      ({
+        externalProtocol,
+        externalPort,
+        internalProtocol,
+        certificate,
+        sslCertificateId,
+      }: JsonObject) => ({
         externalProtocol: scalarOf(externalProtocol) ?? 'HTTP',
         externalPort: scalarOf(externalPort) ?? '',
         internalProtocol: scalarOf(internalProtocol) ?? 'HTTP',
@@ -58,11 +90,18 @@ export function toBalancerDraft(record: JsonObject) {
 }
 
 /** What all jobs begin with that store something. */
-function toJob(type: string, cloudProvider: string, { name, account, region }: ReturnType<typeof toPlace>) {
+function toJob(
+  type: string,
+  cloudProvider: string,
+  { name, account, region }: ReturnType<typeof toPlace>,
+) {
   return { type, cloudProvider, credentials: account, account, region, name: name.trim() }
 }
 
-export function toBalancerJob({ listeners, ...draft }: ReturnType<typeof toBalancerDraft>, cloudProvider: string) {
+export function toBalancerJob(
+  { listeners, ...draft }: ReturnType<typeof toBalancerDraft>,
+  cloudProvider: string,
+) {
   const job = toJob('upsertLoadBalancer', cloudProvider, draft)
   return {
     ...draft,
@@ -85,14 +124,23 @@ export function toBalancerJob({ listeners, ...draft }: ReturnType<typeof toBalan
 export function toSecurityGroupDraft(record: JsonObject) {
   const { description, inboundRules, ipIngress, securityGroupIngress } = record
   const ofJob = [
-    ...objectsOf(ipIngress).map((rule) => toRule('network', scalarOf(rule['cidr']), rule['type'], rule)),
-    ...objectsOf(securityGroupIngress).map((rule) => toRule('security group', scalarOf(rule['name']), rule['type'], rule)),
+    ...objectsOf(ipIngress).map((rule) =>
+      toRule('network', scalarOf(rule['cidr']), rule['type'], rule),
+    ),
+    ...objectsOf(securityGroupIngress).map((rule) =>
+      toRule('security group', scalarOf(rule['name']), rule['type'], rule),
+    ),
   ]
   const rules = ipIngress === undefined ? objectsOf(inboundRules).flatMap(toRules) : ofJob
   return { ...toPlace(record), description: scalarOf(description) ?? '', rules }
 }
 
-function toRule(kind: string, source = '', protocol: unknown, { startPort, endPort }: JsonObject): typeof newRule {
+function toRule(
+  kind: string,
+  source = '',
+  protocol: unknown,
+  { startPort, endPort }: JsonObject,
+): typeof newRule {
   const ports = { startPort: scalarOf(startPort) ?? '', endPort: scalarOf(endPort) ?? '' }
   return { kind, source, protocol: scalarOf(protocol) ?? 'tcp', ...ports }
 }
@@ -101,7 +149,9 @@ function toRule(kind: string, source = '', protocol: unknown, { startPort, endPo
 function toRules({ protocol, range, securityGroup, portRanges }: JsonObject) {
   const { ip, cidr } = objectOf(range)
   const isNetwork = scalarOf(ip) !== undefined
-  const source = isNetwork ? `${scalarOf(ip)}${scalarOf(cidr) ?? ''}` : scalarOf(objectOf(securityGroup)['name'])
+  const source = isNetwork
+    ? `${scalarOf(ip)}${scalarOf(cidr) ?? ''}`
+    : scalarOf(objectOf(securityGroup)['name'])
   const ranges = objectsOf(portRanges)
   return (ranges.length === 0 ? [{}] : ranges).map((ports: JsonObject) => {
     const isAll = numberOf(ports['startPort']) === 0 && numberOf(ports['endPort']) === 65_535
@@ -109,7 +159,10 @@ function toRules({ protocol, range, securityGroup, portRanges }: JsonObject) {
   })
 }
 
-export function toSecurityGroupJob({ rules, ...draft }: ReturnType<typeof toSecurityGroupDraft>, cloudProvider: string) {
+export function toSecurityGroupJob(
+  { rules, ...draft }: ReturnType<typeof toSecurityGroupDraft>,
+  cloudProvider: string,
+) {
   const job = toJob('upsertSecurityGroup', cloudProvider, draft)
   const ingress = (kind: string, sourceKey: string) =>
     rules
@@ -141,7 +194,10 @@ export function securityGroupsOf(byAccount: unknown) {
           const name = scalarOf(group['name'])
           if (name === undefined) return []
           // Providers write no owner to most summaries: names begin with it.
-          const owner = scalarOf(group['application']) ?? scalarOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
+          const owner =
+            scalarOf(group['application']) ??
+            scalarOf(objectOf(group['moniker'])['app']) ??
+            applicationOf(name)
           return [{ provider, account, region, name, application: owner }]
         }),
       ),
@@ -176,11 +232,14 @@ export function pipelinesThatDeploy(
       .filter((target) => isThere(accountIn(target) ?? ''))
       .map(({ imageId: own, manifests }) => [scalarOf(own) ?? [], imagesIn(manifests)].flat())
     const texts = wanted.flat()
-    const parameters = texts.map((text) => parametersFor(text, image, version, imageId)).find((one) => one !== undefined)
+    const parameters = texts
+      .map((text) => parametersFor(text, image, version, imageId))
+      .find((one) => one !== undefined)
     const makers = objectsOf(pipeline.stages).filter(({ type }) => madeHere.test(String(type)))
     const isOpen = wanted.some((own) => own.length === 0)
     const finds = isOpen && makers.some((stage) => isSource(accountIn(stage) ?? ''))
-    const takes = texts.some((text) => splitImage(text).image === image) || (isOpen && makers.length === 0)
+    const takes =
+      texts.some((text) => splitImage(text).image === image) || (isOpen && makers.length === 0)
     const isTaken = finds || (takes && artifactsFor(imageId, pipeline).length > 0)
     if (id === undefined || (parameters === undefined && !isTaken)) return []
     return [{ id, name, application, fills: { ...parameters, image: imageId } }]
@@ -190,28 +249,45 @@ export function pipelinesThatDeploy(
 /** Of a pipeline that deploys, but not any image that it is given. */
 export function whyNoImage({ stages }: Pick<Schemas['Pipeline'], 'stages'>): string {
   const maker = objectsOf(stages).find(({ type }) => madeHere.test(String(type)))
-  if (maker === undefined) return 'it has no parameter for the version, and expects no artifact of this name'
+  if (maker === undefined)
+    return 'it has no parameter for the version, and expects no artifact of this name'
   return maker['type'] === 'bake' ? 'it bakes an image of its own' : 'it finds an image of its own'
 }
 
 function splitImage(imageId: string) {
   const at = imageId.lastIndexOf(':')
-  return at === -1 ? { image: imageId, version: '' } : { image: imageId.slice(0, at), version: imageId.slice(at + 1) }
+  return at === -1
+    ? { image: imageId, version: '' }
+    : { image: imageId.slice(0, at), version: imageId.slice(at + 1) }
 }
 
 /** The image as each artifact that a pipeline expects of its name. */
-export function artifactsFor(imageId: string, { expectedArtifacts }: Pick<Schemas['Pipeline'], 'expectedArtifacts'>) {
+export function artifactsFor(
+  imageId: string,
+  { expectedArtifacts }: Pick<Schemas['Pipeline'], 'expectedArtifacts'>,
+) {
   const { image, version } = splitImage(imageId)
   return objectsOf(expectedArtifacts).flatMap(({ id, displayName, matchArtifact }) => {
     const { type, name = image } = objectOf(matchArtifact)
     if (name !== image || !scalarOf(type)?.endsWith('/image')) return []
-    return [{ id, title: scalarOf(displayName) ?? image, artifact: { type, name, version, reference: imageId } }]
+    return [
+      {
+        id,
+        title: scalarOf(displayName) ?? image,
+        artifact: { type, name, version, reference: imageId },
+      },
+    ]
   })
 }
 
 const parameterOf = /\$\{\s*(?:trigger\.)?parameters(?:\.([\w-]+)|\[['"]([^'"]+)['"]\])\s*\}/
 
-function parametersFor(text: string, image: string, version: string, whole: string): Record<string, string> | undefined {
+function parametersFor(
+  text: string,
+  image: string,
+  version: string,
+  whole: string,
+): Record<string, string> | undefined {
   const found = parameterOf.exec(text)
   const parameter = found?.[1] ?? found?.[2]
   if (found === null || parameter === undefined) return text === whole ? {} : undefined

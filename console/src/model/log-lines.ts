@@ -30,7 +30,12 @@ export interface LogText {
   readonly firstLine: number
   readonly lines: readonly LogLine[]
   /** Where the last line begins, which may go on: the open group, bytes, characters and lines before it. */
-  readonly rest: { readonly group: LogGroup | undefined; readonly byte: number; readonly at: number; readonly number: number }
+  readonly rest: {
+    readonly group: LogGroup | undefined
+    readonly byte: number
+    readonly at: number
+    readonly number: number
+  }
 }
 
 const encoder = new TextEncoder()
@@ -43,7 +48,9 @@ export function byteLength(text: string): number {
 
 /** The beginning of a text. @param bytes Up to the end of a character */
 export function toTextOfBytes(text: string, bytes: number): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoder.encode(text).subarray(0, bytes))
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+    encoder.encode(text).subarray(0, bytes),
+  )
 }
 
 /** Of output as it is read: where the text begins in all of it, and where the next part does. */
@@ -54,7 +61,10 @@ interface OutputPart {
 }
 
 /** With what follows its text; of a part that overlaps it, only the rest. Undefined where the output has begun anew. */
-export function withNext<Output extends OutputPart>(before: Output, { text, startByte, nextByte = 0 }: OutputPart) {
+export function withNext<Output extends OutputPart>(
+  before: Output,
+  { text, startByte, nextByte = 0 }: OutputPart,
+) {
   const end = before.nextByte ?? 0
   if (nextByte < end) return undefined
   const known = startByte < end ? toTextOfBytes(text, end - startByte) : ''
@@ -63,8 +73,13 @@ export function withNext<Output extends OutputPart>(before: Output, { text, star
 
 /** @param before The last answer for the same output: while it only grows, its lines are taken over. */
 export function toLogText(text: string, startByte = 0, firstLine = 1, before?: LogText): LogText {
-  const goesOn = before?.startByte === startByte && before.firstLine === firstLine && text.startsWith(before.text)
-  let { group, byte, at, number } = goesOn ? before.rest : { group: undefined, byte: startByte, at: 0, number: firstLine }
+  const goesOn =
+    before?.startByte === startByte &&
+    before.firstLine === firstLine &&
+    text.startsWith(before.text)
+  let { group, byte, at, number } = goesOn
+    ? before.rest
+    : { group: undefined, byte: startByte, at: 0, number: firstLine }
   // The last line may have been incomplete.
   const lines = goesOn ? before.lines.filter((line) => line.number < number) : []
   for (let end = text.indexOf('\n', at); end !== -1; end = text.indexOf('\n', at)) {
@@ -86,7 +101,11 @@ const timestamp = new RegExp(
 const isError = /^(?:##\[error\]|::error)/
 
 /** @returns the group that is open after it */
-function addLine(lines: LogLine[], raw: string, { number, byte, group: before }: Omit<LogText['rest'], 'at'>) {
+function addLine(
+  lines: LogLine[],
+  raw: string,
+  { number, byte, group: before }: Omit<LogText['rest'], 'at'>,
+) {
   const [stamp = '', time = ''] = timestamp.exec(raw) ?? []
   const atMs = time === '' ? undefined : Date.parse(time)
   const { text, start, end } = marksIn(raw.slice(stamp.length).replace(/\r$/, ''))
@@ -126,7 +145,11 @@ function marksIn(line: string) {
     atMs: seconds === undefined ? undefined : Number(seconds) * 1000,
     folds: seconds === undefined || options?.includes('collapsed=true') === true,
   }))
-  return { text: line.replace(mark, ''), start: found.findLast(({ isEnd }) => !isEnd), end: found.findLast(({ isEnd }) => isEnd) }
+  return {
+    text: line.replace(mark, ''),
+    start: found.findLast(({ isEnd }) => !isEnd),
+    end: found.findLast(({ isEnd }) => isEnd),
+  }
 }
 
 /** A group and those around it, from the inside out. */
@@ -135,12 +158,17 @@ export function groupsFrom(group: LogGroup | undefined): readonly LogGroup[] {
 }
 
 /** The line to which a byte belongs. */
-export function lineAtByte({ lines, startByte, rest, text }: LogText, byte: number): LogLine | undefined {
+export function lineAtByte(
+  { lines, startByte, rest, text }: LogText,
+  byte: number,
+): LogLine | undefined {
   const end = rest.byte + byteLength(text.slice(rest.at))
   return byte < startByte || byte >= end ? undefined : lines.findLast((line) => line.byte <= byte)
 }
 
 /** Text and hits in turns: what is at an odd place is a hit. Letters of either case are alike. */
 export function splitByHits(text: string, query: string): readonly string[] {
-  return query === '' ? [text] : text.split(new RegExp(`(${query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')})`, 'giu'))
+  return query === ''
+    ? [text]
+    : text.split(new RegExp(`(${query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')})`, 'giu'))
 }

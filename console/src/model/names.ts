@@ -64,7 +64,11 @@ export function stageWord(type: string): string {
 }
 
 /** The name itself, or with the first number that makes it another one. */
-export function freeName(name: string, isTaken: (name: string) => boolean, separator = ' '): string {
+export function freeName(
+  name: string,
+  isTaken: (name: string) => boolean,
+  separator = ' ',
+): string {
   let free = name
   for (let number = 2; isTaken(free); number++) free = `${name}${separator}${number}`
   return free

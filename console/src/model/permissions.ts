@@ -13,16 +13,27 @@ export interface RoleRights {
 export function toRoleRights(permissions: unknown): readonly RoleRights[] {
   const given = objectOf(permissions)
   const roles = new Set(rights.flatMap((right) => textsOf(given[right]).filter(Boolean)))
-  return [...roles].map((role) => ({ role, has: rights.filter((right) => textsOf(given[right]).includes(role)) }))
+  return [...roles].map((role) => ({
+    role,
+    has: rights.filter((right) => textsOf(given[right]).includes(role)),
+  }))
 }
 
 /** Rights that the rows do not show stay; roles without any right are left out. */
-export function toPermissions(rows: readonly RoleRights[], before: unknown): Record<string, readonly string[]> {
-  const others = Object.entries(objectOf(before)).filter(([right]) => !(rights as readonly string[]).includes(right))
+export function toPermissions(
+  rows: readonly RoleRights[],
+  before: unknown,
+): Record<string, readonly string[]> {
+  const others = Object.entries(objectOf(before)).filter(
+    ([right]) => !(rights as readonly string[]).includes(right),
+  )
   const given = rights
     .map((right) => [right, [...new Set(holders(rows, right))]] as const)
     .filter(([, roles]) => roles.length > 0)
-  return Object.fromEntries([...others.map(([right, roles]) => [right, textsOf(roles)] as const), ...given])
+  return Object.fromEntries([
+    ...others.map(([right, roles]) => [right, textsOf(roles)] as const),
+    ...given,
+  ])
 }
 
 /** Without any role, every user has every right. */
@@ -36,14 +47,21 @@ export function unheldRights(rows: readonly RoleRights[]): readonly ApplicationR
 }
 
 /** Rights that a user with these roles would not have. Roles are compared without regard to case. */
-export function lostRights(rows: readonly RoleRights[], roles: readonly string[]): readonly ApplicationRight[] {
+export function lostRights(
+  rows: readonly RoleRights[],
+  roles: readonly string[],
+): readonly ApplicationRight[] {
   if (isOpen(rows)) return []
   const own = new Set(roles.map((role) => role.toLowerCase()))
-  return rights.filter((right) => !effectiveHolders(rows, right).some((role) => own.has(role.toLowerCase())))
+  return rights.filter(
+    (right) => !effectiveHolders(rows, right).some((role) => own.has(role.toLowerCase())),
+  )
 }
 
 function holders(rows: readonly RoleRights[], right: ApplicationRight): readonly string[] {
-  return rows.flatMap(({ role, has }) => (role.trim() !== '' && has.includes(right) ? [role.trim()] : []))
+  return rows.flatMap(({ role, has }) =>
+    role.trim() !== '' && has.includes(right) ? [role.trim()] : [],
+  )
 }
 
 /** Who may read may start, unless roles are named for that. */

@@ -8,10 +8,16 @@ export type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
 /** A status is that of the last run, of which `RUNNING` stands for all that have not ended; or `NEVER` or `DISABLED`. */
-type PipelineFilter = { readonly q: string } & { readonly [of in 'status' | 'tag']?: string | undefined }
+type PipelineFilter = { readonly q: string } & {
+  readonly [of in 'status' | 'tag']?: string | undefined
+}
 
 /** @param runs Newer and older ones of these and other pipelines. */
-export function matchesPipeline(pipeline: Pipeline, { q, status, tag }: PipelineFilter, runs: readonly Run[]): boolean {
+export function matchesPipeline(
+  pipeline: Pipeline,
+  { q, status, tag }: PipelineFilter,
+  runs: readonly Run[],
+): boolean {
   return (
     pipeline.name.toLowerCase().includes(q.toLowerCase()) &&
     (tag === undefined || tagsOf(pipeline).includes(tag)) &&
@@ -39,8 +45,13 @@ export function tagsOfPipelines(pipelines: readonly Pipeline[]): readonly string
 }
 
 /** Links may also have the name. */
-export function findPipeline(pipelines: readonly Pipeline[], idOrName: string): Pipeline | undefined {
-  return pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
+export function findPipeline(
+  pipelines: readonly Pipeline[],
+  idOrName: string,
+): Pipeline | undefined {
+  return (
+    pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
+  )
 }
 
 const subjects: Readonly<Record<string, string>> = {
@@ -56,14 +67,20 @@ const subjects: Readonly<Record<string, string>> = {
 }
 
 /** What has to happen; a schedule says its expression, whose times the service knows. @param pipelineName Of an id */
-export function describeTrigger(trigger: JsonObject, pipelineName: (id: string) => string | undefined): string {
+export function describeTrigger(
+  trigger: JsonObject,
+  pipelineName: (id: string) => string | undefined,
+): string {
   const text = (name: string) => scalarOf(trigger[name])
   const type = text('type') ?? 'unknown'
   if (type === 'cron') return `Schedule ${text('cronExpression') ?? ''}`
   if (type === 'pipeline') return afterPipeline(trigger, pipelineName)
   const repository = [text('project'), text('slug')].filter(Boolean).join('/') || text('repository')
-  const subject = subjects[type] ?? (text('job') === undefined ? `An event of ${type}` : `A build of ${text('job')}`)
-  const of = text('chart') ?? text('name') ?? (type === 'docker' || type === 'git' ? repository : undefined)
+  const subject =
+    subjects[type] ??
+    (text('job') === undefined ? `An event of ${type}` : `A build of ${text('job')}`)
+  const of =
+    text('chart') ?? text('name') ?? (type === 'docker' || type === 'git' ? repository : undefined)
   const details = [
     of !== undefined && `${type === 'git' ? 'to' : 'of'} ${of}`,
     text('branch') !== undefined && `on ${text('branch')}`,
@@ -75,11 +92,15 @@ export function describeTrigger(trigger: JsonObject, pipelineName: (id: string) 
   return [subject, ...details.filter((detail) => detail !== false)].join(' ')
 }
 
-function afterPipeline(trigger: JsonObject, pipelineName: (id: string) => string | undefined): string {
+function afterPipeline(
+  trigger: JsonObject,
+  pipelineName: (id: string) => string | undefined,
+): string {
   const id = scalarOf(trigger['pipeline']) ?? ''
   const ends = textsOf(trigger['status']).map((end) =>
     end === 'successful' ? 'succeeds' : end === 'failed' ? 'fails' : `is ${end}`,
   )
-  const name = pipelineName(id) ?? `a pipeline of ${scalarOf(trigger['application']) ?? 'another application'}`
+  const name =
+    pipelineName(id) ?? `a pipeline of ${scalarOf(trigger['application']) ?? 'another application'}`
   return `When ${name} ${ends.length === 0 ? 'ends' : ends.join(' or ')}`
 }

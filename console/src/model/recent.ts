@@ -32,7 +32,10 @@ export function loadKept(): void {
 }
 
 export function noteRecent(application: string): void {
-  recents.value = [application, ...recents.peek().filter((name) => name !== application)].slice(0, 8)
+  recents.value = [application, ...recents.peek().filter((name) => name !== application)].slice(
+    0,
+    8,
+  )
   store(ownKey('recent'), recents.value)
 }
 

@@ -8,8 +8,12 @@ import type { Execution } from './execution.ts'
 /** The environment of each account: its field, else its name. */
 export type Environments = ReadonlyMap<string, string>
 
-export function toEnvironments(accounts: readonly components['schemas']['Account'][]): Environments {
-  return new Map(accounts.map((account) => [account.name, scalarOf(account['environment']) ?? account.name]))
+export function toEnvironments(
+  accounts: readonly components['schemas']['Account'][],
+): Environments {
+  return new Map(
+    accounts.map((account) => [account.name, scalarOf(account['environment']) ?? account.name]),
+  )
 }
 
 /** What a run has put where: an image, or the name of a manifest's object, and accounts. */
@@ -18,10 +22,18 @@ export function deploymentsOf({ stages }: Execution) {
     const account = scalarOf(context['account']) ?? scalarOf(context['credentials'])
     if (status !== 'SUCCEEDED' || account === undefined) return []
     if (type === 'deployManifest')
-      return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({ image, account }))
+      return imagesIn(outputs['manifests'] ?? context['manifests']).map((image) => ({
+        image,
+        account,
+      }))
     const image = imageOfStage(context)
-    return image !== undefined && context['deploy.server.groups'] !== undefined ? [{ image, account }] : []
+    return image !== undefined && context['deploy.server.groups'] !== undefined
+      ? [{ image, account }]
+      : []
   })
   const byImage = Map.groupBy(found, ({ image }) => image)
-  return [...byImage].map(([image, all]) => ({ image, accounts: [...new Set(all.map(({ account }) => account))] }))
+  return [...byImage].map(([image, all]) => ({
+    image,
+    accounts: [...new Set(all.map(({ account }) => account))],
+  }))
 }

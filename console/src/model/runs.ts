@@ -38,7 +38,8 @@ const spans: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 /** `24h` ago, or a point in time as text or in milliseconds; undefined for anything else. */
 function momentOf(text = '', nowMs: number): number | undefined {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-  if (count !== undefined) return Math.floor((nowMs - Number(count) * (spans[unit] as number)) / 60_000) * 60_000
+  if (count !== undefined)
+    return Math.floor((nowMs - Number(count) * (spans[unit] as number)) / 60_000) * 60_000
   const at = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text)
   return Number.isNaN(at) ? undefined : at
 }
@@ -76,7 +77,9 @@ const hosts: Readonly<Record<string, string>> = {
 export function repositoryUrl(trigger: JsonObject): string | undefined {
   const { source, project, slug, payload, buildInfo } = trigger
   const [change] = objectsOf(objectOf(buildInfo)['scm'])
-  const remote = scalarOf(objectOf(objectOf(payload)['repository'])['html_url']) ?? scalarOf(change?.['remoteUrl'])
+  const remote =
+    scalarOf(objectOf(objectOf(payload)['repository'])['html_url']) ??
+    scalarOf(change?.['remoteUrl'])
   const host = hosts[scalarOf(source) ?? '']
   const known = scalarOf(project) && scalarOf(slug) && host && `${host}/${project}/${slug}`
   const url = remote?.startsWith('https://') ? remote.replace(/\.git$/, '') : known
@@ -92,9 +95,19 @@ export function contentOf({ trigger }: Execution): readonly string[] {
     const text = typeof value === 'boolean' ? String(value) : scalarOf(value)
     return text && `${name} ${text}`
   })
-  const images = objectsOf(trigger.artifacts).map(({ reference }) => scalarOf(reference)?.split('/').at(-1))
+  const images = objectsOf(trigger.artifacts).map(({ reference }) =>
+    scalarOf(reference)?.split('/').at(-1),
+  )
   const build = scalarOf(objectOf(buildInfo)['number'])
-  const source = [scalarOf(version), scalarOf(tag), scalarOf(branch), scalarOf(hash)?.slice(0, 8), build && `build ${build}`]
+  const source = [
+    scalarOf(version),
+    scalarOf(tag),
+    scalarOf(branch),
+    scalarOf(hash)?.slice(0, 8),
+    build && `build ${build}`,
+  ]
   const parts = [...source, ...parameters, ...images].flatMap((part) => part || [])
-  return parts.length <= maxParts ? parts : [...parts.slice(0, maxParts), `${parts.length - maxParts} more`]
+  return parts.length <= maxParts
+    ? parts
+    : [...parts.slice(0, maxParts), `${parts.length - maxParts} more`]
 }

@@ -14,7 +14,13 @@ export function isEnabled(group: ServerGroup): boolean {
   return !(group.isDisabled ?? group.disabled ?? false)
 }
 
-export function accountOf({ account, accountName }: { account?: string | null; accountName?: unknown }): string {
+export function accountOf({
+  account,
+  accountName,
+}: {
+  account?: string | null
+  accountName?: unknown
+}): string {
   return account ?? scalarOf(accountName) ?? ''
 }
 
@@ -36,7 +42,9 @@ export function countsOf(group: ServerGroup): { readonly total: number; readonly
   const instances = instancesOf(group)
   return {
     total: numberOf(group.instanceCounts?.total) ?? instances.length,
-    up: numberOf(group.instanceCounts?.up) ?? instances.filter(({ healthState }) => healthState === 'Up').length,
+    up:
+      numberOf(group.instanceCounts?.up) ??
+      instances.filter(({ healthState }) => healthState === 'Up').length,
   }
 }
 
@@ -46,7 +54,11 @@ export function versionOf(group: ServerGroup): string | undefined {
   const image = textsOf(build['images'])[0]
   const [name, version] = [scalarOf(build['package_name']), scalarOf(build['version'])]
   if (name !== undefined && version !== undefined) return `${name}:${version}`
-  return image ?? scalarOf(objectOf(group.launchConfig)['imageId']) ?? scalarOf(objectOf(group.image)['name'])
+  return (
+    image ??
+    scalarOf(objectOf(group.launchConfig)['imageId']) ??
+    scalarOf(objectOf(group.image)['name'])
+  )
 }
 
 /** `v007` where the name has a number. */
@@ -55,7 +67,9 @@ export function versionIn(name: string): string {
 }
 
 export function loadBalancersOf(group: ServerGroup): readonly string[] {
-  return (group.loadBalancers ?? []).flatMap((balancer) => scalarOf(balancer) ?? scalarOf(objectOf(balancer)['name']) ?? [])
+  return (group.loadBalancers ?? []).flatMap(
+    (balancer) => scalarOf(balancer) ?? scalarOf(objectOf(balancer)['name']) ?? [],
+  )
 }
 
 /** Details of a server group may lack what the list has. */
@@ -79,7 +93,9 @@ export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'clust
   const byCluster = Map.groupBy(groups, (group) => `${accountOf(group)}\n${groupings[by](group)}`)
   const clusters = [...byCluster].map(([key, members]) => {
     const [account = '', name = ''] = key.split('\n')
-    const sorted = members.toSorted((a, b) => a.region.localeCompare(b.region) || (b.createdTime ?? 0) - (a.createdTime ?? 0))
+    const sorted = members.toSorted(
+      (a, b) => a.region.localeCompare(b.region) || (b.createdTime ?? 0) - (a.createdTime ?? 0),
+    )
     return { account, name, groups: sorted as readonly ServerGroup[] }
   })
   return clusters.toSorted(byName)
@@ -98,11 +114,15 @@ const clustersPerCall = 10
 
 /** @param byAccount Names of clusters by account, as `GET /applications/{application}/clusters` has them. */
 export function toClusterNames(byAccount: Readonly<Record<string, readonly string[]>>) {
-  const all = Object.entries(byAccount).flatMap(([account, names]) => names.map((name) => ({ account, name })))
+  const all = Object.entries(byAccount).flatMap(([account, names]) =>
+    names.map((name) => ({ account, name })),
+  )
   const sorted = all.toSorted(byName)
   return sorted.map(({ account, name }, at) => {
     const first = at - (at % clustersPerCall)
-    const batch = sorted.slice(first, first + clustersPerCall).map((each) => `${each.account}:${each.name}`)
+    const batch = sorted
+      .slice(first, first + clustersPerCall)
+      .map((each) => `${each.account}:${each.name}`)
     return { account, name, batch: batch.join() }
   })
 }
@@ -123,23 +143,34 @@ export function matches(group: ServerGroup, query: Query): boolean {
   const texts = [group.name, accountOf(group), group.region, versionOf(group) ?? '']
   return (
     texts.some((text) => text.toLowerCase().includes((query['q'] ?? '').toLowerCase())) &&
-    Object.entries(filterValues).every(([name, toValue]) => query[name] === undefined || toValue(group) === query[name])
+    Object.entries(filterValues).every(
+      ([name, toValue]) => query[name] === undefined || toValue(group) === query[name],
+    )
   )
 }
 
 /** For clusters whose server groups are not read; the text may also name one of those. */
-export function matchesCluster({ account, name }: Named, { q = '', account: chosen = account }: Query): boolean {
+export function matchesCluster(
+  { account, name }: Named,
+  { q = '', account: chosen = account }: Query,
+): boolean {
   const wanted = q.toLowerCase()
   const cluster = name.toLowerCase()
   // Kubernetes puts a kind before the name, another one for the server group.
   const base = cluster.slice(cluster.lastIndexOf(' ') + 1)
   const version = wanted.slice(wanted.lastIndexOf(base) + base.length)
   const isGroup = wanted.includes(base) && /^-v\d*$/.test(version)
-  return account === chosen && (cluster.includes(wanted) || account.toLowerCase().includes(wanted) || isGroup)
+  return (
+    account === chosen &&
+    (cluster.includes(wanted) || account.toLowerCase().includes(wanted) || isGroup)
+  )
 }
 
 /** Groups of the same cluster in the same account and region. */
-export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
+export function siblingsOf(
+  group: ServerGroup,
+  all: readonly ServerGroup[],
+): readonly ServerGroup[] {
   const key = (one: ServerGroup) => [accountOf(one), one.region, clusterOf(one)].join('\n')
   return all.filter((other) => other.name !== group.name && key(other) === key(group))
 }
@@ -147,7 +178,11 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
 /** Those that serve beside another one that they can go back to; objects with manifests have revisions instead. */
 export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup[] {
   return groups.filter(
-    (group) => !isFullName(group.name) && isEnabled(group) && countsOf(group).total > 0 && siblingsOf(group, groups).length > 0,
+    (group) =>
+      !isFullName(group.name) &&
+      isEnabled(group) &&
+      countsOf(group).total > 0 &&
+      siblingsOf(group, groups).length > 0,
   )
 }
 
@@ -155,24 +190,34 @@ export function toRollBack(groups: readonly ServerGroup[]): readonly ServerGroup
 export function sharersOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   const key = (one: ServerGroup) => [accountOf(one), one.region].join('\n')
   const fronts = new Set(loadBalancersOf(group))
-  return all.filter((other) => key(other) === key(group) && loadBalancersOf(other).some((name) => fronts.has(name)))
+  return all.filter(
+    (other) => key(other) === key(group) && loadBalancersOf(other).some((name) => fronts.has(name)),
+  )
 }
 
 /** One that ends again and again before it is ready is no starting one, and a pod that has done its work is not down. */
 export function statusOfInstance({ health, healthState }: Instance): Status {
   const checks = healthState === 'Up' ? [] : objectsOf(health)
   const down = checks.filter(({ state }) => state === 'Down')
-  if (checks.some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0)) return { kind: 'failed', word: 'failing to start' }
+  if (checks.some(({ failedStarts }) => (numberOf(failedStarts) ?? 0) > 0))
+    return { kind: 'failed', word: 'failing to start' }
   const isDone = down.length > 0 && down.every(({ description }) => description === 'Completed')
   return instanceStatus(isDone ? 'Succeeded' : healthState)
 }
 
 /** Why an instance is not up, in the words of its checks. */
 export function healthReason(instance: Instance): string | undefined {
-  const checks = objectsOf(instance.health).filter(({ state }) => state !== 'Up' && state !== 'Unknown')
+  const checks = objectsOf(instance.health).filter(
+    ({ state }) => state !== 'Up' && state !== 'Unknown',
+  )
   for (const check of checks) {
-    const balancer = objectsOf(check['loadBalancers']).find(({ healthState }) => healthState !== 'Up')
-    const text = scalarOf(balancer?.['description']) ?? scalarOf(check['description']) ?? scalarOf(check['message'])
+    const balancer = objectsOf(check['loadBalancers']).find(
+      ({ healthState }) => healthState !== 'Up',
+    )
+    const text =
+      scalarOf(balancer?.['description']) ??
+      scalarOf(check['description']) ??
+      scalarOf(check['message'])
     if (text !== undefined) return `${toWords(scalarOf(check['type']) ?? '')}: ${text}`
   }
   return undefined
@@ -183,11 +228,15 @@ const textKeys = ['description', 'message', 'text', 'reason']
 
 /** What happened to a server group and its instances, as providers write it in different words; newest first. */
 export function toEvents(events: unknown, instances: readonly Instance[] = []) {
-  const ofInstances = instances.flatMap((one) => objectsOf(one['events']).map((event) => ({ event, instance: instanceId(one) })))
+  const ofInstances = instances.flatMap((one) =>
+    objectsOf(one['events']).map((event) => ({ event, instance: instanceId(one) })),
+  )
   const ofGroup = objectsOf(events).map((event) => ({ event, instance: undefined }))
   const rows = [...ofGroup, ...ofInstances].map(({ event, instance }) => ({
     /** Providers write milliseconds, or a date. */
-    atMs: timeKeys.map((key) => numberOf(event[key]) ?? numberOf(Date.parse(scalarOf(event[key]) ?? ''))).find(Boolean),
+    atMs: timeKeys
+      .map((key) => numberOf(event[key]) ?? numberOf(Date.parse(scalarOf(event[key]) ?? '')))
+      .find(Boolean),
     text: textKeys.map((key) => scalarOf(event[key])).find((found) => found !== undefined) ?? '',
     cause: scalarOf(event['cause']),
     state: scalarOf(event['statusCode']) ?? scalarOf(event['status']) ?? scalarOf(event['type']),

@@ -2,7 +2,15 @@
  * The graph that the stages of an execution make: inner stages fold into their stage, equal neighbours into a stack, and a long row of
  * successes into one node. What is broken in the definition is drawn as such and never an exception.
  */
-import { durationOf, isWaiting, type Kind, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
+import {
+  durationOf,
+  isWaiting,
+  type Kind,
+  type Stage,
+  type StageTree,
+  stageStatus,
+  titleOf,
+} from './execution.ts'
 import type { StageLinks } from './stage-links.ts'
 
 export interface GraphNode {
@@ -43,11 +51,16 @@ const maxDepth = 20
  * @param opened Ids of nodes that the reader has opened.
  * @param foldsChains While the execution runs, or when it has failed.
  */
-export function toStageGraph({ top, inner, links }: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): GraphShape {
+export function toStageGraph(
+  { top, inner, links }: StageTree,
+  opened: ReadonlySet<string>,
+  foldsChains: boolean,
+): GraphShape {
   const byId = new Map(top.map((stage) => [stage.id, stage]))
   const folds = new Map<string, GraphNode>()
   const fold = (found: readonly GraphNode[]) => {
-    for (const node of found.filter(({ id }) => !opened.has(id))) for (const { id } of node.stages) folds.set(id, node)
+    for (const node of found.filter(({ id }) => !opened.has(id)))
+      for (const { id } of node.stages) folds.set(id, node)
   }
   fold(stacksOf(byId, links))
   if (foldsChains) fold(chainsOf(byId, links, folds))
@@ -60,7 +73,11 @@ export function toStageGraph({ top, inner, links }: StageTree, opened: ReadonlyS
   const drawn = [...missing, ...top.map((stage) => folds.get(stage.id) ?? toNode(stage))]
   const nodes = [...new Map(drawn.map((node) => [node.id, node])).values()]
   const withInner = (stage: Stage) => [stage, ...innerOf(stage.id, inner)]
-  const nodeOf = new Map(nodes.flatMap(({ id, stages }) => stages.flatMap(withInner).map((stage) => [stage.id, id] as const)))
+  const nodeOf = new Map(
+    nodes.flatMap(({ id, stages }) =>
+      stages.flatMap(withInner).map((stage) => [stage.id, id] as const),
+    ),
+  )
   return { nodes, edges: toEdges(links.pairs, nodes, nodeOf), nodeOf }
 }
 
@@ -69,19 +86,35 @@ function toFold(kind: GraphNode['kind'], id: string, stages: readonly Stage[]): 
 }
 
 /** What failed or waits for a person stays outside. */
-function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly GraphNode[] {
+function stacksOf(
+  byId: ReadonlyMap<string, Stage>,
+  { siblings }: StageLinks,
+): readonly GraphNode[] {
   return siblings.flatMap((members) => {
-    const calm = members.flatMap((id) => byId.get(id) ?? []).filter((stage) => !needsAttention(stage))
-    return members.length > maxSiblings && calm.length > 1 ? [toFold('stack', `stack:${members[0]}`, calm)] : []
+    const calm = members
+      .flatMap((id) => byId.get(id) ?? [])
+      .filter((stage) => !needsAttention(stage))
+    return members.length > maxSiblings && calm.length > 1
+      ? [toFold('stack', `stack:${members[0]}`, calm)]
+      : []
   })
 }
 
 function needsAttention(stage: Stage): boolean {
-  return isWaiting(stage) || ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
+  return (
+    isWaiting(stage) ||
+    ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
+  )
 }
 
-function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, folds: ReadonlyMap<string, unknown>) {
-  const unsuccessful = [...byId.values()].flatMap(({ id, status }) => (status === 'SUCCEEDED' ? [] : id))
+function chainsOf(
+  byId: ReadonlyMap<string, Stage>,
+  links: StageLinks,
+  folds: ReadonlyMap<string, unknown>,
+) {
+  const unsuccessful = [...byId.values()].flatMap(({ id, status }) =>
+    status === 'SUCCEEDED' ? [] : id,
+  )
   const near = nearOf(unsuccessful, links)
   const isFree = (id: string) => !near.has(id) && !folds.has(id)
   return links.rows
@@ -97,7 +130,10 @@ function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, folds: Re
 }
 
 /** What is left of a row without those that do not fit, which part it. */
-function partsOf(row: readonly string[], fits: (id: string) => boolean): readonly (readonly string[])[] {
+function partsOf(
+  row: readonly string[],
+  fits: (id: string) => boolean,
+): readonly (readonly string[])[] {
   const parts: string[][] = [[]]
   for (const id of row) {
     if (fits(id)) parts.at(-1)?.push(id)
@@ -111,7 +147,9 @@ function nearOf(ids: readonly string[], { before, after }: StageLinks): Readonly
   const near = new Set(ids)
   let edge = ids
   for (let step = 0; step < nearSteps; step++) {
-    edge = edge.flatMap((id) => [...(before.get(id) ?? []), ...(after.get(id) ?? [])]).filter((id) => !near.has(id))
+    edge = edge
+      .flatMap((id) => [...(before.get(id) ?? []), ...(after.get(id) ?? [])])
+      .filter((id) => !near.has(id))
     for (const id of edge) near.add(id)
   }
   return near
@@ -124,13 +162,18 @@ function innerOf(id: string, inner: StageTree['inner'], depth = 0): readonly Sta
 }
 
 /** Edges between nodes, each once; one that leads back in the order closes a circle. */
-function toEdges(pairs: StageLinks['pairs'], nodes: readonly GraphNode[], nodeOf: GraphShape['nodeOf']): readonly GraphEdge[] {
+function toEdges(
+  pairs: StageLinks['pairs'],
+  nodes: readonly GraphNode[],
+  nodeOf: GraphShape['nodeOf'],
+): readonly GraphEdge[] {
   const places = new Map(nodes.map(({ id }, at) => [id, at]))
   const edges = new Map<string, GraphEdge>()
   for (const [start, end] of pairs) {
     const [from, to] = [nodeOf.get(start) ?? start, nodeOf.get(end) ?? end]
     const isBack = (places.get(from) ?? 0) >= (places.get(to) ?? 0)
-    if (from !== to || start === end) edges.set(`${from}\n${to}`, { from, to, isBroken: isBack || !nodeOf.has(start) })
+    if (from !== to || start === end)
+      edges.set(`${from}\n${to}`, { from, to, isBroken: isBack || !nodeOf.has(start) })
   }
   return [...edges.values()]
 }
@@ -149,7 +192,16 @@ export function ancestorsOf(id: string, edges: readonly GraphEdge[]): ReadonlySe
 /** What most of all is going on in the stages of a node. */
 export function kindOf({ stages }: Pick<GraphNode, 'stages'>): Kind {
   const kinds = stages.map((stage) => stageStatus(stage).kind)
-  const order: readonly Kind[] = ['failed', 'waiting', 'warning', 'running', 'paused', 'queued', 'cancelled', 'skipped']
+  const order: readonly Kind[] = [
+    'failed',
+    'waiting',
+    'warning',
+    'running',
+    'paused',
+    'queued',
+    'cancelled',
+    'skipped',
+  ]
   return order.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? 'unknown'
 }
 
@@ -177,5 +229,8 @@ export function lengthOf({ stages }: GraphNode, nowMs: number): number | undefin
     return start && length !== undefined ? [[start, start + length] as const] : []
   })
   if (spans.length === 0) return undefined
-  return Math.max(0, Math.max(...spans.map(([, end]) => end)) - Math.min(...spans.map(([start]) => start)))
+  return Math.max(
+    0,
+    Math.max(...spans.map(([, end]) => end)) - Math.min(...spans.map(([start]) => start)),
+  )
 }

@@ -11,7 +11,9 @@ export type StageLinks = ReturnType<typeof linksOf>
 type Neighbours = ReadonlyMap<string, readonly string[]>
 
 /** Stages by how many others come before them at least. A circle or a missing requisite costs the order, not the list. */
-export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readonly (readonly Stage[])[] {
+export function levelsOf<Stage extends Linked>(
+  stages: readonly Stage[],
+): readonly (readonly Stage[])[] {
   const levels = stages.map(() => 0)
   const places = new Map(stages.map(({ refId }, at) => [scalarOf(refId), at]))
   const raise = ({ requisiteStageRefIds }: Linked, at: number) => {
@@ -23,21 +25,29 @@ export function levelsOf<Stage extends Linked>(stages: readonly Stage[]): readon
   }
   while (stages.map(raise).includes(true));
   const grouped = Map.groupBy(stages.entries(), ([at]) => levels[at] ?? 0)
-  return [...grouped].toSorted(([one], [other]) => one - other).map(([, members]) => members.map(([, stage]) => stage))
+  return [...grouped]
+    .toSorted(([one], [other]) => one - other)
+    .map(([, members]) => members.map(([, stage]) => stage))
 }
 
 /** @param stages Each after those that it requires */
 export function linksOf(stages: readonly (Linked & { readonly id: string })[]) {
   const byRef = new Map(stages.map(({ refId, id }) => [scalarOf(refId), id]))
   const required = stages.flatMap(({ id, requisiteStageRefIds }) =>
-    [...new Set(textsOf(requisiteStageRefIds))].map((ref) => ({ id, ref, from: byRef.get(ref) ?? `missing:${ref}` })),
+    [...new Set(textsOf(requisiteStageRefIds))].map((ref) => ({
+      id,
+      ref,
+      from: byRef.get(ref) ?? `missing:${ref}`,
+    })),
   )
   // From stage to stage, by id; a missing requisite has an id of its own.
   const pairs = required.map(({ from, id }) => [from, id] as const)
   const missing = new Set(required.flatMap(({ ref }) => (byRef.has(ref) ? [] : ref)))
   const [before, after] = [others(pairs, 1), others(pairs, 0)]
   const ids = stages.map(({ id }) => id)
-  const alike = Map.groupBy(ids, (id) => JSON.stringify([before, after].map((found) => found.get(id)?.toSorted())))
+  const alike = Map.groupBy(ids, (id) =>
+    JSON.stringify([before, after].map((found) => found.get(id)?.toSorted())),
+  )
   return {
     pairs,
     before,
@@ -51,19 +61,32 @@ export function linksOf(stages: readonly (Linked & { readonly id: string })[]) {
 
 function others(pairs: readonly (readonly [from: string, to: string])[], of: 0 | 1): Neighbours {
   const groups = Map.groupBy(pairs, (pair) => pair[of])
-  return new Map([...groups].map(([id, members]) => [id, members.map((pair) => pair[1 - of] as string)]))
+  return new Map(
+    [...groups].map(([id, members]) => [id, members.map((pair) => pair[1 - of] as string)]),
+  )
 }
 
 /** Stages of which each is the only one before the next, and the next the only one after it. */
-function rowsOf(ids: readonly string[], before: Neighbours, after: Neighbours): readonly (readonly string[])[] {
+function rowsOf(
+  ids: readonly string[],
+  before: Neighbours,
+  after: Neighbours,
+): readonly (readonly string[])[] {
   const next = (id: string) => {
     const [follower, another] = after.get(id) ?? []
-    return follower !== undefined && another === undefined && before.get(follower)?.length === 1 ? follower : undefined
+    return follower !== undefined && another === undefined && before.get(follower)?.length === 1
+      ? follower
+      : undefined
   }
   const followers = new Set(ids.map(next))
   return ids.flatMap((first) => {
     const row: string[] = []
-    for (let id: string | undefined = followers.has(first) ? undefined : first; id !== undefined; id = next(id)) row.push(id)
+    for (
+      let id: string | undefined = followers.has(first) ? undefined : first;
+      id !== undefined;
+      id = next(id)
+    )
+      row.push(id)
     return row.length > 1 ? [row] : []
   })
 }

@@ -1,6 +1,13 @@
 /** Where the output of a stage is, and what it has deployed. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { Stage } from './execution.ts'
 
 type Place = { readonly account: string; readonly region: string }
@@ -19,7 +26,11 @@ export function outputOf(stages: readonly Stage[]): StageOutput | undefined {
   for (const { context } of stages) {
     const build = buildOf(context)
     if (build !== undefined) return { kind: 'build', build }
-    const text = scalarOf(context['buildOutput']) ?? scalarOf(context['logs']) ?? scalarOf(context['stdout']) ?? answerOf(context)
+    const text =
+      scalarOf(context['buildOutput']) ??
+      scalarOf(context['logs']) ??
+      scalarOf(context['stdout']) ??
+      answerOf(context)
     if (text !== undefined) return { kind: 'text', text }
     const program = programOf(context)
     if (program !== undefined) return { kind: 'program', program }
@@ -29,15 +40,27 @@ export function outputOf(stages: readonly Stage[]): StageOutput | undefined {
 
 /** The same, else what the operations of the first stage report. */
 export function logOf(stages: readonly Stage[]): StageOutput | undefined {
-  const history = objectsOf(stages[0]?.context['kato.tasks']).flatMap((task) => objectsOf(task['history']))
-  const lines = history.map(({ phase, status }) => `${scalarOf(phase) ?? ''}  ${scalarOf(status) ?? ''}`)
-  return outputOf(stages) ?? (lines.length === 0 ? undefined : { kind: 'text', text: lines.join('\n') })
+  const history = objectsOf(stages[0]?.context['kato.tasks']).flatMap((task) =>
+    objectsOf(task['history']),
+  )
+  const lines = history.map(
+    ({ phase, status }) => `${scalarOf(phase) ?? ''}  ${scalarOf(status) ?? ''}`,
+  )
+  return (
+    outputOf(stages) ?? (lines.length === 0 ? undefined : { kind: 'text', text: lines.join('\n') })
+  )
 }
 
 /** Undefined until the build has a number. */
 export function buildOf(context: JsonObject) {
-  const [host, job, number] = [scalarOf(context['master']), scalarOf(context['job']), numberOf(context['buildNumber'])]
-  return host === undefined || job === undefined || number === undefined ? undefined : { host, job, number }
+  const [host, job, number] = [
+    scalarOf(context['master']),
+    scalarOf(context['job']),
+    numberOf(context['buildNumber']),
+  ]
+  return host === undefined || job === undefined || number === undefined
+    ? undefined
+    : { host, job, number }
 }
 
 function answerOf({ webhook }: JsonObject): string | undefined {
@@ -51,7 +74,8 @@ function programOf(context: JsonObject): Program | undefined {
   const provider = scalarOf(context['cloudProvider'])
   const account = scalarOf(status['account']) ?? accountOf(context) ?? ''
   const pod = scalarOf(objectsOf(status['pods']).at(-1)?.['name'])
-  if (pod !== undefined) return { account, region: scalarOf(status['location']) ?? '', id: `pod ${pod}`, provider }
+  if (pod !== undefined)
+    return { account, region: scalarOf(status['location']) ?? '', id: `pod ${pod}`, provider }
   const [[region = '', names] = []] = Object.entries(objectOf(context['deploy.jobs']))
   const [id] = textsOf(names)
   return id === undefined ? undefined : { account, region, id, provider }
@@ -63,7 +87,10 @@ export function accountOf(context: JsonObject): string | undefined {
 
 /** Where a stage or a job works, as far as it says so. */
 export function placeOf(context: JsonObject): Place | undefined {
-  const [account, region] = [accountOf(context), scalarOf(context['region']) ?? textsOf(context['regions'])[0]]
+  const [account, region] = [
+    accountOf(context),
+    scalarOf(context['region']) ?? textsOf(context['regions'])[0],
+  ]
   return account === undefined || region === undefined ? undefined : { account, region }
 }
 
@@ -71,8 +98,11 @@ export function placeOf(context: JsonObject): Place | undefined {
 export function deployedBy(stages: readonly Stage[]): readonly GroupPlace[] {
   const found = stages.flatMap(({ context }) => {
     const account = accountOf(context)
-    const groups = account === undefined ? [] : Object.entries(objectOf(context['deploy.server.groups']))
-    return groups.flatMap(([region, names]) => textsOf(names).map((name) => ({ account: account ?? '', region, name })))
+    const groups =
+      account === undefined ? [] : Object.entries(objectOf(context['deploy.server.groups']))
+    return groups.flatMap(([region, names]) =>
+      textsOf(names).map((name) => ({ account: account ?? '', region, name })),
+    )
   })
   return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()]
 }

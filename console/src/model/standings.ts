@@ -9,7 +9,10 @@ export interface Standing {
   readonly canRollBack: boolean
 }
 
-export function standingsOf(groups: readonly ServerGroup[], applications: readonly string[]): ReadonlyMap<string, Standing> {
+export function standingsOf(
+  groups: readonly ServerGroup[],
+  applications: readonly string[],
+): ReadonlyMap<string, Standing> {
   const deployed = toDeployed(groups, ({ account }) => account ?? '')
   return new Map(
     applications.map((name) => {

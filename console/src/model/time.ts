@@ -45,7 +45,8 @@ export function formatRelative(atMs: number, nowMs: number): string {
   const distance = Math.abs(nowMs - atMs)
   if (distance < 5000) return 'now'
   if (distance >= day) return dateFormat.format(atMs)
-  const [unit, ms] = distance < minute ? ['s', 1000] : distance < hour ? ['min', minute] : ['h', hour]
+  const [unit, ms] =
+    distance < minute ? ['s', 1000] : distance < hour ? ['min', minute] : ['h', hour]
   const text = `${Math.floor(distance / Number(ms))} ${unit}`
   return atMs <= nowMs ? `${text} ago` : `in ${text}`
 }

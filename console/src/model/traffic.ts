@@ -42,19 +42,31 @@ interface PictureParts {
 }
 
 /** As things are now: newest last. */
-export function picturesOf(groups: readonly ServerGroup[], parts: PictureParts = {}): readonly PictureGroup[] {
+export function picturesOf(
+  groups: readonly ServerGroup[],
+  parts: PictureParts = {},
+): readonly PictureGroup[] {
   const { fresh = [], old, all = groups } = parts
   const sorted = groups
-    .filter((group) => isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true))
+    .filter(
+      (group) =>
+        isEnabled(group) || fresh.includes(group.name) || (old?.includes(group.name) ?? true),
+    )
     .toSorted((a, b) => (a.createdTime ?? 0) - (b.createdTime ?? 0) || a.name.localeCompare(b.name))
   const newest = sorted.length > 1 ? sorted.at(-1) : undefined
-  const isNew = (group: ServerGroup) => (fresh.length > 0 ? fresh.includes(group.name) : group === newest)
+  const isNew = (group: ServerGroup) =>
+    fresh.length > 0 ? fresh.includes(group.name) : group === newest
   // What neither serves nor is new is left out where two others have more to show.
-  const quiet = sorted.filter((group) => !isNew(group) && (!isEnabled(group) || countsOf(group).total === 0))
+  const quiet = sorted.filter(
+    (group) => !isNew(group) && (!isEnabled(group) || countsOf(group).total === 0),
+  )
   const dropped = new Set(quiet.slice(0, Math.max(0, sorted.length - 2)))
   const shown = sorted.filter((group) => !dropped.has(group)).slice(-maxGroups)
   return shown.map((group) => {
-    const states = instancesOf(group).map((instance) => ({ ...statusOfInstance(instance), id: instanceId(instance) }))
+    const states = instancesOf(group).map((instance) => ({
+      ...statusOfInstance(instance),
+      id: instanceId(instance),
+    }))
     const share = isFronted(...shown) ? shareOf(group, sharersOf(group, all)) : undefined
     const fate = isEnabled(group) ? undefined : 'disabled'
     return {
@@ -74,8 +86,14 @@ export function picturesOf(groups: readonly ServerGroup[], parts: PictureParts =
 export function shareOf(group: ServerGroup, groups: readonly ServerGroup[]): number {
   const own = percentOf(group)
   if (own !== undefined) return isEnabled(group) ? own / 100 : 0
-  const fixed = groups.reduce((sum, other) => sum + (isEnabled(other) ? (percentOf(other) ?? 0) / 100 : 0), 0)
-  const others = groups.reduce((sum, other) => sum + (percentOf(other) === undefined ? inServiceOf(other) : 0), 0)
+  const fixed = groups.reduce(
+    (sum, other) => sum + (isEnabled(other) ? (percentOf(other) ?? 0) / 100 : 0),
+    0,
+  )
+  const others = groups.reduce(
+    (sum, other) => sum + (percentOf(other) === undefined ? inServiceOf(other) : 0),
+    0,
+  )
   return ((1 - fixed) * inServiceOf(group)) / Math.max(1, others)
 }
 
@@ -84,7 +102,10 @@ export function sharersIn(balancer: JsonObject | undefined): readonly ServerGrou
   const { name, account, region } = objectOf(balancer)
   return objectsOf(balancer?.['serverGroups']).map((group) => {
     const instances = objectsOf(group['instances']).map(({ name: instance, health }) => {
-      return { name: String(instance), healthState: objectOf(health)['state'] === 'InService' ? 'Up' : 'OutOfService' }
+      return {
+        name: String(instance),
+        healthState: objectOf(health)['state'] === 'InService' ? 'Up' : 'OutOfService',
+      }
     })
     return { account, region, ...group, loadBalancers: [name], instances } as ServerGroup
   })
@@ -101,14 +122,22 @@ function inServiceOf(group: ServerGroup): number {
 
 function isInService({ health, healthState }: Instance): boolean {
   const records = objectsOf(health).flatMap(({ loadBalancers }) => objectsOf(loadBalancers))
-  return records.length === 0 ? healthState === 'Up' : records.some(({ state }) => state === 'InService')
+  return records.length === 0
+    ? healthState === 'Up'
+    : records.some(({ state }) => state === 'InService')
 }
 
 /** As it was when the run ended, whatever has happened since. @param others That share its load balancers now */
-export function picturesThen(deployment: Deployment, groups: readonly ServerGroup[], others: readonly ServerGroup[] = []) {
+export function picturesThen(
+  deployment: Deployment,
+  groups: readonly ServerGroup[],
+  others: readonly ServerGroup[] = [],
+) {
   const { fresh, old, fates, shares, desired, version, account, region, hasFailed } = deployment
-  const foundOf = (name: string): ServerGroup | undefined => groups.find((group) => group.name === name)
-  const fateOf = (name: string) => fates.get(name) ?? (hasFailed && fresh.includes(name) ? 'failed' : undefined)
+  const foundOf = (name: string): ServerGroup | undefined =>
+    groups.find((group) => group.name === name)
+  const fateOf = (name: string) =>
+    fates.get(name) ?? (hasFailed && fresh.includes(name) ? 'failed' : undefined)
   const totalOf = (name: string, found = foundOf(name)) =>
     (fresh.includes(name) ? desired : undefined) ?? (found && countsOf(found).total)
   const serving = [...fresh, ...old].filter((name) => fateOf(name) === undefined)
@@ -151,7 +180,12 @@ export function picturesThen(deployment: Deployment, groups: readonly ServerGrou
 /** The picture in one sentence, for the head of it and for readers. */
 export function sentenceOf(pictures: readonly PictureGroup[]): string {
   const parts = pictures.map(({ group, health, share, fate }) => {
-    const part = share === 1 ? 'all traffic' : share === 0 ? 'no traffic' : `${percent(share ?? 0)} of the traffic`
+    const part =
+      share === 1
+        ? 'all traffic'
+        : share === 0
+          ? 'no traffic'
+          : `${percent(share ?? 0)} of the traffic`
     const traffic = share === undefined ? undefined : `takes ${part}`
     return `${versionIn(group.name)} ${[fate === undefined ? traffic : `is ${fate}`, health].filter(Boolean).join(', ')}`
   })

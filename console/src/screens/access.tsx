@@ -66,13 +66,21 @@ export function Access({ query }: ScreenProps) {
   )
 }
 
-const noRole = 'You have no role. What needs none is open to you; ask an administrator for the rest.'
+const noRole =
+  'You have no role. What needs none is open to you; ask an administrator for the rest.'
 
 function Identity() {
   const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
-  const live = useLive('/auth/explain', { query: { operation: 'GET /applications' } }, { refresh: 'open' })
+  const live = useLive(
+    '/auth/explain',
+    { query: { operation: 'GET /applications' } },
+    { refresh: 'open' },
+  )
   const actions = isAdmin && (
-    <ActionButton action={{ label: 'Read roles again', icon: 'refresh', onSelect: readRolesAgain }} small />
+    <ActionButton
+      action={{ label: 'Read roles again', icon: 'refresh', onSelect: readRolesAgain }}
+      small
+    />
   )
   return (
     <Panel title={<Name text={`You are signed in as ${username}.`} />} actions={actions}>
@@ -94,7 +102,8 @@ function Identity() {
 function readRolesAgain(): void {
   confirm({
     title: 'Read the roles of all users again?',
-    effect: 'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
+    effect:
+      'Fairlead reads its sources of roles again. Changed roles apply from the next request on.',
     action: 'Read roles again',
     run: async () => {
       await unwrap(client.POST('/auth/roles/sync', {}))
@@ -105,15 +114,20 @@ function readRolesAgain(): void {
 
 export function Explain({ query }: ScreenProps) {
   const { operation } = query
-  const more = ['application', 'account', 'username', 'roles'].flatMap((name) => (query[name] ? [[name, query[name]]] : []))
-  const asked = operation === undefined ? undefined : { query: { operation, ...Object.fromEntries(more) } }
+  const more = ['application', 'account', 'username', 'roles'].flatMap((name) =>
+    query[name] ? [[name, query[name]]] : [],
+  )
+  const asked =
+    operation === undefined ? undefined : { query: { operation, ...Object.fromEntries(more) } }
   const live = useLive('/auth/explain', asked, { refresh: 'open' })
   return (
     <>
       <AccessHead tab="Explain" />
       <div class="stack">
         <Question key={JSON.stringify(query)} query={query} />
-        {operation !== undefined && <Loaded live={live}>{(answer) => <Answer answer={answer} query={query} />}</Loaded>}
+        {operation !== undefined && (
+          <Loaded live={live}>{(answer) => <Answer answer={answer} query={query} />}</Loaded>
+        )}
       </div>
     </>
   )
@@ -134,13 +148,23 @@ function Question({ query }: { query: Query }) {
         suggestions: suggested(users?.map(({ username }) => username)),
         input: { placeholder: user.value.username },
       },
-      roles: { label: 'Suppose these roles', help: 'Separated by commas. Empty: the roles that are known.' },
+      roles: {
+        label: 'Suppose these roles',
+        help: 'Separated by commas. Empty: the roles that are known.',
+      },
     }),
     usual: { label: 'What', choices: [...verbs, ['', 'Another operation …']] },
     ...(isOther && {
-      operation: { label: 'Operation', help: 'Its id, or method and path, as the API reference shows them.', required: true },
+      operation: {
+        label: 'Operation',
+        help: 'Its id, or method and path, as the API reference shows them.',
+        required: true,
+      },
     }),
-    application: { label: 'On application', suggestions: suggested(applications?.map(({ name }) => name)) },
+    application: {
+      label: 'On application',
+      suggestions: suggested(applications?.map(({ name }) => name)),
+    },
     account: { label: 'In account', suggestions: suggested(accounts?.map(({ name }) => name)) },
   }
   const put = (name: string, value: string | boolean) => {
@@ -155,7 +179,11 @@ function Question({ query }: { query: Query }) {
     <Panel title="Ask whether a user may do something, and why.">
       <form onSubmit={ask}>
         <div class="question">
-          <Fields fields={fields} values={{ ...values, usual: isOther ? '' : values['operation'] }} onChange={put} />
+          <Fields
+            fields={fields}
+            values={{ ...values, usual: isOther ? '' : values['operation'] }}
+            onChange={put}
+          />
         </div>
         <div class="foot">
           <Button type="submit" kind="primary">
@@ -171,7 +199,8 @@ const suggested = (names: readonly string[] = []) => names.slice(0, 500)
 
 /** Users of the login form, for administrators; undefined where there are none. */
 function useFormUsers() {
-  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' }).reading.value.body
+  return useLive('/auth/users', user.value?.isAdmin === true ? {} : undefined, { refresh: 'slow' })
+    .reading.value.body
 }
 
 const decisions = {
@@ -181,15 +210,38 @@ const decisions = {
 } as const
 
 function Answer({ answer, query }: { answer: Schemas['AccessExplanation']; query: Query }) {
-  const { decision, username, request, known, demands, open, enforcement, resources = [], roles, admin } = answer
+  const {
+    decision,
+    username,
+    request,
+    known,
+    demands,
+    open,
+    enforcement,
+    resources = [],
+    roles,
+    admin,
+  } = answer
   const { operation, application } = query
   // One operation may need the same for two reasons.
-  const reasons = [...new Map(answer.reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
+  const reasons = [
+    ...new Map(answer.reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values(),
+  ]
   const question = `May ${username} ${verbOf(operation) ?? `use ${request}`}${application ? ` on ${application}` : ''}?`
-  const rules = reasons.map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
-  const text = [location.href, `${question} ${decisions[decision].word}`, `Needs: ${demands}`, ...rules].join('\n')
+  const rules = reasons.map(
+    ({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`,
+  )
+  const text = [
+    location.href,
+    `${question} ${decisions[decision].word}`,
+    `Needs: ${demands}`,
+    ...rules,
+  ].join('\n')
   return (
-    <Panel title={<Name text={question} max={120} />} actions={<CopyButton text={text} label="Copy question and answer" />}>
+    <Panel
+      title={<Name text={question} max={120} />}
+      actions={<CopyButton text={text} label="Copy question and answer" />}
+    >
       <div class="answer">
         <p>
           <StatusBadge status={decisions[decision]} />
@@ -198,7 +250,10 @@ function Answer({ answer, query }: { answer: Schemas['AccessExplanation']; query
         <ul>
           {(known ? reasons : []).map(({ need, allowed, rule }) => (
             <li key={`${need} ${rule}`}>
-              <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? 'allowed' : 'denied'} />
+              <StatusMark
+                kind={allowed ? 'succeeded' : 'failed'}
+                label={allowed ? 'allowed' : 'denied'}
+              />
               <span>
                 <strong>{need}</strong>: <Name text={rule} max={400} />
               </span>
@@ -228,12 +283,14 @@ function Unknown({ username, query }: { username: string; query: Query }) {
   const found = useFormUsers()?.find((one) => one.username.toLowerCase() === username.toLowerCase())
   const roles = found?.roles.join(', ')
   if (roles === undefined) {
-    const advice = 'Roles come with the first sign-in: enter those that you expect to see what they would allow.'
+    const advice =
+      'Roles come with the first sign-in: enter those that you expect to see what they would allow.'
     return <p>{`${username} has not signed in yet, and is no user of the login form. ${advice}`}</p>
   }
   return (
     <p>
-      {username} has not signed in yet. The login form would give: <strong>{roles || 'no role'}</strong>.{' '}
+      {username} has not signed in yet. The login form would give:{' '}
+      <strong>{roles || 'no role'}</strong>.{' '}
       {roles !== '' && <a href={to.access('explain', { ...query, roles })}>Suppose these roles</a>}
     </p>
   )

@@ -17,24 +17,56 @@ type Secret = Schemas['Secret']
 const refreshes = '/applications/{application}/secrets'
 
 export function SecretsTab({ application, denied }: TabProps) {
-  const live = useLive('/applications/{application}/secrets', { path: { application } }, { refresh: 'slow' })
+  const live = useLive(
+    '/applications/{application}/secrets',
+    { path: { application } },
+    { refresh: 'slow' },
+  )
   const actions = menuColumn<Secret>(
     ({ name }) => name,
     (secret) => [
       { label: 'Show uses', icon: 'search', onSelect: () => showUses(application, secret) },
-      { label: 'Set a new value', icon: 'refresh', denied, onSelect: () => setSecret(application, secret) },
-      { label: 'Delete', icon: 'trash', destructive: true, denied, onSelect: () => deleteSecret(application, secret) },
+      {
+        label: 'Set a new value',
+        icon: 'refresh',
+        denied,
+        onSelect: () => setSecret(application, secret),
+      },
+      {
+        label: 'Delete',
+        icon: 'trash',
+        destructive: true,
+        denied,
+        onSelect: () => deleteSecret(application, secret),
+      },
     ],
   )
-  const add = <ActionButton action={{ label: 'Add secret', icon: 'plus', denied, onSelect: () => setSecret(application) }} />
-  const none = <EmptyState icon="lock" text="No secret. Add one, and write its reference where a value belongs." />
+  const add = (
+    <ActionButton
+      action={{ label: 'Add secret', icon: 'plus', denied, onSelect: () => setSecret(application) }}
+    />
+  )
+  const none = (
+    <EmptyState
+      icon="lock"
+      text="No secret. Add one, and write its reference where a value belongs."
+    />
+  )
   return (
     <Panel title="Secrets" actions={add} flush>
       <p class="panel-note">
-        Pipelines, builds and programs use a secret by its reference. Values can be set, and are never shown.
+        Pipelines, builds and programs use a secret by its reference. Values can be set, and are
+        never shown.
       </p>
       <Loaded live={live} rows={3} empty={none}>
-        {(secrets) => <DataTable label="Secrets" rows={secrets} keyOf={({ name }) => name} columns={[...columns, actions]} />}
+        {(secrets) => (
+          <DataTable
+            label="Secrets"
+            rows={secrets}
+            keyOf={({ name }) => name}
+            columns={[...columns, actions]}
+          />
+        )}
       </Loaded>
     </Panel>
   )
@@ -77,7 +109,11 @@ const valueFields: FieldTable = {
     required: true,
     input: { type: 'password', autoComplete: 'new-password' },
   },
-  note: { label: 'Note', help: 'Shown to all who may read the application.', input: { maxLength: 500 } },
+  note: {
+    label: 'Note',
+    help: 'Shown to all who may read the application.',
+    input: { maxLength: 500 },
+  },
 }
 
 /** @param secret Undefined adds one. */
@@ -89,9 +125,17 @@ function setSecret(application: string, secret?: Secret): void {
     run: async ({ name, value, note }) => {
       const params = { path: { application, name: name.trim() } }
       const body = { value, ...(note !== '' && { note }) }
-      const call = client.PUT('/applications/{application}/secrets/{name}', { params, headers: actionHeaders, body })
+      const call = client.PUT('/applications/{application}/secrets/{name}', {
+        params,
+        headers: actionHeaders,
+        body,
+      })
       const { isMasked } = await unwrap(call)
-      if (!isMasked) reportWarning(`${name} is set`, 'The value is too short or too common to be masked in logs.')
+      if (!isMasked)
+        reportWarning(
+          `${name} is set`,
+          'The value is too short or too common to be masked in logs.',
+        )
     },
     refreshes,
   })
@@ -105,7 +149,13 @@ function deleteSecret(application: string, { name }: Secret): void {
     destructive: true,
     typed: name,
     note: () => <SecretUses application={application} name={name} />,
-    run: () => unwrap(client.DELETE('/applications/{application}/secrets/{name}', { params, headers: actionHeaders })),
+    run: () =>
+      unwrap(
+        client.DELETE('/applications/{application}/secrets/{name}', {
+          params,
+          headers: actionHeaders,
+        }),
+      ),
     refreshes,
   })
 }
@@ -119,7 +169,11 @@ function showUses(application: string, { name }: Secret): void {
 }
 
 function SecretUses({ application, name }: { application: string; name: string }) {
-  const live = useLive('/applications/{application}/secrets/{name}/uses', { path: { application, name } }, { refresh: 'open' })
+  const live = useLive(
+    '/applications/{application}/secrets/{name}/uses',
+    { path: { application, name } },
+    { refresh: 'open' },
+  )
   return (
     <Loaded live={live} rows={2}>
       {({ running, uses }) => (
@@ -127,13 +181,15 @@ function SecretUses({ application, name }: { application: string; name: string }
           {running.length + uses.length === 0 && <li>This secret has not been used yet.</li>}
           {running.map(({ place, version, count, isCurrent }) => (
             <li key={`${place} ${version}`}>
-              <Name text={place} max={80} /> {`version ${version}, in use now by ${plural(count, 'instance')}`}{' '}
+              <Name text={place} max={80} />{' '}
+              {`version ${version}, in use now by ${plural(count, 'instance')}`}{' '}
               {!isCurrent && <span class="chip">old version</span>}
             </li>
           ))}
           {uses.slice(0, 20).map(({ place, version, user, lastTime }) => (
             <li key={`${place} ${version} ${user}`}>
-              <Name text={place} max={80} /> {`version ${version}, as ${user},`} <Time at={lastTime} />
+              <Name text={place} max={80} /> {`version ${version}, as ${user},`}{' '}
+              <Time at={lastTime} />
             </li>
           ))}
         </ul>

@@ -56,16 +56,31 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
       <Revisions application={application} />
     </div>
   )
-  const notified = () => <Loaded live={notifications}>{() => form('Notifications', NotificationFields)}</Loaded>
+  const notified = () => (
+    <Loaded live={notifications}>{() => form('Notifications', NotificationFields)}</Loaded>
+  )
   const tabs = [
     { id: 'general', label: 'General', body: general },
     { id: 'permissions', label: 'Permissions', body: () => form('Permissions', PermissionFields) },
     { id: 'guards', label: 'Traffic guards', body: () => form('Traffic guards', GuardFields) },
     { id: 'notifications', label: 'Notifications', body: notified },
-    { id: 'secrets', label: 'Secrets', body: () => <SecretsTab application={application} denied={denied} /> },
-    { id: 'delete', label: 'Delete', body: () => <DeleteTab application={application} denied={denied} /> },
+    {
+      id: 'secrets',
+      label: 'Secrets',
+      body: () => <SecretsTab application={application} denied={denied} />,
+    },
+    {
+      id: 'delete',
+      label: 'Delete',
+      body: () => <DeleteTab application={application} denied={denied} />,
+    },
   ]
-  const none = <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`} />
+  const none = (
+    <EmptyState
+      icon="search"
+      text={`There is no application ${application}, or you may not read it.`}
+    />
+  )
   return (
     <>
       <ApplicationHead application={application} tab="Settings" />
@@ -80,9 +95,16 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
 function useStored(application: string) {
   const attributes = useAttributes(application)
   const path = { type: 'application', application }
-  const notifications = useLive('/notifications/{type}/{application}', { path }, { refresh: 'slow' })
+  const notifications = useLive(
+    '/notifications/{type}/{application}',
+    { path },
+    { refresh: 'slow' },
+  )
   const record: JsonObject = notifications.reading.value.body ?? {}
-  const stored: JsonObject = { ...attributes.reading.value.body?.attributes, notifications: toList(record) }
+  const stored: JsonObject = {
+    ...attributes.reading.value.body?.attributes,
+    notifications: toList(record),
+  }
   return { attributes, notifications, record, stored }
 }
 
@@ -109,7 +131,8 @@ function Form({ application, denied, edits, title, Fields }: FormProps) {
   }
   const count = countOf(edits.value)
   const objection = denied ?? (count === 0 ? 'Nothing is changed.' : undefined)
-  const review = () => openDialog(<Review application={application} edits={edits.peek()} onSaved={discard} />)
+  const review = () =>
+    openDialog(<Review application={application} edits={edits.peek()} onSaved={discard} />)
   useKeyDown((event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
     event.preventDefault()
@@ -117,18 +140,37 @@ function Form({ application, denied, edits, title, Fields }: FormProps) {
   })
   return (
     <Panel title={title}>
-      <Fields key={generation} application={application} denied={denied} set={set} values={withEdits(stored, edits.value)} />
+      <Fields
+        key={generation}
+        application={application}
+        denied={denied}
+        set={set}
+        values={withEdits(stored, edits.value)}
+      />
       <div class="foot">
-        <ActionButton action={{ label: 'Review changes', denied: objection, onSelect: review }} kind="primary" />
+        <ActionButton
+          action={{ label: 'Review changes', denied: objection, onSelect: review }}
+          kind="primary"
+        />
         {count > 0 && <Button onClick={discard}>Discard</Button>}
-        <span class="muted">{objection === undefined ? plural(count, 'change') : <Denied reason={objection} />}</span>
+        <span class="muted">
+          {objection === undefined ? plural(count, 'change') : <Denied reason={objection} />}
+        </span>
       </div>
     </Panel>
   )
 }
 
 /** What is stored now beside what will be, with what another user has changed meanwhile. */
-function Review({ application, edits, onSaved }: { application: string; edits: Edits; onSaved: () => void }) {
+function Review({
+  application,
+  edits,
+  onSaved,
+}: {
+  application: string
+  edits: Edits
+  onSaved: () => void
+}) {
   const { attributes, notifications, record, stored } = useStored(application)
   useEffect(() => {
     attributes.refresh()
@@ -136,7 +178,8 @@ function Review({ application, edits, onSaved }: { application: string; edits: E
   }, [])
   const conflicts = conflictsOf(edits, stored)
   const authors = conflicts.map(
-    (key) => scalarOf((key === 'notifications' ? record : stored)['lastModifiedBy']) ?? 'Another user',
+    (key) =>
+      scalarOf((key === 'notifications' ? record : stored)['lastModifiedBy']) ?? 'Another user',
   )
   const run = async () => {
     const { notifications: list, ...changed } = valuesOf(edits)
@@ -145,26 +188,43 @@ function Review({ application, edits, onSaved }: { application: string; edits: E
     onSaved()
   }
   return (
-    <FormDialog title={`Save the settings of ${application}?`} action={`Save ${application}`} run={run}>
+    <FormDialog
+      title={`Save the settings of ${application}?`}
+      action={`Save ${application}`}
+      run={run}
+    >
       {conflicts.length > 0 && (
         <Banner tone="warning">
-          {[...new Set(authors)].join(', ')} changed {conflicts.map(labelOf).join(', ')} while you were editing. Saving replaces
-          that with your values.
+          {[...new Set(authors)].join(', ')} changed {conflicts.map(labelOf).join(', ')} while you
+          were editing. Saving replaces that with your values.
         </Banner>
       )}
       <Difference
-        values={Object.entries(edits).map(([key, { to }]) => ({ name: labelOf(key), before: stored[key], after: to }))}
+        values={Object.entries(edits).map(([key, { to }]) => ({
+          name: labelOf(key),
+          before: stored[key],
+          after: to,
+        }))}
       />
     </FormDialog>
   )
 }
 
 /** Every change of an application repeats its address, as engines ask for it. @throws {ApiError} */
-async function saveAttributes(application: string, changed: JsonObject, email: unknown): Promise<void> {
+async function saveAttributes(
+  application: string,
+  changed: JsonObject,
+  email: unknown,
+): Promise<void> {
   await completeTask({
     application,
     description: `Update ${application}`,
-    job: [{ type: 'updateApplication', application: { ...(email ? { email } : {}), ...changed, name: application } }],
+    job: [
+      {
+        type: 'updateApplication',
+        application: { ...(email ? { email } : {}), ...changed, name: application },
+      },
+    ],
     object: objectKey('application', application),
   })
   refreshMatching('/applications')
@@ -174,7 +234,11 @@ async function saveAttributes(application: string, changed: JsonObject, email: u
 /** @throws {ApiError} */
 async function saveNotifications(application: string, body: JsonObject): Promise<void> {
   const params = { path: { type: 'application', application } }
-  const call = client.POST('/notifications/{type}/{application}', { params, headers: actionHeaders, body })
+  const call = client.POST('/notifications/{type}/{application}', {
+    params,
+    headers: actionHeaders,
+    body,
+  })
   reportWarning(`Notifications of ${application} saved`, await warningsOf(call))
   refreshMatching('/notifications')
 }

@@ -27,7 +27,9 @@ export function Applications({ query }: ScreenProps) {
       Create application
     </Button>
   )
-  const none = <FirstSteps text="No application yet. An application groups pipelines and what they deploy." />
+  const none = (
+    <FirstSteps text="No application yet. An application groups pipelines and what they deploy." />
+  )
   return (
     <>
       <PageHead tab="Applications" count={live.reading.value.body?.length} actions={create} />
@@ -48,9 +50,14 @@ export function Environments({ query: { q = '' } }: ScreenProps) {
       <Loaded live={live} rows={8} empty={<FirstSteps text="Nothing is deployed yet." />}>
         {(all) => {
           // Where the API names no accounts of any application, all are shown.
-          const deployed = all.some(({ accounts }) => accounts) ? all.filter(({ accounts }) => accounts) : all
-          const shown = deployed.map(({ name }) => name).filter((name) => name.toLowerCase().includes(q.toLowerCase()))
-          const noMatch = q !== '' && shown.length === 0 ? `No application matches “${q}”.` : undefined
+          const deployed = all.some(({ accounts }) => accounts)
+            ? all.filter(({ accounts }) => accounts)
+            : all
+          const shown = deployed
+            .map(({ name }) => name)
+            .filter((name) => name.toLowerCase().includes(q.toLowerCase()))
+          const noMatch =
+            q !== '' && shown.length === 0 ? `No application matches “${q}”.` : undefined
           const label = 'Versions by environment'
           return (
             <Filters filters={[{ name: 'q', label: 'Filter by application' }]} noMatch={noMatch}>
@@ -75,7 +82,9 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
   const shown = useMemo(() => {
     const ownerOf = ({ email }: Application) => (sort === 'owner' ? (email ?? '\uffff') : '')
     return applications
-      .filter(({ name, email }) => `${name}\n${email ?? ''}`.toLowerCase().includes(q.toLowerCase()))
+      .filter(({ name, email }) =>
+        `${name}\n${email ?? ''}`.toLowerCase().includes(q.toLowerCase()),
+      )
       .filter((application) => account === '' || accountsOf(application).includes(account))
       .toSorted((a, b) => ownerOf(a).localeCompare(ownerOf(b)) || a.name.localeCompare(b.name))
   }, [applications, q, account, sort])
@@ -109,19 +118,27 @@ function List({ applications, landscape, query: { q = '', account = '', sort = '
         heldOf={[q, account, sort].join('\n')}
         landscape={landscape}
         columns={(cellOf) => [
-          { head: 'Health', width: 'minmax(7rem, 1fr)', cell: cellOf((found) => <Health deployed={[...found.values()]} />) },
+          {
+            head: 'Health',
+            width: 'minmax(7rem, 1fr)',
+            cell: cellOf((found) => <Health deployed={[...found.values()]} />),
+          },
           { head: 'Versions', width: 'minmax(10rem, 3fr)', cell: cellOf(versions) },
           {
             head: 'Last run',
             width: 'minmax(10rem, 2fr)',
-            cell: ({ name }) => <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />,
+            cell: ({ name }) => (
+              <LastRun application={name} pipelines={runs.get(name.toLowerCase())} />
+            ),
           },
           {
             head: 'Owner',
             width: 'minmax(8rem, 1.5fr)',
             sort: 'owner',
             hideBelow: 'narrow',
-            cell: ({ email }) => <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>,
+            cell: ({ email }) => (
+              <span class="cut">{email ? <Name text={email} max={40} /> : '–'}</span>
+            ),
           },
         ]}
       />
@@ -140,7 +157,10 @@ function Health({ deployed }: { deployed: readonly Deployed[] }) {
 const idsPerCall = 50
 
 /** Ids of the pipelines of neighbours in the list, whose last runs come in one call: by application. */
-function toRunBatches(applications: readonly Application[], { pipelines }: Landscape): ReadonlyMap<string, readonly string[]> {
+function toRunBatches(
+  applications: readonly Application[],
+  { pipelines }: Landscape,
+): ReadonlyMap<string, readonly string[]> {
   const byApplication = Map.groupBy(pipelines, ({ application }) => application.toLowerCase())
   const batches = new Map<string, readonly string[]>()
   let batch: string[] = []
@@ -155,13 +175,23 @@ function toRunBatches(applications: readonly Application[], { pipelines }: Lands
 }
 
 /** That of all its pipelines. */
-function LastRun({ application, pipelines = [] }: { application: string; pipelines: readonly string[] | undefined }) {
+function LastRun({
+  application,
+  pipelines = [],
+}: {
+  application: string
+  pipelines: readonly string[] | undefined
+}) {
   const query = { pipelineConfigIds: pipelines.join(), limit: 1, expand: false }
-  const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, { refresh: 'slow' })
+  const live = useLive('/executions', pipelines.length > 0 ? { query } : undefined, {
+    refresh: 'slow',
+  })
   const { body, error } = live.reading.value
   if (pipelines.length === 0) return <span class="muted">–</span>
   if (body === undefined) return <Unread error={error} />
-  const [run] = newestFirst(body.filter((one) => one.application.toLowerCase() === application.toLowerCase()))
+  const [run] = newestFirst(
+    body.filter((one) => one.application.toLowerCase() === application.toLowerCase()),
+  )
   if (run === undefined) return <span class="muted">has not run yet</span>
   const { kind, word } = statusOf(run)
   return (

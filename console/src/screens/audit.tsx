@@ -36,7 +36,9 @@ const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']
 const filters: readonly Filter[] = [
   { name: 'kind', label: 'Kind', any: 'Any kind', choices: kinds },
   { name: 'decision', label: 'Decision', any: 'Any decision', choices: Object.keys(marks) },
-  ...['user', 'operation', 'application'].map((name): Filter => ({ name, label: capital(name), kind: 'asked' })),
+  ...['user', 'operation', 'application'].map(
+    (name): Filter => ({ name, label: capital(name), kind: 'asked' }),
+  ),
   { name: 'address', label: 'Client address', kind: 'asked' },
   { name: 'from', label: 'From', kind: 'moment' },
   { name: 'to', label: 'Until', kind: 'moment' },
@@ -47,10 +49,16 @@ export function Audit({ query }: ScreenProps) {
   const change = useQueryChange()
   const actions = (
     <>
-      <Check checked={query['follow'] === 'true'} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
+      <Check
+        checked={query['follow'] === 'true'}
+        onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}
+      >
         Follow
       </Check>
-      <Button icon="download" onClick={() => act('Export the audit log', () => exportEvents(wanted))}>
+      <Button
+        icon="download"
+        onClick={() => act('Export the audit log', () => exportEvents(wanted))}
+      >
         Export
       </Button>
     </>
@@ -72,7 +80,10 @@ export function Audit({ query }: ScreenProps) {
 function toWanted(query: ScreenProps['query']): Wanted {
   const given = filters.flatMap(({ name, kind, choices }) => {
     const text = query[name]
-    const isNone = !text || choices?.includes(text) === false || (kind === 'moment' && Number.isNaN(Date.parse(text)))
+    const isNone =
+      !text ||
+      choices?.includes(text) === false ||
+      (kind === 'moment' && Number.isNaN(Date.parse(text)))
     return isNone ? [] : [[name, kind === 'moment' ? new Date(text).toISOString() : text]]
   })
   return Object.fromEntries(given)
@@ -82,12 +93,17 @@ function Events({ wanted, query }: { wanted: Wanted; query: ScreenProps['query']
   const { path } = useLocation()
   const { before, record: chosen, ...rest } = query
   const asked = { ...wanted, limit: 100, ...(before && { cursor: before }) }
-  const live = useLive('/audit/events', { query: asked }, { refresh: query['follow'] === 'true' ? 'live' : 'open' })
+  const live = useLive(
+    '/audit/events',
+    { query: asked },
+    { refresh: query['follow'] === 'true' ? 'live' : 'open' },
+  )
   const back = { href: path + formatQuery({ ...rest, before }), label: 'Audit log' }
   return (
     <Loaded live={live} rows={10}>
       {({ events, next }) => {
-        if (events.length === 0) return <NoMatch text="No record matches." filters={filters.map(({ name }) => name)} />
+        if (events.length === 0)
+          return <NoMatch text="No record matches." filters={filters.map(({ name }) => name)} />
         const event = events.find(({ sequence }) => String(sequence) === chosen)
         const missing = <p class="panel-note">Record {chosen} is not on this page.</p>
         const side = event === undefined ? missing : <Record event={event} close={back.href} />
@@ -132,7 +148,10 @@ function RecordLink({ event: { sequence, at } }: { event: AuditEvent }) {
   const { path, query } = useLocation()
   const record = String(sequence)
   return (
-    <a href={path + formatQuery({ ...query, record })} aria-current={query['record'] === record || undefined}>
+    <a
+      href={path + formatQuery({ ...query, record })}
+      aria-current={query['record'] === record || undefined}
+    >
       <time dateTime={at} title={at} class="number">
         {exact.format(Date.parse(at))}
       </time>
@@ -144,8 +163,14 @@ function Sentence({ event }: { event: AuditEvent }) {
   const { user, operation, application, decision, error } = event
   return (
     <>
-      {user === undefined ? <strong>A client without login</strong> : <FilterValue name="user" value={user} />}{' '}
-      {auditSentence(event).map((part, at) => (typeof part === 'string' ? part : <LinkedName key={at} {...part} />))}{' '}
+      {user === undefined ? (
+        <strong>A client without login</strong>
+      ) : (
+        <FilterValue name="user" value={user} />
+      )}{' '}
+      {auditSentence(event).map((part, at) =>
+        typeof part === 'string' ? part : <LinkedName key={at} {...part} />,
+      )}{' '}
       {decision === 'refused' && error === 'PERMISSION_DENIED' && operation !== undefined && (
         <a href={to.access('explain', { operation, application, username: user })}>Explain</a>
       )}
@@ -156,7 +181,11 @@ function Sentence({ event }: { event: AuditEvent }) {
 function LinkedName({ text, link, pipeline }: AuditName) {
   const { body } = usePipelines(pipeline?.application).reading.value
   const name = body?.find(({ id }) => id === pipeline?.id)?.name ?? text
-  return link === undefined ? <Name text={name} max={60} /> : <NameLink href={link(to)} text={name} max={60} />
+  return link === undefined ? (
+    <Name text={name} max={60} />
+  ) : (
+    <NameLink href={link(to)} text={name} max={60} />
+  )
 }
 
 /** A value that a click makes a filter. */
@@ -208,7 +237,11 @@ async function exportEvents(wanted: Wanted): Promise<void> {
     events.push(...page.events)
     cursor = page.next
   } while (cursor !== undefined && events.length < maxExported)
-  downloadText('audit.ndjson', 'application/x-ndjson', events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  downloadText(
+    'audit.ndjson',
+    'application/x-ndjson',
+    events.map((event) => `${JSON.stringify(event)}\n`).join(''),
+  )
   const cut = `Only the newest ${maxExported.toLocaleString()} records are in the file.`
   reportWarning('Export', cursor === undefined ? undefined : cut)
 }
@@ -217,7 +250,9 @@ async function exportEvents(wanted: Wanted): Promise<void> {
 function Verification() {
   const [expect, setExpect] = useState<string | undefined>(undefined)
   const query = expect ? { expect } : {}
-  const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, { refresh: 'open' })
+  const live = useLive('/audit/verification', expect === undefined ? undefined : { query }, {
+    refresh: 'open',
+  })
   const verify = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
     setExpect(String(new FormData(event.currentTarget).get('expect')).trim())
@@ -242,7 +277,15 @@ function Verification() {
   )
 }
 
-function Verified({ sound, records, first = 1, last, lost, breaks, hasExpected }: Schemas['AuditVerification']) {
+function Verified({
+  sound,
+  records,
+  first = 1,
+  last,
+  lost,
+  breaks,
+  hasExpected,
+}: Schemas['AuditVerification']) {
   const altered = hasExpected
     ? `The log was altered: ${plural(breaks.length, 'break')}.`
     : 'The record with the hash that you kept is missing.'
@@ -260,7 +303,10 @@ function Verified({ sound, records, first = 1, last, lost, breaks, hasExpected }
       </Banner>
       {last !== undefined && (
         <>
-          <p class="quiet">Keep the newest hash elsewhere: with it the next verification also detects a rewritten log.</p>
+          <p class="quiet">
+            Keep the newest hash elsewhere: with it the next verification also detects a rewritten
+            log.
+          </p>
           <p class="secret">
             <code class="grow">{last.hash}</code>
             <CopyButton text={last.hash} label="Copy the hash" />

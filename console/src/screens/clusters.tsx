@@ -14,7 +14,13 @@ import { BesideScreens } from '../components/beside.tsx'
 import { ActionButton } from '../components/button.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { OpenLinks, useBalancers } from '../components/open-link.tsx'
-import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
+import {
+  ApplicationHead,
+  applicationCrumbs,
+  EmptyState,
+  Loaded,
+  PageHead,
+} from '../components/screen.tsx'
 import { Icon, Name, StatusBadge } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -44,7 +50,11 @@ import {
 import { thisMinute } from '../model/time.ts'
 import { capital, plural, showing } from '../words.ts'
 import { GroupLine } from './group-line.tsx'
-import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
+import {
+  groupKey,
+  type ServerGroupContext,
+  useServerGroupActions,
+} from './server-group-actions.tsx'
 
 const loadNotices = async () => (await import('../manifests/notices.tsx')).Notices
 const loadDeployButton = async () => (await import('../manifests/deploy.tsx')).DeployButton
@@ -59,17 +69,27 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
   const balancers = useBalancers(application).reading.value.body ?? []
   const isWithManifests = useCloudProviders().some((provider) => provider.hasManifests === true)
   const known = groups.reading.value.body ?? []
-  const accounts = [...new Set([...known.map(accountOf), ...clusters.map(({ account }) => account)])]
+  const accounts = [
+    ...new Set([...known.map(accountOf), ...clusters.map(({ account }) => account)]),
+  ]
   const isGone = reading.value.error?.status === 404 && reading.value.body === undefined
   const nothing = (
-    <EmptyState icon="box" text="Nothing is deployed. A pipeline with a deploy stage creates the first server group.">
+    <EmptyState
+      icon="box"
+      text="Nothing is deployed. A pipeline with a deploy stage creates the first server group."
+    >
       <ActionButton action={{ label: 'Open pipelines', href: to.pipelines(application) }} />
     </EmptyState>
   )
   const listOf = (all: readonly ServerGroup[]) => {
     const { note, ...list } = isLarge ? largeList(clusters, query) : wholeList(all, query)
     const { show: _show, tab: _tab, line: _line, ...filter } = query
-    const card = { balancers, isChanging, context: { application, groups: all }, filter: JSON.stringify(filter) }
+    const card = {
+      balancers,
+      isChanging,
+      context: { application, groups: all },
+      filter: JSON.stringify(filter),
+    }
     return (
       <Filters
         filters={list.filters}
@@ -85,8 +105,16 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       <ApplicationHead
         application={application}
         tab="Overview"
-        state={isLarge ? <span class="count">{plural(clusters.length, 'cluster')}</span> : <Summary groups={known} />}
-        {...(isWithManifests && { actions: <Lazy load={loadDeployButton} props={{ application }} /> })}
+        state={
+          isLarge ? (
+            <span class="count">{plural(clusters.length, 'cluster')}</span>
+          ) : (
+            <Summary groups={known} />
+          )
+        }
+        {...(isWithManifests && {
+          actions: <Lazy load={loadDeployButton} props={{ application }} />,
+        })}
       />
       {isWithManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {!isGone && (
@@ -113,22 +141,31 @@ function useOverview(application: string) {
     { refresh: 'live', events: applicationEvents(application, 'executions') },
   )
   const isChanging =
-    (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
+    (active.reading.value.body?.length ?? 0) > 0 ||
+    pendingTasks.value.some((pending) => pending.application === application)
   const { body, error } = useLive(
     '/applications/{application}/clusters',
     { path },
-    { refresh: isChanging ? 'steady' : 'slow', events: applicationEvents(application, 'infrastructure') },
+    {
+      refresh: isChanging ? 'steady' : 'slow',
+      events: applicationEvents(application, 'infrastructure'),
+    },
   ).reading.value
   const clusters = toClusterNames(body ?? {})
   const isLarge = clusters.length > maxWhole
   const wereFew = foreseen(`clusters.${application}`).length > 0
   useEffect(() => {
-    if (body !== undefined && isLarge === wereFew) foresee(`clusters.${application}`, isLarge ? [] : ['few'])
+    if (body !== undefined && isLarge === wereFew)
+      foresee(`clusters.${application}`, isLarge ? [] : ['few'])
   }, [application, body])
   const isKnown = wereFew || body !== undefined || error !== undefined
   return {
     clusters,
-    groups: useServerGroups(isKnown && !isLarge ? application : undefined, undefined, paceOf(isChanging)),
+    groups: useServerGroups(
+      isKnown && !isLarge ? application : undefined,
+      undefined,
+      paceOf(isChanging),
+    ),
     isLarge,
     isChanging,
   }
@@ -137,14 +174,20 @@ function useOverview(application: string) {
 /** Of what shall serve: how much is up, and what is not. */
 function Summary({ groups }: { groups: readonly ServerGroup[] }) {
   if (groups.length === 0) return null
-  const counted = Map.groupBy(groups.filter(isEnabled).flatMap(instancesOf).map(statusOfInstance), ({ word }) => word)
+  const counted = Map.groupBy(
+    groups.filter(isEnabled).flatMap(instancesOf).map(statusOfInstance),
+    ({ word }) => word,
+  )
   const up = counted.get('up')?.length ?? 0
   counted.delete('up')
   return (
     <span class="row summary">
       <StatusBadge status={{ kind: up > 0 ? 'succeeded' : 'warning', word: `${up} up` }} />
       {[...counted].map(([word, [first, ...more]]) => (
-        <StatusBadge key={word} status={{ kind: first?.kind ?? 'unknown', word: `${more.length + 1} ${word}` }} />
+        <StatusBadge
+          key={word}
+          status={{ kind: first?.kind ?? 'unknown', word: `${more.length + 1} ${word}` }}
+        />
       ))}
       <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(toClusters(groups).length, 'cluster')}`}</span>
     </span>
@@ -171,12 +214,17 @@ const ofStates: readonly Filter[] = [
 /** Server groups that the filter leaves, put together. */
 function wholeList(groups: readonly ServerGroup[], query: ScreenProps['query']) {
   const by = groupings.find((each) => each === query['group'])
-  const ofPlaces = (['account', 'region', 'stack'] as const).map((name) => choiceOf(name, groups.map(filterValues[name])))
+  const ofPlaces = (['account', 'region', 'stack'] as const).map((name) =>
+    choiceOf(name, groups.map(filterValues[name])),
+  )
   const filters = [{ name: 'q', label: 'Filter' }, ...ofPlaces, ...ofStates]
   const choices = groupings.map((each) => [each, `By ${each}`] as const)
   const shown = groups.filter((group) => matches(group, query))
   return {
-    filters: [...filters, { name: 'group', label: 'Group by', any: 'By cluster', value: by, choices }],
+    filters: [
+      ...filters,
+      { name: 'group', label: 'Group by', any: 'By cluster', value: by, choices },
+    ],
     noMatch: `No server group matches “${filterWords(filters, query)}”.`,
     note: undefined,
     by: by ?? ('cluster' as const),
@@ -187,19 +235,26 @@ function wholeList(groups: readonly ServerGroup[], query: ScreenProps['query']) 
 /** Of so many clusters, the filter knows names and accounts only. */
 function largeList(all: ReturnType<typeof toClusterNames>, query: ScreenProps['query']) {
   const clusters = all.filter((cluster) => matchesCluster(cluster, query))
-  const filters = [{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', all.map(accountOf))]
+  const filters = [
+    { name: 'q', label: 'Filter by cluster or account' },
+    choiceOf('account', all.map(accountOf)),
+  ]
   const isAll = clusters.length === all.length
   return {
     filters,
     by: 'cluster' as const,
     clusters,
     noMatch: `No cluster matches “${filterWords(filters, query)}”. Of so many clusters, the filter knows names and accounts only.`,
-    note: isAll ? 'Server groups are read as their cluster comes into view.' : showing(clusters.length, all.length),
+    note: isAll
+      ? 'Server groups are read as their cluster comes into view.'
+      : showing(clusters.length, all.length),
   }
 }
 
 function choiceOf(name: string, all: readonly string[]): Filter {
-  const choices = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
+  const choices = [...new Set(all)]
+    .filter((each) => each !== '')
+    .toSorted((a, b) => a.localeCompare(b))
   return { name, label: capital(name), any: `All ${name}s`, choices }
 }
 
@@ -209,7 +264,8 @@ const clusterHead = 62
 /** Server groups of a cluster before they are read. */
 const usualGroups = 2
 
-const paceOf = (isChanging: boolean) => ({ refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging }) as const
+const paceOf = (isChanging: boolean) =>
+  ({ refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging }) as const
 
 interface CardProps {
   /** With all server groups that are read. */
@@ -222,7 +278,10 @@ interface CardProps {
 }
 
 /** @param clusters Those of an application that has very many are read as they come into view. */
-function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
+function ClusterList({
+  clusters,
+  ...card
+}: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
   return (
     <VirtualList
       class={'stack cards'}
@@ -231,21 +290,34 @@ function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: rea
       overscan={3}
       items={clusters}
       keyOf={({ account, name }) => `${account}/${name}`}
-      rowHeight={(cluster) => clusterHead + ('groups' in cluster ? cluster.groups.length : usualGroups) * rowHeight}
+      rowHeight={(cluster) =>
+        clusterHead + ('groups' in cluster ? cluster.groups.length : usualGroups) * rowHeight
+      }
       drawAll={clusters.every((cluster) => 'groups' in cluster) ? 20 : 0}
       row={(cluster) =>
-        'groups' in cluster ? <ClusterCard cluster={cluster} {...card} /> : <ClusterInView cluster={cluster} {...card} />
+        'groups' in cluster ? (
+          <ClusterCard cluster={cluster} {...card} />
+        ) : (
+          <ClusterInView cluster={cluster} {...card} />
+        )
       }
     />
   )
 }
 
-function ClusterInView({ cluster: { account, name, batch }, ...card }: CardProps & { readonly cluster: ClusterName }) {
+function ClusterInView({
+  cluster: { account, name, batch },
+  ...card
+}: CardProps & { readonly cluster: ClusterName }) {
   const { application } = card.context
   const live = useServerGroups(application, batch, paceOf(card.isChanging))
-  const groups = live.reading.value.body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? []
+  const groups =
+    live.reading.value.body?.filter(
+      (group) => accountOf(group) === account && clusterOf(group) === name,
+    ) ?? []
   const [cluster] = toClusters(groups)
-  if (cluster !== undefined) return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
+  if (cluster !== undefined)
+    return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
   const none = <EmptyState text={`${name} has no server group now.`} />
   return (
     <ClusterPanel application={application} account={account} name={name}>
@@ -256,7 +328,8 @@ function ClusterInView({ cluster: { account, name, batch }, ...card }: CardProps
   )
 }
 
-const loadPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
+const loadPicture = async () =>
+  (await import('../components/deployment-picture.tsx')).DeploymentPicture
 const loadManifestRows = async () => (await import('../manifests/cluster-rows.tsx')).ClusterRows
 
 /** How long a change stays in the picture. */
@@ -267,26 +340,45 @@ function isMoving(groups: readonly ServerGroup[], nowMs: number): boolean {
   return groups.some(
     (group) =>
       nowMs - (group.createdTime ?? 0) < recentMs ||
-      instancesOf(group).some(({ healthState }) => healthState === 'Starting' || healthState === 'Draining'),
+      instancesOf(group).some(
+        ({ healthState }) => healthState === 'Starting' || healthState === 'Draining',
+      ),
   )
 }
 
 /** @param isWhole Alone on its screen: its picture is always shown. */
-function ClusterCard(props: Omit<CardProps, 'isChanging'> & { readonly cluster: Cluster; readonly isWhole?: boolean }) {
+function ClusterCard(
+  props: Omit<CardProps, 'isChanging'> & { readonly cluster: Cluster; readonly isWhole?: boolean },
+) {
   const { cluster, balancers, context, filter, by, isWhole = false } = props
   const { account, name, groups } = cluster
   const { application } = context
   const names = new Set(groups.flatMap(loadBalancersOf))
-  const fronts = balancers.filter((balancer) => balancer.account === account && names.has(balancer.name ?? ''))
-  const isOfManifests = hasManifests(useCloudProviders(), groups[0]?.cloudProvider ?? groups[0]?.type)
+  const fronts = balancers.filter(
+    (balancer) => balancer.account === account && names.has(balancer.name ?? ''),
+  )
+  const isOfManifests = hasManifests(
+    useCloudProviders(),
+    groups[0]?.cloudProvider ?? groups[0]?.type,
+  )
   const isAlone = by !== 'cluster'
   const regions = isAlone ? [] : [...Map.groupBy(groups, ({ region }) => region)]
   return (
-    <ClusterPanel application={application} account={account} name={name} fronts={fronts} isLink={!isAlone}>
+    <ClusterPanel
+      application={application}
+      account={account}
+      name={name}
+      fronts={fronts}
+      isLink={!isAlone}
+    >
       {regions
         .filter(([, some]) => isWhole || isMoving(some, thisMinute.value))
         .map(([region, some]) => (
-          <Lazy key={region} load={loadPicture} props={{ application, groups: some, all: context.groups }} />
+          <Lazy
+            key={region}
+            load={loadPicture}
+            props={{ application, groups: some, all: context.groups }}
+          />
         ))}
       {isOfManifests ? (
         <Lazy load={loadManifestRows} props={{ cluster, application, isAlone }} />
@@ -311,20 +403,34 @@ interface ClusterPanelProps extends Omit<Cluster, 'groups'> {
   readonly children: ComponentChildren
 }
 
-function ClusterPanel({ application, account, name, fronts = [], isLink = true, children }: ClusterPanelProps) {
+function ClusterPanel({
+  application,
+  account,
+  name,
+  fronts = [],
+  isLink = true,
+  children,
+}: ClusterPanelProps) {
   return (
     <section class="panel is-flush cluster" aria-label={name}>
       <header class="panel-head">
         <h2>
           <Icon name="box" />
-          <a class="cluster-link" href={isLink ? to.cluster(application, { account, cluster: name }) : undefined}>
+          <a
+            class="cluster-link"
+            href={isLink ? to.cluster(application, { account, cluster: name }) : undefined}
+          >
             <Name text={name === '' ? 'unknown' : name} max={60} />
           </a>
           <span class="muted regular">{account}</span>
         </h2>
         <span class="row fronts">
           {fronts.map((front) => (
-            <a key={`${front.region} ${front.name}`} class="chip" href={to.place('load-balancers', application, placeOf(front))}>
+            <a
+              key={`${front.region} ${front.name}`}
+              class="chip"
+              href={to.place('load-balancers', application, placeOf(front))}
+            >
               <Icon name="balance" />
               <Name text={front.name ?? ''} max={30} />
               {objectsOf(front['listeners']).map(({ externalPort, externalProtocol }) => (
@@ -343,7 +449,15 @@ function ClusterPanel({ application, account, name, fronts = [], isLink = true, 
 }
 
 /** @param isAlone Among groups of other clusters: with its whole name. */
-function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: ServerGroupContext; isAlone: boolean }) {
+function GroupRow({
+  group,
+  context,
+  isAlone,
+}: {
+  group: ServerGroup
+  context: ServerGroupContext
+  isAlone: boolean
+}) {
   const place = groupPlace(group)
   return (
     <GroupLine
@@ -352,7 +466,9 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
       pendingKey={groupKey(group)}
       title={isAlone ? <Name text={group.name} max={40} /> : versionIn(group.name)}
       href={to.serverGroup(context.application, place)}
-      hrefOf={(instance) => to.instance(context.application, { ...place, id: instanceId(instance) })}
+      hrefOf={(instance) =>
+        to.instance(context.application, { ...place, id: instanceId(instance) })
+      }
       actions={useServerGroupActions(group, context)}
       serving={sharersOf(group, context.groups)}
     />

@@ -7,7 +7,12 @@ import { useRunsOf } from '../api/pipelines.ts'
 import { Button } from '../components/button.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FilterField } from '../components/filter-field.tsx'
-import { type Baseline, ChangeList, useEarlierRun, useRunChanges } from '../components/run-changes.tsx'
+import {
+  type Baseline,
+  ChangeList,
+  useEarlierRun,
+  useRunChanges,
+} from '../components/run-changes.tsx'
 import { RunTable } from '../components/run-table.tsx'
 import { EmptyState, ErrorState, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { compareExecutions } from '../model/compare.ts'
@@ -21,7 +26,10 @@ export function Compare({ query: { left = '', right = '' } }: ScreenProps) {
     <>
       <PageHead tab="Compare runs" />
       {id === '' ? (
-        <EmptyState icon="resize" text="Open a run and compare it with the run before, or with the last success." />
+        <EmptyState
+          icon="resize"
+          text="Open a run and compare it with the run before, or with the last success."
+        />
       ) : (
         <Chosen id={id} base={right && left ? left : 'previous'} />
       )}
@@ -38,16 +46,28 @@ function useExecution(id: string | undefined) {
 
 /** @param base An id, or how the other run is found */
 function Chosen({ id, base }: { id: string; base: string }) {
-  const baseline: Baseline | undefined = base === 'previous' || base === 'last-success' ? base : undefined
+  const baseline: Baseline | undefined =
+    base === 'previous' || base === 'last-success' ? base : undefined
   const newer = useExecution(id)
   const named = useExecution(baseline === undefined ? base : undefined)
   const earlier = useEarlierRun(baseline && newer.body, baseline ?? 'previous')
   const older = baseline === undefined ? named.body : earlier.found?.[0]
-  const error = newer.body === undefined ? newer.error : older === undefined ? (named.error ?? earlier.error) : undefined
+  const error =
+    newer.body === undefined
+      ? newer.error
+      : older === undefined
+        ? (named.error ?? earlier.error)
+        : undefined
   if (error !== undefined) return <ErrorState error={error} onRetry={() => refreshAll()} />
   if (earlier.found?.length === 0 && baseline !== undefined) {
     const text = `There is no earlier run${base === 'previous' ? '' : ' that succeeded'}.`
-    return <EmptyState icon="search" text={text} children={<a href={to.execution(id)}>Open the run</a>} />
+    return (
+      <EmptyState
+        icon="search"
+        text={text}
+        children={<a href={to.execution(id)}>Open the run</a>}
+      />
+    )
   }
   if (newer.body === undefined || older === undefined) return <Loading rows={8} />
   return <Both older={older} newer={newer.body} base={base} />
@@ -62,10 +82,15 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
   const { route: navigate } = useLocation()
   const { body: runs = [] } = useRunsOf(newer.pipelineConfigId, 50).reading.value
   const earlier = runs.filter(
-    ({ id, buildTime }) => id !== newer.id && id !== older.id && (buildTime ?? 0) <= (newer.buildTime ?? 0),
+    ({ id, buildTime }) =>
+      id !== newer.id && id !== older.id && (buildTime ?? 0) <= (newer.buildTime ?? 0),
   )
   const choices = newestFirst([...earlier, older]).map((run) => {
-    const words = [shortId(run.id), statusOf(run).word, formatRelative(run.buildTime ?? 0, now.peek())]
+    const words = [
+      shortId(run.id),
+      statusOf(run).word,
+      formatRelative(run.buildTime ?? 0, now.peek()),
+    ]
     return [run.id, words.join(', ')] as const
   })
   const changes = useRunChanges(older, newer)
@@ -80,7 +105,10 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
           any="the run before"
           choices={[['last-success', 'the last success'], ...choices]}
         />
-        <Button icon="undo" onClick={() => navigate(to.compare({ left: newer.id, right: older.id }))}>
+        <Button
+          icon="undo"
+          onClick={() => navigate(to.compare({ left: newer.id, right: older.id }))}
+        >
           Swap
         </Button>
       </div>
@@ -89,7 +117,9 @@ function Both({ older, newer, base }: BothProps & { readonly base: string }) {
           <RunTable runs={[older, newer]} label="Compared runs" heldOf={older.id} />
         </div>
         <Panel title="What changed" count={changes.length}>
-          {changes.length === 0 && <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>}
+          {changes.length === 0 && (
+            <p class="quiet">Nothing: input, definition, stages and durations are the same.</p>
+          )}
           <ChangeList changes={changes} />
         </Panel>
         <Values older={older} newer={newer} />
@@ -105,7 +135,11 @@ function Values({ older, newer }: BothProps) {
     <details class="panel compare" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Values that differ</summary>
       {isOpen && (
-        <Difference values={compareExecutions(older, newer)} heads={['Field', 'Before', 'After']} label="Values that differ" />
+        <Difference
+          values={compareExecutions(older, newer)}
+          heads={['Field', 'Before', 'After']}
+          label="Values that differ"
+        />
       )}
     </details>
   )

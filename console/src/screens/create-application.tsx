@@ -21,9 +21,14 @@ export function CreateApplication() {
   const [email, description] = [values.email.trim(), values.description.trim()]
   const isNamed = /^[a-z][a-z0-9-]*$/.test(name)
   const asked = useSettled(isNamed ? name : '', 250)
-  const denied = useDenial(asked === '' ? undefined : { operation: taskOperation, application: asked })
+  const denied = useDenial(
+    asked === '' ? undefined : { operation: taskOperation, application: asked },
+  )
   const create = () => {
-    const given = { ...(description !== '' && { description }), ...(Object.keys(permissions).length > 0 && { permissions }) }
+    const given = {
+      ...(description !== '' && { description }),
+      ...(Object.keys(permissions).length > 0 && { permissions }),
+    }
     return completeTask({
       application: name,
       description: `Create application ${name}`,
@@ -41,7 +46,12 @@ export function CreateApplication() {
       required: true,
       input: { maxLength: 100 },
     },
-    email: { label: 'Owner’s email address', error: errorIf(email === '', noOwner), required: true, input: ownerInput },
+    email: {
+      label: 'Owner’s email address',
+      error: errorIf(email === '', noOwner),
+      required: true,
+      input: ownerInput,
+    },
     description: { label: 'Description' },
   }
   return (
@@ -56,10 +66,18 @@ export function CreateApplication() {
       onDone={() => navigate(to.application(name))}
     >
       <p class="muted">An application groups pipelines and what they deploy.</p>
-      <Fields fields={fields} values={values} onChange={(field, value) => setValues({ ...values, [field]: value })} />
+      <Fields
+        fields={fields}
+        values={values}
+        onChange={(field, value) => setValues({ ...values, [field]: value })}
+      />
       <details>
         <summary>Permissions</summary>
-        <PermissionsField application={values.name || 'the application'} permissions={{}} onChange={setPermissions} />
+        <PermissionsField
+          application={values.name || 'the application'}
+          permissions={{}}
+          onChange={setPermissions}
+        />
       </details>
     </FormDialog>
   )

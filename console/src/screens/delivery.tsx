@@ -6,17 +6,29 @@ import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { CanaryReport, useAnalysis } from '../components/canary-report.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import {
+  ApplicationHead,
+  applicationCrumbs,
+  EmptyState,
+  Loaded,
+  PageHead,
+  Panel,
+} from '../components/screen.tsx'
 import { KeyValue, Name, NameLink, StatusText, Time } from '../components/text.tsx'
 import { toReport } from '../model/canary.ts'
 
 type Analysis = Schemas['CanaryResult']
 
 export function Delivery({ params: { application = '' } }: ScreenProps) {
-  const analyses = useLive('/v2/canaries/{application}/executions', { path: { application }, query: { limit: 20 } })
-  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' }).reading.value.body
+  const analyses = useLive('/v2/canaries/{application}/executions', {
+    path: { application },
+    query: { limit: 20 },
+  })
+  const configured = useLive('/v2/canaryConfig', { query: { application } }, { refresh: 'slow' })
+    .reading.value.body
   const names = configured?.map(({ name }) => name).join(', ')
-  const none = 'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
+  const none =
+    'No canary was analysed. A pipeline with a canary analysis compares a new version with the one that runs.'
   return (
     <>
       <ApplicationHead application={application} tab="Delivery" />
@@ -24,12 +36,21 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
         <Figures application={application} />
         <Panel title="Canary analyses" flush>
           <Loaded live={analyses} rows={4} empty={<EmptyState icon="graph" text={none} />}>
-            {(found) => <DataTable label="Canary analyses" rows={found} keyOf={idOf} columns={columnsOf(application)} />}
+            {(found) => (
+              <DataTable
+                label="Canary analyses"
+                rows={found}
+                keyOf={idOf}
+                columns={columnsOf(application)}
+              />
+            )}
           </Loaded>
         </Panel>
         <p class="quiet">
           {names !== undefined &&
-            (names === '' ? 'No canary configuration names this application.' : `Canary configurations: ${names}.`)}
+            (names === ''
+              ? 'No canary configuration names this application.'
+              : `Canary configurations: ${names}.`)}
         </p>
       </div>
     </>
@@ -37,7 +58,11 @@ export function Delivery({ params: { application = '' } }: ScreenProps) {
 }
 
 function Figures({ application }: { application: string }) {
-  const live = useLive('/applications/{application}/delivery', { path: { application } }, { refresh: 'slow' })
+  const live = useLive(
+    '/applications/{application}/delivery',
+    { path: { application } },
+    { refresh: 'slow' },
+  )
   return (
     <Panel title="The last 30 days">
       <Loaded live={live} rows={4}>
@@ -60,9 +85,23 @@ function columnsOf(application: string): readonly Column<Analysis>[] {
   const name = (analysis: Analysis) => toReport(analysis).name ?? 'Analysis'
   return [
     { head: 'Verdict', cell: (analysis) => <StatusText status={toReport(analysis).status} /> },
-    { head: 'Configuration', cell: (one) => <NameLink href={to.canary(application, idOf(one))} text={name(one)} max={60} /> },
-    { head: 'Why', grow: true, hideBelow: 'phone', cell: (analysis) => <Name text={toReport(analysis).sentence} max={400} /> },
-    { head: 'Started', hideBelow: 'phone', cell: (analysis) => <Time at={numberOf(analysis['buildTimeMillis'])} /> },
+    {
+      head: 'Configuration',
+      cell: (one) => (
+        <NameLink href={to.canary(application, idOf(one))} text={name(one)} max={60} />
+      ),
+    },
+    {
+      head: 'Why',
+      grow: true,
+      hideBelow: 'phone',
+      cell: (analysis) => <Name text={toReport(analysis).sentence} max={400} />,
+    },
+    {
+      head: 'Started',
+      hideBelow: 'phone',
+      cell: (analysis) => <Time at={numberOf(analysis['buildTimeMillis'])} />,
+    },
   ]
 }
 
@@ -74,7 +113,10 @@ export function CanaryScreen({ params: { application = '', id = '' } }: ScreenPr
     <>
       <PageHead
         tab={['Canary analysis', name].filter(Boolean).join(' ')}
-        crumbs={[...applicationCrumbs(application), { label: 'Delivery', href: to.delivery(application) }]}
+        crumbs={[
+          ...applicationCrumbs(application),
+          { label: 'Delivery', href: to.delivery(application) },
+        ]}
       />
       <CanaryReport id={id} />
     </>

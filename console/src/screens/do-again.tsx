@@ -9,11 +9,27 @@ import { ActionButton } from '../components/button.tsx'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { placeOf } from '../model/stage-output.ts'
 import { editPlace } from './place-forms.tsx'
-import { type ServerGroupContext, useInstanceActions, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
+import {
+  type ServerGroupContext,
+  useInstanceActions,
+  useServerGroup,
+  useServerGroupActions,
+} from './server-group-actions.tsx'
 
 const groupJobs = [
-  ...['resizeServerGroup', 'disableServerGroup', 'enableServerGroup', 'rollbackServerGroup', 'cloneServerGroup'],
-  ...['destroyServerGroup', 'rebootInstances', 'terminateInstances', 'terminateInstanceAndDecrementServerGroup'],
+  ...[
+    'resizeServerGroup',
+    'disableServerGroup',
+    'enableServerGroup',
+    'rollbackServerGroup',
+    'cloneServerGroup',
+  ],
+  ...[
+    'destroyServerGroup',
+    'rebootInstances',
+    'terminateInstances',
+    'terminateInstanceAndDecrementServerGroup',
+  ],
 ]
 const names = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'name']
 
@@ -31,10 +47,13 @@ export function DoAgain({ task: { application, execution } }: { task: Task }) {
   const fields = objectOf(job?.context)
   const at = placeOf(fields)
   const name = names.map((key) => scalarOf(fields[key])).find((text) => text !== undefined)
-  if (job === undefined || another !== undefined || at === undefined || name === undefined) return null
+  if (job === undefined || another !== undefined || at === undefined || name === undefined)
+    return null
   const props = { application, type: job.type, place: { ...at, name }, fields }
   if (groupJobs.includes(job.type)) return <OfServerGroup {...props} />
-  return ['upsertLoadBalancer', 'upsertSecurityGroup'].includes(job.type) ? <OfPlace {...props} /> : null
+  return ['upsertLoadBalancer', 'upsertSecurityGroup'].includes(job.type) ? (
+    <OfPlace {...props} />
+  ) : null
 }
 
 function OfServerGroup(props: JobProps) {
@@ -44,15 +63,24 @@ function OfServerGroup(props: JobProps) {
   return group === undefined ? null : <OfKnownGroup group={group} context={context} {...props} />
 }
 
-function OfKnownGroup({ group, context, type, fields }: JobProps & { group: ServerGroup; context: ServerGroupContext }) {
+function OfKnownGroup({
+  group,
+  context,
+  type,
+  fields,
+}: JobProps & { group: ServerGroup; context: ServerGroupContext }) {
   const [id] = textsOf(fields['instanceIds'])
   const instance = group.instances?.find((one) => instanceId(one) === id)
   const ofGroup = useServerGroupActions(group, context, fields)
   const ofInstance = useInstanceActions(group, context, instance ?? { name: '' })
-  if (id !== undefined && instance === undefined) return <Again denied={`${id} no longer exists.`} />
+  if (id !== undefined && instance === undefined)
+    return <Again denied={`${id} no longer exists.`} />
   const action = (id === undefined ? ofGroup : ofInstance).find((one) => one.type === type)
   // Either disabling or enabling is offered at a time.
-  const denied = action === undefined ? `${group.name} is already in the state that this task sets.` : action.denied
+  const denied =
+    action === undefined
+      ? `${group.name} is already in the state that this task sets.`
+      : action.denied
   return <Again denied={denied} onSelect={action?.onSelect} />
 }
 
@@ -63,8 +91,16 @@ function OfPlace({ application, type, place, fields }: JobProps) {
   const provider = scalarOf(fields['cloudProvider']) ?? ''
   const isEdited = hasForm(useCloudProviders(), provider, form)
   const parameters = { path: place, query: { provider } }
-  const balancers = useLive('/loadBalancers/{account}/{region}/{name}', isBalancer ? parameters : undefined, { refresh: 'open' })
-  const groups = useLive('/securityGroups/{account}/{region}/{name}', isBalancer ? undefined : parameters, { refresh: 'open' })
+  const balancers = useLive(
+    '/loadBalancers/{account}/{region}/{name}',
+    isBalancer ? parameters : undefined,
+    { refresh: 'open' },
+  )
+  const groups = useLive(
+    '/securityGroups/{account}/{region}/{name}',
+    isBalancer ? undefined : parameters,
+    { refresh: 'open' },
+  )
   const denied = useDenial({ operation: changeOperation, application, account: place.account })
   const { body: found } = balancers.reading.value
   const { body: group, error } = groups.reading.value
@@ -77,5 +113,9 @@ function OfPlace({ application, type, place, fields }: JobProps) {
 }
 
 function Again(action: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
-  return <ActionButton action={{ label: 'Do again', denied: action.denied, onSelect: () => action.onSelect?.() }} />
+  return (
+    <ActionButton
+      action={{ label: 'Do again', denied: action.denied, onSelect: () => action.onSelect?.() }}
+    />
+  )
 }

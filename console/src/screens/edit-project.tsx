@@ -23,7 +23,11 @@ export const projectTasks = 'spinnaker'
 /** Its applications, the clusters that it shows of them, and pipelines. Lists may be absent. */
 export function partsOf({ config }: Pick<Project, 'config'>) {
   const { applications, clusters, pipelineConfigs } = config ?? {}
-  return { applications: applications ?? [], clusters: clusters ?? [], pipelines: pipelineConfigs ?? [] }
+  return {
+    applications: applications ?? [],
+    clusters: clusters ?? [],
+    pipelines: pipelineConfigs ?? [],
+  }
 }
 
 type Parts = ReturnType<typeof partsOf>
@@ -37,7 +41,10 @@ interface RuleDraft extends JsonObject {
 export function EditProject({ project }: { project?: Project }) {
   const { route: navigate } = useLocation()
   const stored = partsOf(project ?? {})
-  const [{ name, email }, setHead] = useState({ name: project?.name ?? '', email: project?.email ?? '' })
+  const [{ name, email }, setHead] = useState({
+    name: project?.name ?? '',
+    email: project?.email ?? '',
+  })
   const [applications, setApplications] = useState(stored.applications)
   const [pipelines, setPipelines] = useState(stored.pipelines)
   const [rules, setRules] = useState<readonly RuleDraft[]>(
@@ -67,14 +74,22 @@ export function EditProject({ project }: { project?: Project }) {
       <div class="question">
         <Fields
           fields={{
-            name: { label: 'Name', error: isTried && saved.name === '' ? 'Enter a name.' : undefined, required: true },
+            name: {
+              label: 'Name',
+              error: isTried && saved.name === '' ? 'Enter a name.' : undefined,
+              required: true,
+            },
             email: { label: 'Owner’s email address', input: { autoComplete: 'on' } },
           }}
           values={{ name, email }}
           onChange={(field, value) => setHead({ name, email, [field]: String(value) })}
         />
       </div>
-      <Applications chosen={applications} known={known.map((one) => one.name)} onChange={setApplications} />
+      <Applications
+        chosen={applications}
+        known={known.map((one) => one.name)}
+        onChange={setApplications}
+      />
       <Clusters rules={rules} onChange={setRules} />
       <Pipelines applications={applications} chosen={pipelines} onChange={setPipelines} />
     </FormDialog>
@@ -82,10 +97,18 @@ export function EditProject({ project }: { project?: Project }) {
 }
 
 /** Pipelines of applications that it has no more are left out. @throws {ApiError} */
-async function saveProject(project: Project, { applications, clusters, pipelines }: Parts, before?: Project): Promise<void> {
-  const others = clusters.flatMap((rule) => rule.applications ?? []).filter((name) => !applications.includes(name))
+async function saveProject(
+  project: Project,
+  { applications, clusters, pipelines }: Parts,
+  before?: Project,
+): Promise<void> {
+  const others = clusters
+    .flatMap((rule) => rule.applications ?? [])
+    .filter((name) => !applications.includes(name))
   const isIncomplete = clusters.some(({ account }) => account === '')
-  const message = isIncomplete ? 'Every row of clusters needs an account.' : `${others[0]} is no application of the project.`
+  const message = isIncomplete
+    ? 'Every row of clusters needs an account.'
+    : `${others[0]} is no application of the project.`
   if (isIncomplete || others.length > 0) throw new ApiError({ status: 400, message })
   if (before !== undefined) await checkUnchanged(before)
   const config = {
@@ -105,7 +128,9 @@ async function saveProject(project: Project, { applications, clusters, pipelines
 
 /** A project is stored as a whole: what another user has changed meanwhile would be lost. @throws {ApiError} */
 async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
-  const stored = await unwrap(client.GET('/projects/{id}', { params: { path: { id: id ?? name } } }))
+  const stored = await unwrap(
+    client.GET('/projects/{id}', { params: { path: { id: id ?? name } } }),
+  )
   if (String(stored.updateTs) === String(updateTs)) return
   refreshMatching('/projects')
   throw new ApiError({
@@ -123,9 +148,13 @@ interface ApplicationsProps {
 /** What is no application is not taken, once they are read. */
 function Applications({ chosen, known, onChange }: ApplicationsProps) {
   const find = (typed: string) =>
-    [...chosen, ...known].find((name) => name.toLowerCase() === typed.toLowerCase()) ?? (known.length === 0 ? typed : [])
+    [...chosen, ...known].find((name) => name.toLowerCase() === typed.toLowerCase()) ??
+    (known.length === 0 ? typed : [])
   return (
-    <Field label="Applications" help="The clusters and pipelines of these applications can be shown.">
+    <Field
+      label="Applications"
+      help="The clusters and pipelines of these applications can be shown."
+    >
       {(tied) => (
         <TextsInput
           tied={tied}
@@ -140,13 +169,22 @@ function Applications({ chosen, known, onChange }: ApplicationsProps) {
 
 const help = '* for all, empty for none.'
 
-function Clusters({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (rules: readonly RuleDraft[]) => void }) {
+function Clusters({
+  rules,
+  onChange,
+}: {
+  rules: readonly RuleDraft[]
+  onChange: (rules: readonly RuleDraft[]) => void
+}) {
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
   const fields = {
     account: { label: 'Account', choices: accounts, required: true },
     stack: { label: 'Stack', help },
     detail: { label: 'Detail', help },
-    applications: { label: 'Only these applications', help: 'Separated by commas. Empty: all of the project.' },
+    applications: {
+      label: 'Only these applications',
+      help: 'Separated by commas. Empty: all of the project.',
+    },
   }
   return (
     <>
@@ -158,7 +196,9 @@ function Clusters({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: 
         onChange={onChange}
         added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: '' }}
       >
-        {(rule, set) => <Fields fields={fields} values={rule} onChange={(key, value) => set({ [key]: value })} />}
+        {(rule, set) => (
+          <Fields fields={fields} values={rule} onChange={(key, value) => set({ [key]: value })} />
+        )}
       </RecordRows>
     </>
   )
@@ -175,7 +215,9 @@ function Pipelines({ applications, chosen, onChange }: PipelinesProps) {
   return (
     <>
       <h3 class="sub">Pipelines</h3>
-      <p class="muted">{applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}</p>
+      <p class="muted">
+        {applications.length === 0 ? 'Choose applications first.' : 'Their last run is shown.'}
+      </p>
       {applications.map((application) => (
         <CheckList
           key={application}
@@ -184,10 +226,15 @@ function Pipelines({ applications, chosen, onChange }: PipelinesProps) {
           choices={all
             .filter((one) => one.application === application)
             .map(({ id = '', name }) => ({ id, label: <Name text={name} max={60} /> }))}
-          chosen={chosen.filter((one) => one.application === application).map((one) => one.pipelineConfigId)}
+          chosen={chosen
+            .filter((one) => one.application === application)
+            .map((one) => one.pipelineConfigId)}
           onChange={(ids) => {
             const others = chosen.filter((one) => one.application !== application)
-            onChange([...others, ...ids.map((pipelineConfigId) => ({ application, pipelineConfigId }))])
+            onChange([
+              ...others,
+              ...ids.map((pipelineConfigId) => ({ application, pipelineConfigId })),
+            ])
           }}
         />
       ))}

@@ -20,14 +20,21 @@ interface Example {
   readonly title: string
   /** What is made, and what can be done with it. */
   readonly about: (value: string) => string
-  readonly field: Pick<Parameters<typeof TextField>[0], 'label' | 'value' | 'help' | 'suggestions' | 'input'>
+  readonly field: Pick<
+    Parameters<typeof TextField>[0],
+    'label' | 'value' | 'help' | 'suggestions' | 'input'
+  >
   readonly errorOf: (value: string) => string | undefined
   readonly provider: string
   /** The first one is deployed. */
   readonly versions: readonly [string, string]
   /** Makes what the pipeline needs; each step may have been done before. */
   readonly prepare?: (value: string) => Promise<void>
-  readonly pipeline: { readonly name: string; readonly description: string; readonly stage: (value: string) => JsonObject }
+  readonly pipeline: {
+    readonly name: string
+    readonly description: string
+    readonly stage: (value: string) => JsonObject
+  }
 }
 
 export function DeployExample({ example }: { example: Example }) {
@@ -50,7 +57,10 @@ export function DeployExample({ example }: { example: Example }) {
 }
 
 /** @returns the id of the execution @throws {ApiError} */
-async function deploy({ provider, versions, prepare, pipeline }: Example, value: string): Promise<string> {
+async function deploy(
+  { provider, versions, prepare, pipeline }: Example,
+  value: string,
+): Promise<string> {
   const email = user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`
   const attributes = { name: application, email, cloudProviders: provider }
   await complete('application', application, { type: 'createApplication', application: attributes })
@@ -61,21 +71,38 @@ async function deploy({ provider, versions, prepare, pipeline }: Example, value:
     application,
     name,
     description,
-    parameterConfig: [{ name: 'version', label: 'Version', required: true, default: versions[0], hasOptions: true, options }],
+    parameterConfig: [
+      {
+        name: 'version',
+        label: 'Version',
+        required: true,
+        default: versions[0],
+        hasOptions: true,
+        options,
+      },
+    ],
     stages: [{ refId: '1', requisiteStageRefIds: [], name: 'Deploy', ...stage(value) }],
     triggers: [],
   }
   const params = { path: { application } }
   const find = async () =>
-    (await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params }))).find((saved) => saved.name === name)
+    (await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params }))).find(
+      (saved) => saved.name === name,
+    )
   const known = await find()
-  if (known === undefined) await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: definition as never }))
+  if (known === undefined)
+    await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: definition as never }))
   refreshMatching('/applications')
   return startPipeline(known ?? (await find()) ?? definition, { version: versions[0] }, false)
 }
 
 function complete(kind: string, name: string, job: Change['job'][number]): Promise<void> {
-  return completeTask({ application, description: `Create ${name}`, job: [job], object: objectKey(kind, name) })
+  return completeTask({
+    application,
+    description: `Create ${name}`,
+    job: [job],
+    object: objectKey(kind, name),
+  })
 }
 
 const balancer = 'hello-front'
@@ -88,27 +115,48 @@ type ImagePlace = Readonly<Record<'provider' | 'imagesPath' | 'account' | 'regio
 /** For an account that takes uploaded images. */
 export function imageExample({ provider, imagesPath, account, region }: ImagePlace): Example {
   const front = { cloudProvider: provider, credentials: account, account, region, name: balancer }
-  const cluster = { cloudProvider: provider, account, region, application, imageId: `${application}:\${parameters.version}` }
+  const cluster = {
+    cloudProvider: provider,
+    account,
+    region,
+    application,
+    imageId: `${application}:\${parameters.version}`,
+  }
   const capacity = { min: 2, max: 2, desired: 2 }
   return {
     title: 'Deploy the example?',
     about: () =>
       `Fairlead deploys a small web program to this machine: the application ${application} with two images, a load balancer, and a pipeline. Start the pipeline again with version 2 to see it replace version 1 without a lost request.`,
-    field: { label: 'Port of the load balancer', value: '8080', help: 'It must be free on this machine.', input: decimal },
+    field: {
+      label: 'Port of the load balancer',
+      value: '8080',
+      help: 'It must be free on this machine.',
+      input: decimal,
+    },
     errorOf: (port) =>
-      /^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536 ? undefined : 'Enter a number from 1 to 65535.',
+      /^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536
+        ? undefined
+        : 'Enter a number from 1 to 65535.',
     provider,
     versions,
     prepare: async (port) => {
       for (const version of versions) await upload(imagesPath, version)
-      const listener = { externalProtocol: 'HTTP', externalPort: Number(port), internalProtocol: 'HTTP', internalPort }
+      const listener = {
+        externalProtocol: 'HTTP',
+        externalPort: Number(port),
+        internalProtocol: 'HTTP',
+        internalPort,
+      }
       const changes = { ...front, healthCheck: `HTTP:${internalPort}/`, listeners: [listener] }
       await complete('loadBalancer', balancer, { type: 'upsertLoadBalancer', ...changes })
     },
     pipeline: {
       name: 'ship',
       description: 'Deploys the example program. Start it with version 2 to replace version 1.',
-      stage: () => ({ type: 'deploy', clusters: [{ ...cluster, capacity, loadBalancers: [balancer], strategy: 'redblack' }] }),
+      stage: () => ({
+        type: 'deploy',
+        clusters: [{ ...cluster, capacity, loadBalancers: [balancer], strategy: 'redblack' }],
+      }),
     },
   }
 }
@@ -138,8 +186,14 @@ export function manifestExample({ provider, label, account, namespaces }: Manife
     versions: ['2.53', '2.52'],
     pipeline: {
       name: 'ship manifests',
-      description: 'Deploys the example program from its manifests. Start it with another version to replace the pods.',
-      stage: (namespace) => ({ type: 'deployManifest', ...place, plan: true, manifests: manifestsIn(namespace.trim()) }),
+      description:
+        'Deploys the example program from its manifests. Start it with another version to replace the pods.',
+      stage: (namespace) => ({
+        type: 'deployManifest',
+        ...place,
+        plan: true,
+        manifests: manifestsIn(namespace.trim()),
+      }),
     },
   }
 }
@@ -157,18 +211,29 @@ function manifestsIn(namespace: string): readonly unknown[] {
   const template = { metadata: { labels }, spec: { containers: [container] } }
   const ports = [{ name: 'http', port: 80, targetPort: 'http' }]
   return [
-    { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 2, selector: { matchLabels: labels }, template } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { replicas: 2, selector: { matchLabels: labels }, template },
+    },
     { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports } },
   ]
 }
 
 async function upload(imagesPath: string, version: string): Promise<void> {
-  const call = client.PUT as (path: string, init: object) => Promise<{ readonly response: Response; readonly error?: unknown }>
+  const call = client.PUT as (
+    path: string,
+    init: object,
+  ) => Promise<{ readonly response: Response; readonly error?: unknown }>
   await unwrap(
     call(`${imagesPath}/{name}/{version}`, {
       params: { path: { name: application, version } },
       headers: { ...actionHeaders, 'Content-Type': 'application/x-tar' },
-      body: toTar({ 'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n', 'server.mjs': program(version) }),
+      body: toTar({
+        'fairlead-image.yml': 'command: [node, server.mjs]\nready: { path: / }\n',
+        'server.mjs': program(version),
+      }),
       bodySerializer: (body: unknown) => body,
     }),
   )
@@ -189,16 +254,22 @@ process.on('SIGTERM', () => server.close())
 /** An archive of ASCII files without a time of their own, so the same files make the same bytes. @see POSIX.1-1988, ustar */
 function toTar(files: Readonly<Record<string, string>>): string {
   const toBlocks = (text: string) => text.padEnd(Math.ceil(text.length / 512) * 512, '\0')
-  const entries = Object.entries(files).map(([name, content]) => toBlocks(tarHeader(name, content.length)) + toBlocks(content))
+  const entries = Object.entries(files).map(
+    ([name, content]) => toBlocks(tarHeader(name, content.length)) + toBlocks(content),
+  )
   return entries.join('') + '\0'.repeat(1024)
 }
 
 function tarHeader(name: string, length: number): string {
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`
   const owner = octal(0, 7)
-  const before = name.padEnd(100, '\0') + octal(0o644, 7) + owner + owner + octal(length, 11) + octal(0, 11)
+  const before =
+    name.padEnd(100, '\0') + octal(0o644, 7) + owner + owner + octal(length, 11) + octal(0, 11)
   const after = `0${'\0'.repeat(100)}ustar\x0000`
   // The sum is computed with blanks in its own place.
-  const sum = [...`${before}${' '.repeat(8)}${after}`].reduce((all, character) => all + character.charCodeAt(0), 0)
+  const sum = [...`${before}${' '.repeat(8)}${after}`].reduce(
+    (all, character) => all + character.charCodeAt(0),
+    0,
+  )
   return `${before}${octal(sum, 6)} ${after}`
 }

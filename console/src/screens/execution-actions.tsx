@@ -16,7 +16,15 @@ import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { FailedAction } from '../components/screen.tsx'
 import { Duration, type IconName, Name, PlainText, StatusMark } from '../components/text.tsx'
-import { type Execution, isComplete, isFailed, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  isComplete,
+  isFailed,
+  isWaiting,
+  type Stage,
+  shortId,
+  titleOf,
+} from '../model/execution.ts'
 
 /** The most wanted first. */
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
@@ -25,15 +33,19 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const { id, status, application } = execution
   const run = shortId(id)
   const failed = execution.stages.filter((stage) => isFailed(stage.status) && !stage.parentStageId)
-  const call = (reason?: string) => ({ params: { path: { id }, query: { reason } }, headers: actionHeaders }) as never
-  const resume = () => act(`Resume run ${run}`, () => change(execution, client.PUT('/pipelines/{id}/resume', call())))
+  const call = (reason?: string) =>
+    ({ params: { path: { id }, query: { reason } }, headers: actionHeaders }) as never
+  const resume = () =>
+    act(`Resume run ${run}`, () => change(execution, client.PUT('/pipelines/{id}/resume', call())))
   return [
     ...offer(status === 'RUNNING', 'Pause', 'pause', denied, {
       action: `Pause run ${run}`,
       effect: 'Running steps stop at their next step until the run is resumed.',
       run: () => change(execution, client.PUT('/pipelines/{id}/pause', call())),
     }),
-    ...(status === 'PAUSED' ? [{ label: 'Resume', icon: 'play', denied, onSelect: resume } as const] : []),
+    ...(status === 'PAUSED'
+      ? [{ label: 'Resume', icon: 'play', denied, onSelect: resume } as const]
+      : []),
     ...linksOf(execution, denied),
     ...offer(isComplete(status) && failed.length > 1, 'Restart failed stages', 'refresh', denied, {
       action: `Restart ${failed.length} failed stages`,
@@ -51,11 +63,13 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     }),
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
       action: `Cancel run ${run}`,
-      effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
+      effect:
+        'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
       dismissal: 'Keep running',
       destructive: true,
       ...withReason,
-      run: (values) => change(execution, client.PUT('/pipelines/{id}/cancel', call(reasonOf(values)))),
+      run: (values) =>
+        change(execution, client.PUT('/pipelines/{id}/cancel', call(reasonOf(values)))),
     }),
   ]
 }
@@ -63,9 +77,18 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
 function linksOf(execution: Execution, denied: string | undefined): readonly MenuItem[] {
   const { id, status, application, type, pipelineConfigId } = execution
   if (!pipelineConfigId || type !== 'PIPELINE') return []
-  const compare = (label: string, left: string): MenuItem => ({ label, icon: 'resize', href: to.compare({ left, right: id }) })
+  const compare = (label: string, left: string): MenuItem => ({
+    label,
+    icon: 'resize',
+    href: to.compare({ left, right: id }),
+  })
   return [
-    { label: 'Start again', icon: 'play', denied, href: to.startPipeline(application, pipelineConfigId, { from: id }) },
+    {
+      label: 'Start again',
+      icon: 'play',
+      denied,
+      href: to.startPipeline(application, pipelineConfigId, { from: id }),
+    },
     ...(status === 'SUCCEEDED' ? [] : [compare('Compare with the last success', 'last-success')]),
     compare('Compare with the run before', 'previous'),
     { label: 'Edit pipeline', icon: 'edit', href: to.editPipeline(application, pipelineConfigId) },
@@ -79,7 +102,8 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
   const title = titleOf(stage)
   const waits = type === 'wait' || type === 'restrictExecutionDuringTimeWindow'
   const ofDefinition = execution.type === 'PIPELINE' && !parentStageId
-  const edit = () => to.editPipeline(application, pipelineConfigId ?? '', { stage: refId ?? '', run: id })
+  const edit = () =>
+    to.editPipeline(application, pipelineConfigId ?? '', { stage: refId ?? '', run: id })
   return [
     ...offer(status === 'RUNNING' && waits, 'Stop waiting', 'skip', denied, {
       action: `Stop waiting in “${title}”`,
@@ -97,25 +121,48 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
       effect: restartEffect(execution, stage),
       run: () => restart(execution, [stage]),
     }),
-    ...(ofDefinition && pipelineConfigId && refId ? [{ label: 'Edit this stage', icon: 'edit', href: edit() } as const] : []),
+    ...(ofDefinition && pipelineConfigId && refId
+      ? [{ label: 'Edit this stage', icon: 'edit', href: edit() } as const]
+      : []),
   ]
 }
 
-function offer(isOffered: boolean, label: string, icon: IconName, denied: string | undefined, asked: Question): MenuItem[] {
-  return isOffered ? [{ label, icon, denied, destructive: asked.destructive === true, onSelect: () => confirm(asked) }] : []
+function offer(
+  isOffered: boolean,
+  label: string,
+  icon: IconName,
+  denied: string | undefined,
+  asked: Question,
+): MenuItem[] {
+  return isOffered
+    ? [
+        {
+          label,
+          icon,
+          denied,
+          destructive: asked.destructive === true,
+          onSelect: () => confirm(asked),
+        },
+      ]
+    : []
 }
 
 function restartEffect(execution: Execution, stage: Stage): string {
   const found = new Set(followers(execution, stage))
   // What is added to a set while it is walked is walked as well.
   for (const next of found) for (const after of followers(execution, next)) found.add(after)
-  const what = found.size === 0 ? 'runs' : `and ${found.size === 1 ? 'the stage' : `the ${found.size} stages`} after it run`
+  const what =
+    found.size === 0
+      ? 'runs'
+      : `and ${found.size === 1 ? 'the stage' : `the ${found.size} stages`} after it run`
   const definition = 'Stages are those of this run; preconditions come from the stored pipeline.'
   return `“${titleOf(stage)}” ${what} again. What it deployed before stays. ${definition}`
 }
 
 function followers({ stages }: Execution, { refId }: Stage): readonly Stage[] {
-  return stages.filter(({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true)
+  return stages.filter(
+    ({ requisiteStageRefIds }) => requisiteStageRefIds?.includes(refId ?? '') === true,
+  )
 }
 
 /** For what the reader may give a reason. */
@@ -126,22 +173,40 @@ function reasonOf({ reason }: JsonObject): string | undefined {
 }
 
 /** @throws {ApiError} */
-async function change({ id }: Execution, call: Promise<{ response: Response; error?: unknown }>): Promise<void> {
+async function change(
+  { id }: Execution,
+  call: Promise<{ response: Response; error?: unknown }>,
+): Promise<void> {
   await unwrap(call)
   refreshMatching(id)
 }
 
 async function restart(execution: Execution, stages: readonly Stage[]): Promise<void> {
   for (const stage of stages) {
-    const options = { params: { path: { id: execution.id, stageId: stage.id } }, body: {}, headers: actionHeaders } as never
+    const options = {
+      params: { path: { id: execution.id, stageId: stage.id } },
+      body: {},
+      headers: actionHeaders,
+    } as never
     await change(execution, client.PUT('/pipelines/{id}/stages/{stageId}/restart', options))
   }
 }
 
 /** @throws {ApiError} */
-function patchStage(execution: Execution, stage: Stage, body: Record<string, unknown>): Promise<void> {
+function patchStage(
+  execution: Execution,
+  stage: Stage,
+  body: Record<string, unknown>,
+): Promise<void> {
   const path = { id: execution.id, stageId: stage.id }
-  return change(execution, client.PATCH('/pipelines/{id}/stages/{stageId}', { params: { path }, body, headers: actionHeaders }))
+  return change(
+    execution,
+    client.PATCH('/pipelines/{id}/stages/{stageId}', {
+      params: { path },
+      body,
+      headers: actionHeaders,
+    }),
+  )
 }
 
 /** The question, what each answer does, and the answer in one click. On phones it stays at the bottom of the screen. */
@@ -149,10 +214,13 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
   const right = useDenial({ operation: startOperation, application: execution.application })
   const judges = judgesOf(stage)
   const reason = right ?? (judges && `Only ${judges.join(' or ')} may judge this.`)
-  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => scalarOf(value) ?? [])
+  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(
+    ({ value }) => scalarOf(value) ?? [],
+  )
   const instructions = scalarOf(stage.context['instructions'])
   const [input, setInput] = useState(inputs.length === 1 ? inputs[0] : undefined)
-  const denied = reason ?? (inputs.length > 0 && input === undefined ? 'Choose an answer first.' : undefined)
+  const denied =
+    reason ?? (inputs.length > 0 && input === undefined ? 'Choose an answer first.' : undefined)
   const { busy, error, submit } = useSubmit({
     what: `Judge “${titleOf(stage)}”`,
     isReady: denied === undefined,
@@ -167,7 +235,8 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
       run: () => judge(execution, stage, 'stop', input),
     })
   const next = followers(execution, stage).map(titleOf)
-  const effect = next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.join(', ')}.`
+  const effect =
+    next.length === 0 ? 'No stage follows: the run ends.' : `Continue starts ${next.join(', ')}.`
   return (
     <form class="judgment" onSubmit={submit} aria-label={`Judgment of ${titleOf(stage)}`}>
       <h2 class="row">
@@ -186,7 +255,12 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
         <fieldset class="row" aria-label="Answer">
           {inputs.map((value) => (
             <label key={value} class="check">
-              <input type="radio" name="judgment" checked={input === value} onChange={() => setInput(value)} />{' '}
+              <input
+                type="radio"
+                name="judgment"
+                checked={input === value}
+                onChange={() => setInput(value)}
+              />{' '}
               <Name text={value} />
             </label>
           ))}
@@ -205,11 +279,24 @@ export function Judgment({ execution, stage }: { execution: Execution; stage: St
 }
 
 /** A blanked answer means that the role was refused; a failure of the read after it says nothing about it. @throws {ApiError} */
-async function judge(execution: Execution, stage: Stage, judgmentStatus: 'continue' | 'stop', judgmentInput: string | undefined) {
-  await patchStage(execution, stage, { judgmentStatus, ...(judgmentInput !== undefined && { judgmentInput }) })
-  const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } })).catch(() => undefined)
+async function judge(
+  execution: Execution,
+  stage: Stage,
+  judgmentStatus: 'continue' | 'stop',
+  judgmentInput: string | undefined,
+) {
+  await patchStage(execution, stage, {
+    judgmentStatus,
+    ...(judgmentInput !== undefined && { judgmentInput }),
+  })
+  const current = await unwrap(
+    client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } }),
+  ).catch(() => undefined)
   refreshMatching(execution.id)
   const now = current?.stages.find(({ id }) => id === stage.id)
   if (now === undefined || !isWaiting(now)) return
-  throw new ApiError({ status: 403, message: 'Your judgment was not accepted: you do not have a role that this judgment needs.' })
+  throw new ApiError({
+    status: 403,
+    message: 'Your judgment was not accepted: you do not have a role that this judgment needs.',
+  })
 }

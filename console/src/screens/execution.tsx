@@ -46,10 +46,13 @@ const maxNodes = 400
 export function ExecutionScreen({ params, query }: ScreenProps) {
   const { id = '' } = params
   const isBusy = ({ status, notificationDeliveries }: Execution) =>
-    !isComplete(status) || notificationDeliveries?.some((delivery) => delivery.status === 'waiting') === true
+    !isComplete(status) ||
+    notificationDeliveries?.some((delivery) => delivery.status === 'waiting') === true
   const events = { path: `/executions/${encodeURIComponent(id)}/events` }
   const live = useLive('/pipelines/{id}', { path: { id } }, { refresh: 'live', isBusy, events })
-  const none = <EmptyState icon="search" text="There is no such execution, or you may not read it." />
+  const none = (
+    <EmptyState icon="search" text="There is no such execution, or you may not read it." />
+  )
   return (
     <Loaded live={live} title={`Execution ${shortId(id)}`} rows={8} empty={none}>
       {(execution) => <Run execution={execution} query={query} />}
@@ -58,7 +61,16 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 }
 
 function Run({ execution, query }: { execution: Execution; query: ScreenProps['query'] }) {
-  const { id, application, status, stages, canceled, canceledBy, cancellationReason, systemNotifications } = execution
+  const {
+    id,
+    application,
+    status,
+    stages,
+    canceled,
+    canceledBy,
+    cancellationReason,
+    systemNotifications,
+  } = execution
   const notices = objectsOf(systemNotifications).filter(({ closed }) => closed !== true)
   const change = useQueryChange()
   const tree = useMemo(() => toStageTree(stages), [execution])
@@ -71,7 +83,8 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   const back = to.execution(id, { view: query['view'] })
   const failed = stages.filter((stage) => isFailed(stage.status)).map((stage) => stage.id)
   const at = failed.indexOf(selected?.id ?? '')
-  const selectFailed = (place: number) => failed.length > 0 && select(failed.at(place % failed.length) ?? '')
+  const selectFailed = (place: number) =>
+    failed.length > 0 && select(failed.at(place % failed.length) ?? '')
   useLetters({ n: () => selectFailed(at + 1), p: () => selectFailed(at === -1 ? -1 : at - 1) })
   const side = selected && (
     <StagePanel
@@ -101,10 +114,24 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
         <Banner key={at} tone="warning" children={<PlainText text={scalarOf(message) ?? ''} />} />
       ))}
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
-      {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
-      <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
-        <Stages execution={execution} tree={tree} view={query['view']} selected={selected?.id} onSelect={select} />
-        {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
+      {failure !== undefined && (
+        <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />
+      )}
+      <Beside
+        label={selected === undefined ? '' : titleOf(selected)}
+        back={{ href: back, label: 'All stages' }}
+        side={side}
+      >
+        <Stages
+          execution={execution}
+          tree={tree}
+          view={query['view']}
+          selected={selected?.id}
+          onSelect={select}
+        />
+        {deployments.length > 0 && (
+          <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />
+        )}
         <Notifications execution={execution} />
       </Beside>
     </div>
@@ -113,7 +140,8 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
 
 /** What runs, where the reader has chosen nothing. Of a run that has ended the whole matters, or its only stage. */
 function usualStage({ status }: Execution, top: readonly Stage[]): Stage | undefined {
-  if (!isComplete(status)) return top.find((stage) => stage.status === 'RUNNING' && !isWaiting(stage))
+  if (!isComplete(status))
+    return top.find((stage) => stage.status === 'RUNNING' && !isWaiting(stage))
   return top.length === 1 && !isFailed(status) ? top[0] : undefined
 }
 
@@ -124,7 +152,10 @@ function Stages({ execution, view: wanted, ...shared }: StagesProps) {
   const isPhone = usePhone()
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const foldsChains = !isComplete(execution.status) || isFailed(execution.status)
-  const graph = useMemo(() => toStageGraph(shared.tree, opened, foldsChains), [shared.tree, opened, foldsChains])
+  const graph = useMemo(
+    () => toStageGraph(shared.tree, opened, foldsChains),
+    [shared.tree, opened, foldsChains],
+  )
   const canDraw = graph.nodes.length <= maxNodes
   const view = views.find(({ id }) => id === wanted)?.id ?? (isPhone || !canDraw ? 'list' : 'graph')
   const isDrawn = view === 'graph' && canDraw
@@ -132,10 +163,18 @@ function Stages({ execution, view: wanted, ...shared }: StagesProps) {
   return (
     <>
       <div class="filters">
-        <Segments label="View" options={views} selected={view} onSelect={(chosen) => change({ view: chosen })} />
+        <Segments
+          label="View"
+          options={views}
+          selected={view}
+          onSelect={(chosen) => change({ view: chosen })}
+        />
         {!canDraw && <span class="muted">{graph.nodes.length} stages are too many to draw.</span>}
         {view === 'graph' && opened.size > 0 && (
-          <ActionButton action={{ label: 'Fold again', onSelect: () => setOpened(new Set()) }} small />
+          <ActionButton
+            action={{ label: 'Fold again', onSelect: () => setOpened(new Set()) }}
+            small
+          />
         )}
       </div>
       <div class={`panel ${isDrawn ? '' : 'is-flush'}`}>
@@ -147,13 +186,22 @@ function Stages({ execution, view: wanted, ...shared }: StagesProps) {
 }
 
 /** Why a run has not begun: of some pipelines only one runs at a time. */
-function Queued({ execution: { id, name, application, pipelineConfigId, limitConcurrent } }: { execution: Execution }) {
-  const { body = [] } = useRunsOf(limitConcurrent === true ? pipelineConfigId : undefined, 20, application).reading.value
+function Queued({
+  execution: { id, name, application, pipelineConfigId, limitConcurrent },
+}: {
+  execution: Execution
+}) {
+  const { body = [] } = useRunsOf(
+    limitConcurrent === true ? pipelineConfigId : undefined,
+    20,
+    application,
+  ).reading.value
   const running = body.find((run) => run.id !== id && ['RUNNING', 'PAUSED'].includes(run.status))
   if (running === undefined) return <Banner tone="info">This run waits for its turn.</Banner>
   return (
     <Banner tone="info">
-      {name ?? id} allows one run at a time. This one waits for <a href={to.execution(running.id)}>{shortId(running.id)}</a>.
+      {name ?? id} allows one run at a time. This one waits for{' '}
+      <a href={to.execution(running.id)}>{shortId(running.id)}</a>.
     </Banner>
   )
 }
@@ -161,20 +209,26 @@ function Queued({ execution: { id, name, application, pipelineConfigId, limitCon
 const deliveryKinds = { delivered: 'succeeded', waiting: 'waiting', failed: 'failed' } as const
 
 /** Notifications of the run: delivered, waiting, or failed with the reason. */
-function Notifications({ execution: { notificationDeliveries, stages } }: { execution: Execution }) {
+function Notifications({
+  execution: { notificationDeliveries, stages },
+}: {
+  execution: Execution
+}) {
   if (!notificationDeliveries?.length) return null
-  const rows = notificationDeliveries.map(({ id, type, address, when, stageId, status, attempts, reason, changedTime }) => {
-    const stage = stages.find((one) => one.id === stageId)
-    const words = [`${when}${stage === undefined ? '' : ` ${titleOf(stage)}`}: ${status}`]
-    if (attempts > 1) words.push(plural(attempts, 'attempt'))
-    return {
-      key: id,
-      status: { kind: deliveryKinds[status], word: status },
-      title: <Name text={`${type} ${address}`} max={60} />,
-      note: <Name text={[...words, ...(reason ? [reason] : [])].join(', ')} max={300} />,
-      action: <Time at={changedTime} />,
-    }
-  })
+  const rows = notificationDeliveries.map(
+    ({ id, type, address, when, stageId, status, attempts, reason, changedTime }) => {
+      const stage = stages.find((one) => one.id === stageId)
+      const words = [`${when}${stage === undefined ? '' : ` ${titleOf(stage)}`}: ${status}`]
+      if (attempts > 1) words.push(plural(attempts, 'attempt'))
+      return {
+        key: id,
+        status: { kind: deliveryKinds[status], word: status },
+        title: <Name text={`${type} ${address}`} max={60} />,
+        note: <Name text={[...words, ...(reason ? [reason] : [])].join(', ')} max={300} />,
+        action: <Time at={changedTime} />,
+      }
+    },
+  )
   return (
     <Panel title="Notifications" count={rows.length} flush>
       <StepRows steps={rows} />

@@ -12,7 +12,9 @@ export function FirstSteps({ text = 'Nothing has run yet.' }: { text?: string })
     <section class="first-steps" aria-label="First steps">
       <Mark size={40} />
       <h2>{text}</h2>
-      <p class="muted">Choose how to begin. Everything that an example makes can be removed again.</p>
+      <p class="muted">
+        Choose how to begin. Everything that an example makes can be removed again.
+      </p>
       <ul>
         {useSteps().map(({ action, about, icon, open }, at) => (
           <li key={action} class="panel">
@@ -44,7 +46,8 @@ function useSteps() {
   const ofManifests = cluster && {
     action: image === undefined ? deploy : `${deploy} to ${cluster.label}`,
     icon: 'play' as const,
-    about: 'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
+    about:
+      'A deployment and a service from manifests, with a pipeline that rolls out the next version.',
     open: async () => {
       const { DeployExample, manifestExample } = await import('./example.tsx')
       openDialog(<DeployExample example={manifestExample(cluster)} />)
@@ -52,7 +55,8 @@ function useSteps() {
   }
   const create = {
     action: 'Create application',
-    about: 'An application groups pipelines and what they deploy. Its first pipeline starts from a template.',
+    about:
+      'An application groups pipelines and what they deploy. Its first pipeline starts from a template.',
     icon: 'plus' as const,
     open: async () => {
       const { CreateApplication } = await import('./create-application.tsx')
@@ -72,6 +76,8 @@ function usePlaces() {
     const of = { account: account.name, region, namespaces: textsOf(account['namespaces']) }
     return provider === undefined ? [] : [{ ...of, ...provider, provider: provider.id }]
   })
-  const [image] = places.flatMap(({ imagesPath, ...place }) => (imagesPath && place.region ? { imagesPath, ...place } : []))
+  const [image] = places.flatMap(({ imagesPath, ...place }) =>
+    imagesPath && place.region ? { imagesPath, ...place } : [],
+  )
   return { image, cluster: places.find(({ hasManifests }) => hasManifests === true) }
 }

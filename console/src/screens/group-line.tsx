@@ -4,7 +4,14 @@ import { PendingChip } from '../components/actions.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { StatusMark, Time } from '../components/text.tsx'
-import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import {
+  countsOf,
+  type Instance,
+  isEnabled,
+  loadBalancersOf,
+  type ServerGroup,
+  versionOf,
+} from '../model/server-groups.ts'
 import { percent, shareOf } from '../model/traffic.ts'
 
 interface GroupLineProps {
@@ -29,11 +36,19 @@ export function GroupLine(props: GroupLineProps) {
   const version = versionOf(group)
   return (
     <div class={`run-row group-row ${isEnabled(group) ? '' : 'is-off'}`}>
-      <a class={`row-link row-title ${typeof title === 'string' ? 'short-name' : 'cut'}`} href={href} aria-label={label}>
+      <a
+        class={`row-link row-title ${typeof title === 'string' ? 'short-name' : 'cut'}`}
+        href={href}
+        aria-label={label}
+      >
         {title}
       </a>
       <span class="version cut" title={version}>
-        {version === undefined ? <span class="muted">–</span> : <code>{version.slice(version.lastIndexOf('/') + 1)}</code>}
+        {version === undefined ? (
+          <span class="muted">–</span>
+        ) : (
+          <code>{version.slice(version.lastIndexOf('/') + 1)}</code>
+        )}
       </span>
       <span class="muted hide-narrow aside">{group.region}</span>
       <HealthMarks group={group} hrefOf={hrefOf} />
@@ -55,11 +70,14 @@ function Traffic({ group, serving }: { group: ServerGroup; serving: readonly Ser
   const isFronted = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0
   const isServing = (one: ServerGroup) => isFronted(one) && countsOf(one).up > 0
   if (isServing(group)) {
-    const isKnown = serving.filter(isServing).length === 1 || serving.some((one) => one['trafficPercent'] !== undefined)
+    const isKnown =
+      serving.filter(isServing).length === 1 ||
+      serving.some((one) => one['trafficPercent'] !== undefined)
     const share = `${percent(shareOf(group, serving))} of traffic`
     return <span class="traffic is-serving">{isKnown ? share : 'shares the traffic'}</span>
   }
-  if (isEnabled(group) && !isFronted(group)) return <span class="traffic muted">no load balancer</span>
+  if (isEnabled(group) && !isFronted(group))
+    return <span class="traffic muted">no load balancer</span>
   return (
     <span class="traffic is-disabled">
       <StatusMark kind={isEnabled(group) ? 'warning' : 'disabled'} size={12} />{' '}

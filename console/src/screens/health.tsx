@@ -16,7 +16,10 @@ export function Health() {
   const metrics = useLive('/metrics', {}, { refresh: 'slow' })
   return (
     <>
-      <PageHead tab="Health" state={version !== undefined && <span class="chip">Version {version.version}</span>} />
+      <PageHead
+        tab="Health"
+        state={version !== undefined && <span class="chip">Version {version.version}</span>}
+      />
       <div class="stack">
         <Readiness />
         {user.value?.isAdmin === true && <Findings />}
@@ -43,9 +46,16 @@ function Readiness() {
   const refused = error?.status === 503 ? (error.body as Schemas['Health'] | undefined) : undefined
   const health = refused?.status === undefined ? body : refused
   if (health === undefined)
-    return error === undefined ? <Loading rows={1} /> : <ErrorState error={error} onRetry={() => live.refresh()} />
+    return error === undefined ? (
+      <Loading rows={1} />
+    ) : (
+      <ErrorState error={error} onRetry={() => live.refresh()} />
+    )
   const troubles = textsOf(health.troubles)
-  const ready = troubles.length > 0 ? (['warning', 'ready, with troubles'] as const) : (['succeeded', 'ready'] as const)
+  const ready =
+    troubles.length > 0
+      ? (['warning', 'ready, with troubles'] as const)
+      : (['succeeded', 'ready'] as const)
   const [kind, word] = health.status === 'UP' ? ready : (['failed', 'not ready'] as const)
   return (
     <>
@@ -53,11 +63,13 @@ function Readiness() {
       <section class="panel readiness" aria-label="Readiness">
         <StatusBadge status={{ kind, word: `Fairlead is ${word}` }} />
         <ul>
-          {[...textsOf(health.waitingFor).map((text) => `Waits for ${text}`), ...troubles].map((text) => (
-            <li key={text}>
-              <Name text={text} max={300} />
-            </li>
-          ))}
+          {[...textsOf(health.waitingFor).map((text) => `Waits for ${text}`), ...troubles].map(
+            (text) => (
+              <li key={text}>
+                <Name text={text} max={300} />
+              </li>
+            ),
+          )}
         </ul>
       </section>
     </>
@@ -68,11 +80,18 @@ function Readiness() {
 function Findings() {
   const live = useLive('/doctor', {}, { refresh: 'open' })
   const { readAtMs, error } = live.reading.value
-  const again = <ActionButton action={{ label: 'Examine again', icon: 'refresh', onSelect: () => live.refresh() }} small />
+  const again = (
+    <ActionButton
+      action={{ label: 'Examine again', icon: 'refresh', onSelect: () => live.refresh() }}
+      small
+    />
+  )
   return (
     <Panel title="Findings" flush actions={again}>
       {readAtMs === undefined && error === undefined && (
-        <p class="panel-note">Fairlead examines its configuration, certificates, clocks and services: a few seconds.</p>
+        <p class="panel-note">
+          Fairlead examines its configuration, certificates, clocks and services: a few seconds.
+        </p>
       )}
       <Loaded live={live} rows={3}>
         {(answer) => <Examined {...answer} />}
@@ -88,8 +107,10 @@ function Examined({ findings, publicUrl, addresses }: Schemas['Examination']) {
   return (
     <>
       <p class="panel-note">
-        {open.length === 0 ? `Nothing to do: ${inOrder}.` : `Needs attention: ${plural(open.length, 'finding')}.`} Public address:{' '}
-        <Name text={publicUrl} max={100} />
+        {open.length === 0
+          ? `Nothing to do: ${inOrder}.`
+          : `Needs attention: ${plural(open.length, 'finding')}.`}{' '}
+        Public address: <Name text={publicUrl} max={100} />
       </p>
       <ul class="rows">{open.map(toRow)}</ul>
       {addresses.length > 0 && (
@@ -120,14 +141,21 @@ const verdicts = {
   ok: { kind: 'succeeded', label: 'in order' },
 } as const
 
-function toRow({ subject, verdict, found, advice, guide, tried }: Schemas['Examination']['findings'][number], index: number) {
+function toRow(
+  { subject, verdict, found, advice, guide, tried }: Schemas['Examination']['findings'][number],
+  index: number,
+) {
   // "Service clouddriver" is the deployment service.
   const service = serviceWord(/^Service (\w+)$/.exec(subject)?.[1])
   return (
     <li key={index} class="finding">
       <StatusMark {...verdicts[verdict]} />
       <div>
-        <Name class="row-title" text={service === undefined ? subject : capital(service)} max={120} />
+        <Name
+          class="row-title"
+          text={service === undefined ? subject : capital(service)}
+          max={120}
+        />
         <p>
           <Name text={found} max={600} />
         </p>
@@ -189,12 +217,19 @@ const columns: readonly Column<ReturnType<typeof toService>>[] = [
     hideBelow: 'phone',
     cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
   },
-  { head: 'In flight', align: 'end', hideBelow: 'phone', cell: ({ inFlight }) => inFlight.toLocaleString() },
+  {
+    head: 'In flight',
+    align: 'end',
+    hideBelow: 'phone',
+    cell: ({ inFlight }) => inFlight.toLocaleString(),
+  },
 ]
 
 function Services({ samples }: { samples: readonly Sample[] }) {
   const gauges = samples.filter(({ name }) => name === 'fairlead_upstream_requests_in_flight')
-  const services = new Set(gauges.flatMap(({ labels }) => /\bservice="([^"]+)"/.exec(labels)?.[1] ?? []))
+  const services = new Set(
+    gauges.flatMap(({ labels }) => /\bservice="([^"]+)"/.exec(labels)?.[1] ?? []),
+  )
   if (services.size === 0) return null
   const rows = [...services].toSorted().map((service) => toService(samples, service))
   return (
@@ -206,19 +241,25 @@ function Services({ samples }: { samples: readonly Sample[] }) {
 }
 
 function Numbers({ samples }: { samples: readonly Sample[] }) {
-  const count = (name: string, labels?: RegExp) => sumOf(samples, `fairlead_${name}`, labels)?.toLocaleString()
+  const count = (name: string, labels?: RegExp) =>
+    sumOf(samples, `fairlead_${name}`, labels)?.toLocaleString()
   const queueAge = sumOf(samples, 'fairlead_engine_queue_age_seconds', /\bqueue="due"/)
-  const [memory, startedAt] = [sumOf(samples, 'process_resident_memory_bytes'), sumOf(samples, 'process_start_time_seconds')]
+  const [memory, startedAt] = [
+    sumOf(samples, 'process_resident_memory_bytes'),
+    sumOf(samples, 'process_start_time_seconds'),
+  ]
   const numbers = {
     'Runs that are running': count('executions', /\bstatus="RUNNING"/),
     'Runs that wait for their turn': count('executions', /\bstatus="NOT_STARTED"/),
-    'Oldest message in the queue': queueAge === undefined ? undefined : formatDuration(queueAge * 1000),
+    'Oldest message in the queue':
+      queueAge === undefined ? undefined : formatDuration(queueAge * 1000),
     'Requests answered': count('requests_total'),
     // A counter without a failure has no sample.
     'Of these failed (5xx)': count('requests_total', /\bstatus="5/) ?? '0',
     'Login sessions': count('sessions'),
     'Audit records not written': count('audit_failures_total'),
-    Memory: memory === undefined ? undefined : `${Math.round(memory / 1_000_000).toLocaleString()} MB`,
+    Memory:
+      memory === undefined ? undefined : `${Math.round(memory / 1_000_000).toLocaleString()} MB`,
     Started: startedAt === undefined ? undefined : <Time at={startedAt * 1000} />,
   }
   return (
@@ -238,7 +279,11 @@ interface Sample {
 
 function readMetrics(text: string): readonly Sample[] {
   const lines = text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([\d.e+-]+)/gm)
-  return [...lines].map(([, name = '', labels = '', value]) => ({ name, labels, value: Number(value) }))
+  return [...lines].map(([, name = '', labels = '', value]) => ({
+    name,
+    labels,
+    value: Number(value),
+  }))
 }
 
 /** Undefined where there is no sample. */

@@ -10,7 +10,15 @@ import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
-import { activeStatuses, isAny, rolesToJudge, search, searchPath, useActiveExecutions, useWaiting } from '../api/waiting.ts'
+import {
+  activeStatuses,
+  isAny,
+  rolesToJudge,
+  search,
+  searchPath,
+  useActiveExecutions,
+  useWaiting,
+} from '../api/waiting.ts'
 import { ErrorState, Loaded, Loading, PageHead, Panel } from '../components/screen.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Icon, Name, StatusMark, Time } from '../components/text.tsx'
@@ -41,27 +49,44 @@ const scopes = [
 export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
-  const choose = (id: 'mine' | 'all') => navigate(to.home({ scope: id === 'mine' ? id : undefined }), true)
+  const choose = (id: 'mine' | 'all') =>
+    navigate(to.home({ scope: id === 'mine' ? id : undefined }), true)
   const toOther = () => choose(scope === 'mine' ? 'all' : 'mine')
   useLetters({ m: toOther, 1: () => toBlock(0), 2: () => toBlock(1), 3: () => toBlock(2) })
   const onlyWaiting = query['show'] === 'waiting'
-  const { active, ...others } = useRuns(scope === 'mine' ? user.value?.username : undefined, onlyWaiting)
+  const { active, ...others } = useRuns(
+    scope === 'mine' ? user.value?.username : undefined,
+    onlyWaiting,
+  )
   // The side needs them: they are asked for at once.
   useAccounts()
   const known = useWaiting(active.reading.value.body)
   const waiting = known ?? []
   const title = onlyWaiting ? 'Waiting for you' : 'Home'
-  const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(({ reading }) => reading.value)
+  const readings = (onlyWaiting ? [active] : [active, ...Object.values(others)]).map(
+    ({ reading }) => reading.value,
+  )
   const isNew = !onlyWaiting && scope === 'all' && readings.every(({ body }) => body?.length === 0)
   const isUnknown = readings.every(({ body }) => body === undefined)
   const outage = isUnknown ? readings.find(({ error }) => error !== undefined)?.error : undefined
-  const own = { title: 'Waiting for you', none: 'Nothing waits for you.', live: active, items: known, of: scope }
+  const own = {
+    title: 'Waiting for you',
+    none: 'Nothing waits for you.',
+    live: active,
+    items: known,
+    of: scope,
+  }
   return (
     <>
       <PageHead
         tab={waiting.length === 0 ? title : `(${waiting.length}) ${title}`}
         title={title}
-        actions={!onlyWaiting && !isNew && <Segments label="Whose runs" options={scopes} selected={scope} onSelect={choose} />}
+        actions={
+          !onlyWaiting &&
+          !isNew && (
+            <Segments label="Whose runs" options={scopes} selected={scope} onSelect={choose} />
+          )
+        }
       />
       {isNew ? (
         <FirstSteps />
@@ -90,7 +115,8 @@ export function Home({ query }: ScreenProps) {
 /** The first row of a block, else its heading. */
 function toBlock(at: number): void {
   const block = document.querySelectorAll<HTMLElement>('#main .panel')[at]
-  const target = block?.querySelector<HTMLElement>('.row-link') ?? block?.querySelector<HTMLElement>('h2')
+  const target =
+    block?.querySelector<HTMLElement>('.row-link') ?? block?.querySelector<HTMLElement>('h2')
   if (target?.tagName === 'H2') target.tabIndex = -1
   target?.focus()
 }
@@ -101,12 +127,20 @@ type Reads = Readonly<Record<'active' | 'own' | 'failed' | 'succeeded', Runs>>
 /** All reads of the screen, at once. */
 function useRuns(starter: string | undefined, onlyWaiting: boolean): Reads {
   const since = useMemo(() => String(Math.floor(presentMs() / 60_000) * 60_000 - 86_400_000), [])
-  const wanted = (query: Parameters<typeof search>[0]) => (onlyWaiting ? undefined : search({ ...query, user: starter }))
+  const wanted = (query: Parameters<typeof search>[0]) =>
+    onlyWaiting ? undefined : search({ ...query, user: starter })
   return {
     active: useActiveExecutions('live'),
-    own: useLive(searchPath, wanted({ statuses: activeStatuses }), { refresh: 'live', isBusy: isAny }),
-    failed: useLive(searchPath, wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }), { refresh: 'steady' }),
-    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), { refresh: 'steady' }),
+    own: useLive(searchPath, wanted({ statuses: activeStatuses }), {
+      refresh: 'live',
+      isBusy: isAny,
+    }),
+    failed: useLive(searchPath, wanted({ statuses: 'TERMINAL', triggerTimeStartBoundary: since }), {
+      refresh: 'steady',
+    }),
+    succeeded: useLive(searchPath, wanted({ statuses: 'SUCCEEDED', size: 30 }), {
+      refresh: 'steady',
+    }),
   }
 }
 
@@ -125,8 +159,26 @@ interface BlockProps<Item> {
 }
 
 function Block<Item extends { readonly id: string }>(props: BlockProps<Item>) {
-  const { title, live, items, none, row, of = '', count = live.reading.value.body && items?.length, actions } = props
-  const rows = <VirtualList label={title} items={items ?? []} keyOf={({ id }) => id} rowHeight={57} heldOf={of} row={row} />
+  const {
+    title,
+    live,
+    items,
+    none,
+    row,
+    of = '',
+    count = live.reading.value.body && items?.length,
+    actions,
+  } = props
+  const rows = (
+    <VirtualList
+      label={title}
+      items={items ?? []}
+      keyOf={({ id }) => id}
+      rowHeight={57}
+      heldOf={of}
+      row={row}
+    />
+  )
   const nothing = <p class="quiet">{none}</p>
   return (
     <Panel title={title} count={count} flush={!!items?.length} actions={actions || undefined}>
@@ -149,7 +201,15 @@ interface RowProps {
   readonly end: ComponentChildren
 }
 
-function Row({ run: { application, name, id }, status, href = to.execution(id), title, beside, about, end }: RowProps) {
+function Row({
+  run: { application, name, id },
+  status,
+  href = to.execution(id),
+  title,
+  beside,
+  about,
+  end,
+}: RowProps) {
   return (
     <div class="run-row two-lines">
       <StatusMark kind={status.kind} label={status.word} />
@@ -157,7 +217,8 @@ function Row({ run: { application, name, id }, status, href = to.execution(id), 
         <a class="row-link" href={href}>
           {title ?? (
             <span class="row-title">
-              <Name class="muted" text={`${application} /`} max={32} /> <Name text={name ?? id} max={50} />
+              <Name class="muted" text={`${application} /`} max={32} />{' '}
+              <Name text={name ?? id} max={50} />
             </span>
           )}
         </a>{' '}
@@ -172,14 +233,24 @@ function Row({ run: { application, name, id }, status, href = to.execution(id), 
 function waitingRow(run: Execution) {
   const stage = run.stages.find(isWaiting)
   const href = to.execution(run.id, { stage: stage?.id })
-  const about = stage && <Name text={scalarOf(stage.context['instructions']) ?? titleOf(stage)} max={120} />
+  const about = stage && (
+    <Name text={scalarOf(stage.context['instructions']) ?? titleOf(stage)} max={120} />
+  )
   const end = [
     <Time key="time" at={stage?.startTime} />,
     <a key="judge" class="button is-primary small" href={href}>
       Judge
     </a>,
   ]
-  return <Row run={run} status={{ kind: 'waiting', word: 'Waiting for you' }} href={href} about={about} end={end} />
+  return (
+    <Row
+      run={run}
+      status={{ kind: 'waiting', word: 'Waiting for you' }}
+      href={href}
+      about={about}
+      end={end}
+    />
+  )
 }
 
 interface OthersProps extends Omit<Reads, 'active'> {
@@ -190,20 +261,33 @@ interface OthersProps extends Omit<Reads, 'active'> {
 /** What failed, and what runs without waiting for the reader. */
 function Others({ own, failed, succeeded, waiting, of }: OthersProps) {
   const failures = failed.reading.value.body
-  const running = (own.reading.value.body ?? []).filter(({ id }) => waiting.every((one) => one.id !== id))
+  const running = (own.reading.value.body ?? []).filter(({ id }) =>
+    waiting.every((one) => one.id !== id),
+  )
   return (
     <>
       <Block
         title="Failed in the last 24 hours"
         count={failures && `${failures.length}${failures.length === 100 ? '+' : ''}`}
-        actions={!!failures?.length && <a href={to.runs(undefined, { status: 'failed', from: '24h' })}>All failed runs</a>}
+        actions={
+          !!failures?.length && (
+            <a href={to.runs(undefined, { status: 'failed', from: '24h' })}>All failed runs</a>
+          )
+        }
         live={failed}
         items={toFailedGroups(failures ?? [])}
         none="Nothing failed in the last 24 hours."
         row={(group) => failedRow(group.runs, succeeded.reading.value.body)}
         of={of}
       />
-      <Block title="Running" live={own} items={running} none="Nothing is running." row={runningRow} of={of} />
+      <Block
+        title="Running"
+        live={own}
+        items={running}
+        none="Nothing is running."
+        row={runningRow}
+        of={of}
+      />
     </>
   )
 }
@@ -213,7 +297,11 @@ function runningRow(run: Execution) {
   const status = statusOf(run)
   const { done, total } = progressOf(run.stages)
   const current = run.stages.find((stage) => stage.status === 'RUNNING' && !stage.parentStageId)
-  const step = current ? titleOf(current) : run.status === 'PAUSED' ? status.word : 'waits for its turn'
+  const step = current
+    ? titleOf(current)
+    : run.status === 'PAUSED'
+      ? status.word
+      : 'waits for its turn'
   const roles = run.stages.filter(isWaiting).flatMap(({ context }) => rolesToJudge(context))
   const about = (
     <span class="row">
@@ -233,21 +321,34 @@ function runningRow(run: Execution) {
 
 /** Runs of a pipeline that failed at the same stage are one row; the newest first. */
 function toFailedGroups(runs: readonly Execution[]) {
-  const placeOf = (run: Execution) => [run.application, run.pipelineConfigId ?? run.name, failureOf(run)?.path[0]?.name]
+  const placeOf = (run: Execution) => [
+    run.application,
+    run.pipelineConfigId ?? run.name,
+    failureOf(run)?.path[0]?.name,
+  ]
   const groups = Map.groupBy(runs, (run) => placeOf(run).join('\n'))
   return [...groups].map(([id, all]) => ({ id, runs: all as [Execution, ...Execution[]] }))
 }
 
-function failedRow([run, ...older]: readonly [Execution, ...Execution[]], succeeded: readonly Execution[] = []) {
+function failedRow(
+  [run, ...older]: readonly [Execution, ...Execution[]],
+  succeeded: readonly Execution[] = [],
+) {
   const { application, pipelineConfigId: pipeline, name, buildTime } = run
   const failure = failureOf(run)
   const firstMs = older.at(-1)?.endTime
   const since = succeeded.find(
-    (one) => one.application === application && one.pipelineConfigId === pipeline && (one.buildTime ?? 0) > (buildTime ?? 0),
+    (one) =>
+      one.application === application &&
+      one.pipelineConfigId === pipeline &&
+      (one.buildTime ?? 0) > (buildTime ?? 0),
   )
   const times =
     older.length === 0 ? undefined : (
-      <a class="raised" href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}>
+      <a
+        class="raised"
+        href={to.runs(application, { pipeline: name ?? undefined, status: 'failed', from: '24h' })}
+      >
         {`failed ${older.length + 1} times${firstMs ? ` since ${formatClock(firstMs)}` : ''}`}
       </a>
     )
@@ -269,7 +370,15 @@ function failedRow([run, ...older]: readonly [Execution, ...Execution[]], succee
       <Time at={run.endTime ?? run.startTime} />
     </>
   )
-  return <Row run={run} status={{ kind: 'failed', word: 'failed' }} beside={times} about={about} end={end} />
+  return (
+    <Row
+      run={run}
+      status={{ kind: 'failed', word: 'failed' }}
+      beside={times}
+      about={about}
+      end={end}
+    />
+  )
 }
 
 /** Each image that a run has deployed. */
@@ -278,7 +387,12 @@ function DeployedLately({ live }: { live: Runs }) {
   const placesOf = (accounts: readonly string[]) =>
     inOrder([...new Set(accounts.map((name) => environments.get(name) ?? name))], []).join(', ')
   const items = (live.reading.value.body ?? []).flatMap((run) =>
-    deploymentsOf(run).map(({ image, accounts }) => ({ id: `${run.id} ${image}`, run, image, accounts })),
+    deploymentsOf(run).map(({ image, accounts }) => ({
+      id: `${run.id} ${image}`,
+      run,
+      image,
+      accounts,
+    })),
   )
   const row = ({ run, image, accounts }: (typeof items)[number]) => {
     const title = [
@@ -289,7 +403,16 @@ function DeployedLately({ live }: { live: Runs }) {
     ]
     const about = <Name text={[run.name, startedBy(run)].filter(Boolean).join(', by ')} max={60} />
     const end = <Time at={run.endTime ?? run.startTime} />
-    return <Row run={run} status={{ kind: 'succeeded', word: 'succeeded' }} title={title} beside="" about={about} end={end} />
+    return (
+      <Row
+        run={run}
+        status={{ kind: 'succeeded', word: 'succeeded' }}
+        title={title}
+        beside=""
+        about={about}
+        end={end}
+      />
+    )
   }
   return (
     <Block
@@ -308,7 +431,9 @@ function Shortcuts() {
   const shown = [...new Set([...favourites.value, ...recents.value])]
   if (shown.length === 0) return null
   return (
-    <Panel title={favourites.value.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}>
+    <Panel
+      title={favourites.value.length > 0 ? 'Favourites and recently opened' : 'Recently opened'}
+    >
       <p class="chips">
         {shown.map((name) => (
           <a key={name} href={to.application(name)} class="chip">

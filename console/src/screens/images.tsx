@@ -35,8 +35,14 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const { provider = providers[0], q = '' } = query
   const path = useCloudProvider(provider)?.imagesPath ?? undefined
   const isShort = provider === undefined || (path === undefined && q.length < minCharacters)
-  const search = isShort ? undefined : path === undefined ? { query: { provider, q, count: 100 } } : {}
-  const live = useLive((path ?? '/images/find') as '/images/find', search, { refresh: path === undefined ? 'open' : 'steady' })
+  const search = isShort
+    ? undefined
+    : path === undefined
+      ? { query: { provider, q, count: 100 } }
+      : {}
+  const live = useLive((path ?? '/images/find') as '/images/find', search, {
+    refresh: path === undefined ? 'open' : 'steady',
+  })
   const { body } = live.reading.value
   const image = body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
@@ -48,7 +54,9 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
     value: provider === providers[0] ? undefined : provider,
     choices: providers.slice(1),
   }
-  const gone = body && <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
+  const gone = body && (
+    <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
+  )
   return (
     <>
       <InfrastructureHead tab="Images" />
@@ -63,7 +71,9 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
         <Beside
           label={chosen ?? ''}
           back={{ href: to.infrastructure('images', query), label: 'Images' }}
-          side={chosen && (image ? <ImagePanel key={chosen} provider={provider} image={image} /> : gone)}
+          side={
+            chosen && (image ? <ImagePanel key={chosen} provider={provider} image={image} /> : gone)
+          }
         >
           <List
             live={live}
@@ -79,7 +89,11 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
                 head: 'Image',
                 grow: true,
                 cell: (one) => (
-                  <NameLink href={to.infrastructure('images', { ...query, image: idOf(one) })} text={idOf(one)} max={80} />
+                  <NameLink
+                    href={to.infrastructure('images', { ...query, image: idOf(one) })}
+                    text={idOf(one)}
+                    max={80}
+                  />
                 ),
               },
               { head: 'Made from', hideBelow: 'phone', cell: (one) => originOf(one) ?? '–' },
@@ -125,15 +139,26 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
 }
 
 /** Starts a pipeline that deploys it, or removes it where nothing runs it. */
-function useImageActions(provider: string, image: Image, using: readonly ServerGroup[] | undefined) {
+function useImageActions(
+  provider: string,
+  image: Image,
+  using: readonly ServerGroup[] | undefined,
+) {
   const { route: navigate } = useLocation()
   const id = idOf(image)
   const [account] = textsOf(image['accounts'])
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
-  const starts = pipelinesThatDeploy(id, pipelines ?? []).map(({ id: pipeline, name, application, fills }, at): Action => {
-    const letter = at === 0 ? { letter: 'd' } : {}
-    return { label: `Start ${name}`, icon: 'play', href: to.startPipeline(application, pipeline, fills), ...letter }
-  })
+  const starts = pipelinesThatDeploy(id, pipelines ?? []).map(
+    ({ id: pipeline, name, application, fills }, at): Action => {
+      const letter = at === 0 ? { letter: 'd' } : {}
+      return {
+        label: `Start ${name}`,
+        icon: 'play',
+        href: to.startPipeline(application, pipeline, fills),
+        ...letter,
+      }
+    },
+  )
   const names = using?.map(({ name }) => name).join(', ')
   const target = {
     application: scalarOf(image['name']) ?? id,
@@ -143,7 +168,10 @@ function useImageActions(provider: string, image: Image, using: readonly ServerG
     place: { cloudProvider: provider, credentials: account, account, imageId: id },
   }
   // The images that Fairlead keeps itself say where they come from.
-  const isKeptHere = scalarOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
+  const isKeptHere =
+    scalarOf(image['imageName']) !== undefined &&
+    account !== undefined &&
+    originOf(image) !== undefined
   const remove: Action = {
     type: 'deleteImage',
     label: 'Delete',
@@ -151,18 +179,30 @@ function useImageActions(provider: string, image: Image, using: readonly ServerG
     destructive: true,
     list: '/images',
     denied: names === undefined ? 'Loading' : names === '' ? undefined : `Runs in ${names}.`,
-    effect: 'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
+    effect:
+      'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
     onDone: () => navigate(to.infrastructure('images')),
   }
-  const none: Action = { label: 'Deploy …', icon: 'play', denied: 'No pipeline deploys this image.' }
-  return useActions(target, [...(starts.length > 0 ? starts : [none]), ...(isKeptHere ? [remove] : [])])
+  const none: Action = {
+    label: 'Deploy …',
+    icon: 'play',
+    denied: 'No pipeline deploys this image.',
+  }
+  return useActions(target, [
+    ...(starts.length > 0 ? starts : [none]),
+    ...(isKeptHere ? [remove] : []),
+  ])
 }
 
 /** Server groups that run it, among those that the reader may see; undefined while they are not known. */
 function useUsing(image: string): readonly ServerGroup[] | undefined {
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
-  const live = useLive('/serverGroups', names.length === 0 ? undefined : { query: { applications: names } }, { refresh: 'open' })
+  const live = useLive(
+    '/serverGroups',
+    names.length === 0 ? undefined : { query: { applications: names } },
+    { refresh: 'open' },
+  )
   return live.reading.value.body?.filter((group) => versionOf(group) === image)
 }
 
@@ -172,7 +212,10 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
   return (
     <span class="chips">
       {using.map((group) => {
-        const href = to.serverGroup(group.moniker?.app ?? scalarOf(group['application']) ?? '', groupPlace(group))
+        const href = to.serverGroup(
+          group.moniker?.app ?? scalarOf(group['application']) ?? '',
+          groupPlace(group),
+        )
         return (
           <a key={href} class="chip" href={href}>
             <Name text={group.name} max={50} />
@@ -185,7 +228,11 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
 }
 
 function BakeLog({ id }: { id: string }) {
-  const live = useLive('/bakery/logs/{region}/{statusId}', { path: { region: 'global', statusId: id } }, { refresh: 'open' })
+  const live = useLive(
+    '/bakery/logs/{region}/{statusId}',
+    { path: { region: 'global', statusId: id } },
+    { refresh: 'open' },
+  )
   const { body, error } = live.reading.value
   if (error?.status === 404) return <p class="quiet">The log of this bake is no longer kept.</p>
   return (

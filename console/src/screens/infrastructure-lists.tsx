@@ -26,14 +26,21 @@ export function Networks(screen: ScreenProps) {
         empty={'No network is known.'}
         live={useLive('/networks', {}, { refresh: 'slow' })}
         rowsOf={(byProvider) => Object.values(byProvider).flat()}
-        placeOf={({ cloudProvider, account, region, name, id }) => ({ provider: cloudProvider, account, region, name, id })}
+        placeOf={({ cloudProvider, account, region, name, id }) => ({
+          provider: cloudProvider,
+          account,
+          region,
+          name,
+          id,
+        })}
         columns={[
           {
             head: 'Name',
             grow: true,
             cell: ({ name, id, deprecated }) => (
               <>
-                <Name text={name ?? id ?? ''} max={70} /> {deprecated === true && <span class="chip">deprecated</span>}
+                <Name text={name ?? id ?? ''} max={70} />{' '}
+                {deprecated === true && <span class="chip">deprecated</span>}
               </>
             ),
           },
@@ -57,26 +64,42 @@ export function Accounts(screen: ScreenProps) {
         empty={'You may read no account. Ask an administrator.'}
         live={useAccounts()}
         rowsOf={(accounts) => accounts}
-        placeOf={(account) => ({ provider: providerOf(account), name: account.name, environment: account.environment })}
+        placeOf={(account) => ({
+          provider: providerOf(account),
+          name: account.name,
+          environment: account.environment,
+        })}
         columns={[
           {
             head: 'Name',
             cell: ({ name, ...account }) => (
               <>
                 <Name text={name} max={50} />{' '}
-                {account['unreachable'] && <StatusText status={{ kind: 'warning', word: 'does not answer' }} />}
+                {account['unreachable'] && (
+                  <StatusText status={{ kind: 'warning', word: 'does not answer' }} />
+                )}
               </>
             ),
           },
-          { head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
-          { head: 'Regions', hideBelow: 'narrow', cell: (account) => regionsOf(account).join(', ') },
+          {
+            head: 'Provider',
+            cell: (account) => <span class="one-line">{providerOf(account)}</span>,
+          },
+          {
+            head: 'Regions',
+            hideBelow: 'narrow',
+            cell: (account) => regionsOf(account).join(', '),
+          },
           {
             head: 'Permissions',
             grow: true,
             hideBelow: 'phone',
             cell: ({ permissions }) => <Permissions permissions={permissions} />,
           },
-          { head: 'You may change', cell: ({ authorized }) => <StatusText status={authorized ? yes : no} /> },
+          {
+            head: 'You may change',
+            cell: ({ authorized }) => <StatusText status={authorized ? yes : no} />,
+          },
         ]}
       />
     </>

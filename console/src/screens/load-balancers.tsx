@@ -1,10 +1,24 @@
 /** Load balancers of an application, or of everything that the reader may see: where they listen, and who receives their traffic. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { hasManifests, providerOf, providersOf, regionsOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
+import {
+  hasManifests,
+  providerOf,
+  providersOf,
+  regionsOf,
+  useAccounts,
+  useCloudProviders,
+} from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { type Action, PendingChip, useActions } from '../components/actions.tsx'
 import { ActionButton } from '../components/button.tsx'
@@ -24,7 +38,12 @@ const section = 'load-balancers'
 const label = 'Load balancers'
 const none = 'No load balancer. Without one, instances are reached by their own ports.'
 
-const gone = (name: string) => <EmptyState icon="balance" text={`There is no load balancer ${name}. It may have been deleted.`} />
+const gone = (name: string) => (
+  <EmptyState
+    icon="balance"
+    text={`There is no load balancer ${name}. It may have been deleted.`}
+  />
+)
 
 export function ApplicationLoadBalancers(screen: ScreenProps) {
   const { application = '' } = screen.params
@@ -41,7 +60,8 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
           {(balancers) => {
             const chosen = balancers.find((one) => {
               const place = placeOf(one)
-              const isThere = place.account === account && place.region === region && place.name === name
+              const isThere =
+                place.account === account && place.region === region && place.name === name
               return isThere && (provider === undefined || place.provider === provider)
             })
             return chosen === undefined ? gone(name) : <BalancerPanel balancer={chosen} />
@@ -65,12 +85,28 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
             grow: true,
             cell: (balancer) => {
               const place = placeOf(balancer)
-              return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
+              return (
+                <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
+              )
             },
           },
-          { head: 'Listeners', hideBelow: 'narrow', cell: (one) => <span class="one-line">{listenersText(one)}</span> },
-          { head: 'Account, region', hideBelow: 'narrow', cell: ({ account, region }) => `${account}, ${region}` },
-          { head: 'Open', isBare: true, align: 'end', hideBelow: 'phone', cell: (one) => <OpenLinks balancers={[one]} /> },
+          {
+            head: 'Listeners',
+            hideBelow: 'narrow',
+            cell: (one) => <span class="one-line">{listenersText(one)}</span>,
+          },
+          {
+            head: 'Account, region',
+            hideBelow: 'narrow',
+            cell: ({ account, region }) => `${account}, ${region}`,
+          },
+          {
+            head: 'Open',
+            isBare: true,
+            align: 'end',
+            hideBelow: 'phone',
+            cell: (one) => <OpenLinks balancers={[one]} />,
+          },
         ]}
       />
     </PlaceScreen>
@@ -94,7 +130,11 @@ export function LoadBalancers(screen: ScreenProps) {
             <PlaceFilters
               screen={screen}
               places={found.flatMap((account) =>
-                regionsOf(account).map((region) => ({ provider: providerOf(account), account: account.name, region })),
+                regionsOf(account).map((region) => ({
+                  provider: providerOf(account),
+                  account: account.name,
+                  region,
+                })),
               )}
             />
             {providersOf(found)
@@ -129,13 +169,22 @@ function placesOf(balancer: unknown, provider: string): readonly Place[] {
   const { name, accounts } = objectOf(balancer)
   return objectsOf(accounts).flatMap(({ name: account, regions }) =>
     objectsOf(regions).map(({ name: region }) => {
-      return { provider, account: scalarOf(account) ?? '', region: scalarOf(region) ?? '', name: scalarOf(name) ?? '' }
+      return {
+        provider,
+        account: scalarOf(account) ?? '',
+        region: scalarOf(region) ?? '',
+        name: scalarOf(name) ?? '',
+      }
     }),
   )
 }
 
 function ChosenBalancer({ provider, ...path }: Place) {
-  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider } }, { refresh: 'steady' })
+  const live = useLive(
+    '/loadBalancers/{account}/{region}/{name}',
+    { path, query: { provider } },
+    { refresh: 'steady' },
+  )
   return (
     <Loaded live={live} empty={gone(path.name)}>
       {([balancer]) => balancer && <BalancerPanel balancer={balancer} />}
@@ -164,7 +213,9 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
   return (
     <RecordPanel
       name={name}
-      title={<NameLink href={to.place('load-balancers', application, place)} text={name} max={60} />}
+      title={
+        <NameLink href={to.place('load-balancers', application, place)} text={name} max={60} />
+      }
       actions={
         <>
           <PendingChip object={objectKey('loadBalancer', account, region, name)} />
@@ -176,7 +227,12 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       facts={[
         ['Account, region', `${account}, ${region}`],
         ['Listeners', listenersText(balancer)],
-        ['Health check', [scalarOf(target), numberOf(interval) && `every ${interval} s`].filter(Boolean).join(', ')],
+        [
+          'Health check',
+          [scalarOf(target), numberOf(interval) && `every ${interval} s`]
+            .filter(Boolean)
+            .join(', '),
+        ],
         ['Security groups', textsOf(balancer.securityGroups).join(', ')],
         ['Problems', textsOf(balancer['problems']).join(' ')],
       ]}
@@ -185,7 +241,13 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       {groups.length === 0 && <p class="quiet">No server group is attached.</p>}
       <div class="who-serves">
         {groups.map((group) => (
-          <Group key={scalarOf(group['name'])} group={group} place={place} application={application} isFixed={isOfManifest} />
+          <Group
+            key={scalarOf(group['name'])}
+            group={group}
+            place={place}
+            application={application}
+            isFixed={isOfManifest}
+          />
         ))}
       </div>
     </RecordPanel>
@@ -223,7 +285,11 @@ function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
   return (
     <div class="traffic-group">
       <div>
-        <NameLink href={part.application && to.serverGroup(part.application, { account, region, name })} text={name} max={50} />
+        <NameLink
+          href={part.application && to.serverGroup(part.application, { account, region, name })}
+          text={name}
+          max={50}
+        />
         {isDisabled && <p class="quiet">disabled: takes no traffic</p>}
       </div>
       <ul>
@@ -236,33 +302,67 @@ function Group({ group, ...part }: PartProps & { readonly group: JsonObject }) {
   )
 }
 
-function InstanceRow({ instance, place, application, isFixed }: PartProps & { readonly instance: JsonObject }) {
+function InstanceRow({
+  instance,
+  place,
+  application,
+  isFixed,
+}: PartProps & { readonly instance: JsonObject }) {
   const { account, region } = place
   const { state, description } = objectOf(instance['health'])
   const named = scalarOf(instance['name']) ?? ''
   const id = isFullName(named) ? named : (scalarOf(instance['id']) ?? '')
   const isOut = instance['isOut'] === true
   // Load balancers say it in words of their own.
-  const word = isOut ? 'taken out by hand' : state === 'InService' ? 'in service' : instanceStatus(scalarOf(state)).word
+  const word = isOut
+    ? 'taken out by hand'
+    : state === 'InService'
+      ? 'in service'
+      : instanceStatus(scalarOf(state)).word
   return (
     <li>
-      <StatusMark kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'} label={word} />
-      <NameLink href={application && to.instance(application, { account, region, id })} text={id} max={40} />
+      <StatusMark
+        kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'}
+        label={word}
+      />
+      <NameLink
+        href={application && to.instance(application, { account, region, id })}
+        text={id}
+        max={40}
+      />
       <Name class="grow muted" text={isOut ? word : (scalarOf(description) ?? '')} max={160} />
-      {application !== undefined && !isFixed && <Move id={id} isOut={isOut} place={place} application={application} />}
+      {application !== undefined && !isFixed && (
+        <Move id={id} isOut={isOut} place={place} application={application} />
+      )}
     </li>
   )
 }
 
 /** Takes an instance out of the traffic of a load balancer, or puts it back. */
-function Move({ id, isOut, place, application }: { id: string; isOut: boolean; place: Place; application: string }) {
+function Move({
+  id,
+  isOut,
+  place,
+  application,
+}: {
+  id: string
+  isOut: boolean
+  place: Place
+  application: string
+}) {
   const { account, region, provider, name } = place
   const target = {
     application,
     account,
     name: id,
     object: objectKey('instance', account, region, id),
-    place: { cloudProvider: provider, credentials: account, region, instanceIds: [id], loadBalancerNames: [name] },
+    place: {
+      cloudProvider: provider,
+      credentials: account,
+      region,
+      instanceIds: [id],
+      loadBalancerNames: [name],
+    },
   }
   const action: Action = isOut
     ? {
@@ -291,13 +391,17 @@ function Move({ id, isOut, place, application }: { id: string; isOut: boolean; p
 }
 
 function isInService(instance: JsonObject): boolean {
-  return ['InService', 'Up', 'healthy'].includes(scalarOf(objectOf(instance['health'])['state']) ?? '')
+  return ['InService', 'Up', 'healthy'].includes(
+    scalarOf(objectOf(instance['health'])['state']) ?? '',
+  )
 }
 
 function listenersText(balancer: Balancer): string {
   const texts = objectsOf(balancer['listeners']).map((listener) => {
     const [outside, inside] = ['external', 'internal'].map((side) =>
-      [scalarOf(listener[`${side}Protocol`]), scalarOf(listener[`${side}Port`])].filter(Boolean).join(' '),
+      [scalarOf(listener[`${side}Protocol`]), scalarOf(listener[`${side}Port`])]
+        .filter(Boolean)
+        .join(' '),
     )
     return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
   })

@@ -20,15 +20,27 @@ const limit = 100
 export function Logins() {
   const live = useLive('/auth/sessions', { query: { limit } }, { refresh: 'slow' })
   const hasOthers = live.reading.value.body?.some(({ current }) => !current)
-  const end = hasOthers && <ActionButton action={{ label: 'End all others', icon: 'signout', onSelect: endOthers }} />
+  const end = hasOthers && (
+    <ActionButton action={{ label: 'End all others', icon: 'signout', onSelect: endOthers }} />
+  )
   return (
     <>
       <AccessHead tab="Logins" actions={end} />
-      <Loaded live={live} empty={<EmptyState icon="user" text="No login is kept: you come with credentials in every request." />}>
+      <Loaded
+        live={live}
+        empty={
+          <EmptyState
+            icon="user"
+            text="No login is kept: you come with credentials in every request."
+          />
+        }
+      >
         {(logins) => (
           <div class="panel is-flush">
             <DataTable label="Logins" rows={logins} keyOf={({ id }) => id} columns={columns} />
-            {logins.length === limit && <p class="panel-note">{`Only the ${limit} logins used last are shown.`}</p>}
+            {logins.length === limit && (
+              <p class="panel-note">{`Only the ${limit} logins used last are shown.`}</p>
+            )}
           </div>
         )}
       </Loaded>
@@ -42,7 +54,8 @@ const columns: readonly Column<Login>[] = [
     grow: true,
     cell: (login) => (
       <>
-        <Name text={browserOf(login)} max={60} /> {login.current && <span class="chip">this one</span>}
+        <Name text={browserOf(login)} max={60} />{' '}
+        {login.current && <span class="chip">this one</span>}
       </>
     ),
   },
@@ -78,7 +91,10 @@ function end(login: Login): void {
     title: 'End this login?',
     effect: `${browserOf(login)} at ${login.address ?? '–'} has to sign in again. API tokens stay valid.`,
     action: 'End login',
-    run: () => unwrap(client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } })),
+    run: () =>
+      unwrap(
+        client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }),
+      ),
     refreshes,
   })
 }

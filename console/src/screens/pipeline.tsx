@@ -25,10 +25,16 @@ export function PipelineScreen({ params }: ScreenProps) {
   // Asked at once, not only when the definition is known.
   const runs = useRunsOf(id, 30, application)
   const revisions = { path: { pipelineConfigId: id }, query: { limit: 5 } }
-  const history = useLive('/pipelineConfigs/{pipelineConfigId}/history', revisions, { refresh: 'open' })
+  const history = useLive('/pipelineConfigs/{pipelineConfigId}/history', revisions, {
+    refresh: 'open',
+  })
   const gone = `There is no pipeline ${id} in ${application}. It may have been deleted.`
   const missing = (
-    <EmptyState icon="search" text={gone} children={<a href={to.pipelines(application)}>Pipelines of {application}</a>} />
+    <EmptyState
+      icon="search"
+      text={gone}
+      children={<a href={to.pipelines(application)}>Pipelines of {application}</a>}
+    />
   )
   return (
     <Loaded live={configs} title="Pipeline" rows={8} empty={missing}>
@@ -62,15 +68,27 @@ function Head({ application, pipeline, runs }: PageProps) {
   const { route: navigate } = useLocation()
   const { id, name, description, disabled } = pipeline
   const [last] = newestFirst(runs.reading.value.body ?? [])
-  const buttons = { application, pipeline, last, isPrimary: true, onDeleted: () => navigate(to.pipelines(application), true) }
+  const buttons = {
+    application,
+    pipeline,
+    last,
+    isPrimary: true,
+    onDeleted: () => navigate(to.pipelines(application), true),
+  }
   return (
     <PageHead
       tab={name}
-      crumbs={[...applicationCrumbs(application), { label: 'Pipelines', href: to.pipelines(application) }]}
+      crumbs={[
+        ...applicationCrumbs(application),
+        { label: 'Pipelines', href: to.pipelines(application) },
+      ]}
       state={disabled === true && <span class="chip">disabled</span>}
       actions={
         <>
-          <ActionButton action={{ label: 'Edit', icon: 'edit', href: to.editPipeline(application, id ?? name) }} data-key="e" />
+          <ActionButton
+            action={{ label: 'Edit', icon: 'edit', href: to.editPipeline(application, id ?? name) }}
+            data-key="e"
+          />
           <PipelineButtons {...buttons} />
         </>
       }
@@ -93,7 +111,9 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
   return (
     <div class="stack">
       <Panel title="Stages" count={stages?.length || undefined}>
-        {levels.length === 0 && type === 'templatedPipeline' && <p class="quiet">Its stages come from a template.</p>}
+        {levels.length === 0 && type === 'templatedPipeline' && (
+          <p class="quiet">Its stages come from a template.</p>
+        )}
         {levels.length === 0 && type !== 'templatedPipeline' && (
           <p class="quiet">
             It has no stage yet. <a href={edit()}>Add the first one</a>.
@@ -112,7 +132,11 @@ function Work({ application, pipeline: { id, name, stages, type }, runs: live }:
           ))}
         </ol>
       </Panel>
-      <Panel title="Last runs" actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>} flush>
+      <Panel
+        title="Last runs"
+        actions={<a href={to.runs(application, { pipeline: name })}>All runs</a>}
+        flush
+      >
         <Loaded live={live} rows={5} empty={none}>
           {(runs) => (
             <>
@@ -133,7 +157,8 @@ function About({ application, pipeline, pipelines, history }: PageProps) {
   const id = pipeline.id ?? pipeline.name
   const [triggers, parameters] = [objectsOf(pipeline.triggers), objectsOf(pipeline.parameterConfig)]
   const events = <a href={to.pipelines(application, { events: 'all', of: id })}>Events</a>
-  const changes = (revision?: string) => to.editPipeline(application, id, { tab: 'history', revision })
+  const changes = (revision?: string) =>
+    to.editPipeline(application, id, { tab: 'history', revision })
   return (
     <div class="stack">
       <Panel title="What starts it" actions={triggers.length > 0 && events}>
@@ -147,7 +172,13 @@ function About({ application, pipeline, pipelines, history }: PageProps) {
       )}
       <Panel title="Changes" actions={<a href={changes()}>All changes</a>}>
         <Loaded live={history} rows={3} empty={<p class="quiet">No revision is kept.</p>}>
-          {(answer) => <Facts facts={toRevisions(answer).map((revision) => toChange(revision, changes(revision.id)))} />}
+          {(answer) => (
+            <Facts
+              facts={toRevisions(answer).map((revision) =>
+                toChange(revision, changes(revision.id)),
+              )}
+            />
+          )}
         </Loaded>
       </Panel>
     </div>
@@ -176,7 +207,9 @@ function toTrigger(trigger: JsonObject, pipelines: readonly Pipeline[]): Fact {
     <>
       <Name text={text} max={120} /> {isOff && <span class="chip">off</span>}
     </>,
-    trigger['type'] === 'cron' && !isOff && <Times expression={scalarOf(trigger['cronExpression'])} />,
+    trigger['type'] === 'cron' && !isOff && (
+      <Times expression={scalarOf(trigger['cronExpression'])} />
+    ),
   ]
 }
 
@@ -190,7 +223,8 @@ function Times({ expression }: { expression: string | undefined }) {
   if (nextTimes.length === 0) return <>{description}</>
   return (
     <>
-      {description && `${description}. `}Next: <Time at={nextTimes[0]} />, {formatTimes(nextTimes.slice(0, 3))}
+      {description && `${description}. `}Next: <Time at={nextTimes[0]} />,{' '}
+      {formatTimes(nextTimes.slice(0, 3))}
     </>
   )
 }
@@ -199,7 +233,9 @@ function toParameter({ name, label, description, required, default: usual }: Jso
   return [
     <>
       <Name class="strong" text={scalarOf(label) ?? scalarOf(name) ?? ''} max={40} />
-      <span class="muted">{scalarOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}</span>
+      <span class="muted">
+        {scalarOf(usual) !== undefined ? ` usually ${usual}` : required === true ? ' required' : ''}
+      </span>
     </>,
     <Name text={scalarOf(description) ?? ''} max={160} />,
   ]

@@ -11,7 +11,13 @@ import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ActionButton, Banner } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { type Filter, FilterField, Filters, filterWords, NoMatch } from '../components/filter-field.tsx'
+import {
+  type Filter,
+  FilterField,
+  Filters,
+  filterWords,
+  NoMatch,
+} from '../components/filter-field.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { PipelineRow } from '../components/pipeline-row.tsx'
 import { ApplicationHead, EmptyState, Loaded, Panel } from '../components/screen.tsx'
@@ -20,7 +26,12 @@ import { Name, NameLink, Time } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { type PipelineActions, pipelineActions } from '../editor/pipeline-actions.ts'
 import { type Execution, hasActive, mainStates, newestFirst, shortId } from '../model/execution.ts'
-import { findPipeline, matchesPipeline, type Pipeline, tagsOfPipelines } from '../model/pipelines.ts'
+import {
+  findPipeline,
+  matchesPipeline,
+  type Pipeline,
+  tagsOfPipelines,
+} from '../model/pipelines.ts'
 import { StartDialog } from './start-dialog.tsx'
 
 const states = [...mainStates, ['NEVER', 'Has not run yet'], ['DISABLED', 'Disabled']] as const
@@ -50,7 +61,9 @@ export function Pipelines({ params, query }: ScreenProps) {
   useStartDialog(started, query)
   const reason = useDenial({ operation: saveOperation, application })
   const href = to.newPipeline(application)
-  const create = <ActionButton action={{ label: 'Create pipeline', icon: 'plus', denied: reason, href }} />
+  const create = (
+    <ActionButton action={{ label: 'Create pipeline', icon: 'plus', denied: reason, href }} />
+  )
   const none = `${application} has no pipeline. Create one, or import JSON or YAML.`
   return (
     <>
@@ -59,9 +72,15 @@ export function Pipelines({ params, query }: ScreenProps) {
         <Banner tone="failed">{`There is no pipeline ${id} in ${application}. It may have been deleted.`}</Banner>
       )}
       {quiet?.inQuietPeriod === true && (
-        <Banner tone="warning">A quiet period is active: triggers start nothing. Starts by hand work.</Banner>
+        <Banner tone="warning">
+          A quiet period is active: triggers start nothing. Starts by hand work.
+        </Banner>
       )}
-      <Loaded live={live} rows={6} empty={<EmptyState icon="pipeline" text={none} children={create} />}>
+      <Loaded
+        live={live}
+        rows={6}
+        empty={<EmptyState icon="pipeline" text={none} children={create} />}
+      >
         {(pipelines) => <List application={application} pipelines={pipelines} query={query} />}
       </Loaded>
     </>
@@ -102,10 +121,18 @@ function List({ application, pipelines, query }: ListProps) {
   ]
   const chosen = filterWords(filters, query)
   const order = chosen === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
-  const none = <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
+  const none = (
+    <NoMatch text={`No pipeline matches “${chosen}”.`} filters={filters.map(({ name }) => name)} />
+  )
   const rows = (runs: readonly Execution[] = []) => {
-    const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, { q, status, tag }, runs))
-    return shown.length === 0 ? none : <Rows application={application} pipelines={shown} order={order} />
+    const shown = pipelines.filter((pipeline) =>
+      matchesPipeline(pipeline, { q, status, tag }, runs),
+    )
+    return shown.length === 0 ? (
+      none
+    ) : (
+      <Rows application={application} pipelines={shown} order={order} />
+    )
   }
   return (
     <>
@@ -145,14 +172,34 @@ function Rows({ pipelines, ...shared }: RowsProps) {
 }
 
 /** @param batch Ids of pipelines whose runs come in one call */
-function Row({ application, pipeline, batch, order }: Omit<RowsProps, 'pipelines'> & { pipeline: Pipeline; batch: string }) {
+function Row({
+  application,
+  pipeline,
+  batch,
+  order,
+}: Omit<RowsProps, 'pipelines'> & { pipeline: Pipeline; batch: string }) {
   const { id, name, description, disabled } = pipeline
   const { body, error } = useRunsOf(batch, stripRuns, application).reading.value
-  const runs = useMemo(() => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)), [body, id])
-  const shown = { application, id: id ?? name, name, note: description ?? undefined, isDisabled: disabled === true, runs }
+  const runs = useMemo(
+    () => body && newestFirst(body.filter((run) => run.pipelineConfigId === id)),
+    [body, id],
+  )
+  const shown = {
+    application,
+    id: id ?? name,
+    name,
+    note: description ?? undefined,
+    isDisabled: disabled === true,
+    runs,
+  }
   return (
     <PipelineRow {...shown} isUnknown={body === undefined && error !== undefined}>
-      <PipelineButtons application={application} pipeline={pipeline} last={runs?.[0]} order={order} />
+      <PipelineButtons
+        application={application}
+        pipeline={pipeline}
+        last={runs?.[0]}
+        order={order}
+      />
     </PipelineRow>
   )
 }
@@ -164,7 +211,13 @@ interface PipelineButtonsProps extends Omit<PipelineActions, 'denied' | 'isEditi
 }
 
 /** The start of a pipeline, and the menu of what else is done with it. */
-export function PipelineButtons({ application, pipeline, last, isPrimary = false, ...more }: PipelineButtonsProps) {
+export function PipelineButtons({
+  application,
+  pipeline,
+  last,
+  isPrimary = false,
+  ...more
+}: PipelineButtonsProps) {
   const { name, id = name } = pipeline
   const denied = useStartDenial(pipeline)
   const save = useDenial({ operation: saveOperation, application })
@@ -184,7 +237,10 @@ export function PipelineButtons({ application, pipeline, last, isPrimary = false
       />
       <Menu
         label={`Actions of ${name}`}
-        items={[...(last ? ofLast(last) : []), ...pipelineActions({ application, pipeline, denied: save, ...more })]}
+        items={[
+          ...(last ? ofLast(last) : []),
+          ...pipelineActions({ application, pipeline, denied: save, ...more }),
+        ]}
       />
     </>
   )
@@ -196,15 +252,27 @@ const marks = {
   failed: { kind: 'failed', word: 'failed' },
 } as const
 
-function TriggerEvents({ application, pipelines, query: { events: chosen = '', of: pipeline } }: ListProps) {
+function TriggerEvents({
+  application,
+  pipelines,
+  query: { events: chosen = '', of: pipeline },
+}: ListProps) {
   const outcome = Object.hasOwn(marks, chosen) ? (chosen as keyof typeof marks) : undefined
   const query = { ...(outcome && { outcome }), ...(pipeline && { pipeline }), limit: 50 }
   const parameters = chosen === '' ? undefined : { path: { application }, query }
-  const live = useLive('/applications/{application}/triggerEvents', parameters, { refresh: 'steady' })
+  const live = useLive('/applications/{application}/triggerEvents', parameters, {
+    refresh: 'steady',
+  })
   if (chosen === '') return null
   const choices = pipelines.map(({ id, name }) => [id ?? name, name] as const)
-  const none = 'No trigger has received an event yet. Add one to a pipeline, then push a commit or send a webhook.'
-  const empty = <EmptyState icon="pipeline" text={outcome || pipeline ? 'No event matches the filters.' : none} />
+  const none =
+    'No trigger has received an event yet. Add one to a pipeline, then push a commit or send a webhook.'
+  const empty = (
+    <EmptyState
+      icon="pipeline"
+      text={outcome || pipeline ? 'No event matches the filters.' : none}
+    />
+  )
   const filter = <FilterField name="of" label="Of pipeline" any="Any pipeline" choices={choices} />
   return (
     <Panel title="Trigger events" flush actions={filter}>
@@ -215,7 +283,16 @@ function TriggerEvents({ application, pipelines, query: { events: chosen = '', o
   )
 }
 
-function toRow({ id, type, source, outcome, time, reason, triggers, summary }: Schemas['TriggerEvent']) {
+function toRow({
+  id,
+  type,
+  source,
+  outcome,
+  time,
+  reason,
+  triggers,
+  summary,
+}: Schemas['TriggerEvent']) {
   // Digests and commits as short as people compare them.
   const words = Object.entries(summary).map(([name, value]) => {
     const text = name === 'action' ? undefined : scalarOf(value)
@@ -234,7 +311,11 @@ function toRow({ id, type, source, outcome, time, reason, triggers, summary }: S
         )}
         {triggers.map(({ pipeline, executionId, reason: why }, index) => (
           <li key={index}>
-            <NameLink href={executionId ? to.execution(executionId) : undefined} text={pipeline} max={60} />{' '}
+            <NameLink
+              href={executionId ? to.execution(executionId) : undefined}
+              text={pipeline}
+              max={60}
+            />{' '}
             {executionId && <span class="run-id">{shortId(executionId)}</span>}
             {why && <Name text={`: ${why}`} max={300} />}
           </li>

@@ -1,6 +1,12 @@
 /** The forms that create or change a load balancer or a security group, and the menu of one. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
 import {
@@ -68,7 +74,9 @@ const forms = {
       externalProtocol: { label: 'Protocol', choices: ['HTTP', 'HTTPS', 'TCP'] },
       externalPort: { label: 'Port', required: true, input: decimal },
       internalProtocol: { label: 'To instances by', choices: ['HTTP', 'TCP'] },
-      ...(externalProtocol === 'HTTPS' && { certificate: { label: 'Certificate', required: true, help: help?.['certificate'] } }),
+      ...(externalProtocol === 'HTTPS' && {
+        certificate: { label: 'Certificate', required: true, help: help?.['certificate'] },
+      }),
     }),
     toDraft: toBalancerDraft,
     toJob: toBalancerJob,
@@ -81,7 +89,11 @@ const forms = {
     none: 'No rule: nothing is accepted.',
     recordFields: ({ kind }) => ({
       kind: { label: 'Kind of source', choices: ['network', 'security group'] },
-      source: { label: 'From', required: true, help: kind === 'network' ? 'Such as 10.0.0.0/8.' : undefined },
+      source: {
+        label: 'From',
+        required: true,
+        help: kind === 'network' ? 'Such as 10.0.0.0/8.' : undefined,
+      },
       protocol: { label: 'Protocol', choices: ['tcp', 'udp'] },
       startPort: { label: 'From port', help: 'Empty: all ports.', input: decimal },
       endPort: { label: 'To port', input: decimal },
@@ -106,14 +118,27 @@ export function editPlace(form: PlaceForm, edited: EditProps): void {
   openDialog(<EditPlace form={form} {...edited} />)
 }
 
-export function CreatePlace({ form, application }: { form: PlaceForm; application: string | undefined }) {
-  const reason = useDenial(application === undefined ? undefined : { operation: changeOperation, application })
+export function CreatePlace({
+  form,
+  application,
+}: {
+  form: PlaceForm
+  application: string | undefined
+}) {
+  const reason = useDenial(
+    application === undefined ? undefined : { operation: changeOperation, application },
+  )
   const providers = useCloudProviders()
   const { noun } = forms[form]
-  const isOffered = providers.length === 0 || providers.some((provider) => provider.forms.includes(form))
+  const isOffered =
+    providers.length === 0 || providers.some((provider) => provider.forms.includes(form))
   const none = `No account here takes a ${noun} from a form. Deploy a manifest instead.`
   return (
-    <Button icon="plus" denied={reason ?? (isOffered ? undefined : none)} onClick={() => editPlace(form, { application })}>
+    <Button
+      icon="plus"
+      denied={reason ?? (isOffered ? undefined : none)}
+      onClick={() => editPlace(form, { application })}
+    >
       Create {noun}
     </Button>
   )
@@ -139,14 +164,22 @@ export function PlaceMenu({ form, application, place, stored, effect, denied }: 
     name,
     object: objectKey(form, account, region, name),
     facts: Object.entries({ Account: account, Region: region }),
-    place: { cloudProvider: provider, credentials: account, [`${form}Name`]: name, region, regions: [region] },
+    place: {
+      cloudProvider: provider,
+      credentials: account,
+      [`${form}Name`]: name,
+      region,
+      regions: [region],
+    },
   }
   const actions = useActions(target, [
     {
       label: 'Edit',
       icon: 'resize',
       onSelect: () => editPlace(form, { application, stored }),
-      denied: isEdited ? undefined : 'There is no form for this provider: edit it where it comes from.',
+      denied: isEdited
+        ? undefined
+        : 'There is no form for this provider: edit it where it comes from.',
     },
     {
       type: `delete${capital(form)}`,
@@ -161,7 +194,12 @@ export function PlaceMenu({ form, application, place, stored, effect, denied }: 
   return <Menu label={`Actions of ${name}`} items={actions} />
 }
 
-function EditPlace({ form, application, stored, filled }: EditProps & { readonly form: PlaceForm }) {
+function EditPlace({
+  form,
+  application,
+  stored,
+  filled,
+}: EditProps & { readonly form: PlaceForm }) {
   const { noun, fields, records, toDraft, toJob }: Form = forms[form]
   const { placeFields, first, regionsIn, providerIn } = usePlaces(form)
   const [edits, setEdits] = useState<JsonObject>({})
@@ -170,9 +208,17 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
   const values = { ...toDraft({ ...from, ...filled }), ...edits }
   const name = values.name.trim()
   const owner = application ?? applicationOf(name)
-  const provider = scalarOf(stored?.['cloudProvider']) ?? scalarOf(stored?.['type']) ?? providerIn(values.account) ?? ''
+  const provider =
+    scalarOf(stored?.['cloudProvider']) ??
+    scalarOf(stored?.['type']) ??
+    providerIn(values.account) ??
+    ''
   const set = (key: string, value: unknown) =>
-    setEdits({ ...edits, [key]: value, ...(key === 'account' && { region: regionsIn(value)[0] ?? '' }) })
+    setEdits({
+      ...edits,
+      [key]: value,
+      ...(key === 'account' && { region: regionsIn(value)[0] ?? '' }),
+    })
   const changes = Object.entries({
     ...fields,
     [records]: { label: capital(records) },
@@ -182,9 +228,15 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
     .filter(({ before, after }) => stored !== undefined && !isSame(before, after))
   const save = () => {
     const object = objectKey(form, values.account, values.region, name)
-    return completeTask({ application: owner, description: `Save ${name}`, job: [toJob(values, provider)], object })
+    return completeTask({
+      application: owner,
+      description: `Save ${name}`,
+      job: [toJob(values, provider)],
+      object,
+    })
   }
-  const [title, action] = stored === undefined ? [`Create ${noun}`, `Create ${noun}`] : [`Edit ${name}`, `Save ${name}`]
+  const [title, action] =
+    stored === undefined ? [`Create ${noun}`, `Create ${noun}`] : [`Edit ${name}`, `Save ${name}`]
   const shown = stored === undefined ? { ...placeFields(values.account), ...fields } : fields
   return (
     <FormDialog
@@ -199,7 +251,9 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
         <Fields fields={shown} values={values} onChange={set} />
       </div>
       <Records form={forms[form]} provider={provider} values={values} set={set} />
-      {form === 'loadBalancer' && <SecurityGroupChoice provider={provider} values={values} set={set} />}
+      {form === 'loadBalancer' && (
+        <SecurityGroupChoice provider={provider} values={values} set={set} />
+      )}
       {changes.length > 0 && <Difference values={changes} />}
     </FormDialog>
   )
@@ -209,11 +263,17 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
 function usePlaces(form: PlaceForm) {
   const accounts = useAccounts().reading.value.body ?? []
   const providers = useCloudProviders()
-  const places = accounts.filter((account) => account.authorized && hasForm(providers, providerOf(account), form))
+  const places = accounts.filter(
+    (account) => account.authorized && hasForm(providers, providerOf(account), form),
+  )
   const regionsIn = (name: unknown) => places.filter((one) => one.name === name).flatMap(regionsOf)
   const account = places[0]?.name
   const placeFields = (chosen: string): FieldTable => ({
-    name: { label: 'Name', required: true, help: 'Begins with the application, such as web-front.' },
+    name: {
+      label: 'Name',
+      required: true,
+      help: 'Begins with the application, such as web-front.',
+    },
     account: {
       label: 'Account',
       choices: places.map((one) => one.name),
@@ -239,9 +299,18 @@ function Records({ form, provider, values, set }: PartProps & { readonly form: F
     <>
       <h3 class="sub">{capital(records)}</h3>
       {rows.length === 0 && <p class="muted">{none}</p>}
-      <RecordRows noun={records.slice(0, -1)} records={rows} added={added} onChange={(changed) => set(records, changed)}>
+      <RecordRows
+        noun={records.slice(0, -1)}
+        records={rows}
+        added={added}
+        onChange={(changed) => set(records, changed)}
+      >
         {(record, change) => (
-          <Fields fields={recordFields(record, help)} values={record} onChange={(key, value) => change({ [key]: value })} />
+          <Fields
+            fields={recordFields(record, help)}
+            values={record}
+            onChange={(key, value) => change({ [key]: value })}
+          />
         )}
       </RecordRows>
     </>
@@ -251,7 +320,9 @@ function Records({ form, provider, values, set }: PartProps & { readonly form: F
 /** Those of the account and region; none admits every client. */
 function SecurityGroupChoice({ provider, values, set }: PartProps) {
   const all = useLive('/securityGroups', { query: {} }, { refresh: 'slow' }).reading.value.body
-  const groups = objectsOf(objectOf(objectOf(objectOf(all)[values.account])[provider])[values.region])
+  const groups = objectsOf(
+    objectOf(objectOf(objectOf(all)[values.account])[provider])[values.region],
+  )
   const chosen = textsOf(values['securityGroups'])
   const names = [...new Set([...groups.flatMap(({ name }) => scalarOf(name) ?? []), ...chosen])]
   if (names.length === 0) return null

@@ -14,7 +14,10 @@ import { capital } from '../words.ts'
 const sections = ['load-balancers', 'images', 'security-groups', 'networks', 'accounts']
 
 export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
-  const tabs = sections.map((section) => ({ label: capital(section.replace('-', ' ')), href: to.infrastructure(section) }))
+  const tabs = sections.map((section) => ({
+    label: capital(section.replace('-', ' ')),
+    href: to.infrastructure(section),
+  }))
   return (
     <PageHead tab={`Infrastructure: ${tab}`} title="Infrastructure" actions={actions}>
       <LinkTabs label="Infrastructure" tabs={tabs} />
@@ -32,15 +35,36 @@ function choiceIn({ params, query: { q = '', ...query } }: ScreenProps) {
   const isChosen = isInPath || query['name'] !== undefined
   // The place of a chosen object filters nothing, and leaves the address with the first filter.
   const filters: Findable = isChosen ? {} : query
-  return { isChosen, q, filters, keys: isInPath ? [] : placeKeys, clears: isChosen ? ['name', ...placeKeys] : [] }
+  return {
+    isChosen,
+    q,
+    filters,
+    keys: isInPath ? [] : placeKeys,
+    clears: isChosen ? ['name', ...placeKeys] : [],
+  }
 }
 
 /** @param places Where there is something. */
-export function PlaceFilters({ screen, places }: { screen: ScreenProps; places: readonly Findable[] }) {
+export function PlaceFilters({
+  screen,
+  places,
+}: {
+  screen: ScreenProps
+  places: readonly Findable[]
+}) {
   const { keys, filters, clears } = choiceIn(screen)
   const ofPlaces = keys.map((key): Filter => {
-    const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
-    return { name: key, label: capital(key), any: `All ${key}s`, value: filters[key] ?? undefined, choices, clears }
+    const choices = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) =>
+      a.localeCompare(b),
+    )
+    return {
+      name: key,
+      label: capital(key),
+      any: `All ${key}s`,
+      value: filters[key] ?? undefined,
+      choices,
+      clears,
+    }
   })
   return <Filters filters={[{ name: 'q', label: 'Filter' }, ...ofPlaces]} />
 }
@@ -77,7 +101,10 @@ export function List<Body, Row>(props: ListProps<Body, Row>) {
   )
 }
 
-type RowsProps<Row> = Pick<ListProps<unknown, Row>, 'label' | 'screen' | 'placeOf' | 'keyOf' | 'columns' | 'isBare'>
+type RowsProps<Row> = Pick<
+  ListProps<unknown, Row>,
+  'label' | 'screen' | 'placeOf' | 'keyOf' | 'columns' | 'isBare'
+>
 
 function Rows<Row>(props: RowsProps<Row> & { readonly rows: readonly Row[] }) {
   const { rows, label, screen, placeOf, columns, isBare } = props
@@ -85,7 +112,9 @@ function Rows<Row>(props: RowsProps<Row> & { readonly rows: readonly Row[] }) {
   const { isChosen, q, filters } = choiceIn(screen)
   const shown = rows.filter((row) => {
     const place = placeOf(row)
-    const isThere = placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key])
+    const isThere = placeKeys.every(
+      (key) => filters[key] === undefined || place[key] === filters[key],
+    )
     return isThere && Object.values(place).join(' ').toLowerCase().includes(q.toLowerCase())
   })
   const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
@@ -100,7 +129,12 @@ function Rows<Row>(props: RowsProps<Row> & { readonly rows: readonly Row[] }) {
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">
-            <DataTable label={label} rows={shown} keyOf={keyOf} columns={isChosen ? columns.slice(0, 2) : columns} />
+            <DataTable
+              label={label}
+              rows={shown}
+              keyOf={keyOf}
+              columns={isChosen ? columns.slice(0, 2) : columns}
+            />
           </div>
         </div>
       )}
@@ -111,7 +145,11 @@ function Rows<Row>(props: RowsProps<Row> & { readonly rows: readonly Row[] }) {
 /** @param toPlace The address of an object. */
 export function placeColumns(toPlace: (place: Place) => string): readonly Column<Place>[] {
   return [
-    { head: 'Name', grow: true, cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} /> },
+    {
+      head: 'Name',
+      grow: true,
+      cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} />,
+    },
     { head: 'Account', cell: ({ account }) => account },
     { head: 'Region', cell: ({ region }) => region },
     { head: 'Provider', hideBelow: 'phone', cell: ({ provider }) => provider },
@@ -130,7 +168,15 @@ interface PlaceScreenProps extends ScreenProps {
 }
 
 /** Objects of one application, or of all that the reader may see. */
-export function PlaceScreen({ params, query, section, label, actions, panel, children }: PlaceScreenProps) {
+export function PlaceScreen({
+  params,
+  query,
+  section,
+  label,
+  actions,
+  panel,
+  children,
+}: PlaceScreenProps) {
   const { application } = params
   const { account, region, name } = application === undefined ? query : params
   const back = {
@@ -145,7 +191,11 @@ export function PlaceScreen({ params, query, section, label, actions, panel, chi
       ) : (
         <ApplicationHead application={application} tab={label} actions={actions} />
       )}
-      <Beside label={name ?? label} back={back} side={isChosen && panel({ provider: query['provider'], account, region, name })}>
+      <Beside
+        label={name ?? label}
+        back={back}
+        side={isChosen && panel({ provider: query['provider'], account, region, name })}
+      >
         {children}
       </Beside>
     </>

@@ -1,6 +1,12 @@
 /** Programs that run somewhere, each with its details and its output: instances of server groups, and jobs that pipelines run once. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { type ScreenProps, to } from '../address.ts'
@@ -11,10 +17,25 @@ import type { OutputPlace } from '../api/output.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ProgramOutput } from '../components/program-output.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import {
+  ApplicationHead,
+  applicationCrumbs,
+  EmptyState,
+  Loaded,
+  PageHead,
+  Panel,
+} from '../components/screen.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
-import { Duration, type Fact, Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
+import {
+  Duration,
+  type Fact,
+  Name,
+  NameLink,
+  StatusBadge,
+  StatusText,
+  Time,
+} from '../components/text.tsx'
 import { toFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from '../model/execution.ts'
 import { toWords } from '../model/names.ts'
@@ -45,14 +66,24 @@ export function InstanceScreen({ params }: ScreenProps) {
             crumbs={
               group == null
                 ? []
-                : [{ label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }]
+                : [
+                    {
+                      label: <Name text={group} />,
+                      href: to.serverGroup(application, { account, region, name: group }),
+                    },
+                  ]
             }
             place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
             facts={[
               ['Account', instance.account],
               ['Region', instance.region],
               ['Zone', instance.zone],
-              ['Address', [scalarOf(instance['privateIpAddress']), scalarOf(instance['port'])].filter(Boolean).join(':')],
+              [
+                'Address',
+                [scalarOf(instance['privateIpAddress']), scalarOf(instance['port'])]
+                  .filter(Boolean)
+                  .join(':'),
+              ],
               ['Since', <Time key="since" at={instance.launchTime} />],
               ['Restarts', numberOf(restarts)],
               ['Process', numberOf(pid)],
@@ -75,10 +106,17 @@ export function InstanceScreen({ params }: ScreenProps) {
 
 function toCheck(check: JsonObject, at: number) {
   const status = instanceStatus(scalarOf(check['state']))
-  const balancers = objectsOf(check['loadBalancers']).map(({ loadBalancerName, name, description, state }) => {
-    return `${scalarOf(loadBalancerName) ?? scalarOf(name) ?? ''}: ${scalarOf(description) ?? scalarOf(state) ?? ''}`
-  })
-  const words = [status.word, scalarOf(check['healthCheckUrl']), scalarOf(check['description']), ...balancers].filter(Boolean)
+  const balancers = objectsOf(check['loadBalancers']).map(
+    ({ loadBalancerName, name, description, state }) => {
+      return `${scalarOf(loadBalancerName) ?? scalarOf(name) ?? ''}: ${scalarOf(description) ?? scalarOf(state) ?? ''}`
+    },
+  )
+  const words = [
+    status.word,
+    scalarOf(check['healthCheckUrl']),
+    scalarOf(check['description']),
+    ...balancers,
+  ].filter(Boolean)
   const title = <strong>{toWords(scalarOf(check['type']) ?? 'unknown')}</strong>
   return { key: String(at), status, title, note: <Name text={words.join(', ')} max={160} /> }
 }
@@ -96,7 +134,11 @@ export function Jobs(screen: ScreenProps) {
   const live = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
-    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive), events: applicationEvents(application, 'infrastructure') },
+    {
+      refresh: 'live',
+      isBusy: (jobs) => jobs.some(isActive),
+      events: applicationEvents(application, 'infrastructure'),
+    },
   )
   return (
     <>
@@ -117,14 +159,23 @@ export function Jobs(screen: ScreenProps) {
           state: job.jobState,
         })}
         columns={[
-          { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+          {
+            head: 'State',
+            cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} />,
+          },
           {
             head: 'Name',
             grow: true,
             cell: (job) => {
               // Of an object with a manifest, addresses take the kind with the name.
-              const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
-              const href = to.job(application, { account: job.account ?? '', region: regionOf(job), id })
+              const id = hasManifests(providers, job.provider)
+                ? toFullName('job', nameOf(job))
+                : idOf(job)
+              const href = to.job(application, {
+                account: job.account ?? '',
+                region: regionOf(job),
+                id,
+              })
               return <NameLink href={href} text={nameOf(job)} max={70} />
             },
           },
@@ -134,7 +185,10 @@ export function Jobs(screen: ScreenProps) {
           {
             head: 'Duration',
             hideBelow: 'narrow',
-            cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
+            cell: (job) =>
+              (isActive(job) || job.completedTime) && (
+                <Duration from={job.createdTime} until={job.completedTime} />
+              ),
           },
         ]}
       />
@@ -160,7 +214,10 @@ export function JobScreen({ params }: ScreenProps) {
           return (
             <>
               <PageHead tab={id} crumbs={[...applicationCrumbs(application), ...crumbs]} />
-              <EmptyState icon="terminal" text={`There is no job ${id}. Its record may have been removed.`} />
+              <EmptyState
+                icon="terminal"
+                text={`There is no job ${id}. Its record may have been removed.`}
+              />
             </>
           )
         return (
@@ -201,7 +258,16 @@ interface ProgramPageProps {
   readonly children?: ComponentChildren
 }
 
-function ProgramPage({ application, name, crumbs, status, place, facts, record, children }: ProgramPageProps) {
+function ProgramPage({
+  application,
+  name,
+  crumbs,
+  status,
+  place,
+  facts,
+  record,
+  children,
+}: ProgramPageProps) {
   const { line } = useLocation().query
   const details = () => (
     <div class="stack">
@@ -211,11 +277,19 @@ function ProgramPage({ application, name, crumbs, status, place, facts, record, 
   )
   const tabs = [
     { id: 'details', label: 'Details', body: details },
-    { id: 'console', label: 'Console output', body: () => <ProgramOutput key={place.id} {...place} line={line} /> },
+    {
+      id: 'console',
+      label: 'Console output',
+      body: () => <ProgramOutput key={place.id} {...place} line={line} />,
+    },
   ]
   return (
     <>
-      <PageHead tab={name} crumbs={[...applicationCrumbs(application), ...crumbs]} state={<StatusBadge status={status} />} />
+      <PageHead
+        tab={name}
+        crumbs={[...applicationCrumbs(application), ...crumbs]}
+        state={<StatusBadge status={status} />}
+      />
       <AddressTabs label={name} tabs={tabs} />
     </>
   )

@@ -47,10 +47,28 @@ export function Projects(screen: ScreenProps) {
 }
 
 const columns: readonly Column<Project>[] = [
-  { head: 'Name', cell: (project) => <NameLink class="row-title" href={to.project(project)} text={project.name} max={60} /> },
-  { head: 'Applications', grow: true, cell: (project) => <Name text={partsOf(project).applications.join(', ')} max={120} /> },
-  { head: 'Owner', hideBelow: 'narrow', cell: ({ email }) => email && <Name text={email} max={40} /> },
-  { head: 'Pipelines', align: 'end', hideBelow: 'phone', cell: (project) => partsOf(project).pipelines.length },
+  {
+    head: 'Name',
+    cell: (project) => (
+      <NameLink class="row-title" href={to.project(project)} text={project.name} max={60} />
+    ),
+  },
+  {
+    head: 'Applications',
+    grow: true,
+    cell: (project) => <Name text={partsOf(project).applications.join(', ')} max={120} />,
+  },
+  {
+    head: 'Owner',
+    hideBelow: 'narrow',
+    cell: ({ email }) => email && <Name text={email} max={40} />,
+  },
+  {
+    head: 'Pipelines',
+    align: 'end',
+    hideBelow: 'phone',
+    cell: (project) => partsOf(project).pipelines.length,
+  },
   { head: 'Changed', hideBelow: 'phone', cell: ({ updateTs }) => <Time at={updateTs} /> },
 ]
 
@@ -61,7 +79,9 @@ export function ProjectScreen({ params: { name = '' } }: ScreenProps) {
   const live = useLive('/projects/{id}', { path: { id: name } }, { refresh: 'slow' })
   // Asked for at once.
   const landscape = useLandscape(`project ${name}`)
-  const none = <EmptyState icon="search" text={`There is no project ${name}, or you may not read it.`} />
+  const none = (
+    <EmptyState icon="search" text={`There is no project ${name}, or you may not read it.`} />
+  )
   return (
     <Loaded live={live} title={name} empty={none}>
       {(project) => <Shown project={project} landscape={landscape} />}
@@ -78,7 +98,13 @@ function Shown({ project, landscape }: ProjectProps) {
   const { route: navigate } = useLocation()
   const { id, name, email } = project
   const { applications, clusters } = partsOf(project)
-  const target = { application: projectTasks, account: undefined, name, object: objectKey('project', id), place: {} }
+  const target = {
+    application: projectTasks,
+    account: undefined,
+    name,
+    object: objectKey('project', id),
+    place: {},
+  }
   const remove = () =>
     startAction(target, {
       label: 'Delete',
@@ -137,16 +163,32 @@ function isOfProject(group: ServerGroup, rules: ReturnType<typeof partsOf>['clus
 function Pipelines({ project, landscape }: ProjectProps) {
   const { pipelines } = partsOf(project)
   const shown = pipelines.slice(0, maxPipelines)
-  const query = { pipelineConfigIds: shown.map((one) => one.pipelineConfigId).join(','), limit: 30, expand: false }
-  const live = useLive('/executions', shown.length === 0 ? undefined : { query }, { refresh: 'live', isBusy: hasActive })
+  const query = {
+    pipelineConfigIds: shown.map((one) => one.pipelineConfigId).join(','),
+    limit: 30,
+    expand: false,
+  }
+  const live = useLive('/executions', shown.length === 0 ? undefined : { query }, {
+    refresh: 'live',
+    isBusy: hasActive,
+  })
   const { body: runs, error } = live.reading.value
-  const byPipeline = useMemo(() => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId), [runs])
+  const byPipeline = useMemo(
+    () => Map.groupBy(newestFirst(runs ?? []), (run) => run.pipelineConfigId),
+    [runs],
+  )
   const names = new Map(landscape.pipelines.map(({ id, name }) => [id, name]))
   return (
     <Panel title="Pipelines" count={pipelines.length} flush>
-      {shown.length === 0 && <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>}
-      {pipelines.length > shown.length && <p class="panel-note">{showing(shown.length, pipelines.length)}</p>}
-      {runs === undefined && error !== undefined && <ErrorState error={error} onRetry={() => live.refresh()} />}
+      {shown.length === 0 && (
+        <p class="panel-note">No pipeline is chosen. Edit the project to choose some.</p>
+      )}
+      {pipelines.length > shown.length && (
+        <p class="panel-note">{showing(shown.length, pipelines.length)}</p>
+      )}
+      {runs === undefined && error !== undefined && (
+        <ErrorState error={error} onRetry={() => live.refresh()} />
+      )}
       <Stale reading={live.reading.value} />
       <ul class="rows">
         {shown.map(({ pipelineConfigId: id, application }) => (

@@ -7,7 +7,9 @@ import { askRollBack } from './server-group-actions.tsx'
 /** Asks at once where there is one; false where there is none to choose here, as objects with manifests. */
 export async function chooseRollBack(application: string): Promise<boolean> {
   const path = { applicationName: application }
-  const groups = await unwrap(client.GET('/applications/{applicationName}/serverGroups', { params: { path } })).catch(() => [])
+  const groups = await unwrap(
+    client.GET('/applications/{applicationName}/serverGroups', { params: { path } }),
+  ).catch(() => [])
   const serving = toRollBack(groups)
   const ask = (at: number) => serving[at] && askRollBack(serving[at], { application, groups })
   const choices = serving.map((group, at) => {
@@ -20,6 +22,7 @@ export async function chooseRollBack(application: string): Promise<boolean> {
     fields: { group: { label: 'Server group', choices } },
   }
   if (serving.length === 1) ask(0)
-  else if (serving.length > 1) confirm({ ...question, run: async ({ group }) => ask(Number(group)) })
+  else if (serving.length > 1)
+    confirm({ ...question, run: async ({ group }) => ask(Number(group)) })
   return serving.length > 0
 }

@@ -11,14 +11,24 @@ import { ChangeList, useEarlierRun, useRunChanges } from '../components/run-chan
 import { Loading, Panel } from '../components/screen.tsx'
 import { Name, NameLink, PlainText, StatusMark, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
-import { type Execution, type Failure, failureOf, reasonOf, type Stage, shortId, startedBy, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  type Failure,
+  failureOf,
+  reasonOf,
+  type Stage,
+  shortId,
+  startedBy,
+  titleOf,
+} from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
 import { deployedBy, type GroupPlace, outputOf } from '../model/stage-output.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { instancesIn, Output, ProgramTail, placeLinks, useNotUp } from './stage-output.tsx'
 
-const loadFailedObjects = async () => (await import('../manifests/stage-manifests.tsx')).FailedObjects
+const loadFailedObjects = async () =>
+  (await import('../manifests/stage-manifests.tsx')).FailedObjects
 
 /** Child pipelines that are followed to the stage that failed. */
 const maxChildren = 5
@@ -35,7 +45,10 @@ interface FailureProps {
 export function RunFailure({ depth = 0, ...props }: FailureProps & { readonly depth?: number }) {
   const { execution, failure } = props
   const { child, path } = failure
-  const { body, error } = useLive('/pipelines/{id}', child === undefined ? undefined : { path: { id: child } }).reading.value
+  const { body, error } = useLive(
+    '/pipelines/{id}',
+    child === undefined ? undefined : { path: { id: child } },
+  ).reading.value
   const inner = body && failureOf(body)
   if (body !== undefined && inner !== undefined && depth < maxChildren) {
     return <RunFailure run={props.run} execution={body} failure={inner} depth={depth + 1} />
@@ -54,13 +67,23 @@ export function RunFailure({ depth = 0, ...props }: FailureProps & { readonly de
   )
 }
 
-function Cause({ run, execution, failure, children }: FailureProps & { readonly children: ComponentChildren }) {
+function Cause({
+  run,
+  execution,
+  failure,
+  children,
+}: FailureProps & { readonly children: ComponentChildren }) {
   const { stage, path, reason } = failure
   const [top = stage] = path
   const { id, name = '', application } = execution
   // The run that is shown restarts; the stage is edited where it failed.
-  const ofRun = useStageActions(run, failureOf(run)?.path[0] ?? top).filter(({ href }) => href === undefined)
-  const actions = [...ofRun, ...useStageActions(execution, top).filter(({ href }) => href !== undefined)]
+  const ofRun = useStageActions(run, failureOf(run)?.path[0] ?? top).filter(
+    ({ href }) => href === undefined,
+  )
+  const actions = [
+    ...ofRun,
+    ...useStageActions(execution, top).filter(({ href }) => href !== undefined),
+  ]
   const step = stage.tasks.at(-1)?.name
   const last = step && `Its last step was “${stepWords(step)}”.`
   const noReason = `“${titleOf(stage)}” gives no reason. ${last ?? ''} The record of the stage may help an operator.`
@@ -93,7 +116,13 @@ function Cause({ run, execution, failure, children }: FailureProps & { readonly 
 }
 
 /** Of the command, build, job or webhook that failed, else of an instance that is not up. */
-function LastOutput({ execution: { id, application }, path }: { execution: Execution; path: readonly Stage[] }) {
+function LastOutput({
+  execution: { id, application },
+  path,
+}: {
+  execution: Execution
+  path: readonly Stage[]
+}) {
   const [top, leaf] = [path[0] as Stage, path.at(-1) as Stage]
   const output = outputOf(path.toReversed())
   const provider = scalarOf(leaf.context['cloudProvider'])
@@ -101,7 +130,11 @@ function LastOutput({ execution: { id, application }, path }: { execution: Execu
   const [place] = deployedBy(path)
   if (output !== undefined) {
     return (
-      <Part title="Last output" href={to.execution(id, { stage: top.id, tab: 'log' })} link="Whole output">
+      <Part
+        title="Last output"
+        href={to.execution(id, { stage: top.id, tab: 'log' })}
+        link="Whole output"
+      >
         <Output output={output} name={titleOf(top)} isTail />
       </Part>
     )
@@ -115,10 +148,15 @@ function LastOutput({ execution: { id, application }, path }: { execution: Execu
   }
   // The reason may name one of the instances, whose output is read at once.
   const [named] = instancesIn(path.map(reasonOf).join(' '))
-  return place === undefined ? null : <InstanceOutput application={application} provider={provider} named={named} place={place} />
+  return place === undefined ? null : (
+    <InstanceOutput application={application} provider={provider} named={named} place={place} />
+  )
 }
 
-type InstanceProps = { readonly [of in 'provider' | 'named']: string | undefined } & { application: string; place: GroupPlace }
+type InstanceProps = { readonly [of in 'provider' | 'named']: string | undefined } & {
+  application: string
+  place: GroupPlace
+}
 
 function InstanceOutput({ application, place, provider, named }: InstanceProps) {
   const { account, region, name } = place
@@ -137,7 +175,8 @@ function InstanceOutput({ application, place, provider, named }: InstanceProps) 
         <p class="muted">
           {named === undefined && healthReason(first)}{' '}
           {`${found?.instances.length} of ${found?.group.instances?.length} instances of `}
-          <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up now.
+          <NameLink href={to.serverGroup(application, place)} text={name} max={60} /> are not up
+          now.
         </p>
       )}
       <ProgramTail program={{ account, region, id, provider }} name={id} />
@@ -168,18 +207,26 @@ function Part({ title, href, link, children }: PartProps) {
 function SinceSuccess({ execution }: { execution: Execution }) {
   const { found, error } = useEarlierRun(execution, 'last-success')
   const last = found?.[0]
-  const changes = useRunChanges(last, execution).filter(({ kind }) => kind !== 'duration' && kind !== 'stage')
+  const changes = useRunChanges(last, execution).filter(
+    ({ kind }) => kind !== 'duration' && kind !== 'stage',
+  )
   if (error !== undefined || !execution.pipelineConfigId) return null
   if (found === undefined) return <Loading rows={3} />
-  if (last === undefined) return <Part title="Since the last success">No earlier run of {execution.name} has succeeded.</Part>
+  if (last === undefined)
+    return (
+      <Part title="Since the last success">No earlier run of {execution.name} has succeeded.</Part>
+    )
   const title = (
     <>
-      Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded, <Time at={last.buildTime} />
+      Changed since <a href={to.execution(last.id)}>{shortId(last.id)}</a> succeeded,{' '}
+      <Time at={last.buildTime} />
     </>
   )
   return (
     <Part title={title} href={to.compare({ left: last.id, right: execution.id })} link="Compare">
-      {changes.length === 0 && <p class="muted">Parameters, definition, images and commit are the same.</p>}
+      {changes.length === 0 && (
+        <p class="muted">Parameters, definition, images and commit are the same.</p>
+      )}
       <ChangeList changes={changes} max={8} />
     </Part>
   )

@@ -13,7 +13,14 @@ import { ApplicationOpenLinks } from '../components/open-link.tsx'
 import { PageHead, pipelineCrumbs } from '../components/screen.tsx'
 import { Duration, Icon, Name, NameLink, StatusBadge, Time, usePhone } from '../components/text.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { type Execution, newestFirst, shortId, startedBy, statusOf, steerersOf } from '../model/execution.ts'
+import {
+  type Execution,
+  newestFirst,
+  shortId,
+  startedBy,
+  statusOf,
+  steerersOf,
+} from '../model/execution.ts'
 import { repositoryUrl, triggerWord } from '../model/runs.ts'
 import { deployedBy } from '../model/stage-output.ts'
 import { useExecutionActions } from './execution-actions.tsx'
@@ -25,7 +32,9 @@ export function RunHead({ execution }: { execution: Execution }) {
   useEffect(() => {
     announcement.value = `${name} ${status.word}`
   }, [status.word])
-  const pipeline = pipelineConfigId ? [{ label: name, href: to.pipeline(application, pipelineConfigId) }] : []
+  const pipeline = pipelineConfigId
+    ? [{ label: name, href: to.pipeline(application, pipelineConfigId) }]
+    : []
   return (
     <PageHead
       tab={`${name} ${shortId(id)}: ${status.word}`}
@@ -74,7 +83,15 @@ function RunActions({ execution }: { execution: Execution }) {
         <span class="row tight">
           {siblings.map((sibling) => {
             const { icon, label } = sibling
-            return <IconButton key={icon} icon={icon} label={label} title={label} onClick={() => goTo(sibling)} />
+            return (
+              <IconButton
+                key={icon}
+                icon={icon}
+                label={label}
+                title={label}
+                onClick={() => goTo(sibling)}
+              />
+            )
           })}
         </span>
       )}
@@ -86,7 +103,11 @@ function RunActions({ execution }: { execution: Execution }) {
 type Sibling = (typeof siblings)[number]
 
 /** The run before or after it, of the newest of the same pipeline. */
-function goToSibling({ id, pipelineConfigId }: Execution, { label, step, none }: Sibling, navigate: (url: string) => void): void {
+function goToSibling(
+  { id, pipelineConfigId }: Execution,
+  { label, step, none }: Sibling,
+  navigate: (url: string) => void,
+): void {
   if (!pipelineConfigId) return
   const from = location.pathname
   act(label, async () => {
@@ -111,16 +132,22 @@ function Facts({ execution }: { execution: Execution }) {
   }))
   // By name and version, else by reference.
   const artifacts = objectsOf(trigger.artifacts).flatMap(({ name, version, reference }) =>
-    scalarOf(name) && scalarOf(version) ? `${name}:${version}` : (scalarOf(reference) ?? scalarOf(name) ?? []),
+    scalarOf(name) && scalarOf(version)
+      ? `${name}:${version}`
+      : (scalarOf(reference) ?? scalarOf(name) ?? []),
   )
-  const boxes = [...new Set(artifacts)].slice(0, maxArtifacts).map((text) => ({ text, lead: <Icon name="box" /> }))
+  const boxes = [...new Set(artifacts)]
+    .slice(0, maxArtifacts)
+    .map((text) => ({ text, lead: <Icon name="box" /> }))
   const clusters = stages.flatMap(({ context }) => [context, ...objectsOf(context['clusters'])])
-  const balancers = [...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers'])))]
+  const balancers = [
+    ...new Set(clusters.flatMap((cluster) => textsOf(objectOf(cluster)['loadBalancers']))),
+  ]
   return (
     <div class="run-facts">
       <span class="muted">
-        <Name text={by === undefined ? 'Started' : `${by} started it`} max={60} /> <Starter trigger={trigger} />,{' '}
-        <Time at={startTime ?? buildTime} />
+        <Name text={by === undefined ? 'Started' : `${by} started it`} max={60} />{' '}
+        <Starter trigger={trigger} />, <Time at={startTime ?? buildTime} />
       </span>
       {steerersOf(execution).map(({ user, how, at }) => (
         <span key={user} class="muted" title="The run may do only what this user may do, too.">
@@ -154,7 +181,11 @@ function toChip({ text, lead, href }: Chip, key: number) {
   return (
     <span key={key} class="chip">
       {lead}
-      {href === undefined ? <Name text={text} max={60} /> : <NameLink href={href} text={text} max={60} />}
+      {href === undefined ? (
+        <Name text={text} max={60} />
+      ) : (
+        <NameLink href={href} text={text} max={60} />
+      )}
     </span>
   )
 }
@@ -166,7 +197,8 @@ function Starter({ trigger }: Pick<Execution, 'trigger'>) {
   const title = scalarOf(trigger['parentPipelineName']) ?? scalarOf(name) ?? ''
   return (
     <>
-      by <NameLink href={to.execution(parent)} text={`${title} ${shortId(parent)}`.trim()} max={60} />
+      by{' '}
+      <NameLink href={to.execution(parent)} text={`${title} ${shortId(parent)}`.trim()} max={60} />
     </>
   )
 }

@@ -5,7 +5,14 @@ import { useLive } from '../api/live.ts'
 import { usePipelines } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { searchPath } from '../api/waiting.ts'
-import { type Filter, Filters, filterWords, firstPage, NoMatch, Pages } from '../components/filter-field.tsx'
+import {
+  type Filter,
+  Filters,
+  filterWords,
+  firstPage,
+  NoMatch,
+  Pages,
+} from '../components/filter-field.tsx'
 import { RunTable } from '../components/run-table.tsx'
 import { ApplicationHead, EmptyState, Loaded, PageHead } from '../components/screen.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
@@ -39,32 +46,59 @@ const rare: readonly Filter[] = [
 export function Runs({ params, query }: ScreenProps) {
   const { application } = params
   const search = useMemo(() => searchOfRuns(query, presentMs()), [JSON.stringify(query)])
-  const events = application === undefined ? {} : { events: applicationEvents(application, 'executions') }
+  const events =
+    application === undefined ? {} : { events: applicationEvents(application, 'executions') }
   const asked = { path: { application: application ?? '*' }, query: search }
   const live = useLive(searchPath, asked, { refresh: 'live', isBusy: hasActive, ...events })
   const { body: pipelines = [] } = usePipelines(application).reading.value
   // A choice where the pipelines are known, of one application.
   const choices = application === undefined ? {} : { choices: pipelines.map(({ name }) => name) }
-  const filters: readonly Filter[] = [text, { name: 'pipeline', label: 'Pipeline', kind: 'asked', ...choices }, ...usual]
+  const filters: readonly Filter[] = [
+    text,
+    { name: 'pipeline', label: 'Pipeline', kind: 'asked', ...choices },
+    ...usual,
+  ]
   const all = [...filters, ...rare]
   const chosen = filterWords(all, query)
-  const none = 'Nothing has run yet. A run begins when a pipeline is started, by hand or by a trigger.'
+  const none =
+    'Nothing has run yet. A run begins when a pipeline is started, by hand or by a trigger.'
   const isOlder = startOf(query) > 0
   const cleared = isOlder ? Object.keys(firstPage) : all.map(({ name }) => name)
-  const noMatch = <NoMatch text={isOlder ? 'There is no older run.' : `No run matches “${chosen}”.`} filters={cleared} />
+  const noMatch = (
+    <NoMatch
+      text={isOlder ? 'There is no older run.' : `No run matches “${chosen}”.`}
+      filters={cleared}
+    />
+  )
   const without = application === undefined ? undefined : 'application'
   return (
     <>
-      {application === undefined ? <PageHead tab="Runs" /> : <ApplicationHead application={application} tab="Runs" />}
+      {application === undefined ? (
+        <PageHead tab="Runs" />
+      ) : (
+        <ApplicationHead application={application} tab="Runs" />
+      )}
       <Filters filters={filters} />
-      <details class="more-filters" open={filterWords(rare, { ...query, from: '' }) !== '' || query['from']?.includes('-')}>
+      <details
+        class="more-filters"
+        open={filterWords(rare, { ...query, from: '' }) !== '' || query['from']?.includes('-')}
+      >
         <summary>More filters</summary>
         <Filters filters={rare} />
       </details>
-      <Loaded live={live} rows={8} empty={isOlder || chosen !== '' ? noMatch : <EmptyState icon="pipeline" text={none} />}>
+      <Loaded
+        live={live}
+        rows={8}
+        empty={isOlder || chosen !== '' ? noMatch : <EmptyState icon="pipeline" text={none} />}
+      >
         {(runs) => (
           <div class="panel is-flush">
-            <RunTable runs={runs} label={'Runs'} heldOf={JSON.stringify(search)} without={without} />
+            <RunTable
+              runs={runs}
+              label={'Runs'}
+              heldOf={JSON.stringify(search)}
+              without={without}
+            />
             <RunPages runs={runs} query={query} />
           </div>
         )}
@@ -81,7 +115,10 @@ function RunPages({ runs, query }: { runs: readonly Execution[]; query: ScreenPr
   const hasOlder = runs.length >= runsPerPage
   const newer = start <= runsPerPage ? firstPage : { start: String(start - runsPerPage), before }
   return (
-    <Pages newer={start > 0 ? newer : undefined} older={hasOlder ? { start: String(end), before } : undefined}>
+    <Pages
+      newer={start > 0 ? newer : undefined}
+      older={hasOlder ? { start: String(end), before } : undefined}
+    >
       {start === 0 && !hasOlder
         ? plural(end, 'run')
         : `Runs ${(start + 1).toLocaleString()} to ${end.toLocaleString()}${hasOlder ? '' : ', the oldest'}`}

@@ -2,7 +2,13 @@
 import type { ScreenProps } from '../address.ts'
 import { Filters } from '../components/filter-field.tsx'
 import { EmptyState, PageHead, Panel } from '../components/screen.tsx'
-import { HitText, keyOfHit, searchNote, searchPlaceholder, useHits } from '../components/search-hits.tsx'
+import {
+  HitText,
+  keyOfHit,
+  searchNote,
+  searchPlaceholder,
+  useHits,
+} from '../components/search-hits.tsx'
 import { NameLink } from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 
@@ -17,9 +23,18 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
       <Filters
         filters={[
           { name: 'q', label: searchPlaceholder },
-          { name: 'type', label: 'Kind', any: 'All kinds', choices: groups.map(({ title }) => title) },
+          {
+            name: 'type',
+            label: 'Kind',
+            any: 'All kinds',
+            choices: groups.map(({ title }) => title),
+          },
         ]}
-        note={<span class="muted">{text === '' ? 'Enter a name, or a part of one.' : searchNote(text)}</span>}
+        note={
+          <span class="muted">
+            {text === '' ? 'Enter a name, or a part of one.' : searchNote(text)}
+          </span>
+        }
       />
       <div class="stack">
         {shown.map(({ title, hits: found, failed }) => (
@@ -32,14 +47,26 @@ export function Search({ query: { q = '', type } }: ScreenProps) {
               rowHeight={45}
               row={(hit) => (
                 <div class="run-row">
-                  <HitText hit={hit} link={<NameLink class="row-link row-title" href={hit.href} text={hit.label} max={80} />} />
+                  <HitText
+                    hit={hit}
+                    link={
+                      <NameLink
+                        class="row-link row-title"
+                        href={hit.href}
+                        text={hit.label}
+                        max={80}
+                      />
+                    }
+                  />
                 </div>
               )}
             />
           </Panel>
         ))}
       </div>
-      {shown.length === 0 && text !== '' && <EmptyState icon="search" text={`Nothing matches “${text}”.`} />}
+      {shown.length === 0 && text !== '' && (
+        <EmptyState icon="search" text={`Nothing matches “${text}”.`} />
+      )}
     </>
   )
 }

@@ -1,6 +1,12 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'
@@ -16,8 +22,12 @@ export function SecurityGroups(screen: ScreenProps) {
   const { application, account, region, name } = screen.params
   const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
   const { body } = live.reading.value
-  const groups = securityGroupsOf(body).filter((group) => application === undefined || group.application === application)
-  const inPath = groups.find((group) => group.account === account && group.region === region && group.name === name)
+  const groups = securityGroupsOf(body).filter(
+    (group) => application === undefined || group.application === application,
+  )
+  const inPath = groups.find(
+    (group) => group.account === account && group.region === region && group.name === name,
+  )
   const empty =
     application === undefined
       ? 'No security group. Without one, load balancers accept connections from every network.'
@@ -55,7 +65,10 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
     { refresh: 'slow' },
   )
   return (
-    <Loaded live={live} empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}>
+    <Loaded
+      live={live}
+      empty={<EmptyState text={`There is no security group ${name}. It may have been deleted.`} />}
+    >
       {(group) => (
         <RecordPanel
           name={group.name}
@@ -63,7 +76,12 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
             <PlaceMenu
               form={'securityGroup'}
               application={group.application ?? applicationOf(name)}
-              place={{ provider: provider ?? scalarOf(group['cloudProvider']) ?? '', account, region, name }}
+              place={{
+                provider: provider ?? scalarOf(group['cloudProvider']) ?? '',
+                account,
+                region,
+                name,
+              }}
               stored={{ ...group, account, region }}
               effect="Its rules are removed. It is refused while something uses it."
             />
@@ -75,7 +93,9 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
           record={group}
         >
           <Rules head="Inbound rules" rules={objectsOf(group.inboundRules)} />
-          {objectsOf(group.outboundRules).length > 0 && <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />}
+          {objectsOf(group.outboundRules).length > 0 && (
+            <Rules head="Outbound rules" rules={objectsOf(group.outboundRules)} />
+          )}
           {textsOf(group['warnings']).map((text) => (
             <p key={text} class="quiet">
               {text}
@@ -100,7 +120,9 @@ function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) 
           head: 'Ports',
           cell: ({ portRanges }) =>
             objectsOf(portRanges)
-              .map((range) => [...new Set([scalarOf(range['startPort']), scalarOf(range['endPort'])])].join('–'))
+              .map((range) =>
+                [...new Set([scalarOf(range['startPort']), scalarOf(range['endPort'])])].join('–'),
+              )
               .join(', '),
         },
         {

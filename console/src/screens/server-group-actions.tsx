@@ -7,7 +7,14 @@ import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { type Action, type ActionTarget, counted, startAction, toCount, useActions } from '../components/actions.tsx'
+import {
+  type Action,
+  type ActionTarget,
+  counted,
+  startAction,
+  toCount,
+  useActions,
+} from '../components/actions.tsx'
 import {
   accountOf,
   clusterOf,
@@ -33,7 +40,10 @@ export function groupKey(group: ServerGroup): string {
 }
 
 /** A server group, with those of its cluster. */
-export function useServerGroup(application: string, { account, region, name }: ReturnType<typeof groupPlace>) {
+export function useServerGroup(
+  application: string,
+  { account, region, name }: ReturnType<typeof groupPlace>,
+) {
   const events = applicationEvents(application, 'infrastructure')
   const live = useLive(
     '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
@@ -56,7 +66,9 @@ export function useServerGroupActions(
   return useActions(targetOf(group, context), [
     { label: 'Open', icon: 'right', href: to.serverGroup(context.application, groupPlace(group)) },
     resize(group, filled),
-    isEnabled(group) ? disable(group, context) : { type: 'enableServerGroup', label: 'Enable', icon: 'power' },
+    isEnabled(group)
+      ? disable(group, context)
+      : { type: 'enableServerGroup', label: 'Enable', icon: 'power' },
     rollBack(group, context, filled),
     { ...clone(group, context, filled), denied: refused?.['cloneServerGroup'] },
     {
@@ -81,7 +93,11 @@ function targetOf(group: ServerGroup, { application }: ServerGroupContext): Acti
     account,
     name,
     object: groupKey(group),
-    facts: Object.entries({ 'Server group': name, 'Account, region': `${account} / ${region}`, Runs: versionOf(group) ?? '–' }),
+    facts: Object.entries({
+      'Server group': name,
+      'Account, region': `${account} / ${region}`,
+      Runs: versionOf(group) ?? '–',
+    }),
     place: {
       cloudProvider: group.cloudProvider ?? group.type,
       credentials: account,
@@ -135,14 +151,18 @@ function resize(group: ServerGroup, filled: JsonObject): Action {
     task: ({ desired }) => `Resize ${name} to ${toCount(desired)}`,
     job: ({ desired }) => {
       const size = toCount(desired)
-      const range = isPinned ? { min: size, max: size } : { min: Math.min(min ?? size, size), max: Math.max(max ?? size, size) }
+      const range = isPinned
+        ? { min: size, max: size }
+        : { min: Math.min(min ?? size, size), max: Math.max(max ?? size, size) }
       return { capacity: { ...range, desired: size } }
     },
   }
 }
 
 function disable(group: ServerGroup, context: ServerGroupContext): Action {
-  const takers = siblingsOf(group, context.groups).filter((other) => isEnabled(other) && countsOf(other).up > 0)
+  const takers = siblingsOf(group, context.groups).filter(
+    (other) => isEnabled(other) && countsOf(other).up > 0,
+  )
   const names = takers.map((other) => `${other.name} (${countsOf(other).up} up)`).join(', ')
   const then =
     takers.length === 0
@@ -158,7 +178,9 @@ function disable(group: ServerGroup, context: ServerGroupContext): Action {
 
 function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonObject): Action {
   const { name, createdTime } = group
-  const others = siblingsOf(group, context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
+  const others = siblingsOf(group, context.groups).toSorted(
+    (a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0),
+  )
   const former = objectOf(filled['rollbackContext'])['restoreServerGroupName']
   const target =
     others.find((other) => other.name === former) ??
@@ -174,7 +196,12 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonO
     denied: isEnabled(group) ? none : 'It takes no traffic.',
     effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running. With a volume for one writer, ${name} ends first.`,
     values: { target: target?.name },
-    fields: { target: { label: 'Go back to', choices: others.map((other) => [other.name, textOfChoice(other)] as const) } },
+    fields: {
+      target: {
+        label: 'Go back to',
+        choices: others.map((other) => [other.name, textOfChoice(other)] as const),
+      },
+    },
     task: (values) => `Roll back ${name} to ${values['target']}`,
     job: (values) => ({
       rollbackType: 'EXPLICIT',
@@ -196,7 +223,11 @@ const cloneStrategies = Object.entries({
   highlander: 'are destroyed once the new one is up',
 })
 
-function clone(group: ServerGroup, { application }: ServerGroupContext, filled: JsonObject): Action {
+function clone(
+  group: ServerGroup,
+  { application }: ServerGroupContext,
+  filled: JsonObject,
+): Action {
   const { name, moniker } = group
   const { account, region } = groupPlace(group)
   const { imageId: image = versionOf(group), strategy = '' } = filled
@@ -229,7 +260,11 @@ function clone(group: ServerGroup, { application }: ServerGroupContext, filled: 
 }
 
 /** What can be done to one instance of a group. */
-export function useInstanceActions(group: ServerGroup, context: ServerGroupContext, instance: Instance): readonly Action[] {
+export function useInstanceActions(
+  group: ServerGroup,
+  context: ServerGroupContext,
+  instance: Instance,
+): readonly Action[] {
   const { desired, min } = group.capacity ?? {}
   const id = instanceId(instance)
   const isSmallest = desired != null && min != null && desired <= min

@@ -10,7 +10,14 @@ import { type Column, DataTable } from '../components/data-table.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu } from '../components/menu.tsx'
 import { RecordPanel } from '../components/record-panel.tsx'
-import { applicationCrumbs, EmptyState, HeadActions, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import {
+  applicationCrumbs,
+  EmptyState,
+  HeadActions,
+  Loaded,
+  PageHead,
+  Panel,
+} from '../components/screen.tsx'
 import { AddressTabs } from '../components/tabs.tsx'
 import { Name, NameLink, StatusBadge, StatusText, Time } from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
@@ -60,13 +67,24 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
   const { application } = context
   const { account, region, name } = groupPlace(group)
   const cluster = clusterOf(group)
-  const ofCluster = { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) }
+  const ofCluster = {
+    label: <Name text={cluster} max={60} />,
+    href: to.cluster(application, { account, cluster }),
+  }
   const [, ...actions] = useServerGroupActions(group, context)
   useSiblingLetters(group, context)
   const tabs = [
-    { id: 'instances', label: 'Instances', body: () => <Instances group={group} context={context} /> },
+    {
+      id: 'instances',
+      label: 'Instances',
+      body: () => <Instances group={group} context={context} />,
+    },
     { id: 'details', label: 'Details', body: () => <Details group={group} /> },
-    { id: 'events', label: 'Events', body: () => <Events application={application} group={group} /> },
+    {
+      id: 'events',
+      label: 'Events',
+      body: () => <Events application={application} group={group} />,
+    },
   ]
   const buttons = actions.filter(({ destructive }) => destructive !== true)
   return (
@@ -84,7 +102,8 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
         actions={<HeadActions name={name} actions={actions} shown={buttons} />}
       >
         <p class="muted">
-          {account} / {region}, <code>{versionOf(group)}</code>, created <Time at={group.createdTime} />
+          {account} / {region}, <code>{versionOf(group)}</code>, created{' '}
+          <Time at={group.createdTime} />
         </p>
       </PageHead>
       <BesideScreens application={application} query={query}>
@@ -97,7 +116,9 @@ function Group({ group, context, query }: GroupProps & Pick<ScreenProps, 'query'
 /** To the versions before and after it. */
 function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext): void {
   const { route: navigate } = useLocation()
-  const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) => a.name.localeCompare(b.name))
+  const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) =>
+    a.name.localeCompare(b.name),
+  )
   const toSibling = (step: 1 | -1) => {
     const next = cluster[cluster.indexOf(group) + step]
     if (next !== undefined) navigate(to.serverGroup(application, groupPlace(next)))
@@ -119,10 +140,19 @@ function Instances({ group, context }: GroupProps) {
             rows={instances}
             keyOf={instanceId}
             columns={[
-              { head: 'State', cell: (instance) => <StatusText status={statusOfInstance(instance)} /> },
+              {
+                head: 'State',
+                cell: (instance) => <StatusText status={statusOfInstance(instance)} />,
+              },
               {
                 head: 'Instance',
-                cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
+                cell: (instance) => (
+                  <NameLink
+                    href={toInstance(instanceId(instance))}
+                    text={instanceId(instance)}
+                    max={40}
+                  />
+                ),
               },
               {
                 head: 'Why',
@@ -131,12 +161,18 @@ function Instances({ group, context }: GroupProps) {
                 cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
               },
               { head: 'Zone', cell: ({ zone }) => zone, hideBelow: 'narrow' },
-              { head: 'Since', cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
+              {
+                head: 'Since',
+                cell: ({ launchTime }) => <Time at={launchTime} />,
+                hideBelow: 'phone',
+              },
               {
                 head: 'Actions',
                 isBare: true,
                 align: 'end',
-                cell: (instance) => <InstanceMenu group={group} context={context} instance={instance} />,
+                cell: (instance) => (
+                  <InstanceMenu group={group} context={context} instance={instance} />
+                ),
               },
             ]}
           />
@@ -148,7 +184,12 @@ function Instances({ group, context }: GroupProps) {
 }
 
 function InstanceMenu({ group, context, instance }: GroupProps & { readonly instance: Instance }) {
-  return <Menu label={`Actions of ${instanceId(instance)}`} items={useInstanceActions(group, context, instance)} />
+  return (
+    <Menu
+      label={`Actions of ${instanceId(instance)}`}
+      items={useInstanceActions(group, context, instance)}
+    />
+  )
 }
 
 function Details({ group }: { group: ServerGroup }) {
@@ -192,17 +233,25 @@ function Events({ application, group }: { application: string; group: ServerGrou
     { refresh: 'open' },
   )
   const hrefOf = (id: string) => to.instance(application, { ...groupPlace(group), id })
-  const all = (found: unknown) => <EventTable label="Events" rows={toEvents(found, instancesOf(group))} hrefOf={hrefOf} />
+  const all = (found: unknown) => (
+    <EventTable label="Events" rows={toEvents(found, instancesOf(group))} hrefOf={hrefOf} />
+  )
   const none = <EmptyState icon="list" text="Its provider reports no events." />
   return (
     <div class="stack">
       <Panel title="Events" flush>
-        <Loaded live={events} empty={toEvents([], instancesOf(group)).length === 0 ? none : all([])}>
+        <Loaded
+          live={events}
+          empty={toEvents([], instancesOf(group)).length === 0 ? none : all([])}
+        >
           {all}
         </Loaded>
       </Panel>
       <Panel title="Scaling activities" flush>
-        <Loaded live={activities} empty={<EmptyState icon="resize" text="It has not been scaled." />}>
+        <Loaded
+          live={activities}
+          empty={<EmptyState icon="resize" text="It has not been scaled." />}
+        >
           {(found) => <EventTable label="Scaling activities" rows={toEvents(found)} />}
         </Loaded>
       </Panel>
@@ -223,9 +272,14 @@ export function EventTable({ label, rows, hrefOf }: EventTableProps) {
   const ofInstances: Column<EventRow> = {
     head: 'Instance',
     hideBelow: 'phone',
-    cell: ({ instance: id }) => id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
+    cell: ({ instance: id }) =>
+      id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
   }
-  const ofStates: Column<EventRow> = { head: 'State', hideBelow: 'phone', cell: ({ state }) => state }
+  const ofStates: Column<EventRow> = {
+    head: 'State',
+    hideBelow: 'phone',
+    cell: ({ state }) => state,
+  }
   return (
     <DataTable
       label={label}

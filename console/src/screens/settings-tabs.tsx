@@ -1,6 +1,12 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
 
-import { type JsonObject, numberOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  scalarOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { channels } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -38,7 +44,10 @@ const generalFields: FieldTable = {
   email: { label: 'Owner’s email address', required: true },
   description: { label: 'Description' },
   aliases: { label: 'Other names', help: 'Separated by commas.' },
-  cloudProviders: { label: 'Cloud providers', help: 'Separated by commas, such as aws, kubernetes.' },
+  cloudProviders: {
+    label: 'Cloud providers',
+    help: 'Separated by commas, such as aws, kubernetes.',
+  },
   instancePort: {
     label: 'Port of instances',
     help: 'Links to instances lead to this port.',
@@ -51,7 +60,11 @@ const repositoryFields: FieldTable = {
   repoProjectKey: { label: 'Project', help: 'The organisation, group or user that owns it.' },
   repoSlug: { label: 'Name' },
 }
-const others = { permissions: 'Permissions', trafficGuards: 'Traffic guards', notifications: 'Notifications' }
+const others = {
+  permissions: 'Permissions',
+  trafficGuards: 'Traffic guards',
+  notifications: 'Notifications',
+}
 
 /** For the review and the revisions. */
 export function labelOf(key: string): string {
@@ -66,7 +79,9 @@ export function GeneralFields({ values, set }: FieldsProps) {
       <Fields
         fields={generalFields}
         values={{ ...values, platformHealthOnly: values['platformHealthOnly'] === true }}
-        onChange={(name, value) => set(name, name === 'instancePort' ? (numberOf(value) ?? null) : value)}
+        onChange={(name, value) =>
+          set(name, name === 'instancePort' ? (numberOf(value) ?? null) : value)
+        }
       />
       <fieldset class="settings-group">
         <legend>Repository</legend>
@@ -78,7 +93,11 @@ export function GeneralFields({ values, set }: FieldsProps) {
 
 export function PermissionFields({ application, values: { permissions }, set }: FieldsProps) {
   return (
-    <PermissionsField application={application} permissions={permissions} onChange={(changed) => set('permissions', changed)} />
+    <PermissionsField
+      application={application}
+      permissions={permissions}
+      onChange={(changed) => set('permissions', changed)}
+    />
   )
 }
 
@@ -97,14 +116,23 @@ export function GuardFields({ values, set }: FieldsProps) {
   return (
     <div class="answer">
       <p class="muted">
-        A traffic guard refuses every action that would leave its cluster without a server group that takes traffic.
+        A traffic guard refuses every action that would leave its cluster without a server group
+        that takes traffic.
       </p>
-      {guards.length === 0 && <p>No traffic guard. Every server group may be disabled or destroyed.</p>}
+      {guards.length === 0 && (
+        <p>No traffic guard. Every server group may be disabled or destroyed.</p>
+      )}
       <RecordRows
         noun="traffic guard"
         records={guards}
         onChange={(changed) => set('trafficGuards', changed)}
-        added={{ account: accounts[0] ?? '*', location: '*', stack: '*', detail: '*', enabled: true }}
+        added={{
+          account: accounts[0] ?? '*',
+          location: '*',
+          stack: '*',
+          detail: '*',
+          enabled: true,
+        }}
       >
         {(guard, put) => (
           <Fields
@@ -120,13 +148,18 @@ export function GuardFields({ values, set }: FieldsProps) {
 
 /** The record of notifications has a list for each channel; the form has one list. */
 export function toList(record: JsonObject): readonly JsonObject[] {
-  return Object.entries(record).flatMap(([type, list]) => objectsOf(list).map((notification) => ({ type, ...notification })))
+  return Object.entries(record).flatMap(([type, list]) =>
+    objectsOf(list).map((notification) => ({ type, ...notification })),
+  )
 }
 
 /** Fields that are no lists stay; the record is replaced. */
 export function toRecord(record: JsonObject, notifications: readonly JsonObject[]): JsonObject {
   const rest = Object.entries(record).filter(([, value]) => !Array.isArray(value))
-  return { ...Object.fromEntries(rest), ...Object.groupBy(notifications, ({ type }) => scalarOf(type) ?? 'email') }
+  return {
+    ...Object.fromEntries(rest),
+    ...Object.groupBy(notifications, ({ type }) => scalarOf(type) ?? 'email'),
+  }
 }
 
 const moments = [
@@ -137,17 +170,25 @@ const moments = [
 
 export function NotificationFields({ application, denied, values, set }: FieldsProps) {
   // Spinnaker writes some in capitals where definitions have small letters.
-  const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
+  const metadata =
+    useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
   const known = new Set([
     ...channels,
-    ...metadata.map(({ notificationType: type }) => (type === type.toUpperCase() ? type.toLowerCase() : type)),
+    ...metadata.map(({ notificationType: type }) =>
+      type === type.toUpperCase() ? type.toLowerCase() : type,
+    ),
   ])
   const fields = { type: { label: 'Channel', choices: [...known] }, address: { label: 'To' } }
   const notifications = objectsOf(values['notifications'])
   return (
     <div class="answer">
-      <p class="muted">Who is notified of every run of this application. Each run shows what became of its messages.</p>
-      {notifications.length === 0 && <p>No notification. Runs of this application send no message.</p>}
+      <p class="muted">
+        Who is notified of every run of this application. Each run shows what became of its
+        messages.
+      </p>
+      {notifications.length === 0 && (
+        <p>No notification. Runs of this application send no message.</p>
+      )}
       <RecordRows
         noun="notification"
         records={notifications}
@@ -156,8 +197,17 @@ export function NotificationFields({ application, denied, values, set }: FieldsP
       >
         {(notification, put) => (
           <>
-            <Fields fields={fields} values={notification} onChange={(name, value) => put({ [name]: value })} />
-            <CheckList label="When" choices={moments} chosen={textsOf(notification['when'])} onChange={(when) => put({ when })} />
+            <Fields
+              fields={fields}
+              values={notification}
+              onChange={(name, value) => put({ [name]: value })}
+            />
+            <CheckList
+              label="When"
+              choices={moments}
+              chosen={textsOf(notification['when'])}
+              onChange={(when) => put({ when })}
+            />
             <SendTest application={application} denied={denied} notification={notification} />
           </>
         )}
@@ -169,16 +219,32 @@ export function NotificationFields({ application, denied, values, set }: FieldsP
 /** Sends what the form shows, saved or not. */
 function SendTest({ application, denied, notification }: TabProps & { notification: JsonObject }) {
   const [result, setResult] = useState('')
-  const [type = '', address = ''] = [scalarOf(notification['type']), scalarOf(notification['address'])]
+  const [type = '', address = ''] = [
+    scalarOf(notification['type']),
+    scalarOf(notification['address']),
+  ]
   const send = async () => {
     setResult('')
-    const message = { params: { path: { type: 'application', application } }, headers: actionHeaders, body: { type, address } }
-    const { delivered, reason = '' } = await unwrap(client.POST('/notifications/{type}/{application}/test', message))
+    const message = {
+      params: { path: { type: 'application', application } },
+      headers: actionHeaders,
+      body: { type, address },
+    }
+    const { delivered, reason = '' } = await unwrap(
+      client.POST('/notifications/{type}/{application}/test', message),
+    )
     setResult(delivered ? 'The test was delivered.' : `The test was not delivered: ${reason}`)
   }
   return (
     <p class="row">
-      <ActionButton action={{ label: 'Send a test', denied, onSelect: () => act(`Send a test to ${address}`, send) }} small />
+      <ActionButton
+        action={{
+          label: 'Send a test',
+          denied,
+          onSelect: () => act(`Send a test to ${address}`, send),
+        }}
+        small
+      />
       <span role="status">{result}</span>
     </p>
   )
@@ -194,7 +260,10 @@ export function Revisions({ application }: { application: string }) {
         {(revisions) => (
           <DataTable
             label="Revisions"
-            rows={revisions.map((revision, at) => ({ ...revision, changed: changedKeys(revision, revisions[at + 1]) }))}
+            rows={revisions.map((revision, at) => ({
+              ...revision,
+              changed: changedKeys(revision, revisions[at + 1]),
+            }))}
             keyOf={({ updateTs }) => String(updateTs)}
             columns={[
               { head: 'When', cell: ({ updateTs }) => <Time at={numberOf(updateTs)} /> },
@@ -212,7 +281,9 @@ const stamps = new Set(['updateTs', 'createTs', 'lastModified', 'lastModifiedBy'
 
 function changedKeys(newer: JsonObject, older: JsonObject | undefined): string {
   if (older === undefined) return 'first kept revision'
-  const changed = Object.keys({ ...newer, ...older }).filter((key) => !stamps.has(key) && !isSame(newer[key], older[key]))
+  const changed = Object.keys({ ...newer, ...older }).filter(
+    (key) => !stamps.has(key) && !isSame(newer[key], older[key]),
+  )
   return changed.map(labelOf).join(', ')
 }
 
@@ -223,7 +294,13 @@ export function DeleteTab({ application, denied }: TabProps) {
   const pipelines = usePipelines(application).reading.value.body
   const counted = pipelines === undefined ? 'pipelines' : plural(pipelines.length, 'pipeline')
   const effect = `Removes ${application}, its ${counted} and its permissions. Executions stay until they expire.`
-  const target = { application, account: undefined, name: application, object: objectKey('application', application), place: {} }
+  const target = {
+    application,
+    account: undefined,
+    name: application,
+    object: objectKey('application', application),
+    place: {},
+  }
   const remove = () =>
     startAction(target, {
       label: 'Delete',
@@ -238,7 +315,10 @@ export function DeleteTab({ application, denied }: TabProps) {
     <>
       <p>{effect}</p>
       <div class="foot">
-        <ActionButton action={{ label: `Delete ${application}`, icon: 'trash', denied, onSelect: remove }} kind="destructive" />
+        <ActionButton
+          action={{ label: `Delete ${application}`, icon: 'trash', denied, onSelect: remove }}
+          kind="destructive"
+        />
         <span class="muted">{denied}</span>
       </div>
     </>
@@ -252,7 +332,11 @@ export function DeleteTab({ application, denied }: TabProps) {
             <ul class="bullets">
               {deployed.map((group) => (
                 <li key={Object.values(groupPlace(group)).join(' ')}>
-                  <NameLink href={to.serverGroup(application, groupPlace(group))} text={group.name} max={60} />{' '}
+                  <NameLink
+                    href={to.serverGroup(application, groupPlace(group))}
+                    text={group.name}
+                    max={60}
+                  />{' '}
                   <span class="muted">{`${accountOf(group)} / ${group.region}`}</span>
                 </li>
               ))}

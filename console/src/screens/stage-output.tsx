@@ -12,7 +12,14 @@ import { Loaded } from '../components/screen.tsx'
 import { toPlain } from '../model/ansi.ts'
 import type { Stage } from '../model/execution.ts'
 import { instancesOf } from '../model/server-groups.ts'
-import { deployedBy, type GroupPlace, outputOf, type Program, placeOf, type StageOutput } from '../model/stage-output.ts'
+import {
+  deployedBy,
+  type GroupPlace,
+  outputOf,
+  type Program,
+  placeOf,
+  type StageOutput,
+} from '../model/stage-output.ts'
 
 const tailLines = 20
 
@@ -28,14 +35,22 @@ interface OutputProps {
 
 export function Output({ output, name, isEnded = true, line, isTail = false }: OutputProps) {
   const show = (text: string) =>
-    isTail ? <Tail text={text} name={name} /> : <LogView text={text} name={name} isEnded={isEnded} />
+    isTail ? (
+      <Tail text={text} name={name} />
+    ) : (
+      <LogView text={text} name={name} isEnded={isEnded} />
+    )
   if (output.kind === 'text') return show(output.text)
-  if (output.kind === 'build') return <BuildOutput {...output.build} isEnded={isEnded} show={show} />
+  if (output.kind === 'build')
+    return <BuildOutput {...output.build} isEnded={isEnded} show={show} />
   if (isTail) return <ProgramTail program={output.program} name={name} />
   return <ProgramOutput key={output.program.id} {...output.program} line={line} isEnded={isEnded} />
 }
 
-type BuildProps = Extract<StageOutput, { kind: 'build' }>['build'] & { isEnded: boolean; show: (text: string) => VNode }
+type BuildProps = Extract<StageOutput, { kind: 'build' }>['build'] & {
+  isEnded: boolean
+  show: (text: string) => VNode
+}
 
 function BuildOutput({ host, job, number, isEnded, show }: BuildProps) {
   const live = useLive(
@@ -55,7 +70,11 @@ export function ProgramTail({ program, name }: { program: Program; name: string 
   const useTail = (isRead: boolean, more: { previous?: string }) => {
     const query = { ...(provider !== undefined && { provider }), tail: tailLines, ...more }
     const parameters = { path: { account, region, instanceId: id }, query }
-    return useLive('/instances/{account}/{region}/{instanceId}/console', isRead ? parameters : undefined, { refresh: 'open' })
+    return useLive(
+      '/instances/{account}/{region}/{instanceId}/console',
+      isRead ? parameters : undefined,
+      { refresh: 'open' },
+    )
   }
   const live = useTail(true, {})
   const { body, error } = live.reading.value
@@ -76,7 +95,14 @@ function Tail({ text, name }: { text: string; name: string }) {
   useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [text])
   if (lines.join('') === '') return <p class="muted">It has written nothing.</p>
   return (
-    <pre class="output-tail" ref={box} role="log" aria-live="off" tabIndex={0} aria-label={`Last lines of ${name}`}>
+    <pre
+      class="output-tail"
+      ref={box}
+      role="log"
+      aria-live="off"
+      tabIndex={0}
+      aria-label={`Last lines of ${name}`}
+    >
       {lines.slice(-tailLines).join('\n')}
     </pre>
   )
@@ -85,9 +111,16 @@ function Tail({ text, name }: { text: string; name: string }) {
 /** Instances of a server group that are not up now; undefined until they are read, or where the group is gone. */
 export function useNotUp(application: string, { name, ...at }: GroupPlace) {
   const path = { applicationName: application, ...at, serverGroupName: name }
-  const group = useLive('/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', { path }).reading
-    .value.body
-  return group && { group, instances: instancesOf(group).filter(({ healthState }) => healthState !== 'Up') }
+  const group = useLive(
+    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    { path },
+  ).reading.value.body
+  return (
+    group && {
+      group,
+      instances: instancesOf(group).filter(({ healthState }) => healthState !== 'Up'),
+    }
+  )
 }
 
 /** Instances of this machine; those of other providers have no ids that a text could be searched for. */
@@ -96,12 +129,20 @@ export function instancesIn(text: string): readonly string[] {
 }
 
 /** Where the server groups, jobs and instances lead that a message of the stages names. */
-export function placeLinks(application: string, stages: readonly Stage[], text: string): ReadonlyMap<string, string> {
+export function placeLinks(
+  application: string,
+  stages: readonly Stage[],
+  text: string,
+): ReadonlyMap<string, string> {
   const links = new Map<string, string>()
   for (const { context } of stages) {
     const at = placeOf(context)
     if (at === undefined) continue
-    const names = [objectOf(context['source'])['serverGroupName'], context['serverGroupName'], context['asgName']]
+    const names = [
+      objectOf(context['source'])['serverGroupName'],
+      context['serverGroupName'],
+      context['asgName'],
+    ]
     for (const name of names.flatMap((each) => scalarOf(each) ?? []))
       links.set(name, to.serverGroup(application, { ...at, name }))
     for (const id of instancesIn(text)) links.set(id, to.instance(application, { ...at, id }))

@@ -1,6 +1,12 @@
 /** The selected stage: what it did, why it failed, what can be done. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
@@ -9,7 +15,17 @@ import { RecordText } from '../components/record-panel.tsx'
 import { Panel } from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { Duration, Icon, KeyValue, Name, NameLink, PlainText, StatusMark, StatusText, Time } from '../components/text.tsx'
+import {
+  Duration,
+  Icon,
+  KeyValue,
+  Name,
+  NameLink,
+  PlainText,
+  StatusMark,
+  StatusText,
+  Time,
+} from '../components/text.tsx'
 import { Lazy } from '../editor/lazy.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { deploymentsOf } from '../model/deployment.ts'
@@ -26,16 +42,25 @@ import {
 } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { healthReason, instanceId } from '../model/server-groups.ts'
-import { accountOf, buildOf, deployedBy, type GroupPlace, logOf, type StageBuild } from '../model/stage-output.ts'
+import {
+  accountOf,
+  buildOf,
+  deployedBy,
+  type GroupPlace,
+  logOf,
+  type StageBuild,
+} from '../model/stage-output.ts'
 import { now } from '../model/time.ts'
 import { useQueryChange } from '../query.ts'
 import { plural, showing } from '../words.ts'
 import { useStageActions } from './execution-actions.tsx'
 import { Output, placeLinks, useNotUp } from './stage-output.tsx'
 
-export const loadDeploymentPicture = async () => (await import('../components/deployment-picture.tsx')).DeploymentPicture
+export const loadDeploymentPicture = async () =>
+  (await import('../components/deployment-picture.tsx')).DeploymentPicture
 const loadCanary = async () => (await import('../components/canary-report.tsx')).StageCanary
-const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
+const loadStageManifests = async () =>
+  (await import('../manifests/stage-manifests.tsx')).StageManifests
 
 /** Server groups of a failed stage that are looked at, and instances of each. */
 const [maxExamined, maxInstances] = [3, 5]
@@ -62,7 +87,9 @@ export function StagePanel(props: StagePanelProps) {
   const tabs = [
     { id: 'summary', label: 'Summary', body: () => <Summary {...props} /> },
     { id: 'tasks', label: 'Steps', body: () => <Steps stage={stage} /> },
-    ...(log === undefined ? [] : [{ id: 'log', label: 'Log', body: () => <Output output={log} {...ofLog} /> }]),
+    ...(log === undefined
+      ? []
+      : [{ id: 'log', label: 'Log', body: () => <Output output={log} {...ofLog} /> }]),
     { id: 'record', label: 'Record', body: () => <RecordText value={record} name={name} /> },
   ]
   const at = Math.max(
@@ -116,10 +143,18 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
           <PlainText text={reason} links={placeLinks(application, all, reason)} />
         </p>
       )}
-      {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
-      <Facts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
+      {deployments.length > 0 && (
+        <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />
+      )}
+      <Facts
+        stage={stage}
+        application={application}
+        groups={deployments.length > 0 ? [] : groups}
+      />
       {isFailed(status) &&
-        groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} application={application} group={group} />)}
+        groups
+          .slice(0, maxExamined)
+          .map((group) => <NotUp key={group.name} application={application} group={group} />)}
       {stage.type === 'kayentaCanary' && <Lazy load={loadCanary} props={{ execution, stage }} />}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
@@ -134,14 +169,31 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
   )
 }
 
-function Facts({ stage, application, groups }: { stage: Stage; application: string; groups: readonly GroupPlace[] }) {
+function Facts({
+  stage,
+  application,
+  groups,
+}: {
+  stage: Stage
+  application: string
+  groups: readonly GroupPlace[]
+}) {
   const { context, type, status, startTime } = stage
   const text = (key: string) => scalarOf(context[key])
-  const [child, command, seconds] = [text('executionId'), text('command'), numberOf(context['waitTime'])]
+  const [child, command, seconds] = [
+    text('executionId'),
+    text('command'),
+    numberOf(context['waitTime']),
+  ]
   const { expression, enabled } = objectOf(context['stageEnabledEvaluation'])
   const isLeft = type === 'wait' && status === 'RUNNING' && seconds !== undefined && startTime
   const deployed = groups.map((group) => (
-    <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
+    <NameLink
+      key={`${group.region} ${group.name}`}
+      href={to.serverGroup(application, group)}
+      text={group.name}
+      max={60}
+    />
   ))
   const judge = text('lastModifiedBy') ?? scalarOf(objectOf(stage.lastModified)['user'])
   return (
@@ -149,23 +201,38 @@ function Facts({ stage, application, groups }: { stage: Stage; application: stri
       facts={[
         ['Now', !isComplete(status) && text('waiting.for')],
         ['Note', text('notice')],
-        ['Left', isLeft && <Duration from={now.value} until={Math.max(now.value, startTime + seconds * 1000)} />],
+        [
+          'Left',
+          isLeft && (
+            <Duration from={now.value} until={Math.max(now.value, startTime + seconds * 1000)} />
+          ),
+        ],
         ['Judged by', type === 'manualJudgment' && !isWaiting(stage) && judge],
         ['Answer', text('judgmentInput')],
         ['Account', accountOf(context)],
         ['Image', type === 'bake' && text('imageId')],
         ['Call', type === 'webhook' && [text('method'), text('url')].filter(Boolean).join(' ')],
-        ['Started run', child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>],
+        [
+          'Started run',
+          child && <a href={to.execution(child)}>{text('executionName') ?? child}</a>,
+        ],
         ['Deployed', deployed.length > 0 && <span class="row">{deployed}</span>],
         ['Command', command && <code class="command">{command.slice(0, 600)}</code>],
         ...buildFacts(objectOf(context['buildInfo']), buildOf(context)),
-        ['Why', text('skipReason') ?? (enabled === false && `${scalarOf(expression) ?? 'Its condition'} is false.`)],
+        [
+          'Why',
+          text('skipReason') ??
+            (enabled === false && `${scalarOf(expression) ?? 'Its condition'} is false.`),
+        ],
       ]}
     />
   )
 }
 
-function buildFacts({ url, scm, artifacts, testResults }: JsonObject, build: StageBuild | undefined) {
+function buildFacts(
+  { url, scm, artifacts, testResults }: JsonObject,
+  build: StageBuild | undefined,
+) {
   if (build === undefined) return []
   const title = `${build.job} #${build.number}, ${build.host}`
   const [commit] = objectsOf(scm)
@@ -173,7 +240,11 @@ function buildFacts({ url, scm, artifacts, testResults }: JsonObject, build: Sta
   return [
     ['Build', scalarOf(url)?.startsWith('http') ? <a href={url as string}>{title}</a> : title],
     ['Tests', testsOf(objectsOf(testResults))],
-    ['Commit', commit && `${scalarOf(commit['sha1'])?.slice(0, 8) ?? ''} ${scalarOf(commit['message']) ?? ''}`],
+    [
+      'Commit',
+      commit &&
+        `${scalarOf(commit['sha1'])?.slice(0, 8) ?? ''} ${scalarOf(commit['message']) ?? ''}`,
+    ],
     ['Artifacts', files.length > 0 && <Artifacts build={build} artifacts={files} />],
   ] as const
 }
@@ -181,7 +252,13 @@ function buildFacts({ url, scm, artifacts, testResults }: JsonObject, build: Sta
 const maxArtifacts = 10
 
 /** Archived files can be downloaded. */
-function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBuild; artifacts: readonly JsonObject[] }) {
+function Artifacts({
+  build: { host, job, number },
+  artifacts,
+}: {
+  build: StageBuild
+  artifacts: readonly JsonObject[]
+}) {
   return (
     <ul class="plain-list">
       {artifacts.slice(0, maxArtifacts).map(({ reference, type, fileName }) => {
@@ -202,17 +279,22 @@ function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBu
           </li>
         )
       })}
-      {artifacts.length > maxArtifacts && <li class="muted">and {artifacts.length - maxArtifacts} more</li>}
+      {artifacts.length > maxArtifacts && (
+        <li class="muted">and {artifacts.length - maxArtifacts} more</li>
+      )}
     </ul>
   )
 }
 
 function testsOf(reports: readonly JsonObject[]): string | undefined {
   if (reports.length === 0) return undefined
-  const sum = (key: string) => reports.reduce((total, report) => total + (numberOf(report[key]) ?? 0), 0)
+  const sum = (key: string) =>
+    reports.reduce((total, report) => total + (numberOf(report[key]) ?? 0), 0)
   const [failed, skipped] = [sum('failCount'), sum('skipCount')]
   const passed = `${sum('totalCount') - failed - skipped} passed`
-  return [passed, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`].filter(Boolean).join(', ')
+  return [passed, failed > 0 && `${failed} failed`, skipped > 0 && `${skipped} skipped`]
+    .filter(Boolean)
+    .join(', ')
 }
 
 /** Instances that are not up in a server group that a failed stage has made, each with the way to what it wrote. */
@@ -229,14 +311,21 @@ function NotUp({ application, group }: { application: string; group: GroupPlace 
       status,
       title: <NameLink class="row-link" href={address()} text={id} max={24} />,
       note: <Name text={healthReason(instance) ?? status.word} max={160} />,
-      action: <ActionButton action={{ label: 'Console output', icon: 'terminal', href: address('console') }} small />,
+      action: (
+        <ActionButton
+          action={{ label: 'Console output', icon: 'terminal', href: address('console') }}
+          small
+        />
+      ),
     }
   })
   return (
     <>
       <h3 class="sub">Not up in {name} now</h3>
       <StepRows steps={rows} isBoxed />
-      {instances.length > maxInstances && <p class="quiet">{showing(maxInstances, instances.length)}</p>}
+      {instances.length > maxInstances && (
+        <p class="quiet">{showing(maxInstances, instances.length)}</p>
+      )}
     </>
   )
 }
@@ -245,7 +334,14 @@ function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'
   const rows = inner.map((stage) => ({
     key: stage.id,
     status: stageStatus(stage),
-    title: <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />,
+    title: (
+      <NameLink
+        class="row-link"
+        href={to.execution(execution.id, { stage: stage.id })}
+        text={titleOf(stage)}
+        max={60}
+      />
+    ),
     note: stageWord(stage.type),
     action: <Duration from={stage.startTime} until={stage.endTime} />,
   }))
@@ -259,7 +355,11 @@ function Inner({ execution, inner }: Pick<StagePanelProps, 'execution' | 'inner'
 
 function Steps({ stage: { tasks, startTime: begun } }: Pick<StagePanelProps, 'stage'>) {
   if (tasks.length === 0) {
-    return <p class="quiet">{begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}</p>
+    return (
+      <p class="quiet">
+        {begun ? 'Only its inner stages have steps.' : 'This stage has not begun.'}
+      </p>
+    )
   }
   return <StepRows steps={tasks.map(toStep)} isBoxed />
 }

@@ -41,22 +41,33 @@ export function StartDialog(props: StartDialogProps) {
   return <Form {...props} earlier={body} />
 }
 
-function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlier: Run | undefined }) {
+function Form({
+  pipeline,
+  query,
+  onClose,
+  earlier,
+}: StartDialogProps & { earlier: Run | undefined }) {
   const { name, parameterConfig } = pipeline
   const denied = useStartDenial(pipeline)
   const { route: navigate } = useLocation()
-  const parameters = (parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
+  const parameters = (parameterConfig ?? []).toSorted(
+    (a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true),
+  )
   const [values, setValues] = useState(() => initialValues(parameters, query, earlier))
   const [dryRun, setDryRun] = useState(false)
   const [isTried, setTried] = useState(false)
   const runs = newestFirst(useRunsOf(pipeline.id, maxRuns).reading.value.body ?? [])
   const images = useImages(pipeline)
   const artifacts = query['image'] === undefined ? [] : artifactsFor(query['image'], pipeline)
-  const earlierValues = (key: string) => runs.flatMap(({ trigger }) => scalarOf(objectOf(trigger.parameters)[key]) ?? [])
+  const earlierValues = (key: string) =>
+    runs.flatMap(({ trigger }) => scalarOf(objectOf(trigger.parameters)[key]) ?? [])
   const shown = parameters.filter((parameter) => isShown(parameter, values))
-  const isMissing = (parameter: Parameter) => parameter.required === true && (values[parameter.name] ?? '').trim() === ''
+  const isMissing = (parameter: Parameter) =>
+    parameter.required === true && (values[parameter.name] ?? '').trim() === ''
   const run = () => {
-    const sent = Object.fromEntries(shown.map((parameter) => [parameter.name, values[parameter.name] ?? '']))
+    const sent = Object.fromEntries(
+      shown.map((parameter) => [parameter.name, values[parameter.name] ?? '']),
+    )
     return startPipeline(pipeline, sent, dryRun, artifacts)
   }
   const open = (execution: string) => {
@@ -98,11 +109,20 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   )
 }
 
-function Lead({ pipeline, runs, earlier }: { pipeline: Pipeline; runs: readonly Run[]; earlier: Run | undefined }) {
+function Lead({
+  pipeline,
+  runs,
+  earlier,
+}: {
+  pipeline: Pipeline
+  runs: readonly Run[]
+  earlier: Run | undefined
+}) {
   const { description, parameterConfig, limitConcurrent } = pipeline
   const active = runs.filter(({ status }) => !isComplete(status)).length
   const others = `${plural(active, 'other run')} ${active === 1 ? 'is' : 'are'} active`
-  const waits = limitConcurrent === true ? `; this one waits for ${active === 1 ? 'it' : 'them'}.` : '.'
+  const waits =
+    limitConcurrent === true ? `; this one waits for ${active === 1 ? 'it' : 'them'}.` : '.'
   return (
     <>
       {description && (
@@ -118,10 +138,17 @@ function Lead({ pipeline, runs, earlier }: { pipeline: Pipeline; runs: readonly 
 }
 
 /** Of the address, else of the earlier run, else as the definition has them. */
-function initialValues(parameters: readonly Parameter[], query: StartDialogProps['query'], earlier: Run | undefined) {
+function initialValues(
+  parameters: readonly Parameter[],
+  query: StartDialogProps['query'],
+  earlier: Run | undefined,
+) {
   const given = objectOf(earlier?.trigger.parameters)
   const entries = parameters.map(({ name, default: usual }) => {
-    const value = query[`p.${name}`] ?? scalarOf(given[name]) ?? scalarOf(typeof usual === 'boolean' ? String(usual) : usual)
+    const value =
+      query[`p.${name}`] ??
+      scalarOf(given[name]) ??
+      scalarOf(typeof usual === 'boolean' ? String(usual) : usual)
     return [name, value ?? '']
   })
   return Object.fromEntries(entries) as Readonly<Record<string, string>>
@@ -134,7 +161,8 @@ function useImages({ stages }: Pipeline): (parameter: string) => readonly string
     const found = /"imageId":"([\w./-]+):\$\{ ?parameters\.(\w+) ?\}"/.exec(text)
     return [found?.[1], found?.[2], /"cloudProvider":"(\w+)"/.exec(text)?.[1] ?? '']
   }, [stages])
-  const query = image === undefined ? undefined : { query: { provider, q: image, count: maxImages } }
+  const query =
+    image === undefined ? undefined : { query: { provider, q: image, count: maxImages } }
   const images = useLive('/images/find', query, { refresh: 'open' }).reading.value.body ?? []
   const versions = images.flatMap(({ imageName, repository, tag }) => {
     const [name, version] = repository ? [repository, tag] : (imageName ?? '').split(':')
@@ -171,9 +199,12 @@ interface ParameterFieldProps {
 function ParameterField({ parameter, value, error, suggestions, onChange }: ParameterFieldProps) {
   const { name, default: usual } = parameter
   const hasOptions = parameter['hasOptions'] === true
-  const options = hasOptions ? objectsOf(parameter.options).flatMap(({ value: option }) => scalarOf(option) ?? []) : []
+  const options = hasOptions
+    ? objectsOf(parameter.options).flatMap(({ value: option }) => scalarOf(option) ?? [])
+    : []
   const isSecret = /password|secret|token/i.test(name)
-  const secret = isSecret && 'The value is stored with the run, and readers of the application can see it.'
+  const secret =
+    isSecret && 'The value is stored with the run, and readers of the application can see it.'
   const help = [parameter.description, secret].filter(Boolean).join(' ') || undefined
   const label = showHidden(parameter.label || name)
   const field = { label, value, help, error, required: parameter.required === true, onChange }
@@ -200,14 +231,25 @@ interface InputProps extends Omit<ParameterFieldProps, 'parameter' | 'suggestion
   readonly required: boolean
 }
 
-function RadioField({ options, value, onChange, ...field }: InputProps & { readonly options: readonly string[] }) {
+function RadioField({
+  options,
+  value,
+  onChange,
+  ...field
+}: InputProps & { readonly options: readonly string[] }) {
   return (
     <Field {...field}>
       {(tied) => (
         <div {...tied} class="row" role="radiogroup" aria-label={field.label} tabIndex={-1}>
           {options.map((option) => (
             <label key={option} class="check">
-              <input type="radio" name={tied.id} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
+              <input
+                type="radio"
+                name={tied.id}
+                value={option}
+                checked={value === option}
+                onChange={() => onChange(option)}
+              />{' '}
               <Name text={option} />
             </label>
           ))}
@@ -218,9 +260,13 @@ function RadioField({ options, value, onChange, ...field }: InputProps & { reado
 }
 
 /** A text of several lines where no earlier value is suggested. */
-function GrowingField({ suggestions, ...field }: InputProps & Pick<ParameterFieldProps, 'suggestions'>) {
+function GrowingField({
+  suggestions,
+  ...field
+}: InputProps & Pick<ParameterFieldProps, 'suggestions'>) {
   const { value, onChange } = field
-  const isLong = suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))
+  const isLong =
+    suggestions.length === 0 || [value, ...suggestions].some((text) => text.includes('\n'))
   const ref = useRef<(HTMLTextAreaElement & HTMLInputElement) | null>(null)
   // Suggestions that arrive exchange the field, and the focus stays with it.
   const hadFocus = ref.current !== null && ref.current === document.activeElement
@@ -231,12 +277,19 @@ function GrowingField({ suggestions, ...field }: InputProps & Pick<ParameterFiel
   const area = { ref, value, rows: Math.min(8, value.split('\n').length), spellcheck: false }
   return (
     <Field {...field}>
-      {(tied) => <textarea {...tied} {...area} onInput={({ currentTarget }) => onChange(currentTarget.value)} />}
+      {(tied) => (
+        <textarea
+          {...tied}
+          {...area}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+      )}
     </Field>
   )
 }
 
-const startUnclear = 'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
+const startUnclear =
+  'The start was accepted, but no run appeared within 10 s. The pipeline may be disabled or in a quiet period.'
 /** The 202 does not prove a start. */
 const [attempts, attemptMs] = [20, 500]
 
@@ -248,14 +301,26 @@ export async function startPipeline(
   artifacts: ReturnType<typeof artifactsFor> = [],
 ): Promise<string> {
   const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
-  const received = { artifacts: artifacts.map(({ artifact }) => artifact), expectedArtifactIds: artifacts.map(({ id }) => id) }
-  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }), ...(artifacts.length > 0 && received) }
+  const received = {
+    artifacts: artifacts.map(({ artifact }) => artifact),
+    expectedArtifactIds: artifacts.map(({ id }) => id),
+  }
+  const body = {
+    type: 'manual',
+    parameters,
+    ...(dryRun && { dryRun }),
+    ...(artifacts.length > 0 && received),
+  }
   const options = { params: { path }, body, headers: actionHeaders } as never
-  const answer: unknown = await unwrap(client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options))
+  const answer: unknown = await unwrap(
+    client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', options),
+  )
   const { ref, eventId } = objectOf(answer)
   const id = scalarOf(ref)?.split('/').at(-1) ?? scalarOf(eventId)
   for (let attempt = 0; id !== undefined && attempt < attempts; attempt++) {
-    const { data } = await client.GET('/executions', { params: { query: { executionIds: id, expand: false } } })
+    const { data } = await client.GET('/executions', {
+      params: { query: { executionIds: id, expand: false } },
+    })
     if (data?.length) return id
     await new Promise((resolve) => setTimeout(resolve, attemptMs))
   }

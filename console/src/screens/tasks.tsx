@@ -11,9 +11,24 @@ import { ActionButton, Banner, IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { type Filter, Filters, filterWords } from '../components/filter-field.tsx'
 import { RecordText } from '../components/record-panel.tsx'
-import { ApplicationHead, applicationCrumbs, EmptyState, Loaded, PageHead, Panel } from '../components/screen.tsx'
+import {
+  ApplicationHead,
+  applicationCrumbs,
+  EmptyState,
+  Loaded,
+  PageHead,
+  Panel,
+} from '../components/screen.tsx'
 import { StepRows, toStep } from '../components/step-rows.tsx'
-import { Duration, Name, NameLink, PlainText, StatusBadge, StatusMark, Time } from '../components/text.tsx'
+import {
+  Duration,
+  Name,
+  NameLink,
+  PlainText,
+  StatusBadge,
+  StatusMark,
+  Time,
+} from '../components/text.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { executionStatus, hasActive, isComplete, mainStates } from '../model/execution.ts'
 import { DoAgain } from './do-again.tsx'
@@ -32,14 +47,19 @@ export function Tasks({ params, query }: ScreenProps) {
     { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'tasks') },
   )
   const { body } = live.reading.value
-  const shown = body?.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase())) ?? []
+  const shown =
+    body?.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase())) ?? []
   const chosen = filterWords(filters, query)
   const isFiltered = chosen !== '' && body !== undefined && shown.length === 0
   return (
     <>
       <ApplicationHead application={application} tab="Tasks" />
       <Filters filters={filters} noMatch={isFiltered ? `No task matches “${chosen}”.` : undefined}>
-        <Loaded live={live} rows={8} empty={<EmptyState icon="task" text="Nothing was done here lately." />}>
+        <Loaded
+          live={live}
+          rows={8}
+          empty={<EmptyState icon="task" text="Nothing was done here lately." />}
+        >
           {() => (
             <div class="panel is-flush">
               <VirtualList
@@ -67,7 +87,9 @@ function Row({ task }: { task: Task }) {
     <div class="run-row">
       <StatusMark kind={kind} label={word} />
       <NameLink class="row-link row-title" href={to.task(id)} text={name} max={80} />
-      <span class="grow cut muted">{kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}</span>
+      <span class="grow cut muted">
+        {kind === 'failed' && <Name text={failureOf(task) ?? ''} max={140} />}
+      </span>
       <Name class="muted hide-phone" text={userOf(task) ?? ''} max={24} />
       <span class="row-times">
         <span class="muted aside">
@@ -78,7 +100,13 @@ function Row({ task }: { task: Task }) {
         </span>
       </span>
       {!isComplete(task.status) && denied === undefined && (
-        <IconButton icon="stop" label={`Cancel “${name}”?`} data-key="c" title="Cancel task" onClick={() => cancel(task)} />
+        <IconButton
+          icon="stop"
+          label={`Cancel “${name}”?`}
+          data-key="c"
+          title="Cancel task"
+          onClick={() => cancel(task)}
+        />
       )}
     </div>
   )
@@ -87,7 +115,11 @@ function Row({ task }: { task: Task }) {
 export function TaskScreen({ params }: ScreenProps) {
   const { id = '' } = params
   const events = { path: `/tasks/${encodeURIComponent(id)}/events` }
-  const live = useLive('/tasks/{id}', { path: { id } }, { refresh: 'live', isBusy: ({ status }) => !isComplete(status), events })
+  const live = useLive(
+    '/tasks/{id}',
+    { path: { id } },
+    { refresh: 'live', isBusy: ({ status }) => !isComplete(status), events },
+  )
   const none = <EmptyState icon="search" text="There is no such task, or you may not read it." />
   return (
     <Loaded live={live} title="Task" rows={8} empty={none}>
@@ -102,12 +134,17 @@ function Details({ task }: { task: Task }) {
   const reason = useDenial({ operation: changeOperation, application })
   const failure = failureOf(task)
   const by = userOf(task)
-  const stop = <ActionButton action={{ label: 'Cancel task', denied: reason, onSelect: () => cancel(task) }} />
+  const stop = (
+    <ActionButton action={{ label: 'Cancel task', denied: reason, onSelect: () => cancel(task) }} />
+  )
   return (
     <>
       <PageHead
         tab={name}
-        crumbs={[...applicationCrumbs(application), { label: 'Tasks', href: to.tasks(application) }]}
+        crumbs={[
+          ...applicationCrumbs(application),
+          { label: 'Tasks', href: to.tasks(application) },
+        ]}
         state={
           <span class="row">
             <StatusBadge status={executionStatus(task.status)} />
@@ -117,7 +154,8 @@ function Details({ task }: { task: Task }) {
         actions={isComplete(task.status) ? <DoAgain task={task} /> : stop}
       >
         <p class="muted">
-          {by !== undefined && <Name text={`Started by ${by},`} max={60} />} <Time at={startTime ?? buildTime} />
+          {by !== undefined && <Name text={`Started by ${by},`} max={60} />}{' '}
+          <Time at={startTime ?? buildTime} />
         </p>
       </PageHead>
       {failure !== undefined && (
@@ -130,7 +168,10 @@ function Details({ task }: { task: Task }) {
           <StepRows steps={steps.map(toStep)} />
         </Panel>
         <Panel title="Variables">
-          <RecordText value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))} name={name} />
+          <RecordText
+            value={Object.fromEntries(variables.map(({ key, value }) => [key, value]))}
+            name={name}
+          />
         </Panel>
       </div>
     </>
@@ -144,11 +185,20 @@ function cancel({ id, name }: Task): void {
     action: 'Cancel task',
     dismissal: 'Keep running',
     destructive: true,
-    run: () => unwrap(client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)),
+    run: () =>
+      unwrap(
+        client.PUT('/tasks/{id}/cancel', {
+          params: { path: { id } },
+          headers: actionHeaders,
+        } as never),
+      ),
     refreshes: 'tasks',
   })
 }
 
 function userOf({ variables, execution }: Task): string | undefined {
-  return scalarOf(objectOf(execution?.authentication)['user']) ?? scalarOf(variables.find(({ key }) => key === 'user')?.value)
+  return (
+    scalarOf(objectOf(execution?.authentication)['user']) ??
+    scalarOf(variables.find(({ key }) => key === 'user')?.value)
+  )
 }

@@ -27,17 +27,27 @@ export function Tokens(screen: ScreenProps) {
   const isOfAll = isAdmin && screen.query['scope'] === 'all'
   const path = isOfAll ? '/auth/apiTokens/admin/users' : '/auth/apiTokens'
   const live = useLive(path, maxDays === undefined ? undefined : {}, { refresh: 'slow' })
-  if (maxDays === undefined) return [<AccessHead key="head" tab="Tokens" />, <EmptyState key="off" icon="lock" text={off} />]
+  if (maxDays === undefined)
+    return [<AccessHead key="head" tab="Tokens" />, <EmptyState key="off" icon="lock" text={off} />]
   const denied = canMintApiTokens ? undefined : mayNot
   const create = (
-    <ActionButton action={{ label: 'Create token', icon: 'plus', denied, onSelect: () => createToken(maxDays) }} kind="primary" />
+    <ActionButton
+      action={{ label: 'Create token', icon: 'plus', denied, onSelect: () => createToken(maxDays) }}
+      kind="primary"
+    />
   )
   return (
     <>
       <AccessHead tab="Tokens" actions={create} />
       {isAdmin && (
         <div class="filters">
-          <FilterField name="scope" label="Tokens" any="Mine" least={1} choices={[['all', 'Of all users']]} />
+          <FilterField
+            name="scope"
+            label="Tokens"
+            any="Mine"
+            least={1}
+            choices={[['all', 'Of all users']]}
+          />
         </div>
       )}
       {denied !== undefined && <p class="quiet">{denied}</p>}
@@ -64,7 +74,8 @@ const columns: readonly Column<Token>[] = [
     grow: true,
     cell: ({ name, readOnly }) => (
       <>
-        <Name class="row-title" text={name} max={60} /> {readOnly && <span class="chip">Reads only</span>}
+        <Name class="row-title" text={name} max={60} />{' '}
+        {readOnly && <span class="chip">Reads only</span>}
       </>
     ),
   },
@@ -73,10 +84,15 @@ const columns: readonly Column<Token>[] = [
     head: 'Limits',
     hideBelow: 'narrow',
     cell: ({ applications = [], operations = [], readOnly }) =>
-      [...applications, ...operations].join(', ') || `everything you may ${readOnly ? 'read' : 'do'}`,
+      [...applications, ...operations].join(', ') ||
+      `everything you may ${readOnly ? 'read' : 'do'}`,
   },
   { head: 'Expires', cell: ({ expiresAt: at }) => (at == null ? 'never' : <Time at={at} />) },
-  { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt: at }) => (at == null ? 'never' : <Time at={at} />) },
+  {
+    head: 'Last used',
+    hideBelow: 'phone',
+    cell: ({ lastUsedAt: at }) => (at == null ? 'never' : <Time at={at} />),
+  },
   menuColumn<Token>(
     ({ name }) => name,
     (token) => [
@@ -98,13 +114,20 @@ function createToken(maxDays: number): void {
         required: true,
         input: { type: 'number', min: 1, max: maxDays },
       },
-      applications: { label: 'Only these applications', help: 'Separated by commas. Empty: all that you may use.' },
+      applications: {
+        label: 'Only these applications',
+        help: 'Separated by commas. Empty: all that you may use.',
+      },
       readOnly: { label: 'Reads only' },
     },
     run: ({ name, days, applications, readOnly }) => {
       const expiresAt = new Date(presentMs() + Number(days) * dayMs).toISOString()
       const limits = applications === '' ? {} : { applications: splitList(applications) }
-      return unwrap(client.POST('/auth/apiTokens', { body: { name: name.trim(), expiresAt, readOnly, ...limits } }))
+      return unwrap(
+        client.POST('/auth/apiTokens', {
+          body: { name: name.trim(), expiresAt, readOnly, ...limits },
+        }),
+      )
     },
     refreshes,
     next: secretOf,
@@ -125,7 +148,12 @@ function rotate({ id, name }: Token): void {
     values: { overlapSeconds: '0' },
     fields: { overlapSeconds: { label: 'Accept the former secret for', choices: overlaps } },
     run: ({ overlapSeconds }) =>
-      unwrap(client.POST('/auth/apiTokens/{id}/rotate', { params, body: { overlapSeconds: Number(overlapSeconds) } })),
+      unwrap(
+        client.POST('/auth/apiTokens/{id}/rotate', {
+          params,
+          body: { overlapSeconds: Number(overlapSeconds) },
+        }),
+      ),
     refreshes,
     next: secretOf,
   })
@@ -136,7 +164,10 @@ function secretOf({ name, token }: Schemas['IssuedApiToken']) {
 }
 
 function revoke({ id, name, lastUsedAt }: Token): void {
-  const used = lastUsedAt == null ? 'It was never used.' : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
+  const used =
+    lastUsedAt == null
+      ? 'It was never used.'
+      : `Last used ${formatRelative(Date.parse(lastUsedAt), presentMs())}.`
   confirm({
     action: `Revoke ${name}`,
     effect: `${name} stops working at once, everywhere. ${used} This cannot be undone.`,

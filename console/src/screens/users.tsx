@@ -18,12 +18,15 @@ type User = Schemas['FormUser']
 
 const refreshes = '/auth/users'
 const rolesField = { label: 'Roles', help: 'Separated by commas.' }
-const elsewhere = 'The login form has no users of its own. Add and remove people in the directory or at the identity provider.'
+const elsewhere =
+  'The login form has no users of its own. Add and remove people in the directory or at the identity provider.'
 
 export function Users(screen: ScreenProps) {
   const live = useLive('/auth/users', {}, { refresh: 'slow' })
   const { error, body } = live.reading.value
-  const add = <ActionButton action={{ label: 'Add user', icon: 'plus', onSelect: addUser }} kind="primary" />
+  const add = (
+    <ActionButton action={{ label: 'Add user', icon: 'plus', onSelect: addUser }} kind="primary" />
+  )
   const hasOneAdmin = body?.filter(({ isAdmin }) => isAdmin).length === 1
   const actions = menuColumn<User>(
     ({ username }) => username,
@@ -32,7 +35,9 @@ export function Users(screen: ScreenProps) {
   return (
     <>
       <PageHead tab="Users" count={body?.length} actions={body !== undefined && add}>
-        {body !== undefined && <p class="muted">Users of the login form that Fairlead keeps itself.</p>}
+        {body !== undefined && (
+          <p class="muted">Users of the login form that Fairlead keeps itself.</p>
+        )}
       </PageHead>
       {error?.status === 404 && body === undefined ? (
         <EmptyState icon="people" text={elsewhere} />
@@ -55,14 +60,22 @@ export function Users(screen: ScreenProps) {
 
 const columns: readonly Column<User>[] = [
   { head: 'Name', cell: ({ username }) => <Name class="row-title" text={username} max={80} /> },
-  { head: 'Roles', grow: true, cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} /> },
+  {
+    head: 'Roles',
+    grow: true,
+    cell: ({ roles, isAdmin }) => <Roles roles={roles.map((name) => ({ name }))} admin={isAdmin} />,
+  },
   { head: 'Tokens', align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
   { head: 'Last used', hideBelow: 'phone', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
 ]
 
 function actionsOf(user: User, isLastAdmin: boolean): readonly MenuItem[] {
   const isSelf = user.username === self.value?.username
-  const denied = isSelf ? 'You cannot remove yourself.' : isLastAdmin ? 'This is the last administrator.' : undefined
+  const denied = isSelf
+    ? 'You cannot remove yourself.'
+    : isLastAdmin
+      ? 'This is the last administrator.'
+      : undefined
   return [
     { label: 'New password', icon: 'refresh', onSelect: () => setPassword(user) },
     { label: 'Roles …', icon: 'people', onSelect: () => setRoles(user, isSelf) },
@@ -78,7 +91,11 @@ function addUser(): void {
     values: { username: '', roles: '' },
     fields: { username: { label: 'Name', required: true }, roles: rolesField },
     run: ({ username, roles }) =>
-      unwrap(client.POST('/auth/users', { body: { username: username.trim(), roles: splitList(roles) } })),
+      unwrap(
+        client.POST('/auth/users', {
+          body: { username: username.trim(), roles: splitList(roles) },
+        }),
+      ),
     refreshes,
     next: passwordOf,
   })
@@ -104,7 +121,8 @@ function setPassword({ username }: User): void {
 
 function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): void {
   const params = { path: { username } }
-  const loses = (roles: string) => !before.every((role) => splitList(roles.toLowerCase()).includes(role))
+  const loses = (roles: string) =>
+    !before.every((role) => splitList(roles.toLowerCase()).includes(role))
   confirm({
     title: `Roles of ${username}`,
     action: 'Save roles',
@@ -114,9 +132,14 @@ function setRoles({ username, roles: before, isAdmin }: User, isSelf: boolean): 
       isSelf &&
       isAdmin &&
       loses(roles) && (
-        <Banner tone="warning">You take a role from yourself. Without an administrator role you could not undo this.</Banner>
+        <Banner tone="warning">
+          You take a role from yourself. Without an administrator role you could not undo this.
+        </Banner>
       ),
-    run: ({ roles }) => unwrap(client.PUT('/auth/users/{username}/roles', { params, body: { roles: splitList(roles) } })),
+    run: ({ roles }) =>
+      unwrap(
+        client.PUT('/auth/users/{username}/roles', { params, body: { roles: splitList(roles) } }),
+      ),
     refreshes,
   })
 }
@@ -125,12 +148,16 @@ function unlock({ username }: User): void {
   confirm({
     effect: `Wrong passwords so far are forgotten, and ${username} may log in at once.`,
     action: `Unlock ${username}`,
-    run: () => unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } })),
+    run: () =>
+      unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } })),
   })
 }
 
 function remove({ username, tokens = 0 }: User): void {
-  const revoked = tokens === 0 ? '' : ` ${plural(tokens, 'token')} of ${username} ${tokens === 1 ? 'is' : 'are'} revoked.`
+  const revoked =
+    tokens === 0
+      ? ''
+      : ` ${plural(tokens, 'token')} of ${username} ${tokens === 1 ? 'is' : 'are'} revoked.`
   confirm({
     effect: `${username} can no longer log in.${revoked} This cannot be undone.`,
     action: `Remove ${username}`,

@@ -53,9 +53,20 @@ export class Balancers {
     this.#sweep = new Sweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
     const connections = new ConnectionShares(bounds.maxTotalConnections)
-    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, connections, log, onChange, inherited: new Map(inherited) }
+    this.#ports = {
+      bounds,
+      sweep: this.#sweep,
+      replay: { bytes: 0 },
+      connections,
+      log,
+      onChange,
+      inherited: new Map(inherited),
+    }
     const onHealth = ({ instanceId, health: { state, reason } }: Member) => {
-      log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
+      log.info(
+        { instance: instanceId, health: state, reason },
+        'the health of an instance has changed',
+      )
       onChange()
     }
     this.#members = { bounds, sweep: this.#sweep, isDown, onHealth, onIdle: onChange }
@@ -138,7 +149,11 @@ export class Balancers {
     const owner = this.#owners.get(key)
     const found = this.#listeners.get(key)
     if (owner === id && found !== undefined) return found.observe()
-    return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
+    return {
+      port: listener.port,
+      open: false,
+      reason: `Port ${listener.port} belongs to the load balancer ${owner}.`,
+    }
   }
 
   /** What the instances have worked on since the last call; one may be behind several load balancers. */

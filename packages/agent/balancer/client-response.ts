@@ -16,9 +16,17 @@ export interface BalancerRefusal {
   readonly closes: boolean
 }
 
-export function refuse(response: ServerResponse, { status, text, retryAfterSeconds, closes }: BalancerRefusal): void {
+export function refuse(
+  response: ServerResponse,
+  { status, text, retryAfterSeconds, closes }: BalancerRefusal,
+): void {
   const body = `${status} ${http.STATUS_CODES[status]}\n${text}\n`
-  const headers = ['content-type', 'text/plain; charset=utf-8', 'content-length', String(Buffer.byteLength(body))]
+  const headers = [
+    'content-type',
+    'text/plain; charset=utf-8',
+    'content-length',
+    String(Buffer.byteLength(body)),
+  ]
   if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
   if (closes) headers.push('connection', 'close')
   response.writeHead(status, headers)

@@ -1,7 +1,13 @@
 /** One HTTP request and its response, streamed to an instance, with a retry where safe. */
 import type { IncomingMessage } from 'node:http'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
-import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
+import {
+  type Fate,
+  Forward,
+  type ForwardedRequest,
+  type Progress,
+  type Wait,
+} from '@fairlead/proxy/forward.ts'
 import { KeptBytes } from '@fairlead/proxy/kept-bytes.ts'
 import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
 import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
@@ -29,7 +35,9 @@ type Phase =
   /** The instance has changed the protocol. */
   | 'tunnel'
 
-export class Exchange implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Swept {
+export class Exchange
+  implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Swept
+{
   readonly #entrance: Entrance
   readonly #request: IncomingMessage
   readonly #response: ClientResponse
@@ -54,7 +62,12 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
   /** The beginning of a small response that another instance can still give. */
   #pieces: KeptBytes | undefined
 
-  constructor(entrance: Entrance, request: IncomingMessage, response: ClientResponse, head: RequestHead) {
+  constructor(
+    entrance: Entrance,
+    request: IncomingMessage,
+    response: ClientResponse,
+    head: RequestHead,
+  ) {
     this.#entrance = entrance
     this.#request = request
     this.#response = response
@@ -64,14 +77,22 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
     const { body } = head
     if (body === 'none') return
     const maySuffice = body === 'chunked' || body <= entrance.bounds.maxReplayBytes
-    this.#body = new RequestBody(entrance, request, body === 'chunked', this.#isIdempotent && maySuffice)
+    this.#body = new RequestBody(
+      entrance,
+      request,
+      body === 'chunked',
+      this.#isIdempotent && maySuffice,
+    )
   }
 
   start(): void {
     const { sweep, balancer, bounds, replay } = this.#entrance
     sweep.add(this)
     const { body } = this.#head
-    const isSmall = typeof body === 'number' && body <= bounds.maxReplayBytes && replay.bytes + body <= bounds.maxReplayTotalBytes
+    const isSmall =
+      typeof body === 'number' &&
+      body <= bounds.maxReplayBytes &&
+      replay.bytes + body <= bounds.maxReplayTotalBytes
     if (!isSmall) this.#forward.attempt()
     else if (!balancer.hasInstance && !balancer.mayWait) this.giveUp()
     else this.#collect(body)
@@ -101,9 +122,11 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
 
   onInformation(head: ResponseHead): void {
     this.#movedMs = this.#entrance.sweep.nowMs
-    if (++this.#information > maxInformation) throw new ResponseError('The instance sends one 1xx response after the other.')
+    if (++this.#information > maxInformation)
+      throw new ResponseError('The instance sends one 1xx response after the other.')
     if (this.#request.httpVersionMinor === 0 || this.#head.upgrades) return
-    if (head.status !== 100) this.#response.writeInformation(head.status, toClientHeaders(head, false))
+    if (head.status !== 100)
+      this.#response.writeInformation(head.status, toClientHeaders(head, false))
     else if (this.#head.expectsContinue && this.#body?.isPassedOn) this.#response.writeContinue()
   }
 
@@ -113,14 +136,18 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
     this.#answer = head
     const { body } = head
     // A small response is not begun before it is complete: until then, another instance can give it.
-    const isHeld = this.#isIdempotent && body.kind === 'length' && body.length <= this.#entrance.bounds.maxReplayBytes
+    const isHeld =
+      this.#isIdempotent &&
+      body.kind === 'length' &&
+      body.length <= this.#entrance.bounds.maxReplayBytes
     if (!isHeld) this.#sendHead(head)
   }
 
   #join(head: ResponseHead): void {
     const connection = this.#connection
     const protocol = findHeader(head.headers, 'upgrade')
-    if (protocol === undefined) throw new ResponseError('The instance does not say which protocol it changes to.')
+    if (protocol === undefined)
+      throw new ResponseError('The instance does not say which protocol it changes to.')
     const member = connection && this.#forward.handOver()
     if (connection === undefined || member === undefined) return
     const { socket } = this.#request
@@ -146,7 +173,11 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
   /** After an invitation that never came, the client may leave the body out: then the next request would be taken for it. */
   #mustClose(): boolean {
     const { expectsContinue, upgrades } = this.#head
-    return upgrades || this.#entrance.closesSince !== undefined || (expectsContinue && !this.#request.complete)
+    return (
+      upgrades ||
+      this.#entrance.closesSince !== undefined ||
+      (expectsContinue && !this.#request.complete)
+    )
   }
 
   onBody(piece: Buffer, isLast: boolean): void {
@@ -254,8 +285,13 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
     const { balancer } = this.#entrance
     if (error === undefined) this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
     else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
-    else if (error instanceof ResponseError) this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
-    else this.#refuse(502, 'The instance closed the connection before it answered. The request may have had an effect.')
+    else if (error instanceof ResponseError)
+      this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
+    else
+      this.#refuse(
+        502,
+        'The instance closed the connection before it answered. The request may have had an effect.',
+      )
   }
 
   #refuse(status: number, text: string, retryAfterSeconds?: number): void {
@@ -270,7 +306,8 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
     sweep.delete(this)
     this.#phase = 'ending'
     this.#body?.discard()
-    if (!this.#request.complete && !this.#request.socket.destroyed) sweep.add(new LateBody(sweep, this.#request))
+    if (!this.#request.complete && !this.#request.socket.destroyed)
+      sweep.add(new LateBody(sweep, this.#request))
     this.#connection?.destroy()
     this.#connection = undefined
     this.#forward.abandon()
@@ -279,14 +316,16 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
   check(nowMs: number): void {
     const { bounds, closesSince } = this.#entrance
     const drains = [closesSince, this.#forward.server?.drainsSince]
-    if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs)) return void this.#response.destroy()
+    if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs))
+      return void this.#response.destroy()
     if (this.#forward.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
     if (this.#waitsForClient() && stalledMs > bounds.clientStallMs) this.#endSlowClient()
   }
 
   #waitsForClient(): boolean {
-    if (this.#phase === 'collecting' || this.#phase === 'ending' || this.#clientIsBlocked) return true
+    if (this.#phase === 'collecting' || this.#phase === 'ending' || this.#clientIsBlocked)
+      return true
     const body = this.#body
     return body?.isPassedOn === true && !body.isBlocked
   }
@@ -297,7 +336,11 @@ export class Exchange implements ResponseReceiver, ForwardedRequest<Member, Conn
     this.#body?.discard()
     this.#phase = 'ending'
     this.#movedMs = this.#entrance.sweep.nowMs
-    refuse(this.#response, { status: 408, text: 'The body of the request did not arrive in time.', closes: true })
+    refuse(this.#response, {
+      status: 408,
+      text: 'The body of the request did not arrive in time.',
+      closes: true,
+    })
   }
 }
 
@@ -310,13 +353,15 @@ export function beginExchange(
   upgrades = false,
 ): void {
   const head = toRequestHead(request, client, upgrades)
-  if ('problem' in head) return void refuse(response, { status: head.status, text: head.problem, closes: true })
+  if ('problem' in head)
+    return void refuse(response, { status: head.status, text: head.problem, closes: true })
   const exchange = new Exchange(entrance, request, response, head)
   response.exchange = exchange
   exchange.start()
 }
 
 function findHeader(headers: readonly string[], name: string): string | undefined {
-  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1]
+  for (let at = 0; at < headers.length; at += 2)
+    if (headers[at]?.toLowerCase() === name) return headers[at + 1]
   return undefined
 }

@@ -78,15 +78,22 @@ export class HealthWatch {
 
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
-    if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.#probe(), ms).unref()
+    if (!this.#closing.signal.aborted)
+      this.#timer = setTimeout(() => void this.#probe(), ms).unref()
   }
 
   async #probe(): Promise<void> {
     this.#isProbing = true
     this.#again = false
     const { kind, path, timeoutMs } = this.#check
-    const found = await probe({ kind, path, timeoutMs, ...this.#options.place }, this.#closing.signal)
-    const result = found.kind === 'healthy' && this.#options.isDown() ? strangerAnswers(this.#options.place.port) : found
+    const found = await probe(
+      { kind, path, timeoutMs, ...this.#options.place },
+      this.#closing.signal,
+    )
+    const result =
+      found.kind === 'healthy' && this.#options.isDown()
+        ? strangerAnswers(this.#options.place.port)
+        : found
     this.#isProbing = false
     if (result.kind === 'cancelled') return
     this.#judge(result)
@@ -109,7 +116,8 @@ export class HealthWatch {
       const isNew = this.state === 'starting' || this.#refused
       this.#refused = false
       this.#quickMs = this.#options.bounds.quickCheckMs
-      if (isNew || this.state === 'up' || this.#successes >= healthyThreshold) this.#set('up', undefined)
+      if (isNew || this.state === 'up' || this.#successes >= healthyThreshold)
+        this.#set('up', undefined)
       else this.#set('down', `${this.#successes} of ${healthyThreshold} successful health checks`)
       return
     }
@@ -117,7 +125,8 @@ export class HealthWatch {
     this.#failures++
     this.#refused ||= result.refused && this.state !== 'starting'
     if (this.state === 'starting') this.#set('starting', result.reason)
-    else if (this.state === 'down' || result.refused || this.#failures >= unhealthyThreshold) this.#set('down', result.reason)
+    else if (this.state === 'down' || result.refused || this.#failures >= unhealthyThreshold)
+      this.#set('down', result.reason)
   }
 
   #set(state: ObservedMember['health'], reason: string | undefined): void {

@@ -1,7 +1,12 @@
 /** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
-import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import {
+  createServer as createTcpServer,
+  isIPv6,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import type { DesiredListener, ObservedListener } from '@fairlead/base/net/agent-protocol.ts'
@@ -82,7 +87,10 @@ export class PortListener implements Entrance {
     this.balancer = balancer
     this.#options = options
     this.bounds = options.bounds
-    this.#backOff = new BackOff({ firstMs: options.bounds.firstReopenMs, longestMs: options.bounds.longestReopenMs })
+    this.#backOff = new BackOff({
+      firstMs: options.bounds.firstReopenMs,
+      longestMs: options.bounds.longestReopenMs,
+    })
     this.sweep = options.sweep
     this.replay = options.replay
   }
@@ -123,9 +131,13 @@ export class PortListener implements Entrance {
       this.#server = server
       server.maxConnections = this.bounds.maxConnections
       server.prependListener('connection', (socket: Socket) => this.#admit(socket))
-      server.once('error', (error: NodeJS.ErrnoException) => this.#fail(server, explainFault(error, host, port)))
+      server.once('error', (error: NodeJS.ErrnoException) =>
+        this.#fail(server, explainFault(error, host, port)),
+      )
       const fd = this.#takeInherited()
-      server.listen(fd === undefined ? { host, port, backlog } : { fd, backlog }, () => this.#noteOpen(server))
+      server.listen(fd === undefined ? { host, port, backlog } : { fd, backlog }, () =>
+        this.#noteOpen(server),
+      )
     } catch (error) {
       this.#fail(this.#server, error instanceof Error ? error.message : String(error))
     }
@@ -142,12 +154,19 @@ export class PortListener implements Entrance {
   #createServer(): PortServer {
     const { protocol, certificate } = this.#desired
     if (protocol === 'tcp') {
-      const options = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect: true }
+      const options = {
+        allowHalfOpen: true,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: 60_000,
+        pauseOnConnect: true,
+      }
       return createTcpServer(options, (socket) => {
         if (!socket.destroyed) new Passage(this, socket).start()
       })
     }
-    if (protocol === 'https' && certificate === undefined) throw new Error('a listener with TLS needs a certificate')
+    if (protocol === 'https' && certificate === undefined)
+      throw new Error('a listener with TLS needs a certificate')
     const { bounds } = this
     const options: ServerOptions<typeof IncomingMessage, typeof ClientResponse> = {
       ServerResponse: ClientResponse,
@@ -169,21 +188,31 @@ export class PortListener implements Entrance {
     // Beyond a number of headers, Node drops them in silence. Their size is bounded.
     server.maxHeadersCount = 0
     server.on('checkContinue', this.#onRequest)
-    server.on('upgrade', (request: IncomingMessage, socket, rest) => this.#onUpgrade(request, socket as ClientSocket, rest))
+    server.on('upgrade', (request: IncomingMessage, socket, rest) =>
+      this.#onUpgrade(request, socket as ClientSocket, rest),
+    )
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy())
       if ((socket as ClientSocket).running !== undefined) return void socket.destroy()
       // Node watches such a connection no longer: a client that keeps its half open would hold it for ever.
       socket.once('finish', () => socket.destroy())
-      socket.end('HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      socket.end(
+        'HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
+      )
     })
     return server
   }
 
-  #createTlsServer(options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>, files: CertificateFiles): HttpsServer {
+  #createTlsServer(
+    options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>,
+    files: CertificateFiles,
+  ): HttpsServer {
     const pair = loadCertificate(files)
     const https = process.getBuiltinModule('node:https')
-    const server = https.createServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
+    const server = https.createServer(
+      { ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs },
+      this.#onRequest,
+    )
     this.#forgetCertificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) =>
       this.#useCertificate(server, result),
     )
@@ -194,7 +223,10 @@ export class PortListener implements Entrance {
     const { log, onChange } = this.#options
     if (result instanceof Error) {
       this.#reason = `The changed certificate cannot be used, so the one before stays: ${result.message}`
-      log.error({ port: this.#desired.port, err: result }, 'a changed certificate cannot be used; the one before stays')
+      log.error(
+        { port: this.#desired.port, err: result },
+        'a changed certificate cannot be used; the one before stays',
+      )
     } else {
       server.setSecureContext(result)
       this.#reason = undefined
@@ -206,7 +238,9 @@ export class PortListener implements Entrance {
   #noteOpen(server: PortServer): void {
     if (this.#server !== server) return
     const { log, onChange } = this.#options
-    server.on('error', (error: Error) => log.error({ port: this.#desired.port, err: error }, 'a listener reports an error'))
+    server.on('error', (error: Error) =>
+      log.error({ port: this.#desired.port, err: error }, 'a listener reports an error'),
+    )
     this.#isOpen = true
     this.#reason = undefined
     this.#backOff.reset()
@@ -223,7 +257,10 @@ export class PortListener implements Entrance {
     this.#reason = reason
     this.#backOff.startLater(() => this.open())
     if (!isNew) return
-    log.warn({ port: this.#desired.port, loadBalancer: this.balancer.id, reason }, 'a listener cannot be opened')
+    log.warn(
+      { port: this.#desired.port, loadBalancer: this.balancer.id, reason },
+      'a listener cannot be opened',
+    )
     onChange()
   }
 
@@ -235,7 +272,10 @@ export class PortListener implements Entrance {
     const isAdmitted = connections.take(id)
     if (!isAdmitted && !this.#isCrowded) {
       const { port } = this.#desired
-      log.warn({ port, loadBalancer: id }, 'a load balancer has its share of all connections: further ones are closed')
+      log.warn(
+        { port, loadBalancer: id },
+        'a load balancer has its share of all connections: further ones are closed',
+      )
     }
     this.#isCrowded = !isAdmitted
     if (!isAdmitted) return void socket.destroy()
@@ -354,7 +394,11 @@ function addressOf(socket: Socket): string {
   return shownAddress(socket.remoteAddress)
 }
 
-function explainFault({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+function explainFault(
+  { code, message }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} is in use by another program. Stop that, or choose another port.`

@@ -1,5 +1,10 @@
 /** The instances of one load balancer, and which of them gets the next request. */
-import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  DesiredLoadBalancer,
+  DesiredMember,
+  HealthCheck,
+  ObservedMember,
+} from '@fairlead/base/net/agent-protocol.ts'
 import type { InstanceCounts } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
 import { Pool, Shares } from './pools.ts'
@@ -48,7 +53,10 @@ export class RunningBalancer {
   }
 
   /** @param believed Ids of instances that were healthy for the agent before this one */
-  apply({ healthCheck, members }: Pick<DesiredLoadBalancer, 'healthCheck' | 'members'>, believed: readonly string[] = []): void {
+  apply(
+    { healthCheck, members }: Pick<DesiredLoadBalancer, 'healthCheck' | 'members'>,
+    believed: readonly string[] = [],
+  ): void {
     this.#check = healthCheck
     const known = new Map(this.#members.map((member) => [member.instanceId, member]))
     this.#members = members.map((desired) => this.#applyMember(desired, known, believed))
@@ -56,10 +64,18 @@ export class RunningBalancer {
     this.#findEligible()
   }
 
-  #applyMember(desired: DesiredMember, known: Map<string, Member>, believed: readonly string[]): Member {
+  #applyMember(
+    desired: DesiredMember,
+    known: Map<string, Member>,
+    believed: readonly string[],
+  ): Member {
     const member = known.get(desired.instanceId)
     if (member === undefined || member.host !== desired.host || member.port !== desired.port) {
-      return new Member(desired, { ...this.#options, check: this.#check, isBelieved: believed.includes(desired.instanceId) })
+      return new Member(desired, {
+        ...this.#options,
+        check: this.#check,
+        isBelieved: believed.includes(desired.instanceId),
+      })
     }
     known.delete(desired.instanceId)
     member.health.setCheck(this.#check)
@@ -78,7 +94,8 @@ export class RunningBalancer {
     const inService = this.#members.filter(mayServe)
     const healthy = inService.filter(({ health }) => health.state === 'up')
     // Where all fail their health checks, the checks may be what fails, and an attempt is better than none.
-    this.#eligible.members = healthy.length > 0 ? healthy : inService.filter(({ health }) => health.isDoubtful)
+    this.#eligible.members =
+      healthy.length > 0 ? healthy : inService.filter(({ health }) => health.isDoubtful)
     this.#hasShares = this.#shares.update(this.#eligible.members)
     this.#outageSince = this.hasInstance ? undefined : (this.#outageSince ?? performance.now())
     if (this.#waiting.size > 0 && (this.hasInstance || !this.#isExpected)) this.#giveTurns()
@@ -90,12 +107,16 @@ export class RunningBalancer {
   }
 
   get #restMs(): number {
-    return this.#outageSince === undefined ? 0 : this.#outageSince + this.#options.bounds.outageMs - performance.now()
+    return this.#outageSince === undefined
+      ? 0
+      : this.#outageSince + this.#options.bounds.outageMs - performance.now()
   }
 
   /** A request that finds no instance now may wait for one. */
   get mayWait(): boolean {
-    return !this.hasInstance && this.#isExpected && this.#waiting.size < this.#options.bounds.maxWaiting
+    return (
+      !this.hasInstance && this.#isExpected && this.#waiting.size < this.#options.bounds.maxWaiting
+    )
   }
 
   /** Makes it wait for its turn, which comes once. */
@@ -140,7 +161,8 @@ export class RunningBalancer {
 
   /** Its program has ended. Another one may have its port already, so that no connection is refused. */
   noteDown(instanceId: string): void {
-    for (const { instanceId: id, health } of this.#members) if (id === instanceId && health.state === 'up') health.noteRefused()
+    for (const { instanceId: id, health } of this.#members)
+      if (id === instanceId && health.state === 'up') health.noteRefused()
   }
 
   /** Why no instance can be picked, for clients: without names and addresses. */
@@ -149,7 +171,11 @@ export class RunningBalancer {
     if (this.hasInstance) return 'The instances of this load balancer accept no connections.'
     const counts = new Map<string, number>()
     for (const member of this.#members) {
-      const state = !member.inService ? 'out of service' : mayServe(member) ? member.health.state : 'without traffic'
+      const state = !member.inService
+        ? 'out of service'
+        : mayServe(member)
+          ? member.health.state
+          : 'without traffic'
       counts.set(state, (counts.get(state) ?? 0) + 1)
     }
     return `No instance of this load balancer is healthy: ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}.`
@@ -157,13 +183,18 @@ export class RunningBalancer {
 
   /** Seconds after which the state may have changed. */
   get retryAfterSeconds(): number {
-    const isStarting = this.#members.some(({ inService, health }) => inService && health.state === 'starting')
+    const isStarting = this.#members.some(
+      ({ inService, health }) => inService && health.state === 'starting',
+    )
     return isStarting ? 1 : Math.min(Math.max(1, Math.ceil(this.#check.intervalMs / 1000)), 30)
   }
 
   /** What each has worked on since the last call. */
   takeCounts(): InstanceCounts[] {
-    return [...this.#members, ...this.#leaving].map((member) => [member.instanceId, member.takeCounts()])
+    return [...this.#members, ...this.#leaving].map((member) => [
+      member.instanceId,
+      member.takeCounts(),
+    ])
   }
 
   /** Those that are no longer wanted and still at work are listed, too, out of service. */

@@ -1,6 +1,10 @@
 /** An instance behind a load balancer: its health, its connections, and what it works on. */
 
-import type { DesiredMember, ObservedMember, TrafficCounts } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  DesiredMember,
+  ObservedMember,
+  TrafficCounts,
+} from '@fairlead/base/net/agent-protocol.ts'
 import type { Connection } from '@fairlead/proxy/connection.ts'
 import { Connections } from '@fairlead/proxy/connections.ts'
 import type { Sweep } from '@fairlead/proxy/sweep.ts'
@@ -35,14 +39,22 @@ export class Member {
   #latencyUs = 0
   readonly #options: MemberOptions
 
-  constructor(desired: DesiredMember, options: MemberOptions & Pick<HealthWatchOptions, 'check' | 'isBelieved'>) {
+  constructor(
+    desired: DesiredMember,
+    options: MemberOptions & Pick<HealthWatchOptions, 'check' | 'isBelieved'>,
+  ) {
     this.#options = options
     this.instanceId = desired.instanceId
     this.host = desired.host
     this.port = desired.port
     this.inService = desired.inService
     this.share = desired.share
-    const { connectMs, instanceStallMs: stallMs, instanceKeepAliveMs: keepAliveMs, freshMs } = options.bounds
+    const {
+      connectMs,
+      instanceStallMs: stallMs,
+      instanceKeepAliveMs: keepAliveMs,
+      freshMs,
+    } = options.bounds
     this.connections = new Connections({
       target: { place: { host: desired.host, port: desired.port } },
       bounds: { connectMs, stallMs, keepAliveMs, freshMs },

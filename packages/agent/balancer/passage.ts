@@ -1,7 +1,13 @@
 /** Connections of plain TCP, each to one instance; retried elsewhere before the first byte. */
 import { connect, type Socket } from 'node:net'
 import { type ConnectionFailure, codedError } from '@fairlead/proxy/connection.ts'
-import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
+import {
+  type Fate,
+  Forward,
+  type ForwardedRequest,
+  type Progress,
+  type Wait,
+} from '@fairlead/proxy/forward.ts'
 import type { Swept } from '@fairlead/proxy/sweep.ts'
 import type { Entrance } from './entrance.ts'
 import { chooseInstance, judgeFailure } from './instance-choice.ts'
@@ -38,13 +44,19 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
   send(member: Member): void {
     const { sweep } = this.#entrance
     member.inFlight++
-    const instance = connect({ host: member.host, port: member.port, noDelay: true, allowHalfOpen: true })
+    const instance = connect({
+      host: member.host,
+      port: member.port,
+      noDelay: true,
+      allowHalfOpen: true,
+    })
     this.#instance = instance
     this.#sinceMs = sweep.nowMs
     sweep.add(this)
     instance.once('connect', () => this.#join(instance))
     instance.once('error', (error: NodeJS.ErrnoException) => {
-      if (this.#instance === instance) this.#forward.fail({ error, wasConnected: false, wasKept: false })
+      if (this.#instance === instance)
+        this.#forward.fail({ error, wasConnected: false, wasKept: false })
     })
   }
 

@@ -40,10 +40,20 @@ export class Shares {
     const groups = Map.groupBy(eligible, ({ share }) => share?.group)
     this.#rest.members = groups.get(undefined) ?? []
     const wanted = [
-      ...new Map(eligible.flatMap(({ share }) => (share === undefined ? [] : [[share.group, share.percent] as const]))),
+      ...new Map(
+        eligible.flatMap(({ share }) =>
+          share === undefined ? [] : [[share.group, share.percent] as const],
+        ),
+      ),
     ]
     const key = JSON.stringify(wanted)
-    if (key !== this.#key) this.#portions = wanted.map(([group, percent]) => ({ group, percent, pool: new Pool(), credit: 0 }))
+    if (key !== this.#key)
+      this.#portions = wanted.map(([group, percent]) => ({
+        group,
+        percent,
+        pool: new Pool(),
+        credit: 0,
+      }))
     this.#key = key
     for (const { group, pool } of this.#portions) pool.members = groups.get(group) ?? []
     this.#total = this.#portions.reduce((sum, { percent }) => sum + percent, 0)

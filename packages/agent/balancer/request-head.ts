@@ -34,9 +34,16 @@ interface ReadHeaders {
  * @param upgrades The client may change the protocol as it asks to.
  * @returns a problem where it is not clear what is asked of whom, or how long the body is
  */
-export function toRequestHead(request: IncomingMessage, client: ClientSide, upgrades: boolean): RequestHead | HeadProblem {
+export function toRequestHead(
+  request: IncomingMessage,
+  client: ClientSide,
+  upgrades: boolean,
+): RequestHead | HeadProblem {
   if (request.httpVersionMajor !== 1) {
-    return { status: 505, problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.' }
+    return {
+      status: 505,
+      problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.',
+    }
   }
   const read = readHeaders(request)
   if ('problem' in read) return read
@@ -68,7 +75,12 @@ function readHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): ReadHea
     lines: '',
   }
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const problem = readHeader(read, rawHeaders[at] as string, rawHeaders[at + 1] as string, httpVersionMinor)
+    const problem = readHeader(
+      read,
+      rawHeaders[at] as string,
+      rawHeaders[at + 1] as string,
+      httpVersionMinor,
+    )
     if (problem !== undefined) return problem
   }
   return read
@@ -84,11 +96,17 @@ const dropped = new Set([
   'x-forwarded-port',
 ])
 
-function readHeader(read: ReadHeaders, name: string, value: string, httpVersionMinor: number): HeadProblem | undefined {
+function readHeader(
+  read: ReadHeaders,
+  name: string,
+  value: string,
+  httpVersionMinor: number,
+): HeadProblem | undefined {
   const known = name.toLowerCase()
   switch (known) {
     case 'host':
-      if (read.host !== undefined) return { status: 400, problem: 'The request has more than one Host header.' }
+      if (read.host !== undefined)
+        return { status: 400, problem: 'The request has more than one Host header.' }
       read.host = value
       break
     case 'x-forwarded-for':
@@ -105,7 +123,8 @@ function readHeader(read: ReadHeaders, name: string, value: string, httpVersionM
         return { status: 501, problem: 'The only transfer encoding that is understood is chunked.' }
       }
       // A proxy before this one may have read another end of the body. RFC 9112, section 6.1.
-      if (httpVersionMinor === 0) return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
+      if (httpVersionMinor === 0)
+        return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
       read.body = 'chunked'
       break
     case 'expect':
@@ -115,7 +134,8 @@ function readHeader(read: ReadHeaders, name: string, value: string, httpVersionM
       read.protocol = read.protocol === undefined ? value : `${read.protocol}, ${value}`
       break
     case 'te':
-      if (/(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value)) read.lines += 'connection: te\r\nte: trailers\r\n'
+      if (/(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value))
+        read.lines += 'connection: te\r\nte: trailers\r\n'
       break
     default:
       if (!dropped.has(known)) read.lines += `${name}: ${value}\r\n`
@@ -129,10 +149,12 @@ function readTarget(
   host: string | undefined,
 ): { path: string; host: string | undefined } | HeadProblem {
   const path = request.url ?? '/'
-  if (!/^[\x21-\xff]+$/.test(path)) return { status: 400, problem: 'The path has characters that must be encoded.' }
+  if (!/^[\x21-\xff]+$/.test(path))
+    return { status: 400, problem: 'The path has characters that must be encoded.' }
   if (path.startsWith('/') || (path === '*' && request.method === 'OPTIONS')) return { path, host }
   const [, authority, rest = ''] = /^https?:\/\/([^/?#@]+)([/?].*)?$/i.exec(path) ?? []
-  if (authority === undefined) return { status: 400, problem: 'The request does not ask for a path.' }
+  if (authority === undefined)
+    return { status: 400, problem: 'The request does not ask for a path.' }
   // The authority of the address counts, whatever the Host header says.
   return { path: rest.startsWith('/') ? rest : `/${rest}`, host: authority }
 }
@@ -156,7 +178,13 @@ function withoutNamed(lines: string, connection: string): string {
 
 /** HTTP itself is no other protocol: requests on such a connection would pass by the load balancer. */
 export function mayUpgrade({ headers, method }: IncomingMessage): boolean {
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   const isHttp = /(?:^|,)\s*(?:h2c?|http|tls)\b/i.test(headers.upgrade ?? '')
-  return !hasBody && !isHttp && method !== 'CONNECT' && /(?:^|,)\s*upgrade\s*(?:,|$)/i.test(headers.connection ?? '')
+  return (
+    !hasBody &&
+    !isHttp &&
+    method !== 'CONNECT' &&
+    /(?:^|,)\s*upgrade\s*(?:,|$)/i.test(headers.connection ?? '')
+  )
 }

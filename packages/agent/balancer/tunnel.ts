@@ -52,7 +52,11 @@ export class Tunnel implements Swept {
 
   check(nowMs: number): void {
     const { bounds, closesSince } = this.#entrance
-    const bytes = this.#client.bytesRead + this.#instance.bytesRead + this.#client.bytesWritten + this.#instance.bytesWritten
+    const bytes =
+      this.#client.bytesRead +
+      this.#instance.bytesRead +
+      this.#client.bytesWritten +
+      this.#instance.bytesWritten
     if (bytes !== this.#bytes) this.#movedMs = nowMs
     this.#bytes = bytes
     const isIdle = nowMs - this.#movedMs > bounds.tunnelIdleMs

@@ -41,14 +41,26 @@ const leftOut = new Set([
     'build-caches',
     descriptionName,
   ],
-  ...[agentKeyName, agentLockName, agentLogName, trafficName, instancesFolderName, volumesFolderName],
+  ...[
+    agentKeyName,
+    agentLockName,
+    agentLogName,
+    trafficName,
+    instancesFolderName,
+    volumesFolderName,
+  ],
 ])
-const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$|^\.backends\.db-litestream$|^outdated-/
+const leftOutPattern =
+  /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$|^\.backends\.db-litestream$|^outdated-/
 
 export function contentsOf(dataDir: string, secretsKey: string | undefined): Contents {
   const names = readdirSync(dataDir)
     .filter(
-      (name) => !leftOut.has(name) && name !== secretsKey && !leftOutPattern.test(name) && !name.startsWith(workFolderPrefix),
+      (name) =>
+        !leftOut.has(name) &&
+        name !== secretsKey &&
+        !leftOutPattern.test(name) &&
+        !name.startsWith(workFolderPrefix),
     )
     .sort()
   const isDatabase = (name: string) => name.endsWith('.db')

@@ -45,9 +45,12 @@ export async function decrypt(
     return fromWeb(await decrypter.decrypt(toWeb(sealed)))
   } catch (cause) {
     const what = passphrase === undefined ? 'The secret key does' : 'The passphrase does'
-    throw new Error(`${what} not decrypt this backup: ${(cause as Error).message}. Give the one that it was encrypted with.`, {
-      cause,
-    })
+    throw new Error(
+      `${what} not decrypt this backup: ${(cause as Error).message}. Give the one that it was encrypted with.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -55,9 +58,12 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   try {
     encrypter.addRecipient(recipient)
   } catch (cause) {
-    throw new Error(`"${recipient.slice(0, 80)}" is no public key of age. "age-keygen" prints one that begins with age1.`, {
-      cause,
-    })
+    throw new Error(
+      `"${recipient.slice(0, 80)}" is no public key of age. "age-keygen" prints one that begins with age1.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -65,9 +71,12 @@ function addIdentity(decrypter: Decrypter, identity: string): void {
   try {
     decrypter.addIdentity(identity)
   } catch (cause) {
-    throw new Error('The identity file holds a line that is no secret key of age. Name the file that "age-keygen" has written.', {
-      cause,
-    })
+    throw new Error(
+      'The identity file holds a line that is no secret key of age. Name the file that "age-keygen" has written.',
+      {
+        cause,
+      },
+    )
   }
 }
 

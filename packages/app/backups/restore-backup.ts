@@ -1,5 +1,13 @@
 /** Puts what a backup holds into an empty data directory. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { join, posix } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { checkLinks, isInside, makeLinks } from '@fairlead/providers/images/unpack.ts'
@@ -12,7 +20,10 @@ import { contentsOf, type Description, descriptionName, workFolderPrefix } from 
  * @param dataDir Locked by this process, and without data
  * @throws {Error} when it is no backup, a damaged one, or one of a newer version; the directory is as it was then
  */
-export async function restoreBackup(archive: AsyncIterable<Uint8Array>, dataDir: string): Promise<Description> {
+export async function restoreBackup(
+  archive: AsyncIterable<Uint8Array>,
+  dataDir: string,
+): Promise<Description> {
   const work = mkdtempSync(join(dataDir, workFolderPrefix))
   try {
     await unpack(archive, work)
@@ -31,7 +42,12 @@ async function unpack(archive: AsyncIterable<Uint8Array>, folder: string): Promi
   const guard = new EntryGuard(bavail * bsize)
   const filter = (path: string, entry: unknown) => guard.admits(path, entry as ReadEntry)
   try {
-    const unpack = new UnpackSync({ cwd: folder, strict: true, preserveOwner: process.getuid?.() === 0, filter })
+    const unpack = new UnpackSync({
+      cwd: folder,
+      strict: true,
+      preserveOwner: process.getuid?.() === 0,
+      filter,
+    })
     const faults: Error[] = []
     unpack.on('error', (error: Error) => void faults.push(error))
     for await (const chunk of archive) {
@@ -95,11 +111,14 @@ class EntryGuard {
     const above = this.#folderThatIsNone(name)
     if (above !== undefined) return `lies below "${above}", which is no folder`
     const isLink = type === 'SymbolicLink' || type === 'Link'
-    if (isLink && !this.#isOfImage(name, type, linkpath)) return `is a link, to "${linkpath.slice(0, 200)}"`
-    if (!isLink && !fileTypes.has(type) && !folderTypes.has(type)) return `is a ${type}, neither a file nor a folder`
+    if (isLink && !this.#isOfImage(name, type, linkpath))
+      return `is a link, to "${linkpath.slice(0, 200)}"`
+    if (!isLink && !fileTypes.has(type) && !folderTypes.has(type))
+      return `is a ${type}, neither a file nor a folder`
     this.#names.set(name, type)
     this.#bytes += size
-    if (this.#bytes > this.#freeBytes) return `is too large: ${this.#freeBytes} bytes are free in the data directory`
+    if (this.#bytes > this.#freeBytes)
+      return `is too large: ${this.#freeBytes} bytes are free in the data directory`
     // No set-user-ID and the like.
     if (entry.mode !== undefined) entry.mode &= 0o777
     return undefined
@@ -111,13 +130,17 @@ class EntryGuard {
     if (folder !== imagesName || rest.length === 0 || posix.isAbsolute(linkpath)) return false
     const target = posix.normalize(linkpath)
     if (type === 'SymbolicLink') return true
-    return target.startsWith(`${imagesName}/${image}/`) && fileTypes.has(this.#names.get(target) ?? '')
+    return (
+      target.startsWith(`${imagesName}/${image}/`) && fileTypes.has(this.#names.get(target) ?? '')
+    )
   }
 
   #folderThatIsNone(name: string): string | undefined {
     const parts = name.split('/')
     const folders = parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
-    return folders.find((folder) => this.#names.has(folder) && !folderTypes.has(this.#names.get(folder) ?? ''))
+    return folders.find(
+      (folder) => this.#names.has(folder) && !folderTypes.has(this.#names.get(folder) ?? ''),
+    )
   }
 }
 
@@ -146,7 +169,10 @@ function examine(file: string, name: string): void {
     if (found?.['quick_check'] === 'ok') return
     throw new Error(String(found?.['quick_check']))
   } catch (cause) {
-    throw new Error(`The backup is damaged: ${name}: ${(cause as Error).message}. Take another one.`, { cause })
+    throw new Error(
+      `The backup is damaged: ${name}: ${(cause as Error).message}. Take another one.`,
+      { cause },
+    )
   } finally {
     db.close()
   }

@@ -5,7 +5,13 @@ import { backup } from 'node:sqlite'
 import { explainDatabaseFault } from '@fairlead/base/storage/database-fault.ts'
 import { closeToOthers, openPrivateDatabase } from '@fairlead/base/storage/private-files.ts'
 import { create } from 'tar'
-import { contentsOf, type Description, descriptionName, isUnfinished, workFolderPrefix } from './contents.ts'
+import {
+  contentsOf,
+  type Description,
+  descriptionName,
+  isUnfinished,
+  workFolderPrefix,
+} from './contents.ts'
 
 export interface BackupOptions {
   readonly dataDir: string
@@ -32,8 +38,16 @@ export async function* writeBackup({
   try {
     const { databases, others } = contentsOf(dataDir, withSecretsKey ? undefined : secretsKey)
     const hasSecretsKey = others.includes(secretsKey)
-    const description: Description = { format: 1, version, createdAt: now.toISOString(), dataDir, hasSecretsKey }
-    writeFileSync(join(work, descriptionName), `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
+    const description: Description = {
+      format: 1,
+      version,
+      createdAt: now.toISOString(),
+      dataDir,
+      hasSecretsKey,
+    }
+    writeFileSync(join(work, descriptionName), `${JSON.stringify(description, null, 2)}\n`, {
+      mode: 0o600,
+    })
     for (const name of databases) await copyDatabase(join(dataDir, name), join(work, name))
     const copied = [descriptionName, ...databases].map((name) => join(work, name))
     yield* create(

@@ -31,7 +31,10 @@ export function bindKeys<S extends z.ZodObject>(keys: S, context: BindContext): 
   return values as z.infer<S>
 }
 
-export function bindSettings<Values>({ keys, read }: SettingGroup<Values>, context: BindContext): Values {
+export function bindSettings<Values>(
+  { keys, read }: SettingGroup<Values>,
+  context: BindContext,
+): Values {
   return read(bindKeys(keys, context))
 }
 
@@ -45,7 +48,8 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
   if (context.problems.length > before) return schema.parse(undefined)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  for (const issue of parsed.error.issues) context.problems.push(toProblem(context, path, value, issue))
+  for (const issue of parsed.error.issues)
+    context.problems.push(toProblem(context, path, value, issue))
   return schema.parse(undefined)
 }
 
@@ -78,14 +82,20 @@ class Reader {
   #list(node: Node, schema: z.ZodArray, path: readonly string[]): unknown {
     if (node.kind === 'scalar') {
       const text = this.#text(node, path, false) ?? ''
-      return text === '' ? undefined : commaList(text).map((item) => toScalar(node, item, coreOf(schema.element)))
+      return text === ''
+        ? undefined
+        : commaList(text).map((item) => toScalar(node, item, coreOf(schema.element)))
     }
     const items = node.kind === 'list' ? node.items : indexedItems(node.entries)
     if (items === undefined) return this.#refuse(node.origin, path, 'must be a list')
     return items.map((item, index) => this.read(item, schema.element, [...path, String(index)]))
   }
 
-  #map(node: Node, path: readonly string[], schemaOf: (name: string) => z.core.$ZodType | undefined): unknown {
+  #map(
+    node: Node,
+    path: readonly string[],
+    schemaOf: (name: string) => z.core.$ZodType | undefined,
+  ): unknown {
     if (node.kind === 'scalar' && node.text === '') return undefined
     if (node.kind !== 'map') return this.#refuse(node.origin, path, 'must be a map of keys')
     const entries: [string, unknown][] = []
@@ -99,10 +109,16 @@ class Reader {
   }
 
   #anything(node: Node, path: readonly string[], isTemplate: boolean): unknown {
-    if (node.kind === 'list') return node.items.map((item, index) => this.#anything(item, [...path, String(index)], isTemplate))
+    if (node.kind === 'list')
+      return node.items.map((item, index) =>
+        this.#anything(item, [...path, String(index)], isTemplate),
+      )
     if (node.kind === 'map') {
       return Object.fromEntries(
-        [...node.entries].map(([name, child]) => [name, this.#anything(child, [...path, name], isTemplate)]),
+        [...node.entries].map(([name, child]) => [
+          name,
+          this.#anything(child, [...path, name], isTemplate),
+        ]),
       )
     }
     const text = this.#text(node, path, isTemplate)
@@ -120,11 +136,17 @@ class Reader {
     }
     if (!isSecretReference(text)) return text
     const secret = this.#context.secretOf(text)
-    return secret?.kind === 'problem' ? this.#refuse(node.origin, path, secret.message) : secret?.text
+    return secret?.kind === 'problem'
+      ? this.#refuse(node.origin, path, secret.message)
+      : secret?.text
   }
 
   #refuse(origin: Origin, path: readonly string[], message: string): undefined {
-    this.#context.problems.push({ origin, key: formatPath(path.length > 0 ? path : [this.#key]), message })
+    this.#context.problems.push({
+      origin,
+      key: formatPath(path.length > 0 ? path : [this.#key]),
+      message,
+    })
     return undefined
   }
 }
@@ -149,22 +171,37 @@ function toScalar(node: ScalarNode, text: string, core: z.core.$ZodType): unknow
 function indexedItems(entries: ReadonlyMap<string, Node>): Node[] | undefined {
   const indexes = [...entries.keys()]
   if (!indexes.every((index) => /^\d{1,6}$/.test(index))) return undefined
-  return indexes.sort((left, right) => Number(left) - Number(right)).map((index) => entries.get(index) as Node)
+  return indexes
+    .sort((left, right) => Number(left) - Number(right))
+    .map((index) => entries.get(index) as Node)
 }
 
-function toProblem({ root, hide }: BindContext, path: readonly string[], value: unknown, issue: z.core.$ZodIssue): Problem {
+function toProblem(
+  { root, hide }: BindContext,
+  path: readonly string[],
+  value: unknown,
+  issue: z.core.$ZodIssue,
+): Problem {
   const full = [...path, ...issue.path.map(String)]
   const { node } = findNearest(root, full)
   const key = formatPath(full)
-  const wrong = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown> | undefined)?.[step], value)
+  const wrong = issue.path.reduce<unknown>(
+    (part, step) => (part as Record<PropertyKey, unknown> | undefined)?.[step],
+    value,
+  )
   const isSecret = typeof wrong === 'string' && hide(wrong) !== wrong
-  return { origin: node.origin, key, message: `${describe(issue, wrong)}${isSecret ? '' : showValue(key, wrong)}` }
+  return {
+    origin: node.origin,
+    key,
+    message: `${describe(issue, wrong)}${isSecret ? '' : showValue(key, wrong)}`,
+  }
 }
 
 function describe(issue: z.core.$ZodIssue, wrong: unknown): string {
   if (wrong === undefined && issue.code === 'invalid_type') return 'is missing'
   if (issue.code === 'invalid_type') return `must be ${kindNames[issue.expected] ?? issue.expected}`
-  if (issue.code === 'too_small') return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`
+  if (issue.code === 'too_small')
+    return issue.origin === 'string' ? 'must not be empty' : `must be ${issue.minimum} or more`
   if (issue.code === 'too_big') return `must be ${issue.maximum} or less`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
   return issue.message

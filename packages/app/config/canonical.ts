@@ -31,23 +31,41 @@ export function toCanonical(root: MapNode, known: KnownKey, findings: Findings):
 /** The known key that a map belongs to; undefined below what is not known. An open key stays the place of what is below it. */
 type Place = KnownKey | undefined
 
-function place(source: MapNode, target: MapNode, at: Place, above: readonly string[], findings: Findings): void {
+function place(
+  source: MapNode,
+  target: MapNode,
+  at: Place,
+  above: readonly string[],
+  findings: Findings,
+): void {
   for (const [name, value] of source.entries) {
     const steps = followKey(name, at, above, value.origin, findings)
     const isPassedOver = steps.at?.foreign ? value.kind !== 'map' : isWithoutEffect(steps.at)
     if (steps.at !== undefined && isPassedOver) findings.foreign.add(steps.at.path)
     if (isGroup(steps.at) && value.kind !== 'map') {
       const isEmpty = value.kind === 'scalar' && value.text === ''
-      if (!isEmpty) findings.problems.push({ origin: value.origin, key: steps.at.path, message: 'must be a map of keys' })
+      if (!isEmpty)
+        findings.problems.push({
+          origin: value.origin,
+          key: steps.at.path,
+          message: 'must be a map of keys',
+        })
       continue
     }
     const parent = createParents(target, steps.path.slice(0, -1), value.origin)
     const last = steps.path.at(-1) as string
     const path = [...above, ...steps.path]
     const existing = parent?.entries.get(last)
-    if (parent === undefined || (existing !== undefined && (existing.kind !== 'map' || value.kind !== 'map'))) {
+    if (
+      parent === undefined ||
+      (existing !== undefined && (existing.kind !== 'map' || value.kind !== 'map'))
+    ) {
       const first = existing === undefined ? '' : `, first in line ${existing.origin.line ?? '?'}`
-      findings.problems.push({ origin: value.origin, key: path.join('.'), message: `is written twice${first}; keep one` })
+      findings.problems.push({
+        origin: value.origin,
+        key: path.join('.'),
+        message: `is written twice${first}; keep one`,
+      })
       continue
     }
     parent.entries.set(last, convert(value, existing, steps.at, path, findings))
@@ -64,7 +82,13 @@ function isGroup(at: Place): at is KnownKey {
   return at !== undefined && at.schema === undefined && !at.foreign && at.children.size > 0
 }
 
-function convert(value: Node, existing: Node | undefined, at: Place, path: readonly string[], findings: Findings): Node {
+function convert(
+  value: Node,
+  existing: Node | undefined,
+  at: Place,
+  path: readonly string[],
+  findings: Findings,
+): Node {
   if (value.kind === 'scalar') return value
   if (value.kind === 'list') {
     const items = value.items.map((item, index) =>
@@ -91,7 +115,8 @@ function followKey(
 ): { path: string[]; at: Place } {
   const segments = splitKey(name)
   if (start === undefined) return { path: segments, at: undefined }
-  if (start.open && findChild(start, segments[0] as string) === undefined) return { path: [name], at: start }
+  if (start.open && findChild(start, segments[0] as string) === undefined)
+    return { path: [name], at: start }
   const path: string[] = []
   let at: KnownKey = start
   for (const [index, segment] of segments.entries()) {
@@ -108,7 +133,13 @@ function followKey(
   return { path, at }
 }
 
-function noteUnknown(at: KnownKey, above: readonly string[], rest: readonly string[], origin: Origin, findings: Findings): void {
+function noteUnknown(
+  at: KnownKey,
+  above: readonly string[],
+  rest: readonly string[],
+  origin: Origin,
+  findings: Findings,
+): void {
   if (at.open) return
   if (at.foreign) findings.foreign.add(at.children.size > 0 ? `${at.path}.${rest[0]}` : at.path)
   else findings.unknown.push({ path: [...above, ...rest], origin })
@@ -117,12 +148,17 @@ function noteUnknown(at: KnownKey, above: readonly string[], rest: readonly stri
 /** `a.b[c.d][0]` has the segments a, b, c.d and 0. */
 export function splitKey(key: string): string[] {
   const segments: string[] = []
-  for (const match of key.matchAll(/\[([^[\]]*)\]|([^.[]+)/g)) segments.push((match[1] ?? match[2]) as string)
+  for (const match of key.matchAll(/\[([^[\]]*)\]|([^.[]+)/g))
+    segments.push((match[1] ?? match[2]) as string)
   return segments.length === 0 ? [key] : segments
 }
 
 /** The map at the path, created as needed; undefined when something else stands there. */
-function createParents(root: MapNode, path: readonly string[], origin: Origin): MapNode | undefined {
+function createParents(
+  root: MapNode,
+  path: readonly string[],
+  origin: Origin,
+): MapNode | undefined {
   let map = root
   for (const segment of path) {
     const next = map.entries.get(segment)
@@ -140,7 +176,9 @@ export function canonicalPath(key: string, known: KnownKey): string[] {
   let at: Place = known
   for (const segment of splitKey(key)) {
     const child: Place = at && findChild(at, segment)
-    path.push(child === undefined || child === at?.entry || child === at?.item ? segment : child.name)
+    path.push(
+      child === undefined || child === at?.entry || child === at?.item ? segment : child.name,
+    )
     at = child
   }
   return path

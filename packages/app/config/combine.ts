@@ -4,8 +4,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { editDistance } from '@fairlead/base/names/edit-distance.ts'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
-import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
-import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
+import {
+  canonicalPath,
+  createFindings,
+  type Findings,
+  toCanonical,
+  type UnknownKey,
+} from './canonical.ts'
+import {
+  type Environment,
+  fromPlain,
+  readEnvironment,
+  readJsonVariable,
+  toVariable,
+} from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
@@ -32,8 +44,17 @@ export async function combineSources(
   const { problems, notices } = findings
   const environment = readEnvironment(places.env, known, findings)
   const json = readJsonVariable(places.env, known, findings)
-  const credentials = readEnvironment(loadCredentials(places.env, notices), known, findings, 'credential')
-  const given = toCanonical(fromPlain(places.settings, { source: 'given settings' }) as MapNode, known, findings)
+  const credentials = readEnvironment(
+    loadCredentials(places.env, notices),
+    known,
+    findings,
+    'credential',
+  )
+  const given = toCanonical(
+    fromPlain(places.settings, { source: 'given settings' }) as MapNode,
+    known,
+    findings,
+  )
   const surroundings = [credentials, environment, ...(json ? [json] : []), given]
 
   const ofEnvironment = new Placeholders((name) => lookUpEnvironment(name, places))
@@ -41,7 +62,10 @@ export async function combineSources(
   const profilesNode = findNode(named, ['spring', 'profiles', 'active'])
   const chosen = namesAt(profilesNode, { placeholders: ofEnvironment, problems })
   const reading = { known, problems, notices, places, placeholders: ofEnvironment }
-  const { files, documents, profiles } = await readSources(reading, chosen.length > 0 ? chosen : undefined)
+  const { files, documents, profiles } = await readSources(
+    reading,
+    chosen.length > 0 ? chosen : undefined,
+  )
   const root = mergeAll([...documents.map((document) => document.root), ...surroundings])
   const referenced = new Set<string>()
   for (const { root } of documents) noteReferences(root, known, referenced)
@@ -58,15 +82,24 @@ export async function combineSources(
     ],
     profiles,
     reportUnknown: (tolerant) => {
-      const unknown = reportUnknown([...documents, { shared: false, findings }], known, referenced, notices)
-      if (tolerant) notices.push(...unknown.map((problem) => `Warning: ${formatProblems([problem])}`))
+      const unknown = reportUnknown(
+        [...documents, { shared: false, findings }],
+        known,
+        referenced,
+        notices,
+      )
+      if (tolerant)
+        notices.push(...unknown.map((problem) => `Warning: ${formatProblems([problem])}`))
       else problems.push(...unknown)
     },
   }
 }
 
 function mergeAll(layers: readonly Node[]): Node {
-  return layers.reduce<Node>((lower, upper) => mergeNodes(lower, upper), createMap({ source: 'configuration' }))
+  return layers.reduce<Node>(
+    (lower, upper) => mergeNodes(lower, upper),
+    createMap({ source: 'configuration' }),
+  )
 }
 
 /** Every name in a placeholder, also where it is not filled in because its value is covered or passed over. */
@@ -75,7 +108,8 @@ function noteReferences(node: Node, known: KnownKey, referenced: Set<string>): v
     for (const [, name] of node.text.matchAll(/\$\{([^:${}]+)/g))
       referenced.add(canonicalPath((name as string).trim(), known).join('.'))
   } else {
-    for (const child of node.kind === 'list' ? node.items : node.entries.values()) noteReferences(child, known, referenced)
+    for (const child of node.kind === 'list' ? node.items : node.entries.values())
+      noteReferences(child, known, referenced)
   }
 }
 
@@ -95,7 +129,9 @@ function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<s
 /** A variable by its own name or in the form that belongs to a key, and the few names that Java and Spring define. */
 function lookUpEnvironment(name: string, { env, cwd, homeDir }: Places): ReturnType<LookUp> {
   const spellings = [name, toVariable(name), name.toUpperCase().replaceAll(/[.-]/g, '_')]
-  const text = spellings.map((one) => (Object.hasOwn(env, one) ? env[one] : undefined)).find((value) => value !== undefined)
+  const text = spellings
+    .map((one) => (Object.hasOwn(env, one) ? env[one] : undefined))
+    .find((value) => value !== undefined)
   if (text !== undefined) return { id: `environment variable ${name}`, text }
   const fixed = new Map([
     ['user.home', homeDir],
@@ -121,24 +157,37 @@ function reportUnknown(
       if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
       const other = nameOfOtherService(key, known, shared)
       if (other !== undefined) passedOver.add(other)
-      else problems.push({ origin: key.origin, key: formatPath(key.path), message: describeUnknown(key.path, known) })
+      else
+        problems.push({
+          origin: key.origin,
+          key: formatPath(key.path),
+          message: describeUnknown(key.path, known),
+        })
     }
   }
-  if (passedOver.size > 0) notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
+  if (passedOver.size > 0)
+    notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
   return problems
 }
 
 /** One line for a whole unknown map. */
 function outermost(keys: readonly UnknownKey[]): UnknownKey[] {
   const paths = new Set(keys.map((key) => key.path.join('.')))
-  return keys.filter((key) => !key.path.some((_, index) => index > 0 && paths.has(key.path.slice(0, index).join('.'))))
+  return keys.filter(
+    (key) =>
+      !key.path.some((_, index) => index > 0 && paths.has(key.path.slice(0, index).join('.'))),
+  )
 }
 
 /**
  * Below `services`, and anywhere in spinnaker.yml, which all services read, a name that resembles none of ours is meant for one of the
  * others. @returns this part of the key
  */
-function nameOfOtherService({ path }: UnknownKey, known: KnownKey, shared: boolean): string | undefined {
+function nameOfOtherService(
+  { path }: UnknownKey,
+  known: KnownKey,
+  shared: boolean,
+): string | undefined {
   const [first = '', second = ''] = path
   const services = first === 'services' ? known.children.get(first) : undefined
   if (services === undefined && !shared) return undefined
@@ -159,14 +208,18 @@ function describeUnknown(path: readonly string[], known: KnownKey): string {
 const keyFile = { credential: 'secrets.key', setting: 'secrets.key-file' } as const
 
 /** Contents by name, without a line break at the end; a name that fits no setting is left to references. */
-function loadCredentials({ CREDENTIALS_DIRECTORY: directory }: Environment, notices: string[]): Environment {
+function loadCredentials(
+  { CREDENTIALS_DIRECTORY: directory }: Environment,
+  notices: string[],
+): Environment {
   const found: Record<string, string> = {}
   try {
     if (!directory || statSync(directory, { throwIfNoEntry: false }) === undefined) return found
     for (const name of readdirSync(directory)) {
       const path = join(directory, name)
       if (name === keyFile.credential) found[keyFile.setting] = path
-      else if (statSync(path).isFile()) found[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+      else if (statSync(path).isFile())
+        found[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
     }
   } catch (error) {
     // Where a unit runs in a container, systemd may have failed to give it any.

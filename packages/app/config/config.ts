@@ -10,7 +10,10 @@ import { tracingKeys } from '@fairlead/base/telemetry/tracing-settings.ts'
 import { tlsKeys } from '@fairlead/base/tls/settings.ts'
 import { CanaryKeys, toCanarySettings } from '@fairlead/engine/canaries/setting-keys.ts'
 import { checkRoleSource } from '@fairlead/engine/permissions/check-role-source.ts'
-import { permissionServiceKeys, toPermissionServiceSettings } from '@fairlead/engine/permissions/settings.ts'
+import {
+  permissionServiceKeys,
+  toPermissionServiceSettings,
+} from '@fairlead/engine/permissions/settings.ts'
 import { type AuditSettings, auditKeys, toAuditSettings } from '@fairlead/gateway/audit/settings.ts'
 import { consoleSettings } from '@fairlead/gateway/console/settings.ts'
 import { deckPluginKeys, toDeckPluginSettings } from '@fairlead/gateway/deck-plugins/settings.ts'
@@ -18,20 +21,41 @@ import { toBrowserAddress } from '@fairlead/gateway/http/origin.ts'
 import { portSettings } from '@fairlead/gateway/http/ports.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '@fairlead/gateway/http/settings.ts'
 import { integrationKeys, toIntegrationSettings } from '@fairlead/gateway/integrations/settings.ts'
-import { limitKeys, type RateLimitSettings, toRateLimit } from '@fairlead/gateway/limits/settings.ts'
+import {
+  limitKeys,
+  type RateLimitSettings,
+  toRateLimit,
+} from '@fairlead/gateway/limits/settings.ts'
 import { liveSettings } from '@fairlead/gateway/live/settings.ts'
 import { formMethod } from '@fairlead/gateway/login/form/method.ts'
-import { LoginKeys, type LoginSettings, settingsOf, toLoginSettings } from '@fairlead/gateway/login/settings.ts'
+import {
+  LoginKeys,
+  type LoginSettings,
+  settingsOf,
+  toLoginSettings,
+} from '@fairlead/gateway/login/settings.ts'
 import { hasCertificateHeader, x509Keys } from '@fairlead/gateway/login/x509/settings.ts'
 import { operationKeys, toOperationSettings } from '@fairlead/gateway/operations/settings.ts'
 import { permissionSettings } from '@fairlead/gateway/permissions/settings.ts'
 import { sessionKeys, toSessionSettings } from '@fairlead/gateway/sessions/settings.ts'
-import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '@fairlead/gateway/upstreams/settings.ts'
+import {
+  type ConfiguredUpstreams,
+  toConfiguredUpstreams,
+  upstreamKeys,
+} from '@fairlead/gateway/upstreams/settings.ts'
 import { providerTypes } from '@fairlead/providers/all.ts'
 import { BakeryKeys, toBakerySettings } from '@fairlead/providers/bakery/setting-keys.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '@fairlead/providers/infrastructure/setting-keys.ts'
+import {
+  InfrastructureKeys,
+  toInfrastructureSettings,
+} from '@fairlead/providers/infrastructure/setting-keys.ts'
 import type { z } from 'zod'
-import { BackendKeys, type BackendSurroundings, type EmbeddedSettings, toBackendSettings } from '../hosting/settings.ts'
+import {
+  BackendKeys,
+  type BackendSurroundings,
+  type EmbeddedSettings,
+  toBackendSettings,
+} from '../hosting/settings.ts'
 import { standbyKeys, toStandbySettings } from '../standby/settings.ts'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
 import { type CombinedSources, combineSources } from './combine.ts'
@@ -79,7 +103,9 @@ export interface LoadedConfig {
 
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
-  'Services and the calls to them': upstreamKeys.keys.extend(backendPlaceKeys.keys.shape).extend(standbyKeys.keys.shape),
+  'Services and the calls to them': upstreamKeys.keys
+    .extend(backendPlaceKeys.keys.shape)
+    .extend(standbyKeys.keys.shape),
   'Listener, addresses, cross-origin rules': httpKeys.keys.extend(tlsKeys.keys.shape),
   'Rate limits': limitKeys.keys,
   Sessions: sessionKeys.keys,
@@ -101,7 +127,10 @@ export const settingGroups = {
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
 
-const knownKeys = createKnownKeys(Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)), foreignKeys)
+const knownKeys = createKnownKeys(
+  Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)),
+  foreignKeys,
+)
 
 /**
  * Reads and checks the configuration. Sources, each of which wins over those before it:
@@ -141,7 +170,10 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
   await checkFiles(config, createReport(context, combined.notices))
   combined.reportUnknown(bindKeys(SourceKeys, context)['config.unknown-keys'] === 'warn')
   const { hide } = context
-  const problems = combined.problems.map((problem) => ({ ...problem, message: hide(problem.message) }))
+  const problems = combined.problems.map((problem) => ({
+    ...problem,
+    message: hide(problem.message),
+  }))
   if (problems.length > 0) throw new ConfigError(sortProblems(problems))
   const summary = hide(summarize(config, combined.sources))
   return { config, notices: combined.notices.map(hide), sources: combined.sources, summary }
@@ -161,11 +193,18 @@ async function bindWithSecrets(
       if (!secrets.has(reference)) wanted.add(reference)
       return secrets.get(reference)
     }
-    const context = { root, placeholders, problems, secretOf, hide: (text: string) => hideSecrets(text, secrets.values()) }
+    const context = {
+      root,
+      placeholders,
+      problems,
+      secretOf,
+      hide: (text: string) => hideSecrets(text, secrets.values()),
+    }
     const config = toConfig(context, notices, surroundings)
     if (wanted.size === 0) return { config, context }
     const { resolveSecrets } = await import('./secrets/resolve-secrets.ts')
-    for (const [reference, secret] of await resolveSecrets(wanted, places)) secrets.set(reference, secret)
+    for (const [reference, secret] of await resolveSecrets(wanted, places))
+      secrets.set(reference, secret)
     problems.length = faults
     notices.length = notes
   }
@@ -222,18 +261,30 @@ function describeLogin({ anonymous, methods }: LoginSettings): string {
 
 function describePermissions({ upstreams, permissions, login, backends }: Config): string {
   const { kind } = upstreams.services.fiat
-  if (kind === 'disabled' || login.anonymous || (kind === 'external' && !permissions.enabled)) return 'no user is restricted'
+  if (kind === 'disabled' || login.anonymous || (kind === 'external' && !permissions.enabled))
+    return 'no user is restricted'
   if (kind === 'external') {
-    const checkers = { services: 'the services', gateway: 'the gateway', both: 'the gateway and the services' }
+    const checkers = {
+      services: 'the services',
+      gateway: 'the gateway',
+      both: 'the gateway and the services',
+    }
     return `those of fiat, checked by ${checkers[permissions.enforcement]}`
   }
   const source = backends.permissions?.roleSource
   if (source === undefined) return 'embedded, with the roles of the login'
-  const place = source.kind === 'file' ? source.path : source.directory.servers.map(({ url }) => url).join(', ')
+  const place =
+    source.kind === 'file' ? source.path : source.directory.servers.map(({ url }) => url).join(', ')
   return `embedded, with the roles of the login and of ${place}`
 }
 
-function describeLimits({ enabled, learning, enforcing, capacity, periodMs }: RateLimitSettings): string {
+function describeLimits({
+  enabled,
+  learning,
+  enforcing,
+  capacity,
+  periodMs,
+}: RateLimitSettings): string {
   if (!enabled) return 'none'
   const mode = learning
     ? `learning, no request is rejected${enforcing.length > 0 ? ` but ${enforcing.join(', ')}` : ''}`
@@ -255,12 +306,23 @@ interface Surroundings {
   profiles: readonly string[]
 }
 
-type ToSettings<Values, Settings, Rest extends unknown[]> = (values: Values, report: SettingsReport, ...rest: Rest) => Settings
+type ToSettings<Values, Settings, Rest extends unknown[]> = (
+  values: Values,
+  report: SettingsReport,
+  ...rest: Rest
+) => Settings
 
-function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings) {
+function toConfig(
+  context: BindContext,
+  notices: string[],
+  { cwd, profiles, ...surroundings }: Surroundings,
+) {
   const bind = <Values>(group: SettingGroup<Values>) => bindSettings(group, context)
-  const read = <V, S, R extends unknown[]>(group: SettingGroup<V>, toSettings: ToSettings<V, S, R>, ...rest: R) =>
-    toSettings(bind(group), report, ...rest)
+  const read = <V, S, R extends unknown[]>(
+    group: SettingGroup<V>,
+    toSettings: ToSettings<V, S, R>,
+    ...rest: R
+  ) => toSettings(bind(group), report, ...rest)
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
   const { remote, listener } = read(backendPlaceKeys, toBackendPlace)
@@ -268,13 +330,24 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const upstreams = { ...read(upstreamKeys, toConfiguredUpstreams), embedded }
   const { standalone, uiBaseUrl: uiUrl } = upstreams
   const headerCertificates = hasCertificateHeader(bind(x509Keys))
-  const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
+  const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, {
+    standalone,
+    ...surroundings,
+    uiUrl,
+    headerCertificates,
+  })
   const operations = bind(operationKeys)
   const console = bind(consoleSettings)
   const redis = read(redisKeys, toRedisSettings)
   const sharesRedis = redis !== undefined
   const { listeners, origin, cors } = http
-  const login = toLoginSettings(bindKeys(LoginKeys, context), report, { standalone, profiles, listeners, origin, sharesRedis })
+  const login = toLoginSettings(bindKeys(LoginKeys, context), report, {
+    standalone,
+    profiles,
+    listeners,
+    origin,
+    sharesRedis,
+  })
   const uiUnknown = standalone && !report.isSet('services.deck')
   const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
   const integrations = bind(integrationKeys)
@@ -298,7 +371,10 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     login,
     permissions: bind(permissionSettings),
     operations: toOperationSettings(operations, ui, report),
-    applicationCache: { ...applicationCache, includedAccounts: upstreams.services.front50.config.includedAccounts },
+    applicationCache: {
+      ...applicationCache,
+      includedAccounts: upstreams.services.front50.config.includedAccounts,
+    },
     banners,
     console,
     deckPlugins: read(deckPluginKeys, toDeckPluginSettings),
@@ -314,10 +390,17 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
 /** Whether the users of the form, whom Fairlead keeps itself, are all that there are. */
 function keepsUsers(login: LoginSettings): boolean {
   const form = settingsOf(login, formMethod)
-  return !login.anonymous && login.methods.length === 1 && form !== undefined && form.configuredUser === undefined
+  return (
+    !login.anonymous &&
+    login.methods.length === 1 &&
+    form !== undefined &&
+    form.configuredUser === undefined
+  )
 }
 
-type Upstreams = ConfiguredUpstreams & { readonly embedded: Pick<ReturnType<typeof toBackendPlace>, 'remote'> }
+type Upstreams = ConfiguredUpstreams & {
+  readonly embedded: Pick<ReturnType<typeof toBackendPlace>, 'remote'>
+}
 
 function toBackends(
   context: BindContext,
@@ -343,15 +426,27 @@ function toBackends(
   }
   if (clouddriver.kind === 'embedded') {
     const ownPorts = portSettings(http).map(([, port]) => port)
-    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report, { ownPorts })
+    backends.infrastructure = toInfrastructureSettings(
+      bindKeys(InfrastructureKeys, context),
+      report,
+      { ownPorts },
+    )
   } else {
     const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
-    if (ignored.length > 0) report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
+    if (ignored.length > 0)
+      report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
   }
   const { types, links } = backends.notifications
-  if (Object.keys(types).length > 0 && links?.ui === 'console' && http.origin.publicUrl === undefined)
-    report.notice(`Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`)
-  if (upstreams.services.kayenta.kind === 'embedded') backends.canaries = toCanarySettings(bindKeys(CanaryKeys, context), report)
+  if (
+    Object.keys(types).length > 0 &&
+    links?.ui === 'console' &&
+    http.origin.publicUrl === undefined
+  )
+    report.notice(
+      `Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`,
+    )
+  if (upstreams.services.kayenta.kind === 'embedded')
+    backends.canaries = toCanarySettings(bindKeys(CanaryKeys, context), report)
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
     isPrivate: upstreams.standalone && isLoopback(http.address) && !report.isSet('backends'),
     dataDir: backends.dataDir,

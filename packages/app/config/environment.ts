@@ -13,7 +13,8 @@ const ownPrefixes =
   /^(?:FAIRLEAD|SERVICES|SERVER|SECURITY|SPRING_SECURITY|ANONYMOUS|LDAP|SAML|X509|OKHTTPCLIENT|CORS|FIAT|AUDIT|LOGGING)_/
 
 /** What Kubernetes and Docker set for each service of the namespace, such as `REDIS_PORT=tcp://10.0.0.7:6379`. */
-const serviceLink = /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\w|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w|$)|ENV_\w)/
+const serviceLink =
+  /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\w|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w|$)|ENV_\w)/
 
 /** Variables that commands read themselves. */
 const ofCommands: ReadonlySet<string> = new Set(['FAIRLEAD_TOKEN', 'FAIRLEAD_URL'])
@@ -39,7 +40,9 @@ export function readEnvironment(
   for (const name of names) {
     const text = env[name]
     if (text === undefined || name.startsWith('SPRING_APPLICATION_JSON')) continue
-    const tokens = name.includes('.') ? splitKey(name) : name.split('_').filter((token) => token !== '')
+    const tokens = name.includes('.')
+      ? splitKey(name)
+      : name.split('_').filter((token) => token !== '')
     const path = byShortName.get(name) ?? walk(tokens, known, [])
     const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
     if (path !== undefined && !linked) {
@@ -49,12 +52,17 @@ export function readEnvironment(
       unfit.push(...describeUnfit(name, known))
     }
   }
-  if (unfit.length > 0) findings.notices.push(`Ignored, as it fits no setting: ${what} ${unfit.join(', ')}.`)
+  if (unfit.length > 0)
+    findings.notices.push(`Ignored, as it fits no setting: ${what} ${unfit.join(', ')}.`)
   return root as MapNode
 }
 
 /** `SPRING_APPLICATION_JSON`: a map in JSON that wins over single variables. */
-export function readJsonVariable(env: Environment, known: KnownKey, findings: Findings): MapNode | undefined {
+export function readJsonVariable(
+  env: Environment,
+  known: KnownKey,
+  findings: Findings,
+): MapNode | undefined {
   const text = env['SPRING_APPLICATION_JSON']
   if (text === undefined || text.trim() === '') return undefined
   const origin = { source: 'environment variable SPRING_APPLICATION_JSON' }
@@ -63,14 +71,18 @@ export function readJsonVariable(env: Environment, known: KnownKey, findings: Fi
     if (root.kind === 'map') return toCanonical(root, known, findings)
     findings.problems.push({ origin, message: 'must be a JSON object' })
   } catch {
-    findings.problems.push({ origin, message: 'is not valid JSON; write it like {"server": {"port": 8084}}' })
+    findings.problems.push({
+      origin,
+      message: 'is not valid JSON; write it like {"server": {"port": 8084}}',
+    })
   }
   return undefined
 }
 
 /** A value of JavaScript as a source. Deeply nested values are refused by JSON.parse's caller as any other mistake. */
 export function fromPlain(value: unknown, origin: Origin): Node {
-  if (Array.isArray(value)) return { kind: 'list', items: value.map((item) => fromPlain(item, origin)), origin }
+  if (Array.isArray(value))
+    return { kind: 'list', items: value.map((item) => fromPlain(item, origin)), origin }
   if (typeof value === 'object' && value !== null) {
     const map = createMap(origin)
     for (const [key, child] of Object.entries(value)) {
@@ -78,7 +90,8 @@ export function fromPlain(value: unknown, origin: Origin): Node {
     }
     return map
   }
-  if (typeof value === 'number' || typeof value === 'boolean') return { kind: 'scalar', text: String(value), value, origin }
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return { kind: 'scalar', text: String(value), value, origin }
   return value === null || value === undefined
     ? { kind: 'scalar', text: '', value: null, origin }
     : createScalar(String(value), origin)
@@ -99,7 +112,11 @@ function nest(path: readonly string[], text: string, origin: Origin): Node {
 }
 
 /** Follows the tokens down the known keys; one name may take several tokens: OK_HTTP_CLIENT, MAX_AGE. */
-function walk(tokens: readonly string[], at: KnownKey, path: readonly string[]): string[] | undefined {
+function walk(
+  tokens: readonly string[],
+  at: KnownKey,
+  path: readonly string[],
+): string[] | undefined {
   if (tokens.length === 0) return at.schema !== undefined ? [...path] : undefined
   for (let taken = tokens.length; taken > 0; taken--) {
     const child = at.children.get(uniformName(tokens.slice(0, taken).join('')))
@@ -107,8 +124,10 @@ function walk(tokens: readonly string[], at: KnownKey, path: readonly string[]):
     if (found !== undefined) return found
   }
   const first = tokens[0] as string
-  if (at.item !== undefined && /^\d{1,6}$/.test(first)) return walk(tokens.slice(1), at.item, [...path, first])
-  if (at.entry === undefined) return at.open ? [...path, ...tokens.map((token) => token.toLowerCase())] : undefined
+  if (at.item !== undefined && /^\d{1,6}$/.test(first))
+    return walk(tokens.slice(1), at.item, [...path, first])
+  if (at.entry === undefined)
+    return at.open ? [...path, ...tokens.map((token) => token.toLowerCase())] : undefined
   if (isLeaf(at.entry)) return [...path, tokens.join('_').toLowerCase()]
   return walk(tokens.slice(1), at.entry, [...path, first.toLowerCase()])
 }
@@ -143,7 +162,11 @@ function describeUnfit(name: string, known: KnownKey): string[] {
 /** Whether it begins with the first name of a key, or nearly. */
 function isNearOwn(name: string, known: KnownKey): boolean {
   const [first = '', ...rest] = name.split('_')
-  return rest.length > 0 && first.length > 3 && nearestName(known.children.keys(), first, 1) !== undefined
+  return (
+    rest.length > 0 &&
+    first.length > 3 &&
+    nearestName(known.children.keys(), first, 1) !== undefined
+  )
 }
 
 function nearestVariable(name: string, known: KnownKey): string | undefined {

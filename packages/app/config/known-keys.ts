@@ -28,7 +28,10 @@ export function uniformName(name: string): string {
   return name.replaceAll(/[-_]/g, '').toLowerCase()
 }
 
-export function createKnownKeys(settings: Readonly<Record<string, z.core.$ZodType>>, foreignPaths: readonly string[]): KnownKey {
+export function createKnownKeys(
+  settings: Readonly<Record<string, z.core.$ZodType>>,
+  foreignPaths: readonly string[],
+): KnownKey {
   const root = createKey('', '')
   for (const [path, schema] of Object.entries(settings)) expand(keyAt(root, path), schema)
   for (const path of foreignPaths) keyAt(root, path).foreign = true
@@ -60,7 +63,8 @@ function expand(key: KnownKey, schema: z.core.$ZodType): void {
   if (core instanceof z.ZodUnknown) {
     key.open = true
   } else if (core instanceof z.ZodObject) {
-    for (const [name, child] of Object.entries(core.shape as Record<string, z.core.$ZodType>)) expand(childKey(key, name), child)
+    for (const [name, child] of Object.entries(core.shape as Record<string, z.core.$ZodType>))
+      expand(childKey(key, name), child)
     key.open = core.def.catchall instanceof z.ZodUnknown
   } else if (core instanceof z.ZodRecord) {
     key.entry = createKey('*', `${key.path}.<name>`)
@@ -93,7 +97,11 @@ export function nearestKey(root: KnownKey, path: readonly string[]): string[] | 
   let best: { path: string[]; distance: number } | undefined
   for (const candidate of keysBelow(root, [], path)) {
     const distance = distanceBetween(candidate.map(uniformName), written)
-    if (distance !== undefined && distance > 0 && (best === undefined || distance < best.distance)) {
+    if (
+      distance !== undefined &&
+      distance > 0 &&
+      (best === undefined || distance < best.distance)
+    ) {
       best = { path: candidate, distance }
     }
   }
@@ -106,7 +114,10 @@ function distanceBetween(key: readonly string[], written: readonly string[]): nu
   const missing = Math.abs(key.length - written.length)
   if (missing <= 2 && (isEndOf(key, written) || isWithin(written, key))) return missing * 3
   const [joined, other] = [key.join(''), written.join('')]
-  const isNear = joined.length >= minJoined && Math.abs(joined.length - other.length) <= 1 && editDistance(joined, other) <= 1
+  const isNear =
+    joined.length >= minJoined &&
+    Math.abs(joined.length - other.length) <= 1 &&
+    editDistance(joined, other) <= 1
   return isNear ? missing : undefined
 }
 
@@ -138,16 +149,25 @@ function isWithin(written: readonly string[], key: readonly string[]): boolean {
 }
 
 /** The paths of all keys of our own. A free name is that of the path that was written, and stands where that has it. */
-function* keysBelow(key: KnownKey, above: readonly string[], written: readonly string[]): Generator<string[]> {
+function* keysBelow(
+  key: KnownKey,
+  above: readonly string[],
+  written: readonly string[],
+): Generator<string[]> {
   const free = written[above.length]
   const isIndex = free !== undefined && /^\d+$/.test(free)
-  const isFree = free !== undefined && above.every((name, index) => uniformName(name) === uniformName(written[index] as string))
+  const isFree =
+    free !== undefined &&
+    above.every((name, index) => uniformName(name) === uniformName(written[index] as string))
   for (const child of [
     ...key.children.values(),
     ...(key.item && isIndex ? [key.item] : []),
     ...(key.entry && isFree ? [key.entry] : []),
   ]) {
-    const path = [...above, child === key.item || child === key.entry ? (free as string) : child.name]
+    const path = [
+      ...above,
+      child === key.item || child === key.entry ? (free as string) : child.name,
+    ]
     if (!child.foreign) yield path
     yield* keysBelow(child, path, written)
   }

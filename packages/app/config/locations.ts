@@ -35,7 +35,9 @@ export function locationsOf(places: Places, problems: Problem[], notices: string
   const standard: Location[] = [
     { path: join(cwd, 'config'), names, required: false, from: '' },
     { path: cwd, names: ['fairlead'], required: false, from: '' },
-    ...(homeDir === undefined ? [] : [{ path: join(homeDir, '.spinnaker'), names, required: false, from: '', isHome: true }]),
+    ...(homeDir === undefined
+      ? []
+      : [{ path: join(homeDir, '.spinnaker'), names, required: false, from: '', isHome: true }]),
     { path: systemDir, names, required: false, from: '' },
   ]
   const replacing = env['SPRING_CONFIG_LOCATION']
@@ -46,10 +48,18 @@ export function locationsOf(places: Places, problems: Problem[], notices: string
     ...files.map((file) => ({ path: resolve(cwd, file), names, required: true, from: '--config' })),
   ]
   const last = new Map(all.map((location, index) => [location.path, index]))
-  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, problems, notices))
+  return all.filter(
+    (location, index) =>
+      last.get(location.path) === index && isPresent(location, problems, notices),
+  )
 }
 
-function parseLocations(text: string, variable: string, cwd: string, notices: string[]): Location[] {
+function parseLocations(
+  text: string,
+  variable: string,
+  cwd: string,
+  notices: string[],
+): Location[] {
   return text.split(/[,;]/).flatMap((part): Location[] => {
     const target = parseTarget(part)
     if (target.path === '') return []
@@ -57,12 +67,22 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
       notices.push(`${variable}: ${target.path} is neither a directory nor a file and is ignored.`)
       return []
     }
-    return expand(resolve(cwd, target.path)).map((path) => ({ path, names, required: !target.optional, from: variable }))
+    return expand(resolve(cwd, target.path)).map((path) => ({
+      path,
+      names,
+      required: !target.optional,
+      from: variable,
+    }))
   })
 }
 
 /** Takes `optional:file:/opt/config` apart; a scheme such as `configserver:` names a place elsewhere. */
-function parseTarget(text: string): { path: string; optional: boolean; isElsewhere: boolean; isTree: boolean } {
+function parseTarget(text: string): {
+  path: string
+  optional: boolean
+  isElsewhere: boolean
+  isTree: boolean
+} {
   const optional = text.trim().startsWith('optional:')
   const target = text.trim().replace(/^optional:/, '')
   const isTree = target.startsWith('configtree:')
@@ -95,12 +115,25 @@ export function importedLocations(
 ): { found: Location[] | undefined; optional: boolean } {
   const { path, optional, isElsewhere, isTree } = parseTarget(text)
   if (isElsewhere || path.endsWith('[.properties]')) return { found: undefined, optional }
-  const target = resolve(text.includes('file:') ? cwd : dirname(file), path.replace(/\[\.ya?ml\]$/, ''))
-  const all = expand(target).map((each) => ({ path: each, names, required: !optional, from: 'spring.config.import', isTree }))
+  const target = resolve(
+    text.includes('file:') ? cwd : dirname(file),
+    path.replace(/\[\.ya?ml\]$/, ''),
+  )
+  const all = expand(target).map((each) => ({
+    path: each,
+    names,
+    required: !optional,
+    from: 'spring.config.import',
+    isTree,
+  }))
   return { found: all.filter((location) => isPresent(location, problems, notices)), optional }
 }
 
-function isPresent({ path, required, from, isHome, isTree }: Location, problems: Problem[], notices: string[]): boolean {
+function isPresent(
+  { path, required, from, isHome, isTree }: Location,
+  problems: Problem[],
+  notices: string[],
+): boolean {
   const isNamed = from !== ''
   try {
     if (isDirectory(path)) accessSync(path, constants.R_OK | constants.X_OK)
@@ -109,10 +142,13 @@ function isPresent({ path, required, from, isHome, isTree }: Location, problems:
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = code === undefined ? 'does not exist; correct the path' : reasonUnreadable(error)
-    if (isHome && code !== undefined) notices.push(`The directory ${path} is ignored: this user may not read it (${code}).`)
+    if (isHome && code !== undefined)
+      notices.push(`The directory ${path} is ignored: this user may not read it (${code}).`)
     else if (required || code !== undefined) {
       problems.push(
-        isNamed ? { origin: { source: from }, message: `${path} ${reason}` } : { origin: { source: path }, message: reason },
+        isNamed
+          ? { origin: { source: from }, message: `${path} ${reason}` }
+          : { origin: { source: path }, message: reason },
       )
     }
     return false

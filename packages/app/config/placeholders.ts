@@ -30,7 +30,8 @@ export class Placeholders {
   }
 
   #fill(text: string, within: readonly string[], isTemplate = false): string {
-    if (within.length > maxDepth) throw new PlaceholderError(`refers through more than ${maxDepth} other keys`)
+    if (within.length > maxDepth)
+      throw new PlaceholderError(`refers through more than ${maxDepth} other keys`)
     let result = ''
     let at = 0
     while (at < text.length) {
@@ -43,10 +44,13 @@ export class Placeholders {
       }
       const end = endOf(text, start + 2)
       if (end === undefined)
-        throw new PlaceholderError(`has "\${" without "}"; write "\\\${" where the characters themselves are meant`)
+        throw new PlaceholderError(
+          `has "\${" without "}"; write "\\\${" where the characters themselves are meant`,
+        )
       result += text.slice(at, start) + this.#expand(text.slice(start + 2, end), within, isTemplate)
       at = end + 1
-      if (result.length > maxLength) throw new PlaceholderError(`becomes longer than ${maxLength} characters`)
+      if (result.length > maxLength)
+        throw new PlaceholderError(`becomes longer than ${maxLength} characters`)
     }
     return result + text.slice(at)
   }

@@ -28,7 +28,9 @@ export function formatProblems(problems: readonly Problem[]): string {
 }
 
 function formatProblem({ origin, key, message }: Problem): string {
-  return [origin && formatOrigin(origin), key, message].filter((part) => part !== undefined).join(': ')
+  return [origin && formatOrigin(origin), key, message]
+    .filter((part) => part !== undefined)
+    .join(': ')
 }
 
 function formatOrigin({ source, line }: Origin): string {
@@ -57,5 +59,9 @@ function hideUser(address: string): string {
 
 /** `services.orca.shards.baseUrls[0].priority` */
 export function formatPath(path: readonly string[]): string {
-  return path.map((segment, index) => (/^\d+$/.test(segment) ? `[${segment}]` : index === 0 ? segment : `.${segment}`)).join('')
+  return path
+    .map((segment, index) =>
+      /^\d+$/.test(segment) ? `[${segment}]` : index === 0 ? segment : `.${segment}`,
+    )
+    .join('')
 }

@@ -1,5 +1,14 @@
 /** Reads YAML files as SnakeYAML does, with the line of every value. */
-import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq, Node as YamlNode } from 'yaml'
+import type {
+  Alias,
+  Document,
+  Pair,
+  ParsedNode,
+  Scalar,
+  YAMLMap,
+  YAMLSeq,
+  Node as YamlNode,
+} from 'yaml'
 import type { Origin, Problem } from './problems.ts'
 import { createMap, createScalar, type MapNode, type Node } from './tree.ts'
 
@@ -19,7 +28,10 @@ export function readYaml(yaml: Yaml, source: string, bytes: Uint8Array): YamlFil
   const problems: Problem[] = []
   const text = decode(bytes)
   if (text === undefined)
-    return { documents: [], problems: [{ origin: { source }, message: 'is not valid UTF-8; save it as UTF-8' }] }
+    return {
+      documents: [],
+      problems: [{ origin: { source }, message: 'is not valid UTF-8; save it as UTF-8' }],
+    }
   const lines = new yaml.LineCounter()
   const parsed = yaml.parseAllDocuments(text, {
     version: '1.1',
@@ -76,7 +88,11 @@ class DocumentReader {
   #nodes = 0
   readonly #open = new Set<unknown>()
 
-  constructor(yaml: Yaml, problems: Problem[], originOf: (node: YamlNode | null | undefined) => Origin) {
+  constructor(
+    yaml: Yaml,
+    problems: Problem[],
+    originOf: (node: YamlNode | null | undefined) => Origin,
+  ) {
     this.#yaml = yaml
     this.#problems = problems
     this.#originOf = originOf
@@ -105,7 +121,11 @@ class DocumentReader {
     const origin = this.#originOf(node)
     if (this.#yaml.isMap(node)) return this.#readMap(node, depth, origin)
     if (this.#yaml.isSeq(node)) {
-      return { kind: 'list', items: (node as YAMLSeq<YamlNode | null>).items.map((item) => this.#read(item, depth + 1)), origin }
+      return {
+        kind: 'list',
+        items: (node as YAMLSeq<YamlNode | null>).items.map((item) => this.#read(item, depth + 1)),
+        origin,
+      }
     }
     if (this.#yaml.isAlias(node)) return this.#readAlias(node, depth)
     return readScalar(node as Scalar | null, origin)
@@ -114,7 +134,10 @@ class DocumentReader {
   #readAlias(alias: Alias, depth: number): Node {
     const target = alias.resolve(this.#document as Document.Parsed)
     if (target === undefined || this.#open.has(target)) {
-      this.#report(alias, `the alias *${alias.source} ${target === undefined ? 'has no anchor' : 'contains itself'}`)
+      this.#report(
+        alias,
+        `the alias *${alias.source} ${target === undefined ? 'has no anchor' : 'contains itself'}`,
+      )
       return createScalar('', this.#originOf(alias))
     }
     this.#open.add(target)
@@ -132,13 +155,16 @@ class DocumentReader {
       const key = this.#keyOf(pair.key)
       if (key === undefined) continue
       const value = this.#read(pair.value ?? null, depth + 1)
-      if (value.origin.line === undefined || value.kind === 'map') value.origin = this.#originOf(pair.key)
+      if (value.origin.line === undefined || value.kind === 'map')
+        value.origin = this.#originOf(pair.key)
       if (key === '<<') merged.push(...this.#mergedMaps(value, pair.key))
-      else if (result.entries.has(key)) this.#report(pair.key, 'is written twice in the same map; keep one', key)
+      else if (result.entries.has(key))
+        this.#report(pair.key, 'is written twice in the same map; keep one', key)
       else result.entries.set(key, value)
     }
     for (const { entries } of merged) {
-      for (const [key, value] of entries) if (!result.entries.has(key)) result.entries.set(key, value)
+      for (const [key, value] of entries)
+        if (!result.entries.has(key)) result.entries.set(key, value)
     }
     return result
   }

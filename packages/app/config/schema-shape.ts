@@ -10,7 +10,8 @@ export function coreOf(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType | undefined {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return schema.def.innerType
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return schema.def.innerType
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.def.innerType
   if (schema instanceof z.ZodPipe) return schema.def.in
   return undefined
@@ -31,7 +32,8 @@ function collectNotes(schema: z.core.$ZodType): SettingNotes {
 
 /** The default as an operator would write it; undefined when there is none. */
 export function defaultOf(schema: z.core.$ZodType): unknown {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return schema.def.defaultValue
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
+    return schema.def.defaultValue
   const inner = unwrap(schema)
   return inner === undefined ? undefined : defaultOf(inner)
 }
@@ -45,7 +47,9 @@ export function typeOf(schema: z.core.$ZodType): string {
   if (core instanceof z.ZodBoolean) return 'true or false'
   if (core instanceof z.ZodEnum) return core.options.join(', ')
   if (core instanceof z.ZodArray)
-    return coreOf(core.element) instanceof z.ZodObject ? 'list of maps' : `list of ${typeOf(core.element)}`
+    return coreOf(core.element) instanceof z.ZodObject
+      ? 'list of maps'
+      : `list of ${typeOf(core.element)}`
   if (core instanceof z.ZodRecord || core instanceof z.ZodObject) return 'map'
   return 'anything'
 }

@@ -8,7 +8,14 @@ import { z } from 'zod'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
-import { filesAt, importedLocations, type Location, locationsOf, type Places, showName } from './locations.ts'
+import {
+  filesAt,
+  importedLocations,
+  type Location,
+  locationsOf,
+  type Places,
+  showName,
+} from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
 import { readConfigTree, readProperties } from './read-properties.ts'
@@ -22,13 +29,19 @@ export const SourceKeys = z.strictObject({
     .default(['local'])
     .describe('Profiles whose files and documents apply; `local` always does.'),
   'spring.profiles.include': texts.describe('Further active profiles.'),
-  'spring.profiles.group': z.record(z.string(), z.array(z.string())).default({}).describe('Profiles that a profile includes.'),
-  'spring.config.activate.on-profile': texts.describe('In a document of a file: the profiles to which it applies.'),
+  'spring.profiles.group': z
+    .record(z.string(), z.array(z.string()))
+    .default({})
+    .describe('Profiles that a profile includes.'),
+  'spring.config.activate.on-profile': texts.describe(
+    'In a document of a file: the profiles to which it applies.',
+  ),
   'spring.config.activate.on-cloud-platform': optionalText.describe(
     'In a document: `kubernetes`, if it applies to clusters only.',
   ),
   'config.unknown-keys': z.enum(['reject', 'warn']).default('reject').meta({
-    description: 'Whether an unknown key prevents the start, or is a warning, as for the days of a change from Gate.',
+    description:
+      'Whether an unknown key prevents the start, or is a warning, as for the days of a change from Gate.',
     env: 'FAIRLEAD_UNKNOWN_KEYS',
   }),
   'spring.config.import': texts.describe(
@@ -63,7 +76,10 @@ interface Reading {
 }
 
 /** @param named Profiles that the environment names; undefined leaves the choice to the files. */
-export async function readSources(reading: Reading, named: readonly string[] | undefined): Promise<Sources> {
+export async function readSources(
+  reading: Reading,
+  named: readonly string[] | undefined,
+): Promise<Sources> {
   const locations = locationsOf(reading.places, reading.problems, reading.notices)
   const cache = new Map<string, SourceDocument[]>()
   const read = async (file: string, isTree = false): Promise<SourceDocument[]> => {
@@ -79,7 +95,9 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   const imported = new Set<string>()
   const readAt = async (location: Location): Promise<void> => {
     for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
-      const documents = (await read(file, location.isTree)).filter(({ root }) => applies(root, profiles, reading))
+      const documents = (await read(file, location.isTree)).filter(({ root }) =>
+        applies(root, profiles, reading),
+      )
       files.push(showName(file, reading.places))
       all.push(...documents)
       // An import wins over the file that names it, and yields to those that follow.
@@ -94,7 +112,11 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   return { files, documents: all, profiles }
 }
 
-async function readFile(file: string, isTree: boolean, { known, problems, places }: Reading): Promise<SourceDocument[]> {
+async function readFile(
+  file: string,
+  isTree: boolean,
+  { known, problems, places }: Reading,
+): Promise<SourceDocument[]> {
   const source = showName(file, places)
   let read: Awaited<ReturnType<typeof readDocuments>>
   try {
@@ -112,7 +134,10 @@ async function readFile(file: string, isTree: boolean, { known, problems, places
 }
 
 /** @throws what reading the file throws */
-async function readDocuments(file: string, source: string): Promise<{ documents: MapNode[]; problems: Problem[] }> {
+async function readDocuments(
+  file: string,
+  source: string,
+): Promise<{ documents: MapNode[]; problems: Problem[] }> {
   const bytes = readFileSync(file)
   if (file.endsWith('.properties')) return readProperties(source, bytes)
   // In the bundle, a CommonJS package that is imported late has its default export only.
@@ -121,7 +146,11 @@ async function readDocuments(file: string, source: string): Promise<{ documents:
 }
 
 /** Names in the environment override those in files; `include` and groups of documents for all profiles are added. */
-function chooseProfiles(documents: readonly SourceDocument[], named: readonly string[] | undefined, reading: Reading): string[] {
+function chooseProfiles(
+  documents: readonly SourceDocument[],
+  named: readonly string[] | undefined,
+  reading: Reading,
+): string[] {
   let active: readonly string[] = []
   const included: string[] = []
   const groups = new Map<string, readonly string[]>()
@@ -131,7 +160,8 @@ function chooseProfiles(documents: readonly SourceDocument[], named: readonly st
     if (chosen.length > 0) active = chosen
     included.push(...namesAt(findNode(root, ['spring', 'profiles', 'include']), reading))
     const group = findNode(root, ['spring', 'profiles', 'group'])
-    if (group?.kind === 'map') for (const [name, node] of group.entries) groups.set(name, namesAt(node, reading))
+    if (group?.kind === 'map')
+      for (const [name, node] of group.entries) groups.set(name, namesAt(node, reading))
   }
   return orderProfiles([...included, ...(named ?? active)], groups)
 }
@@ -142,7 +172,8 @@ export function namesAt(
   { placeholders, problems }: Pick<Reading, 'placeholders' | 'problems'>,
 ): string[] {
   if (node === undefined || node.kind === 'map') return []
-  if (node.kind === 'list') return node.items.flatMap((item) => namesAt(item, { placeholders, problems }))
+  if (node.kind === 'list')
+    return node.items.flatMap((item) => namesAt(item, { placeholders, problems }))
   try {
     return commaList(placeholders.fill(node.text))
   } catch (error) {
@@ -175,7 +206,11 @@ function applies(root: MapNode, profiles: readonly string[], reading: Reading): 
       return expression.kind === 'scalar' && matchesProfiles(expression.text, profiles)
     } catch (error) {
       const message = `is not a profile expression such as "prod & !eu": ${(error as Error).message}`
-      reading.problems.push({ origin: expression.origin, key: 'spring.config.activate.on-profile', message })
+      reading.problems.push({
+        origin: expression.origin,
+        key: 'spring.config.activate.on-profile',
+        message,
+      })
       return false
     }
   })
@@ -186,7 +221,11 @@ function isPlatform(name: string, env: Environment): boolean {
 }
 
 /** An import that is not read would change the configuration by silence, unless its writer called it optional. */
-function findImports(root: MapNode, file: string, { placeholders, problems, notices, places: { cwd } }: Reading): Location[] {
+function findImports(
+  root: MapNode,
+  file: string,
+  { placeholders, problems, notices, places: { cwd } }: Reading,
+): Location[] {
   const node = findNode(root, ['spring', 'config', 'import'])
   const imports = node?.kind === 'list' ? node.items : node === undefined ? [] : [node]
   const key = 'spring.config.import'
@@ -195,7 +234,8 @@ function findImports(root: MapNode, file: string, { placeholders, problems, noti
     return namesAt(item, { placeholders, problems }).flatMap((text) => {
       const { found, optional } = importedLocations(text, { file, cwd }, problems, notices)
       if (found !== undefined) return found
-      if (optional) notices.push(`${key}: ${text} is neither a directory nor a YAML file and is ignored.`)
+      if (optional)
+        notices.push(`${key}: ${text} is neither a directory nor a YAML file and is ignored.`)
       else
         problems.push({
           origin: item.origin,
@@ -211,7 +251,10 @@ function findImports(root: MapNode, file: string, { placeholders, problems, noti
 const always = 'local'
 
 /** The active profiles in their order, later ones win; `local` comes last unless it is named. */
-function orderProfiles(named: readonly string[], groups: ReadonlyMap<string, readonly string[]> = new Map()): string[] {
+function orderProfiles(
+  named: readonly string[],
+  groups: ReadonlyMap<string, readonly string[]> = new Map(),
+): string[] {
   const expanded = named.flatMap((name) => [name, ...(groups.get(name) ?? [])])
   return [...new Set([...expanded, ...(expanded.includes(always) ? [] : [always])])]
 }

@@ -43,7 +43,12 @@ const setups: readonly Setup[] = [
   },
   {
     name: 'proxy_pass with Host $http_host, X-Forwarded-For, X-Forwarded-Proto $scheme, X-Forwarded-Host $http_host and X-Forwarded-Port $server_port',
-    headers: (url) => ({ host: url.host, ...forwarded(url), 'x-forwarded-host': url.host, 'x-forwarded-port': portOf(url) }),
+    headers: (url) => ({
+      host: url.host,
+      ...forwarded(url),
+      'x-forwarded-host': url.host,
+      'x-forwarded-port': portOf(url),
+    }),
     complete: true,
   },
 ]
@@ -85,13 +90,21 @@ function simulate(setup: Setup, options: BalancerOptions): Finding {
   return bad(tried, found, advise(raw, options, setup))
 }
 
-function toRawRequest({ headers }: Setup, { config, publicUrl, proxyAddress }: BalancerOptions): RawRequest {
+function toRawRequest(
+  { headers }: Setup,
+  { config, publicUrl, proxyAddress }: BalancerOptions,
+): RawRequest {
   const { address, port, listeners } = config.http
   const localAddress = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   const upstream = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${port}`
   return {
     headers: headers(new URL(publicUrl), upstream),
-    socket: { remoteAddress: proxyAddress, localAddress, localPort: port, encrypted: listeners.mainTls },
+    socket: {
+      remoteAddress: proxyAddress,
+      localAddress,
+      localPort: port,
+      encrypted: listeners.mainTls,
+    },
   }
 }
 
@@ -114,7 +127,9 @@ function compare(got: URL, wanted: URL, leaves: boolean): string[] {
     )
   }
   if (portOf(got) !== portOf(wanted) && (got.protocol === wanted.protocol || got.port !== '')) {
-    breaks.push(`port ${portOf(got)} instead of ${portOf(wanted)}, so browsers are sent to a port where nothing listens`)
+    breaks.push(
+      `port ${portOf(got)} instead of ${portOf(wanted)}, so browsers are sent to a port where nothing listens`,
+    )
   }
   if (withoutSlash(got.pathname) !== withoutSlash(wanted.pathname)) {
     breaks.push(
@@ -130,14 +145,23 @@ function findCookieProblems({ sessions }: Config, cookie: string, publicUrl: str
   const { sameSite, domain } = sessions.cookie
   const secure = /; Secure(?:;|$)/.test(cookie)
   const local = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
-  const covers = domain === undefined || hostname === bare(domain) || hostname.endsWith(`.${bare(domain)}`)
+  const covers =
+    domain === undefined || hostname === bare(domain) || hostname.endsWith(`.${bare(domain)}`)
   return [
-    ...(secure && protocol === 'http:' && !local ? ['the cookie is for HTTPS only, so users do not stay logged in'] : []),
-    ...(!secure && sameSite === 'none'
-      ? ['browsers drop a cookie with SameSite=None that is not Secure, so users do not stay logged in']
+    ...(secure && protocol === 'http:' && !local
+      ? ['the cookie is for HTTPS only, so users do not stay logged in']
       : []),
-    ...(!secure && protocol === 'https:' ? ['the cookie lacks Secure, so it travels over plain HTTP as well'] : []),
-    ...(covers ? [] : [`the cookie is for ${domain}, which ${hostname} does not belong to, so browsers drop it`]),
+    ...(!secure && sameSite === 'none'
+      ? [
+          'browsers drop a cookie with SameSite=None that is not Secure, so users do not stay logged in',
+        ]
+      : []),
+    ...(!secure && protocol === 'https:'
+      ? ['the cookie lacks Secure, so it travels over plain HTTP as well']
+      : []),
+    ...(covers
+      ? []
+      : [`the cookie is for ${domain}, which ${hostname} does not belong to, so browsers drop it`]),
   ]
 }
 
@@ -145,7 +169,11 @@ function bare(domain: string): string {
   return domain.replace(/^\./, '')
 }
 
-function advise(raw: RawRequest, { config, publicUrl, proxyAddress }: BalancerOptions, { complete }: Setup): string {
+function advise(
+  raw: RawRequest,
+  { config, publicUrl, proxyAddress }: BalancerOptions,
+  { complete }: Setup,
+): string {
   const { origin } = config.http
   const path = withoutSlash(new URL(publicUrl).pathname)
   if (path !== origin.contextPath) {
@@ -153,7 +181,8 @@ function advise(raw: RawRequest, { config, publicUrl, proxyAddress }: BalancerOp
       ? `leave server.servlet.context-path out, or let browsers use ${publicUrl}${origin.contextPath}`
       : `set server.servlet.context-path: ${path}, and have the proxy pass paths on as they are`
   }
-  if (origin.publicUrl !== undefined) return `correct http.publicUrl, which is ${origin.publicUrl}, or the address you named`
+  if (origin.publicUrl !== undefined)
+    return `correct http.publicUrl, which is ${origin.publicUrl}, or the address you named`
   const fixed = `or set http.publicUrl: ${publicUrl}, which does not depend on the proxy`
   if (!origin.trustForwarded)
     return `set server.forward-headers-strategy: native, so that forwarded headers are trusted, ${fixed}`

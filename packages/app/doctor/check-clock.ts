@@ -1,6 +1,11 @@
 /** Compares this clock with those of identity providers. */
 
-import { type Check, type Finding, findingsOn, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  type Finding,
+  findingsOn,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { listPeers } from '@fairlead/gateway/login/settings.ts'
 import type { Config } from '../config/config.ts'
 import { externalServices } from './check-services.ts'
@@ -22,18 +27,28 @@ export function checkClock(config: Config, { answerMs }: Timeouts, now: () => nu
 }
 
 function peersOf({ login, upstreams }: Config): ClockPeer[] {
-  const services = externalServices(upstreams).map((baseUrl) => ({ url: `${baseUrl}/health`, toleratedMs: 300_000 }))
+  const services = externalServices(upstreams).map((baseUrl) => ({
+    url: `${baseUrl}/health`,
+    toleratedMs: 300_000,
+  }))
   return [...services, ...listPeers(login)].flatMap(({ url, toleratedMs }) =>
     toleratedMs === undefined ? [] : [{ url, host: new URL(url).host, toleratedMs }],
   )
 }
 
 /** Servers without an answer or a clock are skipped. */
-async function compare({ url, host, toleratedMs }: ClockPeer, answerMs: number, now: () => number): Promise<Finding[]> {
+async function compare(
+  { url, host, toleratedMs }: ClockPeer,
+  answerMs: number,
+  now: () => number,
+): Promise<Finding[]> {
   const report = findingsOn(subject)
   const tried = `compare with the Date header of ${host}`
   const askedAtMs = now()
-  const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) }).catch(() => undefined)
+  const answer = await fetch(url, {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(answerMs),
+  }).catch(() => undefined)
   await answer?.body?.cancel().catch(() => {})
   const theirsMs = Date.parse(answer?.headers.get('date') ?? '')
   if (Number.isNaN(theirsMs)) return []

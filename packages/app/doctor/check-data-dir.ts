@@ -2,7 +2,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Check, createCheck, type Finding, type Reporter } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+} from '@fairlead/base/findings/finding.ts'
 
 const mebibyte = 1024 * 1024
 const tightBytes = 1024 * mebibyte
@@ -41,7 +46,13 @@ async function checkRoom(folder: string, report: Reporter): Promise<Finding[]> {
   const advice = 'make room, or put data.dir on another file system'
   const outOfFiles = files > 0 && ffree < 100
   if (freeBytes < tooLittleBytes || outOfFiles) {
-    return [report.problem(tried, outOfFiles ? `${found}, and ${ffree} more files can be created` : found, advice)]
+    return [
+      report.problem(
+        tried,
+        outOfFiles ? `${found}, and ${ffree} more files can be created` : found,
+        advice,
+      ),
+    ]
   }
   return [freeBytes < tightBytes ? report.warning(tried, found, advice) : report.ok(tried, found)]
 }

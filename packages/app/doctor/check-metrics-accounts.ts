@@ -1,7 +1,13 @@
 /** The metrics accounts of canary analysis, as the embedded service reaches them with their secrets. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { listOf, textOf } from '@fairlead/base/json/values.ts'
@@ -14,7 +20,10 @@ import { openQuestions } from './open-questions.ts'
 
 const toRefusal = shape({ message: textOf })
 
-export function checkMetricsAccounts(config: Pick<Config, 'upstreams' | 'backends'>, { checkMs }: Timeouts): Check[] {
+export function checkMetricsAccounts(
+  config: Pick<Config, 'upstreams' | 'backends'>,
+  { checkMs }: Timeouts,
+): Check[] {
   if (config.upstreams.services.kayenta.kind !== 'embedded') return []
   return Object.entries(config.backends.canaries?.accounts ?? {}).flatMap(([source, accounts]) =>
     accounts.map(({ name }) =>
@@ -38,7 +47,10 @@ interface Account {
   readonly answerMs: number
 }
 
-async function tryAccount({ service, address, tls }: Target, { name, source, report, answerMs }: Account): Promise<Finding> {
+async function tryAccount(
+  { service, address, tls }: Target,
+  { name, source, report, answerMs }: Account,
+): Promise<Finding> {
   const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs)
   const tried = 'list its metrics, with its credentials'
   const problem = (found: string) =>
@@ -50,9 +62,14 @@ async function tryAccount({ service, address, tls }: Target, { name, source, rep
   try {
     const path = `/metadata/metricsService${formatQuery({ metricsAccountName: name })}`
     // As Fairlead itself: the account may be for some users only.
-    const { status, text } = await upstreams.call(service, { path, headers: { [backendHeader]: 'true' } }, anonymousIdentity)
+    const { status, text } = await upstreams.call(
+      service,
+      { path, headers: { [backendHeader]: 'true' } },
+      anonymousIdentity,
+    )
     const body = parseIfJson(text)
-    if (status !== 200) return problem(toRefusal(body).message ?? `the canary service answers ${status}`)
+    if (status !== 200)
+      return problem(toRefusal(body).message ?? `the canary service answers ${status}`)
     return report.ok(tried, `it names ${listOf(body).length}`)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

@@ -3,27 +3,46 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Check, createCheck } from '@fairlead/base/findings/finding.ts'
-import { describeOpenAccounts, type OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
+import {
+  describeOpenAccounts,
+  type OutsideAccount,
+} from '@fairlead/base/outside/outside-account.ts'
 import { notificationTypes } from '@fairlead/engine/notifications/types/all.ts'
 import type { Config } from '../config/config.ts'
 
 /** Nothing where users are not told apart, or each account names roles. */
-export function checkOutsideAccounts({ backends, upstreams }: Pick<Config, 'backends' | 'upstreams'>): Check[] {
+export function checkOutsideAccounts({
+  backends,
+  upstreams,
+}: Pick<Config, 'backends' | 'upstreams'>): Check[] {
   if (upstreams.services.fiat.kind === 'disabled') return []
   const found = describeOpenAccounts(accountsOf(backends))
   if (found === undefined || !haveRoles(backends)) return []
   const tried = 'look for accounts that name no roles'
-  return [createCheck('Outside accounts', (report) => [report.warning(tried, found, 'add permissions.READ to them')])]
+  return [
+    createCheck('Outside accounts', (report) => [
+      report.warning(tried, found, 'add permissions.READ to them'),
+    ]),
+  ]
 }
 
-function accountsOf({ infrastructure, canaries, notifications }: Config['backends']): OutsideAccount[] {
-  const listed = Object.values(infrastructure?.artifacts ?? {}).filter((accounts) => Array.isArray(accounts))
+function accountsOf({
+  infrastructure,
+  canaries,
+  notifications,
+}: Config['backends']): OutsideAccount[] {
+  const listed = Object.values(infrastructure?.artifacts ?? {}).filter((accounts) =>
+    Array.isArray(accounts),
+  )
   const kinds = notificationTypes.flatMap(({ id, keys }) => {
     const settings = notifications.types[id]
     const takesRoles = Object.keys(keys.shape).some((key) => key.endsWith('.permissions'))
     return settings !== undefined && takesRoles ? [{ ...settings, name: id }] : []
   })
-  return [...[...listed, ...Object.values(canaries?.accounts ?? {})].flat(), ...kinds] as OutsideAccount[]
+  return [
+    ...[...listed, ...Object.values(canaries?.accounts ?? {})].flat(),
+    ...kinds,
+  ] as OutsideAccount[]
 }
 
 /** By a rule of the configuration, or as stored here. */

@@ -1,27 +1,46 @@
 /** Checks Redis: connection, and every permission that the stores need. */
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import { blocksOf, checkExpiry } from '@fairlead/base/findings/expiry.ts'
-import { type Check, createCheck, type Finding, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { openRedis } from '@fairlead/base/redis/open-redis.ts'
 import { adviceFor, type Redis } from '@fairlead/base/redis/redis.ts'
 import { describePlace } from '@fairlead/base/redis/settings.ts'
 import { chargeIn, limitKeyPrefix } from '@fairlead/gateway/limits/redis-counters.ts'
 import { runTimeLimitKeys } from '@fairlead/gateway/limits/run-time-limits.ts'
 import { CompletedLogins } from '@fairlead/gateway/login/completed-logins.ts'
-import { openTokenStore, type StoredToken, type TokenStore } from '@fairlead/gateway/login/tokens/token-store.ts'
+import {
+  openTokenStore,
+  type StoredToken,
+  type TokenStore,
+} from '@fairlead/gateway/login/tokens/token-store.ts'
 import { createRedisSessions } from '@fairlead/gateway/sessions/sessions.ts'
 import pino from 'pino'
 import type { Config } from '../config/config.ts'
 
 const lifeMs = 5000
 
-export async function checkRedis(config: Config, { answerMs }: Timeouts, now: () => number): Promise<Check[]> {
+export async function checkRedis(
+  config: Config,
+  { answerMs }: Timeouts,
+  now: () => number,
+): Promise<Check[]> {
   const { redis: settings } = config
   if (settings === undefined) return []
   const check = createCheck(`Redis ${describePlace(settings)}`, async (report) => {
     const complaints: string[] = []
-    const log = pino({ level: 'error' }, { write: (line: string) => void complaints.push(reasonIn(line)) })
-    const redis = await openRedis({ ...settings, timeoutMs: Math.min(settings.timeoutMs, answerMs) }, log)
+    const log = pino(
+      { level: 'error' },
+      { write: (line: string) => void complaints.push(reasonIn(line)) },
+    )
+    const redis = await openRedis(
+      { ...settings, timeoutMs: Math.min(settings.timeoutMs, answerMs) },
+      log,
+    )
     try {
       const found: Finding[] = []
       for (const [tried, attempt] of await usesOf(redis, config, now)) {
@@ -35,7 +54,9 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
         }
         const reason = complaints[0] ?? error.message
         const advice = adviceFor(error, settings) ?? adviceFor(new Error(reason), settings)
-        found.push(report.problem(tried, reason, advice ?? 'check the address and whether Redis runs there'))
+        found.push(
+          report.problem(tried, reason, advice ?? 'check the address and whether Redis runs there'),
+        )
         // A server that does not answer a ping answers nothing else.
         if (found.length === 1) break
       }
@@ -50,7 +71,11 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
     check,
     createCheck('Redis, redis.tls.caFile', (report) =>
       authorities.map((pem) =>
-        checkExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
+        checkExpiry(
+          report,
+          { what: 'the authority of the server', certificate: new X509Certificate(pem), advice },
+          now(),
+        ),
       ),
     ),
   ]
@@ -58,9 +83,15 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
 
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
-async function usesOf(redis: Redis, { login, rateLimit, backends }: Config, now: () => number): Promise<Use[]> {
+async function usesOf(
+  redis: Redis,
+  { login, rateLimit, backends }: Config,
+  now: () => number,
+): Promise<Use[]> {
   const name = `doctor-${randomBytes(12).toString('hex')}`
-  const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))
+  const ofMethods = await Promise.all(
+    login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []),
+  )
   const { tokens } = login
   const owner = `fairlead ${name}`
   const sessions = createRedisSessions(redis, { idleMs: lifeMs, now })
@@ -72,13 +103,22 @@ async function usesOf(redis: Redis, { login, rateLimit, backends }: Config, now:
     ['prolong it', () => sessions.extend(name, session())],
     ['list the sessions of its user', () => sessions.keysOf(owner, 0, 1)],
     ['remove it', () => sessions.remove([name], owner)],
-    ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
+    [
+      'look for sessions, as ending all of them does',
+      () => firstOf(redis.scan(`spring:session:fairlead:${name}*`)),
+    ],
     ['ask for a completed login', () => new CompletedLogins({ redis, now }).begin(name)],
     ...ofMethods.flat(),
     ...(tokens === undefined
       ? []
       : tokenUses(
-          openTokenStore({ ...tokens, redis, now, dataDir: backends.dataDir, log: pino({ level: 'silent' }) }),
+          openTokenStore({
+            ...tokens,
+            redis,
+            now,
+            dataDir: backends.dataDir,
+            log: pino({ level: 'silent' }),
+          }),
           name,
           now(),
         )),
@@ -91,7 +131,10 @@ function limitUses(redis: Redis, name: string): Use[] {
   return [
     ['count requests, by a script', () => chargeIn(redis, limitKeyPrefix + name, charge)],
     ['forget the count', () => redis.send('unlink', limitKeyPrefix + name)],
-    ['read the limits that are set in Redis', () => redis.send('get', `${runTimeLimitKeys.capacity}${name}`)],
+    [
+      'read the limits that are set in Redis',
+      () => redis.send('get', `${runTimeLimitKeys.capacity}${name}`),
+    ],
     ['read who is limited in any case', () => redis.send('smembers', runTimeLimitKeys.enforcing)],
   ]
 }
@@ -125,6 +168,9 @@ async function firstOf(portions: AsyncIterable<unknown>): Promise<unknown> {
 }
 
 function reasonIn(line: string): string {
-  const { err, msg } = JSON.parse(line) as { err?: { message?: string; code?: string }; msg?: string }
+  const { err, msg } = JSON.parse(line) as {
+    err?: { message?: string; code?: string }
+    msg?: string
+  }
   return err?.message || err?.code || (msg ?? 'no answer')
 }

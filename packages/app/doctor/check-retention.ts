@@ -8,7 +8,9 @@ import { isRetentionOn } from '@fairlead/engine/retention/sweeper.ts'
 import type { Config } from '../config/config.ts'
 import { isNewData } from '../hosting/data-age.ts'
 
-export function checkRetention({ backends: { dataDir, retention } }: Pick<Config, 'backends'>): Check[] {
+export function checkRetention({
+  backends: { dataDir, retention },
+}: Pick<Config, 'backends'>): Check[] {
   const file = join(dataDir, 'backends.db')
   if (!existsSync(file)) return []
   return [

@@ -3,7 +3,12 @@ import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Check, createCheck, type Finding, type Reporter } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+} from '@fairlead/base/findings/finding.ts'
 import { keyIdOf } from '@fairlead/engine/secrets/encryption.ts'
 import { keyFileFor } from '@fairlead/engine/secrets/key-file.ts'
 import { loadKeys } from '@fairlead/engine/secrets/keys.ts'
@@ -19,15 +24,27 @@ export function checkSecrets({ backends }: Pick<Config, 'backends'>): Check[] {
   const database = join(backends.dataDir, 'backends.db')
   return [
     ...(existsSync(database)
-      ? [createCheck(subject, (report) => checkSecretKeys(database, keyFileFor(backends.dataDir, keyFile), report))]
+      ? [
+          createCheck(subject, (report) =>
+            checkSecretKeys(database, keyFileFor(backends.dataDir, keyFile), report),
+          ),
+        ]
       : []),
-    ...(directory === undefined ? [] : [createCheck(`${subject}, files`, (report) => checkSecretFiles(directory, report))]),
-    ...(vault === undefined ? [] : [createCheck(`${subject}, Vault`, (report) => checkVault(vault, report))]),
+    ...(directory === undefined
+      ? []
+      : [createCheck(`${subject}, files`, (report) => checkSecretFiles(directory, report))]),
+    ...(vault === undefined
+      ? []
+      : [createCheck(`${subject}, Vault`, (report) => checkVault(vault, report))]),
   ]
 }
 
 /** Without secrets there is nothing to look at. */
-async function checkSecretKeys(database: string, file: string, report: Reporter): Promise<Finding[]> {
+async function checkSecretKeys(
+  database: string,
+  file: string,
+  report: Reporter,
+): Promise<Finding[]> {
   const sealed = readSealed(database)
   if (sealed.length === 0) return []
   const tried = `look for the keys of ${sealed.length} secrets in ${file}`
@@ -38,7 +55,13 @@ async function checkSecretKeys(database: string, file: string, report: Reporter)
   if (lost.length > 0) {
     const names = lost.slice(0, 5).map(({ name }) => name)
     const found = `${keys.length === 0 ? 'there is no such file' : 'keys are missing'}: ${names.join(', ')} need ${missing}`
-    return [report.problem(tried, found, 'restore the key file from its copy, or set these secrets again')]
+    return [
+      report.problem(
+        tried,
+        found,
+        'restore the key file from its copy, or set these secrets again',
+      ),
+    ]
   }
   return [report.ok(tried, 'all are there'), await checkMode(file, dirname(database), report)]
 }
@@ -46,10 +69,17 @@ async function checkSecretKeys(database: string, file: string, report: Reporter)
 function readSealed(database: string): { name: string; key: string }[] {
   const db = new DatabaseSync(database, { readOnly: true })
   try {
-    const [table] = db.prepare("SELECT name FROM sqlite_schema WHERE name = 'secrets_entries'").all()
+    const [table] = db
+      .prepare("SELECT name FROM sqlite_schema WHERE name = 'secrets_entries'")
+      .all()
     if (table === undefined) return []
-    const rows = db.prepare('SELECT scope, name, sealed FROM secrets_entries WHERE sealed IS NOT NULL').all()
-    return rows.map(({ scope, name, sealed }) => ({ name: `${scope}/${name}`, key: keyIdOf(String(sealed)) }))
+    const rows = db
+      .prepare('SELECT scope, name, sealed FROM secrets_entries WHERE sealed IS NOT NULL')
+      .all()
+    return rows.map(({ scope, name, sealed }) => ({
+      name: `${scope}/${name}`,
+      key: keyIdOf(String(sealed)),
+    }))
   } finally {
     db.close()
   }
@@ -59,9 +89,17 @@ async function checkMode(file: string, dataDir: string, report: Reporter): Promi
   const tried = 'look at the key file'
   const mode = (await stat(file)).mode & 0o777
   if ((mode & 0o077) !== 0)
-    return report.warning(tried, `${mode.toString(8)}: others may read it`, 'chmod 600, or a credential of systemd')
-  if (dirname(file) !== dataDir) return report.ok(tried, 'only its owner may read it, and it is not in the data directory')
-  return report.ok(tried, 'only its owner may read it. Keep it out of backups of the data directory, and a copy elsewhere')
+    return report.warning(
+      tried,
+      `${mode.toString(8)}: others may read it`,
+      'chmod 600, or a credential of systemd',
+    )
+  if (dirname(file) !== dataDir)
+    return report.ok(tried, 'only its owner may read it, and it is not in the data directory')
+  return report.ok(
+    tried,
+    'only its owner may read it. Keep it out of backups of the data directory, and a copy elsewhere',
+  )
 }
 
 async function checkSecretFiles(directory: string, report: Reporter): Promise<Finding[]> {
@@ -72,7 +110,13 @@ async function checkSecretFiles(directory: string, report: Reporter): Promise<Fi
     return [report.ok(tried, 'this user may read it')]
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    return [report.problem(tried, code ?? message, 'correct secrets.files.directory, or give this user access')]
+    return [
+      report.problem(
+        tried,
+        code ?? message,
+        'correct secrets.files.directory, or give this user access',
+      ),
+    ]
   }
 }
 
@@ -80,9 +124,13 @@ async function checkVault(settings: VaultSettings, report: Reporter): Promise<Fi
   const tried = `log in at ${settings.address}`
   const advice = 'correct the login below secrets.vault, and its role in Vault'
   try {
-    const { status } = await new VaultClient(settings, () => performance.now()).get('auth/token/lookup-self')
+    const { status } = await new VaultClient(settings, () => performance.now()).get(
+      'auth/token/lookup-self',
+    )
     const found = `Vault answered ${status}`
-    return [status === 200 ? report.ok(tried, 'the token counts') : report.problem(tried, found, advice)]
+    return [
+      status === 200 ? report.ok(tried, 'the token counts') : report.problem(tried, found, advice),
+    ]
   } catch (error) {
     return [report.problem(tried, (error as Error).message, advice)]
   }

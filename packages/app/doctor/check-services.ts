@@ -2,7 +2,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
 import {
   type EmbeddableService,
@@ -30,15 +36,26 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
       return [
         createCheck(subject, async (report) => {
           const target = await findEmbedded(service, { upstreams, backends })
-          return [target === undefined ? notRunning(report) : await checkHealth(target, target.name, { report, ...timeouts })]
+          return [
+            target === undefined
+              ? notRunning(report)
+              : await checkHealth(target, target.name, { report, ...timeouts }),
+          ]
         }),
       ]
     }
-    const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
+    const others = [
+      ...shards.map((shard) => shard.baseUrl),
+      ...Object.values(config.dynamicEndpoints ?? {}),
+    ]
     const addresses = [...new Set([...baseUrls, ...others])]
     return addresses.map((address) =>
       createCheck(subject, async (report) => {
-        const target = { service, address: { kind: 'external', baseUrl: address }, tls: upstreams.okHttpClient.tls } as const
+        const target = {
+          service,
+          address: { kind: 'external', baseUrl: address },
+          tls: upstreams.okHttpClient.tls,
+        } as const
         return [await checkHealth(target, hideCredentials(address), { report, ...timeouts })]
       }),
     )
@@ -46,7 +63,9 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
 }
 
 export function externalServices({ services }: Config['upstreams']): string[] {
-  return Object.values(services).flatMap(({ kind, baseUrl }) => (kind === 'external' && baseUrl !== undefined ? [baseUrl] : []))
+  return Object.values(services).flatMap(({ kind, baseUrl }) =>
+    kind === 'external' && baseUrl !== undefined ? [baseUrl] : [],
+  )
 }
 
 interface Means extends Timeouts {
@@ -61,14 +80,26 @@ export async function findEmbedded(
   const { remote } = upstreams.embedded
   const { tls } = upstreams.okHttpClient
   if (remote !== undefined)
-    return { service, address: { kind: 'embedded', service, remote }, tls, name: remote.baseUrls.join(', ') }
+    return {
+      service,
+      address: { kind: 'embedded', service, remote },
+      tls,
+      name: remote.baseUrls.join(', '),
+    }
   const socketPath = socketPathFor(backends.dataDir, 'backends.sock')
   if (!(await isListening(socketPath))) return undefined
-  return { service, address: { kind: 'embedded', socketPath, service }, name: 'the embedded back end' }
+  return {
+    service,
+    address: { kind: 'embedded', socketPath, service },
+    name: 'the embedded back end',
+  }
 }
 
 export function notRunning(report: Reporter): Finding {
-  return report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')
+  return report.ok(
+    'look for the embedded back end',
+    'it starts with the gateway, which is not running here',
+  )
 }
 
 export interface Target {
@@ -77,9 +108,18 @@ export interface Target {
   readonly tls?: ServiceTls | undefined
 }
 
-async function checkHealth(target: Target, name: string, { report, answerMs }: Means): Promise<Finding> {
+async function checkHealth(
+  target: Target,
+  name: string,
+  { report, answerMs }: Means,
+): Promise<Finding> {
   const { service, address, tls } = target
-  const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs, maxHealthBytes)
+  const upstreams = openQuestions(
+    { okHttpClient: { tls } },
+    { [service]: address },
+    answerMs,
+    maxHealthBytes,
+  )
   const tried = `GET /health of ${name}`
   const startedAtMs = performance.now()
   try {
@@ -87,10 +127,23 @@ async function checkHealth(target: Target, name: string, { report, answerMs }: M
     const tookMs = Math.round(performance.now() - startedAtMs)
     const found = `it answers ${status} after ${tookMs} ms`
     if (status >= 400)
-      return report.problem(tried, found, 'see its log; a 404 may mean that the address belongs to something else')
+      return report.problem(
+        tried,
+        found,
+        'see its log; a 404 may mean that the address belongs to something else',
+      )
     if (isPage(text))
-      return report.problem(tried, `${found} with a page of HTML`, 'the address belongs to something else, such as a login page')
-    if (tookMs > slowMs) return report.warning(tried, found, 'every request of a user waits for it: see what keeps it busy')
+      return report.problem(
+        tried,
+        `${found} with a page of HTML`,
+        'the address belongs to something else, such as a login page',
+      )
+    if (tookMs > slowMs)
+      return report.warning(
+        tried,
+        found,
+        'every request of a user waits for it: see what keeps it busy',
+      )
     return report.ok(tried, found)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

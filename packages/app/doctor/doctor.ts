@@ -59,11 +59,22 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
   const { config, notices, timeouts = usualTimeouts } = options
   const { contextPath } = config.http.origin
   const place = findPublicAddress(config, options.publicUrl)
-  const said = notices.map((notice) => findingsOn('Configuration').warning('read it', notice, 'keep it if it is meant'))
+  const said = notices.map((notice) =>
+    findingsOn('Configuration').warning('read it', notice, 'keep it if it is meant'),
+  )
   const addresses = listAddresses(config.login, { baseUrl: place.url, contextPath })
   const onAddress = checkPublicAddress(options, place, addresses.length > 0)
-  const findings = [...said, ...onAddress, ...(await runChecks(await checksOf(options, place), timeouts))]
-  return { verdict: worstOf(findings), publicUrl: place.url, addresses, findings: findings.map(withGuide) }
+  const findings = [
+    ...said,
+    ...onAddress,
+    ...(await runChecks(await checksOf(options, place), timeouts)),
+  ]
+  return {
+    verdict: worstOf(findings),
+    publicUrl: place.url,
+    addresses,
+    findings: findings.map(withGuide),
+  }
 }
 
 async function checksOf(
@@ -72,7 +83,9 @@ async function checksOf(
 ): Promise<Check[]> {
   const { login, http, backends } = config
   const context = { timeouts, baseUrl: url, names: login, now: now() }
-  const methods = await Promise.all(login.methods.map(({ type, settings }) => type.checks?.(settings, context) ?? []))
+  const methods = await Promise.all(
+    login.methods.map(({ type, settings }) => type.checks?.(settings, context) ?? []),
+  )
   return [
     ...methods.flat(),
     ...checkRoleSource(config, timeouts, now()),
@@ -100,7 +113,11 @@ function checkNextStart(config: Config): Check {
     const lasting = obstacles.filter(({ passing }) => !passing)
     if (lasting.length === 0) return [report.ok('look for what would prevent it', 'nothing would')]
     return lasting.map(({ text }) =>
-      report.problem('look for what would prevent it', text, 'correct it before the next restart; fairlead check finds the same'),
+      report.problem(
+        'look for what would prevent it',
+        text,
+        'correct it before the next restart; fairlead check finds the same',
+      ),
     )
   })
 }
@@ -119,11 +136,17 @@ function checkPublicAddress(
   { url, source }: PublicAddress,
   leavesSite: boolean,
 ): Finding[] {
-  if (source !== 'guessed') return simulateBalancer({ config, publicUrl: url, isExample: false, proxyAddress })
+  if (source !== 'guessed')
+    return simulateBalancer({ config, publicUrl: url, isExample: false, proxyAddress })
   const report = findingsOn('Public address')
   const tried = 'look for the address under which browsers reach the gateway'
   if (!leavesSite) {
-    return [report.ok(tried, `nothing names it; without a balancer it is ${url}. Name one with --public-url to try a balancer`)]
+    return [
+      report.ok(
+        tried,
+        `nothing names it; without a balancer it is ${url}. Name one with --public-url to try a balancer`,
+      ),
+    ]
   }
   return [
     report.warning(
@@ -131,7 +154,12 @@ function checkPublicAddress(
       `nothing names it; the addresses above are those without a balancer, ${url}`,
       'name it with --public-url, or set http.publicUrl',
     ),
-    ...simulateBalancer({ config, publicUrl: exampleUrl + config.http.origin.contextPath, isExample: true, proxyAddress }),
+    ...simulateBalancer({
+      config,
+      publicUrl: exampleUrl + config.http.origin.contextPath,
+      isExample: true,
+      proxyAddress,
+    }),
   ]
 }
 
@@ -154,10 +182,22 @@ const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
 
 function withGuide(finding: Finding): Finding {
   const guide = guides.find(([subject]) => subject.test(finding.subject))?.[1]
-  return finding.verdict === 'ok' || guide === undefined ? finding : { ...finding, guide: `docs/guides/${guide}.md` }
+  return finding.verdict === 'ok' || guide === undefined
+    ? finding
+    : { ...finding, guide: `docs/guides/${guide}.md` }
 }
 
-const usual = ['10.0.0.1', '127.0.0.1', '192.168.0.1', '172.16.0.1', '169.254.0.1', '100.64.0.1', '::1', 'fd00::1', 'fe80::1']
+const usual = [
+  '10.0.0.1',
+  '127.0.0.1',
+  '192.168.0.1',
+  '172.16.0.1',
+  '169.254.0.1',
+  '100.64.0.1',
+  '::1',
+  'fd00::1',
+  'fe80::1',
+]
 const group = /\((?:\?:)?([^()|]*)(?:\|[^()]*)?\)[?*+]?/g
 const open = /(?:\\d|\[[^[\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g
 
@@ -165,12 +205,20 @@ const open = /(?:\\d|\[[^[\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g
 function trustedProxyOf({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): string {
   let text = trustedProxies.source.replace(/^\^|\$$/g, '')
   // The first alternative of each group, the inner ones first.
-  for (let shorter = text.replace(group, '$1'); shorter !== text; shorter = text.replace(group, '$1')) text = shorter
+  for (
+    let shorter = text.replace(group, '$1');
+    shorter !== text;
+    shorter = text.replace(group, '$1')
+  )
+    text = shorter
   const written = text.split('|').flatMap((part) => {
     const address = part.replace(open, '1').replaceAll('\\', '')
     return [address, `${address}.1`, `${address}.1.1`, `${address}.1.1.1`]
   })
-  return [...usual, ...written].find((each) => isIP(each) !== 0 && trustedProxies.test(each)) ?? '10.0.0.1'
+  return (
+    [...usual, ...written].find((each) => isIP(each) !== 0 && trustedProxies.test(each)) ??
+    '10.0.0.1'
+  )
 }
 
 const tried = 'run a program in it'
@@ -182,10 +230,12 @@ function checkSandbox({ backends }: Pick<Config, 'backends'>): Check[] {
     try {
       const { means, title } = await openSandbox(choice)
       if (means !== 'none') return [report.ok(tried, `works: ${title}`)]
-      const found = 'Helm, Kustomize and Git have all rights of the user of Fairlead, and its network (sandbox: none)'
+      const found =
+        'Helm, Kustomize and Git have all rights of the user of Fairlead, and its network (sandbox: none)'
       return [report.warning(tried, found, 'install bubblewrap, and remove the setting')]
     } catch (error) {
-      const advice = 'install bubblewrap ("apt install bubblewrap"); until then manifests are not baked, and Git is not called'
+      const advice =
+        'install bubblewrap ("apt install bubblewrap"); until then manifests are not baked, and Git is not called'
       return [report.warning(tried, (error as Error).message, advice)]
     }
   })

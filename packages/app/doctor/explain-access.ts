@@ -2,8 +2,16 @@
 
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
-import { loadResourcePermissions, type ResourcePermissions } from '@fairlead/gateway/operations/access/access-resources.ts'
-import { explainRoles, judgeFor, toSubject, toUser } from '@fairlead/gateway/operations/access/explain-access.ts'
+import {
+  loadResourcePermissions,
+  type ResourcePermissions,
+} from '@fairlead/gateway/operations/access/access-resources.ts'
+import {
+  explainRoles,
+  judgeFor,
+  toSubject,
+  toUser,
+} from '@fairlead/gateway/operations/access/explain-access.ts'
 import { findApiOperation } from '@fairlead/gateway/operations/access/find-operation.ts'
 import {
   type AccessSubject,
@@ -39,21 +47,30 @@ interface AccessAnswer {
 const timeoutMs = 3000
 
 /** @throws {Error} when there is no such operation, or the permission service does not answer; the message says what to do */
-export async function explainAccess(config: Config, question: AccessQuestion): Promise<AccessAnswer> {
+export async function explainAccess(
+  config: Config,
+  question: AccessQuestion,
+): Promise<AccessAnswer> {
   const found = findApiOperation(allOperations, question.operation)
   const services = toAddresses(
     config.upstreams,
     config.upstreams.embedded.remote ?? socketPathFor(config.backends.dataDir, 'backends.sock'),
   )
   const upstreams = openQuestions(config.upstreams, services, timeoutMs)
-  const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
+  const settings = {
+    ...config.permissions,
+    retry: { ...config.permissions.retry, maxElapsedMs: 0 },
+  }
   const permissions = new Permissions({ settings, upstreams, log: pino({ level: 'silent' }) })
   try {
     const isJudged = permissions.enabled && !config.login.anonymous
     const { decision, lines } = isJudged
       ? await explainJudgement(found, question, { permissions, upstreams })
       : explainUndecided(found.operation, !config.login.anonymous)
-    return { decision, lines: [describeDemands(found.operation), ...lines, `Decision: ${decision}`] }
+    return {
+      decision,
+      lines: [describeDemands(found.operation), ...lines, `Decision: ${decision}`],
+    }
   } finally {
     permissions.close()
     await upstreams.close()
@@ -76,10 +93,13 @@ async function explainJudgement(
   const user = toUser(username)
   const answer = await permissions.lookUp(user)
   if (answer.kind === 'unavailable') {
-    throw new Error('The permission service does not answer. An embedded one runs with the gateway: start it first.')
+    throw new Error(
+      'The permission service does not answer. An embedded one runs with the gateway: start it first.',
+    )
   }
   const view = answer.kind === 'view' ? answer.view : undefined
-  const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
+  const call = (service: ServiceName, asked: UpstreamCall) =>
+    upstreams.call(service, asked, anonymousIdentity)
   const judged = await judgeFor({ call, permissions, operation, user, view, subject })
   const checked = enforcementOf(operation, { permissions, upstreams })
   const lines = [
@@ -99,13 +119,19 @@ function describeDemands({ id, method, path, demands }: Operation): string {
 
 function describeUser(username: string, view: PermissionView | undefined): string[] {
   if (view === undefined)
-    return [`The permission service does not know the user "${username}": users become known when they log in.`]
+    return [
+      `The permission service does not know the user "${username}": users become known when they log in.`,
+    ]
   const roles = explainRoles(view, undefined).map(({ name, from }) => `${name} (${from})`)
-  return [`Roles of ${username}: ${roles.length === 0 ? 'none' : roles.join(', ')}${view.admin ? '; an administrator' : ''}`]
+  return [
+    `Roles of ${username}: ${roles.length === 0 ? 'none' : roles.join(', ')}${view.admin ? '; an administrator' : ''}`,
+  ]
 }
 
 function describeResource({ kind, name, permissions }: ResourcePermissions): string {
-  const lists = Object.entries(permissions).map(([authorization, roles]) => `${authorization} ${roles.join(', ')}`)
+  const lists = Object.entries(permissions).map(
+    ([authorization, roles]) => `${authorization} ${roles.join(', ')}`,
+  )
   return `Permissions of the ${kind} ${name}: ${lists.length === 0 ? 'not restricted' : lists.join('; ')}`
 }
 
@@ -115,5 +141,8 @@ function describeReason({ need, allowed, rule }: Reason): string {
 
 /** `buildService=NAME: …` as the command line writes it. */
 function toOption(what: string): string {
-  return what.replace(/^(\w+)=/, (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `)
+  return what.replace(
+    /^(\w+)=/,
+    (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `,
+  )
 }

@@ -11,7 +11,12 @@ import { openTlsFiles } from '@fairlead/base/tls/tls-files.ts'
 import type { User } from '@fairlead/gateway/http/request-state.ts'
 import type { LoginMethod } from '@fairlead/gateway/login/login-method.ts'
 import { type LoginMethods, openMethods } from '@fairlead/gateway/login/open-login.ts'
-import { joinNames, type LoginCredentials, type StepVerdict, type Trace } from '@fairlead/gateway/login/trace.ts'
+import {
+  joinNames,
+  type LoginCredentials,
+  type StepVerdict,
+  type Trace,
+} from '@fairlead/gateway/login/trace.ts'
 import { AccountCache } from '@fairlead/gateway/operations/account-cache.ts'
 import { Permissions } from '@fairlead/gateway/permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from '@fairlead/gateway/permissions/service-accounts.ts'
@@ -59,7 +64,12 @@ interface ExplainOptions {
 const timeoutMs = 3000
 
 /** It logs no user in and consumes nothing. @throws {Error} when a method cannot be opened; the message says why */
-export async function explainLogin({ config, credentials, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
+export async function explainLogin({
+  config,
+  credentials,
+  command,
+  now = Date.now,
+}: ExplainOptions): Promise<Explanation> {
   if (config.login.anonymous) return explainAnonymous()
   const notes: string[] = []
   const { result, close } = await openParts(async (keep) => {
@@ -72,8 +82,16 @@ export async function explainLogin({ config, credentials, command, now = Date.no
 }
 
 function explainAnonymous(): Explanation {
-  const text = 'every request runs as the user anonymous (anonymous.enabled), so Fairlead ignores credentials'
-  return { admitted: true, judgements: [], user: undefined, roles: [], permissions: [], notes: [text] }
+  const text =
+    'every request runs as the user anonymous (anonymous.enabled), so Fairlead ignores credentials'
+  return {
+    admitted: true,
+    judgements: [],
+    user: undefined,
+    roles: [],
+    permissions: [],
+    notes: [text],
+  }
 }
 
 type Surroundings = Awaited<ReturnType<typeof openSurroundings>>
@@ -83,20 +101,34 @@ interface OpeningContext extends Pick<ExplainOptions, 'config' | 'command'> {
   readonly keep: Keep
 }
 
-async function openSurroundings({ config, notes, now, keep }: OpeningContext & { notes: string[] }) {
+async function openSurroundings({
+  config,
+  notes,
+  now,
+  keep,
+}: OpeningContext & { notes: string[] }) {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   const { remote } = config.upstreams.embedded
   const runs = remote !== undefined || (await isListening(socketPath))
   const all = toAddresses(config.upstreams, remote ?? socketPath)
-  const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
+  const services = Object.fromEntries(
+    Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs),
+  )
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
   const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))
-  const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
+  const settings = {
+    ...config.permissions,
+    retry: { ...config.permissions.retry, maxElapsedMs: 0 },
+  }
   const real = keep(new Permissions({ settings, upstreams, log, now }))
   const listener: { tell: Trace } = { tell: () => {} }
   const isAbsent = all.fiat !== undefined && services['fiat'] === undefined
-  if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
-  const permissions: Permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
+  if (isAbsent)
+    notes.push('the embedded permission service runs with the gateway, which is not running here')
+  const permissions: Permissions = observePermissions(real, {
+    isAbsent,
+    onReport: (text) => listener.tell('note', text),
+  })
   return { upstreams, permissions, listener, log, dataDir: findDataDir(config, keep) }
 }
 
@@ -108,7 +140,10 @@ function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
   return temporary
 }
 
-async function openAll(surroundings: Surroundings, { config, command, now, keep }: OpeningContext): Promise<LoginMethods> {
+async function openAll(
+  surroundings: Surroundings,
+  { config, command, now, keep }: OpeningContext,
+): Promise<LoginMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
   const redis = config.redis && keep(await openRedis(config.redis, log))
@@ -184,12 +219,20 @@ function rolesOf(user: User, answer: PermissionAnswer | undefined): RoleOrigin[]
     ...user.roles.map((role) => ({ role, from: `login by ${user.method}` })),
     ...view
       .filter(({ name }) => !user.roles.includes(name.toLowerCase()))
-      .map(({ name, source }) => ({ role: name, from: `permission service${source === undefined ? '' : ` (${source})`}` })),
+      .map(({ name, source }) => ({
+        role: name,
+        from: `permission service${source === undefined ? '' : ` (${source})`}`,
+      })),
   ]
 }
 
-function describePermissions(user: User, permissions: Permissions, answer: PermissionAnswer | undefined): string[] {
-  if (answer === undefined) return ['there is no permission service, so every logged-in user may do everything']
+function describePermissions(
+  user: User,
+  permissions: Permissions,
+  answer: PermissionAnswer | undefined,
+): string[] {
+  if (answer === undefined)
+    return ['there is no permission service, so every logged-in user may do everything']
   if (answer.kind === 'unavailable') return ['the permission service does not answer']
   if (answer.kind === 'unknown') {
     const later = permissions.sessionFilter
@@ -207,7 +250,11 @@ function describePermissions(user: User, permissions: Permissions, answer: Permi
 }
 
 function toNote(line: string): string {
-  const { msg, reason, err } = JSON.parse(line) as { msg?: string; reason?: string; err?: { message?: string } }
+  const { msg, reason, err } = JSON.parse(line) as {
+    msg?: string
+    reason?: string
+    err?: { message?: string }
+  }
   return [msg, reason ?? err?.message].filter((part) => part !== undefined).join(': ')
 }
 

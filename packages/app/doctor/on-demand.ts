@@ -10,7 +10,11 @@ interface ExaminerOptions {
 }
 
 /** The doctor is loaded when it is asked; examinations at the same time are one. */
-export function createExaminer({ config, notices = [], now }: ExaminerOptions): () => Promise<ExaminationModel> {
+export function createExaminer({
+  config,
+  notices = [],
+  now,
+}: ExaminerOptions): () => Promise<ExaminationModel> {
   return sharedWork(async () => {
     const doctor = await import('./doctor.ts')
     return doctor.examine({ config, notices, publicUrl: undefined, now })

@@ -12,7 +12,12 @@ export function openQuestions(
   return new Upstreams({
     services,
     tls,
-    bounds: { connectTimeoutMs: timeoutMs, readTimeoutMs: timeoutMs, maxConnections: 10, maxWaiting: 90 },
+    bounds: {
+      connectTimeoutMs: timeoutMs,
+      readTimeoutMs: timeoutMs,
+      maxConnections: 10,
+      maxWaiting: 90,
+    },
     keepAliveMs: 1000,
     maxAnswerBytes,
     retry: false,

@@ -28,7 +28,9 @@ interface Obstacle {
 const knownTables: readonly (readonly [owner: string, migrations: readonly string[]])[] = [
   ...embeddedBackends.flatMap(({ service, migrations, partMigrations = {} }) => [
     [service, migrations] as const,
-    ...Object.entries(partMigrations).map(([part, scripts]) => [`${service}/${part}`, scripts] as const),
+    ...Object.entries(partMigrations).map(
+      ([part, scripts]) => [`${service}/${part}`, scripts] as const,
+    ),
   ]),
   ['users', userMigrations],
   ['tokens', tokenMigrations],
@@ -39,7 +41,8 @@ const knownTables: readonly (readonly [owner: string, migrations: readonly strin
 
 /** File systems of the kernel that store no files, by their type. @see statfs(2) */
 const kernelFileSystems: ReadonlySet<number> = new Set([
-  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570, 0xcafe4a11,
+  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570,
+  0xcafe4a11,
 ])
 
 /**
@@ -47,7 +50,10 @@ const kernelFileSystems: ReadonlySet<number> = new Set([
  *
  * @param ignoresLocks For a gateway that holds them itself.
  */
-export async function findStartObstacles(config: Config, { ignoresLocks = false } = {}): Promise<Obstacle[]> {
+export async function findStartObstacles(
+  config: Config,
+  { ignoresLocks = false } = {},
+): Promise<Obstacle[]> {
   const { dataDir } = config.backends
   return [
     ...findDataDirObstacles(dataDir, ignoresLocks),
@@ -60,9 +66,12 @@ export async function findStartObstacles(config: Config, { ignoresLocks = false 
 function findDataDirObstacles(dataDir: string, ignoresLocks: boolean): Obstacle[] {
   const advice = 'Set data.dir or FAIRLEAD_DATA_DIR to another one, or give this user write access.'
   const written = attempt(() => checkFolder(dataDir))
-  if (written !== undefined) return [lasting(`The data directory ${dataDir} cannot be written: ${written}. ${advice}`)]
+  if (written !== undefined)
+    return [lasting(`The data directory ${dataDir} cannot be written: ${written}. ${advice}`)]
   if (ignoresLocks || !existsSync(dataDir)) return []
-  const locked = existsSync(join(dataDir, 'lock.db')) ? attempt(() => lockDataDir(dataDir).close()) : undefined
+  const locked = existsSync(join(dataDir, 'lock.db'))
+    ? attempt(() => lockDataDir(dataDir).close())
+    : undefined
   // While another process works on them, they are what that process has made of them.
   if (locked !== undefined) return [passing(locked)]
   return readdirSync(dataDir)
@@ -103,12 +112,21 @@ function readDatabase(file: string): void {
 /** The first start creates an administrator, if there is no user yet. */
 function findFirstUserObstacles({ login, backends }: Config): Obstacle[] {
   const form = settingsOf(login, formMethod)
-  if (form === undefined || form.configuredUser !== undefined || existsSync(join(backends.dataDir, 'users.db'))) return []
+  if (
+    form === undefined ||
+    form.configuredUser !== undefined ||
+    existsSync(join(backends.dataDir, 'users.db'))
+  )
+    return []
   const { firstAdmin } = form
   const refused = attempt(() => checkNewUser(firstAdmin.name, firstAdmin.password))
   return refused === undefined
     ? []
-    : [lasting(`The first administrator (fairlead.admin.user, fairlead.admin.password): ${refused}`)]
+    : [
+        lasting(
+          `The first administrator (fairlead.admin.user, fairlead.admin.password): ${refused}`,
+        ),
+      ]
 }
 
 function findAuditObstacles(audit: Config['audit'], ignoresLocks: boolean): Obstacle[] {
@@ -121,9 +139,15 @@ function findAuditObstacles(audit: Config['audit'], ignoresLocks: boolean): Obst
     if (known !== undefined && !known.isFile()) throw new Error('it is no regular file')
     if (known !== undefined) accessSync(file, constants.W_OK)
   })
-  if (broken !== undefined) return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
-  const locked = !ignoresLocks && existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).close()) : undefined
-  return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
+  if (broken !== undefined)
+    return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
+  const locked =
+    !ignoresLocks && existsSync(`${file}.lock`)
+      ? attempt(() => lockFile(`${file}.lock`).close())
+      : undefined
+  return locked === undefined
+    ? []
+    : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
 }
 
 async function findPortObstacles(http: Config['http']): Promise<Obstacle[]> {

@@ -47,7 +47,20 @@ export async function openStores({ config, log, metrics, keep, now }: GatewayCon
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
 export async function openAccess(parts: GatewayContext & Services & Stores) {
-  const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
+  const {
+    config,
+    log,
+    command,
+    metrics,
+    keep,
+    tls,
+    upstreams,
+    loginUpstreams,
+    embedded,
+    redis,
+    sessions,
+    now,
+  } = parts
   const switches = createSwitches(parts)
   const permissions = keep(
     new Permissions({
@@ -87,8 +100,16 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
 
 export type AccessParts = Awaited<ReturnType<typeof openAccess>>
 
-function createSwitches({ config, log, keep, services, reread, rereadMs }: GatewayContext & Services) {
-  if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external') return undefined
+function createSwitches({
+  config,
+  log,
+  keep,
+  services,
+  reread,
+  rereadMs,
+}: GatewayContext & Services) {
+  if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external')
+    return undefined
   return keep(
     new PermissionSwitches({
       positions: config.permissions,

@@ -3,7 +3,10 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Keep } from '@fairlead/base/concurrency/open-parts.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
-import { type BuiltInPlugin, createDeckPlugins } from '@fairlead/gateway/deck-plugins/deck-plugins.ts'
+import {
+  type BuiltInPlugin,
+  createDeckPlugins,
+} from '@fairlead/gateway/deck-plugins/deck-plugins.ts'
 import type { DeckPluginSettings } from '@fairlead/gateway/deck-plugins/settings.ts'
 import type { DeckPlugins } from '@fairlead/gateway/operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '@fairlead/gateway/upstreams/settings.ts'
@@ -37,7 +40,8 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
       downloads: {
         restrictions: parts.outside,
         lists,
-        front50Urls: front50.kind === 'external' && front50.baseUrl !== undefined ? [front50.baseUrl] : [],
+        front50Urls:
+          front50.kind === 'external' && front50.baseUrl !== undefined ? [front50.baseUrl] : [],
         tls: configured.okHttpClient.tls,
       },
       upstreams,
@@ -52,14 +56,20 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
  * Plug-ins that teach Deck the providers of the embedded infrastructure; they are built with the web console. Another content is
  * another version, so that browsers load it at once.
  */
-async function findBuiltInPlugins({ consoleDir, version, upstreams }: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
+async function findBuiltInPlugins({
+  consoleDir,
+  version,
+  upstreams,
+}: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
   if (consoleDir === undefined || !upstreams.isEmbedded('clouddriver')) return []
   const sources = providerTypes.flatMap(({ deckPlugin }) => deckPlugin ?? [])
   const found = await Promise.all(
     sources.map(async ({ id, name, folder }) => {
       const dir = new URL(folder, consoleDir)
       const content = await readFile(new URL('index.js', dir)).catch(() => undefined)
-      return content && { id, name, version: `${version}-${hash('sha256', content).slice(0, 8)}`, dir }
+      return (
+        content && { id, name, version: `${version}-${hash('sha256', content).slice(0, 8)}`, dir }
+      )
     }),
   )
   return found.filter((plugin) => plugin !== undefined)

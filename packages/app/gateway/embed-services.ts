@@ -1,20 +1,31 @@
 /** Start of the embedded back ends as the configuration wants them. */
 
 import type { Config } from '../config/config.ts'
-import { type Embedded, type EmbeddedOptions, type EmbeddedThread, startEmbedded } from '../hosting/embedded.ts'
+import {
+  type Embedded,
+  type EmbeddedOptions,
+  type EmbeddedThread,
+  startEmbedded,
+} from '../hosting/embedded.ts'
 import { RemoteBackends } from '../hosting/remote-backends.ts'
 
-interface EmbeddingOptions extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
+interface EmbeddingOptions
+  extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
   readonly config: Config
   readonly version: string
   readonly restoredAt?: number | undefined
 }
 
 /** The back ends of another process where the configuration names one, else those of this process, if there are any. */
-export function connectBackends(options: EmbeddingOptions): (Embedded & { close(): Promise<void> }) | undefined {
+export function connectBackends(
+  options: EmbeddingOptions,
+): (Embedded & { close(): Promise<void> }) | undefined {
   const { config } = options
   const { remote: place } = config.upstreams.embedded
-  if (place === undefined || Object.values(options.services).every(({ kind }) => kind === 'external'))
+  if (
+    place === undefined ||
+    Object.values(options.services).every(({ kind }) => kind === 'external')
+  )
     return embedServices(options)
   return new RemoteBackends({
     ...options,
@@ -25,13 +36,23 @@ export function connectBackends(options: EmbeddingOptions): (Embedded & { close(
 }
 
 /** Without logins there are no permission checks, in the back ends as in the gateway. */
-function checksPermissions({ config, services }: Pick<EmbeddingOptions, 'config' | 'services'>): boolean {
+function checksPermissions({
+  config,
+  services,
+}: Pick<EmbeddingOptions, 'config' | 'services'>): boolean {
   return services.fiat !== undefined && !config.login.anonymous
 }
 
-export function embedServices({ config, version, restoredAt, ...options }: EmbeddingOptions): EmbeddedThread | undefined {
+export function embedServices({
+  config,
+  version,
+  restoredAt,
+  ...options
+}: EmbeddingOptions): EmbeddedThread | undefined {
   const { services } = options
-  const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
+  const embedded = Object.values(services).flatMap((address) =>
+    address.kind === 'embedded' ? [address.service] : [],
+  )
   if (embedded.length === 0) return undefined
   const { dataDir, ...backends } = config.backends
   const authorization = checksPermissions({ config, services })

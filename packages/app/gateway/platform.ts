@@ -61,10 +61,17 @@ export function createPlatform(parts: PlatformParts) {
     operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
-  const operationRoutes = allOperations.map((operation) => ({ method: operation.method, path: routeOf(operation).path }))
+  const operationRoutes = allOperations.map((operation) => ({
+    method: operation.method,
+    path: routeOf(operation).path,
+  }))
   return {
     platform,
-    methodsOf: createMethodIndex([...operationRoutes, ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
+    methodsOf: createMethodIndex([
+      ...operationRoutes,
+      ...login.routes,
+      ...(config.console.enabled ? consoleRoutes : []),
+    ]),
   }
 }
 
@@ -72,7 +79,9 @@ function createStreams(
   { config, log, upstreams, embedded, login }: PlatformParts,
   sharedReads: SharedReads | undefined,
 ): EventStreams {
-  const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
+  const liveSource = upstreams.isEmbedded('orca')
+    ? new EmbeddedSource({ upstreams, log })
+    : undefined
   return new EventStreams({
     source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
     partChanges: new PartChanges({
@@ -98,27 +107,49 @@ function watchMetrics(parts: PlatformParts, streams: EventStreams, reader: Deliv
     embedded,
     eventStreams: () => streams.size,
     delivery: new DeliveryMetrics({ ...parts, reader }).read,
-    missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
+    missingLogLines: () => ({
+      ...parts.missingLogLines?.(),
+      'without-login': parts.linesWithoutLogin.withheld,
+    }),
   })
 }
 
-function openHealth({ config, log, keep, upstreams, embedded, redis, audit }: PlatformParts): Health {
+function openHealth({
+  config,
+  log,
+  keep,
+  upstreams,
+  embedded,
+  redis,
+  audit,
+}: PlatformParts): Health {
   const room = keep(openRoomProbe(config.backends.dataDir, log))
   return new Health({
-    services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
+    services: upstreams
+      .enabledServices()
+      .filter((service) => config.telemetry.healthCheckedServices.includes(service)),
     ask: (service: ServiceName) => askHealth(upstreams, service),
     conditions: {
       'embedded back ends': () => embedded?.isListening() ?? true,
       Redis: () => isSound(redis, config.redis?.relaxedHealth),
       'room in the data directory': room.hasRoom,
     },
-    troubles: () => [...(audit?.trouble === undefined ? [] : [audit.trouble]), ...describeCircuits(upstreams.endpoints())],
+    troubles: () => [
+      ...(audit?.trouble === undefined ? [] : [audit.trouble]),
+      ...describeCircuits(upstreams.endpoints()),
+    ],
     intervalMs: healthIntervalMs,
     log,
   })
 }
 
-function createAuditedAnswers({ config, metrics, login, audit, now }: PlatformParts): AuditedAnswers | undefined {
+function createAuditedAnswers({
+  config,
+  metrics,
+  login,
+  audit,
+  now,
+}: PlatformParts): AuditedAnswers | undefined {
   if (audit === undefined) return undefined
   return new AuditedAnswers({
     audit,

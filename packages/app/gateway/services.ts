@@ -10,13 +10,24 @@ import { lockDataDir } from '../hosting/lock.ts'
 import type { GatewayContext } from './context.ts'
 import { connectBackends } from './embed-services.ts'
 
-export async function openServices({ config, log, startThread, version, metrics, keep }: GatewayContext) {
+export async function openServices({
+  config,
+  log,
+  startThread,
+  version,
+  metrics,
+  keep,
+}: GatewayContext) {
   const { dataDir } = config.backends
   keep(lockDataDir(dataDir))
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, config.upstreams.embedded.remote ?? socketPath)
-  const embedded = keep(connectBackends({ config, log, version, startThread, services, socketPath }))
-  const tracing = config.telemetry.tracing && keep(new (await loadTracing())(config.telemetry.tracing, version, log))
+  const embedded = keep(
+    connectBackends({ config, log, version, startThread, services, socketPath }),
+  )
+  const tracing =
+    config.telemetry.tracing &&
+    keep(new (await loadTracing())(config.telemetry.tracing, version, log))
   const surroundings = {
     observe: metrics.upstreamAnswered,
     startCall: tracing?.startCall,

@@ -12,7 +12,12 @@ import { type OpenPorts, openPorts } from '@fairlead/gateway/http/ports.ts'
 import { recordAnswer } from '@fairlead/gateway/http/record-answer.ts'
 import type { PortKind, RequestStep } from '@fairlead/gateway/http/request-state.ts'
 import { createHttpServer } from '@fairlead/gateway/http/server.ts'
-import { answerOptions, dropForgedIdentity, refuseCsrf, shedRequests } from '@fairlead/gateway/http/steps.ts'
+import {
+  answerOptions,
+  dropForgedIdentity,
+  refuseCsrf,
+  shedRequests,
+} from '@fairlead/gateway/http/steps.ts'
 import { labelUpstreamLimits, RequestLimit } from '@fairlead/gateway/limits/limit-requests.ts'
 import { refuseLoginCsrf } from '@fairlead/gateway/login/login-csrf.ts'
 import type { Login } from '@fairlead/gateway/login/open-login.ts'
@@ -29,7 +34,9 @@ import type { Gateway, GatewayContext } from './context.ts'
 import type { Operations } from './platform.ts'
 import type { Services } from './services.ts'
 
-export function createSteps(parts: GatewayContext & Stores & AccessParts & Operations): RequestStep[] {
+export function createSteps(
+  parts: GatewayContext & Stores & AccessParts & Operations,
+): RequestStep[] {
   const { config, login, methodsOf, now } = parts
   return [
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
@@ -43,7 +50,13 @@ export function createSteps(parts: GatewayContext & Stores & AccessParts & Opera
   ]
 }
 
-function createRateLimit({ config, log, metrics, redis, now }: GatewayContext & Stores): RequestStep {
+function createRateLimit({
+  config,
+  log,
+  metrics,
+  redis,
+  now,
+}: GatewayContext & Stores): RequestStep {
   return new RequestLimit(config.rateLimit, {
     redis,
     log,
@@ -53,7 +66,10 @@ function createRateLimit({ config, log, metrics, redis, now }: GatewayContext & 
   })
 }
 
-type ServingParts = GatewayContext & Services & AccessParts & Operations & { steps: readonly RequestStep[] }
+type ServingParts = GatewayContext &
+  Services &
+  AccessParts &
+  Operations & { steps: readonly RequestStep[] }
 
 /** What runs once everything is open. The ports close first: requests in flight still use every other part. */
 export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
@@ -84,7 +100,11 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
   }
 }
 
-async function listen({ login, log, embedded, ...parts }: ServingParts, ports: OpenPorts, closing: AbortSignal): Promise<string> {
+async function listen(
+  { login, log, embedded, ...parts }: ServingParts,
+  ports: OpenPorts,
+  closing: AbortSignal,
+): Promise<string> {
   const start = await login.prepareStart()
   const addresses = await ports.listen()
   const listening = addresses[0]?.address ?? ''
@@ -106,7 +126,11 @@ async function drain(parts: ServingParts, ports: OpenPorts, hurry?: AbortSignal)
   await parts.embedded?.settle?.(parts.config.http.shutdownGraceMs, hurry)
 }
 
-async function awaitBalancers({ config, platform }: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
+async function awaitBalancers(
+  { config, platform }: ServingParts,
+  ports: OpenPorts,
+  hurry?: AbortSignal,
+): Promise<void> {
   const { drainMs, drainsAlways } = config.http
   if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
   ports.drain()
@@ -115,7 +139,10 @@ async function awaitBalancers({ config, platform }: ServingParts, ports: OpenPor
   await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
 }
 
-async function applyReload({ config, log, tls, switches, embedded, accounts }: ServingParts, next: Config): Promise<void> {
+async function applyReload(
+  { config, log, tls, switches, embedded, accounts }: ServingParts,
+  next: Config,
+): Promise<void> {
   tls?.load()
   await switches?.refresh()
   log.level = next.telemetry.logLevel
@@ -124,18 +151,39 @@ async function applyReload({ config, log, tls, switches, embedded, accounts }: S
   embedded?.reload?.({ infrastructure: backends.infrastructure })
   const applied: Config = {
     ...config,
-    permissions: switches === undefined ? config.permissions : { ...config.permissions, enabled, legacyFallback },
+    permissions:
+      switches === undefined
+        ? config.permissions
+        : { ...config.permissions, enabled, legacyFallback },
     telemetry: { ...config.telemetry, logLevel: next.telemetry.logLevel },
     backends,
   }
   void accounts.refresh()
   const later = describeChanges(applied, next)
   if (later.length === 0) log.info('the configuration was read again')
-  else log.warn({ settings: later }, 'the configuration was read again; changed settings of these parts count after a restart')
+  else
+    log.warn(
+      { settings: later },
+      'the configuration was read again; changed settings of these parts count after a restart',
+    )
 }
 
-function createServer(parts: ServingParts, createMainServer: (handler: RequestListener) => Server): FastifyInstance {
-  const { config, log, metrics, tracing, login, platform, methodsOf, steps, linesWithoutLogin, now } = parts
+function createServer(
+  parts: ServingParts,
+  createMainServer: (handler: RequestListener) => Server,
+): FastifyInstance {
+  const {
+    config,
+    log,
+    metrics,
+    tracing,
+    login,
+    platform,
+    methodsOf,
+    steps,
+    linesWithoutLogin,
+    now,
+  } = parts
   const { answerHeaders: echoedHeaders } = config.http
   const records = { log, metrics, quietPaths: probePaths, linesWithoutLogin }
   const server = createHttpServer({
@@ -154,7 +202,10 @@ function createServer(parts: ServingParts, createMainServer: (handler: RequestLi
     onReceived: () => metrics.requestStarted(),
     startSpan:
       tracing &&
-      ((request) => (probePaths.has(request.state.path) ? undefined : tracing.startRequest(request.method, request.raw.headers))),
+      ((request) =>
+        probePaths.has(request.state.path)
+          ? undefined
+          : tracing.startRequest(request.method, request.raw.headers)),
     onAnswered: (request, outcome) => recordAnswer(records, request, outcome),
     onError: (request, error) => logError(log, request, error),
   })
@@ -162,12 +213,16 @@ function createServer(parts: ServingParts, createMainServer: (handler: RequestLi
   if (platform.audited !== undefined) server.addHook('onSend', platform.audited.onSend)
   login.mount(server)
   if (config.console.enabled) mountConsole(server, parts.consoleDir)
-  mountOperations(server, allOperations, platform, { echoedHeaders, browserCache: config.http.browserCache })
+  mountOperations(server, allOperations, platform, {
+    echoedHeaders,
+    browserCache: config.http.browserCache,
+  })
   return server
 }
 
 function describeListener(login: Login, address: string, listener: PortKind): string {
-  if (listener === 'management') return `listening on ${address}, open to all clients for health and metrics`
+  if (listener === 'management')
+    return `listening on ${address}, open to all clients for health and metrics`
   const methods = login.methodsOf(listener)
   const guard =
     methods.length > 0
@@ -199,5 +254,7 @@ const partNames: Readonly<Record<keyof Config, string>> = {
 
 function describeChanges(current: Config, next: Config): string[] {
   const names = Object.entries(partNames) as [keyof Config, string][]
-  return names.flatMap(([part, name]) => (isDeepStrictEqual(current[part], next[part]) ? [] : [name]))
+  return names.flatMap(([part, name]) =>
+    isDeepStrictEqual(current[part], next[part]) ? [] : [name],
+  )
 }

@@ -32,7 +32,8 @@ export interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCo
 export type StartThread = (input: WorkerInput) => BackendThread
 
 /** The part of a worker that its supervision needs. */
-export type BackendThread = Pick<EventEmitter, 'on' | 'once'> & Pick<Worker, 'postMessage' | 'terminate' | 'threadId'>
+export type BackendThread = Pick<EventEmitter, 'on' | 'once'> &
+  Pick<Worker, 'postMessage' | 'terminate' | 'threadId'>
 
 export interface Embedded {
   isListening(): boolean
@@ -75,7 +76,10 @@ interface LoadingThread {
   readonly inputPort: MessagePort
 }
 
-const threadProgram = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+const threadProgram = new URL(
+  import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
+  import.meta.url,
+)
 
 /** Has a worker load the program at once, which takes as long as loading the gateway; the first start has only to hand over the input. */
 export function loadThread(program = threadProgram): StartThread {
@@ -93,7 +97,13 @@ function loadProgram(program: URL): LoadingThread {
   const { port1: inputPort, port2: workerData } = new MessageChannel()
   const env = { ...process.env, ...compileCacheVariable() }
   const resourceLimits = { maxYoungGenerationSizeMb }
-  const worker = new Worker(program, { name: 'backends', resourceLimits, env, workerData, transferList: [workerData] })
+  const worker = new Worker(program, {
+    name: 'backends',
+    resourceLimits,
+    env,
+    workerData,
+    transferList: [workerData],
+  })
   return { worker, inputPort }
 }
 
@@ -115,7 +125,13 @@ export class EmbeddedThread implements Embedded {
   readonly #settled = Promise.withResolvers<void>()
 
   constructor(options: EmbeddedOptions) {
-    const { log, startThread = loadThread(), onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
+    const {
+      log,
+      startThread = loadThread(),
+      onChanged: _onChanged,
+      onPermissionsChanged: _onPermissions,
+      ...input
+    } = options
     this.#options = options
     this.#startThread = startThread
     this.#input = { ...input, logLevel: log.level ?? 'info', stateCounts: createStateCounts() }
@@ -177,7 +193,10 @@ export class EmbeddedThread implements Embedded {
     if (!this.#isListening) return
     this.#order({ settle: ms })
     // An abort is no failure here: it ends the wait.
-    await Promise.race([this.#settled.promise, pause(ms, undefined, { signal: hurry, ref: false }).catch(() => {})])
+    await Promise.race([
+      this.#settled.promise,
+      pause(ms, undefined, { signal: hurry, ref: false }).catch(() => {}),
+    ])
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,12 @@
 /** The embedded back ends for gateways in other processes: a listener that serves only who shows the key or a certificate. */
 import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import http, {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -130,13 +135,18 @@ export async function openGatewayLinks(
 }
 
 /** Without key, as those of gateways. */
-function createProbes(version: string, observe: () => BackendState): Record<string, (response: ServerResponse) => unknown> {
+function createProbes(
+  version: string,
+  observe: () => BackendState,
+): Record<string, (response: ServerResponse) => unknown> {
   let metrics: Metrics | undefined
   return {
     '/livez': (response) => response.writeHead(204).end(),
     '/health': (response) => {
       const { lease, copiedUntil } = observe()
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'UP', lease, copiedUntil }))
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ status: 'UP', lease, copiedUntil }))
     },
     '/metrics': async (response) => {
       metrics ??= await openMetrics(version, observe)
@@ -154,8 +164,13 @@ async function openMetrics(version: string, observe: () => BackendState): Promis
   return metrics
 }
 
-function openLink(socket: Socket, { begin, observe }: Pick<LinkOptions, 'begin' | 'observe'>): Link {
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`)
+function openLink(
+  socket: Socket,
+  { begin, observe }: Pick<LinkOptions, 'begin' | 'observe'>,
+): Link {
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${linkProtocol}\r\n\r\n`,
+  )
   socket.setTimeout(silenceMs, () => socket.destroy())
   const link: Link = new Channel(socket, { observe, ping: () => {} })
   link.tell('begin', begin)
@@ -178,11 +193,15 @@ class RunningRequests {
   async end(): Promise<void> {
     this.#isEnding = true
     this.#latestMs = performance.now()
-    for (const endMs = this.#latestMs + stopMs; this.#isBusy() && performance.now() < endMs; ) await pause(stopPauseMs)
+    for (const endMs = this.#latestMs + stopMs; this.#isBusy() && performance.now() < endMs; )
+      await pause(stopPauseMs)
   }
 
   #isBusy(): boolean {
-    return performance.now() - this.#latestMs < onItsWayMs || [...this.#responses].some(({ headersSent }) => !headersSent)
+    return (
+      performance.now() - this.#latestMs < onItsWayMs ||
+      [...this.#responses].some(({ headersSent }) => !headersSent)
+    )
   }
 }
 
@@ -190,7 +209,13 @@ function createListener(answer: RequestListener, tls: BackendListener['tls']): S
   if (tls === undefined) return http.createServer({ maxHeaderSize }, answer)
   const demandsCertificate = tls.ca !== undefined
   return https.createServer(
-    { ...tls, maxHeaderSize, requestCert: demandsCertificate, rejectUnauthorized: demandsCertificate, minVersion: 'TLSv1.2' },
+    {
+      ...tls,
+      maxHeaderSize,
+      requestCert: demandsCertificate,
+      rejectUnauthorized: demandsCertificate,
+      minVersion: 'TLSv1.2',
+    },
     answer,
   )
 }

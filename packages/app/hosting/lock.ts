@@ -32,15 +32,20 @@ export function createDataDir(dataDir: string): void {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const reason = code === 'EEXIST' ? 'it is a file' : message
-    throw new Error(`The data directory ${dataDir} cannot be created: ${reason}. Set data.dir or FAIRLEAD_DATA_DIR.`, { cause })
+    throw new Error(
+      `The data directory ${dataDir} cannot be created: ${reason}. Set data.dir or FAIRLEAD_DATA_DIR.`,
+      { cause },
+    )
   }
 }
 
 function unusable(dataDir: string, cause: unknown): Error {
   const file = join(dataDir, 'lock.db')
   const fault = storageFaultOf(cause, file)
-  if (fault === 'damaged') return new Error(`${file} is damaged. Remove it: it holds nothing.`, { cause })
-  if (fault !== undefined && fault !== 'read-only') return explainDatabaseFault(cause as Error, file)
+  if (fault === 'damaged')
+    return new Error(`${file} is damaged. Remove it: it holds nothing.`, { cause })
+  if (fault !== undefined && fault !== 'read-only')
+    return explainDatabaseFault(cause as Error, file)
   return new Error(
     `The data directory ${dataDir} cannot be written. ` +
       'Give this user write access to it, or set data.dir or FAIRLEAD_DATA_DIR to another one.',

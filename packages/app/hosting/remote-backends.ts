@@ -10,7 +10,12 @@ import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedded } from './embedded.ts'
-import { type BackendDuties, type GatewayDuties, type LinkBegin, linkProtocol } from './gateway-links.ts'
+import {
+  type BackendDuties,
+  type GatewayDuties,
+  type LinkBegin,
+  linkProtocol,
+} from './gateway-links.ts'
 
 interface RemoteOptions {
   readonly place: RemotePlace
@@ -49,7 +54,9 @@ export class RemoteBackends implements Embedded {
 
   constructor(options: RemoteOptions) {
     this.#options = options
-    this.#backOffs = new Map(options.place.baseUrls.map((baseUrl) => [baseUrl, new BackOff(pauses)]))
+    this.#backOffs = new Map(
+      options.place.baseUrls.map((baseUrl) => [baseUrl, new BackOff(pauses)]),
+    )
     for (const baseUrl of options.place.baseUrls) this.#connect(baseUrl)
   }
 
@@ -70,7 +77,10 @@ export class RemoteBackends implements Embedded {
   }
 
   async observe(): Promise<BackendState | undefined> {
-    return within(observeMs, this.#link?.ask('observe', null).catch(() => undefined) ?? Promise.resolve(undefined))
+    return within(
+      observeMs,
+      this.#link?.ask('observe', null).catch(() => undefined) ?? Promise.resolve(undefined),
+    )
   }
 
   async close(): Promise<void> {
@@ -90,7 +100,11 @@ export class RemoteBackends implements Embedded {
       ...tls,
       agent: false,
       timeout: connectMs,
-      headers: { connection: 'Upgrade', upgrade: linkProtocol, ...(key !== undefined && { [backendKeyHeader]: key }) },
+      headers: {
+        connection: 'Upgrade',
+        upgrade: linkProtocol,
+        ...(key !== undefined && { [backendKeyHeader]: key }),
+      },
     })
     asked.on('upgrade', (_answer: IncomingMessage, socket: Socket, head: Buffer) => {
       // What came with the answer already.
@@ -100,17 +114,23 @@ export class RemoteBackends implements Embedded {
     asked.on('response', (answer) => {
       answer.resume()
       const { statusCode = 0 } = answer
-      const advice = statusCode === 401 ? 'set the same backends.key here and there' : 'check services.embedded.baseUrl'
+      const advice =
+        statusCode === 401
+          ? 'set the same backends.key here and there'
+          : 'check services.embedded.baseUrl'
       this.#retry(baseUrl, `${baseUrl} answers with ${statusCode}: ${advice}`)
     })
     asked.on('timeout', () => asked.destroy(new Error(`no answer within ${connectMs} ms`)))
-    asked.on('error', (error) => this.#retry(baseUrl, `${baseUrl} cannot be reached: ${error.message}`))
+    asked.on('error', (error) =>
+      this.#retry(baseUrl, `${baseUrl} cannot be reached: ${error.message}`),
+    )
     asked.end()
   }
 
   #retry(baseUrl: string, reason: string): void {
     if (this.#isClosed || this.#socket !== undefined) return
-    if (!this.#logged.has(reason)) this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
+    if (!this.#logged.has(reason))
+      this.#options.log.warn({ reason }, 'the back ends are not there; requests wait for them')
     this.#logged.add(reason)
     this.#backOffs.get(baseUrl)?.startLater(() => this.#connect(baseUrl))
   }

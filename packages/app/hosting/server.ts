@@ -12,12 +12,22 @@ import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
 import { passSecretsOn } from '@fairlead/engine/secrets/pass-secrets-on.ts'
 import { withoutSchemas } from '@fairlead/gateway/http/without-schemas.ts'
-import type { Backend, BackendContext, BackendSettings, OpenBackend } from '@fairlead/ports/backend.ts'
+import type {
+  Backend,
+  BackendContext,
+  BackendSettings,
+  OpenBackend,
+} from '@fairlead/ports/backend.ts'
 import { acceptJson } from '@fairlead/ports/requests/accept-bodies.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  LogController,
+} from 'fastify'
 import { markNewData } from './data-age.ts'
 import { createPorts } from './ports.ts'
 
@@ -59,7 +69,9 @@ export function createBackendServer(options: BackendServerOptions) {
   const { ports, add } = createPorts({ call, log, steady, accessOf })
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
-    const open = backend.open(toContext(backend.service, opened, { ...options, isNewData, now, steady, ports }))
+    const open = backend.open(
+      toContext(backend.service, opened, { ...options, isNewData, now, steady, ports }),
+    )
     opened.set(backend.service, open)
     add(open)
     server.register(
@@ -79,7 +91,8 @@ export function createBackendServer(options: BackendServerOptions) {
     isNewData,
     isMentioned: (text) => opened.values().some((backend) => backend.isMentioned?.(text) === true),
   })
-  const settle = async (ms: number) => void (await Promise.all(opened.values().map((backend) => backend.settle?.(ms))))
+  const settle = async (ms: number) =>
+    void (await Promise.all(opened.values().map((backend) => backend.settle?.(ms))))
   server.addHook('preClose', () => settle(settleMs))
   server.addHook('onClose', async () => {
     await sweeper.close()
@@ -94,9 +107,13 @@ export function createBackendServer(options: BackendServerOptions) {
     },
     sweeper,
     settle,
-    reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
+    reload: (changed: BackendSettings) =>
+      opened.values().forEach((backend) => void backend.reload?.(changed)),
     observe: (): BackendState =>
-      Object.assign(definedOf({ storedBytes: sweeper.sizes }), ...opened.values().map((backend) => backend.observe?.())),
+      Object.assign(
+        definedOf({ storedBytes: sweeper.sizes }),
+        ...opened.values().map((backend) => backend.observe?.()),
+      ),
   }
 }
 
@@ -117,25 +134,39 @@ function createServer({ log, settings }: BackendServerOptions): FastifyInstance 
   server.setReplySerializer(formatJson)
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
-    const status = error instanceof PortError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
+    const status =
+      error instanceof PortError || error instanceof GatewayError
+        ? error.status
+        : (error.statusCode ?? 500)
     // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
     if (thrown instanceof PortError) {
-      if (status >= 500) log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
+      if (status >= 500)
+        log.info(
+          { status, problem: thrown.message },
+          'an embedded back end refused what it was asked',
+        )
     } else if (status >= 500) {
       log.error({ err: thrown }, 'an embedded back end failed')
     }
     const fields = error instanceof PortError ? error.fields : {}
-    return reply.code(status).send(errorBody(status, error.message, { exception: error.name, ...fields }))
+    return reply
+      .code(status)
+      .send(errorBody(status, error.message, { exception: error.name, ...fields }))
   })
   server.setNotFoundHandler((request, reply) => {
-    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
+    reply
+      .code(404)
+      .send(
+        errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }),
+      )
   })
   return server
 }
 
 function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {} }: Backend): void {
   migrate(db, service, migrations)
-  for (const [part, ofPart] of Object.entries(partMigrations)) migrate(db, `${service}/${part}`, ofPart)
+  for (const [part, ofPart] of Object.entries(partMigrations))
+    migrate(db, `${service}/${part}`, ofPart)
 }
 
 /** @param opened The back ends so far, and later all of them */
@@ -163,11 +194,17 @@ function toContext(
     log: log.child({ service }),
     isEmbedded,
     openAgent: (dataDir, startsAgent) =>
-      openAgent({ dataDir, startsAgent, version: settings.version ?? '', log: log.child({ service }) }),
+      openAgent({
+        dataDir,
+        startsAgent,
+        version: settings.version ?? '',
+        log: log.child({ service }),
+      }),
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     secrets: passSecretsOn(() => opened.get('front50')?.secrets),
     secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
-    isRunning: ({ service: runner, id }) => ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
+    isRunning: ({ service: runner, id }) =>
+      ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
     settings,
     isNewData,
     stateChanged: () => options.onStateChanged?.(service),
@@ -178,6 +215,16 @@ function toContext(
 }
 
 /** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
-function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
-  return { timestamp: new Date().toISOString(), status, error: http.STATUS_CODES[status] ?? 'Error', message, ...fields }
+function errorBody(
+  status: number,
+  message: string,
+  fields: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return {
+    timestamp: new Date().toISOString(),
+    status,
+    error: http.STATUS_CODES[status] ?? 'Error',
+    message,
+    ...fields,
+  }
 }

@@ -16,8 +16,12 @@ import type { z } from 'zod'
 /** @param cwd The directory that relative paths start from */
 type Check<Values, Settings> = (values: Values, report: SettingsReport, cwd: string) => Settings
 
-function checked<Values, Settings>({ keys, read }: SettingGroup<Values>, check: Check<Values, Settings>) {
-  const readAndCheck = (bound: object, report: SettingsReport, cwd: string) => check(read(bound), report, cwd)
+function checked<Values, Settings>(
+  { keys, read }: SettingGroup<Values>,
+  check: Check<Values, Settings>,
+) {
+  const readAndCheck = (bound: object, report: SettingsReport, cwd: string) =>
+    check(read(bound), report, cwd)
   return { keys, read: readAndCheck }
 }
 
@@ -36,10 +40,19 @@ export const backendGroups = {
 
 /** Plain data, for the worker thread. */
 export type BackendGroups = {
-  readonly [Name in keyof typeof backendGroups]: Readonly<ReturnType<(typeof backendGroups)[Name]['read']>>
+  readonly [Name in keyof typeof backendGroups]: Readonly<
+    ReturnType<(typeof backendGroups)[Name]['read']>
+  >
 }
 
-export function readBackendGroups(keys: object, report: SettingsReport, cwd: string): BackendGroups {
-  const entries = Object.entries(backendGroups).map(([name, { read }]) => [name, read(keys, report, cwd)])
+export function readBackendGroups(
+  keys: object,
+  report: SettingsReport,
+  cwd: string,
+): BackendGroups {
+  const entries = Object.entries(backendGroups).map(([name, { read }]) => [
+    name,
+    read(keys, report, cwd),
+  ])
   return Object.fromEntries(entries) as BackendGroups
 }

@@ -1,10 +1,19 @@
 /** Settings of the embedded back ends. */
 import { resolve } from 'node:path'
-import { type SettingsReport, setting, settings, shapeOf, texts } from '@fairlead/base/settings/setting.ts'
+import {
+  type SettingsReport,
+  setting,
+  settings,
+  shapeOf,
+  texts,
+} from '@fairlead/base/settings/setting.ts'
 import { BuildServerKeys, toBuildServerSettings } from '@fairlead/builds/build-servers.ts'
 import type { CanarySettings } from '@fairlead/engine/canaries/settings.ts'
 import type { SharedValues } from '@fairlead/engine/notifications/notification-type.ts'
-import { NotificationKeys, toNotificationSettings } from '@fairlead/engine/notifications/settings.ts'
+import {
+  NotificationKeys,
+  toNotificationSettings,
+} from '@fairlead/engine/notifications/settings.ts'
 import type { PermissionServiceSettings } from '@fairlead/engine/permissions/settings.ts'
 import type { BackendSettings } from '@fairlead/ports/backend.ts'
 import type { BakerySettings } from '@fairlead/providers/bakery/settings.ts'
@@ -17,22 +26,30 @@ const ServiceAccount = z.strictObject({
   memberOf: texts.describe('Its roles.'),
 })
 
-const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin').optional()
+const timeZone = z
+  .string()
+  .refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+  .optional()
 
 const ownKeys = settings({
-  dataDir: setting('data.dir', z.string().min(1).default('.fairlead').meta({ env: 'FAIRLEAD_DATA_DIR' })).describe(
-    'Directory for all persistent state; relative to the working directory.',
-  ),
+  dataDir: setting(
+    'data.dir',
+    z.string().min(1).default('.fairlead').meta({ env: 'FAIRLEAD_DATA_DIR' }),
+  ).describe('Directory for all persistent state; relative to the working directory.'),
   timeZone: setting('default.timezone', timeZone).describe(
     'Time zone of cron triggers and execution windows. Default: `global.spinnaker.timezone`, else UTC.',
   ),
-  installersTimeZone: setting('global.spinnaker.timezone', timeZone).describe('The same, as installers write it.'),
+  installersTimeZone: setting('global.spinnaker.timezone', timeZone).describe(
+    'The same, as installers write it.',
+  ),
   adminRoles: setting(
     'fiat.admin.roles',
     z
       .array(z.string())
       .default(['admins'])
-      .transform((roles) => roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')),
+      .transform((roles) =>
+        roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
+      ),
   ).describe('Roles whose members are administrators.'),
   serviceAccounts: setting('service-accounts', z.array(ServiceAccount).default([])).describe(
     'Service accounts of the embedded permission service, written to its store at start.',
@@ -64,12 +81,17 @@ export interface BackendSurroundings extends SharedValues {
   readonly consoleUrl?: string | undefined
 }
 
-export function toBackendSettings(keys: object, report: SettingsReport, surroundings: BackendSurroundings): EmbeddedSettings {
+export function toBackendSettings(
+  keys: object,
+  report: SettingsReport,
+  surroundings: BackendSurroundings,
+): EmbeddedSettings {
   const { cwd } = surroundings
   const { dataDir, timeZone, installersTimeZone, ...own } = ownKeys.read(keys)
   const names = new Set<string>()
   for (const { name } of own.serviceAccounts) {
-    if (names.has(name.toLowerCase())) report.problem('service-accounts', `the account "${name}" is listed twice`)
+    if (names.has(name.toLowerCase()))
+      report.problem('service-accounts', `the account "${name}" is listed twice`)
     names.add(name.toLowerCase())
   }
   return {

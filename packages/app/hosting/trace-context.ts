@@ -11,13 +11,19 @@ interface TraceState {
 }
 
 /** @returns `call` with the headers of the request that causes it */
-export function passTraceOn(call: CallService): { call: CallService; watch(server: FastifyInstance): void } {
+export function passTraceOn(call: CallService): {
+  call: CallService
+  watch(server: FastifyInstance): void
+} {
   const current = new AsyncLocalStorage<TraceState>()
   const passed = new WeakMap<object, TraceState>()
   return {
     call: (service, asked) => {
       const headers = current.getStore()?.headers
-      return call(service, headers === undefined ? asked : { ...asked, headers: { ...asked.headers, ...headers } })
+      return call(
+        service,
+        headers === undefined ? asked : { ...asked, headers: { ...asked.headers, ...headers } },
+      )
     },
     watch(server) {
       // Not earlier: what reads the body goes on in the context of the connection.

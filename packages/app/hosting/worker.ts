@@ -13,7 +13,11 @@ import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
 import type { BackendState, LeaseState } from '@fairlead/base/telemetry/metrics.ts'
 import { createServiceCalls } from '@fairlead/external/call-service.ts'
-import { countStateChange, readStateCount, statePartOf } from '@fairlead/gateway/upstreams/upstream-call.ts'
+import {
+  countStateChange,
+  readStateCount,
+  statePartOf,
+} from '@fairlead/gateway/upstreams/upstream-call.ts'
 import type { BackendSettings } from '@fairlead/ports/backend.ts'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
@@ -89,13 +93,22 @@ interface GatewayPort {
 }
 
 /** Resolves when the back ends listen. */
-export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
+export async function serveBackends(
+  input: WorkerInput,
+  { tell, onOrder, onClosed }: GatewayPort,
+): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   if (input.isCopied) db.exec(`PRAGMA wal_autocheckpoint = ${copiedCheckpointPages}`)
-  const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
+  const calls = createServiceCalls({
+    services: input.services,
+    tls: input.serviceTls,
+    timeoutMs: callTimeoutMs,
+    maxAnswerBytes,
+  })
   const announcements = createAnnouncements(tell)
   let links: GatewayLinks | undefined
-  const announce = async () => void (await Promise.all([announcements.announce(), links?.notePermissions()]))
+  const announce = async () =>
+    void (await Promise.all([announcements.announce(), links?.notePermissions()]))
   let announced: Promise<unknown> = Promise.resolve()
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, settle, observe, reload } = createBackendServer({
@@ -134,8 +147,10 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
       return
     }
     if (order === 'observe') return tell({ kind: 'observed', state: observeAll() })
-    if (typeof order === 'object' && 'settle' in order) return void settle(order.settle).then(() => tell({ kind: 'settled' }))
-    if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
+    if (typeof order === 'object' && 'settle' in order)
+      return void settle(order.settle).then(() => tell({ kind: 'settled' }))
+    if (order !== 'stop')
+      return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
     void stop().then(() => {
       calls.close()
       db.close()
@@ -144,9 +159,15 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   })
 }
 
-async function listen(server: FastifyInstance, { socketPath, dataDir }: WorkerInput): Promise<void> {
+async function listen(
+  server: FastifyInstance,
+  { socketPath, dataDir }: WorkerInput,
+): Promise<void> {
   rmSync(socketPath, { force: true })
-  await server.listen({ path: socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
+  await server.listen({
+    path: socketPath,
+    listenTextResolver: () => 'the embedded back ends are ready',
+  })
   chmodSync(socketPath, 0o600)
   keepSocket({
     server: server.server,
@@ -165,8 +186,15 @@ async function openLinks(
   observe: () => BackendState,
 ): Promise<GatewayLinks | undefined> {
   if (listener === undefined) return undefined
-  const links = await openGatewayLinks(server, { listener, begin: { version, authorization }, observe, leaseEnd })
-  server.log.info(`the back ends are served on ${links.address}; gateways reach them with services.embedded.baseUrl`)
+  const links = await openGatewayLinks(server, {
+    listener,
+    begin: { version, authorization },
+    observe,
+    leaseEnd,
+  })
+  server.log.info(
+    `the back ends are served on ${links.address}; gateways reach them with services.embedded.baseUrl`,
+  )
   return links
 }
 
@@ -189,5 +217,13 @@ function createAnnouncements(tell: (message: WorkerMessage) => void) {
 
 /** The gateway writes the records, so that there is one stream of log lines with one clock. */
 function createWorkerLog(level: string, write: (line: string) => void): Logger {
-  return pino({ level, base: undefined, timestamp: false, formatters: { level: (label) => ({ level: label }) } }, { write })
+  return pino(
+    {
+      level,
+      base: undefined,
+      timestamp: false,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write },
+  )
 }

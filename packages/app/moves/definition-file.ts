@@ -28,7 +28,9 @@ function versionsOf(definitions: Definitions, kind: Kind, document: JsonObject):
   const texts = key === undefined ? [] : definitions[kind].history(key, -1)
   const versions = texts.map((text) => parseJson(text) as JsonObject).reverse()
   const newest = versions.at(-1)
-  return newest !== undefined && contentOf(newest) === contentOf(document) ? versions : [...versions, document]
+  return newest !== undefined && contentOf(newest) === contentOf(document)
+    ? versions
+    : [...versions, document]
 }
 
 /** @throws {Error} when it is no such file, or not whole */
@@ -39,7 +41,10 @@ export async function* readDefinitionFile(file: string): AsyncGenerator<MovedObj
     const content = createReadStream(file)
     const plain = createGunzip()
     content.on('error', (error) => plain.destroy(error))
-    for await (const line of createInterface({ input: content.pipe(plain), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of createInterface({
+      input: content.pipe(plain),
+      crlfDelay: Number.POSITIVE_INFINITY,
+    })) {
       const read = objectOf(parseJson(line))
       const { kind, versions } = read
       if (lines++ === 0) checkHead(file, read)
@@ -49,13 +54,22 @@ export async function* readDefinitionFile(file: string): AsyncGenerator<MovedObj
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === undefined && !(cause instanceof SyntaxError)) throw cause
-    const reason = code?.startsWith('Z_') || code === undefined ? `${file} is damaged` : explainUnreadable(file, cause)
-    throw new Error(`The definitions cannot be read: ${reason}. Write the file again with "fairlead move --to".`, { cause })
+    const reason =
+      code?.startsWith('Z_') || code === undefined
+        ? `${file} is damaged`
+        : explainUnreadable(file, cause)
+    throw new Error(
+      `The definitions cannot be read: ${reason}. Write the file again with "fairlead move --to".`,
+      { cause },
+    )
   }
-  if (count !== lines - 2) throw new Error(`${file} is not complete. Write it again with "fairlead move --to".`)
+  if (count !== lines - 2)
+    throw new Error(`${file} is not complete. Write it again with "fairlead move --to".`)
 }
 
 function checkHead(file: string, { format, version }: JsonObject): void {
   if (format === head.format && version === head.version) return
-  throw new Error(`${file} holds no definitions that this version knows. Write it with "fairlead move --to" of the same version.`)
+  throw new Error(
+    `${file} holds no definitions that this version knows. Write it with "fairlead move --to" of the same version.`,
+  )
 }

@@ -41,13 +41,18 @@ const toDocument = shape({
 
 export function keyOf(kind: Kind, document: JsonObject): string | undefined {
   const { application, name, id, ...version } = toDocument(document)
-  if (kind === 'notifications') return application === undefined ? 'global' : `application/${foldName(application)}`
-  if (kind === 'applications' || kind === 'permissions' || kind === 'serviceAccounts') return name && foldName(name)
+  if (kind === 'notifications')
+    return application === undefined ? 'global' : `application/${foldName(application)}`
+  if (kind === 'applications' || kind === 'permissions' || kind === 'serviceAccounts')
+    return name && foldName(name)
   return id && foldName(kind === 'templates' ? templateVersion(id, version) : id)
 }
 
 /** As in Front50, whose copy under a digest has a tag, too. */
-function templateVersion(id: string, { tag, digest }: Pick<ShapeOf<typeof toDocument>, 'tag' | 'digest'>): string {
+function templateVersion(
+  id: string,
+  { tag, digest }: Pick<ShapeOf<typeof toDocument>, 'tag' | 'digest'>,
+): string {
   if (/[:@]/.test(id)) return id
   if (digest) return `${id}@sha256:${digest}`
   return tag ? `${id}:${tag}` : id
@@ -58,11 +63,20 @@ export function writtenMs(version: JsonObject): number | undefined {
   return toDocument(version).writtenMs
 }
 
-const stamps = new Set(['createTs', 'updateTs', 'lastModified', 'lastModifiedBy', 'timestamp', 'index'])
+const stamps = new Set([
+  'createTs',
+  'updateTs',
+  'lastModified',
+  'lastModifiedBy',
+  'timestamp',
+  'index',
+])
 
 /** The content as text, equal for equal content: without the fields of the store, and in one order. */
 export function contentOf(document: JsonObject): string {
-  return JSON.stringify(ordered(Object.fromEntries(Object.entries(document).filter(([field]) => !stamps.has(field)))))
+  return JSON.stringify(
+    ordered(Object.fromEntries(Object.entries(document).filter(([field]) => !stamps.has(field)))),
+  )
 }
 
 function ordered(value: unknown): unknown {
@@ -70,6 +84,8 @@ function ordered(value: unknown): unknown {
   if (!isObject(value)) return value
   const fields = Object.entries(value).filter(([, field]) => field !== null)
   return Object.fromEntries(
-    fields.sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, field]) => [name, ordered(field)]),
+    fields
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, field]) => [name, ordered(field)]),
   )
 }

@@ -23,7 +23,12 @@ export interface Surroundings {
 const account = { account: textOf, credentials: textOf }
 const toNames = list(shape({ name: textOf }))
 const toProvider = shape({ accounts: objectsOf })
-const toStage = shape({ ...account, cluster: shape(account), source: shape(account), clusters: list(shape(account)) })
+const toStage = shape({
+  ...account,
+  cluster: shape(account),
+  source: shape(account),
+  clusters: list(shape(account)),
+})
 const toNotified = shape({ notifications: list(shape({ type: textOf })) })
 const isOn = (enabled: unknown) => isTrue(enabled ?? true)
 const toTriggers = list(shape({ enabled: isOn, type: String, master: textOf, runAsUser: textOf }))
@@ -34,7 +39,9 @@ export function toSurroundings({ backends, upstreams }: Config): Surroundings {
   const providers = Object.values(backends.infrastructure?.providers ?? {})
   const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
   const servers = Object.entries(backends.buildServers)
-  const buildServers = servers.flatMap(([id, settings]) => (Array.isArray(settings) ? namesOf(settings) : [id]))
+  const buildServers = servers.flatMap(([id, settings]) =>
+    Array.isArray(settings) ? namesOf(settings) : [id],
+  )
   const channels = Object.keys(backends.notifications.types).map((id) => id.toLowerCase())
   return {
     accounts: clouddriver.kind === 'embedded' ? accounts : undefined,
@@ -48,23 +55,34 @@ function namesOf(listed: unknown): string[] {
 }
 
 /** @param pipeline Already stored, as well as templates and service accounts. */
-export function findMisfits(definitions: Definitions, pipeline: JsonObject, surroundings: Surroundings): string[] {
+export function findMisfits(
+  definitions: Definitions,
+  pipeline: JsonObject,
+  surroundings: Surroundings,
+): string[] {
   // A disabled pipeline is judged as if it were to run.
   const judged = { ...pipeline, disabled: false }
   const stages = objectsOf(pipeline['stages'])
   const isEngineEmbedded = definitions.context.isEmbedded('orca')
   const elsewhere = isEngineEmbedded ? typesRunElsewhere(stages, definitions.stageTypes) : []
   const template = templateOf(pipeline)
-  const isTemplateMissing = template !== undefined && !/[${:]\/?/.test(template) && !definitions.templates.has(foldName(template))
+  const isTemplateMissing =
+    template !== undefined &&
+    !/[${:]\/?/.test(template) &&
+    !definitions.templates.has(foldName(template))
   return [
     refusalOf(() => checkStages(definitions, judged)),
     elsewhere.length === 0
       ? undefined
       : `The embedded engine does not run stages of the type ${elsewhere.join(', ')}: replace them, or set services.orca.baseUrl.`,
-    isTemplateMissing ? `The template "${template}" does not exist here: move it first.` : undefined,
+    isTemplateMissing
+      ? `The template "${template}" does not exist here: move it first.`
+      : undefined,
     ...missingAccounts(stages, surroundings),
     refusalOf(() => checkTriggers(definitions, judged)),
-    ...toTriggers(pipeline['triggers']).flatMap((trigger) => triggerMisfits(definitions, trigger, surroundings)),
+    ...toTriggers(pipeline['triggers']).flatMap((trigger) =>
+      triggerMisfits(definitions, trigger, surroundings),
+    ),
     ...missingChannels([pipeline, ...stages], surroundings),
     JSON.stringify(pipeline).includes(`"${mask}"`)
       ? 'Secrets of its triggers were not shown to this command: enter them again, or move with a file.'
@@ -78,12 +96,17 @@ function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundin
   const known = namesOf(accounts)
   const missing = [...used].filter((name) => !known.includes(name) && !name.includes('${'))
   if (missing.length === 0) return []
-  return [`Accounts that do not exist here: ${missing.join(', ')}. Configure them under these names, or change the stages.`]
+  return [
+    `Accounts that do not exist here: ${missing.join(', ')}. Configure them under these names, or change the stages.`,
+  ]
 }
 
 function accountsIn(stage: JsonObject): string[] {
   const { cluster, source, clusters, ...own } = toStage(stage)
-  const names = [own, cluster, source, ...clusters].flatMap(({ account, credentials }) => [account, credentials])
+  const names = [own, cluster, source, ...clusters].flatMap(({ account, credentials }) => [
+    account,
+    credentials,
+  ])
   return names.filter((name) => name !== undefined)
 }
 
@@ -99,14 +122,18 @@ function triggerMisfits(
       `Its trigger of the type ${type} cannot fire: the build server "${server}" is not configured. Connect it, or disable the trigger.`,
     )
   if (user !== undefined && !definitions.serviceAccounts.has(foldName(user)))
-    sentences.push(`The service account "${user}" of a trigger does not exist here: add it to service-accounts.`)
+    sentences.push(
+      `The service account "${user}" of a trigger does not exist here: add it to service-accounts.`,
+    )
   return sentences
 }
 
 /** Channels of notifications of the pipeline and of its stages. */
 function missingChannels(places: readonly JsonObject[], { channels }: Surroundings): string[] {
   if (channels === undefined) return []
-  const types = places.flatMap((place) => toNotified(place).notifications).flatMap(({ type }) => type ?? [])
+  const types = places
+    .flatMap((place) => toNotified(place).notifications)
+    .flatMap(({ type }) => type ?? [])
   return [...new Set(types)]
     .filter((type) => !channels.has(type.toLowerCase()))
     .map((type) =>

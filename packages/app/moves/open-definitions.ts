@@ -51,7 +51,11 @@ export function openCopy(config: Config, log: FastifyBaseLogger): OpenDefinition
   return opened
 }
 
-function open(db: DatabaseSync, config: Config, { log, close }: { log: FastifyBaseLogger; close: () => void }): OpenDefinitions {
+function open(
+  db: DatabaseSync,
+  config: Config,
+  { log, close }: { log: FastifyBaseLogger; close: () => void },
+): OpenDefinitions {
   let timeMs = Date.now()
   let definitions: Definitions | undefined
   const store: Backend = {
@@ -62,7 +66,10 @@ function open(db: DatabaseSync, config: Config, { log, close }: { log: FastifyBa
     },
   }
   const call = () => Promise.reject(new Error('No service runs.'))
-  const backends = [store, ...(['orca', 'echo'] as const).flatMap((service) => embedded(config, service))]
+  const backends = [
+    store,
+    ...(['orca', 'echo'] as const).flatMap((service) => embedded(config, service)),
+  ]
   createBackendServer({ backends, db, call, settings: config.backends, log, now: () => timeMs })
   if (definitions === undefined) throw new Error('The definition store did not open.')
   return { definitions, close, setTime: (ms) => (timeMs = ms) }
@@ -70,5 +77,7 @@ function open(db: DatabaseSync, config: Config, { log, close }: { log: FastifyBa
 
 /** Rules depend on which services are embedded; none of them runs. */
 function embedded({ upstreams }: Config, service: EmbeddableService): Backend[] {
-  return upstreams.services[service].kind === 'embedded' ? [{ service, migrations: [], open: () => ({ routes: () => {} }) }] : []
+  return upstreams.services[service].kind === 'embedded'
+    ? [{ service, migrations: [], open: () => ({ routes: () => {} }) }]
+    : []
 }

@@ -51,7 +51,10 @@ export async function* readFront50(source: RemoteSource): AsyncGenerator<MovedOb
     for (const document of await readList(source, list.path, list.isOptional)) {
       // Front50 makes them up for applications without permissions.
       if (list.kind === 'permissions' && document['lastModifiedBy'] === 'auto-generated') continue
-      yield { kind: list.kind, ...(await readVersions(source, list, withoutPermissions(list.kind, document))) }
+      yield {
+        kind: list.kind,
+        ...(await readVersions(source, list, withoutPermissions(list.kind, document))),
+      }
     }
   }
 }
@@ -64,8 +67,10 @@ function withoutPermissions(kind: Kind, document: JsonObject): JsonObject {
 
 /** What the public API shows: neither service accounts nor snapshots, and histories of pipelines only. */
 export async function* readGate(source: RemoteSource): AsyncGenerator<MovedObject, void> {
-  for (const template of await readList(source, '/pipelineTemplates')) yield { kind: 'templates', versions: [template] }
-  for (const project of await readList(source, '/projects')) yield { kind: 'projects', versions: [project] }
+  for (const template of await readList(source, '/pipelineTemplates'))
+    yield { kind: 'templates', versions: [template] }
+  for (const project of await readList(source, '/projects'))
+    yield { kind: 'projects', versions: [project] }
   for (const { name } of await readList(source, '/applications')) {
     const path = encodeURIComponent(String(name))
     const { attributes } = toApplication(await read(source, `/applications/${path}?expand=false`))
@@ -79,7 +84,11 @@ export async function* readGate(source: RemoteSource): AsyncGenerator<MovedObjec
     for (const pipeline of await readList(source, `/applications/${path}/pipelineConfigs`))
       yield {
         kind: 'pipelines',
-        ...(await readVersions(source, { kind: 'pipelines', historyPath: '/pipelineConfigs' }, pipeline)),
+        ...(await readVersions(
+          source,
+          { kind: 'pipelines', historyPath: '/pipelineConfigs' },
+          pipeline,
+        )),
       }
     for (const strategy of await readList(source, `/applications/${path}/strategyConfigs`))
       yield { kind: 'strategies', versions: [strategy] }
@@ -98,39 +107,66 @@ async function readVersions(
   const limit = Math.max(source.mostVersions, 2)
   // Servers such as Tomcat reject a slash in a path, however it is written.
   const isReadable = !/[/\\]/.test(key)
-  const found = isReadable ? await read(source, `${historyPath}/${encodeURIComponent(key)}/history?limit=${limit}`) : undefined
+  const found = isReadable
+    ? await read(source, `${historyPath}/${encodeURIComponent(key)}/history?limit=${limit}`)
+    : undefined
   const [newest, ...older] = objectsOf(found).map((version) => withoutPermissions(kind, version))
   if (newest === undefined) return { versions: [live], lacksHistory: true }
   const isWhole = contentOf(newest) === contentOf(live)
   return { versions: [...older.reverse(), newest, ...(isWhole ? [] : [live])] }
 }
 
-async function readList(source: RemoteSource, path: string, isOptional = false): Promise<JsonObject[]> {
+async function readList(
+  source: RemoteSource,
+  path: string,
+  isOptional = false,
+): Promise<JsonObject[]> {
   const list = await read(source, path, isOptional)
   if (list === undefined && isOptional) return []
   if (!Array.isArray(list))
-    throw new Error(`${source.url}${path} has no list. Check that --from is the address of Front50 or Gate.`)
+    throw new Error(
+      `${source.url}${path} has no list. Check that --from is the address of Front50 or Gate.`,
+    )
   return objectsOf(list)
 }
 
 /** Undefined for 404, and for 400 where a storage may not support the list. */
-async function read({ url, headers }: RemoteSource, path: string, isOptional = false): Promise<unknown> {
+async function read(
+  { url, headers }: RemoteSource,
+  path: string,
+  isOptional = false,
+): Promise<unknown> {
   let response: Response
   try {
     // With a token, no other host is followed to.
-    response = await fetch(`${url}${path}`, { headers, redirect: 'manual', signal: AbortSignal.timeout(answerMs) })
+    response = await fetch(`${url}${path}`, {
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerMs),
+    })
   } catch (cause) {
-    throw new Error(`${url}${path} cannot be read: ${describeCause(cause)}. Check the address of --from.`, { cause })
+    throw new Error(
+      `${url}${path} cannot be read: ${describeCause(cause)}. Check the address of --from.`,
+      { cause },
+    )
   }
   const text = await response.text()
   if (response.status === 404 || (isOptional && response.status === 400)) return undefined
   if (response.status === 401 || response.status === 403 || response.status === 302)
-    throw new Error(`${url}${path} needs a login (${response.status}): put an API token into FAIRLEAD_TOKEN, or name --user.`)
-  if (!response.ok) throw new Error(`${url}${path} answered ${response.status}. Nothing is moved; try again once it answers.`)
+    throw new Error(
+      `${url}${path} needs a login (${response.status}): put an API token into FAIRLEAD_TOKEN, or name --user.`,
+    )
+  if (!response.ok)
+    throw new Error(
+      `${url}${path} answered ${response.status}. Nothing is moved; try again once it answers.`,
+    )
   try {
     return parseJson(text)
   } catch (cause) {
-    throw new Error(`${url}${path} answered without JSON. Check that --from is the address of Front50 or Gate.`, { cause })
+    throw new Error(
+      `${url}${path} answered without JSON. Check that --from is the address of Front50 or Gate.`,
+      { cause },
+    )
   }
 }
 

@@ -1,11 +1,21 @@
 /** Takes definitions into the store with their histories, and reports what became of each. */
 
 import { shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, objectsOf, textOf, textsOf, withoutNulls } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+  withoutNulls,
+} from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Definitions } from '@fairlead/engine/definitions/collections.ts'
 import { environmentMisfits } from '@fairlead/engine/definitions/declared-environments.ts'
-import { checkNameIsFree, checkPipelineTypes, checkPlace } from '@fairlead/engine/definitions/pipeline-rules.ts'
+import {
+  checkNameIsFree,
+  checkPipelineTypes,
+  checkPlace,
+} from '@fairlead/engine/definitions/pipeline-rules.ts'
 import { refusal, refusalOf } from '@fairlead/engine/definitions/requests.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { PermissionFields } from '@fairlead/ports/rights/application-permissions.ts'
@@ -59,13 +69,20 @@ export async function writeDefinitions(
   }
 }
 
-function take(opened: OpenDefinitions, { kind, versions, lacksHistory }: MovedObject, options: Reporting): void {
+function take(
+  opened: OpenDefinitions,
+  { kind, versions, lacksHistory }: MovedObject,
+  options: Reporting,
+): void {
   const { report, surroundings } = options
   const sent = versions.at(-1) ?? {}
   const title = `${kinds[kind]} / ${nameOf(sent)}`
   let live: JsonObject = {}
   const problem = refusalOf(() => (live = checkedOf(opened, kind, sent)))
-  const outcome = problem === undefined ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options) : 'refused'
+  const outcome =
+    problem === undefined
+      ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options)
+      : 'refused'
   const counts = report.counts.get(kind) ?? new Map<Outcome, number>()
   report.counts.set(kind, counts.set(outcome, (counts.get(outcome) ?? 0) + 1))
   const note = (sentence: string) => void report.remarks.push({ title, sentence })
@@ -75,8 +92,10 @@ function take(opened: OpenDefinitions, { kind, versions, lacksHistory }: MovedOb
   if (lacksHistory === true) report.withoutHistory++
   const { definitions } = opened
   const sentences = orphaned(definitions, kind, live)
-  if (kind === 'pipelines' || kind === 'strategies') sentences.push(...findMisfits(definitions, live, surroundings))
-  if (kind === 'applications') sentences.push(...environmentMisfits(live['environments'], surroundings.accounts))
+  if (kind === 'pipelines' || kind === 'strategies')
+    sentences.push(...findMisfits(definitions, live, surroundings))
+  if (kind === 'applications')
+    sentences.push(...environmentMisfits(live['environments'], surroundings.accounts))
   sentences.forEach(note)
 }
 
@@ -87,7 +106,11 @@ function orphaned({ applications }: Definitions, kind: Kind, live: JsonObject): 
   return [`The application "${name}" does not exist: create it, or delete this.`]
 }
 
-function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: MovedObject, { replaces }: MoveOptions): Outcome {
+function put(
+  { definitions, setTime }: OpenDefinitions,
+  { kind, versions }: MovedObject,
+  { replaces }: MoveOptions,
+): Outcome {
   const store = definitions[kind]
   const live = versions.at(-1) ?? {}
   const key = keyOf(kind, live) ?? ''
@@ -106,7 +129,8 @@ function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: Move
 function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObject): JsonObject {
   if (keyOf(kind, sent) === undefined) throw refusal('It has no name or id.')
   if (kind === 'serviceAccounts') return { ...sent, memberOf: textsOf(sent['memberOf']) }
-  if (kind === 'permissions') return { permissions: {}, ...withoutNulls(checkBody(PermissionFields, sent)) }
+  if (kind === 'permissions')
+    return { permissions: {}, ...withoutNulls(checkBody(PermissionFields, sent)) }
   if (kind === 'applications') {
     const providers = sent['cloudProviders']
     const application = {
@@ -116,7 +140,10 @@ function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObjec
       ...sent,
       name: String(sent['name']).trim().toUpperCase(),
     }
-    return { ...application, cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null) }
+    return {
+      ...application,
+      cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null),
+    }
   }
   if (kind === 'projects' && isTaken(definitions.projects.named(String(sent['name'])), sent))
     throw refusal(`Another project has the name "${sent['name']}": rename one of them.`)
@@ -144,11 +171,15 @@ function nameOf({ application, name, id }: JsonObject): string {
 
 export function formatReport({ counts, remarks, withoutHistory }: MoveReport): string {
   const lines = [...counts].map(([kind, ofKind]) => {
-    const parts = outcomes.flatMap((outcome) => (ofKind.has(outcome) ? [`${ofKind.get(outcome)} ${outcome}`] : []))
+    const parts = outcomes.flatMap((outcome) =>
+      ofKind.has(outcome) ? [`${ofKind.get(outcome)} ${outcome}`] : [],
+    )
     return `${kinds[kind]}: ${parts.join(', ')}`
   })
   if (withoutHistory > 0)
-    lines.push(`The source does not show the history of ${withoutHistory} objects. Name an administrator with --user.`)
+    lines.push(
+      `The source does not show the history of ${withoutHistory} objects. Name an administrator with --user.`,
+    )
   return `${[...lines, ...formatRemarks(remarks)].join('\n')}\n`
 }
 

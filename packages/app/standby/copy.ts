@@ -46,7 +46,8 @@ export async function checkLitestream(env: Environment): Promise<void> {
       { cause },
     )
   })
-  if (/^v?0\.[0-4]\./.test(version)) throw new Error(`backends.copy needs Litestream 0.5.18 or later; this is ${version.trim()}.`)
+  if (/^v?0\.[0-4]\./.test(version))
+    throw new Error(`backends.copy needs Litestream 0.5.18 or later; this is ${version.trim()}.`)
 }
 
 /** Fetches the database of a copy. What the directory has of an earlier term is moved aside. @throws {Error} with the words of Litestream */
@@ -54,11 +55,17 @@ export async function restoreCopy({ dataDir, url, folder, env, log }: CopyPlace)
   const fresh = join(dataDir, 'restored.db')
   for (const suffix of ['', '-wal', '-shm']) rmSync(fresh + suffix, { force: true })
   const begunMs = performance.now()
-  await runLitestream(['restore', '-integrity-check', 'quick', '-o', fresh, placeIn(url, folder)], env)
+  await runLitestream(
+    ['restore', '-integrity-check', 'quick', '-o', fresh, placeIn(url, folder)],
+    env,
+  )
   chmodSync(fresh, 0o600)
   await moveAside(dataDir, log)
   renameSync(fresh, join(dataDir, databaseName))
-  log.info({ ms: Math.round(performance.now() - begunMs) }, `restored the database from the copy ${folder}`)
+  log.info(
+    { ms: Math.round(performance.now() - begunMs) },
+    `restored the database from the copy ${folder}`,
+  )
 }
 
 /** Nothing that was written is deleted: it may have what the copy lacks. */
@@ -92,8 +99,16 @@ export class Copy {
     await endFormer(dataDir)
     if (isNew) rmSync(join(dataDir, metaFolder), { recursive: true, force: true })
     const replica = { url: placeIn(url, folder), 'sync-interval': intervals['sync-interval'] }
-    const database = { path: join(dataDir, databaseName), 'monitor-interval': intervals['monitor-interval'], replica }
-    const settings = { logging: { type: 'json' }, socket: { enabled: true, path: this.#socketPath }, dbs: [database] }
+    const database = {
+      path: join(dataDir, databaseName),
+      'monitor-interval': intervals['monitor-interval'],
+      replica,
+    }
+    const settings = {
+      logging: { type: 'json' },
+      socket: { enabled: true, path: this.#socketPath },
+      dbs: [database],
+    }
     // JSON is YAML.
     writePrivateFile(join(dataDir, 'litestream.yml'), JSON.stringify(settings))
     process.once('exit', () => this.kill())
@@ -122,10 +137,14 @@ export class Copy {
 
   #run(): void {
     const { dataDir, env, log } = this.#place
-    const child = spawn('litestream', ['replicate', '-no-expand-env', '-config', join(dataDir, 'litestream.yml')], {
-      env: withoutOwn(env),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      'litestream',
+      ['replicate', '-no-expand-env', '-config', join(dataDir, 'litestream.yml')],
+      {
+        env: withoutOwn(env),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
     let last = ''
     const note = (chunk: Buffer) => {
       for (const line of chunk.toString().split('\n')) {
@@ -135,12 +154,17 @@ export class Copy {
     }
     child.stdout.on('data', note)
     child.stderr.on('data', note)
-    child.once('error', (error) => log.error({ reason: error.message }, 'Litestream cannot be started'))
+    child.once('error', (error) =>
+      log.error({ reason: error.message }, 'Litestream cannot be started'),
+    )
     child.once('close', () => {
       this.#child = undefined
       if (this.#isClosing) return
       const pauseMs = this.#backOff.startLater(() => this.#run())
-      log.error({ last, pauseMs }, 'Litestream ended and is started again; the copy falls behind meanwhile')
+      log.error(
+        { last, pauseMs },
+        'Litestream ended and is started again; the copy falls behind meanwhile',
+      )
     })
     this.#child = child
     const { pid = 0 } = child
@@ -161,7 +185,12 @@ export class Copy {
   }
 
   async #sync(): Promise<boolean> {
-    const asked = request({ socketPath: this.#socketPath, path: '/sync', method: 'POST', timeout: syncSeconds * 1000 })
+    const asked = request({
+      socketPath: this.#socketPath,
+      path: '/sync',
+      method: 'POST',
+      timeout: syncSeconds * 1000,
+    })
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
     asked.once('response', async (answer) => {
       await text(answer).catch(() => '')
@@ -169,7 +198,13 @@ export class Copy {
     })
     asked.once('error', reject)
     asked.once('timeout', () => asked.destroy(new Error('no answer')))
-    asked.end(JSON.stringify({ path: join(this.#place.dataDir, databaseName), wait: true, timeout: syncSeconds }))
+    asked.end(
+      JSON.stringify({
+        path: join(this.#place.dataDir, databaseName),
+        wait: true,
+        timeout: syncSeconds,
+      }),
+    )
     return promise
   }
 }
@@ -193,11 +228,18 @@ function placeIn(url: string, folder: string): string {
 }
 
 async function runLitestream(args: readonly string[], env: Environment): Promise<string> {
-  const child = spawn('litestream', args, { env: withoutOwn(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('litestream', args, {
+    env: withoutOwn(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const { promise, resolve, reject } = Promise.withResolvers<number | null>()
   child.once('error', reject)
   child.once('close', resolve)
-  const [code, output, errors] = await Promise.all([promise, text(child.stdout), text(child.stderr)])
+  const [code, output, errors] = await Promise.all([
+    promise,
+    text(child.stdout),
+    text(child.stderr),
+  ])
   if (code === 0) return output
   throw new Error(`litestream ${args[0]} failed: ${(errors || output).trim().split('\n').at(-1)}`)
 }
@@ -205,6 +247,8 @@ async function runLitestream(args: readonly string[], env: Environment): Promise
 /** Its own settings, such as the keys of the store, are in the environment, too. */
 function withoutOwn(env: Environment): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined || name.startsWith('FAIRLEAD_') ? [] : [[name, value]])),
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith('FAIRLEAD_') ? [] : [[name, value]],
+    ),
   )
 }

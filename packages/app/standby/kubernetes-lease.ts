@@ -40,7 +40,9 @@ export function createKubernetesLease(
     async write(record, seen) {
       try {
         const body = toObject(record, namespace, seen)
-        const written = seen ? await client.replace(place, body) : await client.create(resource, namespace, body)
+        const written = seen
+          ? await client.replace(place, body)
+          : await client.create(resource, namespace, body)
         return written.metadata.resourceVersion
       } catch (error) {
         // Another one was faster, or an operator has removed it.
@@ -58,7 +60,11 @@ function toObject(
   resourceVersion: string | undefined,
 ) {
   const renewTime = new Date().toISOString().replace('Z', '000Z')
-  const annotations = definedOf({ [idAnnotation]: id, [writtenAnnotation]: written?.toString(), [copyAnnotation]: copy })
+  const annotations = definedOf({
+    [idAnnotation]: id,
+    [writtenAnnotation]: written?.toString(),
+    [copyAnnotation]: copy,
+  })
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -80,11 +86,20 @@ const leaseOf = shape({
       copy: [textOf, copyAnnotation],
     }),
   }),
-  spec: shape({ holder: [or(textOf, ''), 'holderIdentity'], term: [or(numberOf, 0), 'leaseTransitions'] }),
+  spec: shape({
+    holder: [or(textOf, ''), 'holderIdentity'],
+    term: [or(numberOf, 0), 'leaseTransitions'],
+  }),
 })
 
 function toRecord(object: KubeObject): LeaseRecord {
   const { metadata, spec } = leaseOf(object)
   const { id, written = 0, copy } = metadata.annotations
-  return { id, ...spec, written: written > 0 ? written : undefined, copy, released: spec.holder === '' }
+  return {
+    id,
+    ...spec,
+    written: written > 0 ? written : undefined,
+    copy,
+    released: spec.holder === '',
+  }
 }

@@ -94,7 +94,11 @@ export class Lease {
     const { log, owner } = this.#options
     let watched: { readonly version: string | undefined; readonly sinceMs: number } | undefined
     let announced: number | undefined
-    for (; !signal.aborted; await sleep(this.#times.pollMs, undefined, { signal }).catch(() => {})) {
+    for (
+      ;
+      !signal.aborted;
+      await sleep(this.#times.pollMs, undefined, { signal }).catch(() => {})
+    ) {
       const found = await this.#ask((store) => store.read())
       if (found === undefined) continue
       const { value: stored } = found
@@ -105,12 +109,16 @@ export class Lease {
       const before = stored?.record
       // The lock of the directory tells that its former process has ended, unless another one has followed that.
       const isOwn = before?.id === owner.id && announced === undefined
-      const isFree = isOwn || before?.released === true || performance.now() - watched.sinceMs >= this.#times.freeMs
+      const isFree =
+        isOwn ||
+        before?.released === true ||
+        performance.now() - watched.sinceMs >= this.#times.freeMs
       const term = isFree ? await this.#claim(stored) : undefined
       if (term !== undefined) return { before, term }
       if (before === undefined || isFree || before.id === owner.id) continue
       if (isRenewed && !waits) throw new LeaseHeld(describeHeld(before))
-      if (waits && announced !== before.term) log.info(`standing by: ${before.holder} holds the lease, term ${before.term}`)
+      if (waits && announced !== before.term)
+        log.info(`standing by: ${before.holder} holds the lease, term ${before.term}`)
       announced = before.term
     }
     return undefined
@@ -125,12 +133,14 @@ export class Lease {
     const { renewMs, holdMs } = this.#times
     const renew = async () => {
       const other = await this.#renew({})
-      if (other !== undefined && this.#timers.length > 0) lose(`${other.holder} has taken it, term ${other.term}`)
+      if (other !== undefined && this.#timers.length > 0)
+        lose(`${other.holder} has taken it, term ${other.term}`)
     }
     this.#timers = [
       setInterval(() => void renew(), renewMs),
       setInterval(() => {
-        if (!this.isValid()) lose(`${this.#options.store.name} has not renewed it for ${holdMs / 1000} seconds`)
+        if (!this.isValid())
+          lose(`${this.#options.store.name} has not renewed it for ${holdMs / 1000} seconds`)
       }, checkMs),
     ]
   }
@@ -201,12 +211,18 @@ export class Lease {
     const found = await this.#ask((store) => store.read())
     if (found === undefined) return undefined
     const { value: stored } = found
-    if (stored !== undefined && (stored.record.id !== record.id || stored.record.term !== record.term)) return stored.record
+    if (
+      stored !== undefined &&
+      (stored.record.id !== record.id || stored.record.term !== record.term)
+    )
+      return stored.record
     this.#held = { record: held.record, version: stored?.version ?? '' }
     return undefined
   }
 
-  async #ask<T>(question: (store: LeaseStore) => Promise<T>): Promise<{ readonly value: T } | undefined> {
+  async #ask<T>(
+    question: (store: LeaseStore) => Promise<T>,
+  ): Promise<{ readonly value: T } | undefined> {
     const { store, log } = this.#options
     try {
       const value = await within(answerMs, question(store), () => {
@@ -217,7 +233,8 @@ export class Lease {
       return { value }
     } catch (error) {
       const reason = (error as Error).message
-      if (reason !== this.#complaint) log.warn({ reason }, `the lease cannot be read or renewed: ${store.name} does not answer`)
+      if (reason !== this.#complaint)
+        log.warn({ reason }, `the lease cannot be read or renewed: ${store.name} does not answer`)
       this.#complaint = reason
       return undefined
     }

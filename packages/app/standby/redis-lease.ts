@@ -26,12 +26,21 @@ export function createRedisLease(redis: Pick<Redis, 'send' | 'run' | 'close'>): 
     name: 'Redis',
     removal: `redis-cli DEL ${leaseKey}`,
     async read() {
-      const [version, record] = (await redis.send('hmget', leaseKey, 'version', 'record')) as (string | null)[]
+      const [version, record] = (await redis.send('hmget', leaseKey, 'version', 'record')) as (
+        | string
+        | null
+      )[]
       if (typeof version !== 'string' || typeof record !== 'string') return undefined
       return { version, record: Stored.parse(JSON.parse(record)) satisfies LeaseRecord }
     },
     async write(record, seen = '') {
-      const answer = await redis.run(replace, leaseKey, seen, createVersion(), JSON.stringify(record))
+      const answer = await redis.run(
+        replace,
+        leaseKey,
+        seen,
+        createVersion(),
+        JSON.stringify(record),
+      )
       return typeof answer === 'string' ? answer : undefined
     },
     close: () => redis.close(),

@@ -1,5 +1,12 @@
 /** Settings of engines that stand by for each other. */
-import { optionalText, type SettingsOf, type SettingsReport, setting, settings, word } from '@fairlead/base/settings/setting.ts'
+import {
+  optionalText,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  word,
+} from '@fairlead/base/settings/setting.ts'
 
 export const standbyKeys = settings({
   lease: setting('backends.lease', word(['redis', 'kubernetes']).optional()).describe(
@@ -14,8 +21,13 @@ export const standbyKeys = settings({
 
 export type StandbySettings = SettingsOf<typeof standbyKeys>
 
-export function toStandbySettings(values: StandbySettings, report: SettingsReport, sharesRedis: boolean): StandbySettings {
-  if (values.lease === 'redis' && !sharesRedis) report.problem('backends.lease', 'needs a Redis: set redis.connection')
+export function toStandbySettings(
+  values: StandbySettings,
+  report: SettingsReport,
+  sharesRedis: boolean,
+): StandbySettings {
+  if (values.lease === 'redis' && !sharesRedis)
+    report.problem('backends.lease', 'needs a Redis: set redis.connection')
   if (values.copy !== undefined && values.lease === undefined)
     report.problem('backends.copy', 'needs backends.lease, which tells whose copy is the latest')
   if (values.copy !== undefined && !/^(file:\/\/\/|s3:\/\/)[^\s]+$/.test(values.copy))

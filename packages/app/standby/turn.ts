@@ -95,7 +95,14 @@ async function prepareDirectory(
   try {
     if (isOutdated && (standby.copy === undefined || before.copy === undefined))
       throw new Error(describeOutdated(dataDir, served, before, lease.removal))
-    if (isOutdated) await restoreCopy({ dataDir, url: String(standby.copy), folder: String(before.copy), env, log })
+    if (isOutdated)
+      await restoreCopy({
+        dataDir,
+        url: String(standby.copy),
+        folder: String(before.copy),
+        env,
+        log,
+      })
   } catch (error) {
     await lease.release()
     throw error
@@ -109,10 +116,18 @@ async function prepareDirectory(
 }
 
 function alone(lock: FileLock): Turn {
-  return { lease: undefined, restoredAt: undefined, startCopy: async () => {}, end: async () => lock.close() }
+  return {
+    lease: undefined,
+    restoredAt: undefined,
+    startCopy: async () => {},
+    end: async () => lock.close(),
+  }
 }
 
-async function lockWhenFree(dataDir: string, { waits, signal, log }: TurnOptions): Promise<FileLock | undefined> {
+async function lockWhenFree(
+  dataDir: string,
+  { waits, signal, log }: TurnOptions,
+): Promise<FileLock | undefined> {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
       return lockDataDir(dataDir)
@@ -139,17 +154,31 @@ interface LeaseOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-async function openLease(place: LeasePlace, { dataDir, directoryId, log, env }: LeaseOptions): Promise<Lease> {
+async function openLease(
+  place: LeasePlace,
+  { dataDir, directoryId, log, env }: LeaseOptions,
+): Promise<Lease> {
   const store = await openStore(place, { log, env })
   // A directory that was copied, also with its id, is another one.
   const id = hash('sha256', JSON.stringify([hostname(), dataDir, directoryId])).slice(0, 32)
   return new Lease({ store, owner: { id, holder: hostname() }, log })
 }
 
-async function openStore({ standby, redis }: LeasePlace, { log, env }: Pick<LeaseOptions, 'log' | 'env'>): Promise<LeaseStore> {
-  if (standby.lease === 'redis' && redis !== undefined) return createRedisLease(await openRedis(redis, log))
-  const access = await inClusterAccess({ host: env['KUBERNETES_SERVICE_HOST'], port: env['KUBERNETES_SERVICE_PORT'] })
-  const client = new KubeClient(access, { log, requestTimeoutMs, retries: { maxAttempts: 1, pauseMs: 0 } })
+async function openStore(
+  { standby, redis }: LeasePlace,
+  { log, env }: Pick<LeaseOptions, 'log' | 'env'>,
+): Promise<LeaseStore> {
+  if (standby.lease === 'redis' && redis !== undefined)
+    return createRedisLease(await openRedis(redis, log))
+  const access = await inClusterAccess({
+    host: env['KUBERNETES_SERVICE_HOST'],
+    port: env['KUBERNETES_SERVICE_PORT'],
+  })
+  const client = new KubeClient(access, {
+    log,
+    requestTimeoutMs,
+    retries: { maxAttempts: 1, pauseMs: 0 },
+  })
   return createKubernetesLease(client, access.namespace ?? 'default')
 }
 
@@ -170,7 +199,10 @@ function readServedDirectory(dataDir: string): ServedDirectory {
   try {
     return Served.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
-    throw new Error(`${file} is damaged. Remove it; the directory then counts as one that was not served before.`, { cause })
+    throw new Error(
+      `${file} is damaged. Remove it; the directory then counts as one that was not served before.`,
+      { cause },
+    )
   }
 }
 
@@ -189,7 +221,12 @@ function isCurrent({ term }: ServedDirectory, before: LeaseRecord | undefined): 
   return term === before.written || term === before.term
 }
 
-function describeOutdated(dataDir: string, { term }: ServedDirectory, before: LeaseRecord, removal: string): string {
+function describeOutdated(
+  dataDir: string,
+  { term }: ServedDirectory,
+  before: LeaseRecord,
+  removal: string,
+): string {
   const found = hasDatabase(dataDir)
     ? `The data directory ${dataDir} has what was written until ${term === undefined ? 'there was a lease' : `term ${term}`}`
     : `The data directory ${dataDir} is empty`

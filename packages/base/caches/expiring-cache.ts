@@ -27,7 +27,12 @@ export function createCache<V extends {}>({ maxSize, ttlMs, now }: CacheOptions)
  *
  * @param ttlMs The cache's own unless given
  */
-export function loadOnce<T>(cache: ExpiringCache<Promise<T>>, key: string, load: () => Promise<T>, ttlMs?: number): Promise<T> {
+export function loadOnce<T>(
+  cache: ExpiringCache<Promise<T>>,
+  key: string,
+  load: () => Promise<T>,
+  ttlMs?: number,
+): Promise<T> {
   const known = cache.get(key)
   if (known !== undefined) return known
   const loading = load()

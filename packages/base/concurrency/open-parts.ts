@@ -17,7 +17,9 @@ interface OpenParts<Result> {
  * @param open Opens the parts and hands each one to `keep`
  * @throws what `open` throws, after the parts that were open by then are closed
  */
-export async function openParts<Result>(open: (keep: Keep) => Result | Promise<Result>): Promise<OpenParts<Result>> {
+export async function openParts<Result>(
+  open: (keep: Keep) => Result | Promise<Result>,
+): Promise<OpenParts<Result>> {
   const opened = new AsyncDisposableStack()
   const keep: Keep = (part) => opened.adopt(part, async () => part?.close?.())
   try {

@@ -54,7 +54,8 @@ export class SideThread<Job, Reply> {
   run(job: Job, rank: Rank = 'first'): Promise<Reply> {
     const { maxWaiting, name } = this.#options
     const waiting = this.#waiting[rank]
-    if (waiting.length >= maxWaiting) throw new SideThreadError('full', `more than ${maxWaiting} jobs wait for thread "${name}"`)
+    if (waiting.length >= maxWaiting)
+      throw new SideThreadError('full', `more than ${maxWaiting} jobs wait for thread "${name}"`)
     const waitingJob = { job, ...Promise.withResolvers<Reply>() }
     waiting.push(waitingJob)
     this.#startNext()
@@ -71,13 +72,19 @@ export class SideThread<Job, Reply> {
     clearTimeout(this.#idle)
     this.#running = next
     this.#thread ??= this.#start()
-    this.#limit = setTimeout(() => this.#giveUp('time', 'it takes too long'), this.#options.maxJobMs)
+    this.#limit = setTimeout(
+      () => this.#giveUp('time', 'it takes too long'),
+      this.#options.maxJobMs,
+    )
     this.#thread.postMessage(next.job)
   }
 
   #start(): Worker {
     const { file, name, maxOldGenerationSizeMb } = this.#options
-    const thread = new Worker(file, { name, resourceLimits: { maxOldGenerationSizeMb, maxYoungGenerationSizeMb } })
+    const thread = new Worker(file, {
+      name,
+      resourceLimits: { maxOldGenerationSizeMb, maxYoungGenerationSizeMb },
+    })
     thread.on('message', (reply: Reply) => {
       if (thread === this.#thread) this.#finish()?.resolve(reply)
     })
@@ -114,7 +121,9 @@ export class SideThread<Job, Reply> {
 }
 
 /** The other side, called once by the program of a thread: answers one job after the other. */
-export function serveJobs<Job, Reply>(answer: (job: Job) => { reply: Reply; transfer: ArrayBuffer[] }): void {
+export function serveJobs<Job, Reply>(
+  answer: (job: Job) => { reply: Reply; transfer: ArrayBuffer[] },
+): void {
   // Elsewhere this would slow the whole process.
   if (process.platform === 'linux') setPriority(priority)
   parentPort?.on('message', (job: Job) => {

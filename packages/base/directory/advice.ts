@@ -29,5 +29,7 @@ export function adviseOn({ code, message }: { code: number; message: string }): 
 export function adviseOnConnection(cause: unknown): string | undefined {
   const code = (cause as { code?: unknown } | undefined)?.code
   const isCertificate = typeof code === 'string' && /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
-  return isCertificate ? 'check the certificate of the server, its name in ldap.url, and ldap.caFile' : undefined
+  return isCertificate
+    ? 'check the certificate of the server, its name in ldap.url, and ldap.caFile'
+    : undefined
 }

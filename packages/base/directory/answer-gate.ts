@@ -11,7 +11,13 @@ export interface AnswerAllowance {
 }
 
 /** @see RFC 4511, section 4.2 and following */
-const operation = { bindResponse: 0x61, entry: 0x64, searchDone: 0x65, reference: 0x73, extendedResponse: 0x78 } as const
+const operation = {
+  bindResponse: 0x61,
+  entry: 0x64,
+  searchDone: 0x65,
+  reference: 0x73,
+  extendedResponse: 0x78,
+} as const
 const known = new Set<number>(Object.values(operation))
 const maxLengthBytes = 4
 
@@ -59,16 +65,20 @@ export class AnswerGate {
   #findLength(): number | undefined {
     const header = Buffer.concat(this.#parts)
     const [tag, first] = header
-    if (tag !== derTag.sequence) throw new Error('the directory sends something that is no message of LDAP')
+    if (tag !== derTag.sequence)
+      throw new Error('the directory sends something that is no message of LDAP')
     if (first === undefined) return undefined
     const size = first < 0x80 ? 0 : first & 0x7f
-    if (size > maxLengthBytes || first === 0x80) throw new Error('the directory announces a message without reasonable length')
+    if (size > maxLengthBytes || first === 0x80)
+      throw new Error('the directory announces a message without reasonable length')
     if (header.length < 2 + size) return undefined
     const total = 2 + size + (size === 0 ? first : header.readUIntBE(2, size))
     this.#bytesLeft -= total
     this.#messagesLeft -= 1
-    if (this.#bytesLeft < 0) throw new Error('the answer of the directory is larger than allowed, and was cut off')
-    if (this.#messagesLeft < 0) throw new Error('the answer of the directory has more entries than allowed, and was cut off')
+    if (this.#bytesLeft < 0)
+      throw new Error('the answer of the directory is larger than allowed, and was cut off')
+    if (this.#messagesLeft < 0)
+      throw new Error('the answer of the directory has more entries than allowed, and was cut off')
     return total
   }
 
@@ -90,12 +100,15 @@ export class AnswerGate {
 /** @throws {DerError} */
 function checkMessage(bytes: Buffer): void {
   const [id, content, controls, ...more] = readChildren(readDer(bytes), derTag.sequence)
-  if (id?.tag !== derTag.integer || content === undefined || more.length > 0) throw new DerError('it is no message of LDAP')
-  if (!known.has(content.tag)) throw new DerError(`the operation 0x${content.tag.toString(16)} is no answer`)
+  if (id?.tag !== derTag.integer || content === undefined || more.length > 0)
+    throw new DerError('it is no message of LDAP')
+  if (!known.has(content.tag))
+    throw new DerError(`the operation 0x${content.tag.toString(16)} is no answer`)
   const parts = readChildren(content)
   if (content.tag === operation.entry) checkEntry(parts)
   if (content.tag === operation.reference) checkTexts(parts)
-  if (controls !== undefined) for (const control of readChildren(controls)) readChildren(control, derTag.sequence)
+  if (controls !== undefined)
+    for (const control of readChildren(controls)) readChildren(control, derTag.sequence)
 }
 
 /** @throws {DerError} @see RFC 4511, section 4.5.2 */

@@ -2,9 +2,20 @@
 import { X509Certificate } from 'node:crypto'
 import { PresenceFilter } from 'ldapts'
 import { blocksOf, checkExpiry } from '../findings/expiry.ts'
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '../findings/finding.ts'
 import { adviseOn, adviseOnConnection } from './advice.ts'
-import { type DirectoryConnection, DirectoryRefusal, DirectoryUnreachable, openConnection } from './connection.ts'
+import {
+  type DirectoryConnection,
+  DirectoryRefusal,
+  DirectoryUnreachable,
+  openConnection,
+} from './connection.ts'
 import { fillFilter, parseFilterTemplate } from './filter-template.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
@@ -30,10 +41,15 @@ export function checkDirectory(
     readTimeoutMs: Math.min(settings.readTimeoutMs, answerMs),
   }
   const servers = settings.servers.map((server) =>
-    createCheck(`${purpose.name} ${server.url}`, (report) => checkServer(server, hurried, purpose, report)),
+    createCheck(`${purpose.name} ${server.url}`, (report) =>
+      checkServer(server, hurried, purpose, report),
+    ),
   )
   const authorities = `${purpose.name}, ${purpose.key}.caFile`
-  return [...servers, createCheck(authorities, (report) => checkAuthorities(settings, purpose, report, now))]
+  return [
+    ...servers,
+    createCheck(authorities, (report) => checkAuthorities(settings, purpose, report, now)),
+  ]
 }
 
 async function checkServer(
@@ -57,7 +73,13 @@ async function checkServer(
   }
   try {
     const isThere = await attempt(`connect with ${tls}`, async (opened) => {
-      const root = { base: '', scope: 'base', filter: anything, attributes: ['namingContexts'], maxEntries: 1 } as const
+      const root = {
+        base: '',
+        scope: 'base',
+        filter: anything,
+        attributes: ['namingContexts'],
+        maxEntries: 1,
+      } as const
       await opened.search(root).catch(ignoreRefusal)
       return 'it answers'
     })
@@ -86,11 +108,21 @@ function searchesOf(
   { asUser }: DirectoryPurpose,
 ): Attempt[] {
   const as = manager === undefined ? 'anonymous' : 'the manager'
-  const search = (what: string, { base, filter }: { base: string; filter: string }, values: string[]): Attempt => [
+  const search = (
+    what: string,
+    { base, filter }: { base: string; filter: string },
+    values: string[],
+  ): Attempt => [
     `search ${what} as ${as}: base "${base}", filter ${filter}`,
     async (connection) => {
       const filled = fillFilter(parseFilterTemplate(filter), values)
-      await connection.search({ base, scope: 'sub', filter: filled, attributes: ['cn'], maxEntries: 1 })
+      await connection.search({
+        base,
+        scope: 'sub',
+        filter: filled,
+        attributes: ['cn'],
+        maxEntries: 1,
+      })
       return 'the base exists and the search is answered'
     },
   ]
@@ -100,7 +132,9 @@ function searchesOf(
     ...(groupSearch === undefined || (asUser && manager === undefined)
       ? []
       : [search('groups', groupSearch, [`cn=${absentUser}`, absentUser])]),
-    ...(parent === undefined || manager === undefined || parent.includes('{0}') ? [] : [readParent(parent)]),
+    ...(parent === undefined || manager === undefined || parent.includes('{0}')
+      ? []
+      : [readParent(parent)]),
   ]
 }
 
@@ -108,13 +142,24 @@ function readParent(base: string): Attempt {
   return [
     `read the entry above the users, "${base}"`,
     async (connection) => {
-      await connection.search({ base, scope: 'base', filter: anything, attributes: ['objectClass'], maxEntries: 1 })
+      await connection.search({
+        base,
+        scope: 'base',
+        filter: anything,
+        attributes: ['objectClass'],
+        maxEntries: 1,
+      })
       return 'it exists'
     },
   ]
 }
 
-function toProblem(report: Reporter, { key }: DirectoryPurpose, tried: string, error: unknown): Finding {
+function toProblem(
+  report: Reporter,
+  { key }: DirectoryPurpose,
+  tried: string,
+  error: unknown,
+): Finding {
   const reason = (error as Error).message || String(error)
   const named = (advice: string | undefined) => advice?.replaceAll(/\bldap\./g, `${key}.`)
   if (error instanceof DirectoryRefusal) {
@@ -146,6 +191,10 @@ function checkAuthorities(
 ): Finding[] {
   const advice = `add the authority that follows it to ${key}.caFile`
   return blocksOf(authorities ?? '').map((pem) =>
-    checkExpiry(report, { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice }, now),
+    checkExpiry(
+      report,
+      { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice },
+      now,
+    ),
   )
 }

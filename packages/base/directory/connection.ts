@@ -51,10 +51,16 @@ const maxAnswerBytes = 8 * 1024 * 1024
 const spareMessages = pageSize + 100
 const single: AnswerAllowance = { bytes: 256 * 1024, messages: 10 }
 
-type TransportSettings = Pick<DirectorySettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
+type TransportSettings = Pick<
+  DirectorySettings,
+  'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'
+>
 
 /** @throws {DirectoryUnreachable} also when the certificate is not the server's, before anything is said */
-export async function openConnection(server: LdapServer, settings: TransportSettings): Promise<DirectoryConnection> {
+export async function openConnection(
+  server: LdapServer,
+  settings: TransportSettings,
+): Promise<DirectoryConnection> {
   const connection = new DirectoryConnection(server, settings)
   try {
     if (settings.startTls) await connection.startTls()
@@ -109,7 +115,11 @@ export class DirectoryConnection {
     try {
       await this.#ask(encrypt, single)
       // What came in clear text must not become the beginning of an answer within TLS.
-      if (this.#gate.isInMessage) throw new DirectoryUnreachable(this.server, new Error('something precedes the TLS handshake'))
+      if (this.#gate.isInMessage)
+        throw new DirectoryUnreachable(
+          this.server,
+          new Error('something precedes the TLS handshake'),
+        )
     } catch (error) {
       // Without TLS nothing else is said, whatever the reason.
       throw error instanceof DirectoryRefusal
@@ -134,7 +144,13 @@ export class DirectoryConnection {
   async search({ base, scope, filter, attributes, maxEntries }: SearchRequest): Promise<Entry[]> {
     const entries: Entry[] = []
     const timeLimit = Math.max(1, Math.ceil(this.#settings.readTimeoutMs / 1000))
-    const options = { scope, filter, attributes: [...attributes], timeLimit, paged: { pageSize: Math.min(pageSize, maxEntries) } }
+    const options = {
+      scope,
+      filter,
+      attributes: [...attributes],
+      timeLimit,
+      paged: { pageSize: Math.min(pageSize, maxEntries) },
+    }
     const search = async () => {
       for await (const { searchEntries } of this.#client.searchPaginated(base, options)) {
         for (const entry of searchEntries.slice(0, maxEntries - entries.length)) entries.push(entry)
@@ -156,7 +172,8 @@ export class DirectoryConnection {
   }
 
   async #ask<T>(question: () => Promise<T>, allowance: AnswerAllowance): Promise<T> {
-    if (this.#broken) throw new DirectoryUnreachable(this.server, new Error('the connection was closed'))
+    if (this.#broken)
+      throw new DirectoryUnreachable(this.server, new Error('the connection was closed'))
     if (this.#openQuestions++ === 0) this.#gate.reset()
     this.#gate.allow(allowance)
     try {
@@ -164,7 +181,8 @@ export class DirectoryConnection {
     } catch (error) {
       if (error instanceof ResultCodeError && !unreachableCodes.has(error.code)) {
         // The library knows no words for a referral, and does not read its addresses.
-        const message = error.code === referral ? 'a referral to another server' : toLine(error.message)
+        const message =
+          error.code === referral ? 'a referral to another server' : toLine(error.message)
         throw new DirectoryRefusal(this.server, error.code, message)
       }
       this.close()

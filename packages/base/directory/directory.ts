@@ -1,7 +1,13 @@
 /** LDAP client: fails over between servers and keeps the manager's connection. */
 import type { FastifyBaseLogger } from 'fastify'
 import { elapsedMs } from '../settings/time-span.ts'
-import { type DirectoryConnection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
+import {
+  type DirectoryConnection,
+  DirectoryUnreachable,
+  type Entry,
+  openConnection,
+  type SearchRequest,
+} from './connection.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** A server that failed is asked last for so long. */
@@ -28,7 +34,11 @@ export class Directory {
    *
    * @throws {DirectoryRefusal} the bind, or the work @throws {DirectoryUnreachable} no server can be asked
    */
-  asUser<T>(dn: string, password: string, work: (connection: DirectoryConnection) => Promise<T>): Promise<T> {
+  asUser<T>(
+    dn: string,
+    password: string,
+    work: (connection: DirectoryConnection) => Promise<T>,
+  ): Promise<T> {
     return this.#onSomeServer(async (server) => {
       const connection = await openConnection(server, this.#settings)
       try {
@@ -121,6 +131,9 @@ export class Directory {
     const server = this.#settings.servers.find(({ url }) => url === error.server)
     if (server === undefined) return
     this.#restingUntilMs.set(server, this.#now() + restMs)
-    this.#log.warn({ method: 'ldap', server: error.server, reason: error.message }, 'a server of the directory cannot be asked')
+    this.#log.warn(
+      { method: 'ldap', server: error.server, reason: error.message },
+      'a server of the directory cannot be asked',
+    )
   }
 }

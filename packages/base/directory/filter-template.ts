@@ -22,7 +22,9 @@ export function parseFilterTemplate(text: string): Filter {
 }
 
 export function fillFilter(filter: Filter, values: readonly string[]): Filter {
-  return mapTexts(filter, (text) => text.replace(/\{([01])\}/g, (place, index) => values[Number(index)] ?? place))
+  return mapTexts(filter, (text) =>
+    text.replace(/\{([01])\}/g, (place, index) => values[Number(index)] ?? place),
+  )
 }
 
 /** The same question, asked along the chain of groups: each comparison with `{0}` takes the rule of Active Directory. */
@@ -36,12 +38,19 @@ export function askInChain(filter: Filter): Filter {
 }
 
 function mapTexts(filter: Filter, change: (text: string) => string): Filter {
-  if (filter instanceof AndFilter) return new AndFilter({ filters: filter.filters.map((part) => mapTexts(part, change)) })
-  if (filter instanceof OrFilter) return new OrFilter({ filters: filter.filters.map((part) => mapTexts(part, change)) })
+  if (filter instanceof AndFilter)
+    return new AndFilter({ filters: filter.filters.map((part) => mapTexts(part, change)) })
+  if (filter instanceof OrFilter)
+    return new OrFilter({ filters: filter.filters.map((part) => mapTexts(part, change)) })
   if (filter instanceof NotFilter) return new NotFilter({ filter: mapTexts(filter.filter, change) })
   if (filter instanceof SubstringFilter) {
     const { attribute, initial, any, final } = filter
-    return new SubstringFilter({ attribute, initial: change(initial), any: any.map(change), final: change(final) })
+    return new SubstringFilter({
+      attribute,
+      initial: change(initial),
+      any: any.map(change),
+      final: change(final),
+    })
   }
   if (filter instanceof ExtensibleFilter) {
     const { matchType, rule, dnAttributes, value } = filter
@@ -55,12 +64,15 @@ function mapTexts(filter: Filter, change: (text: string) => string): Filter {
 
 function mapComparison(filter: Filter, change: (text: string) => string): Filter {
   for (const Comparison of [ApproximateFilter, GreaterThanEqualsFilter, LessThanEqualsFilter]) {
-    if (filter instanceof Comparison) return new Comparison({ attribute: filter.attribute, value: change(filter.value) })
+    if (filter instanceof Comparison)
+      return new Comparison({ attribute: filter.attribute, value: change(filter.value) })
   }
   return filter
 }
 
 /** The parser takes `\c3\bc` for two letters; written as the letter that the bytes mean, it understands. */
 function withPlainLetters(text: string): string {
-  return text.replace(/(?:\\[89a-f][0-9a-f])+/gi, (run) => Buffer.from(run.replaceAll('\\', ''), 'hex').toString('utf8'))
+  return text.replace(/(?:\\[89a-f][0-9a-f])+/gi, (run) =>
+    Buffer.from(run.replaceAll('\\', ''), 'hex').toString('utf8'),
+  )
 }

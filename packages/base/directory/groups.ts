@@ -32,9 +32,12 @@ export function createGroups(
   { groupSearch }: Pick<DirectorySettings, 'groupSearch'>,
   toRole: (name: string) => string = withoutPrefix,
 ): Groups {
-  const toRoles = (names: readonly (string | undefined)[]) => eachOnce(names.map((name) => toRole((name ?? '').trim())))
+  const toRoles = (names: readonly (string | undefined)[]) =>
+    eachOnce(names.map((name) => toRole((name ?? '').trim())))
   if (groupSearch === undefined)
-    return { load: async ({ memberOf }) => ({ roles: toRoles(memberOf.map(leadingValue)), cut: false }) }
+    return {
+      load: async ({ memberOf }) => ({ roles: toRoles(memberOf.map(leadingValue)), cut: false }),
+    }
   const { base, roleAttribute, nested } = groupSearch
   const parsed = parseFilterTemplate(groupSearch.filter)
   const template = nested === 'active-directory' ? askInChain(parsed) : parsed
@@ -52,16 +55,23 @@ export function createGroups(
       for (let level = 0; members.length > 0 && level < maxLevels; level++) {
         const before = new Set(found.keys())
         for (let start = 0; start < members.length && found.size < maxGroups; start += batchSize) {
-          const filters = members.slice(start, start + batchSize).map((member) => fillFilter(template, [member, username]))
+          const filters = members
+            .slice(start, start + batchSize)
+            .map((member) => fillFilter(template, [member, username]))
           const [only] = filters
-          const filter = filters.length === 1 && only !== undefined ? only : new OrFilter({ filters })
-          for (const entry of await search(request(filter, maxGroups))) found.set(entry.dn.toLowerCase(), entry)
+          const filter =
+            filters.length === 1 && only !== undefined ? only : new OrFilter({ filters })
+          for (const entry of await search(request(filter, maxGroups)))
+            found.set(entry.dn.toLowerCase(), entry)
         }
         if (nested !== 'recursive') members = []
         else members = [...found].filter(([key]) => !before.has(key)).map(([, entry]) => entry.dn)
       }
       const names = [...found.values()].flatMap((entry) => attributeValuesOf(entry, roleAttribute))
-      return { roles: toRoles([...names, ...memberOf.map(leadingValue)]), cut: members.length > 0 || found.size >= maxGroups }
+      return {
+        roles: toRoles([...names, ...memberOf.map(leadingValue)]),
+        cut: members.length > 0 || found.size >= maxGroups,
+      }
     },
   }
 }

@@ -1,12 +1,25 @@
 /** Settings of a directory (LDAP, Active Directory): servers, searches, users and groups. */
 import { z } from 'zod'
-import { boundedTimeout, duration, off, optionalText, type SettingsReport, setting, type ValuesOf } from '../settings/setting.ts'
+import {
+  boundedTimeout,
+  duration,
+  off,
+  optionalText,
+  type SettingsReport,
+  setting,
+  type ValuesOf,
+} from '../settings/setting.ts'
 import { readAuthorities } from '../tls/read-authorities.ts'
 
-const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
+const attribute = z
+  .string()
+  .regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 
 /** Each capability that asks a directory has these settings below a prefix of its own, and may describe some otherwise. */
-export function directoryKeys(prefix: string, descriptions: { managerDn?: string; userSearchFilter?: string } = {}) {
+export function directoryKeys(
+  prefix: string,
+  descriptions: { managerDn?: string; userSearchFilter?: string } = {},
+) {
   return {
     url: setting(`${prefix}.url`, optionalText).describe(
       'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
@@ -14,7 +27,9 @@ export function directoryKeys(prefix: string, descriptions: { managerDn?: string
     managerDn: setting(`${prefix}.managerDn`, optionalText).describe(
       descriptions.managerDn ?? 'User for searches. Default: searches are anonymous.',
     ),
-    managerPassword: setting(`${prefix}.managerPassword`, optionalText).describe('Password of the manager.'),
+    managerPassword: setting(`${prefix}.managerPassword`, optionalText).describe(
+      'Password of the manager.',
+    ),
     userDnPattern: setting(`${prefix}.userDnPattern`, optionalText).describe(
       'Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.',
     ),
@@ -28,16 +43,20 @@ export function directoryKeys(prefix: string, descriptions: { managerDn?: string
     memberOfAttribute: setting(`${prefix}.memberOfAttribute`, attribute.optional()).describe(
       'Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.',
     ),
-    startTls: setting(`${prefix}.startTls`, off).describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
+    startTls: setting(`${prefix}.startTls`, off).describe(
+      'Upgrade connections to `ldap://` to TLS before anything is sent.',
+    ),
     caFile: setting(`${prefix}.caFile`, optionalText).describe(
       'PEM file with the authorities that sign the certificates of the servers. Default: public authorities.',
     ),
-    connectTimeoutMs: setting(`${prefix}.connectTimeout`, duration('ms').prefault('5s').transform(boundedTimeout)).describe(
-      'Connect timeout; 0: a minute.',
-    ),
-    readTimeoutMs: setting(`${prefix}.readTimeout`, duration('ms').prefault('10s').transform(boundedTimeout)).describe(
-      'Read timeout; 0: a minute.',
-    ),
+    connectTimeoutMs: setting(
+      `${prefix}.connectTimeout`,
+      duration('ms').prefault('5s').transform(boundedTimeout),
+    ).describe('Connect timeout; 0: a minute.'),
+    readTimeoutMs: setting(
+      `${prefix}.readTimeout`,
+      duration('ms').prefault('10s').transform(boundedTimeout),
+    ).describe('Read timeout; 0: a minute.'),
   }
 }
 function groupKeys(prefix: string) {
@@ -45,13 +64,18 @@ function groupKeys(prefix: string) {
     groupSearchBase: setting(`${prefix}.groupSearchBase`, optionalText).describe(
       "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
     ),
-    groupSearchFilter: setting(`${prefix}.groupSearchFilter`, z.string().default('(uniqueMember={0})')).describe(
-      'Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.',
-    ),
-    groupRoleAttribute: setting(`${prefix}.groupRoleAttributes`, z.string().min(1).default('cn')).describe(
-      'Attribute of a group that names the role.',
-    ),
-    nestedGroups: setting(`${prefix}.nestedGroups`, z.enum(['none', 'recursive', 'active-directory']).default('none')).describe(
+    groupSearchFilter: setting(
+      `${prefix}.groupSearchFilter`,
+      z.string().default('(uniqueMember={0})'),
+    ).describe('Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.'),
+    groupRoleAttribute: setting(
+      `${prefix}.groupRoleAttributes`,
+      z.string().min(1).default('cn'),
+    ).describe('Attribute of a group that names the role.'),
+    nestedGroups: setting(
+      `${prefix}.nestedGroups`,
+      z.enum(['none', 'recursive', 'active-directory']).default('none'),
+    ).describe(
       'Groups within groups: ignored; by a search for each level, up to 10; or by the matching rule of Active Directory.',
     ),
   }
@@ -64,14 +88,19 @@ export type DirectorySettings = ReturnType<typeof toDirectorySettings>
 export type LdapServer = Omit<NonNullable<ReturnType<typeof parseServer>>, 'root'>
 
 /** @param prefix Of the keys, for messages */
-export function toDirectorySettings(prefix: string, values: DirectoryValues, report: SettingsReport) {
+export function toDirectorySettings(
+  prefix: string,
+  values: DirectoryValues,
+  report: SettingsReport,
+) {
   const { startTls, connectTimeoutMs, readTimeoutMs, memberOfAttribute, groupSearchFilter } = values
   const { servers, root } = parseServers(values.url, prefix, report)
   checkTransport(values, servers, prefix, report)
   checkUserSettings(values, prefix, report)
   checkFilter(groupSearchFilter, `${prefix}.groupSearchFilter`, /\{[01]\}/, report)
   const below = (name: string) => [name, root].filter((part) => part !== '').join(',')
-  const groupSearchBase = values.groupSearchBase ?? (report.isSet(`${prefix}.groupSearchBase`) ? '' : undefined)
+  const groupSearchBase =
+    values.groupSearchBase ?? (report.isSet(`${prefix}.groupSearchBase`) ? '' : undefined)
   return {
     /** At least one, in the order in which they are tried. */
     servers,
@@ -83,7 +112,9 @@ export function toDirectorySettings(prefix: string, values: DirectoryValues, rep
     manager: toManager(values, prefix, report),
     /** Complete names, the root included. */
     userDnPattern: values.userDnPattern && below(values.userDnPattern),
-    userSearch: values.userSearchFilter ? { base: below(values.userSearchBase), filter: values.userSearchFilter } : undefined,
+    userSearch: values.userSearchFilter
+      ? { base: below(values.userSearchBase), filter: values.userSearchFilter }
+      : undefined,
     groupSearch:
       groupSearchBase === undefined
         ? undefined
@@ -97,15 +128,25 @@ export function toDirectorySettings(prefix: string, values: DirectoryValues, rep
   }
 }
 
-function parseServers(text: string | undefined, prefix: string, report: SettingsReport): { servers: LdapServer[]; root: string } {
+function parseServers(
+  text: string | undefined,
+  prefix: string,
+  report: SettingsReport,
+): { servers: LdapServer[]; root: string } {
   const parsed = (text ?? '').split(/\s+/).filter(Boolean).map(parseServer)
   const roots = new Set(parsed.map((server) => server?.root.toLowerCase()))
   if (parsed.length === 0) {
     report.problem(`${prefix}.url`, 'names no server; write ldaps://host/dc=example,dc=org')
   } else if (parsed.includes(undefined)) {
-    report.problem(`${prefix}.url`, 'must be addresses such as ldaps://host:636/dc=example,dc=org, separated by blanks')
+    report.problem(
+      `${prefix}.url`,
+      'must be addresses such as ldaps://host:636/dc=example,dc=org, separated by blanks',
+    )
   } else if (roots.size > 1) {
-    report.problem(`${prefix}.url`, 'the servers hold the same directory, so all addresses must end in the same root')
+    report.problem(
+      `${prefix}.url`,
+      'the servers hold the same directory, so all addresses must end in the same root',
+    )
   }
   const servers = parsed.filter((server) => server !== undefined)
   return { servers, root: servers[0]?.root ?? '' }
@@ -114,7 +155,8 @@ function parseServers(text: string | undefined, prefix: string, report: Settings
 function parseServer(text: string) {
   const url = URL.parse(text)
   if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '') return undefined
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    return undefined
   const secure = url.protocol === 'ldaps:'
   const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
   try {
@@ -132,17 +174,34 @@ function parseServer(text: string) {
   }
 }
 
-function checkTransport(keys: DirectoryValues, servers: readonly LdapServer[], prefix: string, report: SettingsReport): void {
+function checkTransport(
+  keys: DirectoryValues,
+  servers: readonly LdapServer[],
+  prefix: string,
+  report: SettingsReport,
+): void {
   const plain = servers.filter(({ secure }) => !secure)
   if (keys.startTls && plain.length < servers.length) {
-    report.problem(`${prefix}.startTls`, 'an address with ldaps:// is TLS already; leave the key out, or write ldap://')
+    report.problem(
+      `${prefix}.startTls`,
+      'an address with ldaps:// is TLS already; leave the key out, or write ldap://',
+    )
   }
   const inClear = plain.filter(({ host }) => !/^(localhost|127\.[\d.]+|::1)$/.test(host))
   if (!keys.startTls && inClear.length > 0) {
-    report.notice(`Warning: passwords travel to the directory in clear text. Write ldaps://, or set ${prefix}.startTls: true.`)
+    report.notice(
+      `Warning: passwords travel to the directory in clear text. Write ldaps://, or set ${prefix}.startTls: true.`,
+    )
   }
-  if (keys.caFile !== undefined && !keys.startTls && plain.length === servers.length && servers.length > 0) {
-    report.notice(`${prefix}.caFile has no effect, because no connection to the directory uses TLS.`)
+  if (
+    keys.caFile !== undefined &&
+    !keys.startTls &&
+    plain.length === servers.length &&
+    servers.length > 0
+  ) {
+    report.notice(
+      `${prefix}.caFile has no effect, because no connection to the directory uses TLS.`,
+    )
   }
 }
 
@@ -172,10 +231,15 @@ function checkFilter(filter: string, key: string, needed: RegExp, report: Settin
     lowest = Math.min(lowest, depth)
   }
   if (depth !== 0 || lowest < 0) report.problem(key, `the brackets of the filter do not match`)
-  else if (!needed.test(filter)) report.problem(key, 'must contain {0} in the place of what is searched')
+  else if (!needed.test(filter))
+    report.problem(key, 'must contain {0} in the place of what is searched')
 }
 
-function toManager(keys: DirectoryValues, prefix: string, report: SettingsReport): { dn: string; password: string } | undefined {
+function toManager(
+  keys: DirectoryValues,
+  prefix: string,
+  report: SettingsReport,
+): { dn: string; password: string } | undefined {
   const { managerDn: dn, managerPassword: password } = keys
   if (dn !== undefined && password === undefined) {
     report.problem(

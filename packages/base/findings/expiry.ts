@@ -26,10 +26,19 @@ export function checkExpiry(
   const startMs = certificate.validFromDate.getTime()
   const tried = `read ${what} (${nameOf(certificate)})`
   const bad = endIsHarmless ? report.warning : report.problem
-  if (startMs > now) return bad(tried, `it counts from ${toDay(startMs)} only`, 'check the clock of this machine, or wait')
+  if (startMs > now)
+    return bad(
+      tried,
+      `it counts from ${toDay(startMs)} only`,
+      'check the clock of this machine, or wait',
+    )
   if (endMs <= now) return bad(tried, `it expired on ${toDay(endMs)}`, advice)
   if (endMs <= now + soonMs) {
-    return report.warning(tried, `it expires on ${toDay(endMs)}, in ${Math.floor((endMs - now) / dayMs)} days`, advice)
+    return report.warning(
+      tried,
+      `it expires on ${toDay(endMs)}, in ${Math.floor((endMs - now) / dayMs)} days`,
+      advice,
+    )
   }
   return report.ok(tried, `it is valid until ${toDay(endMs)}`)
 }

@@ -35,18 +35,36 @@ export const usualTimeouts: Timeouts = { answerMs: 3000, checkMs: 9000 }
 export function findingsOn(subject: string) {
   return {
     ok: (tried: string, found: string): Finding => ({ subject, verdict: 'ok', tried, found }),
-    warning: (tried: string, found: string, advice: string): Finding => ({ subject, verdict: 'warning', tried, found, advice }),
-    problem: (tried: string, found: string, advice: string): Finding => ({ subject, verdict: 'problem', tried, found, advice }),
+    warning: (tried: string, found: string, advice: string): Finding => ({
+      subject,
+      verdict: 'warning',
+      tried,
+      found,
+      advice,
+    }),
+    problem: (tried: string, found: string, advice: string): Finding => ({
+      subject,
+      verdict: 'problem',
+      tried,
+      found,
+      advice,
+    }),
   }
 }
 export type Reporter = ReturnType<typeof findingsOn>
 
-export function createCheck(subject: string, check: (report: Reporter) => Promise<Findings> | Findings): Check {
+export function createCheck(
+  subject: string,
+  check: (report: Reporter) => Promise<Findings> | Findings,
+): Check {
   return { subject, run: () => check(findingsOn(subject)) }
 }
 
 /** All findings, in the order of the checks. */
-export async function runChecks(checks: readonly Check[], { checkMs }: Timeouts): Promise<Finding[]> {
+export async function runChecks(
+  checks: readonly Check[],
+  { checkMs }: Timeouts,
+): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => runCheck(check, checkMs)))).flat()
 }
 
@@ -54,10 +72,16 @@ async function runCheck({ subject, run }: Check, limitMs: number): Promise<Findi
   const { problem } = findingsOn(subject)
   try {
     return await within(limitMs, Promise.resolve().then(run), () => [
-      problem('everything about it', `no result within ${limitMs / 1000} s`, 'see whether it answers at all, and how fast'),
+      problem(
+        'everything about it',
+        `no result within ${limitMs / 1000} s`,
+        'see whether it answers at all, and how fast',
+      ),
     ])
   } catch (error) {
-    return [problem('everything about it', (error as Error).message, 'correct what the message names')]
+    return [
+      problem('everything about it', (error as Error).message, 'correct what the message names'),
+    ]
   }
 }
 

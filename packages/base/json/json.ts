@@ -150,7 +150,10 @@ export class JsonScan {
           this.#countFirst()
           this.#isFirst = true
           if (++this.#depth > this.#maxDepth) {
-            throw new UnsafeJsonError('JSON_TOO_DEEP', `The document is nested deeper than ${this.#maxDepth} levels.`)
+            throw new UnsafeJsonError(
+              'JSON_TOO_DEEP',
+              `The document is nested deeper than ${this.#maxDepth} levels.`,
+            )
           }
           break
         case close:
@@ -193,7 +196,10 @@ export class JsonScan {
 
   #count(): void {
     if (++this.#values > this.#maxValues) {
-      throw new UnsafeJsonError('JSON_TOO_MANY_VALUES', `The document holds more than ${this.#maxValues} values.`)
+      throw new UnsafeJsonError(
+        'JSON_TOO_MANY_VALUES',
+        `The document holds more than ${this.#maxValues} values.`,
+      )
     }
   }
 
@@ -213,7 +219,10 @@ export class JsonScan {
     else if (!isEscaped) this.#isInString = false
     this.#length += end - from + (this.#isInString && found !== -1 ? 1 : 0)
     if (this.#length > this.#maxTextBytes) {
-      throw new UnsafeJsonError('JSON_TEXT_TOO_LONG', `A text in the document has more than ${this.#maxTextBytes} bytes.`)
+      throw new UnsafeJsonError(
+        'JSON_TEXT_TOO_LONG',
+        `A text in the document has more than ${this.#maxTextBytes} bytes.`,
+      )
     }
     return end + 1
   }
@@ -231,7 +240,10 @@ export class JsonScan {
     this.#length += at - from
     if (this.#digits >= 16) this.needsExactNumbers = true
     if (this.#length > maxNumberLength && this.#digits > 0) {
-      throw new UnsafeJsonError('JSON_NUMBER_TOO_LONG', `A number has more than ${maxNumberLength} characters.`)
+      throw new UnsafeJsonError(
+        'JSON_NUMBER_TOO_LONG',
+        `A number has more than ${maxNumberLength} characters.`,
+      )
     }
     if (this.keepsNumerals && this.#length <= maxNumberLength) this.#numeral += text.slice(from, at)
     return at
@@ -283,12 +295,16 @@ function reviveAsWritten(key: string, value: unknown, context?: ReviverContext):
 
 function refuseProtoKey(key: string): void {
   if (key !== '__proto__') return
-  throw new UnsafeJsonError('JSON_PROTO_KEY', 'The key "__proto__" is not allowed in a document; rename it.')
+  throw new UnsafeJsonError(
+    'JSON_PROTO_KEY',
+    'The key "__proto__" is not allowed in a document; rename it.',
+  )
 }
 
 function reviveExactly(key: string, value: unknown, context?: ReviverContext): unknown {
   refuseProtoKey(key)
   if (typeof value !== 'number' || context?.source === undefined) return value
-  const isExact = Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source))
+  const isExact =
+    Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source))
   return isExact ? value : new RawNumber(context.source)
 }

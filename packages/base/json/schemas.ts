@@ -25,22 +25,31 @@ export const AnyList = z.array(z.unknown())
 export const ObjectList = z.array(AnyObject)
 export const TextList = z.array(z.string())
 /** The answer has no body at all. */
-export const nothing = z.undefined().describe('Nothing: status 200, content length 0, no content type.')
+export const nothing = z
+  .undefined()
+  .describe('Nothing: status 200, content length 0, no content type.')
 /** The path of a task or an execution that was started. */
 export const Ref = z
-  .looseObject({ ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.') })
+  .looseObject({
+    ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.'),
+  })
   .meta({ id: 'Ref', description: 'Where to find what was started.' })
 
 /** The answer to a request that submits a task. */
 export const submitted = { success: 202, answer: Ref } as const
 
 /** Fields of an object with one schema. */
-export function alike<Schema extends z.ZodType, Name extends string>(schema: Schema, ...names: readonly Name[]) {
+export function alike<Schema extends z.ZodType, Name extends string>(
+  schema: Schema,
+  ...names: readonly Name[]
+) {
   return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 }
 
 /** Texts that may be null or missing, as fields of an object. */
-export function maybeTexts<Name extends string>(...names: readonly Name[]): Record<Name, typeof nullableText> {
+export function maybeTexts<Name extends string>(
+  ...names: readonly Name[]
+): Record<Name, typeof nullableText> {
   return alike(nullableText, ...names)
 }
 
@@ -54,7 +63,10 @@ export function described(id: string, ...texts: readonly string[]): z.ZodObject 
 type Shape = z.core.$ZodLooseShape
 
 /** An object that may have other fields. @param id Name in the API document */
-export function model<const Fields extends Shape>(id: string, fields: Fields): z.ZodObject<Fields, z.core.$loose>
+export function model<const Fields extends Shape>(
+  id: string,
+  fields: Fields,
+): z.ZodObject<Fields, z.core.$loose>
 export function model<const Fields extends Shape>(
   id: string,
   description: string,

@@ -9,7 +9,11 @@ export type Reader<T> = (value: unknown) => T
 /** A field: how it is read, or that beside the names under which it may stand; the first that can be read counts. */
 type ShapeField = Reader<unknown> | readonly [read: Reader<unknown>, ...names: string[]]
 
-type ValueOf<F> = F extends readonly [Reader<infer T>, ...string[]] ? T : F extends Reader<infer T> ? T : never
+type ValueOf<F> = F extends readonly [Reader<infer T>, ...string[]]
+  ? T
+  : F extends Reader<infer T>
+    ? T
+    : never
 
 export type ShapeOf<R> = R extends Reader<infer T> ? T : never
 

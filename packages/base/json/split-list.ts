@@ -20,7 +20,8 @@ export function* splitJsonList(text: string): Generator<string> {
       at = skipBlanks(text, end + 1)
     }
   }
-  if (skipBlanks(text, at + 1) !== text.length) throw new SyntaxError('Something follows the JSON list.')
+  if (skipBlanks(text, at + 1) !== text.length)
+    throw new SyntaxError('Something follows the JSON list.')
 }
 
 /** Index of the comma or bracket behind the entry. */

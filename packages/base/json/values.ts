@@ -40,7 +40,9 @@ export function textOf(value: unknown): string | undefined {
 
 /** A text that is not empty, or a number as text; undefined for everything else. */
 export function scalarOf(value: unknown): string | undefined {
-  return typeof value === 'number' || typeof value === 'bigint' || isRawNumber(value) ? String(value) : textOf(value)
+  return typeof value === 'number' || typeof value === 'bigint' || isRawNumber(value)
+    ? String(value)
+    : textOf(value)
 }
 
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -49,12 +51,16 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
 
 /** The fields that are not undefined. */
 export function definedOf<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Defined<T>
+  return Object.fromEntries(
+    Object.entries(value).filter(([, field]) => field !== undefined),
+  ) as Defined<T>
 }
 
 /** The fields that are neither null nor undefined. */
 export function withoutNulls<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null && field !== undefined)) as T
+  return Object.fromEntries(
+    Object.entries(value).filter(([, field]) => field !== null && field !== undefined),
+  ) as T
 }
 
 /** A field of the object itself, never of its prototype: names may come from strangers. */
@@ -72,7 +78,8 @@ export function fieldAt(value: unknown, ...path: readonly string[]): unknown {
 /** Every text in JSON data, names of members aside. */
 export function textsWithin(value: unknown, found: string[] = []): string[] {
   if (typeof value === 'string') found.push(value)
-  else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) textsWithin(each, found)
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) textsWithin(each, found)
   return found
 }
 

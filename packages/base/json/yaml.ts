@@ -1,5 +1,13 @@
 /** YAML for request and response bodies, loaded on demand. */
-import { type Document, isScalar, parseAllDocuments, parseDocument, stringify, type Tags, visit } from 'yaml'
+import {
+  type Document,
+  isScalar,
+  parseAllDocuments,
+  parseDocument,
+  stringify,
+  type Tags,
+  visit,
+} from 'yaml'
 import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from './json.ts'
 
 const maxAliases = 500
@@ -36,10 +44,20 @@ export function parseYamlStream(text: string, form: YamlForm = {}): unknown[] {
 function optionsOf({ version = '1.2', merges = false }: YamlForm) {
   const customTags = merges ? mergingTags : scalarTags
   // The library compares each key with every other one: minutes for a map of some megabytes.
-  return { version, intAsBigInt: true, prettyErrors: true, uniqueKeys: false, merge: merges, customTags }
+  return {
+    version,
+    intAsBigInt: true,
+    prettyErrors: true,
+    uniqueKeys: false,
+    merge: merges,
+    customTags,
+  }
 }
 
-function toValue(document: Document, { maxValues = usualMaxValues, maxAliasCount = 100 }: YamlForm): unknown {
+function toValue(
+  document: Document,
+  { maxValues = usualMaxValues, maxAliasCount = 100 }: YamlForm,
+): unknown {
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {
@@ -104,7 +122,8 @@ function inspect(document: Document): void {
     Map: (_key, { items }) => {
       const seen = new Set<unknown>()
       for (const { key } of items) {
-        if (isScalar(key) && key.type === 'PLAIN' && key.source !== undefined) key.value = key.source
+        if (isScalar(key) && key.type === 'PLAIN' && key.source !== undefined)
+          key.value = key.source
         const name = isScalar(key) ? String(key.value) : key
         if (seen.has(name)) throw new Error(`the key "${name}" is repeated in one map`)
         seen.add(name)
@@ -129,7 +148,13 @@ function keepNumerals(document: Document): void {
   visit(document, {
     Scalar: (key, scalar) => {
       const { value, source } = scalar
-      if (key === 'key' || typeof value !== 'number' || !Number.isFinite(value) || source === undefined) return
+      if (
+        key === 'key' ||
+        typeof value !== 'number' ||
+        !Number.isFinite(value) ||
+        source === undefined
+      )
+        return
       if (String(value) !== source && jsonNumber.test(source)) scalar.value = new Numeral(source)
     },
   })
@@ -139,7 +164,10 @@ function createCounter(maxValues: number): () => void {
   let values = 0
   return () => {
     if (++values > maxValues) {
-      throw new UnsafeJsonError('JSON_TOO_MANY_VALUES', `The document holds more than ${maxValues} values.`)
+      throw new UnsafeJsonError(
+        'JSON_TOO_MANY_VALUES',
+        `The document holds more than ${maxValues} values.`,
+      )
     }
   }
 }
@@ -156,7 +184,8 @@ function toPlain(value: unknown, { depth, count }: { depth: number; count: () =>
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Numeral) return new RawNumber(value.source)
   if (depth >= maxJsonDepth) throw tooDeep()
-  if (Array.isArray(value)) return value.map((element) => toPlain(element, { depth: depth + 1, count }))
+  if (Array.isArray(value))
+    return value.map((element) => toPlain(element, { depth: depth + 1, count }))
   const plain: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     if (name === '__proto__') throw new Error('the key __proto__ is not allowed')
@@ -167,13 +196,18 @@ function toPlain(value: unknown, { depth, count }: { depth: number; count: () =>
 
 /** A list is written entry by entry, which is the same text: the library needs a multiple of the memory of what it writes at once. */
 export function formatYaml(value: unknown): string {
-  if (Array.isArray(value) && value.length > 1) return value.map((entry) => formatYaml([entry])).join('')
-  return stringify(value, (_key, member: unknown) => (isRawNumber(member) ? toExactNumber(member) : member), {
-    // Quotes the texts that readers of YAML 1.1 would take for something else.
-    version: '1.1',
-    aliasDuplicateObjects: false,
-    lineWidth: 0,
-  })
+  if (Array.isArray(value) && value.length > 1)
+    return value.map((entry) => formatYaml([entry])).join('')
+  return stringify(
+    value,
+    (_key, member: unknown) => (isRawNumber(member) ? toExactNumber(member) : member),
+    {
+      // Quotes the texts that readers of YAML 1.1 would take for something else.
+      version: '1.1',
+      aliasDuplicateObjects: false,
+      lineWidth: 0,
+    },
+  )
 }
 
 /** YAML writes a bigint digit by digit; a number that is no integer is rounded to what YAML readers hold anyway. */

@@ -21,10 +21,12 @@ export function findApplicationNameObjection(given: string): string | undefined 
   const name = given.trim()
   if (name.length > maxLength) return `has ${name.length} characters; ${maxLength} are the most`
   const sign = signs.exec(name)?.[0]
-  if (sign !== undefined) return `holds the sign ${sign}, which rules, lists or addresses read as their own`
+  if (sign !== undefined)
+    return `holds the sign ${sign}, which rules, lists or addresses read as their own`
   const character = findCharacterObjection(name)
   if (character !== undefined) return character
-  if (foldName(name) !== name.toLowerCase()) return `is compared as ${foldName(name)}, which is another name`
+  if (foldName(name) !== name.toLowerCase())
+    return `is compared as ${foldName(name)}, which is another name`
   if (name === '.' || name === '..') return 'consists of dots'
   return name in {} || foldName(name) in {} ? 'is one that programs keep for themselves' : undefined
 }

@@ -44,7 +44,9 @@ const typesByKeyword: ReadonlyMap<string, string> = new Map([
 
 /** Equal exactly for names that are the same: without case, without repeated blanks, attributes of one part in any order. */
 export function nameKey(name: DistinguishedName): string {
-  const parts = name.map((part) => part.map(({ type, value }) => `${type}=${normalize(value)}`).sort())
+  const parts = name.map((part) =>
+    part.map(({ type, value }) => `${type}=${normalize(value)}`).sort(),
+  )
   return JSON.stringify(parts)
 }
 
@@ -61,7 +63,8 @@ interface JavaName {
 /** The most special part first, as `EMAILADDRESS=a@x.io, CN=a, O="Acme, Inc", C=DE`. */
 export function formatJavaName(name: DistinguishedName): JavaName {
   const parts = [...name].reverse().map((part) => part.map(formatAttribute))
-  const join = (form: keyof JavaName) => parts.map((part) => part.map((attribute) => attribute[form]).join(' + ')).join(', ')
+  const join = (form: keyof JavaName) =>
+    parts.map((part) => part.map((attribute) => attribute[form]).join(' + ')).join(', ')
   return { text: join('text'), masked: join('masked') }
 }
 
@@ -83,7 +86,10 @@ function needsQuotes(value: string): boolean {
  * @returns undefined when it is no name
  * @see RFC 4514, section 3; RFC 2253, section 4
  */
-export function parseName(text: string, separators: ',' | ',;' = ',;'): DistinguishedName | undefined {
+export function parseName(
+  text: string,
+  separators: ',' | ',;' = ',;',
+): DistinguishedName | undefined {
   const parts: NameAttribute[][] = [[]]
   for (let at = 0; ; ) {
     const keyword = take(/\s*([A-Za-z][\w.-]*|\d[\d.]*)\s*=\s*/y, text, at)
@@ -101,7 +107,9 @@ export function parseName(text: string, separators: ',' | ',;' = ',;'): Distingu
 
 /** Whether a text is a name as RFC 4514 writes it, from its first keyword on. */
 export function isDistinguishedName(text: string): boolean {
-  return /^\s*(?:CN|L|ST|O|OU|C|STREET|DC|UID)\s*=/i.test(text) && parseName(text, ',') !== undefined
+  return (
+    /^\s*(?:CN|L|ST|O|OU|C|STREET|DC|UID)\s*=/i.test(text) && parseName(text, ',') !== undefined
+  )
 }
 
 /** Part of a text, and the index after it. */
@@ -137,13 +145,19 @@ function takeValue(text: string, at: number): Token | undefined {
   if (!isQuoted) return text[end] === '"' ? undefined : { text: value, end }
   if (end >= text.length) return undefined
   const next = end + 1 + (/^\s*/.exec(text.slice(end + 1))?.[0] ?? '').length
-  return next < text.length && !',+;'.includes(text[next] as string) ? undefined : { text: value, end: next }
+  return next < text.length && !',+;'.includes(text[next] as string)
+    ? undefined
+    : { text: value, end: next }
 }
 
 /** Neighbouring escaped bytes belong to one character. */
 function withoutEscapes(raw: string): string {
-  return raw.replaceAll(/((?:\\[0-9a-f]{2})+)|\\([\s\S])/gi, (_, bytes: string | undefined, character: string) =>
-    bytes === undefined ? character : Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'),
+  return raw.replaceAll(
+    /((?:\\[0-9a-f]{2})+)|\\([\s\S])/gi,
+    (_, bytes: string | undefined, character: string) =>
+      bytes === undefined
+        ? character
+        : Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'),
   )
 }
 
@@ -165,7 +179,9 @@ export function leadingValue(dn: string): string | undefined {
 /** Whether two written names mean one entry, as far as one can tell without the schema of the directory. */
 export function isSameDn(one: string, other: string): boolean {
   const [left, right] = [one, other].map((dn) => parseName(dn))
-  return left === undefined || right === undefined ? one === other : nameKey(left) === nameKey(right)
+  return left === undefined || right === undefined
+    ? one === other
+    : nameKey(left) === nameKey(right)
 }
 
 /** Fills `uid={0},ou=users,dc=example` so that nothing that was typed leaves its place. */
@@ -178,7 +194,9 @@ export function escapeDnValue(value: string): string {
   return (
     value
       .replace(/["+,;<=>\\]|^#/g, (character) => `\\${character}`)
-      .replace(/\p{Cc}/gu, (character) => [...Buffer.from(character)].map((byte) => `\\${toHex(byte)}`).join(''))
+      .replace(/\p{Cc}/gu, (character) =>
+        [...Buffer.from(character)].map((byte) => `\\${toHex(byte)}`).join(''),
+      )
       // Blanks are dropped at both ends unless they are escaped.
       .replace(/^ +|(?<! ) +$/g, (blanks) => '\\ '.repeat(blanks.length))
   )

@@ -9,7 +9,13 @@ export interface Moniker {
 }
 
 /** The owner of what belongs to no application. */
-export const noMoniker: Moniker = { app: null, stack: null, detail: null, cluster: null, sequence: null }
+export const noMoniker: Moniker = {
+  app: null,
+  stack: null,
+  detail: null,
+  cluster: null,
+  sequence: null,
+}
 
 export interface NameParts {
   readonly app: string
@@ -52,7 +58,11 @@ export function clusterName({ app, stack = '', detail = '' }: NameParts): string
 const maxNameLength = 255
 
 /** What is wrong with the parts of a new server group's name: a sentence, or undefined. */
-export function describeNameProblem({ app, stack = '', detail = '' }: NameParts): string | undefined {
+export function describeNameProblem({
+  app,
+  stack = '',
+  detail = '',
+}: NameParts): string | undefined {
   const { length } = serverGroupName(clusterName({ app, stack, detail }), 0)
   if (length > maxNameLength) {
     return (
@@ -60,8 +70,10 @@ export function describeNameProblem({ app, stack = '', detail = '' }: NameParts)
       'Shorten the stack or the detail (freeFormDetails).'
     )
   }
-  if (!wordPattern.test(app)) return `The application "${app}" may contain letters, digits, "." and "_" only.`
-  if (stack !== '' && !wordPattern.test(stack)) return `The stack "${stack}" may contain letters, digits, "." and "_" only.`
+  if (!wordPattern.test(app))
+    return `The application "${app}" may contain letters, digits, "." and "_" only.`
+  if (stack !== '' && !wordPattern.test(stack))
+    return `The stack "${stack}" may contain letters, digits, "." and "_" only.`
   if (detail !== '' && !detailPattern.test(detail)) {
     return `The detail "${detail}" may contain letters, digits, ".", "_", "-", "~" and "^" only.`
   }

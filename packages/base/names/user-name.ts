@@ -19,7 +19,8 @@ export function findNameObjection(name: string): string | undefined {
   const character = findCharacterObjection(name)
   if (character !== undefined) return character
   if (name.startsWith(' ') || name.endsWith(' ')) return 'begins or ends with a blank'
-  if (/ {2}|[^\S ]/.test(name)) return 'holds several blanks in a row, or one that is no plain space'
+  if (/ {2}|[^\S ]/.test(name))
+    return 'holds several blanks in a row, or one that is no plain space'
   if (name === '.' || name === '..') return 'consists of dots'
   return reserved.has(toUserKey(name)) ? 'is reserved for requests without a user' : undefined
 }

@@ -67,7 +67,11 @@ export interface ProgramLimits {
   readonly consoleBytes: number
 }
 
-export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
+export type ProbeTarget = {
+  readonly host: string
+  readonly port: number
+  readonly timeoutMs: number
+} & (
   | { readonly kind: 'tcp' }
   /** Ready while the answer's status is below 400. */
   | { readonly kind: 'http'; readonly path: string }
@@ -169,7 +173,9 @@ export interface ObservedInstance {
   /** Why it is in this phase, for people; undefined where the phase says everything. */
   readonly reason: string | undefined
   /** How its limits are enforced: by control groups, by `prlimit`, or by the agent's own measurements. */
-  readonly enforcement: Readonly<Record<'memory' | 'processes' | 'openFiles' | 'disk', 'cgroup' | 'prlimit' | 'watched' | 'none'>>
+  readonly enforcement: Readonly<
+    Record<'memory' | 'processes' | 'openFiles' | 'disk', 'cgroup' | 'prlimit' | 'watched' | 'none'>
+  >
   /** The latest ones, oldest first. */
   readonly events: readonly InstanceEvent[]
 }
@@ -218,9 +224,17 @@ export interface Agent {
   /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
   console(instanceId: string, tailBytes: number): Promise<string | undefined>
   /** A part of it, in at most `maxBytes`; undefined as for `console`. */
-  consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined>
+  consolePart(
+    instanceId: string,
+    wish: ConsoleWish,
+    maxBytes: number,
+  ): Promise<ConsolePart | undefined>
   /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
-  consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined>
+  consolePartFrom(
+    instanceId: string,
+    offset: number,
+    maxBytes: number,
+  ): Promise<ConsolePart | undefined>
   /** Leaves the agent running. */
   close(): Promise<void>
 }

@@ -25,7 +25,15 @@ export interface Signing {
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function signAws({ url, service, region, body, credentials, now, headers = {} }: Signing): Record<string, string> {
+export function signAws({
+  url,
+  service,
+  region,
+  body,
+  credentials,
+  now,
+  headers = {},
+}: Signing): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
   const time = now.toISOString().replaceAll(/[:-]|\.\d+/g, '')
   const day = time.slice(0, 8)
@@ -39,10 +47,20 @@ export function signAws({ url, service, region, body, credentials, now, headers 
   const names = Object.keys(signed).sort()
   const lines = names.map((name) => `${name}:${signed[name]}\n`).join('')
   const method = body === '' ? 'GET' : 'POST'
-  const request = [method, url.pathname, canonicalQuery(url), lines, names.join(';'), sha256(body)].join('\n')
+  const request = [
+    method,
+    url.pathname,
+    canonicalQuery(url),
+    lines,
+    names.join(';'),
+    sha256(body),
+  ].join('\n')
   const scope = `${day}/${region}/${service}/aws4_request`
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n')
-  const key = [day, region, service, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${secretAccessKey}`))
+  const key = [day, region, service, 'aws4_request'].reduce<Buffer>(
+    hmac,
+    Buffer.from(`AWS4${secretAccessKey}`),
+  )
   const signature = hmac(key, text).toString('hex')
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`
   return { ...signed, authorization }
@@ -50,11 +68,16 @@ export function signAws({ url, service, region, body, credentials, now, headers 
 
 /** Everything is encoded but letters, digits, hyphen, dot, underscore and tilde. */
 export function encodeForAws(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }
 
 function canonicalQuery({ searchParams }: URL): string {
-  const pairs = [...searchParams].map(([name, value]) => `${encodeForAws(name)}=${encodeForAws(value)}`)
+  const pairs = [...searchParams].map(
+    ([name, value]) => `${encodeForAws(name)}=${encodeForAws(value)}`,
+  )
   return pairs.sort().join('&')
 }
 

@@ -51,7 +51,19 @@ export interface Answer {
 
 /** Error statuses are answers. @throws {CallError}; TypeError for a method or header that HTTP does not allow */
 export async function call(wanted: Call): Promise<Answer> {
-  const { method, url, headers, body, signal, timeoutMs, idleMs = timeoutMs, maxBytes, tls, lookup, agent } = wanted
+  const {
+    method,
+    url,
+    headers,
+    body,
+    signal,
+    timeoutMs,
+    idleMs = timeoutMs,
+    maxBytes,
+    tls,
+    lookup,
+    agent,
+  } = wanted
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   const limit = AbortSignal.timeout(timeoutMs)
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit])
@@ -60,7 +72,10 @@ export async function call(wanted: Call): Promise<Answer> {
     ...tls,
     ...(lookup !== undefined && { lookup }),
     method,
-    headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
+    headers: {
+      ...headers,
+      ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
+    },
     timeout: idleMs,
     signal: ends,
     agent: agent ?? false,
@@ -74,7 +89,9 @@ export async function call(wanted: Call): Promise<Answer> {
     })
     sent.on('error', reject)
     // Without a response and without an error: the server switched protocols.
-    sent.on('close', () => reject(new Error('it closed the connection, or switched protocols, without a response')))
+    sent.on('close', () =>
+      reject(new Error('it closed the connection, or switched protocols, without a response')),
+    )
     sent.end(body)
     const answer = await promise
     const tooLarge = () => new CallError('failed', `The response is larger than ${maxBytes} bytes.`)
@@ -91,6 +108,7 @@ export async function call(wanted: Call): Promise<Answer> {
 export function toCallError(error: unknown, host: string): CallError {
   if (error instanceof CallError) return error
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return new CallError('unknown-host', `The host ${host} is unknown.`)
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new CallError('unknown-host', `The host ${host} is unknown.`)
   return new CallError('failed', `${host} cannot be called: ${message}`, code)
 }

@@ -6,7 +6,9 @@ import { StringDecoder } from 'node:string_decoder'
 type Duties<Names> = { [Name in keyof Names]: (value: never) => unknown }
 
 /** A question or a message, which has the number 0; or an answer, with the negative number of its question. */
-type Line = [number: number, name: string, value?: unknown] | [number: number, failure: string | null, answer?: unknown]
+type Line =
+  | [number: number, name: string, value?: unknown]
+  | [number: number, failure: string | null, answer?: unknown]
 
 export class Channel<Own extends Duties<Own>, Other extends Duties<Other>> {
   readonly #stream: Duplex
@@ -87,7 +89,8 @@ export class Channel<Own extends Duties<Own>, Other extends Duties<Other>> {
 
   #close(): void {
     this.#isClosed = true
-    for (const { reject } of this.#questions.values()) reject(new Error('the other process has ended'))
+    for (const { reject } of this.#questions.values())
+      reject(new Error('the other process has ended'))
     this.#questions.clear()
   }
 }

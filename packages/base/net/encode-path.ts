@@ -33,7 +33,9 @@ export function encodeValue(value: string): string {
 
 /** Tag for paths: pathTo`/tasks/${id}/cancel` encodes every value as one segment. */
 export function pathTo(parts: TemplateStringsArray, ...values: string[]): string {
-  return parts.reduce((path, part, index) => path + encodeSegment(values[index - 1] as string) + part)
+  return parts.reduce(
+    (path, part, index) => path + encodeSegment(values[index - 1] as string) + part,
+  )
 }
 
 /** Encodes each segment of a path whose slashes are meant, such as the name of a nested build job. */
@@ -46,7 +48,8 @@ export function formatQuery(query: Readonly<Record<string, QueryValue>>): string
   const pairs: string[] = []
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue
-    for (const one of Array.isArray(value) ? value : [value]) pairs.push(`${encodeValue(name)}=${encodeValue(String(one))}`)
+    for (const one of Array.isArray(value) ? value : [value])
+      pairs.push(`${encodeValue(name)}=${encodeValue(String(one))}`)
   }
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

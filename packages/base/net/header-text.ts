@@ -13,7 +13,9 @@ export function toHeaderText(name: string): string {
 
 /** The name that `toHeaderText` was given. Codes that are no UTF-8 stay as they are. */
 export function fromHeaderText<T extends string | undefined>(text: T): T | string {
-  return text !== undefined && looksEncoded.test(text) ? text.replace(/(?:%[0-9a-f]{2})+/gi, decodeCodes) : text
+  return text !== undefined && looksEncoded.test(text)
+    ? text.replace(/(?:%[0-9a-f]{2})+/gi, decodeCodes)
+    : text
 }
 
 function decodeCodes(codes: string): string {

@@ -32,7 +32,10 @@ export function parseEntityTag(value: string | undefined): string | undefined {
 export function isKnown(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false
   const opaque = tag.replace(/^W\//, '')
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.match(opaqueTags)?.some((known) => known === opaque) === true
+  return (
+    ifNoneMatch.trim() === '*' ||
+    ifNoneMatch.match(opaqueTags)?.some((known) => known === opaque) === true
+  )
 }
 
 /** Validator of a response that was made of another one: differs wherever that one differs, or what it was made by. */
@@ -41,8 +44,13 @@ export function deriveTag(tag: string, by: string): string {
 }
 
 /** The condition on the other response, as far as the client has responses that were made of it; undefined: it has none. */
-export function underlyingCondition(ifNoneMatch: string | undefined, by: string): string | undefined {
+export function underlyingCondition(
+  ifNoneMatch: string | undefined,
+  by: string,
+): string | undefined {
   const suffix = `~${by}"`
   const derived = (ifNoneMatch?.match(opaqueTags) ?? []).filter((tag) => tag.endsWith(suffix))
-  return derived.length === 0 ? undefined : derived.map((tag) => `W/${tag.slice(0, -suffix.length)}"`).join(', ')
+  return derived.length === 0
+    ? undefined
+    : derived.map((tag) => `W/${tag.slice(0, -suffix.length)}"`).join(', ')
 }

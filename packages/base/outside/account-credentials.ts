@@ -22,7 +22,9 @@ export const credentialKeys = {
   hosts: z
     .array(z.string().min(1))
     .optional()
-    .describe('Hosts that get the credentials, such as `git.example.com`. Default: every host that a pipeline names.'),
+    .describe(
+      'Hosts that get the credentials, such as `git.example.com`. Default: every host that a pipeline names.',
+    ),
 }
 
 export const artifactTokenKeys = {
@@ -40,14 +42,25 @@ export interface AccountCredentials extends OutsideAccount {
 }
 
 /** Credentials without a list of hosts are worth a line. */
-export function checkHosts(accounts: readonly AccountCredentials[], key: string, report: SettingsReport): void {
+export function checkHosts(
+  accounts: readonly AccountCredentials[],
+  key: string,
+  report: SettingsReport,
+): void {
   for (const account of accounts) {
     if (hasCredentials(account) && account.hosts === undefined)
-      report.notice(`${key}: "${account.name}" sends its credentials to each host that a pipeline names; list its hosts.`)
+      report.notice(
+        `${key}: "${account.name}" sends its credentials to each host that a pipeline names; list its hosts.`,
+      )
   }
 }
 
-export function hasCredentials({ password, usernamePasswordFile, token, tokenFile }: AccountCredentials): boolean {
+export function hasCredentials({
+  password,
+  usernamePasswordFile,
+  token,
+  tokenFile,
+}: AccountCredentials): boolean {
   return [password, usernamePasswordFile, token, tokenFile].some((value) => value !== undefined)
 }
 
@@ -57,7 +70,10 @@ export function hasCredentials({ password, usernamePasswordFile, token, tokenFil
  * @param host Without port
  * @throws {PortError} 500 when a file cannot be read
  */
-export async function authorizationFor(account: AccountCredentials, host: string): Promise<string | undefined> {
+export async function authorizationFor(
+  account: AccountCredentials,
+  host: string,
+): Promise<string | undefined> {
   if (!hasCredentials(account) || !isForHost(account, host)) return undefined
   return toBasic(await userinfoOf(account))
 }
@@ -85,7 +101,10 @@ export async function loadLogin(account: AccountCredentials): Promise<SourceLogi
 }
 
 /** @param scheme Before a token */
-export function authorizationHeader({ token, basic }: SourceLogin, scheme = 'Bearer'): Record<string, string> {
+export function authorizationHeader(
+  { token, basic }: SourceLogin,
+  scheme = 'Bearer',
+): Record<string, string> {
   const authorization = token === undefined ? basic : `${scheme} ${token}`
   return authorization === undefined ? {} : { authorization }
 }
@@ -113,6 +132,9 @@ async function readSecret(file: string, { name }: AccountCredentials): Promise<s
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new PortError(500, `The file with the credentials of the artifact account "${name}" cannot be read (${code}).`)
+    throw new PortError(
+      500,
+      `The file with the credentials of the artifact account "${name}" cannot be read (${code}).`,
+    )
   }
 }

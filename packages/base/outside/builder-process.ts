@@ -21,14 +21,22 @@ export function workFolderOf(dataDir: string, id: string): string {
 
 /** Nothing of Fairlead's own environment, and a home of its own below the working directory. */
 export function baseEnvironment(work: string): Record<string, string> {
-  const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8', [markVariable]: mark = '' } = process.env
+  const {
+    PATH = '/usr/local/bin:/usr/bin:/bin',
+    LANG = 'C.UTF-8',
+    [markVariable]: mark = '',
+  } = process.env
   return { PATH, LANG, HOME: join(work, 'home'), TMPDIR: join(work, 'tmp'), [markVariable]: mark }
 }
 
 /** Go, pip and uv follow `XDG_CACHE_HOME`; npm, and modules of Go, have variables of their own. */
 export function cacheEnvironment(cache: string | undefined): Record<string, string> {
   if (cache === undefined) return {}
-  return { XDG_CACHE_HOME: cache, npm_config_cache: join(cache, 'npm'), GOMODCACHE: join(cache, 'go-modules') }
+  return {
+    XDG_CACHE_HOME: cache,
+    npm_config_cache: join(cache, 'npm'),
+    GOMODCACHE: join(cache, 'go-modules'),
+  }
 }
 
 interface CheckoutOptions {
@@ -45,14 +53,28 @@ interface CheckoutOptions {
 }
 
 /** @returns the commit @throws {BuilderError} */
-export async function checkOut({ url, revision, work, folder, environment }: CheckoutOptions): Promise<string> {
+export async function checkOut({
+  url,
+  revision,
+  work,
+  folder,
+  environment,
+}: CheckoutOptions): Promise<string> {
   mkdirSync(folder, { recursive: true })
-  const env = { ...baseEnvironment(work), ...environment, ...gitEnvironment, GIT_ALLOW_PROTOCOL: gitProtocols }
+  const env = {
+    ...baseEnvironment(work),
+    ...environment,
+    ...gitEnvironment,
+    GIT_ALLOW_PROTOCOL: gitProtocols,
+  }
   const git = (...args: string[]) => run(['git', ...args], { cwd: folder, env })
   await git('init', '--quiet', '.')
   const target = await fetchCommit(git, { url, revision })
   await git('-c', 'advice.detachedHead=false', 'checkout', '--quiet', '--detach', target)
-  const head = await promisify(execFile)('git', ['rev-parse', '--verify', 'HEAD'], { cwd: folder, env })
+  const head = await promisify(execFile)('git', ['rev-parse', '--verify', 'HEAD'], {
+    cwd: folder,
+    env,
+  })
   return head.stdout.trim()
 }
 
@@ -70,7 +92,8 @@ export async function copyTree(from: string, to: string): Promise<void> {
 export function resolveWithin(folder: string, path: string): string {
   const place = resolve(folder, path)
   if (!existsSync(place)) throw new BuilderError(`The source has no ${path}.`)
-  if (!isWithin(realpathSync(place), realpathSync(folder))) throw new BuilderError(`${path} leads out of the source.`)
+  if (!isWithin(realpathSync(place), realpathSync(folder)))
+    throw new BuilderError(`${path} leads out of the source.`)
   return place
 }
 
@@ -78,21 +101,33 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-type RunOptions = Pick<SpawnOptions, 'stdio'> & { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
+type RunOptions = Pick<SpawnOptions, 'stdio'> & {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
 
 /** @throws {BuilderError} unless it ends with 0 */
-export async function run([name = '', ...args]: readonly string[], options: RunOptions): Promise<void> {
+export async function run(
+  [name = '', ...args]: readonly string[],
+  options: RunOptions,
+): Promise<void> {
   const { promise, resolve: ended, reject } = Promise.withResolvers<string | undefined>()
   const child = spawn(name, args, { stdio: ['ignore', 'inherit', 'inherit'], ...options })
-  child.once('error', ({ code, message }: NodeJS.ErrnoException) => reject(new BuilderError(describeStart(name, code, message))))
-  child.once('exit', (code, signal) => ended(code === 0 ? undefined : signal === null ? `exit code ${code}` : signal))
+  child.once('error', ({ code, message }: NodeJS.ErrnoException) =>
+    reject(new BuilderError(describeStart(name, code, message))),
+  )
+  child.once('exit', (code, signal) =>
+    ended(code === 0 ? undefined : signal === null ? `exit code ${code}` : signal),
+  )
   const failure = await promise
-  if (failure !== undefined) throw new BuilderError(`"${[name, ...args].join(' ')}" failed with ${failure}.`)
+  if (failure !== undefined)
+    throw new BuilderError(`"${[name, ...args].join(' ')}" failed with ${failure}.`)
 }
 
 export function describeStart(name: string, code: string | undefined, message: string): string {
   if (code !== 'ENOENT') return `"${name}" cannot be started: ${message}.`
-  if (name === 'git') return 'Git is not installed on this machine. Install it, or bake from a directory or a package.'
+  if (name === 'git')
+    return 'Git is not installed on this machine. Install it, or bake from a directory or a package.'
   return `The program "${name}" was not found. Install it, or correct the step.`
 }
 

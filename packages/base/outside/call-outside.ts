@@ -61,14 +61,19 @@ export function operatorAddress(base: string, path = '', tls: OutsideTls = {}): 
     url.origin === root.origin &&
     url.username === root.username &&
     url.password === root.password &&
-    (url.pathname === root.pathname || url.pathname.startsWith(`${folder}/`) || url.pathname === folder)
+    (url.pathname === root.pathname ||
+      url.pathname.startsWith(`${folder}/`) ||
+      url.pathname === folder)
   if (stays) return new OperatorAddress(url, tls)
   const text = `"${path.slice(0, 200)}" is no path below ${root.origin}${folder}. Begin it with one slash, such as /health.`
   throw new CallError('forbidden', text)
 }
 
 /** What a server of the operator has answered as address: a redirect, a next page, an entry of a list. Others are as an author's. */
-export function addressFrom(text: string, operators: readonly OperatorAddress[]): string | OperatorAddress {
+export function addressFrom(
+  text: string,
+  operators: readonly OperatorAddress[],
+): string | OperatorAddress {
   const url = URL.parse(text)
   const own = operators.find((each) => each.url.origin === url?.origin)
   return own === undefined || url === null ? text : new OperatorAddress(url, own.tls)
@@ -99,7 +104,10 @@ export async function followRedirects(
     const answer = await ask(url)
     const { location } = answer.headers
     if (!redirects.has(answer.status) || location === undefined) return { answer, url }
-    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, typeof url === 'string' ? [] : operators)
+    url = addressFrom(
+      URL.parse(location, hrefOf(url))?.href ?? location,
+      typeof url === 'string' ? [] : operators,
+    )
   }
   const { host, pathname } = new URL(hrefOf(first))
   throw new CallError('failed', `${host}${pathname} redirects more than ${maxRedirects} times.`)
@@ -121,7 +129,11 @@ interface OutsideBounds {
 /** @throws {CallError} */
 export type CallOutside = (request: OutsideRequest) => Promise<OutsideAnswer>
 
-const stageBounds: OutsideBounds = { maxAnswerBytes: 1024 * 1024, timeoutMs: 20_000, caller: 'Stages' }
+const stageBounds: OutsideBounds = {
+  maxAnswerBytes: 1024 * 1024,
+  timeoutMs: 20_000,
+  caller: 'Stages',
+}
 const key = 'user-configured-url-restrictions'
 const localSuffixes = ['.spinnaker', '.local', '.localdomain', '.internal', '.localhost']
 
@@ -130,8 +142,25 @@ const internalNetworks = {
   localhost: ['127.0.0.0/8', '::1/128', '0.0.0.0/8', '::/128'],
   linkLocal: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', '255.255.255.255/32', 'ff00::/8'],
   private: [
-    ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '192.0.0.0/24', '198.18.0.0/15', '240.0.0.0/4'],
-    ...['fc00::/7', 'fec0::/10', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+    ...[
+      '10.0.0.0/8',
+      '172.16.0.0/12',
+      '192.168.0.0/16',
+      '100.64.0.0/10',
+      '192.0.0.0/24',
+      '198.18.0.0/15',
+      '240.0.0.0/4',
+    ],
+    ...[
+      'fc00::/7',
+      'fec0::/10',
+      '::/96',
+      '::ffff:0:0:0/96',
+      '64:ff9b::/96',
+      '64:ff9b:1::/48',
+      '2001::/32',
+      '2002::/16',
+    ],
   ],
 } as const
 
@@ -166,13 +195,19 @@ interface OutsideAddress {
  * @param url Absolute, with a scheme of the configuration
  * @throws {CallError} forbidden, unknown-host
  */
-export async function checkOutsideAddress(settings: OutsideSettings, caller: string, url: string): Promise<OutsideAddress> {
+export async function checkOutsideAddress(
+  settings: OutsideSettings,
+  caller: string,
+  url: string,
+): Promise<OutsideAddress> {
   const judge = new Judge(settings, caller)
   const target = judge.checkUrl(url)
   const host = target.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) return { url: target, addresses: [host] }
   const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>()
-  judge.lookup(host, { all: true }, (error, found) => (error === null ? resolve(found as LookupAddress[]) : reject(error)))
+  judge.lookup(host, { all: true }, (error, found) =>
+    error === null ? resolve(found as LookupAddress[]) : reject(error),
+  )
   try {
     return { url: target, addresses: (await promise).map(({ address }) => address) }
   } catch (error) {
@@ -203,13 +238,21 @@ class Judge {
   checkUrl(text: string): URL {
     const { hostNames, schemes, allowed, rejects } = this.#settings
     if (!URL.canParse(text))
-      throw new CallError('forbidden', `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`)
+      throw new CallError(
+        'forbidden',
+        `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`,
+      )
     const url = new URL(text)
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (!(schemes as readonly string[]).includes(url.protocol.slice(0, -1)))
-      throw this.#forbidden(url.host, `its scheme is not one of ${schemes.join(', ')}`, 'allowedSchemes')
+      throw this.#forbidden(
+        url.host,
+        `its scheme is not one of ${schemes.join(', ')}`,
+        'allowedSchemes',
+      )
     if (isIP(host) !== 0) {
-      if (this.#isForbidden(host)) throw this.#forbidden(url.host, 'it is internal', 'allowedAddresses')
+      if (this.#isForbidden(host))
+        throw this.#forbidden(url.host, 'it is internal', 'allowedAddresses')
       if (rejects.verbatim && !isInRanges(this.#permitted, host))
         throw this.#forbidden(url.host, 'it is written as a number', 'rejectVerbatimIps')
       return url
@@ -230,7 +273,8 @@ class Judge {
       (addresses: LookupAddress[]) => {
         const usable = addresses.filter(({ address }) => !this.#isForbidden(address))
         const [first] = usable
-        if (first === undefined) return callback(this.#forbidden(hostname, 'it is internal', 'allowedAddresses'), '', 4)
+        if (first === undefined)
+          return callback(this.#forbidden(hostname, 'it is internal', 'allowedAddresses'), '', 4)
         if (options.all) callback(null, usable)
         else callback(null, first.address, first.family)
       },
@@ -240,7 +284,9 @@ class Judge {
 
   #isForbidden(address: string): boolean {
     const isOwnAddress = this.#settings.rejects.localhost && isOwn(address)
-    return (isInRanges(this.#barred, address) || isOwnAddress) && !isInRanges(this.#permitted, address)
+    return (
+      (isInRanges(this.#barred, address) || isOwnAddress) && !isInRanges(this.#permitted, address)
+    )
   }
 
   #forbidden(host: string, reason: string, setting: string): CallError {
@@ -253,14 +299,19 @@ class Judge {
 
 /** An address of this machine, as it has them at this moment. */
 function isOwn(address: string): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((each) => each.address))
+  const own = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map((each) => each.address),
+  )
   return isInRanges(toRanges(own), address)
 }
 
 const longestRetryAfterMs = 60 * 60_000
 
 /** Seconds, or a date. */
-export function retryAfterOf({ headers }: Pick<OutsideAnswer, 'headers'>, nowMs: number = Date.now()): number | undefined {
+export function retryAfterOf(
+  { headers }: Pick<OutsideAnswer, 'headers'>,
+  nowMs: number = Date.now(),
+): number | undefined {
   const value = String(headers['retry-after'] ?? '').trim()
   if (value === '') return undefined
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs

@@ -17,9 +17,16 @@ import { toFetchError } from './source-calls.ts'
 const text = z.string().min(1).optional()
 
 export const sshKeys = {
-  sshPrivateKeyFilePath: text.describe('Private key without a passphrase, for `ssh://` and `git@host:path`.'),
-  sshKnownHostsFilePath: text.describe('File with the keys of SSH servers. Default: the known hosts of this machine.'),
-  sshTrustUnknownHosts: z.boolean().default(false).describe('Accept SSH servers without a known key.'),
+  sshPrivateKeyFilePath: text.describe(
+    'Private key without a passphrase, for `ssh://` and `git@host:path`.',
+  ),
+  sshKnownHostsFilePath: text.describe(
+    'File with the keys of SSH servers. Default: the known hosts of this machine.',
+  ),
+  sshTrustUnknownHosts: z
+    .boolean()
+    .default(false)
+    .describe('Accept SSH servers without a known key.'),
 }
 
 export interface GitAccount extends AccountCredentials {
@@ -63,7 +70,12 @@ export async function withGit<T>(
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-git-'))
   try {
     const access = await openGitAccess(reference, { ...options, folder })
-    const environment = { ...gitEnvironment, ...access.environment, HOME: folder, GIT_LITERAL_PATHSPECS: '1' }
+    const environment = {
+      ...gitEnvironment,
+      ...access.environment,
+      HOME: folder,
+      GIT_LITERAL_PATHSPECS: '1',
+    }
     const endMs = performance.now() + limitMs
     const git = (...args: string[]) => {
       const timeLimitMs = Math.max(1, Math.round(endMs - performance.now()))
@@ -107,7 +119,11 @@ export async function openGitAccess(reference: string, options: AccessOptions): 
 export function repositoryUrl(reference: string): URL {
   const [, userHost, path] = /^([^/:@\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
   const url = URL.parse(userHost === undefined ? reference : `ssh://${userHost}/${path}`)
-  if (!repositoryPattern.test(reference) || url === null || !['http:', 'https:', 'ssh:'].includes(url.protocol)) {
+  if (
+    !repositoryPattern.test(reference) ||
+    url === null ||
+    !['http:', 'https:', 'ssh:'].includes(url.protocol)
+  ) {
     const shown = withoutUserinfo(reference)
     throw new PortError(
       400,
@@ -126,28 +142,43 @@ function isNumber({ hostname }: URL): boolean {
  * Git gets the address as it was read for the check. It calls the IP addresses that were checked, whatever the name leads to by
  * then, and follows no redirects.
  */
-async function openHttp(reference: string, { account, outside }: AccessOptions): Promise<GitAccess> {
+async function openHttp(
+  reference: string,
+  { account, outside }: AccessOptions,
+): Promise<GitAccess> {
   const { url, addresses } = await checkOutsideAddress(outside, caller, reference)
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  const authorization = url.username === '' ? await authorizationFor(account, url.hostname) : undefined
+  const authorization =
+    url.username === '' ? await authorizationFor(account, url.hostname) : undefined
   const config = [
     ['http.followRedirects', 'false'],
-    ...(isNumber(url) ? [] : [['http.curloptResolve', `${url.hostname}:${port}:${addresses.join(',')}`]]),
-    ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
+    ...(isNumber(url)
+      ? []
+      : [['http.curloptResolve', `${url.hostname}:${port}:${addresses.join(',')}`]]),
+    ...(authorization === undefined
+      ? []
+      : [['http.extraHeader', `Authorization: ${authorization}`]]),
   ]
   // Unlike arguments, the environment is not shown to other users of this machine.
   const pairs = config.flatMap(([key = '', value = ''], index) => [
     [`GIT_CONFIG_KEY_${index}`, key] as const,
     [`GIT_CONFIG_VALUE_${index}`, value] as const,
   ])
-  const environment = { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(config.length), GIT_ALLOW_PROTOCOL: 'https:http' }
+  const environment = {
+    ...Object.fromEntries(pairs),
+    GIT_CONFIG_COUNT: String(config.length),
+    GIT_ALLOW_PROTOCOL: 'https:http',
+  }
   return { url: url.href, environment, readOnly: [] }
 }
 
 /** SSH in the sandbox knows no home. */
 const ownKnownHosts = join(ownUser()?.homedir ?? '/', '.ssh', 'known_hosts')
 
-async function openSsh(reference: string, { account, outside, folder }: AccessOptions): Promise<GitAccess> {
+async function openSsh(
+  reference: string,
+  { account, outside, folder }: AccessOptions,
+): Promise<GitAccess> {
   const {
     sshPrivateKeyFilePath: key,
     sshKnownHostsFilePath: known = ownKnownHosts,
@@ -156,11 +187,21 @@ async function openSsh(reference: string, { account, outside, folder }: AccessOp
     name,
   } = account
   if (key === undefined)
-    throw new PortError(400, `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`)
+    throw new PortError(
+      400,
+      `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`,
+    )
   const { hostname, port } = repositoryUrl(reference)
   if (hosts?.includes(hostname) === false)
-    throw new PortError(400, `The artifact account "${name}" is not for ${hostname}: see its setting "hosts".`)
-  const { addresses } = await checkOutsideAddress(outside, caller, `https://${hostname}${port === '' ? '' : `:${port}`}/`)
+    throw new PortError(
+      400,
+      `The artifact account "${name}" is not for ${hostname}: see its setting "hosts".`,
+    )
+  const { addresses } = await checkOutsideAddress(
+    outside,
+    caller,
+    `https://${hostname}${port === '' ? '' : `:${port}`}/`,
+  )
   const lines = [
     'Host *',
     `HostName ${addresses[0]}`,

@@ -17,7 +17,10 @@ export function withoutUserinfo(url: string): string {
 }
 
 /** Git asks no terminal for a password, and follows no configuration of the machine. */
-export const gitEnvironment: Readonly<Record<string, string>> = { GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' }
+export const gitEnvironment: Readonly<Record<string, string>> = {
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_CONFIG_NOSYSTEM: '1',
+}
 
 /**
  * Fetches one commit, with as little history as its server allows.

@@ -12,12 +12,17 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @param own Environment of Fairlead, which programs do not get
  * @returns sentences; empty where it is about something else
  */
-export function adviseOnOutgoing(output: string, account: string, own: Environment = process.env): string {
+export function adviseOnOutgoing(
+  output: string,
+  account: string,
+  own: Environment = process.env,
+): string {
   const guide = 'The guide "Private packages" tells more.'
   const key = (name: string) => `"${name}" of the account ${account} in local.accounts`
   if (untrusted.test(output)) {
     const file = own['NODE_EXTRA_CA_CERTS'] ?? own['SSL_CERT_FILE']
-    const such = file === undefined ? '' : `, such as ${file}, which Fairlead itself was started with`
+    const such =
+      file === undefined ? '' : `, such as ${file}, which Fairlead itself was started with`
     return `A server's certificate is of an authority that is not trusted: set ${key('ca-file')} to a PEM file that has it${such}. ${guide}`
   }
   const proxy = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find((name) => own[name])

@@ -10,12 +10,16 @@ export const usePermissions = z
     WRITE: optionalTexts.describe('As at accounts of providers; use needs READ.'),
   })
   .optional()
-  .describe('Roles that may use the account. Default: all users who may run a pipeline of some application.')
+  .describe(
+    'Roles that may use the account. Default: all users who may run a pipeline of some application.',
+  )
 
 /** Keys of each account. */
 export const useKeys = {
   permissions: usePermissions,
-  requiredGroupMembership: optionalTexts.describe('Older form of `permissions`: roles that may use the account.'),
+  requiredGroupMembership: optionalTexts.describe(
+    'Older form of `permissions`: roles that may use the account.',
+  ),
 }
 
 export interface OutsideAccount {
@@ -25,7 +29,10 @@ export interface OutsideAccount {
 }
 
 /** Roles that may use the account; undefined: it names none. */
-export function rolesOf({ permissions, requiredGroupMembership = [] }: OutsideAccount): readonly string[] | undefined {
+export function rolesOf({
+  permissions,
+  requiredGroupMembership = [],
+}: OutsideAccount): readonly string[] | undefined {
   const { READ = [], WRITE = [] } = permissions ?? {}
   if (READ.length + WRITE.length > 0) return READ
   return requiredGroupMembership.length > 0 ? requiredGroupMembership : undefined

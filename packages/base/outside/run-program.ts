@@ -86,7 +86,11 @@ export async function runProgram(run: ProgramRun): Promise<Buffer> {
     ])
     if (reason !== undefined) throw new ProgramError(...reason, errors)
     if (code !== 0)
-      throw new ProgramError('failed', `failed with ${signal ?? `exit code ${code}`}${adviceFor(errors, run)}`, errors)
+      throw new ProgramError(
+        'failed',
+        `failed with ${signal ?? `exit code ${code}`}${adviceFor(errors, run)}`,
+        errors,
+      )
     return output
   } finally {
     clearTimeout(timer)
@@ -98,12 +102,17 @@ export async function runProgram(run: ProgramRun): Promise<Buffer> {
 }
 
 /** Bounds of each process hold at once; those of all together are looked after here. */
-function watch({ pid = 0 }: ChildProcess, run: ProgramRun, stop: (what: string) => void): () => void {
+function watch(
+  { pid = 0 }: ChildProcess,
+  run: ProgramRun,
+  stop: (what: string) => void,
+): () => void {
   const { folder, maxMemoryBytes = usualMemoryBytes, maxFolderBytes = usualFolderBytes } = run
   const look = () => {
     const { tasks, memoryBytes } = measureProcesses(pid, maxTasks)
     if (tasks > maxTasks) stop(`had more than ${maxTasks} processes and threads`)
-    if (memoryBytes > maxMemoryBytes) stop(`used more than ${maxMemoryBytes / mebibyte} MiB of memory`)
+    if (memoryBytes > maxMemoryBytes)
+      stop(`used more than ${maxMemoryBytes / mebibyte} MiB of memory`)
   }
   let measured: Promise<void> | undefined
   const measure = async () => {
@@ -111,13 +120,23 @@ function watch({ pid = 0 }: ChildProcess, run: ProgramRun, stop: (what: string) 
     measured = undefined
     if (bytes > maxFolderBytes) stop(`wrote more than ${Math.floor(maxFolderBytes / mebibyte)} MiB`)
   }
-  const timers = [setInterval(look, watchMs), setInterval(() => (measured ??= measure()), measureMs)]
+  const timers = [
+    setInterval(look, watchMs),
+    setInterval(() => (measured ??= measure()), measureMs),
+  ]
   return () => timers.forEach(clearInterval)
 }
 
-function adviceFor(errors: string, { maxMemoryBytes = usualMemoryBytes, network }: ProgramRun): string {
-  if (/out of memory|cannot allocate memory/i.test(errors)) return `: it may use ${maxMemoryBytes / mebibyte} MiB of memory`
-  if (network === 'none' && /network is unreachable|dial tcp|lookup |could not resolve host/i.test(errors))
+function adviceFor(
+  errors: string,
+  { maxMemoryBytes = usualMemoryBytes, network }: ProgramRun,
+): string {
+  if (/out of memory|cannot allocate memory/i.test(errors))
+    return `: it may use ${maxMemoryBytes / mebibyte} MiB of memory`
+  if (
+    network === 'none' &&
+    /network is unreachable|dial tcp|lookup |could not resolve host/i.test(errors)
+  )
     return ': it has no network, and gets only what was fetched for it'
   return ''
 }
@@ -127,24 +146,47 @@ async function start(run: ProgramRun): Promise<ChildProcess> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8' } = process.env
   const env = { PATH, LANG, ...environment }
   const path = run.program.includes('/') ? run.program : findOnPath(run.program, PATH)
-  if (path === undefined || !isExecutable(path)) throw new ProgramError('missing', 'was not found, or may not be executed')
+  if (path === undefined || !isExecutable(path))
+    throw new ProgramError('missing', 'was not found, or may not be executed')
   try {
     const sandbox = await openSandbox(run.sandbox)
     const [program = '', ...wrapped] = sandbox.wrap([path, ...args], confinementOf(run))
     // In a group of its own, so that it ends with all that it has started.
-    const child = spawn(program, wrapped, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    const child = spawn(program, wrapped, {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
     await once(child, 'spawn')
     return child
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    if (code === 'E2BIG') throw new ProgramError('failed', 'cannot be started: its arguments are larger than this machine allows')
+    if (code === 'E2BIG')
+      throw new ProgramError(
+        'failed',
+        'cannot be started: its arguments are larger than this machine allows',
+      )
     throw new ProgramError('machine', `cannot be started: ${message}`)
   }
 }
 
 function confinementOf(run: ProgramRun): Confinement {
-  const { folder, network, readOnly = [], maxMemoryBytes = usualMemoryBytes, maxFolderBytes = usualFolderBytes } = run
-  return { folder, network, readOnly, memoryBytes: maxMemoryBytes, processes: maxTasks, fileBytes: maxFolderBytes }
+  const {
+    folder,
+    network,
+    readOnly = [],
+    maxMemoryBytes = usualMemoryBytes,
+    maxFolderBytes = usualFolderBytes,
+  } = run
+  return {
+    folder,
+    network,
+    readOnly,
+    memoryBytes: maxMemoryBytes,
+    processes: maxTasks,
+    fileBytes: maxFolderBytes,
+  }
 }
 
 function killGroup({ pid }: ChildProcess): void {
@@ -169,6 +211,7 @@ async function readHead(stream: Readable, maxBytes: number, tooMuch: () => void)
 
 async function readEnd(stream: Readable): Promise<string> {
   let end = Buffer.alloc(0)
-  for await (const chunk of stream as AsyncIterable<Buffer>) end = Buffer.concat([end, chunk]).subarray(-maxErrorBytes)
+  for await (const chunk of stream as AsyncIterable<Buffer>)
+    end = Buffer.concat([end, chunk]).subarray(-maxErrorBytes)
   return end.toString('utf8').trim()
 }

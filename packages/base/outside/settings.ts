@@ -32,12 +32,18 @@ export const PreconfiguredWebhook = z.strictObject({
   url: optionalText.meta({ description: 'Address to call.', template: true }),
   method: optionalText.describe('HTTP method.'),
   customHeaders: z
-    .record(z.string(), z.unknown().meta({ description: 'Value, or a list of them.', template: true }))
+    .record(
+      z.string(),
+      z.unknown().meta({ description: 'Value, or a list of them.', template: true }),
+    )
     .optional()
     .describe(
       'Headers of calls to the hosts in `url` and `cancelEndpoint`, as they are written here; other hosts get none of them.',
     ),
-  payload: z.unknown().optional().meta({ description: 'Body: JSON, or a text that holds JSON.', template: true }),
+  payload: z
+    .unknown()
+    .optional()
+    .meta({ description: 'Body: JSON, or a text that holds JSON.', template: true }),
   waitForCompletion: optionalFlag.describe('Poll until the work is done.'),
   statusUrlResolution: z
     .enum(['getMethod', 'locationHeader', 'webhookResponse'])
@@ -49,11 +55,20 @@ export const PreconfiguredWebhook = z.strictObject({
   successStatuses: optionalText.describe('Statuses of success, separated by commas.'),
   canceledStatuses: optionalText.describe('Statuses of a cancellation, separated by commas.'),
   terminalStatuses: optionalText.describe('Statuses of a failure, separated by commas.'),
-  cancelEndpoint: optionalText.meta({ description: 'Address to call when the stage is cancelled.', template: true }),
+  cancelEndpoint: optionalText.meta({
+    description: 'Address to call when the stage is cancelled.',
+    template: true,
+  }),
   cancelMethod: optionalText.describe('Its HTTP method.'),
   cancelPayload: z.unknown().optional().meta({ description: 'Its body.', template: true }),
-  parameters: z.array(Parameter).default([]).describe('Fields that the author of a stage fills in.'),
-  permissions: z.record(z.string(), z.array(z.string())).optional().describe('Roles that may use it: `READ` and `WRITE`.'),
+  parameters: z
+    .array(Parameter)
+    .default([])
+    .describe('Fields that the author of a stage fills in.'),
+  permissions: z
+    .record(z.string(), z.array(z.string()))
+    .optional()
+    .describe('Roles that may use it: `READ` and `WRITE`.'),
 })
 export type PreconfiguredWebhook = z.infer<typeof PreconfiguredWebhook>
 
@@ -66,7 +81,9 @@ export const outsideKeys = settings({
       .array(PreconfiguredWebhook)
       .default([])
       .transform((all) => all.filter(({ enabled }) => enabled)),
-  ).describe('Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.'),
+  ).describe(
+    'Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.',
+  ),
   sandbox: setting('sandbox', SandboxChoice.default('auto')).describe(
     'What keeps programs apart that read what authors wrote (Helm, Kustomize, Helmfile, Git, unpackers, builds, bakes, commands): ' +
       '`bwrap` (bubblewrap), `unshare` (the same namespaces of the kernel by util-linux), or `none`: they have all rights of their user, ' +
@@ -76,9 +93,10 @@ export const outsideKeys = settings({
   hostNames: setting(`${restrictions}.allowedHostnamesRegex`, z.string().default('.*')).describe(
     'Regular expression for whole host names that stages may call.',
   ),
-  schemes: setting(`${restrictions}.allowedSchemes`, z.array(z.enum(['http', 'https'])).default(['http', 'https'])).describe(
-    'Schemes that stages may call.',
-  ),
+  schemes: setting(
+    `${restrictions}.allowedSchemes`,
+    z.array(z.enum(['http', 'https'])).default(['http', 'https']),
+  ).describe('Schemes that stages may call.'),
   allowed: setting(`${restrictions}.allowedAddresses`, texts).describe(
     'Networks in CIDR notation that stages may call although they are internal, such as `127.0.0.1/32`.',
   ),
@@ -86,12 +104,18 @@ export const outsideKeys = settings({
     'Further networks in CIDR notation that stages must not call.',
   ),
   rejects: {
-    localhost: setting(`${restrictions}.rejectLocalhost`, on).describe('Reject addresses of this machine.'),
+    localhost: setting(`${restrictions}.rejectLocalhost`, on).describe(
+      'Reject addresses of this machine.',
+    ),
     linkLocal: setting(`${restrictions}.rejectLinkLocal`, on).describe(
       'Reject link-local addresses, which serve credentials in clouds.',
     ),
-    verbatim: setting(`${restrictions}.rejectVerbatimIps`, on).describe('Reject addresses that are written as numbers.'),
-    private: setting(`${restrictions}.rejectPrivateNetworks`, on).describe('Reject private networks, such as 10.0.0.0/8.'),
+    verbatim: setting(`${restrictions}.rejectVerbatimIps`, on).describe(
+      'Reject addresses that are written as numbers.',
+    ),
+    private: setting(`${restrictions}.rejectPrivateNetworks`, on).describe(
+      'Reject private networks, such as 10.0.0.0/8.',
+    ),
   },
 })
 
@@ -109,7 +133,10 @@ export function fixedOrigins({
   return new Set(origins)
 }
 
-export function toOutsideSettings(values: OutsideSettings, report: SettingsReport): OutsideSettings {
+export function toOutsideSettings(
+  values: OutsideSettings,
+  report: SettingsReport,
+): OutsideSettings {
   if (values.sandbox === 'none')
     report.notice(
       'Warning: Helm, Kustomize and Git read what authors wrote with all rights of the user of Fairlead (sandbox: none).',
@@ -118,8 +145,11 @@ export function toOutsideSettings(values: OutsideSettings, report: SettingsRepor
   for (const webhook of values.preconfigured) {
     const { type, customHeaders } = webhook
     if (customHeaders !== undefined && fixedOrigins(webhook).size === 0)
-      report.notice(`webhook.preconfigured: "${type}" sends no customHeaders: write the host of its url without parameters.`)
-    if (types.has(type)) report.problem('webhook.preconfigured', `the stage type "${type}" is listed twice`)
+      report.notice(
+        `webhook.preconfigured: "${type}" sends no customHeaders: write the host of its url without parameters.`,
+      )
+    if (types.has(type))
+      report.problem('webhook.preconfigured', `the stage type "${type}" is listed twice`)
     types.add(type)
   }
   if (findRegexProblem(values.hostNames) !== undefined)
@@ -130,7 +160,10 @@ export function toOutsideSettings(values: OutsideSettings, report: SettingsRepor
   ] as const) {
     for (const network of networks) {
       if (!isNetworkRange(network)) {
-        report.problem(`${restrictions}.${name}`, `"${network}" is not a network such as 10.0.0.0/8 or an address`)
+        report.problem(
+          `${restrictions}.${name}`,
+          `"${network}" is not a network such as 10.0.0.0/8 or an address`,
+        )
       }
     }
   }

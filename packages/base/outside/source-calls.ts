@@ -43,7 +43,10 @@ export interface GetOptions {
 }
 
 /** @throws {PortError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
-export type SourceGet = (url: string | OperatorAddress, options?: GetOptions) => Promise<OutsideAnswer>
+export type SourceGet = (
+  url: string | OperatorAddress,
+  options?: GetOptions,
+) => Promise<OutsideAnswer>
 
 /** A source that limits calls is asked again, if it says to wait no longer than this. */
 const longestWaitS = 5
@@ -55,7 +58,10 @@ export function createSource(settings: SourceSettings): () => SourceGet {
   const operators = configured === undefined ? [] : [operatorAddress(configured)]
   return () => {
     const endMs = performance.now() + timeoutMs
-    return async (first, { method = 'GET', headers, credentials, isFixed = false, ...options } = {}) => {
+    return async (
+      first,
+      { method = 'GET', headers, credentials, isFixed = false, ...options } = {},
+    ) => {
       const ask = (url: string | OperatorAddress) => {
         const isOwn = URL.parse(hrefOf(url))?.origin === URL.parse(hrefOf(first))?.origin
         const call = createOutsideCalls(outside, {
@@ -63,15 +69,25 @@ export function createSource(settings: SourceSettings): () => SourceGet {
           timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
           caller: 'Artifact accounts',
         })
-        const sent = { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) }
+        const sent = {
+          'user-agent': 'fairlead',
+          accept: '*/*',
+          ...headers,
+          ...(isOwn && credentials),
+        }
         return call({ method, url, headers: sent, body: undefined })
       }
-      const get = async () => (isFixed ? { answer: await ask(first), url: first } : followRedirects(first, operators, ask))
+      const get = async () =>
+        isFixed ? { answer: await ask(first), url: first } : followRedirects(first, operators, ask)
       for (let waits = 0; ; waits++) {
         const { answer, url } = await get().catch((error) => Promise.reject(toFetchError(error)))
-        const waitS = isLimited(answer) ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY) : 0
-        const isWaiting = isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
-        if (!isWaiting || waits === mostWaits) return checkAnswer(answer, shownAddress(hrefOf(url)), options)
+        const waitS = isLimited(answer)
+          ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY)
+          : 0
+        const isWaiting =
+          isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
+        if (!isWaiting || waits === mostWaits)
+          return checkAnswer(answer, shownAddress(hrefOf(url)), options)
         await sleep(waitS * 1000)
       }
     }
@@ -94,19 +110,30 @@ export function shownAddress(address: string): string {
 
 /** GitHub denies what is beyond its limit with 403. */
 function isLimited({ status, headers }: OutsideAnswer): boolean {
-  if (status === 403) return headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined
+  if (status === 403)
+    return headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined
   return status === 429
 }
 
-function checkAnswer(answer: OutsideAnswer, place: string, { expects = [], advice }: GetOptions): OutsideAnswer {
+function checkAnswer(
+  answer: OutsideAnswer,
+  place: string,
+  { expects = [], advice }: GetOptions,
+): OutsideAnswer {
   const { status } = answer
   if ((status >= 200 && status < 300) || expects.includes(status)) return answer
   const text = `The artifact cannot be fetched: ${place} answered with ${status}`
   if (isLimited(answer))
-    throw new PortError(503, `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`)
-  if (status === 404 || status === 410) throw new PortError(404, `${text}.${advice === undefined ? '' : ` ${advice}`}`)
+    throw new PortError(
+      503,
+      `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`,
+    )
+  if (status === 404 || status === 410)
+    throw new PortError(404, `${text}.${advice === undefined ? '' : ` ${advice}`}`)
   const isDenied = status === 401 || status === 403
-  const hint = isDenied ? ` ${advice ?? 'Choose an artifact account whose credentials allow it.'}` : ''
+  const hint = isDenied
+    ? ` ${advice ?? 'Choose an artifact account whose credentials allow it.'}`
+    : ''
   throw new PortError(502, `${text}.${hint}`)
 }
 

@@ -9,7 +9,11 @@ const reconnectPauses = { firstMs: 50, longestMs: 1000 }
 const unobserved: RedisObserver = { answered: () => {}, reconnected: () => {} }
 
 /** Returns at once: the first answer may come later. The client is loaded only here, since most gateways need none. */
-export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger, observer = unobserved): Promise<Redis> {
+export async function openRedis(
+  settings: RedisSettings,
+  log: FastifyBaseLogger,
+  observer = unobserved,
+): Promise<Redis> {
   // A bundle offers nothing but the default of a CommonJS package.
   const { default: library } = await import('ioredis')
   const connection = new Redis(createClient(library, settings), settings, log, observer)
@@ -17,7 +21,10 @@ export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger,
   return connection
 }
 
-function createClient(library: Pick<typeof import('ioredis'), 'Redis' | 'Cluster'>, settings: RedisSettings): Client | Cluster {
+function createClient(
+  library: Pick<typeof import('ioredis'), 'Redis' | 'Cluster'>,
+  settings: RedisSettings,
+): Client | Cluster {
   const { place, tls } = settings
   const options = toOptions(settings)
   switch (place.kind) {
@@ -62,7 +69,10 @@ function toOptions({ username, password, database, tls, timeoutMs }: RedisSettin
   }
 }
 
-function toClusterOptions({ retryStrategy: _, ...redisOptions }: RedisOptions, timeoutMs: number): ClusterOptions {
+function toClusterOptions(
+  { retryStrategy: _, ...redisOptions }: RedisOptions,
+  timeoutMs: number,
+): ClusterOptions {
   return {
     redisOptions,
     clusterRetryStrategy: pauseBefore,

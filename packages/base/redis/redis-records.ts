@@ -52,11 +52,15 @@ export class RedisRecords implements Records {
     const name = this.#options.prefix + key
     const { field } = this.#options
     const [content, restMs] = await Promise.all([
-      (field === undefined ? this.#redis.send('get', name) : this.#redis.send('hget', name, field)).catch(undefinedIfForeign),
+      (field === undefined
+        ? this.#redis.send('get', name)
+        : this.#redis.send('hget', name, field)
+      ).catch(undefinedIfForeign),
       this.#redis.send('pttl', name),
     ])
     if (content === null || content === undefined) return undefined
-    if (typeof content !== 'string' || typeof restMs !== 'number') throw new Error('Redis answered with values of wrong types')
+    if (typeof content !== 'string' || typeof restMs !== 'number')
+      throw new Error('Redis answered with values of wrong types')
     if (restMs === -1) return { content }
     return restMs > 0 ? { content, endsAtMs: this.#options.now() + restMs } : undefined
   }
@@ -69,14 +73,38 @@ export class RedisRecords implements Records {
     const lifeMs = endsAtMs === undefined ? undefined : Math.ceil(endsAtMs - this.#options.now())
     if (field !== undefined || typeof before === 'string') {
       const fields = field === undefined ? [] : [field]
-      return (await this.#redis.run(replaceIfSame, prefix + key, before ?? '', content, lifeMs ?? '', ...fields)) === 1
+      return (
+        (await this.#redis.run(
+          replaceIfSame,
+          prefix + key,
+          before ?? '',
+          content,
+          lifeMs ?? '',
+          ...fields,
+        )) === 1
+      )
     }
     const life = lifeMs === undefined ? [] : ['PX', Math.max(1, lifeMs)]
-    return (await this.#redis.send('set', prefix + key, content, ...life, ...(before === null ? ['NX'] : []))) === 'OK'
+    return (
+      (await this.#redis.send(
+        'set',
+        prefix + key,
+        content,
+        ...life,
+        ...(before === null ? ['NX'] : []),
+      )) === 'OK'
+    )
   }
 
-  async extend(key: string, { endsAtMs, owner }: { endsAtMs: number; owner: string }): Promise<boolean> {
-    const moved = await this.#redis.send('pexpire', this.#options.prefix + key, Math.ceil(endsAtMs - this.#options.now()))
+  async extend(
+    key: string,
+    { endsAtMs, owner }: { endsAtMs: number; owner: string },
+  ): Promise<boolean> {
+    const moved = await this.#redis.send(
+      'pexpire',
+      this.#options.prefix + key,
+      Math.ceil(endsAtMs - this.#options.now()),
+    )
     if (moved !== 1) return false
     await this.#list(key, owner, endsAtMs)
     return true
@@ -117,7 +145,8 @@ export class RedisRecords implements Records {
     let removed = 0
     for await (const names of this.#redis.scan(`${commonPrefix}*`)) {
       const counts = await Promise.all(names.map((name) => this.#redis.send('unlink', name)))
-      const isRecord = (name: string) => name.startsWith(prefix) && !(lists && name.startsWith(lists.prefix))
+      const isRecord = (name: string) =>
+        name.startsWith(prefix) && !(lists && name.startsWith(lists.prefix))
       removed += names.filter((name, index) => counts[index] === 1 && isRecord(name)).length
     }
     return removed

@@ -29,7 +29,12 @@ export class Redis {
   readonly #complaints = new Set<'refused' | 'unreachable'>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger, observer: RedisObserver) {
+  constructor(
+    client: Client | Cluster,
+    settings: RedisSettings,
+    log: FastifyBaseLogger,
+    observer: RedisObserver,
+  ) {
     this.#client = client
     this.#settings = settings
     this.#log = log
@@ -64,7 +69,11 @@ export class Redis {
   }
 
   /** Runs a script on one key, atomically. @throws as `send` */
-  async run({ source, sha1 }: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
+  async run(
+    { source, sha1 }: RedisScript,
+    key: string,
+    ...args: (string | number)[]
+  ): Promise<unknown> {
     try {
       return await this.send('evalsha', sha1, 1, key, ...args)
     } catch (error) {
@@ -79,7 +88,9 @@ export class Redis {
     for (const node of nodes) {
       let cursor = '0'
       do {
-        const answer = await this.#ask('scan', () => node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion))
+        const answer = await this.#ask('scan', () =>
+          node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion),
+        )
         const [next, keys] = answer as [string, string[]]
         cursor = String(next)
         if (keys.length > 0) yield keys
@@ -157,7 +168,8 @@ export class Redis {
     if (this.#complaints.has(kind) || this.#complaints.has('refused')) return
     this.#complaints.add(kind)
     const advice = adviceFor(error, this.#reached ? undefined : this.#settings)
-    const forgotten = '; Redis forgets ACL users at its restart unless it has an aclfile (docs/guides/replicas.md)'
+    const forgotten =
+      '; Redis forgets ACL users at its restart unless it has an aclfile (docs/guides/replicas.md)'
     this.#log.error(
       { err: error },
       `Redis at ${describePlace(this.#settings)} ${kind === 'refused' ? 'rejects the user' : 'does not answer'}; sessions cannot be ` +
@@ -180,21 +192,30 @@ async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T
 /** The client adds the command that failed: passwords and whole sessions, which must not reach a log. */
 function withoutArguments(error: Error & { command?: unknown; code?: unknown }): Error {
   if (error.command === undefined) return error
-  return Object.assign(new Error(error.message), typeof error.code === 'string' && { code: error.code })
+  return Object.assign(
+    new Error(error.message),
+    typeof error.code === 'string' && { code: error.code },
+  )
 }
 
 /** The server is there, and does not let Fairlead in. */
 const refusal = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/
 
 /** What an operator can do about what a wrong configuration leads to. @param settings Given while no answer has ever come */
-export function adviceFor({ message }: Error, settings?: Pick<RedisSettings, 'tls'>): string | undefined {
+export function adviceFor(
+  { message }: Error,
+  settings?: Pick<RedisSettings, 'tls'>,
+): string | undefined {
   if (/^WRONGPASS|^ERR invalid password/.test(message)) {
     return 'check user and password; redis://:password@host names no ACL user'
   }
   if (/^NOAUTH/.test(message)) return 'it asks for a password, set redis.password'
-  if (/^NOPERM/.test(message)) return 'its ACL user lacks a right that docs/guides/replicas.md lists'
-  if (/^MOVED|CLUSTERDOWN/.test(message)) return 'it is a cluster, list its nodes in redis.cluster.nodes'
-  if (/certificate|self-signed|SSL|TLS/i.test(message)) return 'check redis.tls and whether the server speaks TLS'
+  if (/^NOPERM/.test(message))
+    return 'its ACL user lacks a right that docs/guides/replicas.md lists'
+  if (/^MOVED|CLUSTERDOWN/.test(message))
+    return 'it is a cluster, list its nodes in redis.cluster.nodes'
+  if (/certificate|self-signed|SSL|TLS/i.test(message))
+    return 'check redis.tls and whether the server speaks TLS'
   if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT/.test(message)) {
     return 'check the address in redis.connection and whether Redis runs there'
   }

@@ -32,15 +32,25 @@ export const redisKeys = settings(
       nodes: setting('redis.sentinel.nodes', nodes).describe(
         'Sentinels that know where the server is, instead of `redis.connection`.',
       ),
-      master: setting('redis.sentinel.master', optionalText).describe('Name by which the Sentinels know the server.'),
-      username: setting('redis.sentinel.username', optionalText).describe('ACL user at the Sentinels.'),
-      password: setting('redis.sentinel.password', optionalText).describe('Password at the Sentinels. Default: none.'),
+      master: setting('redis.sentinel.master', optionalText).describe(
+        'Name by which the Sentinels know the server.',
+      ),
+      username: setting('redis.sentinel.username', optionalText).describe(
+        'ACL user at the Sentinels.',
+      ),
+      password: setting('redis.sentinel.password', optionalText).describe(
+        'Password at the Sentinels. Default: none.',
+      ),
     },
     clusterNodes: setting('redis.cluster.nodes', nodes).describe(
       'Some nodes of a cluster, instead of `redis.connection`; they name the others.',
     ),
-    username: setting('redis.username', optionalText).describe('ACL user, if the address has none.'),
-    password: setting('redis.password', optionalText).describe('Password, if the address has none; best set in the environment.'),
+    username: setting('redis.username', optionalText).describe(
+      'ACL user, if the address has none.',
+    ),
+    password: setting('redis.password', optionalText).describe(
+      'Password, if the address has none; best set in the environment.',
+    ),
     database: setting('redis.database', whole(0).optional()).describe(
       'Number of the database, if the address has none. Default: 0.',
     ),
@@ -54,7 +64,9 @@ export const redisKeys = settings(
       cert: setting('redis.tls.certificateFile', optionalText).describe(
         'PEM file with the client certificate, if Redis requires one.',
       ),
-      key: setting('redis.tls.privateKeyFile', optionalText).describe('PEM file with its private key.'),
+      key: setting('redis.tls.privateKeyFile', optionalText).describe(
+        'PEM file with its private key.',
+      ),
     },
     timeoutMs: setting('redis.timeout', milliseconds.default(2000)).describe(
       'Milliseconds to wait for Redis, both for a connection and for a response; 0: a minute.',
@@ -85,7 +97,13 @@ interface RedisNode {
 type RedisPlace =
   | ({ kind: 'server' } & RedisNode)
   | { kind: 'socket'; path: string }
-  | { kind: 'sentinel'; master: string; nodes: RedisNode[]; username: string | undefined; password: string | undefined }
+  | {
+      kind: 'sentinel'
+      master: string
+      nodes: RedisNode[]
+      username: string | undefined
+      password: string | undefined
+    }
   | { kind: 'cluster'; nodes: RedisNode[] }
 
 interface Address {
@@ -126,15 +144,24 @@ function toAddress(keys: RedisValues, report: SettingsReport): Address | undefin
     ...(cluster !== undefined ? ['redis.cluster.nodes'] : []),
   ]
   if (chosen.length > 1) {
-    report.problem(chosen.at(-1) as string, `there can be only one of ${chosen.join(' and ')}; remove the others`)
+    report.problem(
+      chosen.at(-1) as string,
+      `there can be only one of ${chosen.join(' and ')}; remove the others`,
+    )
     return undefined
   }
   if (sentinels !== undefined) return toSentinels(sentinels, keys, report)
   if (keys.sentinel.master !== undefined) {
-    report.problem('redis.sentinel.master', 'the Sentinels are missing: list them in redis.sentinel.nodes')
+    report.problem(
+      'redis.sentinel.master',
+      'the Sentinels are missing: list them in redis.sentinel.nodes',
+    )
   }
   if (cluster !== undefined) {
-    return { place: { kind: 'cluster', nodes: toNodes(cluster, 'redis.cluster.nodes', 6379, report) }, tls: false }
+    return {
+      place: { kind: 'cluster', nodes: toNodes(cluster, 'redis.cluster.nodes', 6379, report) },
+      tls: false,
+    }
   }
   const key = keys.connection ? 'redis.connection' : 'services.redis.baseUrl'
   const text = keys.connection || keys.baseUrl
@@ -153,7 +180,10 @@ function toAddress(keys: RedisValues, report: SettingsReport): Address | undefin
 function toSentinels(sentinels: string[], keys: RedisValues, report: SettingsReport): Address {
   const master = keys.sentinel.master
   if (master === undefined) {
-    report.problem('redis.sentinel.nodes', 'the name of the server is missing: write it in redis.sentinel.master')
+    report.problem(
+      'redis.sentinel.nodes',
+      'the name of the server is missing: write it in redis.sentinel.master',
+    )
   }
   return {
     place: {
@@ -176,12 +206,19 @@ function parseAddress(text: string): Address | undefined {
   if (url.protocol === 'unix:') {
     if (url.hostname !== '' || url.pathname.length < 2) return undefined
     const path = decode(url.pathname)
-    return path === undefined ? undefined : { place: { kind: 'socket', path }, database, tls: false }
+    return path === undefined
+      ? undefined
+      : { place: { kind: 'socket', path }, database, tls: false }
   }
   const [username, password] = [decode(url.username), decode(url.password)]
-  if (url.hostname === '' || url.hash !== '' || username === undefined || password === undefined) return undefined
+  if (url.hostname === '' || url.hash !== '' || username === undefined || password === undefined)
+    return undefined
   return {
-    place: { kind: 'server', host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) },
+    place: {
+      kind: 'server',
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(url.port || 6379),
+    },
     username: username || undefined,
     password: password || undefined,
     database,
@@ -203,7 +240,12 @@ function decode(text: string): string | undefined {
   }
 }
 
-function toNodes(list: string[], key: string, defaultPort: number, report: SettingsReport): RedisNode[] {
+function toNodes(
+  list: string[],
+  key: string,
+  defaultPort: number,
+  report: SettingsReport,
+): RedisNode[] {
   if (list.length === 0) report.problem(key, 'must name one host and port at least')
   return list.flatMap((text) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text.trim())
@@ -234,7 +276,9 @@ export function describePlace({ place, tls }: RedisSettings): string {
 
 type TlsFile = 'ca' | 'cert' | 'key'
 type RedisTls = Partial<Record<TlsFile, string>>
-type RedisTlsFiles = Readonly<Record<TlsFile, string | undefined>> & { readonly enabled: boolean | undefined }
+type RedisTlsFiles = Readonly<Record<TlsFile, string | undefined>> & {
+  readonly enabled: boolean | undefined
+}
 
 const files = {
   ca: 'redis.tls.caFile',
@@ -243,15 +287,26 @@ const files = {
 } as const
 
 /** Undefined where nothing is encrypted. @param byAddress Whether the address of the server asks for TLS */
-function toRedisTls({ enabled, ...named }: RedisTlsFiles, byAddress: boolean, report: SettingsReport): RedisTls | undefined {
+function toRedisTls(
+  { enabled, ...named }: RedisTlsFiles,
+  byAddress: boolean,
+  report: SettingsReport,
+): RedisTls | undefined {
   if (enabled === false) {
-    if (byAddress) report.problem('redis.tls.enabled', 'is false although the address begins with rediss://; remove one of them')
+    if (byAddress)
+      report.problem(
+        'redis.tls.enabled',
+        'is false although the address begins with rediss://; remove one of them',
+      )
     return undefined
   }
   const isNamed = Object.values(named).some((file) => file !== undefined)
   if (!byAddress && !isNamed && enabled !== true) return undefined
   if ((named.cert === undefined) !== (named.key === undefined)) {
-    report.problem(named.cert === undefined ? files.key : files.cert, `needs ${files.cert} and ${files.key} together`)
+    report.problem(
+      named.cert === undefined ? files.key : files.cert,
+      `needs ${files.cert} and ${files.key} together`,
+    )
   }
   const tls: RedisTls = {}
   for (const name of ['ca', 'cert', 'key'] as const) {
@@ -262,7 +317,11 @@ function toRedisTls({ enabled, ...named }: RedisTlsFiles, byAddress: boolean, re
   return tls
 }
 
-function readPem(path: string | undefined, key: string, report: SettingsReport): string | undefined {
+function readPem(
+  path: string | undefined,
+  key: string,
+  report: SettingsReport,
+): string | undefined {
   if (path === undefined) return undefined
   try {
     const text = readFileSync(path, 'utf8')
@@ -279,6 +338,9 @@ function checkPair(tls: RedisTls, report: SettingsReport): void {
     createSecureContext(tls)
   } catch (error) {
     const key = tls.cert === undefined ? files.ca : files.cert
-    report.problem(key, `the files of redis.tls do not fit together or are damaged: ${(error as Error).message}`)
+    report.problem(
+      key,
+      `the files of redis.tls do not fit together or are damaged: ${(error as Error).message}`,
+    )
   }
 }

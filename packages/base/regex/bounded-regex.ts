@@ -17,7 +17,10 @@ const mostSteps = 1_000_000
 
 /** A meter for patterns that do not stand in expressions; those that are matched for one purpose share it. */
 export function createRegexMeter(): Meter {
-  return new Meter(mostSteps, () => new RegexError('too-long', 'The regular expression takes too long on this text.'))
+  return new Meter(
+    mostSteps,
+    () => new RegexError('too-long', 'The regular expression takes too long on this text.'),
+  )
 }
 
 /** @throws {RegexError} when the pattern cannot be used or takes too long */
@@ -43,14 +46,23 @@ export function occursIn(pattern: string, text: string, meter: Meter): boolean {
 /** Without characters of meaning a pattern is the text itself, as most are. */
 const plain = /^[^\\^$.|?*+()[\]{}]*$/
 
-function matches(pattern: string, text: string, meter: Meter, { isWhole }: { isWhole: boolean }): boolean {
+function matches(
+  pattern: string,
+  text: string,
+  meter: Meter,
+  { isWhole }: { isWhole: boolean },
+): boolean {
   if (plain.test(pattern)) {
     meter.spendOnText(text.length + pattern.length)
     return isWhole ? text === pattern : text.includes(pattern)
   }
   const program = compile(pattern, meter)
   return (
-    new Matching(program, text, meter).run({ from: 0, isAnchored: isWhole, end: isWhole ? text.length : undefined }) !== undefined
+    new Matching(program, text, meter).run({
+      from: 0,
+      isAnchored: isWhole,
+      end: isWhole ? text.length : undefined,
+    }) !== undefined
   )
 }
 
@@ -87,7 +99,8 @@ export function replaceMatches(pattern: string, text: string, options: ReplaceOp
     const [start, end] = boundsOf(slots)
     meter.spendOnText(start - at + replacement.length)
     replaced += text.slice(at, start) + expand(replacement, slots, text, meter)
-    if (replaced.length > longest) throw new RegexError('too-long', `The text would have more than ${longest} characters.`)
+    if (replaced.length > longest)
+      throw new RegexError('too-long', `The text would have more than ${longest} characters.`)
     at = end
     if (!all) break
   }
@@ -147,7 +160,10 @@ const compiled = new LRUCache<string, ReturnType<typeof toRegexProgram>>({
 
 function compile(pattern: string, meter: Meter): RegexProgram {
   if (pattern.length > longestPattern) {
-    throw new RegexError('unsupported', `The regular expression is longer than ${longestPattern} characters.`)
+    throw new RegexError(
+      'unsupported',
+      `The regular expression is longer than ${longestPattern} characters.`,
+    )
   }
   meter.spend()
   const known = compiled.get(pattern)

@@ -8,7 +8,9 @@ export function complement(test: CharacterTest): CharacterTest {
 
 export function oneOf(tests: readonly CharacterTest[]): CharacterTest {
   const [only, ...others] = tests
-  return only !== undefined && others.length === 0 ? only : (code) => tests.some((test) => test(code))
+  return only !== undefined && others.length === 0
+    ? only
+    : (code) => tests.some((test) => test(code))
 }
 
 /** Whether the test holds for the character in upper or lower case. */
@@ -18,7 +20,9 @@ export function withoutCase(test: CharacterTest, beyondAscii: boolean): Characte
     if (code < 128) return isLetter(code) && test(code ^ 32)
     if (!beyondAscii) return false
     const character = String.fromCodePoint(code)
-    return [character.toLowerCase(), character.toUpperCase()].some((other) => test(other.codePointAt(0) ?? 0))
+    return [character.toLowerCase(), character.toUpperCase()].some((other) =>
+      test(other.codePointAt(0) ?? 0),
+    )
   }
 }
 
@@ -41,7 +45,8 @@ const isWordCharacter: CharacterTest = (code) => isLetter(code) || isDigit(code)
 const isUnicodeLetterOrDigit = oneOfSet('\\p{L}\\p{Nd}')
 
 /** Where words end: unlike `\w`, this knows all scripts. */
-export const isBoundedByWords: CharacterTest = (code) => (code < 128 ? isWordCharacter(code) : isUnicodeLetterOrDigit(code))
+export const isBoundedByWords: CharacterTest = (code) =>
+  code < 128 ? isWordCharacter(code) : isUnicodeLetterOrDigit(code)
 
 /** With which a comment in a pattern ends. */
 export const isLineEnd: CharacterTest = (code) => code === 10 || code === 13
@@ -69,7 +74,8 @@ const unicodeShorthands: Readonly<Record<string, CharacterTest>> = {
 /** `d` for `\d`, `D` for `\D`, …; undefined for letters that stand for no class. */
 export function shorthandClass(letter: string, isUnicode: boolean): CharacterTest | undefined {
   const lower = letter.toLowerCase()
-  const own = isUnicode && Object.hasOwn(unicodeShorthands, lower) ? unicodeShorthands[lower] : undefined
+  const own =
+    isUnicode && Object.hasOwn(unicodeShorthands, lower) ? unicodeShorthands[lower] : undefined
   const test = own ?? (Object.hasOwn(shorthands, lower) ? shorthands[lower] : undefined)
   return test === undefined || letter === lower ? test : complement(test)
 }
@@ -129,13 +135,18 @@ const isCased = oneOfSet('\\p{Lu}\\p{Ll}\\p{Lt}')
  * @param ignoresCase Classes of letters in one case have those of every case.
  * @param isUnicode POSIX classes know all scripts.
  */
-export function namedClass(name: string, ignoresCase: boolean, isUnicode: boolean): CharacterTest | undefined {
+export function namedClass(
+  name: string,
+  ignoresCase: boolean,
+  isUnicode: boolean,
+): CharacterTest | undefined {
   if (name === 'L1') return between(0, 255)
   if (ignoresCase && /^(?:Is|java)?(?:L[ult]|(?:Lower|Upper|Title)(?:case)?)$/i.test(name)) {
     return !isUnicode && Object.hasOwn(posix, name) ? isLetter : isCased
   }
   if (!isUnicode && Object.hasOwn(posix, name)) return posix[name]
-  const property = /^(?:general_category|gc)=(.+)$/i.exec(name)?.[1] ?? /^Is(.+)$/.exec(name)?.[1] ?? name
+  const property =
+    /^(?:general_category|gc)=(.+)$/i.exec(name)?.[1] ?? /^Is(.+)$/.exec(name)?.[1] ?? name
   const script = /^(?:script|sc)=(.+)$/i.exec(name)?.[1]
   if (script !== undefined) return unicodeTest(`Script=${capitalized(script)}`)
   const known = [property, property.toUpperCase()].find((each) => Object.hasOwn(otherNames, each))

@@ -99,7 +99,10 @@ export class Matching {
           open.push({ at: instruction.second, slots }, { at: instruction.first, slots })
           break
         case 'save':
-          open.push({ at: at + 1, slots: captures ? this.#saved(slots, instruction.slot, position) : slots })
+          open.push({
+            at: at + 1,
+            slots: captures ? this.#saved(slots, instruction.slot, position) : slots,
+          })
           break
         case 'position':
           if (holdsAt(instruction.what, this.#text, position)) open.push({ at: at + 1, slots })
@@ -121,7 +124,11 @@ export class Matching {
   }
 
   /** Groups inside a look capture nothing. */
-  #holds({ program, isNegated, longest }: Extract<Instruction, { kind: 'look' }>, at: number, position: number): boolean {
+  #holds(
+    { program, isNegated, longest }: Extract<Instruction, { kind: 'look' }>,
+    at: number,
+    position: number,
+  ): boolean {
     const key = at * (this.#text.length + 1) + position
     const known = this.#held.get(key)
     if (known !== undefined) return known
@@ -163,7 +170,9 @@ function holdsAt(what: Position, text: string, position: number): boolean {
     case 'line-end':
       return position === text.length || isLineEndAt(text, position)
     default:
-      return (isWordAt(text, position - 1) !== isWordAt(text, position)) === (what === 'word-boundary')
+      return (
+        (isWordAt(text, position - 1) !== isWordAt(text, position)) === (what === 'word-boundary')
+      )
   }
 }
 

@@ -39,7 +39,8 @@ function programOf(root: RegexNode, parts: Parts): RegexProgram {
 
 function emit(node: RegexNode, program: Instruction[], parts: Parts): void {
   parts.count++
-  if (parts.count > mostParts) throw new RegexError('unsupported', 'The regular expression is too large.')
+  if (parts.count > mostParts)
+    throw new RegexError('unsupported', 'The regular expression is too large.')
   switch (node.kind) {
     case 'characters':
       program.push({ kind: 'characters', test: node.test, cost: node.cost })
@@ -59,7 +60,12 @@ function emit(node: RegexNode, program: Instruction[], parts: Parts): void {
       if (node.number !== undefined) program.push({ kind: 'save', slot: 2 * node.number + 1 })
       return
     case 'look':
-      program.push({ kind: 'look', program: programOf(node.inner, parts), isNegated: node.isNegated, longest: node.longest })
+      program.push({
+        kind: 'look',
+        program: programOf(node.inner, parts),
+        isNegated: node.isNegated,
+        longest: node.longest,
+      })
       return
     default:
       program.push({ kind: 'position', what: node.kind })
@@ -83,7 +89,11 @@ function emitChoice(options: readonly RegexNode[], program: Instruction[], parts
   for (const jump of jumps) jump.to = program.length
 }
 
-function emitRepeat(node: Extract<RegexNode, { kind: 'repeat' }>, program: Instruction[], parts: Parts): void {
+function emitRepeat(
+  node: Extract<RegexNode, { kind: 'repeat' }>,
+  program: Instruction[],
+  parts: Parts,
+): void {
   for (let count = 0; count < node.least; count++) emit(node.inner, program, parts)
   if (node.most === Infinity) {
     const start = program.length
@@ -107,7 +117,12 @@ function emitFork(program: Instruction[]): Extract<Instruction, { kind: 'fork' }
   return fork
 }
 
-function direct(fork: Extract<Instruction, { kind: 'fork' }>, inner: number, past: number, greedy: boolean): void {
+function direct(
+  fork: Extract<Instruction, { kind: 'fork' }>,
+  inner: number,
+  past: number,
+  greedy: boolean,
+): void {
   fork.first = greedy ? inner : past
   fork.second = greedy ? past : inner
 }

@@ -26,7 +26,14 @@ export type RegexNode =
   | { kind: 'look'; inner: RegexNode; isNegated: boolean; longest: number | undefined }
 
 /** `end` also holds before a line end that is the last of the text. */
-export type Position = 'start' | 'end' | 'very-end' | 'line-start' | 'line-end' | 'word-boundary' | 'no-word-boundary'
+export type Position =
+  | 'start'
+  | 'end'
+  | 'very-end'
+  | 'line-start'
+  | 'line-end'
+  | 'word-boundary'
+  | 'no-word-boundary'
 
 /** A pattern that cannot be used, or a match that takes too long. */
 export class RegexError extends Error {
@@ -66,7 +73,14 @@ const positions: Readonly<Record<string, Position>> = {
   Z: 'end',
   z: 'very-end',
 }
-const characterEscapes: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', e: '\x1b', a: '\x07' }
+const characterEscapes: Readonly<Record<string, string>> = {
+  t: '\t',
+  n: '\n',
+  r: '\r',
+  f: '\f',
+  e: '\x1b',
+  a: '\x07',
+}
 
 /** @throws {RegexError} */
 export function parseRegex(pattern: string): RegexNode {
@@ -93,7 +107,8 @@ class RegexParser {
 
   /** Flags that are switched inside hold to its end and no further. */
   #choice(): RegexNode {
-    if (++this.#depth > deepestNesting) throw new RegexError('unsupported', 'The regular expression nests too deeply.')
+    if (++this.#depth > deepestNesting)
+      throw new RegexError('unsupported', 'The regular expression nests too deeply.')
     const before = this.#flags
     const options = [this.#sequence()]
     while (this.#take('|')) options.push(this.#sequence())
@@ -158,9 +173,16 @@ class RegexParser {
   #group(): RegexNode[] {
     if (!this.#take('?')) return [this.#captured()]
     if (this.#take(':')) return [{ kind: 'group', inner: this.#inside(), number: undefined }]
-    if (this.#take('>')) throw new RegexError('unsupported', 'Atomic groups "(?>…)" are not supported in regular expressions.')
+    if (this.#take('>'))
+      throw new RegexError(
+        'unsupported',
+        'Atomic groups "(?>…)" are not supported in regular expressions.',
+      )
     if (this.#peek() === '=' || this.#peek() === '!') return [this.#look('ahead')]
-    if (this.#take('<')) return [this.#peek() === '=' || this.#peek() === '!' ? this.#look('behind') : this.#namedGroup()]
+    if (this.#take('<'))
+      return [
+        this.#peek() === '=' || this.#peek() === '!' ? this.#look('behind') : this.#namedGroup(),
+      ]
     const before = this.#flags
     this.#flags = this.#switchedFlags()
     if (this.#take(')')) return []
@@ -179,7 +201,8 @@ class RegexParser {
     if (!/^[A-Za-z]$/.test(this.#peek() ?? ''))
       throw malformed('A group in the regular expression needs a name of letters and digits.')
     const name = this.#until('>')
-    if (this.#names.has(name)) throw malformed(`Two groups in the regular expression have the name "${name}".`)
+    if (this.#names.has(name))
+      throw malformed(`Two groups in the regular expression have the name "${name}".`)
     this.#names.add(name)
     return this.#captured()
   }
@@ -193,7 +216,12 @@ class RegexParser {
   #look(direction: 'ahead' | 'behind'): RegexNode {
     const isNegated = this.#next() === '!'
     const inner = this.#inside()
-    return { kind: 'look', inner, isNegated, longest: direction === 'ahead' ? undefined : lengthOf(inner) }
+    return {
+      kind: 'look',
+      inner,
+      isNegated,
+      longest: direction === 'ahead' ? undefined : lengthOf(inner),
+    }
   }
 
   /** `(?i)` holds for the rest of the group, `(?i:…)` inside; what follows a hyphen is switched off. */
@@ -202,7 +230,8 @@ class RegexParser {
     for (let on = true; this.#peek() !== ')' && this.#peek() !== ':'; ) {
       const letter = this.#next()
       const flag = Object.hasOwn(flags, letter) ? flags[letter as keyof typeof flags] : undefined
-      if (flag === undefined && (letter !== '-' || !on)) throw malformed(`Unknown flag "${letter}" in the regular expression.`)
+      if (flag === undefined && (letter !== '-' || !on))
+        throw malformed(`Unknown flag "${letter}" in the regular expression.`)
       if (flag === undefined) on = false
       else if (on) switched.add(flag)
       else switched.delete(flag)
@@ -217,12 +246,23 @@ class RegexParser {
     if (position !== undefined) return [{ kind: position }]
     if (character === 'R') return [lineBreak()]
     if (/^[1-9k]$/.test(character))
-      throw new RegexError('unsupported', 'Back-references are not supported in regular expressions.')
+      throw new RegexError(
+        'unsupported',
+        'Back-references are not supported in regular expressions.',
+      )
     if (/^[GXN]$/.test(character))
-      throw new RegexError('unsupported', `"\\${character}" is not supported in regular expressions.`)
+      throw new RegexError(
+        'unsupported',
+        `"\\${character}" is not supported in regular expressions.`,
+      )
     const test = this.#classEscape(character)
     if (test === undefined) return [this.#literal(this.#escapedCharacter(character))]
-    return [characters(test, /[pP]/.test(character) || this.#flags.has('unicodeClasses') ? propertyCost : 1)]
+    return [
+      characters(
+        test,
+        /[pP]/.test(character) || this.#flags.has('unicodeClasses') ? propertyCost : 1,
+      ),
+    ]
   }
 
   /** `\Q…\E` stands for the characters themselves. */
@@ -242,17 +282,22 @@ class RegexParser {
     const name = this.#take('{') ? this.#until('}') : this.#next()
     const test = namedClass(name, this.#flags.has('ignoresCase'), isUnicode)
     if (test === undefined)
-      throw new RegexError('unsupported', `The class of characters "${name}" is not known in regular expressions.`)
+      throw new RegexError(
+        'unsupported',
+        `The class of characters "${name}" is not known in regular expressions.`,
+      )
     return character === 'p' ? test : complement(test)
   }
 
   #escapedCharacter(character: string): string {
     if (Object.hasOwn(characterEscapes, character)) return characterEscapes[character] as string
-    if (character === 'x') return this.#take('{') ? fromHex(this.#until('}')) : this.#hexCharacter(2)
+    if (character === 'x')
+      return this.#take('{') ? fromHex(this.#until('}')) : this.#hexCharacter(2)
     if (character === 'u') return this.#unicodeCharacter()
     if (character === '0') return this.#octalCharacter()
     if (character === 'c') return String.fromCodePoint(codeOf(this.#next()) ^ 64)
-    if (/^[A-Za-z0-9]$/.test(character)) throw malformed(`Unknown escape "\\${character}" in the regular expression.`)
+    if (/^[A-Za-z0-9]$/.test(character))
+      throw malformed(`Unknown escape "\\${character}" in the regular expression.`)
     return character
   }
 
@@ -276,7 +321,9 @@ class RegexParser {
   }
 
   #octalCharacter(): string {
-    const digits = /^(?:[0-3][0-7]{0,2}|[4-7][0-7]?)/.exec(this.#source.slice(this.#at, this.#at + 3).join(''))?.[0]
+    const digits = /^(?:[0-3][0-7]{0,2}|[4-7][0-7]?)/.exec(
+      this.#source.slice(this.#at, this.#at + 3).join(''),
+    )?.[0]
     if (digits === undefined) throw malformed('"\\0" needs octal digits in the regular expression.')
     this.#at += digits.length
     return String.fromCodePoint(Number.parseInt(digits, 8))
@@ -292,14 +339,20 @@ class RegexParser {
 
   /** Behind the opening bracket. `&&` leaves what both sides have. */
   #characterClass(): CharacterTest {
-    if (++this.#depth > deepestNesting) throw new RegexError('unsupported', 'The regular expression nests too deeply.')
+    if (++this.#depth > deepestNesting)
+      throw new RegexError('unsupported', 'The regular expression nests too deeply.')
     const isNegated = this.#take('^')
     let all: CharacterTest | undefined
     let members: CharacterTest[] = []
     const close = () => {
       const test = oneOf(members)
       const before = all
-      all = before === undefined ? test : members.length === 0 ? before : (code) => before(code) && test(code)
+      all =
+        before === undefined
+          ? test
+          : members.length === 0
+            ? before
+            : (code) => before(code) && test(code)
       members = []
     }
     // A bracket in first place is a character.
@@ -320,7 +373,8 @@ class RegexParser {
   #classMembers(): CharacterTest[] {
     const first = this.#next()
     if (first === '[') return [this.#characterClass()]
-    if (first === '\\' && this.#take('Q')) return this.#quoted().map((character) => this.#range(character, character))
+    if (first === '\\' && this.#take('Q'))
+      return this.#quoted().map((character) => this.#range(character, character))
     let from = first
     if (first === '\\') {
       const escaped = this.#next()
@@ -329,7 +383,8 @@ class RegexParser {
       from = this.#escapedCharacter(escaped)
     }
     const afterHyphen = this.#source[this.#at + 1]
-    if (this.#peek() !== '-' || afterHyphen === ']' || afterHyphen === '[') return [this.#range(from, from)]
+    if (this.#peek() !== '-' || afterHyphen === ']' || afterHyphen === '[')
+      return [this.#range(from, from)]
     this.#next()
     const last = this.#next()
     return [this.#range(from, last === '\\' ? this.#escapedCharacter(this.#next()) : last)]
@@ -349,7 +404,10 @@ class RegexParser {
     const greedy = !this.#take('?')
     this.#skipComments()
     if (greedy && this.#peek() === '+') {
-      throw new RegexError('unsupported', 'Possessive quantifiers such as "*+" are not supported in regular expressions.')
+      throw new RegexError(
+        'unsupported',
+        'Possessive quantifiers such as "*+" are not supported in regular expressions.',
+      )
     }
     return { kind: 'repeat', inner: atom, ...bounds, greedy }
   }
@@ -375,7 +433,8 @@ class RegexParser {
     if (!this.#flags.has('comments')) return
     for (let next = this.#peek(); next !== undefined && /[\s#]/.test(next); next = this.#peek()) {
       this.#at++
-      if (next === '#') while (this.#peek() !== undefined && !isLineEnd(codeOf(this.#peek() as string))) this.#at++
+      if (next === '#')
+        while (this.#peek() !== undefined && !isLineEnd(codeOf(this.#peek() as string))) this.#at++
     }
   }
 
@@ -404,7 +463,8 @@ class RegexParser {
   }
 
   #expect(character: string): void {
-    if (!this.#take(character)) throw malformed(`"${character}" is missing in the regular expression.`)
+    if (!this.#take(character))
+      throw malformed(`"${character}" is missing in the regular expression.`)
   }
 }
 
@@ -416,7 +476,10 @@ function malformed(message: string): RegexError {
 function lineBreak(): RegexNode {
   const one = (code: number) => characters((each) => each === code)
   const both: RegexNode = { kind: 'sequence', parts: [one(13), one(10)] }
-  return { kind: 'choice', options: [both, characters((code) => (code >= 10 && code <= 13) || isUnicodeLineEnd(code))] }
+  return {
+    kind: 'choice',
+    options: [both, characters((code) => (code >= 10 && code <= 13) || isUnicodeLineEnd(code))],
+  }
 }
 
 /** The most characters that a part of a pattern matches. */

@@ -40,7 +40,9 @@ export function dropBody(socket: ParsedSocket): void {
 export function dropRequests(socket: ParsedSocket): void {
   const { parser } = socket
   if (parser == null) return
-  const listeners = [onHeaders, onHeadersComplete, onBody, onMessageComplete].map((place) => [place, parser[place]] as const)
+  const listeners = [onHeaders, onHeadersComplete, onBody, onMessageComplete].map(
+    (place) => [place, parser[place]] as const,
+  )
   for (const [place] of listeners) parser[place] = undefined
   // By then Node keeps the parser for another connection.
   socket.once('close', () => {

@@ -5,5 +5,7 @@ import { fileURLToPath } from 'node:url'
 /** Its sources, or what is built of them. */
 export function ownSources(file: string): string[] {
   if (file.endsWith('.js')) return [dirname(file), resolve(file, '../../package.json')]
-  return ['packages', 'node_modules', 'package.json'].map((name) => resolve(fileURLToPath(import.meta.url), '../../../..', name))
+  return ['packages', 'node_modules', 'package.json'].map((name) =>
+    resolve(fileURLToPath(import.meta.url), '../../../..', name),
+  )
 }

@@ -5,9 +5,13 @@ import http from 'node:http'
 type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) => void
 
 /** Formats the head of every response, between `writeHead` and the connection. */
-const { _storeHeader: storeHeader } = http.OutgoingMessage.prototype as unknown as { readonly _storeHeader?: StoreHeader }
+const { _storeHeader: storeHeader } = http.OutgoingMessage.prototype as unknown as {
+  readonly _storeHeader?: StoreHeader
+}
 
-class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extends http.ServerResponse<Request> {
+class PreparedResponse<
+  Request extends IncomingMessage = IncomingMessage,
+> extends http.ServerResponse<Request> {
   /** Header lines that precede those of `writeHead`, each with its end. */
   preparedLines = ''
 
@@ -27,8 +31,12 @@ const lines = new WeakMap<Readonly<Record<string, string>>, string>()
  * @param headers One object for many responses: its lines are kept
  * @throws {TypeError} when a name or a value does not fit a header
  */
-export function prepareHead(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
-  if (response instanceof PreparedResponse) response.preparedLines += lines.getOrInsertComputed(headers, formatLines)
+export function prepareHead(
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+): void {
+  if (response instanceof PreparedResponse)
+    response.preparedLines += lines.getOrInsertComputed(headers, formatLines)
   else for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
 }
 

@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 
-type Inside = { readonly _handle?: { readonly writeQueueSize?: number; readonly fd?: number } | null }
+type Inside = {
+  readonly _handle?: { readonly writeQueueSize?: number; readonly fd?: number } | null
+}
 
 /**
  * Bytes of an answer that the system has not taken yet: a large answer with TLS is one write, which moves although the socket notices nothing.
@@ -14,7 +16,9 @@ type Inside = { readonly _handle?: { readonly writeQueueSize?: number; readonly 
  */
 export function unsentBytes(socket: Socket, carrier: Socket): { bytes: number; isExact: boolean } {
   const queued = (carrier as Inside)._handle?.writeQueueSize
-  return queued === undefined ? { bytes: socket.writableLength, isExact: false } : { bytes: queued, isExact: true }
+  return queued === undefined
+    ? { bytes: socket.writableLength, isExact: false }
+    : { bytes: queued, isExact: true }
 }
 
 /**
@@ -23,10 +27,15 @@ export function unsentBytes(socket: Socket, carrier: Socket): { bytes: number; i
  * @param among Where Node does not tell, it is looked for by address and port; undefined if that fails, too.
  */
 export function carrierOf(socket: TLSSocket, among: Iterable<Socket> = []): Socket | undefined {
-  const { _parent: parent, remoteAddress, remotePort } = socket as TLSSocket & { readonly _parent?: Socket }
+  const {
+    _parent: parent,
+    remoteAddress,
+    remotePort,
+  } = socket as TLSSocket & { readonly _parent?: Socket }
   if (parent !== undefined) return parent
   if (remotePort === undefined) return undefined
-  for (const one of among) if (one.remotePort === remotePort && one.remoteAddress === remoteAddress) return one
+  for (const one of among)
+    if (one.remotePort === remotePort && one.remoteAddress === remoteAddress) return one
   return undefined
 }
 
@@ -66,7 +75,11 @@ export function filterChunks(request: IncomingMessage, accepts: (chunk: Buffer) 
  * Shows data before its listeners, which get what `take` returns; what that throws ends the connection. Should Node no longer call `emit` for
  * data, nothing is screened: the listeners get all of it.
  */
-export function screenData(socket: Socket, take: (data: Buffer) => Iterable<Buffer>, onFault: (error: Error) => void): void {
+export function screenData(
+  socket: Socket,
+  take: (data: Buffer) => Iterable<Buffer>,
+  onFault: (error: Error) => void,
+): void {
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...values: unknown[]) => boolean
   const screened = (event: string | symbol, ...values: unknown[]): boolean => {
     if (event !== 'data') return emit(event, ...values)

@@ -16,7 +16,9 @@ export interface BubblewrapFeatures {
 /** What root is called inside; others keep their name, which SSH and Git look up. */
 const nobody = 65534
 /** A unit may give its processes a right, such as for low ports, with which bubblewrap does not start. */
-const withoutRights = hasAmbientRights() ? ['setpriv', '--ambient-caps=-all', '--inh-caps=-all'] : []
+const withoutRights = hasAmbientRights()
+  ? ['setpriv', '--ambient-caps=-all', '--inh-caps=-all']
+  : []
 const temporaryBytes = 64 * 1024 * 1024
 
 export function wrapInBubblewrap(
@@ -26,10 +28,23 @@ export function wrapInBubblewrap(
 ): string[] {
   const { links, readOnly, writable } = placesOf(program, confinement)
   const { folder, network, nests = false, processes, ...bounds } = confinement
-  const { uid = nobody, gid = nobody } = confinement.user ?? { uid: process.geteuid?.(), gid: process.getegid?.() }
-  const memory = (place: string) => [...(sizes ? ['--size', String(temporaryBytes)] : []), '--tmpfs', place]
+  const { uid = nobody, gid = nobody } = confinement.user ?? {
+    uid: process.geteuid?.(),
+    gid: process.getegid?.(),
+  }
+  const memory = (place: string) => [
+    ...(sizes ? ['--size', String(temporaryBytes)] : []),
+    '--tmpfs',
+    place,
+  ]
   return [
-    ...[...withoutRights, path, '--unshare-user', '--unshare-all', ...(network === 'host' ? ['--share-net'] : [])],
+    ...[
+      ...withoutRights,
+      path,
+      '--unshare-user',
+      '--unshare-all',
+      ...(network === 'host' ? ['--share-net'] : []),
+    ],
     ...[
       '--die-with-parent',
       '--new-session',
@@ -47,7 +62,10 @@ export function wrapInBubblewrap(
     ...readOnly.flatMap(([place, source]) => ['--ro-bind', source, place]),
     ...writable.flatMap((place) => ['--bind', place, place]),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', folder, '--'],
-    ...boundedCommand([program, ...args], countsProcesses ? { ...bounds, ...(processes && { processes }) } : bounds),
+    ...boundedCommand(
+      [program, ...args],
+      countsProcesses ? { ...bounds, ...(processes && { processes }) } : bounds,
+    ),
   ]
 }
 

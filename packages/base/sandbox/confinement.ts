@@ -23,10 +23,39 @@ export interface Confinement {
 }
 
 /** What programs of this machine consist of, and what they need of its configuration: no keys, and nobody's data. */
-const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/gnu/store']
+const systemFolders = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/nix/store',
+  '/gnu/store',
+]
 const etc = [
-  ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'localtime', 'passwd', 'group', 'nsswitch.conf', 'hosts'],
-  ...['host.conf', 'gai.conf', 'resolv.conf', 'services', 'protocols', 'mime.types', 'ssl/certs', 'ssl/cert.pem'],
+  ...[
+    'ld.so.cache',
+    'ld.so.conf',
+    'ld.so.conf.d',
+    'alternatives',
+    'localtime',
+    'passwd',
+    'group',
+    'nsswitch.conf',
+    'hosts',
+  ],
+  ...[
+    'host.conf',
+    'gai.conf',
+    'resolv.conf',
+    'services',
+    'protocols',
+    'mime.types',
+    'ssl/certs',
+    'ssl/cert.pem',
+  ],
   ...[
     'ssl/openssl.cnf',
     'ca-certificates',
@@ -45,12 +74,17 @@ export interface Places {
 }
 
 /** @param program Its absolute path, which may lie where nothing else is shown */
-export function placesOf(program: string, { folder, readOnly = [], writable = [] }: Confinement): Places {
+export function placesOf(
+  program: string,
+  { folder, readOnly = [], writable = [] }: Confinement,
+): Places {
   const present = systemFolders.filter((path) => existsSync(path))
   const isLink = (path: string) => lstatSync(path).isSymbolicLink()
   const folders = present.filter((path) => !isLink(path))
   const isShown = (path: string) => present.some((each) => path.startsWith(`${each}/`))
-  const ofProgram = [program, realpathSync(program)].filter((path, index, all) => !isShown(path) && all.indexOf(path) === index)
+  const ofProgram = [program, realpathSync(program)].filter(
+    (path, index, all) => !isShown(path) && all.indexOf(path) === index,
+  )
   const shown = [...folders, ...etc, ...ofProgram, ...readOnly].filter((path) => existsSync(path))
   return {
     links: present.filter(isLink).map((path) => [path, readlinkSync(path)]),
@@ -70,18 +104,26 @@ export interface ProcCovers {
  */
 export function coversOfProc({ user }: Confinement): ProcCovers {
   if ((user?.uid ?? process.geteuid?.()) !== 0) return { folders: [], files: [] }
-  const entries = readdirSync('/proc', { withFileTypes: true }).filter(({ name }) => !/^\d+$/.test(name) && name !== 'sys')
+  const entries = readdirSync('/proc', { withFileTypes: true }).filter(
+    ({ name }) => !/^\d+$/.test(name) && name !== 'sys',
+  )
   const isClosed = (name: string) => (lstatSync(join('/proc', name)).mode & 0o226) !== 0o004
   return {
     folders: entries.filter((entry) => entry.isDirectory()).map(({ name }) => join('/proc', name)),
-    files: entries.filter((entry) => entry.isFile() && isClosed(entry.name)).map(({ name }) => join('/proc', name)),
+    files: entries
+      .filter((entry) => entry.isFile() && isClosed(entry.name))
+      .map(({ name }) => join('/proc', name)),
   }
 }
 
 /** Run by a shell in the sandbox: bounds of each process, and the kernel ends these first where memory runs out. */
 export function boundedCommand(
   command: readonly string[],
-  { memoryBytes, processes, fileBytes }: Pick<Confinement, 'memoryBytes' | 'processes' | 'fileBytes'>,
+  {
+    memoryBytes,
+    processes,
+    fileBytes,
+  }: Pick<Confinement, 'memoryBytes' | 'processes' | 'fileBytes'>,
 ): string[] {
   const lines = [
     '{ echo 900 >/proc/self/oom_score_adj; } 2>/dev/null',
@@ -89,7 +131,9 @@ export function boundedCommand(
     ...(memoryBytes === undefined ? [] : [`ulimit -d ${Math.ceil(memoryBytes / 1024)}`]),
     ...(fileBytes === undefined ? [] : [`ulimit -f ${Math.ceil(fileBytes / 512)}`]),
     // Shells name it differently.
-    ...(processes === undefined ? [] : [`{ ulimit -u ${processes} || ulimit -p ${processes}; } 2>/dev/null`]),
+    ...(processes === undefined
+      ? []
+      : [`{ ulimit -u ${processes} || ulimit -p ${processes}; } 2>/dev/null`]),
     'exec "$@"',
   ]
   return ['/bin/sh', '-c', lines.join('\n'), 'sh', ...command]

@@ -36,7 +36,13 @@ export async function callRuntime(
 ): Promise<string> {
   try {
     const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: maxAnswerBytes } as const
-    const options = { ...limits, cwd: '/', env: environment, ...(signal !== undefined && { signal }), ...user }
+    const options = {
+      ...limits,
+      cwd: '/',
+      env: environment,
+      ...(signal !== undefined && { signal }),
+      ...user,
+    }
     return (await promisify(execFile)(runtime, args, options)).stdout
   } catch (error) {
     signal?.throwIfAborted()

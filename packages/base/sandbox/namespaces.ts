@@ -19,10 +19,26 @@ export function wrapInNamespaces(
   const kinds = ['--user', '--map-root-user', '--mount', '--pid', '--ipc', '--uts']
   return [
     ...['setpriv', '--pdeathsig', 'KILL'],
-    ...['unshare', ...kinds, ...(confinement.network === 'none' ? ['--net'] : []), '--fork', '--kill-child'],
+    ...[
+      'unshare',
+      ...kinds,
+      ...(confinement.network === 'none' ? ['--net'] : []),
+      '--fork',
+      '--kill-child',
+    ],
     ...['sh', '-ec', buildRoot(program, confinement), 'sh'],
-    ...['setsid', 'setpriv', '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'],
-    ...boundedCommand([program, ...args], countsProcesses ? { ...bounds, ...(processes && { processes }) } : bounds),
+    ...[
+      'setsid',
+      'setpriv',
+      '--no-new-privs',
+      '--bounding-set=-all',
+      '--inh-caps=-all',
+      '--ambient-caps=-all',
+    ],
+    ...boundedCommand(
+      [program, ...args],
+      countsProcesses ? { ...bounds, ...(processes && { processes }) } : bounds,
+    ),
   ]
 }
 
@@ -34,21 +50,27 @@ function buildRoot(program: string, confinement: Confinement): string {
   const { links, readOnly, writable } = placesOf(program, confinement)
   const proc = coversOfProc(confinement)
   const at = (path: string) => shellWord(root + path)
-  const memory = (path: string, options: string) => [`mkdir -p ${at(path)}`, `mount -t tmpfs -o ${options} none ${at(path)}`]
+  const memory = (path: string, options: string) => [
+    `mkdir -p ${at(path)}`,
+    `mount -t tmpfs -o ${options} none ${at(path)}`,
+  ]
   // The process that starts it may see more than this one, and later: the working folder of a job is made with it.
   const bind = (source: string, path: string) => [
     `if [ -d ${shellWord(source)} ]; then mkdir -p ${at(path)}; else mkdir -p ${at(dirname(path))}; : >>${at(path)}; fi`,
     `mount --rbind ${shellWord(source)} ${at(path)}`,
   ]
   // Flags that the former mount had must stay.
-  const lock = (path: string) => lockFlags.map((flags) => `mount -o remount,bind,${flags} ${at(path)} 2>/dev/null`).join(' || ')
+  const lock = (path: string) =>
+    lockFlags.map((flags) => `mount -o remount,bind,${flags} ${at(path)} 2>/dev/null`).join(' || ')
   const lines = [
     `mkdir -p ${shellWord(root)} 2>/dev/null || :`,
     `mount -t tmpfs -o mode=755,size=4m none ${shellWord(root)}`,
     ...memory('/tmp', 'mode=1777,size=64m'),
     ...memory('/dev', 'mode=755,size=64k'),
     ...memory('/dev/shm', 'mode=1777,size=64m'),
-    ...['null', 'zero', 'full', 'random', 'urandom'].flatMap((name) => bind(`/dev/${name}`, `/dev/${name}`)),
+    ...['null', 'zero', 'full', 'random', 'urandom'].flatMap((name) =>
+      bind(`/dev/${name}`, `/dev/${name}`),
+    ),
     ...[
       ['fd', 'fd'],
       ['stdin', 'fd/0'],

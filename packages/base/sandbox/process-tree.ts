@@ -22,14 +22,22 @@ export function measureProcesses(pid: number, most: number): TreeUse {
     tasks += threads.length
     memoryBytes += memoryIn(attempt(() => readFileSync(`${folder}/status`, 'utf8'), ''))
     for (const thread of threads)
-      left.push(...attempt(() => readFileSync(`${folder}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean), []))
+      left.push(
+        ...attempt(
+          () =>
+            readFileSync(`${folder}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+          [],
+        ),
+      )
   }
   return { tasks, memoryBytes }
 }
 
 /** What belongs to the process alone, and what it shares without a file behind it. @see proc_pid_status(5) */
 function memoryIn(status: string): number {
-  const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, count]) => Number(count))
+  const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, count]) =>
+    Number(count),
+  )
   return kilobytes.reduce((sum, count) => sum + count, 0) * 1024
 }
 

@@ -78,12 +78,18 @@ const noSandbox: Sandbox = {
   means: 'none',
   title: 'none (sandbox: none)',
   wrap: (command, { memoryBytes, fileBytes }) =>
-    boundedCommand(command, { ...(memoryBytes && { memoryBytes }), ...(fileBytes && { fileBytes }) }),
+    boundedCommand(command, {
+      ...(memoryBytes && { memoryBytes }),
+      ...(fileBytes && { fileBytes }),
+    }),
 }
 
 async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbox> {
   const reasons: string[] = []
-  for (const candidate of [...(choice === 'unshare' ? [] : await bubblewraps()), ...(choice === 'bwrap' ? [] : namespaces())]) {
+  for (const candidate of [
+    ...(choice === 'unshare' ? [] : await bubblewraps()),
+    ...(choice === 'bwrap' ? [] : namespaces()),
+  ]) {
     const reason = await tryOut(candidate)
     if (reason === undefined) return withRootGroup(candidate)
     reasons.push(`${candidate.title}: ${reason}`)
@@ -98,7 +104,8 @@ async function findSandbox(choice: 'auto' | 'bwrap' | 'unshare'): Promise<Sandbo
 
 function withRootGroup(sandbox: Sandbox): Sandbox {
   // Builds have the bound of the agent instead, and take no room from others.
-  const isRoot = ({ user, processes }: Confinement) => processes !== undefined && (user?.uid ?? process.geteuid?.()) === 0
+  const isRoot = ({ user, processes }: Confinement) =>
+    processes !== undefined && (user?.uid ?? process.geteuid?.()) === 0
   return {
     ...sandbox,
     wrap: (command, confinement) => {
@@ -115,7 +122,9 @@ async function bubblewraps(): Promise<Sandbox[]> {
   const sizes = help.includes('--size BYTES')
   const common = { path, sizes, countsProcesses: countsPerNamespace() }
   const withNamespaces = help.includes('--disable-userns') ? [true, false] : [false]
-  const kinds = [true, false].flatMap((proc) => withNamespaces.map((disablesNamespaces) => ({ proc, disablesNamespaces })))
+  const kinds = [true, false].flatMap((proc) =>
+    withNamespaces.map((disablesNamespaces) => ({ proc, disablesNamespaces })),
+  )
   return kinds.map((kind) => toSandbox({ ...common, ...kind }))
 }
 
@@ -155,12 +164,19 @@ async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-trial-'))
   try {
     const bounds = { memoryBytes: 64 * 1024 * 1024, processes: 32, fileBytes: 1024 * 1024 }
-    const [program = '', ...args] = sandbox.wrap(['/bin/sh', '-c', 'echo x > written && cat written'], {
-      folder,
-      network: 'none',
-      ...bounds,
+    const [program = '', ...args] = sandbox.wrap(
+      ['/bin/sh', '-c', 'echo x > written && cat written'],
+      {
+        folder,
+        network: 'none',
+        ...bounds,
+      },
+    )
+    const { stdout } = await promisify(execFile)(program, args, {
+      cwd: folder,
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
     })
-    const { stdout } = await promisify(execFile)(program, args, { cwd: folder, timeout: 60_000, killSignal: 'SIGKILL' })
     return stdout === 'x\n' ? undefined : 'it ran nothing'
   } catch (error) {
     const { stderr = '', message } = error as Error & { readonly stderr?: string }

@@ -1,5 +1,13 @@
 /** Where the embedded back ends are: in this process, or in one of `fairlead backends` that several gateways share. */
-import { httpAddress, optionalText, port, type SettingsOf, type SettingsReport, setting, settings } from '../settings/setting.ts'
+import {
+  httpAddress,
+  optionalText,
+  port,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+} from '../settings/setting.ts'
 import { type ServiceTls, toServiceTls } from './service-tls.ts'
 
 /** The header of calls to `fairlead backends` that shows the shared key. */
@@ -27,11 +35,15 @@ export const backendPlaceKeys = settings({
     keyStore: setting('backends.tls.keyStore', optionalText).describe(
       'PKCS #12, JKS or PEM file with certificate and private key of `fairlead backends`, which then speaks TLS alone.',
     ),
-    keyStorePassword: setting('backends.tls.keyStorePassword', optionalText).describe('Password of `keyStore`.'),
+    keyStorePassword: setting('backends.tls.keyStorePassword', optionalText).describe(
+      'Password of `keyStore`.',
+    ),
     trustStore: setting('backends.tls.trustStore', optionalText).describe(
       'File with the authorities of client certificates. With it every gateway has to show one, `okHttpClient.keyStore`.',
     ),
-    trustStorePassword: setting('backends.tls.trustStorePassword', optionalText).describe('Password of `trustStore`.'),
+    trustStorePassword: setting('backends.tls.trustStorePassword', optionalText).describe(
+      'Password of `trustStore`.',
+    ),
   },
 })
 
@@ -52,18 +64,34 @@ export interface BackendListener {
   readonly tls?: ServiceTls | undefined
 }
 
-export function toBackendPlace(values: SettingsOf<typeof backendPlaceKeys>, report: SettingsReport) {
-  const { baseUrl, baseUrls: several, key, address = '127.0.0.1', port: ownPort, tls: files } = values
+export function toBackendPlace(
+  values: SettingsOf<typeof backendPlaceKeys>,
+  report: SettingsReport,
+) {
+  const {
+    baseUrl,
+    baseUrls: several,
+    key,
+    address = '127.0.0.1',
+    port: ownPort,
+    tls: files,
+  } = values
   if (baseUrl !== undefined && several.length > 0) {
     report.problem('services.embedded.baseUrls', 'set either this or services.embedded.baseUrl')
   }
   if (key !== undefined && key.length < minKeyLength) {
-    report.problem('backends.key', `has to have at least ${minKeyLength} characters; openssl rand -base64 32 prints a good one`)
+    report.problem(
+      'backends.key',
+      `has to have at least ${minKeyLength} characters; openssl rand -base64 32 prints a good one`,
+    )
   }
   const baseUrls = baseUrl === undefined ? several : [baseUrl]
   const tls = toServiceTls(files, report, 'backends.tls')
   if (tls !== undefined && tls.key === undefined) {
-    report.problem('backends.tls.trustStore', 'client certificates need TLS: set backends.tls.keyStore, too')
+    report.problem(
+      'backends.tls.trustStore',
+      'client certificates need TLS: set backends.tls.keyStore, too',
+    )
   }
   return {
     remote: baseUrls.length > 0 ? ({ baseUrls, key } satisfies RemotePlace) : undefined,

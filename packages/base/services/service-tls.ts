@@ -1,7 +1,12 @@
 /** Certificates for calls to services: the client certificate of Fairlead, and the authorities that it trusts. */
 import { createSecureContext } from 'node:tls'
 import type { SettingsReport } from '../settings/setting.ts'
-import { loadAuthorities, loadKeyStoreIdentity, TlsFileError, toStoreFile } from '../tls/key-material.ts'
+import {
+  loadAuthorities,
+  loadKeyStoreIdentity,
+  TlsFileError,
+  toStoreFile,
+} from '../tls/key-material.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
 export interface ServiceTls {
@@ -22,8 +27,14 @@ interface StoreFiles {
  *
  * @param key Setting above those of the files
  */
-export function toServiceTls(files: StoreFiles, report: SettingsReport, key = 'okHttpClient'): ServiceTls | undefined {
-  const identity = read(files, `${key}.keyStore`, report, (store) => loadKeyStoreIdentity(store, undefined))
+export function toServiceTls(
+  files: StoreFiles,
+  report: SettingsReport,
+  key = 'okHttpClient',
+): ServiceTls | undefined {
+  const identity = read(files, `${key}.keyStore`, report, (store) =>
+    loadKeyStoreIdentity(store, undefined),
+  )
   const authorities = read(files, `${key}.trustStore`, report, loadAuthorities)
   if (identity === undefined && authorities === undefined) return undefined
   const tls: ServiceTls = {
@@ -33,7 +44,10 @@ export function toServiceTls(files: StoreFiles, report: SettingsReport, key = 'o
   try {
     createSecureContext(tls)
   } catch (error) {
-    report.problem(key, `TLS to services cannot be set up with these files: ${(error as Error).message}`)
+    report.problem(
+      key,
+      `TLS to services cannot be set up with these files: ${(error as Error).message}`,
+    )
   }
   return tls
 }

@@ -15,7 +15,9 @@ const nouns: Readonly<Record<string, string>> = {
 
 /** All that a schema rejects, each with its place. @param whole The place of what holds for all */
 export function describeIssues({ issues }: z.core.$ZodError, whole: string = 'the body'): string {
-  return issues.map((issue) => `${issue.path.join('.') || whole}: ${describeIssue(issue)}`).join('; ')
+  return issues
+    .map((issue) => `${issue.path.join('.') || whole}: ${describeIssue(issue)}`)
+    .join('; ')
 }
 
 export function describeIssue(issue: z.core.$ZodIssue): string {
@@ -45,14 +47,17 @@ function describeType(expected: string, message: string): string {
   if (received === 'undefined') return 'it is missing'
   const wanted = nouns[expected]
   if (wanted === undefined) return message
-  if (received === 'RawNumber') return `it must be ${wanted}, written in plain digits and not too large`
+  if (received === 'RawNumber')
+    return `it must be ${wanted}, written in plain digits and not too large`
   const found = received === 'boolean' ? 'a boolean' : (nouns[received] ?? received)
   return `it must be ${wanted}${found === '' || found === wanted ? '' : `, not ${found}`}`
 }
 
 /** A choice between types; zod reports each of them in a list of its own. */
 function describeUnion({ errors, message }: z.core.$ZodIssueInvalidUnion): string {
-  const types = errors.map(([first]) => (first?.code === 'invalid_type' && first.path.length === 0 ? first : undefined))
+  const types = errors.map(([first]) =>
+    first?.code === 'invalid_type' && first.path.length === 0 ? first : undefined,
+  )
   const wanted = types.map((type) => nouns[type?.expected ?? ''])
   if (wanted.length === 0 || wanted.includes(undefined)) return message
   const [, received = ''] = /received (\w+)$/.exec(types[0]?.message ?? '') ?? []

@@ -6,9 +6,12 @@ function parseRange(text: string) {
   const [address = '', bits, ...rest] = text.split('/')
   const version = address.includes('%') ? 0 : isIP(address)
   const most = version === 4 ? 32 : 128
-  if (version === 0 || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return undefined
+  if (version === 0 || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+    return undefined
   const length = bits === undefined ? most : Number(bits)
-  return length > most ? undefined : ({ address, bits: length, family: version === 4 ? 'ipv4' : 'ipv6' } as const)
+  return length > most
+    ? undefined
+    : ({ address, bits: length, family: version === 4 ? 'ipv4' : 'ipv6' } as const)
 }
 
 export function isNetworkRange(text: string): boolean {

@@ -22,7 +22,9 @@ export function* propertyLines(text: string): Generator<PropertyLine, void> {
     }
     const parts = [first]
     while (isContinued(lines[at] ?? '')) parts.push(lines[++at] ?? '')
-    const whole = parts.map((part, index) => (index < parts.length - 1 ? part.slice(0, -1) : part)).join('')
+    const whole = parts
+      .map((part, index) => (index < parts.length - 1 ? part.slice(0, -1) : part))
+      .join('')
     const [, key = '', value = ''] = /^((?:[^\\=:\s]|\\.)*)\s*[=:]?\s*(.*)$/s.exec(whole) ?? []
     yield { line, key: readEscapes(key), value: readEscapes(value) }
   }
@@ -39,6 +41,8 @@ const named: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: 
 
 function readEscapes(text: string): string {
   return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_all, code?: string, character = '') =>
-    code === undefined ? (named[character] ?? character) : String.fromCharCode(Number.parseInt(code, 16)),
+    code === undefined
+      ? (named[character] ?? character)
+      : String.fromCharCode(Number.parseInt(code, 16)),
   )
 }

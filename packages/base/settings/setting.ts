@@ -59,7 +59,9 @@ interface SettingTree {
 }
 
 export type ValuesOf<Tree> = {
-  [Name in keyof Tree]: Tree[Name] extends Setting<infer Schema> ? z.output<Schema> : ValuesOf<Tree[Name]>
+  [Name in keyof Tree]: Tree[Name] extends Setting<infer Schema>
+    ? z.output<Schema>
+    : ValuesOf<Tree[Name]>
 }
 
 export interface SettingGroup<Values = unknown> {
@@ -79,7 +81,10 @@ export function settings<const Tree extends SettingTree>(
     ...entriesOf(tree),
     ...Object.entries(ignored).map(([key, reason]) => [key, withoutEffect(reason)] as const),
   ])
-  return { keys: z.strictObject(shape), read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as ValuesOf<Tree> }
+  return {
+    keys: z.strictObject(shape),
+    read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as ValuesOf<Tree>,
+  }
 }
 
 export function defaultsOf<Values>(group: SettingGroup<Values>): Values {
@@ -106,19 +111,25 @@ function entriesOf(tree: SettingTree): (readonly [string, z.ZodType])[] {
   return Object.values(tree).flatMap((part) => {
     if (!(part instanceof Setting)) return entriesOf(part)
     const { key, schema, aliases } = part
-    const aliasSchema = withoutDefault(schema).optional().describe(`Another name of \`${key}\`; overrides it.`)
+    const aliasSchema = withoutDefault(schema)
+      .optional()
+      .describe(`Another name of \`${key}\`; overrides it.`)
     return [[key, schema] as const, ...aliases.map((name) => [name, aliasSchema] as const)]
   })
 }
 
 function withoutDefault(schema: z.core.$ZodType): z.ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return withoutDefault(schema.def.innerType)
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
+    return withoutDefault(schema.def.innerType)
   if (!(schema instanceof z.ZodPipe)) return schema as z.ZodType
   const input = withoutDefault(schema.def.in)
   return input === schema.def.in ? schema : z.pipe(input, schema.def.out)
 }
 
-function valuesOf(tree: SettingTree, bound: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function valuesOf(
+  tree: SettingTree,
+  bound: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(tree).map(([name, part]) => {
       if (!(part instanceof Setting)) return [name, valuesOf(part, bound)]
@@ -154,7 +165,9 @@ export function word<const Words extends readonly [string, ...string[]]>(words: 
     .meta({ type })
 }
 
-export function inSeconds<Schema extends z.ZodType<number>>(schema: Schema): z.ZodPipe<Schema, z.ZodTransform<number, number>> {
+export function inSeconds<Schema extends z.ZodType<number>>(
+  schema: Schema,
+): z.ZodPipe<Schema, z.ZodTransform<number, number>> {
   return schema.transform((seconds) => seconds * 1000) as never
 }
 
@@ -199,12 +212,17 @@ export function textAs<Value>(
 
 /** A length of time, `30m`, `PT30M` or a plain number in `unit`; the result is in milliseconds. */
 export function duration(unit: 's' | 'ms'): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
-  const time = textAs((text) => parseDuration(text, unit), 'a length of time such as 30s, 15m or PT1H')
+  const time = textAs(
+    (text) => parseDuration(text, unit),
+    'a length of time such as 30s, 15m or PT1H',
+  )
   return time.meta({ type: `duration (plain numbers: ${unit})` })
 }
 
 /** A number of bytes, also as `10MB` or `512KB` (powers of 1024). */
-export const byteCount = textAs(parseByteCount, 'a number of bytes such as 10485760 or 10MB').meta({ type: 'bytes' })
+export const byteCount = textAs(parseByteCount, 'a number of bytes such as 10485760 or 10MB').meta({
+  type: 'bytes',
+})
 
 /** A regular expression in Java's dialect, which must match the whole text. */
 export const wholePattern = z
@@ -219,14 +237,28 @@ export const wholePattern = z
   })
   .meta({ type: 'regular expression' })
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 
 function parseDuration(text: string, unit: 's' | 'ms'): number | undefined {
   const simple = /^(\d{1,12})\s*(ms|s|m|h|d)?$/i.exec(text.trim())
   if (simple) return Number(simple[1]) * (unitMs[(simple[2] ?? unit).toLowerCase()] as number)
-  const iso = /^P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?$/i.exec(text.trim())
+  const iso =
+    /^P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?$/i.exec(
+      text.trim(),
+    )
   if (!iso || text.trim().length < 3) return undefined
-  const [days, hours, minutes, seconds] = iso.slice(1).map((part) => Number(part ?? 0)) as [number, number, number, number]
+  const [days, hours, minutes, seconds] = iso.slice(1).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+  ]
   return Math.round(days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds * 1000)
 }
 
@@ -243,7 +275,8 @@ function isHttpAddress(text: string): boolean {
 }
 
 /** Atomic groups, possessive quantifiers, other escapes, flags within, nested classes; searched without harmless escapes. */
-const javaOnly = /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZzpPhHRXN]|\(\?[a-zA-Z]+\)|\[[^\]]*\[|&&/
+const javaOnly =
+  /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZzpPhHRXN]|\(\?[a-zA-Z]+\)|\[[^\]]*\[|&&/
 
 /**
  * Translates what operators wrote for Gate: a leading `(?i)` becomes a flag, and the result matches whole texts only.
@@ -265,6 +298,7 @@ function translateJava(text: string): { source: string; flags: string } {
   const flags = /^\(\?([ims]+)\)/.exec(text)
   const source = flags ? text.slice(flags[0].length) : text
   const foreign = javaOnly.exec(source.replaceAll(/\\[^QEGAZzpPhHRXN]/g, '  '))
-  if (foreign) throw new Error(`"${foreign[0]}" is not supported here; write the pattern without it`)
+  if (foreign)
+    throw new Error(`"${foreign[0]}" is not supported here; write the pattern without it`)
   return { source, flags: flags?.[1] ?? '' }
 }

@@ -17,9 +17,11 @@ const faults: Readonly<Record<number, StorageFault>> = {
 
 const advice: Readonly<Record<StorageFault, string>> = {
   'read-only': 'cannot be written. Give this user write access to it and to its directory',
-  failing: 'cannot be read or written: its disk fails, or files may not grow (ulimit -f). Look at the log of the machine',
+  failing:
+    'cannot be read or written: its disk fails, or files may not grow (ulimit -f). Look at the log of the machine',
   full: 'cannot be written: the disk is full. Free some space, then try again',
-  damaged: 'cannot be used: it is damaged, or no database. Restore it from a backup, or move it away to start anew',
+  damaged:
+    'cannot be used: it is damaged, or no database. Restore it from a backup, or move it away to start anew',
   busy: 'is in use by another process. Try again when that has ended',
 }
 
@@ -54,7 +56,9 @@ export function storageFaultOf(error: unknown, file?: string): StorageFault | un
 export function explainDatabaseFault<E>(error: E, file?: string): E | Error {
   const fault = storageFaultOf(error, file)
   if (fault === undefined) return error
-  return new Error(`${file ?? 'A database of the data directory'} ${advice[fault]}.`, { cause: error })
+  return new Error(`${file ?? 'A database of the data directory'} ${advice[fault]}.`, {
+    cause: error,
+  })
 }
 
 /** Too little is left for one page and what SQLite keeps beside it. */

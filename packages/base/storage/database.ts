@@ -8,7 +8,9 @@ export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     db = openPrivateDatabase(file)
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
+    db.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000',
+    )
     return db
   } catch (error) {
     db?.close()

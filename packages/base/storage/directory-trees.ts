@@ -19,7 +19,8 @@ export interface FileUser {
 /** User and group id of a user of this machine. @throws {Error} when there is none */
 export function lookUpUser(user: string): FileUser {
   try {
-    const ask = (flag: string) => Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
+    const ask = (flag: string) =>
+      Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
     return { uid: ask('-u'), gid: ask('-g') }
   } catch (cause) {
     throw new Error(`this machine has no user "${user}"`, { cause })
@@ -57,10 +58,17 @@ const removalPauseMs = 200
  * @param user Owner of the copy; undefined: the user of this process
  * @throws as the file system does; ENOENT when there is no such tree
  */
-export async function copyTree(from: string, to: string, user: FileUser | undefined): Promise<void> {
+export async function copyTree(
+  from: string,
+  to: string,
+  user: FileUser | undefined,
+): Promise<void> {
   await lstat(from)
-  const script = 'umask 022; cp -R -P "$1" "$2" && chmod 700 "$2" && if [ -n "$3" ]; then chown -R -h "$3" "$2"; fi'
-  await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], { cwd: '/' })
+  const script =
+    'umask 022; cp -R -P "$1" "$2" && chmod 700 "$2" && if [ -n "$3" ]; then chown -R -h "$3" "$2"; fi'
+  await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], {
+    cwd: '/',
+  })
 }
 
 interface NewFolders {
@@ -70,8 +78,14 @@ interface NewFolders {
 }
 
 /** Creates directories where they are missing, in the name of a user. @throws as the system does */
-export async function makeFolders(folders: readonly string[], { user, mode }: NewFolders): Promise<void> {
-  await runTool('umask 077; mode=$1; shift; mkdir -p -m "$mode" -- "$@"', [mode, ...folders], { cwd: '/', user })
+export async function makeFolders(
+  folders: readonly string[],
+  { user, mode }: NewFolders,
+): Promise<void> {
+  await runTool('umask 077; mode=$1; shift; mkdir -p -m "$mode" -- "$@"', [mode, ...folders], {
+    cwd: '/',
+    user,
+  })
 }
 
 const copies = 3
@@ -84,7 +98,12 @@ const copies = 3
  * @param to Such as `backups/NAME`; later names sort after earlier ones
  * @throws {Error} when files change so often that no copy is complete, or cannot be read
  */
-export async function keepCopy(folder: string, from: string, to: string, kept: number): Promise<void> {
+export async function keepCopy(
+  folder: string,
+  from: string,
+  to: string,
+  kept: number,
+): Promise<void> {
   const script =
     'umask 077; mkdir -p "${2%/*}" && cd "${2%/*}" && rm -rf .new && cp -a "../$1" .new && rm -rf "${2##*/}" && mv .new "${2##*/}" && ' +
     'ls -r | tail -n "+$3" | while IFS= read -r old; do chmod -R u+rwX "$old"; rm -rf "$old"; done'
@@ -111,7 +130,10 @@ const enterFolder =
  * @throws {Error} when something in it cannot be read
  */
 export async function* packTree(folder: string, name: string): AsyncIterable<Uint8Array> {
-  const tool = await startTool(`${enterFolder}exec tar -cf - .`, [name], { cwd: folder, user: ownerOf(await lstat(folder)) })
+  const tool = await startTool(`${enterFolder}exec tar -cf - .`, [name], {
+    cwd: folder,
+    user: ownerOf(await lstat(folder)),
+  })
   try {
     yield* tool.stdout
     await tool.ended
@@ -134,14 +156,17 @@ export interface TreeSize {
  */
 export async function measureTree(folder: string, owned?: string): Promise<TreeSize> {
   // A program may remove files meanwhile, which the tools report as an error.
-  const script = 'cd "$1" && { du -skx .; find . -xdev -print0 | tr -dc \'\\000\' | wc -c; } 2>/dev/null'
+  const script =
+    'cd "$1" && { du -skx .; find . -xdev -print0 | tr -dc \'\\000\' | wc -c; } 2>/dev/null'
   const printed = await runTool(script, [folder], {
     cwd: '/',
     user: owned === undefined ? undefined : ownerOf(await lstat(owned)),
   })
   const [kilobytes, entries] = printed.split('\n').map((line) => Number.parseInt(line, 10))
   if (kilobytes === undefined || entries === undefined || Number.isNaN(kilobytes + entries)) {
-    throw new Error(`The size of ${folder} cannot be measured: "du -skx" and "wc -c" printed "${printed.trim()}".`)
+    throw new Error(
+      `The size of ${folder} cannot be measured: "du -skx" and "wc -c" printed "${printed.trim()}".`,
+    )
   }
   return { bytes: kilobytes * 1024, entries }
 }
@@ -159,7 +184,10 @@ export async function removeTree(path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await chmod(path, 0o700)
-      await runTool(`${remove} 2>/dev/null || { chmod -R u+rwX .; ${remove}; }`, [], { cwd: path, user: ownerOf(found) })
+      await runTool(`${remove} 2>/dev/null || { chmod -R u+rwX .; ${remove}; }`, [], {
+        cwd: path,
+        user: ownerOf(found),
+      })
       return await rmdir(path)
     } catch (error) {
       // Another process may remove the same.
@@ -179,11 +207,17 @@ const listTimeoutMs = 30_000
  * @param path Within the directory
  * @returns undefined unless there is a regular file of at most `maxBytes`
  */
-export async function readAsOwner(folder: string, path: string, maxBytes: number): Promise<string | undefined> {
+export async function readAsOwner(
+  folder: string,
+  path: string,
+  maxBytes: number,
+): Promise<string | undefined> {
   const user = ownerOf(await lstat(folder))
   const args = [`./${path}`, String(maxBytes + 1)]
   const options = { cwd: folder, user, timeoutMs: readTimeoutMs }
-  const found = await runTool('[ -f "$1" ] && exec head -c "$2" "$1"', args, options).catch(() => undefined)
+  const found = await runTool('[ -f "$1" ] && exec head -c "$2" "$1"', args, options).catch(
+    () => undefined,
+  )
   return found === undefined || Buffer.byteLength(found) > maxBytes ? undefined : found
 }
 
@@ -193,11 +227,19 @@ export async function readAsOwner(folder: string, path: string, maxBytes: number
  *
  * @throws {Error} when there is no such directory, or it takes too long
  */
-export async function* listTree(folder: string, user: FileUser | undefined, maxLines: number): AsyncIterable<Uint8Array> {
+export async function* listTree(
+  folder: string,
+  user: FileUser | undefined,
+  maxLines: number,
+): AsyncIterable<Uint8Array> {
   const ls = `ls -lnd ${process.platform === 'darwin' ? '-T' : '--full-time'}`
   const find = 'find . -path ./.git -prune -o'
   const script = `cd "$1" && { ${find} -type d -print; ${find} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
-  const tool = await startTool(script, [folder, String(maxLines)], { cwd: '/', user, timeoutMs: listTimeoutMs })
+  const tool = await startTool(script, [folder, String(maxLines)], {
+    cwd: '/',
+    user,
+    timeoutMs: listTimeoutMs,
+  })
   yield* tool.stdout
   await tool.ended
 }
@@ -213,7 +255,11 @@ function passOverAbsent(error: NodeJS.ErrnoException): undefined {
 }
 
 /** @returns what it has printed @throws {Error} with its first words when it fails */
-async function runTool(script: string, args: readonly string[], options: ToolOptions): Promise<string> {
+async function runTool(
+  script: string,
+  args: readonly string[],
+  options: ToolOptions,
+): Promise<string> {
   const { stdout, ended } = await startTool(script, args, options)
   const [printed] = await Promise.all([text(stdout), ended])
   return printed
@@ -262,7 +308,8 @@ function endOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<vo
   child.once('close', (code, signal) => {
     if (code === 0) return resolve()
     const [fault] = Object.entries(faultCodes).find(([said]) => words.includes(said)) ?? []
-    const message = words.trim().slice(0, maxErrorLength) || `a tool ended with ${signal ?? `exit code ${code}`}`
+    const message =
+      words.trim().slice(0, maxErrorLength) || `a tool ended with ${signal ?? `exit code ${code}`}`
     reject(Object.assign(new Error(message), fault !== undefined && { code: faultCodes[fault] }))
   })
   return promise

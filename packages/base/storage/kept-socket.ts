@@ -7,7 +7,10 @@ export interface KeptSocket {
   /** Makes the folder, if that is gone as well. */
   readonly pathOf: () => string
   readonly listen: (path: string) => Promise<void>
-  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
+  readonly log: {
+    warn(fields: object, text: string): void
+    error(fields: object, text: string): void
+  }
 }
 
 const checkMs = 1000
@@ -26,6 +29,8 @@ export function keepSocket({ server, pathOf, listen, log }: KeptSocket): void {
   }
   const timer = setInterval(() => {
     if (!server.listening && !isLost) return clearInterval(timer)
-    check().catch((err: unknown) => log.error({ err }, 'a socket of the data directory cannot be made again'))
+    check().catch((err: unknown) =>
+      log.error({ err }, 'a socket of the data directory cannot be made again'),
+    )
   }, checkMs).unref()
 }

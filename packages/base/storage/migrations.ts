@@ -6,14 +6,17 @@ import { explainDatabaseFault } from './database-fault.ts'
 /** @throws {Error} when the database was written by a newer version than this one, or cannot be used; the message says what to do */
 export function migrate(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
   try {
-    if (checkVersion(db, owner, migrations) < migrations.length) inTransaction(db, () => bringUp(db, owner, migrations))
+    if (checkVersion(db, owner, migrations) < migrations.length)
+      inTransaction(db, () => bringUp(db, owner, migrations))
   } catch (error) {
     throw explainDatabaseFault(error, db.location() ?? undefined)
   }
 }
 
 function bringUp(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
-  db.exec('CREATE TABLE IF NOT EXISTS schema_versions (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
+  db.exec(
+    'CREATE TABLE IF NOT EXISTS schema_versions (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT',
+  )
   // Another process may have migrated meanwhile.
   for (const migration of migrations.slice(checkVersion(db, owner, migrations))) db.exec(migration)
   db.prepare(
@@ -22,9 +25,16 @@ function bringUp(db: DatabaseSync, owner: string, migrations: readonly string[])
 }
 
 /** @returns the version that the tables have. @throws {Error} when a newer version than this one wrote them */
-export function checkVersion(db: DatabaseSync, owner: string, migrations: readonly string[]): number {
-  const exists = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_versions'").get() !== undefined
-  const row = exists ? db.prepare('SELECT version FROM schema_versions WHERE owner = ?').get(owner) : undefined
+export function checkVersion(
+  db: DatabaseSync,
+  owner: string,
+  migrations: readonly string[],
+): number {
+  const exists =
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_versions'").get() !== undefined
+  const row = exists
+    ? db.prepare('SELECT version FROM schema_versions WHERE owner = ?').get(owner)
+    : undefined
   const current = Number(row?.['version'] ?? 0)
   if (current <= migrations.length) return current
   throw new Error(

@@ -38,7 +38,11 @@ export function writePrivateFile(file: string, content: string, flush = true): v
 }
 
 /** The same for a file that others may have rights to, whatever the umask is. */
-export function replaceFile(file: string, content: string, { mode, flush }: { mode: number; flush: boolean }): void {
+export function replaceFile(
+  file: string,
+  content: string,
+  { mode, flush }: { mode: number; flush: boolean },
+): void {
   const fresh = `${file}.new`
   rmSync(fresh, { force: true })
   writeFileSync(fresh, content, { mode, flush })
@@ -47,7 +51,10 @@ export function replaceFile(file: string, content: string, { mode, flush }: { mo
 }
 
 /** Creates a file by writing a stream; what breaks off leaves no file that looks whole. @throws as `write` and the file system */
-export async function storePrivateFile(file: string, write: (sink: Writable) => Promise<void>): Promise<void> {
+export async function storePrivateFile(
+  file: string,
+  write: (sink: Writable) => Promise<void>,
+): Promise<void> {
   const fresh = `${file}.new`
   try {
     await write(createWriteStream(fresh, { mode: ownerOnly, flush: true }))

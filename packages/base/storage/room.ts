@@ -21,8 +21,12 @@ export function openRoomProbe(folder: string, log: FastifyBaseLogger) {
     while (!isClosed) {
       const found = await findFault(file)
       if (found !== undefined && fault === undefined)
-        log.error({ folder, code: found }, 'the data directory takes no more files: make room; readiness fails until then')
-      if (found === undefined && fault !== undefined) log.info({ folder }, 'the data directory takes files again')
+        log.error(
+          { folder, code: found },
+          'the data directory takes no more files: make room; readiness fails until then',
+        )
+      if (found === undefined && fault !== undefined)
+        log.info({ folder }, 'the data directory takes files again')
       fault = found
       await sleep(intervalMs, undefined, { ref: false })
     }

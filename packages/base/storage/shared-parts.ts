@@ -88,7 +88,9 @@ export class SharedPartStore {
   restore(owner: string, rest: JsonObject): JsonObject {
     for (const row of this.#list.all(owner)) {
       const path = JSON.parse(String(row['path'])) as string[]
-      const place = path.slice(0, -1).reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), rest)
+      const place = path
+        .slice(0, -1)
+        .reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), rest)
       const last = path.at(-1)
       if (isObject(place) && last !== undefined) place[last] = this.#load(String(row['digest']))
     }
@@ -121,5 +123,7 @@ export class SharedPartStore {
 
 /** Whether it is worth to write it out in order to see how long it is. */
 function isLarge(value: unknown): boolean {
-  return typeof value === 'object' ? value !== null : typeof value === 'string' && value.length >= minPartLength
+  return typeof value === 'object'
+    ? value !== null
+    : typeof value === 'string' && value.length >= minPartLength
 }

@@ -23,7 +23,11 @@ const never = Number.MAX_SAFE_INTEGER
 const sweepChunk = 2000
 
 /** @throws {Error} when the file cannot be used; the message names it and says what to do */
-export function openSqliteRecords(file: string, table: string, options: SqliteRecordsOptions): Records {
+export function openSqliteRecords(
+  file: string,
+  table: string,
+  options: SqliteRecordsOptions,
+): Records {
   return openDatabaseFor(file, (db) => {
     db.exec(`
       CREATE TABLE IF NOT EXISTS ${table} (
@@ -64,7 +68,11 @@ class SqliteRecords implements Records {
     return { content: String(row['content']), endsAtMs: endsAtMs === never ? undefined : endsAtMs }
   }
 
-  async put(key: string, { content, endsAtMs = never, owner }: NewRecord, before?: string | null): Promise<boolean> {
+  async put(
+    key: string,
+    { content, endsAtMs = never, owner }: NewRecord,
+    before?: string | null,
+  ): Promise<boolean> {
     const values = [key, content, Math.round(endsAtMs), owner ?? null]
     const { put, replace } = this.#statements
     return (
@@ -85,11 +93,15 @@ class SqliteRecords implements Records {
   }
 
   async keysOf(owner: string, offset: number, limit: number): Promise<string[]> {
-    return this.#statements.keysOf.all(owner, this.#options.now(), limit, offset).map((row) => String(row['key']))
+    return this.#statements.keysOf
+      .all(owner, this.#options.now(), limit, offset)
+      .map((row) => String(row['key']))
   }
 
   async owners(beginning: string): Promise<string[]> {
-    return this.#statements.owners.all(beginning, beginning.length, beginning).map((row) => String(row['owner']))
+    return this.#statements.owners
+      .all(beginning, beginning.length, beginning)
+      .map((row) => String(row['owner']))
   }
 
   async removeAll(): Promise<number> {
@@ -115,14 +127,19 @@ class SqliteRecords implements Records {
     try {
       this.#write(false, () => this.#statements.sweep.run(this.#options.now(), sweepChunk))
     } catch (error) {
-      this.#options.log.warn({ err: error }, `what has ended could not be removed from ${this.#db.location()}`)
+      this.#options.log.warn(
+        { err: error },
+        `what has ended could not be removed from ${this.#db.location()}`,
+      )
     }
   }
 }
 
 function prepare(db: DatabaseSync, table: string) {
   return {
-    get: db.prepare(`SELECT content, expires_at_ms FROM ${table} WHERE key = ? AND expires_at_ms > ?`),
+    get: db.prepare(
+      `SELECT content, expires_at_ms FROM ${table} WHERE key = ? AND expires_at_ms > ?`,
+    ),
     /** What ends later than the last value stays. */
     put: db.prepare(
       `INSERT INTO ${table} (key, content, expires_at_ms, owner) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
@@ -137,9 +154,13 @@ function prepare(db: DatabaseSync, table: string) {
     keysOf: db.prepare(
       `SELECT key FROM ${table} WHERE owner = ? AND expires_at_ms > ? ORDER BY expires_at_ms DESC LIMIT ? OFFSET ?`,
     ),
-    owners: db.prepare(`SELECT DISTINCT owner FROM ${table} WHERE owner >= ? AND substr(owner, 1, ?) = ? ORDER BY owner`),
+    owners: db.prepare(
+      `SELECT DISTINCT owner FROM ${table} WHERE owner >= ? AND substr(owner, 1, ?) = ? ORDER BY owner`,
+    ),
     removeAll: db.prepare(`DELETE FROM ${table}`),
     count: db.prepare(`SELECT count(*) AS n FROM ${table} WHERE expires_at_ms > ?`),
-    sweep: db.prepare(`DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE expires_at_ms <= ? LIMIT ?)`),
+    sweep: db.prepare(
+      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE expires_at_ms <= ? LIMIT ?)`,
+    ),
   }
 }

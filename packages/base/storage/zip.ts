@@ -22,7 +22,8 @@ export function* zipEntries(bytes: Uint8Array): Generator<ZipEntry, void> {
   if (end === -1 || end + 22 > archive.length) throw new Error('it is no archive of the form ZIP')
   let at = archive.readUInt32LE(end + 16)
   for (let count = archive.readUInt16LE(end + 10); count > 0; count--) {
-    if (archive.toString('latin1', at, at + 4) !== 'PK\x01\x02') throw new Error('its directory is damaged')
+    if (archive.toString('latin1', at, at + 4) !== 'PK\x01\x02')
+      throw new Error('its directory is damaged')
     const nameEnd = at + 46 + archive.readUInt16LE(at + 28)
     const isPacked = archive.readUInt16LE(at + 10) !== 0
     const local = archive.readUInt32LE(at + 42)
@@ -36,7 +37,11 @@ export function* zipEntries(bytes: Uint8Array): Generator<ZipEntry, void> {
   }
 }
 
-async function unpackWithin(content: Buffer, isPacked: boolean, maxBytes: number): Promise<Buffer | undefined> {
+async function unpackWithin(
+  content: Buffer,
+  isPacked: boolean,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
   if (!isPacked) return content.length > maxBytes ? undefined : content
   try {
     return await inflateAside(content, { maxOutputLength: maxBytes })

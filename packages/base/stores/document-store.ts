@@ -57,7 +57,12 @@ export class DocumentStore {
   #writes = 0
 
   /** @param onWrite Called within the transaction of each change */
-  constructor(db: DatabaseSync, collection: Collection, now: () => number, onWrite: () => void = () => {}) {
+  constructor(
+    db: DatabaseSync,
+    collection: Collection,
+    now: () => number,
+    onWrite: () => void = () => {},
+  ) {
     this.#onWrite = onWrite
     this.#collection = collection
     this.#now = now
@@ -71,7 +76,10 @@ export class DocumentStore {
 
   /** Another text after each write of a document of the application. */
   versionOfApplication(application: string): string {
-    const row = this.#statements.versionOfApplication.get(this.#collection.kind, foldName(application))
+    const row = this.#statements.versionOfApplication.get(
+      this.#collection.kind,
+      foldName(application),
+    )
     return `${row?.['documents']}.${row?.['modified']}`
   }
 
@@ -144,7 +152,12 @@ export class DocumentStore {
   /** Documents with this name, ignoring case; the one spelled exactly so comes first. */
   named(name: string, application?: string): JsonObject[] {
     const folded = application === undefined ? null : foldName(application)
-    const found = textsOf(this.#statements.named, this.#collection.kind, folded, foldName(name)).map(parseDocument)
+    const found = textsOf(
+      this.#statements.named,
+      this.#collection.kind,
+      folded,
+      foldName(name),
+    ).map(parseDocument)
     return found.sort((a, b) => Number(b['name'] === name) - Number(a['name'] === name))
   }
 
@@ -173,7 +186,9 @@ export class DocumentStore {
 
   /** What was written under the key at that time and later, oldest first. */
   versionsSince(key: string, modifiedMs: number, limit: number): JsonObject[] {
-    return textsOf(this.#statements.since, this.#collection.kind, key, modifiedMs, limit).map(parseDocument)
+    return textsOf(this.#statements.since, this.#collection.kind, key, modifiedMs, limit).map(
+      parseDocument,
+    )
   }
 
   /** Takes the document out of all reads; its history stays. Answers whether it was there. */
@@ -203,7 +218,14 @@ export class DocumentStore {
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
     this.#noteWrite()
     const { application, name } = this.#collection.place?.(document) ?? {}
-    this.#statements.write.run(this.#collection.kind, key, application ?? null, name ?? null, modifiedMs, text)
+    this.#statements.write.run(
+      this.#collection.kind,
+      key,
+      application ?? null,
+      name ?? null,
+      modifiedMs,
+      text,
+    )
   }
 
   #noteWrite(): void {
@@ -215,25 +237,39 @@ export class DocumentStore {
 function prepareStatements(db: DatabaseSync) {
   return {
     dataVersion: db.prepare('PRAGMA data_version'),
-    get: db.prepare('SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?'),
+    get: db.prepare(
+      'SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?',
+    ),
     all: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? ORDER BY key'),
-    portion: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?'),
-    containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),
-    ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key'),
+    portion: db.prepare(
+      'SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?',
+    ),
+    containing: db.prepare(
+      'SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key',
+    ),
+    ofApplication: db.prepare(
+      'SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key',
+    ),
     // A later save has a later time: two saves at once still make another sum.
     versionOfApplication: db.prepare(
       `SELECT count(*) AS documents, sum(modified_ms) AS modified FROM definitions_documents
        WHERE kind = ? AND application = ?`,
     ),
-    named: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key'),
+    named: db.prepare(
+      'SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key',
+    ),
     write: db.prepare(
       `INSERT INTO definitions_documents (kind, key, application, name, modified_ms, document) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, key) DO UPDATE SET application = excluded.application, name = excluded.name,
          modified_ms = excluded.modified_ms, document = excluded.document`,
     ),
     remove: db.prepare('DELETE FROM definitions_documents WHERE kind = ? AND key = ?'),
-    lastMs: db.prepare('SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?'),
-    addHistory: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
+    lastMs: db.prepare(
+      'SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?',
+    ),
+    addHistory: db.prepare(
+      'INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)',
+    ),
     forget: db.prepare(
       `DELETE FROM definitions_history WHERE kind = ? AND key = ? AND modified_ms <=
          (SELECT modified_ms FROM definitions_history WHERE kind = ? AND key = ? ORDER BY modified_ms DESC LIMIT 1 OFFSET ?)`,

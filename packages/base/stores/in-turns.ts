@@ -27,7 +27,10 @@ export async function flatMapInTurns<T, U>(
 const callsAtATime = 32
 
 /** As `Promise.all` of a list and its calls; a user may have written a list of thousands. */
-export async function callInTurns<T, U>(all: readonly T[], call: (one: T) => Promise<U>): Promise<U[]> {
+export async function callInTurns<T, U>(
+  all: readonly T[],
+  call: (one: T) => Promise<U>,
+): Promise<U[]> {
   const answers: U[] = []
   for (let at = 0; at < all.length; at += callsAtATime) {
     answers.push(...(await Promise.all(all.slice(at, at + callsAtATime).map(call))))

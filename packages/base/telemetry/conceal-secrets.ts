@@ -15,7 +15,8 @@ const marks = [
 ]
 const maxLength = 2000
 /** How each mark begins, or what it contains; nearly every path has none of these. */
-const hint = /spk_|ey[\w-]{8}|gh[opusr]_|github_pat_|glpat-|xox[abeoprs]-|ya29\.|AIza|AKIA|ASIA|[=:]|bearer /i
+const hint =
+  /spk_|ey[\w-]{8}|gh[opusr]_|github_pat_|glpat-|xox[abeoprs]-|ya29\.|AIza|AKIA|ASIA|[=:]|bearer /i
 
 export function concealSecrets(text: string): string {
   let shown = text.slice(0, maxLength)

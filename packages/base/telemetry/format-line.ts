@@ -28,7 +28,10 @@ export function formatLine(json: string, paint: Paint): string {
 }
 
 /** `GET /applications 200 3 ms kim` */
-function formatRequest({ method, path, status, durationMs, user, brokenOff }: Record<string, unknown>, paint: Paint): string {
+function formatRequest(
+  { method, path, status, durationMs, user, brokenOff }: Record<string, unknown>,
+  paint: Paint,
+): string {
   return [
     String(method).padEnd(4),
     shorten(printable(String(path)), maxPath),
@@ -50,12 +53,20 @@ function formatMessage(record: Record<string, unknown>, paint: Paint): string {
     [
       ...(level === 'info' ? [] : [paint(levelColours[level] ?? 'bold', level.toUpperCase())]),
       printable(String(record['msg'] ?? '').replace(/^Warning: /, '')),
-      ...fields.map(([name, value]) => paint('dim', printable(`${name}=${shorten(toText(value), maxValue)}`))),
+      ...fields.map(([name, value]) =>
+        paint('dim', printable(`${name}=${shorten(toText(value), maxValue)}`)),
+      ),
     ].join(' ') + formatError(record['err'], record['code'])
   )
 }
 
-const defects = new Set(['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError'])
+const defects = new Set([
+  'TypeError',
+  'ReferenceError',
+  'RangeError',
+  'SyntaxError',
+  'AssertionError',
+])
 
 /** The stack helps where the program is at fault. */
 function formatError(error: unknown, code: unknown): string {
@@ -63,7 +74,8 @@ function formatError(error: unknown, code: unknown): string {
   const { message = '', stack, type } = error as Record<string, unknown>
   const isDefect = code === 'UNEXPECTED' || defects.has(String(type))
   // The message of an error and those of its causes are joined by colons; ours are sentences.
-  if (!isDefect || typeof stack !== 'string') return ` (${printable(String(message).replaceAll('.: ', ': '))})`
+  if (!isDefect || typeof stack !== 'string')
+    return ` (${printable(String(message).replaceAll('.: ', ': '))})`
   return stack
     .split('\n')
     .map((line) => `\n    ${printable(line.trim())}`)
@@ -72,7 +84,9 @@ function formatError(error: unknown, code: unknown): string {
 
 function clockTime(iso: string): string {
   const time = new Date(iso)
-  return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+  return [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':')
 }
 
 function toText(value: unknown): string {
@@ -81,5 +95,8 @@ function toText(value: unknown): string {
 
 /** What clients send must not write elsewhere on the screen, nor hide what it writes. */
 function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
 }

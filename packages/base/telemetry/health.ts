@@ -77,7 +77,8 @@ export class Health {
   async #check(service: string): Promise<void> {
     const status = await this.#options.ask(service)
     const healthy = status !== undefined && status < 400
-    if (!healthy && !this.#failing.has(service)) this.#options.log.warn({ service, status }, 'a service is not healthy')
+    if (!healthy && !this.#failing.has(service))
+      this.#options.log.warn({ service, status }, 'a service is not healthy')
     if (healthy) this.#failing.delete(service)
     else this.#failing.add(service)
   }

@@ -44,7 +44,9 @@ export class LineBudget {
   }
 
   endPeriod(): void {
-    const told = [...this.#causes].filter(([, { withheld }]) => withheld > 0).sort(([, a], [, b]) => b.withheld - a.withheld)
+    const told = [...this.#causes]
+      .filter(([, { withheld }]) => withheld > 0)
+      .sort(([, a], [, b]) => b.withheld - a.withheld)
     this.#causes.clear()
     this.#written = 0
     let others = 0

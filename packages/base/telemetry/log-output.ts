@@ -95,7 +95,10 @@ function openNonBlocking(): number {
   try {
     const kind = fstatSync(1)
     if (kind.isFIFO() || kind.isCharacterDevice()) {
-      return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+      return openSync(
+        '/proc/self/fd/1',
+        constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
+      )
     }
     if (kind.isSocket()) void process.stdout
   } catch {

@@ -32,14 +32,22 @@ const infoLevel = pino.levels.values['info'] ?? 0
  * @param format JSON unless given
  * @param fields Of every line
  */
-export function openLog(level: string, format: LogFormat = 'json', fields?: Readonly<Record<string, unknown>>): OpenLog {
+export function openLog(
+  level: string,
+  format: LogFormat = 'json',
+  fields?: Readonly<Record<string, unknown>>,
+): OpenLog {
   const output = new LogOutput((lines) =>
-    log.warn({ lines }, 'lines of the log were dropped: standard output was not read or could not be written'),
+    log.warn(
+      { lines },
+      'lines of the log were dropped: standard output was not read or could not be written',
+    ),
   )
   const repeated = new LineBudget({
     perCause: maxAlike,
     total: 0,
-    onWithheld: (like, lines) => log.warn({ like, lines }, 'lines of the log were not written, because too many were alike'),
+    onWithheld: (like, lines) =>
+      log.warn({ like, lines }, 'lines of the log were not written, because too many were alike'),
   })
   const log = pino(
     {
@@ -50,11 +58,16 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
       hooks: {
         logMethod(given, method, level) {
           const message = String(typeof given[0] === 'string' ? given[0] : given[1])
-          if (level < infoLevel || message === accessMessage || repeated.allows(message)) method.apply(this, given)
+          if (level < infoLevel || message === accessMessage || repeated.allows(message))
+            method.apply(this, given)
         },
       },
     },
-    { write: isForPeople(format) ? (line) => output.write(`${formatLine(line, paint)}\n`) : (line) => output.write(line) },
+    {
+      write: isForPeople(format)
+        ? (line) => output.write(`${formatLine(line, paint)}\n`)
+        : (line) => output.write(line),
+    },
   )
   process.on('exit', () => {
     repeated.close()
@@ -109,7 +122,11 @@ export function logAccess(
   log[level](fields, accessMessage)
 }
 
-function formatCall({ service, status, durationMs }: FastifyRequest['state']['upstreamCalls'][number]): string {
+function formatCall({
+  service,
+  status,
+  durationMs,
+}: FastifyRequest['state']['upstreamCalls'][number]): string {
   return `${service} ${status ?? 'none'} ${durationMs}ms`
 }
 

@@ -1,6 +1,14 @@
 /** HTTP methods: those that some operation has, and what they promise. */
 
-export const offeredMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+export const offeredMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+])
 
 export function isReadMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'

@@ -15,7 +15,11 @@ export interface PrintedMetrics {
 }
 
 /** Gauges that end in `_total`, a suffix of counters; each is the sum of the gauge without it. */
-const misnamedGauges = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
+const misnamedGauges = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+]
 
 export class MetricSet {
   readonly descriptions: MetricDescription[] = []
@@ -27,17 +31,30 @@ export class MetricSet {
     for (const name of misnamedGauges) this.#registry.removeSingleMetric(name)
   }
 
-  counter<Label extends string = never>(name: string, help: string, ...labels: Label[]): Counter<Label> {
+  counter<Label extends string = never>(
+    name: string,
+    help: string,
+    ...labels: Label[]
+  ): Counter<Label> {
     this.descriptions.push({ name, type: 'counter', labels, help })
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] })
   }
 
-  gauge<Label extends string = never>(name: string, help: string, ...labels: Label[]): Gauge<Label> {
+  gauge<Label extends string = never>(
+    name: string,
+    help: string,
+    ...labels: Label[]
+  ): Gauge<Label> {
     this.descriptions.push({ name, type: 'gauge', labels, help })
     return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] })
   }
 
-  histogram<Label extends string = never>(name: string, help: string, buckets: number[], ...labels: Label[]): Histogram<Label> {
+  histogram<Label extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    ...labels: Label[]
+  ): Histogram<Label> {
     this.descriptions.push({ name, type: 'histogram', labels, help })
     return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
   }

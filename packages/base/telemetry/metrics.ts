@@ -6,7 +6,11 @@ import { MetricSet } from './metric-set.ts'
 interface MetricSources {
   upstreams: {
     pending(): Iterable<[service: string, calls: { pending: number; waiting: number }]>
-    endpoints(): Iterable<{ service: string; instance: number; circuit: keyof typeof circuitStates }>
+    endpoints(): Iterable<{
+      service: string
+      instance: number
+      circuit: keyof typeof circuitStates
+    }>
   }
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
@@ -55,23 +59,38 @@ interface DeliveryState {
 }
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const
-const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const secondsBuckets = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
+]
 const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /** Shown even when there is none, so that an alert finds them. */
 const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
 
 export class Metrics extends MetricSet {
-  readonly #build = this.gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version')
+  readonly #build = this.gauge(
+    'fairlead_build_info',
+    'Always 1; the label has the version.',
+    'version',
+  )
 
-  readonly #requests = this.counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  readonly #requests = this.counter(
+    'fairlead_requests_total',
+    'Requests answered.',
+    'operation',
+    'method',
+    'status',
+  )
   readonly #durations = this.histogram(
     'fairlead_request_duration_seconds',
     'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
-  readonly #inFlight = this.gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
+  readonly #inFlight = this.gauge(
+    'fairlead_requests_in_flight',
+    'Requests received and not yet answered.',
+  )
   readonly #sizes = this.counter(
     'fairlead_response_bytes_total',
     'Bytes of responses, before compression where streamed.',
@@ -110,7 +129,11 @@ export class Metrics extends MetricSet {
     secondsBuckets,
     'service',
   )
-  readonly #callSizes = this.counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  readonly #callSizes = this.counter(
+    'fairlead_upstream_response_bytes_total',
+    'Bytes received from services.',
+    'service',
+  )
 
   readonly upstreamAnswered = (call: {
     service: string
@@ -131,7 +154,8 @@ export class Metrics extends MetricSet {
     'service',
     'result',
   )
-  readonly callRetried = (service: string, result: 'retried' | 'over-budget'): void => this.#retries.inc({ service, result })
+  readonly callRetried = (service: string, result: 'retried' | 'over-budget'): void =>
+    this.#retries.inc({ service, result })
 
   readonly #sharedReads = this.counter(
     'fairlead_shared_reads_total',
@@ -140,7 +164,11 @@ export class Metrics extends MetricSet {
   )
   readonly readShared = (service: string): void => this.#sharedReads.inc({ service })
 
-  readonly #circuits = this.counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
+  readonly #circuits = this.counter(
+    'fairlead_upstream_circuit_opened_total',
+    'Circuits that opened, by service.',
+    'service',
+  )
   readonly circuitOpened = (service: string): void => this.#circuits.inc({ service })
 
   readonly #shed = this.counter(
@@ -171,15 +199,24 @@ export class Metrics extends MetricSet {
     'method',
     'result',
   )
-  readonly loginEnded = (login: { method: string; result: 'success' | 'refused' | 'error' }): void => this.#logins.inc(login)
+  readonly loginEnded = (login: {
+    method: string
+    result: 'success' | 'refused' | 'error'
+  }): void => this.#logins.inc(login)
 
   readonly #logouts = this.counter('fairlead_logouts_total', 'Logouts, by login method.', 'method')
   readonly loggedOut = (method: string): void => this.#logouts.inc({ method })
 
-  readonly #sessions = this.counter('fairlead_sessions_started_total', 'Sessions that this instance has started.')
+  readonly #sessions = this.counter(
+    'fairlead_sessions_started_total',
+    'Sessions that this instance has started.',
+  )
   readonly sessionStarted = (): void => this.#sessions.inc()
 
-  readonly #auditFailures = this.counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
+  readonly #auditFailures = this.counter(
+    'fairlead_audit_failures_total',
+    'Events that could not be written to the audit log.',
+  )
   readonly auditFailed = (events: number): void => this.#auditFailures.inc(events)
 
   readonly #auditCounts = this.counter(
@@ -193,7 +230,8 @@ export class Metrics extends MetricSet {
     'Completed synchronisations of roles, also after their request has ended.',
     'outcome',
   )
-  readonly rolesSynchronised = (outcome: 'done' | 'failed'): void => this.#synchronisations.inc({ outcome })
+  readonly rolesSynchronised = (outcome: 'done' | 'failed'): void =>
+    this.#synchronisations.inc({ outcome })
 
   readonly #commands = this.counter(
     'fairlead_redis_commands_total',
@@ -207,12 +245,23 @@ export class Metrics extends MetricSet {
     redisBuckets,
   )
 
-  readonly redisAnswered = ({ command, ok, durationMs }: { command: string; ok: boolean; durationMs: number }): void => {
+  readonly redisAnswered = ({
+    command,
+    ok,
+    durationMs,
+  }: {
+    command: string
+    ok: boolean
+    durationMs: number
+  }): void => {
     this.#commands.inc({ command, result: ok ? 'ok' : 'error' })
     this.#commandDurations.observe(durationMs / 1000)
   }
 
-  readonly #reconnects = this.counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
+  readonly #reconnects = this.counter(
+    'fairlead_redis_reconnects_total',
+    'Connections to Redis opened after one was lost.',
+  )
   readonly redisReconnected = (): void => this.#reconnects.inc()
 
   constructor(version: string) {
@@ -231,8 +280,16 @@ export class Metrics extends MetricSet {
 }
 
 function watchUpstreams(set: MetricSet, upstreams: MetricSources['upstreams']): void {
-  const pending = set.gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
-  const waiting = set.gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
+  const pending = set.gauge(
+    'fairlead_upstream_requests_in_flight',
+    'Calls to services that wait or run.',
+    'service',
+  )
+  const waiting = set.gauge(
+    'fairlead_upstream_requests_waiting',
+    'Calls to services that wait for a connection.',
+    'service',
+  )
   const circuits = set.gauge(
     'fairlead_upstream_circuit_state',
     'Circuit of each external address that was called: 0 closed, 1 half-open, 2 open. Instances are numbered as configured.',
@@ -249,13 +306,22 @@ function watchUpstreams(set: MetricSet, upstreams: MetricSources['upstreams']): 
   })
 }
 
-function watchStores(set: MetricSet, { liveSessions, redis, eventStreams }: Partial<MetricSources>): void {
+function watchStores(
+  set: MetricSet,
+  { liveSessions, redis, eventStreams }: Partial<MetricSources>,
+): void {
   if (liveSessions !== undefined) {
-    const sessions = set.gauge('fairlead_sessions', 'Live sessions in the data directory. Missing if sessions are in Redis.')
+    const sessions = set.gauge(
+      'fairlead_sessions',
+      'Live sessions in the data directory. Missing if sessions are in Redis.',
+    )
     set.sample(() => sessions.set(liveSessions() ?? Number.NaN))
   }
   if (redis !== undefined) {
-    const up = set.gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
+    const up = set.gauge(
+      'fairlead_redis_up',
+      'Whether Redis answered the last command: 1 or 0. Missing without Redis.',
+    )
     set.sample(() => up.set(redis.isReachable() ? 1 : 0))
   }
   if (eventStreams !== undefined) {
@@ -289,13 +355,17 @@ function watchDelivery(set: MetricSet, delivery: NonNullable<MetricSources['deli
       deployments.set({ application }, figures.deploymentFrequency.deployments)
       if (lead.medianMs !== null) leadTime.set({ application }, lead.medianMs / 1000)
       if (changeFailureRate.share !== null) failed.set({ application }, changeFailureRate.share)
-      if (timeToRestore.medianMs !== null) restore.set({ application }, timeToRestore.medianMs / 1000)
+      if (timeToRestore.medianMs !== null)
+        restore.set({ application }, timeToRestore.medianMs / 1000)
     }
   })
 }
 
 function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embedded']>): void {
-  const up = set.gauge('fairlead_embedded_up', 'Whether the worker of the embedded back ends listens: 1 or 0.')
+  const up = set.gauge(
+    'fairlead_embedded_up',
+    'Whether the worker of the embedded back ends listens: 1 or 0.',
+  )
   const executions = set.gauge(
     'fairlead_executions',
     'Executions of the embedded engine that have not ended, by status. Missing while the worker does not answer.',
@@ -318,23 +388,38 @@ function watchEmbedded(set: MetricSet, embedded: NonNullable<MetricSources['embe
     'Size of what the data directory keeps, by kind, as of the last sweep of retention. `free`: pages of the database that are reused.',
     'kind',
   )
-  const term = set.gauge('fairlead_lease_term', 'Term of the lease of the back ends, which rises with each holder.', 'holder')
-  const copy = set.gauge('fairlead_copy_age_seconds', 'Seconds since the copy of the database was found complete.')
+  const term = set.gauge(
+    'fairlead_lease_term',
+    'Term of the lease of the back ends, which rises with each holder.',
+    'holder',
+  )
+  const copy = set.gauge(
+    'fairlead_copy_age_seconds',
+    'Seconds since the copy of the database was found complete.',
+  )
   const all = [executions, ages, ended.execution, ended.stage, accounts, stored, term]
   set.sample(async () => {
     up.set(embedded.isListening() ? 1 : 0)
     const state = await embedded.observe()
     for (const one of all) one.reset()
-    if (state?.executions !== undefined) for (const status of commonStatuses) executions.set({ status }, 0)
-    for (const [status, count] of Object.entries(state?.executions ?? {})) executions.set({ status }, count)
-    for (const [queue, ageMs] of Object.entries(state?.queueAgesMs ?? {})) ages.set({ queue }, ageMs / 1000)
-    if (state?.executions !== undefined) for (const { level, ...labels } of awaitedEnds) ended[level].inc(labels, 0)
-    for (const { level, type, status, count } of state?.ended ?? []) ended[level].inc({ type, status }, count)
+    if (state?.executions !== undefined)
+      for (const status of commonStatuses) executions.set({ status }, 0)
+    for (const [status, count] of Object.entries(state?.executions ?? {}))
+      executions.set({ status }, count)
+    for (const [queue, ageMs] of Object.entries(state?.queueAgesMs ?? {}))
+      ages.set({ queue }, ageMs / 1000)
+    if (state?.executions !== undefined)
+      for (const { level, ...labels } of awaitedEnds) ended[level].inc(labels, 0)
+    for (const { level, type, status, count } of state?.ended ?? [])
+      ended[level].inc({ type, status }, count)
     for (const { provider, account, isReachable } of state?.accounts ?? [])
       accounts.set({ provider, account }, isReachable ? 1 : 0)
-    for (const [kind, bytes] of Object.entries(state?.storedBytes ?? {})) stored.set({ kind }, bytes)
+    for (const [kind, bytes] of Object.entries(state?.storedBytes ?? {}))
+      stored.set({ kind }, bytes)
     if (state?.lease !== undefined) term.set({ holder: state.lease.holder }, state.lease.term)
-    copy.set(state?.copiedUntil === undefined ? Number.NaN : (Date.now() - state.copiedUntil) / 1000)
+    copy.set(
+      state?.copiedUntil === undefined ? Number.NaN : (Date.now() - state.copiedUntil) / 1000,
+    )
   })
 }
 
@@ -353,7 +438,9 @@ const awaitedTypes = {
 
 /** Shown from the start: a counter that appears with its first event hides that one from `increase`. */
 const awaitedEnds = (['execution', 'stage'] as const).flatMap((level) =>
-  awaitedTypes[level].flatMap((type) => ['SUCCEEDED', 'TERMINAL'].map((status) => ({ level, type, status }))),
+  awaitedTypes[level].flatMap((type) =>
+    ['SUCCEEDED', 'TERMINAL'].map((status) => ({ level, type, status })),
+  ),
 )
 
 function countersOfEnds(set: MetricSet) {
@@ -387,14 +474,17 @@ function watchProcess(set: MetricSet, { missingLogLines }: Partial<MetricSources
     )
     set.sample(() => {
       missing.reset()
-      for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
+      for (const [reason, lines] of Object.entries(missingLogLines()))
+        missing.inc({ reason }, lines)
     })
   }
 }
 
 function ownMemoryBytes(): number {
   try {
-    return 1024 * Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1])
+    return (
+      1024 * Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1])
+    )
   } catch {
     return Number.NaN
   }

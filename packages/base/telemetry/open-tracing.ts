@@ -78,7 +78,9 @@ export class Tracing {
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.version': version, ...resource }),
       sampler: createSampler(settings.sampler),
-      spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis, exportTimeoutMillis })],
+      spanProcessors: [
+        new BatchSpanProcessor({ exporter, scheduledDelayMillis, exportTimeoutMillis }),
+      ],
     })
     this.#tracer = this.#provider.getTracer('fairlead', version)
     this.#propagator = createPropagator(settings.propagators)
@@ -96,7 +98,8 @@ export class Tracing {
       traceId: span.spanContext().traceId,
       end({ route, operation, status, scheme, requestId, errorCode }: AnsweredRequest): void {
         request.ended = true
-        if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
+        if (route !== undefined)
+          span.updateName(`${method} ${route}`).setAttribute('http.route', route)
         span.setAttributes({
           'http.response.status_code': status,
           'url.scheme': scheme,
@@ -114,14 +117,19 @@ export class Tracing {
     const request = this.#current.getStore()
     if (request === undefined || request.ended) return undefined
     const attributes = { 'http.request.method': method, 'peer.service': service }
-    const span = this.#tracer.startSpan(`${method} ${service}`, { kind: SpanKind.CLIENT, attributes }, request.context)
+    const span = this.#tracer.startSpan(
+      `${method} ${service}`,
+      { kind: SpanKind.CLIENT, attributes },
+      request.context,
+    )
     const headers: Record<string, string> = {}
     this.#propagator.inject(trace.setSpan(request.context, span), headers, defaultTextMapSetter)
     return {
       headers: headers as Readonly<Record<string, string>>,
       end(status: number | undefined): void {
         if (status !== undefined) span.setAttribute('http.response.status_code', status)
-        if (status === undefined || status >= 400) markFailed(span, status === undefined ? 'no_answer' : String(status))
+        if (status === undefined || status >= 400)
+          markFailed(span, status === undefined ? 'no_answer' : String(status))
         span.end()
       },
     }
@@ -131,7 +139,10 @@ export class Tracing {
     const ended = this.#provider.shutdown().catch(() => {})
     await within(closeMs, ended, () => {
       const collector = this.#collector
-      this.#log.warn({ collector }, 'the collector of traces did not answer in time; the last spans are lost')
+      this.#log.warn(
+        { collector },
+        'the collector of traces did not answer in time; the last spans are lost',
+      )
     })
   }
 }
@@ -157,8 +168,12 @@ class ReportingExporter implements SpanExporter {
       const failed = result.code !== ExportResultCode.SUCCESS
       const fields = { collector: this.#collector, spans: spans.length }
       if (failed && !this.#failing) {
-        this.#log.warn({ ...fields, err: result.error }, 'the collector does not take traces; check otel.exporter.otlp.endpoint')
-      } else if (!failed && this.#failing) this.#log.info(fields, 'the collector takes traces again')
+        this.#log.warn(
+          { ...fields, err: result.error },
+          'the collector does not take traces; check otel.exporter.otlp.endpoint',
+        )
+      } else if (!failed && this.#failing)
+        this.#log.info(fields, 'the collector takes traces again')
       this.#failing = failed
       done(result)
     })
@@ -192,6 +207,9 @@ function createSampler({ kind, ratio, followsParent }: TracingSettings['sampler'
 }
 
 function createPropagator(names: TracingSettings['propagators']): TextMapPropagator {
-  const known = { tracecontext: () => new W3CTraceContextPropagator(), baggage: () => new W3CBaggagePropagator() }
+  const known = {
+    tracecontext: () => new W3CTraceContextPropagator(),
+    baggage: () => new W3CBaggagePropagator(),
+  }
   return new CompositePropagator({ propagators: names.map((name) => known[name]()) })
 }

@@ -1,6 +1,12 @@
 /** Settings of the log, of health checks and of traces. */
 import { z } from 'zod'
-import { type SettingsOf, type SettingsReport, setting, settings, whole } from '../settings/setting.ts'
+import {
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  whole,
+} from '../settings/setting.ts'
 import { toTracingSettings, type tracingKeys } from './tracing-settings.ts'
 
 /** YAML reads the word `off` as false. */
@@ -32,7 +38,19 @@ export const telemetryKeys = settings(
     },
     healthCheckedServices: setting(
       'healthCheckableServices',
-      z.array(z.string()).default(['orca', 'clouddriver', 'echo', 'igor', 'flex', 'front50', 'mahe', 'mine', 'keel']),
+      z
+        .array(z.string())
+        .default([
+          'orca',
+          'clouddriver',
+          'echo',
+          'igor',
+          'flex',
+          'front50',
+          'mahe',
+          'mine',
+          'keel',
+        ]),
     ).describe('Services whose health is checked, if they are enabled.'),
   },
   {

@@ -1,7 +1,18 @@
 /** Fields of an X.509 certificate: owner, issuer, validity, addresses, extensions. */
 import { X509Certificate } from 'node:crypto'
 import { type DistinguishedName, nameKey } from '../names/distinguished-name.ts'
-import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readTime } from './der.ts'
+import {
+  childAt,
+  type Der,
+  DerError,
+  derTag,
+  readChildren,
+  readDer,
+  readInner,
+  readInteger,
+  readOid,
+  readTime,
+} from './der.ts'
 import { readName } from './read-name.ts'
 
 export interface Certificate {
@@ -32,15 +43,17 @@ const extensions = 0xa3
 /** @param input PEM or DER @throws {DerError} when it is no certificate */
 export function readCertificate(input: X509Certificate | Buffer | string): Certificate {
   const x509 = toX509(input)
-  const [signed, algorithm] = [0, 1].map((index) => childAt(readChildren(readDer(x509.raw), derTag.sequence), index)) as [
-    Der,
-    Der,
-  ]
+  const [signed, algorithm] = [0, 1].map((index) =>
+    childAt(readChildren(readDer(x509.raw), derTag.sequence), index),
+  ) as [Der, Der]
   const fields = readChildren(signed, derTag.sequence)
   const first = fields[0]?.tag === version ? 1 : 0
   const issuer = readName(childAt(fields, first + 2))
-  const [notBefore, notAfter] = readChildren(childAt(fields, first + 3, derTag.sequence)).map(readTime)
-  if (notBefore === undefined || notAfter === undefined) throw new DerError('the validity is incomplete')
+  const [notBefore, notAfter] = readChildren(childAt(fields, first + 3, derTag.sequence)).map(
+    readTime,
+  )
+  if (notBefore === undefined || notAfter === undefined)
+    throw new DerError('the validity is incomplete')
   const known = readExtensions(fields.find(({ tag }) => tag === extensions))
   return {
     x509,
@@ -67,7 +80,10 @@ function toX509(input: X509Certificate | Buffer | string): X509Certificate {
 }
 
 /** @throws {DerError} also when an extension stands there twice */
-function readExtensions(tagged: Der | undefined): { values: Map<string, Buffer>; critical: Set<string> } {
+function readExtensions(tagged: Der | undefined): {
+  values: Map<string, Buffer>
+  critical: Set<string>
+} {
   const values = new Map<string, Buffer>()
   const critical = new Set<string>()
   if (tagged === undefined) return { values, critical }
@@ -107,7 +123,10 @@ function isStrong(algorithm: Der): boolean {
   const oid = readOid(type)
   if (oid !== rsaPss) return strongSignatures.has(oid)
   const hash = parameters && readChildren(parameters).find(({ tag }) => tag === 0xa0)
-  return hash !== undefined && sha2.test(readOid(childAt(readChildren(readInner(hash), derTag.sequence), 0)))
+  return (
+    hash !== undefined &&
+    sha2.test(readOid(childAt(readChildren(readInner(hash), derTag.sequence), 0)))
+  )
 }
 
 function readEmails(value: Buffer | undefined): string[] {

@@ -14,7 +14,9 @@ export type ConnectionCertificate =
 const known = new WeakMap<Socket, ConnectionCertificate>()
 
 export function clientCertificateOf(raw: Pick<IncomingMessage, 'socket'>): ConnectionCertificate {
-  return known.getOrInsertComputed(raw.socket, (socket) => readFrom(socket as Socket & Partial<TLSSocket>))
+  return known.getOrInsertComputed(raw.socket, (socket) =>
+    readFrom(socket as Socket & Partial<TLSSocket>),
+  )
 }
 
 /** What OpenSSL says where there is no certificate, and of an authority of the operator without its own issuer. */
@@ -26,7 +28,8 @@ function readFrom(socket: Socket & Partial<TLSSocket>): ConnectionCertificate {
   // An untrusted certificate shows an owner as well: only these two say whether the authorities stand behind it.
   const isRefused = authorized !== true || authorizationError != null
   // A stranger may send hundreds of certificates, and reading one copies all of them.
-  if (isRefused && authorizationError != null && String(authorizationError) !== missing) return refusedFor(authorizationError)
+  if (isRefused && authorizationError != null && String(authorizationError) !== missing)
+    return refusedFor(authorizationError)
   const x509 = socket.getPeerX509Certificate?.()
   if (x509 === undefined) return { kind: 'none' }
   if (isRefused) return refusedFor(authorizationError)

@@ -25,7 +25,8 @@ export class DerError extends Error {}
 /** @throws {DerError} when the bytes are anything but one value */
 export function readDer(bytes: Buffer): Der {
   const value = readValue(bytes, 0)
-  if (value.bytes.length !== bytes.length) throw new DerError('something follows the end of the value')
+  if (value.bytes.length !== bytes.length)
+    throw new DerError('something follows the end of the value')
   return value
 }
 
@@ -60,7 +61,10 @@ function rewrite(bytes: Buffer, offset: number, depth: number): { der: Buffer; e
   if (isOpen && at >= end) throw new DerError('a value breaks off')
   const isPieces = tag === (derTag.octetString | constructed)
   const content = isPieces ? parts.map((part) => readDer(part).content) : parts
-  return { der: encode(isPieces ? derTag.octetString : tag, Buffer.concat(content)), end: isOpen ? at + 2 : end }
+  return {
+    der: encode(isPieces ? derTag.octetString : tag, Buffer.concat(content)),
+    end: isOpen ? at + 2 : end,
+  }
 }
 
 function encode(tag: number, content: Buffer): Buffer {
@@ -99,7 +103,8 @@ export function readInner(parent: Der): Der {
 /** @throws {DerError} */
 export function readInteger(value: Der): bigint {
   const { content } = value
-  if (value.tag !== derTag.integer || content.length === 0 || content.length > 64) throw unexpected(value.tag)
+  if (value.tag !== derTag.integer || content.length === 0 || content.length > 64)
+    throw unexpected(value.tag)
   const unsigned = BigInt(`0x${content.toString('hex')}`)
   return (content[0] as number) < 0x80 ? unsigned : unsigned - (1n << BigInt(content.length * 8))
 }
@@ -107,7 +112,8 @@ export function readInteger(value: Der): bigint {
 /** Dotted numbers, such as `2.5.4.3`. @throws {DerError} */
 export function readOid(value: Der): string {
   const { content } = value
-  if (value.tag !== derTag.oid || content.length === 0 || content.length > 100) throw unexpected(value.tag)
+  if (value.tag !== derTag.oid || content.length === 0 || content.length > 100)
+    throw unexpected(value.tag)
   const parts: bigint[] = []
   let part = 0n
   for (const octet of content) {
@@ -117,7 +123,8 @@ export function readOid(value: Der): string {
     part = 0n
   }
   const first = parts[0]
-  if (first === undefined || (content.at(-1) as number) >= 0x80) throw new DerError('an object identifier breaks off')
+  if (first === undefined || (content.at(-1) as number) >= 0x80)
+    throw new DerError('an object identifier breaks off')
   const root = first < 80n ? first / 40n : 2n
   return [root, first - root * 40n, ...parts.slice(1)].join('.')
 }
@@ -154,7 +161,13 @@ export function readTime(value: Der): number {
     throw new DerError('a time is not well-formed')
   }
   const fullYear = short ? Number(year) + (Number(year) < 50 ? 2000 : 1900) : Number(year)
-  const [month, day, hour, minute, second] = rest.map(Number) as [number, number, number, number, number]
+  const [month, day, hour, minute, second] = rest.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
   return Date.UTC(fullYear, month - 1, day, hour, minute, second)
 }
 
@@ -163,7 +176,8 @@ function readValue(bytes: Buffer, offset: number): Der {
   const first = bytes[offset + 1]
   if (tag === undefined || first === undefined) throw new DerError('a value breaks off')
   if ((tag & 0x1f) === 0x1f) throw unexpected(tag)
-  const { length, size } = first < 0x80 ? { length: first, size: 0 } : readLength(bytes, offset + 2, first & 0x7f)
+  const { length, size } =
+    first < 0x80 ? { length: first, size: 0 } : readLength(bytes, offset + 2, first & 0x7f)
   const start = offset + 2 + size
   const end = start + length
   if (end > bytes.length) throw new DerError('a value breaks off')

@@ -1,5 +1,11 @@
 /** Opens JKS key stores, the older format of Java. */
-import { createPrivateKey, hash, type KeyObject, timingSafeEqual, X509Certificate } from 'node:crypto'
+import {
+  createPrivateKey,
+  hash,
+  type KeyObject,
+  timingSafeEqual,
+  X509Certificate,
+} from 'node:crypto'
 import { childAt, DerError, derTag, readChildren, readDer } from './der.ts'
 import type { KeyStore } from './pkcs12.ts'
 
@@ -29,9 +35,11 @@ export function readJks(file: Buffer, password: string, keyPassword: string | un
     const kind = reader.integer()
     const alias = reader.text()
     reader.skip(8)
-    if (kind !== entryKind.key && kind !== entryKind.certificate) throw new DerError('an entry has an unknown kind')
+    if (kind !== entryKind.key && kind !== entryKind.certificate)
+      throw new DerError('an entry has an unknown kind')
     const key = kind === entryKind.key ? reader.bytes() : undefined
-    if (key !== undefined && keyPassword !== undefined) keys.push({ key: openKey(key, keyPassword), alias })
+    if (key !== undefined && keyPassword !== undefined)
+      keys.push({ key: openKey(key, keyPassword), alias })
     const chain = kind === entryKind.key ? reader.integer() : 1
     for (let index = 0; index < chain; index++) {
       if (version === 2) reader.text()
@@ -43,7 +51,11 @@ export function readJks(file: Buffer, password: string, keyPassword: string | un
 
 /** A stream of SHA-1 over password and salt, and a checksum behind it. @see KeyProtector of the JDK */
 function openKey(info: Buffer, password: string): KeyObject {
-  const sealed = childAt(readChildren(readDer(info), derTag.sequence), 1, derTag.octetString).content
+  const sealed = childAt(
+    readChildren(readDer(info), derTag.sequence),
+    1,
+    derTag.octetString,
+  ).content
   const secret = toBytes(password)
   const encrypted = sealed.subarray(digestBytes, -digestBytes)
   const plain = Buffer.alloc(encrypted.length)

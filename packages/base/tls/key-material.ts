@@ -59,14 +59,27 @@ export function readTlsFile(key: string, file: string): Buffer {
 }
 
 /** @param alias Of the entry, where a key store has several @throws {TlsFileError} */
-export function loadKeyStoreIdentity(store: StoreFile, alias: string | undefined, keyPassword = store.password): TlsIdentity {
+export function loadKeyStoreIdentity(
+  store: StoreFile,
+  alias: string | undefined,
+  keyPassword = store.password,
+): TlsIdentity {
   const bytes = readTlsFile(store.key, store.file)
-  if (isPem(bytes)) return toIdentity(store.key, readPemKey(store, bytes, keyPassword), readPemCertificates(bytes))
+  if (isPem(bytes))
+    return toIdentity(store.key, readPemKey(store, bytes, keyPassword), readPemCertificates(bytes))
   const { keys, certificates } = openStore(store, bytes, keyPassword)
-  const fitting = alias === undefined ? keys : keys.filter((entry) => entry.alias?.toLowerCase() === alias.toLowerCase())
-  const entry = fitting.find(({ key }) => certificates.some((certificate) => certificate.checkPrivateKey(key)))
+  const fitting =
+    alias === undefined
+      ? keys
+      : keys.filter((entry) => entry.alias?.toLowerCase() === alias.toLowerCase())
+  const entry = fitting.find(({ key }) =>
+    certificates.some((certificate) => certificate.checkPrivateKey(key)),
+  )
   if (entry === undefined) {
-    const wanted = alias === undefined ? 'no private key with a certificate' : `no private key with the alias "${alias}"`
+    const wanted =
+      alias === undefined
+        ? 'no private key with a certificate'
+        : `no private key with the alias "${alias}"`
     throw new TlsFileError(store.key, `the key store ${store.file} holds ${wanted}`)
   }
   return toIdentity(store.key, entry.key, certificates)
@@ -75,8 +88,13 @@ export function loadKeyStoreIdentity(store: StoreFile, alias: string | undefined
 /** @throws {TlsFileError} */
 export function loadPemIdentity(certificate: StoreFile, privateKey: StoreFile): TlsIdentity {
   const certificates = readPemCertificates(readTlsFile(certificate.key, certificate.file))
-  if (certificates.length === 0) throw new TlsFileError(certificate.key, `the file ${certificate.file} holds no PEM certificate`)
-  const key = readPemKey(privateKey, readTlsFile(privateKey.key, privateKey.file), privateKey.password)
+  if (certificates.length === 0)
+    throw new TlsFileError(certificate.key, `the file ${certificate.file} holds no PEM certificate`)
+  const key = readPemKey(
+    privateKey,
+    readTlsFile(privateKey.key, privateKey.file),
+    privateKey.password,
+  )
   return toIdentity(privateKey.key, key, certificates)
 }
 
@@ -84,7 +102,8 @@ export function loadPemIdentity(certificate: StoreFile, privateKey: StoreFile): 
 export function loadAuthorities(store: StoreFile): X509Certificate[] {
   const bytes = readTlsFile(store.key, store.file)
   const found = isPem(bytes) ? readPemCertificates(bytes) : openStore(store, bytes).certificates
-  if (found.length === 0) throw new TlsFileError(store.key, `the trust store ${store.file} holds no certificate`)
+  if (found.length === 0)
+    throw new TlsFileError(store.key, `the trust store ${store.file} holds no certificate`)
   return [...found]
 }
 
@@ -93,9 +112,14 @@ function isPem(bytes: Buffer): boolean {
 }
 
 /** @param keyPassword Undefined where only certificates are wanted. */
-function openStore({ key, file, password }: StoreFile, bytes: Buffer, keyPassword?: string): KeyStore {
+function openStore(
+  { key, file, password }: StoreFile,
+  bytes: Buffer,
+  keyPassword?: string,
+): KeyStore {
   if (bytes.length >= 4 && bytes.readUInt32BE() === jceksMagic) {
-    const reason = 'has a format that only Java reads (JCEKS); convert it and name the new file here'
+    const reason =
+      'has a format that only Java reads (JCEKS); convert it and name the new file here'
     throw new TlsFileError(key, `${file} ${reason}: ${conversionOf(file)}`)
   }
   try {
@@ -125,16 +149,27 @@ function readPemKey({ key, file }: StoreFile, bytes: Buffer, passphrase: string)
   try {
     return createPrivateKey({ key: block, passphrase })
   } catch (error) {
-    throw new TlsFileError(key, `the private key in ${file} cannot be read; check it and its password`, error)
+    throw new TlsFileError(
+      key,
+      `the private key in ${file} cannot be read; check it and its password`,
+      error,
+    )
   }
 }
 
-function toIdentity(setting: string, key: KeyObject, certificates: readonly X509Certificate[]): TlsIdentity {
+function toIdentity(
+  setting: string,
+  key: KeyObject,
+  certificates: readonly X509Certificate[],
+): TlsIdentity {
   const leaf = certificates.find((certificate) => certificate.checkPrivateKey(key))
-  if (leaf === undefined) throw new TlsFileError(setting, 'the private key does not belong to the certificate')
+  if (leaf === undefined)
+    throw new TlsFileError(setting, 'the private key does not belong to the certificate')
   const chain = [leaf]
   for (let last = leaf; ; ) {
-    const issuer = certificates.find((candidate) => !chain.includes(candidate) && last.checkIssued(candidate))
+    const issuer = certificates.find(
+      (candidate) => !chain.includes(candidate) && last.checkIssued(candidate),
+    )
     if (issuer === undefined) break
     chain.push(issuer)
     last = issuer

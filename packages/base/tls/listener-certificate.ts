@@ -19,7 +19,10 @@ export function loadCertificate({ certificateFile, keyFile }: CertificateFiles):
     process.getBuiltinModule('node:tls').createSecureContext(pair)
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`${certificateFile} and ${keyFile} are no certificate with its key: ${message}`, { cause })
+    throw new Error(
+      `${certificateFile} and ${keyFile} are no certificate with its key: ${message}`,
+      { cause },
+    )
   }
   return pair
 }

@@ -9,8 +9,11 @@
 export function pemBlocks(text: string, label: RegExp): string[] {
   const blocks: string[] = []
   let open: { label: string; start: number } | undefined
-  for (const { 0: line, 1: edge, 2: name = '', index } of text.matchAll(/-----(BEGIN|END) ([A-Z0-9 ]+)-----/g)) {
-    if (edge === 'END' && open?.label === name) blocks.push(text.slice(open.start, index + line.length))
+  for (const { 0: line, 1: edge, 2: name = '', index } of text.matchAll(
+    /-----(BEGIN|END) ([A-Z0-9 ]+)-----/g,
+  )) {
+    if (edge === 'END' && open?.label === name)
+      blocks.push(text.slice(open.start, index + line.length))
     open = edge === 'BEGIN' && label.test(name) ? { label: name, start: index } : undefined
   }
   return blocks

@@ -1,6 +1,24 @@
 /** Opens PKCS #12 key stores of keytool and openssl. */
-import { createDecipheriv, createPrivateKey, hash, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
-import { childAt, type Der, DerError, derTag, readBer, readChildren, readInner, readInteger, readOid, readText } from './der.ts'
+import {
+  createDecipheriv,
+  createPrivateKey,
+  hash,
+  type KeyObject,
+  pbkdf2Sync,
+  X509Certificate,
+} from 'node:crypto'
+import {
+  childAt,
+  type Der,
+  DerError,
+  derTag,
+  readBer,
+  readChildren,
+  readInner,
+  readInteger,
+  readOid,
+  readText,
+} from './der.ts'
 
 export interface KeyStore {
   readonly keys: readonly { key: KeyObject; alias: string | undefined }[]
@@ -63,9 +81,14 @@ function openContent(contentInfo: Der, password: string): Buffer {
   const kind = readOid(type)
   const inner = readInner(tagged)
   if (kind === oids.data) return inner.content
-  if (kind !== oids.encryptedData) throw new DerError('it is protected by a key instead of a password')
-  const [, algorithm, encrypted] = readChildren(childAt(readChildren(inner, derTag.sequence), 1), derTag.sequence)
-  if (algorithm === undefined || encrypted === undefined) throw new DerError('an encrypted part is incomplete')
+  if (kind !== oids.encryptedData)
+    throw new DerError('it is protected by a key instead of a password')
+  const [, algorithm, encrypted] = readChildren(
+    childAt(readChildren(inner, derTag.sequence), 1),
+    derTag.sequence,
+  )
+  if (algorithm === undefined || encrypted === undefined)
+    throw new DerError('an encrypted part is incomplete')
   // In pieces where the writer did not know the length.
   const pieces = encrypted.tag === constructedContent ? readChildren(encrypted) : [encrypted]
   return decrypt(algorithm, Buffer.concat(pieces.map((piece) => piece.content)), password)
@@ -95,7 +118,8 @@ function decryptionOf(algorithm: Der, password: string): Decryption {
   if (kind === oids.sha1TripleDes) {
     const salt = childAt(parts, 0, derTag.octetString).content
     const iterations = readIterations(childAt(parts, 1))
-    const derive = (purpose: Purpose, bytes: number) => deriveOldKey(password, { salt, iterations, purpose }).subarray(0, bytes)
+    const derive = (purpose: Purpose, bytes: number) =>
+      deriveOldKey(password, { salt, iterations, purpose }).subarray(0, bytes)
     return { cipher: 'des-ede3-cbc', key: derive(purposes.key, 24), iv: derive(purposes.iv, 8) }
   }
   if (kind !== oids.pbes2) throw outdated()
@@ -103,7 +127,11 @@ function decryptionOf(algorithm: Der, password: string): Decryption {
   const cipher = ciphers[readOid(childAt(encryption ?? [], 0))]
   if (derivation === undefined || encryption === undefined || cipher === undefined) throw outdated()
   if (readOid(childAt(derivation, 0)) !== oids.pbkdf2) throw outdated()
-  const key = deriveKey(readChildren(childAt(derivation, 1), derTag.sequence), password, cipher.keyBytes)
+  const key = deriveKey(
+    readChildren(childAt(derivation, 1), derTag.sequence),
+    password,
+    cipher.keyBytes,
+  )
   return { cipher: cipher.name, key, iv: childAt(encryption, 1, derTag.octetString).content }
 }
 
@@ -135,11 +163,17 @@ function deriveOldKey(
   { salt, iterations, purpose }: { salt: Buffer; iterations: number; purpose: Purpose },
 ): Buffer {
   const diversifier = Buffer.alloc(blockBytes, purpose)
-  const input = Buffer.concat([fillBlocks(salt), fillBlocks(Buffer.from(`${password}\0`, 'utf16le').swap16())])
+  const input = Buffer.concat([
+    fillBlocks(salt),
+    fillBlocks(Buffer.from(`${password}\0`, 'utf16le').swap16()),
+  ])
   const first = hashOften(Buffer.concat([diversifier, input]), iterations)
   const addend = BigInt(`0x${fillBlocks(first).toString('hex')}`) + 1n
   for (let at = 0; at < input.length; at += blockBytes) {
-    const sum = BigInt.asUintN(blockBytes * 8, BigInt(`0x${input.toString('hex', at, at + blockBytes)}`) + addend)
+    const sum = BigInt.asUintN(
+      blockBytes * 8,
+      BigInt(`0x${input.toString('hex', at, at + blockBytes)}`) + addend,
+    )
     input.write(sum.toString(16).padStart(blockBytes * 2, '0'), at, 'hex')
   }
   return Buffer.concat([first, hashOften(Buffer.concat([diversifier, input]), iterations)])
@@ -164,7 +198,12 @@ function readCertificateBag(bag: Der): X509Certificate[] {
 
 function openKey(value: Der, password: string): KeyObject {
   try {
-    return createPrivateKey({ key: value.bytes, format: 'der', type: 'pkcs8', passphrase: password })
+    return createPrivateKey({
+      key: value.bytes,
+      format: 'der',
+      type: 'pkcs8',
+      passphrase: password,
+    })
   } catch (error) {
     throw wrongPassword(error)
   }

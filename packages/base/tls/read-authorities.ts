@@ -6,7 +6,11 @@ import { explainUnreadable } from '../storage/file-fault.ts'
 import { certificateLabel, pemBlocks } from './pem.ts'
 
 /** @param key The setting that names the file. @returns the file's text */
-export function readAuthorities(file: string | undefined, key: string, report: SettingsReport): string | undefined {
+export function readAuthorities(
+  file: string | undefined,
+  key: string,
+  report: SettingsReport,
+): string | undefined {
   if (file === undefined) return undefined
   try {
     const authorities = readFileSync(file, 'utf8')

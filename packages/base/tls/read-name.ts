@@ -6,7 +6,9 @@ import { childAt, type Der, derTag, readChildren, readOid, readText } from './de
 export function readName(name: Der): DistinguishedName {
   return readChildren(name, derTag.sequence).map((part) =>
     readChildren(part, derTag.set).map((attribute) => {
-      const [type, value] = [0, 1].map((index) => childAt(readChildren(attribute, derTag.sequence), index)) as [Der, Der]
+      const [type, value] = [0, 1].map((index) =>
+        childAt(readChildren(attribute, derTag.sequence), index),
+      ) as [Der, Der]
       return { type: readOid(type), value: readText(value) ?? `#${value.bytes.toString('hex')}` }
     }),
   )

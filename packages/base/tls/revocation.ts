@@ -2,7 +2,17 @@
 import { type KeyObject, verify } from 'node:crypto'
 import { nameKey, parseName } from '../names/distinguished-name.ts'
 import { type Certificate, strongSignatures } from './certificate.ts'
-import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
+import {
+  childAt,
+  type Der,
+  DerError,
+  derTag,
+  readChildren,
+  readDer,
+  readInteger,
+  readOid,
+  readTime,
+} from './der.ts'
 import { pemBlocks } from './pem.ts'
 import { readName } from './read-name.ts'
 
@@ -28,12 +38,15 @@ function certificateKey(issuerKey: string, serial: bigint): CertificateKey {
 export function readRevocationLists(file: Buffer): RevocationList[] {
   const blocks = pemBlocks(file.toString('latin1'), /^X509 CRL$/)
   if (blocks.length === 0) return [readRevocationList(file)]
-  return blocks.map((block) => readRevocationList(Buffer.from(block.replaceAll(/-----[^-]+-----/g, ''), 'base64')))
+  return blocks.map((block) =>
+    readRevocationList(Buffer.from(block.replaceAll(/-----[^-]+-----/g, ''), 'base64')),
+  )
 }
 
 function readRevocationList(bytes: Buffer): RevocationList {
   const [signed, algorithm, signature] = readChildren(readDer(bytes), derTag.sequence)
-  if (signed === undefined || algorithm === undefined || signature === undefined) throw new DerError('it is incomplete')
+  if (signed === undefined || algorithm === undefined || signature === undefined)
+    throw new DerError('it is incomplete')
   const fields = readChildren(signed, derTag.sequence)
   const first = fields[0]?.tag === derTag.integer ? 1 : 0
   const issuerKey = nameKey(readName(childAt(fields, first + 1)))
@@ -64,7 +77,9 @@ function refuseCritical(extensions: Der): void {
   for (const extension of readChildren(extensions, derTag.sequence)) {
     const [oid, critical] = readChildren(extension, derTag.sequence)
     if (oid === undefined || critical?.tag !== derTag.boolean || critical.content[0] === 0) continue
-    throw new DerError(`it needs the extension ${readOid(oid)}; use a complete list for all certificates of the issuer`)
+    throw new DerError(
+      `it needs the extension ${readOid(oid)}; use a complete list for all certificates of the issuer`,
+    )
   }
 }
 
@@ -96,7 +111,9 @@ export function parseBlocklist(text: string): Set<CertificateKey> {
     const name = parseName(line.slice(0, Math.max(0, divide)).trim())
     const isKnown = name?.flat().every(({ type }) => /^\d/.test(type))
     if (name === undefined || !isKnown || !/^\d{1,60}$/.test(serial)) {
-      throw new DerError(`line ${index + 1} is not of the form CN=The issuer,O=Organisation:::1234567890`)
+      throw new DerError(
+        `line ${index + 1} is not of the form CN=The issuer,O=Organisation:::1234567890`,
+      )
     }
     blocked.add(certificateKey(nameKey(name), BigInt(serial)))
   }
@@ -121,16 +138,22 @@ export function findListObjection(
   key?: KeyObject,
 ): string | undefined {
   if (lists.length === 0) return undefined
-  const own = lists.filter((list) => list.issuerKey === issuerKey && (key === undefined || list.isSignedBy(key)))
+  const own = lists.filter(
+    (list) => list.issuerKey === issuerKey && (key === undefined || list.isSignedBy(key)),
+  )
   if (own.length === 0) return 'there is no revocation list of the issuer'
   const current = own.some(
-    ({ thisUpdateMs, nextUpdateMs = Number.POSITIVE_INFINITY }) => thisUpdateMs <= now && now <= nextUpdateMs,
+    ({ thisUpdateMs, nextUpdateMs = Number.POSITIVE_INFINITY }) =>
+      thisUpdateMs <= now && now <= nextUpdateMs,
   )
   return current ? undefined : 'the revocation list of the issuer is out of date'
 }
 
 /** Why a certificate no longer counts; undefined when nothing speaks against it. */
-export function findRevocation({ lists, blocked }: Revocations, certificate: Certificate): string | undefined {
+export function findRevocation(
+  { lists, blocked }: Revocations,
+  certificate: Certificate,
+): string | undefined {
   const key = certificateKey(certificate.issuerKey, certificate.serial)
   if (blocked.has(key)) return 'the certificate is on the block list'
   return lists.some(({ revoked }) => revoked.has(key)) ? 'the certificate is revoked' : undefined

@@ -16,7 +16,14 @@ import {
 } from '../settings/setting.ts'
 import type { Certificate } from './certificate.ts'
 import { type StoreFile, toPath, toStoreFile } from './key-material.ts'
-import { crlKey, findExpiry, type IdentityFiles, readTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+import {
+  crlKey,
+  findExpiry,
+  type IdentityFiles,
+  readTlsMaterial,
+  type TlsSettings,
+  toSecureContext,
+} from './tls-material.ts'
 
 const ciphersKey = 'server.ssl.ciphers'
 const versionsKey = 'server.ssl.enabled-protocols'
@@ -45,11 +52,15 @@ export const tlsKeys = settings(
     certificate: setting('server.ssl.certificate', optionalText).describe(
       'PEM file with the server certificate and the intermediate certificates.',
     ),
-    privateKey: setting('server.ssl.certificate-private-key', optionalText).describe('PEM file with its private key.'),
+    privateKey: setting('server.ssl.certificate-private-key', optionalText).describe(
+      'PEM file with its private key.',
+    ),
     keyStore: setting('server.ssl.key-store', optionalText).describe(
       'PKCS #12 file with certificate and private key; reloaded when it changes, like every file here.',
     ),
-    keyStorePassword: setting('server.ssl.key-store-password', z.string().default('')).describe('Password of the key store.'),
+    keyStorePassword: setting('server.ssl.key-store-password', z.string().default('')).describe(
+      'Password of the key store.',
+    ),
     keyPassword: setting('server.ssl.key-password', optionalText).describe(
       'Password of the private key. Default: that of the key store.',
     ),
@@ -59,11 +70,16 @@ export const tlsKeys = settings(
     trustCertificate: setting('server.ssl.trust-certificate', optionalText).describe(
       'PEM file with the authorities whose client certificates are accepted.',
     ),
-    trustStore: setting('server.ssl.trust-store', optionalText).describe('The same as a PKCS #12 file.'),
+    trustStore: setting('server.ssl.trust-store', optionalText).describe(
+      'The same as a PKCS #12 file.',
+    ),
     trustStorePassword: setting('server.ssl.trust-store-password', z.string().default('')).describe(
       'Password of the trust store.',
     ),
-    clientCertificates: setting('server.ssl.client-auth', word(['none', 'want', 'need']).prefault('none')).describe(
+    clientCertificates: setting(
+      'server.ssl.client-auth',
+      word(['none', 'want', 'need']).prefault('none'),
+    ).describe(
       'Whether the main port requests client certificates (`want`) or requires them (`need`).',
     ),
     crl: setting(crlKey, optionalText).describe(
@@ -76,19 +92,27 @@ export const tlsKeys = settings(
     bundle: setting('server.ssl.bundle', optionalText).describe(
       'Bundles of Spring. Not supported: set the files in `server.ssl` instead.',
     ),
-    ciphers: setting(ciphersKey, optionalTexts).describe('Cipher suites; overrides `default.cipherSuites`.'),
-    versions: setting(versionsKey, optionalTexts).describe('TLS versions; overrides `default.tlsVersions`.'),
-    usualVersions: setting('default.tlsVersions', z.array(z.string()).default(['TLSv1.3', 'TLSv1.2'])).describe(
-      'TLS versions of all encrypted ports.',
+    ciphers: setting(ciphersKey, optionalTexts).describe(
+      'Cipher suites; overrides `default.cipherSuites`.',
     ),
-    usualCiphers: setting('default.cipherSuites', z.array(z.string()).default(strongCiphers)).describe(
-      'Cipher suites of all encrypted ports.',
+    versions: setting(versionsKey, optionalTexts).describe(
+      'TLS versions; overrides `default.tlsVersions`.',
     ),
+    usualVersions: setting(
+      'default.tlsVersions',
+      z.array(z.string()).default(['TLSv1.3', 'TLSv1.2']),
+    ).describe('TLS versions of all encrypted ports.'),
+    usualCiphers: setting(
+      'default.cipherSuites',
+      z.array(z.string()).default(strongCiphers),
+    ).describe('Cipher suites of all encrypted ports.'),
     ports: {
       apiPort: setting('default.apiPort', extraPort).describe(
         'Extra TLS port on which a client certificate is required; -1: none.',
       ),
-      legacyPort: setting('default.legacyServerPort', extraPort).describe('Extra port without TLS; -1: none.'),
+      legacyPort: setting('default.legacyServerPort', extraPort).describe(
+        'Extra port without TLS; -1: none.',
+      ),
       managementPort: setting('management.server.port', extraPort).describe(
         'Extra port without TLS for health and metrics alone: `/health`, `/prometheus` and `/metrics`, also below `/actuator`; -1: none.',
       ),
@@ -126,7 +150,8 @@ export function toTls(
   const settings: TlsSettings = {
     identity,
     trust,
-    crlFile: crl === undefined || blocklist !== undefined || trust === undefined ? undefined : toPath(crl),
+    crlFile:
+      crl === undefined || blocklist !== undefined || trust === undefined ? undefined : toPath(crl),
     blocklistFile: blocklist === undefined || !usesBlocklist ? undefined : toPath(blocklist.trim()),
     ...toVersions(values, report),
     ciphers: toCiphers(values, report),
@@ -138,16 +163,25 @@ export function toTls(
 function toListeners(values: TlsValues, report: SettingsReport) {
   const { enabled, clientCertificates, ports } = values
   if (values.serverNameBundles !== undefined) {
-    report.problem('server.ssl.server-name-bundles', 'one certificate serves all names; name its files in server.ssl instead')
+    report.problem(
+      'server.ssl.server-name-bundles',
+      'one certificate serves all names; name its files in server.ssl instead',
+    )
   }
   if (values.bundle !== undefined) {
-    report.problem('server.ssl.bundle', 'bundles are not supported; name the files with server.ssl.certificate or key-store')
+    report.problem(
+      'server.ssl.bundle',
+      'bundles are not supported; name the files with server.ssl.certificate or key-store',
+    )
   }
   const named = values.certificate ?? values.keyStore
   const mainTls = enabled ?? named !== undefined
   // Gate opens it without encryption, where no client can send a certificate.
   const isUseless = ports.apiPort !== undefined && enabled === false && named === undefined
-  if (isUseless) report.notice('default.apiPort is not opened: server.ssl.enabled is false, and there is no certificate for TLS.')
+  if (isUseless)
+    report.notice(
+      'default.apiPort is not opened: server.ssl.enabled is false, and there is no certificate for TLS.',
+    )
   return {
     ...ports,
     mainTls,
@@ -158,11 +192,18 @@ function toListeners(values: TlsValues, report: SettingsReport) {
 }
 
 function toIdentity(values: TlsValues, report: SettingsReport): IdentityFiles | undefined {
-  const { enabled, certificate, privateKey, keyStore, keyStorePassword, alias, keyPassword } = values
+  const { enabled, certificate, privateKey, keyStore, keyStorePassword, alias, keyPassword } =
+    values
   if (certificate !== undefined && keyStore !== undefined) {
-    report.problem('server.ssl.key-store', 'there is server.ssl.certificate, too; remove one of them')
+    report.problem(
+      'server.ssl.key-store',
+      'there is server.ssl.certificate, too; remove one of them',
+    )
   } else if (certificate !== undefined && privateKey === undefined) {
-    report.problem('server.ssl.certificate', 'the private key is missing: name its file in server.ssl.certificate-private-key')
+    report.problem(
+      'server.ssl.certificate',
+      'the private key is missing: name its file in server.ssl.certificate-private-key',
+    )
   } else if (certificate !== undefined && privateKey !== undefined) {
     return {
       kind: 'pem',
@@ -170,7 +211,12 @@ function toIdentity(values: TlsValues, report: SettingsReport): IdentityFiles | 
       privateKey: toStoreFile('server.ssl.certificate-private-key', privateKey, keyPassword ?? ''),
     }
   } else if (keyStore !== undefined) {
-    return { kind: 'store', store: toStoreFile('server.ssl.key-store', keyStore, keyStorePassword), alias, keyPassword }
+    return {
+      kind: 'store',
+      store: toStoreFile('server.ssl.key-store', keyStore, keyStorePassword),
+      alias,
+      keyPassword,
+    }
   } else {
     report.problem(
       enabled === true ? 'server.ssl.enabled' : 'default.apiPort',
@@ -186,8 +232,10 @@ function toTrust(
   { trustCertificate, trustStore, trustStorePassword, ports }: TlsValues,
   report: SettingsReport,
 ): StoreFile | undefined {
-  if (trustCertificate !== undefined) return toStoreFile('server.ssl.trust-certificate', trustCertificate, '')
-  if (trustStore !== undefined) return toStoreFile('server.ssl.trust-store', trustStore, trustStorePassword)
+  if (trustCertificate !== undefined)
+    return toStoreFile('server.ssl.trust-certificate', trustCertificate, '')
+  if (trustStore !== undefined)
+    return toStoreFile('server.ssl.trust-store', trustStore, trustStorePassword)
   report.problem(
     ports.apiPort === undefined ? 'server.ssl.client-auth' : 'default.apiPort',
     'client certificates need the authorities that issue them: name server.ssl.trust-certificate (PEM) or server.ssl.trust-store',
@@ -195,12 +243,17 @@ function toTrust(
   return undefined
 }
 
-function toVersions(values: TlsValues, report: SettingsReport): Pick<TlsSettings, 'minVersion' | 'maxVersion'> {
+function toVersions(
+  values: TlsValues,
+  report: SettingsReport,
+): Pick<TlsSettings, 'minVersion' | 'maxVersion'> {
   const key = values.versions === undefined ? 'default.tlsVersions' : versionsKey
   const named = values.versions ?? values.usualVersions
   const versions = named.filter((version) => version === 'TLSv1.2' || version === 'TLSv1.3')
-  if (versions.length === 0) report.problem(key, 'TLSv1.2 and TLSv1.3 are offered; name one of them or both')
-  else if (versions.length < named.length) report.notice(`${key}: only TLSv1.2 and TLSv1.3 are offered; older ones are not safe.`)
+  if (versions.length === 0)
+    report.problem(key, 'TLSv1.2 and TLSv1.3 are offered; name one of them or both')
+  else if (versions.length < named.length)
+    report.notice(`${key}: only TLSv1.2 and TLSv1.3 are offered; older ones are not safe.`)
   return {
     minVersion: versions.includes('TLSv1.2') ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: versions.includes('TLSv1.3') ? 'TLSv1.3' : 'TLSv1.2',
@@ -214,8 +267,10 @@ function toCiphers(values: TlsValues, report: SettingsReport): string {
   const known = new Set(getCiphers())
   const usable = suites.filter((suite) => known.has(toOpenSslName(suite).toLowerCase()))
   const unusable = suites.filter((suite) => !usable.includes(suite))
-  if (usable.length === 0) report.problem(key, 'none of these cipher suites exists here; remove the key for a strong list')
-  else if (unusable.length > 0) report.notice(`${key}: ${unusable.join(', ')} do not exist here and are left out.`)
+  if (usable.length === 0)
+    report.problem(key, 'none of these cipher suites exists here; remove the key for a strong list')
+  else if (unusable.length > 0)
+    report.notice(`${key}: ${unusable.join(', ')} do not exist here and are left out.`)
   return (usable.length === 0 ? strongCiphers : usable).map(toOpenSslName).join(':')
 }
 
@@ -235,20 +290,33 @@ function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport
     const { material, faults } = readTlsMaterial(settings)
     for (const { key, message } of faults) report.problem(key, message)
     if (faults.length > 0) return
-    if (material.identity !== undefined) createSecureContext(toSecureContext(settings, material, asks))
+    if (material.identity !== undefined)
+      createSecureContext(toSecureContext(settings, material, asks))
     const expiry = findExpiry(material)
     if (expiry !== undefined) report.notice(`Warning: ${expiry}`)
-    if (asks && settings.trust !== undefined) checkChains(settings.trust.key, material.authorities, report)
+    if (asks && settings.trust !== undefined)
+      checkChains(settings.trust.key, material.authorities, report)
   } catch (error) {
-    report.problem('server.ssl', `TLS cannot be set up with these files: ${(error as Error).message}`)
+    report.problem(
+      'server.ssl',
+      `TLS cannot be set up with these files: ${(error as Error).message}`,
+    )
   }
 }
 
 /** TLS follows each chain up to a root. */
-function checkChains(key: string, authorities: readonly Certificate[], report: SettingsReport): void {
-  const incomplete = authorities.filter(({ x509 }) => !authorities.some((issuer) => x509.checkIssued(issuer.x509)))
+function checkChains(
+  key: string,
+  authorities: readonly Certificate[],
+  report: SettingsReport,
+): void {
+  const incomplete = authorities.filter(
+    ({ x509 }) => !authorities.some((issuer) => x509.checkIssued(issuer.x509)),
+  )
   if (incomplete.length === 0) return
-  const missing = [...new Set(incomplete.map(({ issuer }) => formatJavaName(issuer).text))].join(' and ')
+  const missing = [...new Set(incomplete.map(({ issuer }) => formatJavaName(issuer).text))].join(
+    ' and ',
+  )
   const message = `authorities are trusted together with those above them: add ${missing}`
   if (incomplete.length === authorities.length) report.problem(key, message)
   else report.notice(`${key}: ${message}; until then, what they issue is refused.`)

@@ -5,7 +5,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Certificate } from './certificate.ts'
 import { TlsFileError } from './key-material.ts'
 import type { RevocationList, Revocations } from './revocation.ts'
-import { findExpiry, loadTlsMaterial, stampOf, type TlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+import {
+  findExpiry,
+  loadTlsMaterial,
+  stampOf,
+  type TlsMaterial,
+  type TlsSettings,
+  toSecureContext,
+} from './tls-material.ts'
 
 const checkIntervalMs = 1000
 const ticketKeyBytes = 48
@@ -75,7 +82,10 @@ export class TlsFiles {
       this.#log.info('certificates, trusted authorities and revocations were read anew')
     } catch (error) {
       const setting = error instanceof TlsFileError ? { setting: error.key } : {}
-      this.#log.error({ err: error, ...setting }, 'changed TLS files cannot be used; what was read before stays in force')
+      this.#log.error(
+        { err: error, ...setting },
+        'changed TLS files cannot be used; what was read before stays in force',
+      )
     }
   }
 
@@ -103,7 +113,8 @@ export class TlsFiles {
   #warnOfLists(): void {
     for (const list of this.#material.revocations.lists) {
       const { issuerKey, nextUpdateMs } = list
-      if (nextUpdateMs === undefined || nextUpdateMs > Date.now() || this.#outdated.has(list)) continue
+      if (nextUpdateMs === undefined || nextUpdateMs > Date.now() || this.#outdated.has(list))
+        continue
       this.#outdated.add(list)
       const due = new Date(nextUpdateMs).toISOString()
       this.#log.error(

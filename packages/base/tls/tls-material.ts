@@ -46,7 +46,10 @@ export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
   return material
 }
 
-export function readTlsMaterial(settings: TlsSettings): { material: TlsMaterial; faults: TlsFileError[] } {
+export function readTlsMaterial(settings: TlsSettings): {
+  material: TlsMaterial
+  faults: TlsFileError[]
+} {
   const { identity, trust, crlFile, blocklistFile } = settings
   const faults: TlsFileError[] = []
   const attempt = <T>(load: () => T): T | undefined => {
@@ -62,8 +65,13 @@ export function readTlsMaterial(settings: TlsSettings): { material: TlsMaterial;
     identity: identity && attempt(() => loadIdentity(identity)),
     authorities: (trust && attempt(() => loadTrust(trust))) ?? [],
     revocations: {
-      lists: (crlFile === undefined ? undefined : attempt(() => parse(crlFile, readRevocationLists))) ?? [],
-      blocked: (blocklistFile === undefined ? undefined : attempt(() => parse(blocklistFile, toBlocklist))) ?? new Set<string>(),
+      lists:
+        (crlFile === undefined ? undefined : attempt(() => parse(crlFile, readRevocationLists))) ??
+        [],
+      blocked:
+        (blocklistFile === undefined
+          ? undefined
+          : attempt(() => parse(blocklistFile, toBlocklist))) ?? new Set<string>(),
     },
   }
   return { material, faults }
@@ -132,10 +140,14 @@ export function toSecureContext(
 /** Changes whenever one of the files does, also when a link leads to another file. */
 export function stampOf(settings: TlsSettings): string {
   const { identity, trust, crlFile, blocklistFile } = settings
-  const own = identity?.kind === 'pem' ? [identity.certificate.file, identity.privateKey.file] : [identity?.store.file]
+  const own =
+    identity?.kind === 'pem'
+      ? [identity.certificate.file, identity.privateKey.file]
+      : [identity?.store.file]
   return [...own, trust?.file, crlFile, blocklistFile]
     .map((file) => {
-      const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false, bigint: true })
+      const stats =
+        file === undefined ? undefined : statSync(file, { throwIfNoEntry: false, bigint: true })
       return stats === undefined ? '-' : `${stats.dev}.${stats.ino}.${stats.size}.${stats.mtimeNs}`
     })
     .join(' ')

@@ -11,12 +11,24 @@ const id = or(numberOf, 0)
 
 const toEntry = shape({ id, file: [toFile, 'path', 'name'], state: textOf })
 const toWorkflows = shape({ workflows: list(toEntry) })
-const toWorkflow = shape({ name: textOf, path: textOf, state: or(textOf, 'active'), html_url: textOf })
-const toJobs = list(shape({ id, name: or(textOf, 'job'), conclusion: textOf, status: or(textOf, 'unknown') }))
+const toWorkflow = shape({
+  name: textOf,
+  path: textOf,
+  state: or(textOf, 'active'),
+  html_url: textOf,
+})
+const toJobs = list(
+  shape({ id, name: or(textOf, 'job'), conclusion: textOf, status: or(textOf, 'unknown') }),
+)
 const toJobLists = shape({ jobs: [toJobs, 'jobs', 'workflow_jobs'] })
 
 export type Archive = ShapeOf<typeof toArchive>
-const toArchive = shape({ id, name: or(textOf, 'archive'), size: [numberOf, 'size_in_bytes'], expired: isTrue })
+const toArchive = shape({
+  id,
+  name: or(textOf, 'archive'),
+  size: [numberOf, 'size_in_bytes'],
+  expired: isTrue,
+})
 const toArchives = shape({ artifacts: list(toArchive) })
 const toContent = shape({ content: textOf })
 const toRepository = shape({ default_branch: textOf })
@@ -32,27 +44,39 @@ export class ActionsApi {
 
   /** Names of the workflow files of a repository, `owner/name`; undefined: it is missing, or hidden from the token. */
   async workflowFiles(repository: string): Promise<readonly string[] | undefined> {
-    const listed = await this.#list(`/repos/${repository}/actions/workflows`, (body) => toWorkflows(body).workflows)
+    const listed = await this.#list(
+      `/repos/${repository}/actions/workflows`,
+      (body) => toWorkflows(body).workflows,
+    )
     if (listed !== undefined) return filesOf(listed)
     // Forgejo lists no workflows.
     for (const folder of this.#kind.folders) {
-      const files = filesOf(list(toEntry)(await this.#get(`/repos/${repository}/contents/${folder}`)))
+      const files = filesOf(
+        list(toEntry)(await this.#get(`/repos/${repository}/contents/${folder}`)),
+      )
       if (files.length > 0) return files
     }
     return undefined
   }
 
   /** Undefined: there is none, or the server tells nothing about workflows. */
-  async workflow({ owner, repository, file }: Workflow): Promise<ShapeOf<typeof toWorkflow> | undefined> {
+  async workflow({
+    owner,
+    repository,
+    file,
+  }: Workflow): Promise<ShapeOf<typeof toWorkflow> | undefined> {
     const found = await this.#get(pathTo`/repos/${owner}/${repository}/actions/workflows/${file}`)
     return found === undefined ? undefined : toWorkflow(found)
   }
 
   /** @param path Undefined: in one of the folders of workflows */
   async workflowText(workflow: Workflow, path: string | undefined): Promise<string | undefined> {
-    const paths = path === undefined ? this.#kind.folders.map((folder) => `${folder}/${workflow.file}`) : [path]
+    const paths =
+      path === undefined ? this.#kind.folders.map((folder) => `${folder}/${workflow.file}`) : [path]
     for (const each of paths) {
-      const { content } = toContent(await this.#get(`/repos/${fullNameOf(workflow)}/contents/${encodeSegments(each)}`))
+      const { content } = toContent(
+        await this.#get(`/repos/${fullNameOf(workflow)}/contents/${encodeSegments(each)}`),
+      )
       if (content !== undefined) return Buffer.from(content, 'base64').toString('utf8')
     }
     return undefined
@@ -66,7 +90,9 @@ export class ActionsApi {
   async runs(workflow: Workflow, event?: string): Promise<readonly Run[] | undefined> {
     const { file } = workflow
     const place = this.#kind.listsRunsOfWorkflows ? pathTo`workflows/${file}/runs` : 'runs'
-    const body = await this.#get(`/repos/${fullNameOf(workflow)}/actions/${place}${this.#pageQuery({ event })}`)
+    const body = await this.#get(
+      `/repos/${fullNameOf(workflow)}/actions/${place}${this.#pageQuery({ event })}`,
+    )
     if (body === undefined) return undefined
     const runs = toRuns(body).workflow_runs
     if (this.#kind.listsRunsOfWorkflows) return runs
@@ -90,13 +116,26 @@ export class ActionsApi {
   }
 
   /** Undefined: the run is missing, or the server lists no jobs. */
-  jobs(workflow: Workflow, number: number): Promise<readonly ShapeOf<typeof toJobs>[number][] | undefined> {
-    return this.#list(`${runPath(workflow, number)}/jobs`, (body) => (Array.isArray(body) ? toJobs(body) : toJobLists(body).jobs))
+  jobs(
+    workflow: Workflow,
+    number: number,
+  ): Promise<readonly ShapeOf<typeof toJobs>[number][] | undefined> {
+    return this.#list(`${runPath(workflow, number)}/jobs`, (body) =>
+      Array.isArray(body) ? toJobs(body) : toJobLists(body).jobs,
+    )
   }
 
   /** Those that have not expired; undefined: the run is missing, or the server lists no archives. @param name Default: all */
-  async archives(workflow: Workflow, number: number, name?: string): Promise<readonly Archive[] | undefined> {
-    const listed = await this.#list(`${runPath(workflow, number)}/artifacts`, (body) => toArchives(body).artifacts, { name })
+  async archives(
+    workflow: Workflow,
+    number: number,
+    name?: string,
+  ): Promise<readonly Archive[] | undefined> {
+    const listed = await this.#list(
+      `${runPath(workflow, number)}/artifacts`,
+      (body) => toArchives(body).artifacts,
+      { name },
+    )
     return listed?.filter(({ expired }) => !expired)
   }
 
@@ -132,5 +171,7 @@ export function runPath(workflow: Workflow, number: number): string {
 }
 
 function filesOf(entries: readonly ShapeOf<typeof toEntry>[]): readonly string[] {
-  return [...new Set(entries.flatMap(({ state, file }) => (state === 'deleted' ? [] : (file ?? []))))]
+  return [
+    ...new Set(entries.flatMap(({ state, file }) => (state === 'deleted' ? [] : (file ?? [])))),
+  ]
 }

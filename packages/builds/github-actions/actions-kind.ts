@@ -69,7 +69,8 @@ export const giteaActions: ActionsKind = {
   // Gitea reads the query, Forgejo the body.
   runDetails: { query: '?return_run_details=true', body: { return_run_info: true } },
   hasApps: false,
-  advice: 'The token needs the scope "write:repository", and its user the right to write to Actions of the repository.',
+  advice:
+    'The token needs the scope "write:repository", and its user the right to write to Actions of the repository.',
 }
 
 /** Plain data, for the worker thread. */

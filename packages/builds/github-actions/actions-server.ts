@@ -35,7 +35,10 @@ export class ActionsServer implements BuildServer {
     const { log, now } = context
     const address = host.address + kind.basePath
     const credentials = createCredentials(kind, host, context)
-    const calls = createServerCalls({ name, address, settingKey: `${prefix}.hosts`, advice, credentials, tls }, context)
+    const calls = createServerCalls(
+      { name, address, settingKey: `${prefix}.hosts`, advice, credentials, tls },
+      context,
+    )
     const api = new ActionsApi(kind, calls)
     this.type = kind.id
     this.name = name
@@ -46,7 +49,13 @@ export class ActionsServer implements BuildServer {
     this.#calls = calls
     this.#log = log
     this.#api = api
-    this.#dispatcher = new Dispatcher({ kind, calls, api, server: name, workflowOf: (job) => this.#workflowOf(job) })
+    this.#dispatcher = new Dispatcher({
+      kind,
+      calls,
+      api,
+      server: name,
+      workflowOf: (job) => this.#workflowOf(job),
+    })
     this.#files = new RunFiles(calls, api, address)
     this.#polls = new ChangePolls({
       calls,
@@ -69,10 +78,16 @@ export class ActionsServer implements BuildServer {
     if (failures.length > 0 && failures.length === results.length) throw failures[0]?.reason
     return results.flatMap((result, index) => {
       const repository = this.#repositories[index]
-      if (result.status === 'fulfilled' && result.value !== undefined) return result.value.map((file) => `${repository}/${file}`)
+      if (result.status === 'fulfilled' && result.value !== undefined)
+        return result.value.map((file) => `${repository}/${file}`)
       const problem =
-        result.status === 'rejected' ? (result.reason as Error).message : `it has none, or is hidden. ${this.#kind.advice}`
-      this.#log.warn({ buildServer: this.name, repository, problem }, 'the workflows of a repository cannot be listed')
+        result.status === 'rejected'
+          ? (result.reason as Error).message
+          : `it has none, or is hidden. ${this.#kind.advice}`
+      this.#log.warn(
+        { buildServer: this.name, repository, problem },
+        'the workflows of a repository cannot be listed',
+      )
       return []
     })
   }
@@ -130,7 +145,9 @@ export class ActionsServer implements BuildServer {
   async queueItem(item: string): Promise<JsonObject | undefined> {
     const run = await this.#dispatcher.runOf(item)
     if (run === undefined) return undefined
-    return run.number === 0 ? { number: null, executable: null } : { number: run.number, executable: { number: run.number } }
+    return run.number === 0
+      ? { number: null, executable: null }
+      : { number: run.number, executable: { number: run.number } }
   }
 
   async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
@@ -154,13 +171,23 @@ export class ActionsServer implements BuildServer {
     if (workflow === undefined) throw this.#unknownJob(job)
     if (run === undefined) return
     if (run.number === 0)
-      throw new PortError(503, `The run of ${job} does not exist yet, so it cannot be stopped. Try again in a few seconds.`)
+      throw new PortError(
+        503,
+        `The run of ${job} does not exist yet, so it cannot be stopped. Try again in a few seconds.`,
+      )
     const expects = [301, 307, 308, 403, 404, 405, 409]
-    const answer = await this.#calls.send(`${runPath(workflow, run.number)}/cancel`, { method: 'POST', json: {}, expects })
+    const answer = await this.#calls.send(`${runPath(workflow, run.number)}/cancel`, {
+      method: 'POST',
+      json: {},
+      expects,
+    })
     if (answer.status < 300 || answer.status === 409) return
     const url = (await this.#api.run(workflow, run.number))?.url
     if (url === undefined && number === 0) return
-    const advice = answer.status === 403 ? this.#kind.advice : `Stop it in its web UI${url === undefined ? '' : `: ${url}`}.`
+    const advice =
+      answer.status === 403
+        ? this.#kind.advice
+        : `Stop it in its web UI${url === undefined ? '' : `: ${url}`}.`
     const text = `The build server "${this.name}" does not stop run ${run.number} (${answer.status})${formatReason(answer)}.`
     throw new PortError(400, `${text} ${advice}`)
   }
@@ -168,7 +195,10 @@ export class ActionsServer implements BuildServer {
   /** Runs have no descriptions. */
   async describe(): Promise<void> {}
 
-  async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<readonly RecentBuilds[]> {
     const byRepository = Map.groupBy(positions, ([job]) => job.slice(0, job.lastIndexOf('/')))
     const knownOf = (name: string) => (byRepository.get(name) ?? []).map(([, position]) => position)
     const places = this.#repositories.map((name) => {
@@ -205,7 +235,9 @@ export class ActionsServer implements BuildServer {
     const [, name = '', file] = /^([^/]+\/[^/]+)\/([^/]+)$/.exec(job) ?? []
     const listed = this.#repositories.find((each) => each.toLowerCase() === name.toLowerCase())
     const [owner, repository] = (listed ?? '').split('/')
-    return owner === undefined || repository === undefined || file === undefined ? undefined : { owner, repository, file }
+    return owner === undefined || repository === undefined || file === undefined
+      ? undefined
+      : { owner, repository, file }
   }
 
   #unknownWorkflow(workflow: Workflow): PortError {
@@ -215,11 +247,17 @@ export class ActionsServer implements BuildServer {
 
   #unknownJob(job: string): PortError {
     const text = `The job "${job}" does not exist: it has to be owner/repository/workflow-file.yml`
-    return new PortError(404, `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`)
+    return new PortError(
+      404,
+      `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`,
+    )
   }
 
   async #hasInput(workflow: Workflow, name: string): Promise<boolean> {
     const text = await this.#api.workflowText(workflow, (await this.#api.workflow(workflow))?.path)
-    return text !== undefined && parseWorkflowFile(text).parameters.some((parameter) => parameter['name'] === name)
+    return (
+      text !== undefined &&
+      parseWorkflowFile(text).parameters.some((parameter) => parameter['name'] === name)
+    )
   }
 }

@@ -2,18 +2,34 @@
 import { createPrivateKey } from 'node:crypto'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { textOf } from '@fairlead/base/json/values.ts'
-import { httpAddress, optionalText, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  httpAddress,
+  optionalText,
+  type SettingsReport,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
 import type { BuildServerType } from '../build-server.ts'
 import { hostKeys, toHosts } from '../remote/host-settings.ts'
-import { type ActionsHost, type ActionsKind, type GithubApp, giteaActions, githubActions } from './actions-kind.ts'
+import {
+  type ActionsHost,
+  type ActionsKind,
+  type GithubApp,
+  giteaActions,
+  githubActions,
+} from './actions-kind.ts'
 import { ActionsServer } from './actions-server.ts'
 
 const appKeys = {
-  appId: optionalText.describe('GitHub App whose installation is used in place of a token: its ID or client ID.'),
+  appId: optionalText.describe(
+    'GitHub App whose installation is used in place of a token: its ID or client ID.',
+  ),
   appInstallationId: optionalText.describe('ID of the installation of the app.'),
-  appPrivateKey: optionalText.describe('Private key of the app, as text: `-----BEGIN RSA PRIVATE KEY-----…`.'),
+  appPrivateKey: optionalText.describe(
+    'Private key of the app, as text: `-----BEGIN RSA PRIVATE KEY-----…`.',
+  ),
 }
 
 /** Hosts of Gitea have none. */
@@ -36,7 +52,8 @@ function createActionsType(kind: ActionsKind): BuildServerType<readonly ActionsH
         return { ...host, address, repositories, token, app: toApp(keys, report, hostsKey) }
       })
     },
-    open: (hosts: readonly ActionsHost[], context: BackendContext) => hosts.map((host) => new ActionsServer(kind, host, context)),
+    open: (hosts: readonly ActionsHost[], context: BackendContext) =>
+      hosts.map((host) => new ActionsServer(kind, host, context)),
   }
 }
 
@@ -44,7 +61,9 @@ function hostSchema({ defaultAddress, advice, hasApps }: ActionsKind) {
   const address =
     defaultAddress === undefined
       ? httpAddress.describe('Address of the server.')
-      : httpAddress.prefault(defaultAddress).describe('Address of the API; `https://github.example/api/v3` of an own server.')
+      : httpAddress
+          .prefault(defaultAddress)
+          .describe('Address of the API; `https://github.example/api/v3` of an own server.')
   return z.strictObject({
     ...hostKeys,
     address,
@@ -61,17 +80,24 @@ type HostKeys = z.output<ReturnType<typeof hostSchema>>
 
 function toApp(keys: HostKeys, report: SettingsReport, key: string): GithubApp | undefined {
   const { name, token } = keys
-  const { appId: id, appInstallationId: installationId, appPrivateKey: privateKey } = toAppKeys(keys)
+  const {
+    appId: id,
+    appInstallationId: installationId,
+    appPrivateKey: privateKey,
+  } = toAppKeys(keys)
   if ([id, installationId, privateKey].every((part) => part === undefined)) {
     if (token === undefined)
-      report.notice(`${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`)
+      report.notice(
+        `${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`,
+      )
     return undefined
   }
   if (id === undefined || installationId === undefined || privateKey === undefined) {
     report.problem(key, `"${name}": appId, appInstallationId and appPrivateKey belong together`)
     return undefined
   }
-  if (token !== undefined) report.problem(key, `"${name}" has both a token and an app: leave one of them out`)
+  if (token !== undefined)
+    report.problem(key, `"${name}" has both a token and an app: leave one of them out`)
   try {
     createPrivateKey(privateKey)
   } catch {

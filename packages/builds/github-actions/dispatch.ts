@@ -79,7 +79,9 @@ export class Dispatcher {
   }
 
   /** The run of a queue item: 0 while there is none yet; undefined: the text is no queue item. */
-  async runOf(item: string): Promise<{ readonly workflow?: Workflow; readonly number: number } | undefined> {
+  async runOf(
+    item: string,
+  ): Promise<{ readonly workflow?: Workflow; readonly number: number } | undefined> {
     if (/^\d{1,15}$/.test(item)) return { number: Number(item) }
     const pending = parseItem(item)
     const workflow = pending === undefined ? undefined : this.#workflowOf(pending.job)
@@ -107,7 +109,8 @@ export class Dispatcher {
   /** Gitea takes a short ref for a branch. */
   async #sendToRef(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
     const answer = await this.#send(workflow, dispatch)
-    const mayBeTag = answer.status === 404 && this.#kind.refsAreBranches && !dispatch.ref.startsWith('refs/')
+    const mayBeTag =
+      answer.status === 404 && this.#kind.refsAreBranches && !dispatch.ref.startsWith('refs/')
     if (!mayBeTag) return answer
     const second = await this.#send(workflow, { ...dispatch, ref: `refs/tags/${dispatch.ref}` })
     return second.status === 404 ? answer : second
@@ -117,19 +120,32 @@ export class Dispatcher {
   async #send(workflow: Workflow, dispatch: Dispatch): Promise<OutsideAnswer> {
     if (this.#namesRuns === false) return this.#post(workflow, dispatch, {})
     const answer = await this.#post(workflow, dispatch, this.#kind.runDetails.body)
-    const isRejected = answer.status === 422 && Object.keys(this.#kind.runDetails.body).some((key) => answer.text.includes(key))
+    const isRejected =
+      answer.status === 422 &&
+      Object.keys(this.#kind.runDetails.body).some((key) => answer.text.includes(key))
     return isRejected ? this.#post(workflow, dispatch, {}) : answer
   }
 
-  #post({ owner, repository, file }: Workflow, { ref, inputs }: Dispatch, details: object): Promise<OutsideAnswer> {
-    const path = pathTo`/repos/${owner}/${repository}/actions/workflows/${file}/dispatches` + this.#kind.runDetails.query
-    return this.#calls.send(path, { method: 'POST', json: { ref, inputs, ...details }, expects: refusals })
+  #post(
+    { owner, repository, file }: Workflow,
+    { ref, inputs }: Dispatch,
+    details: object,
+  ): Promise<OutsideAnswer> {
+    const path =
+      pathTo`/repos/${owner}/${repository}/actions/workflows/${file}/dispatches` +
+      this.#kind.runDetails.query
+    return this.#calls.send(path, {
+      method: 'POST',
+      json: { ref, inputs, ...details },
+      expects: refusals,
+    })
   }
 
   #toRefusal(answer: OutsideAnswer, workflow: Workflow, ref: string): PortError {
     const { status } = answer
     const what = `The build server "${this.#server}" does not start ${workflow.file} of ${fullNameOf(workflow)} on "${ref}"`
-    if (status < 400) return new PortError(400, `${what}: the repository has been renamed. Use its new name.`)
+    if (status < 400)
+      return new PortError(400, `${what}: the repository has been renamed. Use its new name.`)
     const advice = {
       403: ` ${this.#kind.advice}`,
       404: ` Check that the workflow file and the branch or tag exist. ${this.#kind.advice}`,
@@ -139,15 +155,24 @@ export class Dispatcher {
 }
 
 function isOfRef({ event, branch }: Run, ref: string): boolean {
-  return event === dispatched && (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))
+  return (
+    event === dispatched &&
+    (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))
+  )
 }
 
 function formatItem({ job, ref, after }: PendingRun): string {
   // Two equal starts are two items.
-  return Buffer.from(formatJson([job, ref, after, Math.floor(Math.random() * 1e9)])).toString('base64url')
+  return Buffer.from(formatJson([job, ref, after, Math.floor(Math.random() * 1e9)])).toString(
+    'base64url',
+  )
 }
 
 function parseItem(item: string): PendingRun | undefined {
-  const { job, ref, after } = toItem({ ...listOf(parseIfJson(Buffer.from(item, 'base64url').toString('utf8'))) })
-  return job === undefined || ref === undefined || after === undefined ? undefined : { job, ref, after }
+  const { job, ref, after } = toItem({
+    ...listOf(parseIfJson(Buffer.from(item, 'base64url').toString('utf8'))),
+  })
+  return job === undefined || ref === undefined || after === undefined
+    ? undefined
+    : { job, ref, after }
 }

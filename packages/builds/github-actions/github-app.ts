@@ -19,10 +19,17 @@ const jwtLifeMs = 9 * 60_000
 
 const toToken = shape({ token: textOf, expires_at: textOf })
 
-export function createCredentials(kind: ActionsKind, host: ActionsHost, context: BackendContext): Credentials {
+export function createCredentials(
+  kind: ActionsKind,
+  host: ActionsHost,
+  context: BackendContext,
+): Credentials {
   const { token, app } = host
   if (app !== undefined) return installationCredentials(app, host, kind, context)
-  const headers = { ...kind.headers, ...(token !== undefined && { authorization: `${kind.scheme} ${token}` }) }
+  const headers = {
+    ...kind.headers,
+    ...(token !== undefined && { authorization: `${kind.scheme} ${token}` }),
+  }
   return async () => headers
 }
 
@@ -33,14 +40,28 @@ function installationCredentials(
   context: BackendContext,
 ): Credentials {
   const settingKey = `${prefix}.hosts`
-  const credentials = async () => ({ ...headers, authorization: `Bearer ${await createJwt(app, context.now())}` })
-  const advice = 'The app needs an installation with the repository permission "Actions: read and write".'
-  const calls = createServerCalls({ name, address: address + basePath, settingKey, advice, credentials, tls }, context)
+  const credentials = async () => ({
+    ...headers,
+    authorization: `Bearer ${await createJwt(app, context.now())}`,
+  })
+  const advice =
+    'The app needs an installation with the repository permission "Actions: read and write".'
+  const calls = createServerCalls(
+    { name, address: address + basePath, settingKey, advice, credentials, tls },
+    context,
+  )
   let current: { readonly token: string; readonly untilMs: number } | undefined
   const load = sharedWork(async () => {
-    const answer = await calls.send(pathTo`/app/installations/${app.installationId}/access_tokens`, { method: 'POST', json: {} })
+    const answer = await calls.send(
+      pathTo`/app/installations/${app.installationId}/access_tokens`,
+      { method: 'POST', json: {} },
+    )
     const { token, expires_at: end = '' } = toToken(JSON.parse(answer.text))
-    if (token === undefined) throw new PortError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
+    if (token === undefined)
+      throw new PortError(
+        502,
+        `The build server "${name}" gave no token for the app of ${settingKey}.`,
+      )
     current = { token, untilMs: Date.parse(end) || 0 }
     return token
   })

@@ -47,7 +47,11 @@ export class RunFiles {
    *
    * @throws {PortError} 413 when it may be in an archive that is too large
    */
-  async properties(workflow: Workflow, number: number, fileName: string): Promise<JsonObject | undefined> {
+  async properties(
+    workflow: Workflow,
+    number: number,
+    fileName: string,
+  ): Promise<JsonObject | undefined> {
     const tooLarge = new Set<string>()
     const seen = new Set<number>()
     const names = [...new Set([fileName, fileName.replace(/\.[^.]*$/, '')])]
@@ -55,12 +59,16 @@ export class RunFiles {
     for (const name of [...names, undefined]) {
       const archives = (await this.#api.archives(workflow, number, name)) ?? []
       // A server may not know the filter.
-      const meant = archives.filter((each) => (name === undefined || each.name === name) && !seen.has(each.id))
+      const meant = archives.filter(
+        (each) => (name === undefined || each.name === name) && !seen.has(each.id),
+      )
       for (const archive of meant) {
         seen.add(archive.id)
         const isTooLarge = (archive.size ?? 0) > maxArchiveBytes
         if (isTooLarge) tooLarge.add(archive.name)
-        const bytes = isTooLarge ? undefined : await this.#calls.download(archivePath(workflow, archive), maxArchiveBytes)
+        const bytes = isTooLarge
+          ? undefined
+          : await this.#calls.download(archivePath(workflow, archive), maxArchiveBytes)
         const text = bytes && (await readZipEntry(bytes, fileName))
         if (text !== undefined) return parseProperties(fileName, text)
       }
@@ -75,7 +83,8 @@ export class RunFiles {
     const jobs = await this.#api.jobs(workflow, number)
     const logs = jobs?.map(({ id, name, conclusion, status }) => ({
       title: `${name} (${conclusion ?? status})`,
-      load: (maxBytes: number) => this.#calls.download(`/repos/${fullNameOf(workflow)}/actions/jobs/${id}/logs`, maxBytes),
+      load: (maxBytes: number) =>
+        this.#calls.download(`/repos/${fullNameOf(workflow)}/actions/jobs/${id}/logs`, maxBytes),
     }))
     return logs && joinLogs(logs)
   }
@@ -97,10 +106,16 @@ async function readZipEntry(archive: Buffer, name: string): Promise<string | und
     const entry = findEntry(archive, name)
     const content = await entry?.unpack(maxEntryBytes)
     if (entry === undefined || content !== undefined) return content?.toString('utf8')
-    throw new PortError(413, `The file ${entry.name} of the archive is larger than ${maxEntryBytes} bytes.`)
+    throw new PortError(
+      413,
+      `The file ${entry.name} of the archive is larger than ${maxEntryBytes} bytes.`,
+    )
   } catch (error) {
     if (error instanceof PortError) throw error
-    throw new PortError(502, 'The archive of the build cannot be read: it is damaged, or no zip archive.')
+    throw new PortError(
+      502,
+      'The archive of the build cannot be read: it is damaged, or no zip archive.',
+    )
   }
 }
 

@@ -80,7 +80,11 @@ export function toBuild(run: Run, job: string): ListedBuild {
   })
 }
 
-function toRevision({ commit, branch, starter, title, repository }: Run, sha1: string, job: string): JsonObject {
+function toRevision(
+  { commit, branch, starter, title, repository }: Run,
+  sha1: string,
+  job: string,
+): JsonObject {
   const web = repository.html_url
   return definedOf({
     name: job.slice(0, job.lastIndexOf('/')),

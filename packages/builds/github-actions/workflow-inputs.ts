@@ -1,6 +1,13 @@
 /** Inputs of a workflow that is started by hand, as parameters of its job. */
 import { list, maybe, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isObject, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { parseYaml } from '@fairlead/base/json/yaml.ts'
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */
@@ -14,9 +21,15 @@ export interface WorkflowFile {
 
 export const unknownFile: WorkflowFile = { isStartable: undefined, parameters: [] }
 
-const toInput = shape({ description: textOf, default: maybe(String), type: textOf, options: list(String) })
+const toInput = shape({
+  description: textOf,
+  default: maybe(String),
+  type: textOf,
+  options: list(String),
+})
 const toDocument = shape({
-  on: (on) => (isObject(on) ? on : Object.fromEntries([on, ...listOf(on)].map((name) => [String(name), null]))),
+  on: (on) =>
+    isObject(on) ? on : Object.fromEntries([on, ...listOf(on)].map((name) => [String(name), null])),
 })
 const toDispatch = shape({ workflow_dispatch: shape({ inputs: objectOf }) })
 
@@ -34,5 +47,10 @@ export function parseWorkflowFile(text: string): WorkflowFile {
 
 function toParameter(name: string, input: unknown): JsonObject {
   const { description, default: defaultValue = null, type, options } = toInput(input)
-  return definedOf({ name, description, defaultValue, choices: type === 'choice' && options.length > 0 ? options : undefined })
+  return definedOf({
+    name,
+    description,
+    defaultValue,
+    choices: type === 'choice' && options.length > 0 ? options : undefined,
+  })
 }

@@ -15,7 +15,8 @@ import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
 import { isRunning, type Pipeline, toBuild, toPipeline, toPipelines } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
-const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
+const advice =
+  'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
 const refusals = [301, 307, 308, 400, 403, 404, 405, 409, 422]
 const newest = { order_by: 'id', sort: 'desc', per_page: 100 }
 
@@ -39,11 +40,19 @@ class GitlabServer implements BuildServer {
   constructor(host: GitlabHost, context: BackendContext) {
     const { name, permissions, itemUpperThreshold, privateToken, tls } = host
     const address = `${host.address}/api/v4`
-    const credentials: Record<string, string> = privateToken === undefined ? {} : { 'private-token': privateToken }
+    const credentials: Record<string, string> =
+      privateToken === undefined ? {} : { 'private-token': privateToken }
     this.name = name
     this.permissions = permissions
     this.maxChanges = itemUpperThreshold
-    const access = { name, address, settingKey: 'gitlab-ci.masters', advice, tls, credentials: async () => credentials }
+    const access = {
+      name,
+      address,
+      settingKey: 'gitlab-ci.masters',
+      advice,
+      tls,
+      credentials: async () => credentials,
+    }
     this.#calls = createServerCalls(access, context)
     this.#projects = new Projects(host, this.#calls, context)
     this.#files = new PipelineFiles(this.#calls, address)
@@ -77,7 +86,11 @@ class GitlabServer implements BuildServer {
       concurrentBuild: true,
       // Pipelines take any variable.
       parameterDefinitionList: [
-        { name: 'ref', description: 'Branch or tag that is built.', defaultValue: target?.branch ?? project.branch ?? null },
+        {
+          name: 'ref',
+          description: 'Branch or tag that is built.',
+          defaultValue: target?.branch ?? project.branch ?? null,
+        },
       ],
     }
   }
@@ -87,8 +100,12 @@ class GitlabServer implements BuildServer {
     if (target === undefined) return undefined
     const { project, branch } = target
     const filter = branch === 'tags' ? { scope: 'tags' } : { ref: branch }
-    const pipelines = await this.#calls.loadIfChanged(`${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`)
-    return pipelines === undefined ? undefined : toPipelines(pipelines).map((each) => toBuild(each, job, project))
+    const pipelines = await this.#calls.loadIfChanged(
+      `${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`,
+    )
+    return pipelines === undefined
+      ? undefined
+      : toPipelines(pipelines).map((each) => toBuild(each, job, project))
   }
 
   async build(job: string, number: number): Promise<JsonObject | undefined> {
@@ -123,11 +140,16 @@ class GitlabServer implements BuildServer {
     const ref = textOf(given) ?? (await this.#refOf(target))
     const variables = Object.entries(others).map(([key, value]) => ({ key, value }))
     const place = `${projectPath(await this.#lastingName(target.project))}/pipeline`
-    const answer = await this.#calls.send(place, { method: 'POST', json: { ref, variables }, expects: refusals })
+    const answer = await this.#calls.send(place, {
+      method: 'POST',
+      json: { ref, variables },
+      expects: refusals,
+    })
     const what = `The build server "${this.name}" does not start a pipeline of ${target.project} on "${ref}"`
     if (answer.status >= 300) throw toRefusal(what, answer)
     const { id: number } = toPipeline(parseJson(answer.text))
-    if (number === 0) throw new PortError(502, `The build server "${this.name}" gave no number of the pipeline.`)
+    if (number === 0)
+      throw new PortError(502, `The build server "${this.name}" gave no number of the pipeline.`)
     return String(number)
   }
 
@@ -137,35 +159,47 @@ class GitlabServer implements BuildServer {
     const id = number === 0 ? (numberOf(item) ?? 0) : number
     const place = `${pipelinePath(await this.#lastingName(target.project), id)}/cancel`
     const answer = await this.#calls.send(place, { method: 'POST', json: {}, expects: refusals })
-    if (answer.status < 300 || answer.status === 409 || (answer.status === 404 && number === 0)) return
-    throw toRefusal(`The build server "${this.name}" does not stop pipeline ${id} of ${target.project}`, answer)
+    if (answer.status < 300 || answer.status === 409 || (answer.status === 404 && number === 0))
+      return
+    throw toRefusal(
+      `The build server "${this.name}" does not stop pipeline ${id} of ${target.project}`,
+      answer,
+    )
   }
 
   /** The description becomes the name of the pipeline, which GitLab has from version 16.6. */
   async describe(job: string, number: number, description: string): Promise<void> {
     const target = await this.#knownTarget(job)
     const call = { method: 'PUT', json: { name: description.slice(0, 255) }, expects: [404, 405] }
-    await this.#calls.send(`${pipelinePath(await this.#lastingName(target.project), number)}/metadata`, call)
+    await this.#calls.send(
+      `${pipelinePath(await this.#lastingName(target.project), number)}/metadata`,
+      call,
+    )
   }
 
   /** A build is one of its project, by path and by number, and one of its branch. */
-  async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
+  async recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
     const toPlace = (name: string) => {
       const position = positions.get(name)
       const path = `${projectPath(name)}/pipelines${formatQuery(newest)}`
       return { name, path, newest: position && newestIn(position), open: position?.open ?? [] }
     }
-    return (await this.#polls.read(paths.map(toPlace), signal)).flatMap(({ name: project, items: pipelines }) => {
-      const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${ref}`)
-      const numbers = new Set(pipelines.flatMap(({ projectId }) => projectId?.toString() ?? []))
-      numbers.delete(project)
-      const byNumber = [...numbers].map((id) => [id, pipelines] as const)
-      return [[project, pipelines] as const, ...byNumber, ...byBranch].map(([job, own]) => ({
-        job,
-        builds: own.map((pipeline) => toBuild(pipeline, job, project)),
-      }))
-    })
+    return (await this.#polls.read(paths.map(toPlace), signal)).flatMap(
+      ({ name: project, items: pipelines }) => {
+        const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${ref}`)
+        const numbers = new Set(pipelines.flatMap(({ projectId }) => projectId?.toString() ?? []))
+        numbers.delete(project)
+        const byNumber = [...numbers].map((id) => [id, pipelines] as const)
+        return [[project, pipelines] as const, ...byNumber, ...byBranch].map(([job, own]) => ({
+          job,
+          builds: own.map((pipeline) => toBuild(pipeline, job, project)),
+        }))
+      },
+    )
   }
 
   async output(job: string, number: number): Promise<string | undefined> {
@@ -177,12 +211,17 @@ class GitlabServer implements BuildServer {
     this.#calls.close()
   }
 
-  async #find(job: string, number: number): Promise<{ project: string; pipeline: Pipeline } | undefined> {
+  async #find(
+    job: string,
+    number: number,
+  ): Promise<{ project: string; pipeline: Pipeline } | undefined> {
     const target = await this.#projects.targetOf(job)
     const pipeline = target && (await this.#pipeline(target.project, number))
     if (pipeline === undefined) return undefined
     const { project, branch } = target as JobTarget
-    return branch === undefined || branch === 'tags' || branch === pipeline.ref ? { project, pipeline } : undefined
+    return branch === undefined || branch === 'tags' || branch === pipeline.ref
+      ? { project, pipeline }
+      : undefined
   }
 
   async #pipeline(project: string, number: number): Promise<Pipeline | undefined> {
@@ -194,7 +233,9 @@ class GitlabServer implements BuildServer {
   async #commit(project: string, sha: string | undefined): Promise<unknown> {
     if (sha === undefined) return undefined
     try {
-      return await this.#calls.loadIfChanged(`${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`)
+      return await this.#calls.loadIfChanged(
+        `${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`,
+      )
     } catch (error) {
       if (error instanceof PortError) return undefined
       throw error
@@ -205,7 +246,10 @@ class GitlabServer implements BuildServer {
     if (branch !== undefined && branch !== 'tags') return branch
     const ref = (await this.#projects.load(project))?.branch
     if (ref !== undefined) return ref
-    throw new PortError(400, `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`)
+    throw new PortError(
+      400,
+      `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`,
+    )
   }
 
   /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
@@ -228,7 +272,8 @@ class GitlabServer implements BuildServer {
 function toRefusal(what: string, answer: OutsideAnswer): PortError {
   const { status } = answer
   // Of a project with a former path, GitLab allows no changes.
-  if (status < 400 || status === 405) return new PortError(400, `${what}: the project has been renamed. Use its new path.`)
+  if (status < 400 || status === 405)
+    return new PortError(400, `${what}: the project has been renamed. Use its new path.`)
   const hint = status === 403 || status === 404 ? ` ${advice}` : ''
   return new PortError(400, `${what} (${status})${formatReason(answer)}.${hint}`)
 }

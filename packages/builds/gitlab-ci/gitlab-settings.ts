@@ -18,11 +18,17 @@ const retries = withoutEffect('Reads are repeated where that helps.')
 const Master = z.strictObject({
   ...hostKeys,
   address: httpAddress.describe('Address of GitLab, such as `https://gitlab.com`.'),
-  privateToken: z.string().min(1).optional().describe('Access token with the scope `api`; without it, only public projects.'),
+  privateToken: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Access token with the scope `api`; without it, only public projects.'),
   projects: texts.describe(
     'Paths of the projects whose pipelines are builds, such as `shop/web`. Default: all that the limits leave.',
   ),
-  limitByMembership: off.describe('Without `projects`: those that the user of the token is a member of.'),
+  limitByMembership: off.describe(
+    'Without `projects`: those that the user of the token is a member of.',
+  ),
   limitByOwnership: on.describe('Without `projects`: those that the user of the token owns.'),
   triggerToken: withoutEffect('Pipelines are started with the private token.'),
   defaultHttpPageLength: withoutEffect('Pages have a fixed length.'),
@@ -34,7 +40,9 @@ const Master = z.strictObject({
 const mastersKey = 'gitlab-ci.masters'
 const group = settings({
   enabled: setting('gitlab-ci.enabled', off).describe('Use the servers of `gitlab-ci.masters`.'),
-  masters: setting(mastersKey, z.array(Master).default([])).describe('Servers of GitLab whose pipelines are builds.'),
+  masters: setting(mastersKey, z.array(Master).default([])).describe(
+    'Servers of GitLab whose pipelines are builds.',
+  ),
 })
 
 export const gitlabKeys: z.ZodObject = group.keys
@@ -50,18 +58,29 @@ export interface GitlabHost extends HostSettings {
 }
 
 /** Undefined while GitLab is switched off. */
-export function toGitlabSettings(keys: object, report: SettingsReport): readonly GitlabHost[] | undefined {
+export function toGitlabSettings(
+  keys: object,
+  report: SettingsReport,
+): readonly GitlabHost[] | undefined {
   const { enabled, masters } = group.read(keys)
   const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'gitlab-ci.enabled' }
   return toHosts(listed, report, (master, host) => ({ ...host, ...ownSettings(master, report) }))
 }
 
-function ownSettings(master: z.output<typeof Master>, report: SettingsReport): Omit<GitlabHost, keyof HostSettings> {
+function ownSettings(
+  master: z.output<typeof Master>,
+  report: SettingsReport,
+): Omit<GitlabHost, keyof HostSettings> {
   const { address, privateToken, projects, limitByMembership, limitByOwnership, name } = master
   const isAnonymous = privateToken === undefined
   if (isAnonymous)
-    report.notice(`${mastersKey}: "${name}" has no privateToken: it reads public projects only, and starts no builds.`)
+    report.notice(
+      `${mastersKey}: "${name}" has no privateToken: it reads public projects only, and starts no builds.`,
+    )
   if (projects.length === 0 && (isAnonymous || !(limitByMembership || limitByOwnership)))
-    report.problem(mastersKey, `"${name}" would read all projects of the server: list "projects", or set limitByMembership`)
+    report.problem(
+      mastersKey,
+      `"${name}" would read all projects of the server: list "projects", or set limitByMembership`,
+    )
   return { address, privateToken, projects, limitByMembership, limitByOwnership }
 }

@@ -24,7 +24,11 @@ const toJob = shape({
 })
 const toPlace = shape({ id: or(numberOf, 0), project_id: numberOf })
 /** It starts a child pipeline. */
-const toBridge = shape({ id: or(numberOf, 0), child: [toPlace, 'downstream_pipeline'], pipeline: toPlace })
+const toBridge = shape({
+  id: or(numberOf, 0),
+  child: [toPlace, 'downstream_pipeline'],
+  pipeline: toPlace,
+})
 
 export class PipelineFiles {
   readonly #calls: ServerCalls
@@ -58,11 +62,18 @@ export class PipelineFiles {
   }
 
   /** Of the file in the archives, the newest first; else what the logs print. Undefined: there are neither. */
-  async properties(project: string, number: number, fileName: string): Promise<JsonObject | undefined> {
+  async properties(
+    project: string,
+    number: number,
+    fileName: string,
+  ): Promise<JsonObject | undefined> {
     const jobs = await this.#jobs(project, number)
     if (jobs === undefined) return undefined
     for (const job of jobs.filter(hasArchive).toReversed()) {
-      const file = await this.#calls.download(`${jobPath(project, job)}/artifacts/${encodeSegments(fileName)}`, maxPropertyBytes)
+      const file = await this.#calls.download(
+        `${jobPath(project, job)}/artifacts/${encodeSegments(fileName)}`,
+        maxPropertyBytes,
+      )
       if (file !== undefined) return parseProperties(fileName, file.toString('utf8'))
     }
     const properties = readLogProperties(await this.#joinLogs(project, jobs))
@@ -85,17 +96,23 @@ export class PipelineFiles {
 
   /** In the order of their creation, with those of child pipelines of the same project. */
   async #jobs(project: string, number: number): Promise<readonly Job[] | undefined> {
-    const jobsOf = (pipeline: number) => this.#list(`${pipelinePath(project, pipeline)}/jobs`, toJob)
+    const jobsOf = (pipeline: number) =>
+      this.#list(`${pipelinePath(project, pipeline)}/jobs`, toJob)
     const own = await jobsOf(number)
     if (own === undefined) return undefined
     const bridges = (await this.#list(`${pipelinePath(project, number)}/bridges`, toBridge)) ?? []
-    const children = bridges.flatMap(({ child, pipeline }) => (child.project_id === pipeline.project_id ? child.id || [] : []))
+    const children = bridges.flatMap(({ child, pipeline }) =>
+      child.project_id === pipeline.project_id ? child.id || [] : [],
+    )
     const theirs = await Promise.all(children.map(jobsOf))
     return [...own, ...theirs.flatMap((jobs) => jobs ?? [])].sort((a, b) => a.id - b.id)
   }
 
   /** Undefined: the pipeline is missing. */
-  #list<Item extends ListedItem>(path: string, read: (item: unknown) => Item): Promise<readonly Item[] | undefined> {
+  #list<Item extends ListedItem>(
+    path: string,
+    read: (item: unknown) => Item,
+  ): Promise<readonly Item[] | undefined> {
     const load = async (page: number) => {
       const items = await this.#calls.load(toPagePath(`${path}?per_page=${pageLength}`, page))
       return items === undefined ? undefined : list(read)(items)
@@ -127,7 +144,8 @@ function readLogProperties(log: string): JsonObject {
   for (const raw of log.split('\n')) {
     if (!raw.includes(propertyMarker) && !raw.includes(configMarker)) continue
     const line = stripVTControlCharacters(raw).replace(time, '').trim()
-    if (line.startsWith(configMarker)) Object.assign(properties, parseConfig(line.slice(configMarker.length)))
+    if (line.startsWith(configMarker))
+      Object.assign(properties, parseConfig(line.slice(configMarker.length)))
     else Object.assign(properties, parseProperty(line))
   }
   return properties

@@ -39,10 +39,18 @@ export function isRunning({ status }: Pipeline): boolean {
 }
 
 /** @param job The path of the project, perhaps with a branch @param project Its path @param commit As the server describes it */
-export function toBuild(pipeline: Pipeline, job: string, project: string, commit?: unknown): ListedBuild {
+export function toBuild(
+  pipeline: Pipeline,
+  job: string,
+  project: string,
+  commit?: unknown,
+): ListedBuild {
   const { id, status, ref, sha, beginMs, endMs, seconds, url } = pipeline
   const result = results[status]
-  const ms = seconds === undefined ? Math.max(0, (endMs ?? 0) - (beginMs ?? Number.POSITIVE_INFINITY)) : seconds * 1000
+  const ms =
+    seconds === undefined
+      ? Math.max(0, (endMs ?? 0) - (beginMs ?? Number.POSITIVE_INFINITY))
+      : seconds * 1000
   const end = url?.indexOf('/-/') ?? -1
   const remoteUrl = end < 0 ? undefined : `${url?.slice(0, end)}.git`
   return definedOf({
@@ -55,7 +63,15 @@ export function toBuild(pipeline: Pipeline, job: string, project: string, commit
     id: `${job}-${id}`,
     name: job,
     fullDisplayName: `${pipeline.name ?? ref ?? project} (${id})`,
-    scm: sha && [definedOf({ name: project, branch: ref, sha1: sha, remoteUrl, ...definedOf(toCommit(commit)) })],
+    scm: sha && [
+      definedOf({
+        name: project,
+        branch: ref,
+        sha1: sha,
+        remoteUrl,
+        ...definedOf(toCommit(commit)),
+      }),
+    ],
   })
 }
 

@@ -39,7 +39,11 @@ export class Projects {
   /** Paths by the number of the project. */
   readonly #numbered = new Map<string, string>()
 
-  constructor(host: GitlabHost, calls: ServerCalls, context: Pick<BackendContext, 'log' | 'steady'>) {
+  constructor(
+    host: GitlabHost,
+    calls: ServerCalls,
+    context: Pick<BackendContext, 'log' | 'steady'>,
+  ) {
     this.#host = host
     this.#calls = calls
     this.#context = context
@@ -62,8 +66,11 @@ export class Projects {
   async targetOf(job: string): Promise<JobTarget | undefined> {
     const paths = await this.paths()
     // Groups, projects and branches hold slashes: the longest path wins.
-    const project = paths.filter((path) => job === path || job.startsWith(`${path}/`)).sort((a, b) => b.length - a.length)[0]
-    if (project !== undefined) return { project, branch: job === project ? undefined : job.slice(project.length + 1) }
+    const project = paths
+      .filter((path) => job === path || job.startsWith(`${path}/`))
+      .sort((a, b) => b.length - a.length)[0]
+    if (project !== undefined)
+      return { project, branch: job === project ? undefined : job.slice(project.length + 1) }
     const { id, branch } = /^(?<id>\d{1,15})(?:\/(?<branch>.+))?$/.exec(job)?.groups ?? {}
     const numbered = id === undefined ? undefined : await this.#pathOf(id)
     return numbered === undefined ? undefined : { project: numbered, branch }
@@ -88,7 +95,10 @@ export class Projects {
 
   async #load(): Promise<readonly string[]> {
     const { limitByMembership, limitByOwnership, name } = this.#host
-    const limits = { membership: limitByMembership || undefined, owned: limitByOwnership || undefined }
+    const limits = {
+      membership: limitByMembership || undefined,
+      owned: limitByOwnership || undefined,
+    }
     const paths: string[] = []
     let isComplete = false
     for (let page = 1; page <= mostPages && !isComplete; page++) {

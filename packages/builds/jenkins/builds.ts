@@ -1,6 +1,13 @@
 /** Builds of Jenkins, in the shapes of the build service. docs/contracts/builds.md#jenkins. */
 import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { ListedBuild } from '../listed-build.ts'
 
 /** Fields of a build in a list. */
@@ -63,7 +70,15 @@ export const toJenkinsBuild = shape({
 })
 
 export function toListedBuild(job: string, build: JenkinsBuild): ListedBuild {
-  const { number, building, result, timestamp, duration, estimatedDuration: estimatedMs, artifacts } = build
+  const {
+    number,
+    building,
+    result,
+    timestamp,
+    duration,
+    estimatedDuration: estimatedMs,
+    artifacts,
+  } = build
   const { url, builtOn, fullDisplayName, description } = build
   const tests = build.actions.flatMap(({ failCount, skipCount, totalCount, urlName }) =>
     totalCount === undefined ? [] : [definedOf({ failCount, skipCount, totalCount, urlName })],
@@ -117,7 +132,13 @@ function toRevisions(build: JenkinsBuild): JsonObject[] {
   const revisions = build.actions.flatMap(({ remoteUrls: [remoteUrl], lastBuiltRevision }) =>
     lastBuiltRevision.branch.map(({ name, sha1 }) => {
       const branch = name?.replace(/^(?:refs\/)?(?:heads\/|remotes\/[^/]+\/|origin\/)/, '')
-      return definedOf({ name, branch, sha1, remoteUrl, ...logged.find((commit) => commit.sha1 === sha1) })
+      return definedOf({
+        name,
+        branch,
+        sha1,
+        remoteUrl,
+        ...logged.find((commit) => commit.sha1 === sha1),
+      })
     }),
   )
   const keys = revisions.map(({ remoteUrl, sha1, name }) => JSON.stringify([remoteUrl, sha1, name]))

@@ -7,7 +7,13 @@ import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-p
 import { maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { BuildOrder, BuildRange, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
+import type {
+  BuildOrder,
+  BuildRange,
+  BuildServer,
+  BuildServerType,
+  RecentBuilds,
+} from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
@@ -50,7 +56,15 @@ class JenkinsServer implements BuildServer {
   readonly #changes = new BoundedMap<string, readonly JsonObject[]>(keptChanges)
 
   constructor(settings: JenkinsSettings, context: BackendContext) {
-    const { name, address, authorization, permissions, itemUpperThreshold, tls, skipHostnameVerification } = settings
+    const {
+      name,
+      address,
+      authorization,
+      permissions,
+      itemUpperThreshold,
+      tls,
+      skipHostnameVerification,
+    } = settings
     this.name = name
     this.permissions = permissions
     this.maxChanges = itemUpperThreshold
@@ -66,11 +80,18 @@ class JenkinsServer implements BuildServer {
     )
     this.#posts = new JenkinsPosts(this.#calls, settings)
     const loadBuilds = (job: string, signal: AbortSignal) => this.#loadBuilds(job, signal)
-    this.#recent = new RecentJenkinsBuilds({ calls: this.#calls, now: context.now, log: context.log, loadBuilds })
+    this.#recent = new RecentJenkinsBuilds({
+      calls: this.#calls,
+      now: context.now,
+      log: context.log,
+      loadBuilds,
+    })
   }
 
   async jobs(): Promise<readonly string[]> {
-    const answer = await this.#calls.load(`/api/json${formatQuery({ tree: jobTree() })}`, { timeoutMs: jobListMs })
+    const answer = await this.#calls.load(`/api/json${formatQuery({ tree: jobTree() })}`, {
+      timeoutMs: jobListMs,
+    })
     return leafJobs(answer).map(({ name }) => name)
   }
 
@@ -88,7 +109,10 @@ class JenkinsServer implements BuildServer {
   }
 
   /** Those of builds that have ended stay as they are. */
-  async changes(job: string, { after, until }: BuildRange): Promise<readonly JsonObject[] | undefined> {
+  async changes(
+    job: string,
+    { after, until }: BuildRange,
+  ): Promise<readonly JsonObject[] | undefined> {
     const key = `${job} ${after} ${until}`
     const known = this.#changes.get(key)
     if (known !== undefined) return known
@@ -105,7 +129,10 @@ class JenkinsServer implements BuildServer {
     const build = await this.#loadBuild(job, number, 'artifacts[fileName,relativePath]')
     const file = build?.artifacts.find((artifact) => artifact.fileName === fileName)
     if (file === undefined) return undefined
-    const content = await this.#calls.download(filePath(job, number, file.relativePath), maxPropertyBytes)
+    const content = await this.#calls.download(
+      filePath(job, number, file.relativePath),
+      maxPropertyBytes,
+    )
     return content && parseProperties(fileName, content.toString('utf8'))
   }
 
@@ -114,7 +141,11 @@ class JenkinsServer implements BuildServer {
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
-    const build = await this.#loadBuild(job, number, 'number,url,artifacts[fileName,displayPath,relativePath]')
+    const build = await this.#loadBuild(
+      job,
+      number,
+      'number,url,artifacts[fileName,displayPath,relativePath]',
+    )
     return build && toArtifacts(job, build)
   }
 
@@ -133,14 +164,24 @@ class JenkinsServer implements BuildServer {
     const definitions = listOf(config['parameterDefinitionList'])
     if (definitions.length === 0 && Object.keys(parameters).length > 0) {
       const names = Object.keys(parameters).join(', ')
-      throw new PortError(400, `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`)
+      throw new PortError(
+        400,
+        `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`,
+      )
     }
     const action = definitions.length > 0 ? 'buildWithParameters' : 'build'
     const { status, headers } = await this.#posts.post(`${path}/${action}`, parameters)
-    if (status !== 201) throw new PortError(400, `The build server "${this.name}" did not start "${job}": it answered ${status}.`)
+    if (status !== 201)
+      throw new PortError(
+        400,
+        `The build server "${this.name}" did not start "${job}": it answered ${status}.`,
+      )
     const item = /\/queue\/item\/(\d+)\/?$/.exec(String(headers['location'] ?? ''))?.[1]
     if (item === undefined)
-      throw new PortError(500, `The build server "${this.name}" did not say where "${job}" is in its queue.`)
+      throw new PortError(
+        500,
+        `The build server "${this.name}" did not say where "${job}" is in its queue.`,
+      )
     return item
   }
 
@@ -153,18 +194,25 @@ class JenkinsServer implements BuildServer {
   }
 
   async describe(job: string, number: number, description: string): Promise<void> {
-    const { status } = await this.#posts.post(`${this.#pathOf(job)}/${number}/submitDescription`, { description })
+    const { status } = await this.#posts.post(`${this.#pathOf(job)}/${number}/submitDescription`, {
+      description,
+    })
     if (status >= 400) throw new PortError(404, `The build ${number} of "${job}" does not exist.`)
   }
 
-  recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
+  recentBuilds(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<readonly RecentBuilds[]> {
     return this.#recent.load(signal, positions)
   }
 
   async output(job: string, number: number): Promise<string | undefined> {
     const path = toJobPath(job)
     if (path === undefined) return undefined
-    const answer = await this.#calls.send(`${path}/${number}/logText/progressiveText?start=0`, { expects: [404] })
+    const answer = await this.#calls.send(`${path}/${number}/logText/progressiveText?start=0`, {
+      expects: [404],
+    })
     return answer.status === 404 ? undefined : answer.text
   }
 
@@ -177,12 +225,15 @@ class JenkinsServer implements BuildServer {
     const { builds } = toBuildList(await this.#load(job, '', 'builds[number,queueId]'))
     const number = builds?.find(({ queueId }) => String(queueId) === item)?.number
     if (builds === undefined) return undefined
-    return number === undefined ? { number: null, cancelled: true } : { number, executable: { number } }
+    return number === undefined
+      ? { number: null, cancelled: true }
+      : { number, executable: { number } }
   }
 
   async #stopBuild(path: string, number: number): Promise<void> {
     const { status } = await this.#posts.post(`${path}/${number}/stop`)
-    if (status >= 400) throw new PortError(404, `The build server "${this.name}" has no build ${number} to stop.`)
+    if (status >= 400)
+      throw new PortError(404, `The build server "${this.name}" has no build ${number} to stop.`)
   }
 
   async #loadBuild(job: string, number: number, tree: string): Promise<JenkinsBuild | undefined> {
@@ -190,14 +241,19 @@ class JenkinsServer implements BuildServer {
     return build === undefined ? undefined : toJenkinsBuild(build)
   }
 
-  async #loadBuilds(job: string, signal?: AbortSignal): Promise<readonly ListedBuild[] | undefined> {
+  async #loadBuilds(
+    job: string,
+    signal?: AbortSignal,
+  ): Promise<readonly ListedBuild[] | undefined> {
     const { builds } = toBuildList(await this.#load(job, '', buildsTree, signal))
     return builds?.map((build) => toListedBuild(job, build))
   }
 
   async #load(job: string, place: string, tree: string, signal?: AbortSignal): Promise<unknown> {
     const path = toJobPath(job)
-    return path === undefined ? undefined : this.#calls.load(`${path}${place}/api/json${formatQuery({ tree })}`, { signal })
+    return path === undefined
+      ? undefined
+      : this.#calls.load(`${path}${place}/api/json${formatQuery({ tree })}`, { signal })
   }
 
   /** @throws {PortError} 404 */

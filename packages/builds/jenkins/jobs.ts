@@ -1,6 +1,13 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
 import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isTrue,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { encodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { toJenkinsBuild } from './builds.ts'
 
@@ -13,18 +20,24 @@ const separator = '/job/'
 /** Path of a job, whose folders are joined with `/job/`; undefined for any other text. */
 export function toJobPath(job: string): string | undefined {
   const names = job.split(separator)
-  if (names.some((name) => name === '' || name === '.' || name === '..' || name.includes('/'))) return undefined
+  if (names.some((name) => name === '' || name === '.' || name === '..' || name.includes('/')))
+    return undefined
   return names.map((name) => `/job/${encodeSegment(name)}`).join('')
 }
 
 /** Selects jobs in folders, with fields of each: `jobs[name,…,jobs[…]]`. */
 export function jobTree(fields = ''): string {
   let tree = ''
-  for (let depth = 0; depth < maxDepth; depth++) tree = `jobs[name${fields}${tree === '' ? '' : `,${tree}`}]`
+  for (let depth = 0; depth < maxDepth; depth++)
+    tree = `jobs[name${fields}${tree === '' ? '' : `,${tree}`}]`
   return tree
 }
 
-const toFolder = shape({ name: or(textOf, ''), jobs: maybe(objectsOf), lastBuild: maybe(toJenkinsBuild) })
+const toFolder = shape({
+  name: or(textOf, ''),
+  jobs: maybe(objectsOf),
+  lastBuild: maybe(toJenkinsBuild),
+})
 
 export interface LeafJob {
   /** With its folders. */
@@ -41,7 +54,8 @@ export function leafJobs(answer: unknown, folder = ''): LeafJob[] {
   })
 }
 
-const parameters = 'parameterDefinitions[name,type,description,defaultParameterValue[name,value],choices]'
+const parameters =
+  'parameterDefinitions[name,type,description,defaultParameterValue[name,value],choices]'
 const project = 'name,color,url'
 
 export const jobFields = [
@@ -83,11 +97,29 @@ export function toJobConfig(answer: unknown): JsonObject | undefined {
   // Current versions have them among the properties, old ones among the actions.
   const places = [property, actions].map((place) => place.flatMap(({ definitions }) => definitions))
   const parameters = places.find((definitions) => definitions.length > 0) ?? []
-  return definedOf({ ...job, buildable: buildable === true, parameterDefinitionList: parameters.map(toDefinition) })
+  return definedOf({
+    ...job,
+    buildable: buildable === true,
+    parameterDefinitionList: parameters.map(toDefinition),
+  })
 }
 
-function toDefinition({ name, type = null, description = null, given, choices }: ShapeOf<typeof toParameter>): JsonObject {
+function toDefinition({
+  name,
+  type = null,
+  description = null,
+  given,
+  choices,
+}: ShapeOf<typeof toParameter>): JsonObject {
   const [defaultName, defaultValue] = [given.name ?? name, given.value ?? null]
   const defaultParameterValue = { name: defaultName, value: defaultValue }
-  return definedOf({ name, type, description, defaultName, defaultValue, defaultParameterValue, choices })
+  return definedOf({
+    name,
+    type,
+    description,
+    defaultName,
+    defaultValue,
+    defaultParameterValue,
+    choices,
+  })
 }

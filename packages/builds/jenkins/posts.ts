@@ -17,7 +17,10 @@ export class JenkinsPosts {
   /** Headers of the crumb, and of the session that it belongs to. */
   #crumb: Readonly<Record<string, string>> | undefined
 
-  constructor(calls: ServerCalls, { name, csrf }: { readonly name: string; readonly csrf: boolean }) {
+  constructor(
+    calls: ServerCalls,
+    { name, csrf }: { readonly name: string; readonly csrf: boolean },
+  ) {
     this.#calls = calls
     this.#name = name
     this.#isCrumbWanted = csrf
@@ -39,7 +42,12 @@ export class JenkinsPosts {
   }
 
   #send(path: string, form: Readonly<Record<string, string>>): Promise<OutsideAnswer> {
-    return this.#calls.send(path, { method: 'POST', form, expects, ...(this.#crumb !== undefined && { headers: this.#crumb }) })
+    return this.#calls.send(path, {
+      method: 'POST',
+      form,
+      expects,
+      ...(this.#crumb !== undefined && { headers: this.#crumb }),
+    })
   }
 
   /** Undefined where Jenkins wants none. */
@@ -49,7 +57,12 @@ export class JenkinsPosts {
     const { crumbRequestField: field, crumb } = toCrumb(JSON.parse(answer.text))
     if (field === undefined || crumb === undefined) return undefined
     this.#isCrumbWanted = true
-    const cookies = [answer.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';', 1)[0] ?? '')
-    return { [field.toLowerCase()]: crumb, ...(cookies.length > 0 && { cookie: cookies.join('; ') }) }
+    const cookies = [answer.headers['set-cookie'] ?? []]
+      .flat()
+      .map((cookie) => cookie.split(';', 1)[0] ?? '')
+    return {
+      [field.toLowerCase()]: crumb,
+      ...(cookies.length > 0 && { cookie: cookies.join('; ') }),
+    }
   }
 }

@@ -16,7 +16,10 @@ interface RecentParts {
   readonly now: () => number
   readonly log: FastifyBaseLogger
   /** Of one job. */
-  readonly loadBuilds: (job: string, signal: AbortSignal) => Promise<readonly ListedBuild[] | undefined>
+  readonly loadBuilds: (
+    job: string,
+    signal: AbortSignal,
+  ) => Promise<readonly ListedBuild[] | undefined>
 }
 
 /** Requests for builds at a time. */
@@ -33,24 +36,38 @@ export class RecentJenkinsBuilds {
     this.#parts = parts
   }
 
-  async load(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<RecentBuilds[]> {
+  async load(
+    signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<RecentBuilds[]> {
     const tree = jobTree(',lastBuild[number,building,timestamp,duration]')
-    const jobs = leafJobs(await this.#parts.calls.load(`/api/json${formatQuery({ tree })}`, { signal, timeoutMs: jobListMs }))
+    const jobs = leafJobs(
+      await this.#parts.calls.load(`/api/json${formatQuery({ tree })}`, {
+        signal,
+        timeoutMs: jobListMs,
+      }),
+    )
     const seen = new Map<string, string | undefined>()
     const line = new WorkLine(maxRequests)
-    const recent = await Promise.all(jobs.map((job) => line.run(() => this.#loadJob(job, { seen, signal, positions }))))
+    const recent = await Promise.all(
+      jobs.map((job) => line.run(() => this.#loadJob(job, { seen, signal, positions }))),
+    )
     this.#seen = seen
     return recent.flat()
   }
 
-  async #loadJob({ name, lastBuild }: LeafJob, { seen, signal, positions }: JobSurroundings): Promise<RecentBuilds[]> {
+  async #loadJob(
+    { name, lastBuild }: LeafJob,
+    { seen, signal, positions }: JobSurroundings,
+  ): Promise<RecentBuilds[]> {
     if (lastBuild === undefined) return []
     const { number, building } = lastBuild
     const mark = `${number} ${building}`
     const position = positions.get(name)?.upTo
     const isReported = !this.#seen.has(name) && !building && position === number
     const last = toListedBuild(name, lastBuild)
-    const isLongAgo = position === undefined && !building && endOf(last) < this.#parts.now() - longAgoMs
+    const isLongAgo =
+      position === undefined && !building && endOf(last) < this.#parts.now() - longAgoMs
     if (this.#seen.get(name) !== mark && !isReported && !isLongAgo)
       return this.#loadBuilds(name, mark, { seen, signal, positions })
     seen.set(name, mark)
@@ -58,14 +75,21 @@ export class RecentJenkinsBuilds {
   }
 
   /** A job that cannot be read does not keep the others from being reported, and is read again. */
-  async #loadBuilds(name: string, mark: string, { seen, signal }: JobSurroundings): Promise<RecentBuilds[]> {
+  async #loadBuilds(
+    name: string,
+    mark: string,
+    { seen, signal }: JobSurroundings,
+  ): Promise<RecentBuilds[]> {
     try {
       const builds = (await this.#parts.loadBuilds(name, signal)) ?? []
       seen.set(name, builds.some(({ building }) => building) ? undefined : mark)
       return builds.length === 0 ? [] : [{ job: name, builds }]
     } catch (error) {
       if (!(error instanceof PortError) || error.status === 503 || signal.aborted) throw error
-      this.#parts.log.warn({ job: name, problem: error.message }, 'the builds of a job cannot be read')
+      this.#parts.log.warn(
+        { job: name, problem: error.message },
+        'the builds of a job cannot be read',
+      )
       seen.set(name, undefined)
       return []
     }

@@ -17,8 +17,12 @@ const Master = z.strictObject({
   address: httpAddress.describe('Address of Jenkins.'),
   username: optionalText.describe('User of Jenkins.'),
   password: optionalText.describe('API token of the user, or the password.'),
-  token: optionalText.describe('The same as `password` beside a user; without one, a token for `Authorization: Bearer`.'),
-  csrf: off.describe('Request a crumb before the first change; without it, once Jenkins demands one.'),
+  token: optionalText.describe(
+    'The same as `password` beside a user; without one, a token for `Authorization: Bearer`.',
+  ),
+  csrf: off.describe(
+    'Request a crumb before the first change; without it, once Jenkins demands one.',
+  ),
   skipHostnameVerification: off.describe('Accept a certificate for another host name.'),
   keyStore: optionalText.describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
   keyStoreType: withoutEffect('The format is recognised.'),
@@ -41,16 +45,29 @@ export interface JenkinsSettings extends HostSettings {
   readonly skipHostnameVerification: boolean
 }
 
-export function toJenkinsSettings(keys: object, report: SettingsReport): readonly JenkinsSettings[] | undefined {
+export function toJenkinsSettings(
+  keys: object,
+  report: SettingsReport,
+): readonly JenkinsSettings[] | undefined {
   const { enabled, masters } = jenkinsKeys.read(keys)
   const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'jenkins.enabled' }
   return toHosts(listed, report, (master, host) => {
     const { address, csrf, skipHostnameVerification } = master
-    return { ...host, address, authorization: toAuthorization(master), csrf, skipHostnameVerification }
+    return {
+      ...host,
+      address,
+      authorization: toAuthorization(master),
+      csrf,
+      skipHostnameVerification,
+    }
   })
 }
 
-function toAuthorization({ username, password, token }: z.infer<typeof Master>): string | undefined {
+function toAuthorization({
+  username,
+  password,
+  token,
+}: z.infer<typeof Master>): string | undefined {
   if (username === undefined) return token === undefined ? undefined : `Bearer ${token}`
   return `Basic ${Buffer.from(`${username}:${password ?? token ?? ''}`).toString('base64')}`
 }

@@ -64,7 +64,11 @@ export class BuildFiles {
    *
    * @throws {Error} when a part is missing
    */
-  async keepLog(id: string, read: ReadLogPart, { maxBytes, lastLine }: { maxBytes: number; lastLine: string }): Promise<void> {
+  async keepLog(
+    id: string,
+    read: ReadLogPart,
+    { maxBytes, lastLine }: { maxBytes: number; lastLine: string },
+  ): Promise<void> {
     await mkdir(join(this.#folder, id), { recursive: true, mode: 0o700 })
     const fresh = `${this.#log(id)}.new`
     const file = await open(fresh, 'w', 0o600)
@@ -74,14 +78,17 @@ export class BuildFiles {
         part = await read(part.endOffset - maxBytes)
       }
       if (part !== undefined && part.offset > 0) {
-        await file.writeFile(`(The first ${part.offset} bytes are dropped: see builds.local.log-size.)\n`)
+        await file.writeFile(
+          `(The first ${part.offset} bytes are dropped: see builds.local.log-size.)\n`,
+        )
       }
       while (part !== undefined) {
         await file.writeFile(part.output)
         const { output, nextOffset, endOffset } = part
         if (output === '' || nextOffset >= endOffset) break
         part = await read(nextOffset)
-        if (part === undefined) throw new Error(`the log ends at byte ${nextOffset} of ${endOffset}`)
+        if (part === undefined)
+          throw new Error(`the log ends at byte ${nextOffset} of ${endOffset}`)
       }
       await file.writeFile(lastLine)
     } finally {
@@ -102,12 +109,20 @@ export class BuildFiles {
    * @param work Folder of the runner
    * @throws {PortError} 413 beyond the bounds
    */
-  async keepFiles(id: string, work: string, { maxFiles, maxFileBytes }: ArchiveBounds): Promise<ArchivedFile[]> {
+  async keepFiles(
+    id: string,
+    work: string,
+    { maxFiles, maxFileBytes }: ArchiveBounds,
+  ): Promise<ArchivedFile[]> {
     await mkdir(join(this.#folder, id), { recursive: true, mode: 0o700 })
     const fresh = `${this.#archive(id)}.new`
     const bounds = new SizeLimit(tarBytesOf(maxFiles, maxFileBytes))
     try {
-      await pipeline(packTree(work, archiveFolder), bounds, createWriteStream(fresh, { mode: 0o600 }))
+      await pipeline(
+        packTree(work, archiveFolder),
+        bounds,
+        createWriteStream(fresh, { mode: 0o600 }),
+      )
       const files = await listFiles(fresh, maxFiles)
       if (files.length > 0) await rename(fresh, this.#archive(id))
       return files
@@ -152,7 +167,11 @@ class SizeLimit extends Transform {
     this.#left = maxBytes
   }
 
-  override _transform(piece: Buffer, _encoding: BufferEncoding, done: (error: Error | null, piece?: Buffer) => void): void {
+  override _transform(
+    piece: Buffer,
+    _encoding: BufferEncoding,
+    done: (error: Error | null, piece?: Buffer) => void,
+  ): void {
     this.#left -= piece.length
     if (this.#left < 0)
       done(

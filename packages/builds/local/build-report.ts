@@ -10,7 +10,13 @@ export const BuildReport = z.object({
   tests: TestCounts.optional(),
   /** Container images that were built. */
   containerImages: z
-    .array(z.object({ name: z.string().max(500), tag: z.string().max(200), digest: z.string().max(200).optional() }))
+    .array(
+      z.object({
+        name: z.string().max(500),
+        tag: z.string().max(200),
+        digest: z.string().max(200).optional(),
+      }),
+    )
     .max(100)
     .default([]),
   failure: z.string().max(10_000).optional(),

@@ -97,7 +97,13 @@ export class BuildStore {
 
   add(build: LocalBuild): StoredBuild {
     const { id, job, state, createdMs } = build
-    const { lastInsertRowid } = this.#statements.add.run(id, job, state, createdMs, formatJson(build))
+    const { lastInsertRowid } = this.#statements.add.run(
+      id,
+      job,
+      state,
+      createdMs,
+      formatJson(build),
+    )
     return { ...build, item: Number(lastInsertRowid) }
   }
 
@@ -181,8 +187,12 @@ function toBuild(row: Record<string, unknown>): StoredBuild {
 function prepareStatements(db: DatabaseSync) {
   const select = 'SELECT item, document FROM builds_local_builds'
   return {
-    add: db.prepare('INSERT INTO builds_local_builds (id, job, state, created_ms, document) VALUES (?, ?, ?, ?, ?)'),
-    put: db.prepare('UPDATE builds_local_builds SET state = ?, number = ?, document = ? WHERE item = ?'),
+    add: db.prepare(
+      'INSERT INTO builds_local_builds (id, job, state, created_ms, document) VALUES (?, ?, ?, ?, ?)',
+    ),
+    put: db.prepare(
+      'UPDATE builds_local_builds SET state = ?, number = ?, document = ? WHERE item = ?',
+    ),
     next: db.prepare(
       `INSERT INTO builds_local_numbers (job, number) VALUES (?, 1)
        ON CONFLICT (job) DO UPDATE SET number = number + 1 RETURNING number`,
@@ -202,7 +212,9 @@ function prepareStatements(db: DatabaseSync) {
        FROM builds_local_builds WHERE number IS NOT NULL GROUP BY 1`,
     ),
     setKeptBytes: db.prepare('UPDATE builds_local_builds SET kept_bytes = ? WHERE item = ?'),
-    beyond: db.prepare(`${select} WHERE job = ? AND state = 'ENDED' ORDER BY number DESC LIMIT -1 OFFSET ?`),
+    beyond: db.prepare(
+      `${select} WHERE job = ? AND state = 'ENDED' ORDER BY number DESC LIMIT -1 OFFSET ?`,
+    ),
     heavy: db.prepare(
       `SELECT item, document FROM (
          SELECT item, document, kept_bytes, sum(kept_bytes) OVER (ORDER BY item DESC) AS total

@@ -20,23 +20,37 @@ export function toJobView({ name, definition, repository }: KnownJob): JsonObjec
     url: repository?.url.replace(/^(\w+:\/\/)[^/@\s]+@/, '$1') ?? '',
     buildable: isEnabled,
     concurrentBuild: isConcurrent,
-    parameterDefinitionList: Object.entries(parameters).map(([parameter, { description: help, choices, ...declared }]) => {
-      const value = declared.default ?? choices?.[0] ?? ''
-      return {
-        name: parameter,
-        description: help ?? '',
-        type: choices === undefined ? 'StringParameterDefinition' : 'ChoiceParameterDefinition',
-        defaultValue: value,
-        defaultName: parameter,
-        defaultParameterValue: { name: parameter, value },
-        ...(choices !== undefined && { choices }),
-      }
-    }),
+    parameterDefinitionList: Object.entries(parameters).map(
+      ([parameter, { description: help, choices, ...declared }]) => {
+        const value = declared.default ?? choices?.[0] ?? ''
+        return {
+          name: parameter,
+          description: help ?? '',
+          type: choices === undefined ? 'StringParameterDefinition' : 'ChoiceParameterDefinition',
+          defaultValue: value,
+          defaultName: parameter,
+          defaultParameterValue: { name: parameter, value },
+          ...(choices !== undefined && { choices }),
+        }
+      },
+    ),
   }
 }
 
 export function toBuildView(build: StoredBuild, host: string): ListedBuild {
-  const { job, number = 0, state, result, reason, startedMs, endedMs, description, tests, commit, parameters } = build
+  const {
+    job,
+    number = 0,
+    state,
+    result,
+    reason,
+    startedMs,
+    endedMs,
+    description,
+    tests,
+    commit,
+    parameters,
+  } = build
   return {
     building: state === 'RUNNING',
     number,
@@ -102,10 +116,22 @@ function toImageView(image: string): JsonObject {
   }
 }
 
-function toContainerImageView({ name, tag, digest }: BuildReport['containerImages'][number]): JsonObject {
+function toContainerImageView({
+  name,
+  tag,
+  digest,
+}: BuildReport['containerImages'][number]): JsonObject {
   const reference = `${name}:${tag}`
   const metadata = definedOf({ digest })
-  return { ...placeOf(reference, reference), reference, name, version: tag, type: 'docker/image', metadata, decorated: true }
+  return {
+    ...placeOf(reference, reference),
+    reference,
+    name,
+    version: tag,
+    type: 'docker/image',
+    metadata,
+    decorated: true,
+  }
 }
 
 function placeOf(fileName: string, path: string): JsonObject {

@@ -30,7 +30,10 @@ const maxReportBytes = 32 * 1024 * 1024
 
 /** Regular files of the checkout; those of Git, and of places that links lead to, are left out. */
 function filesFor(patterns: readonly string[], source: string): string[] {
-  const found = globSync([...patterns], { cwd: source, exclude: (path) => path === '.git' || path.startsWith('.git/') })
+  const found = globSync([...patterns], {
+    cwd: source,
+    exclude: (path) => path === '.git' || path.startsWith('.git/'),
+  })
   return [...new Set(found)].sort().filter((path) => {
     if (lstatSync(join(source, path), { throwIfNoEntry: false })?.isFile() !== true) return false
     try {
@@ -55,10 +58,13 @@ export function archiveFiles({ archive, bounds }: BuildPlan, { work, source, log
   }
   const bytes = paths.reduce((sum, path) => sum + lstatSync(join(source, path)).size, 0)
   if (bytes > bounds.maxFileBytes) {
-    throw new BuilderError(`${bytes} bytes are to be archived, and ${bounds.maxFileBytes} may be (builds.local.archive-size).`)
+    throw new BuilderError(
+      `${bytes} bytes are to be archived, and ${bounds.maxFileBytes} may be (builds.local.archive-size).`,
+    )
   }
   for (const path of paths) archiveFile(join(source, path), join(work, archiveFolder, path), log)
-  if (paths.length > 0) log.say(`Archived ${paths.length} ${paths.length === 1 ? 'file' : 'files'}.`)
+  if (paths.length > 0)
+    log.say(`Archived ${paths.length} ${paths.length === 1 ? 'file' : 'files'}.`)
 }
 
 function archiveFile(from: string, to: string, log: RunnerLog): void {
@@ -86,17 +92,24 @@ export function countTests({ tests }: BuildPlan, { source, log }: Places): TestC
   for (const [patterns, count, format] of kinds) {
     for (const path of filesFor(patterns, source)) {
       const file = join(source, path)
-      const found = lstatSync(file).size > maxReportBytes ? undefined : count(readFileSync(file, 'utf8'))
-      if (found === undefined) throw new BuilderError(`${path} is no complete report of ${format}, or too large.`)
+      const found =
+        lstatSync(file).size > maxReportBytes ? undefined : count(readFileSync(file, 'utf8'))
+      if (found === undefined)
+        throw new BuilderError(`${path} is no complete report of ${format}, or too large.`)
       sum = addCounts(sum, found)
     }
   }
-  log.say(`Tests: ${sum.totalCount}, of which ${sum.failCount} failed and ${sum.skipCount} were skipped.`)
+  log.say(
+    `Tests: ${sum.totalCount}, of which ${sum.failCount} failed and ${sum.skipCount} were skipped.`,
+  )
   return sum
 }
 
 /** Copies: another build may use the cache at the same time. */
-export async function restoreFolders({ cache, cachedFolders }: BuildPlan, { source, work, log }: Places): Promise<void> {
+export async function restoreFolders(
+  { cache, cachedFolders }: BuildPlan,
+  { source, work, log }: Places,
+): Promise<void> {
   for (const path of cachedFolders) {
     const kept = cache === undefined ? undefined : join(cache, 'folders', encodeURIComponent(path))
     const place = join(source, path)
@@ -107,14 +120,20 @@ export async function restoreFolders({ cache, cachedFolders }: BuildPlan, { sour
   }
 }
 
-export async function keepFolders({ cache, cachedFolders }: BuildPlan, { source, work }: Places): Promise<void> {
+export async function keepFolders(
+  { cache, cachedFolders }: BuildPlan,
+  { source, work }: Places,
+): Promise<void> {
   for (const path of cache === undefined ? [] : cachedFolders) {
     const place = join(source, path)
     if (lstatSync(place, { throwIfNoEntry: false })?.isDirectory() !== true) continue
     const kept = join(cache as string, 'folders', encodeURIComponent(path))
     const fresh = `${kept}.new-${process.pid}`
     mkdirSync(dirname(kept), { recursive: true })
-    await run(['cp', '-a', resolveWithin(source, path), fresh], { cwd: work, env: process.env as Record<string, string> })
+    await run(['cp', '-a', resolveWithin(source, path), fresh], {
+      cwd: work,
+      env: process.env as Record<string, string>,
+    })
     const old = `${kept}.old-${process.pid}`
     if (existsSync(kept)) renameSync(kept, old)
     renameSync(fresh, kept)

@@ -32,16 +32,22 @@ export async function buildContainerImage(
   // Without a daemon, and without rights that the user of an account does not have.
   const storage = { STORAGE_DRIVER: 'vfs', BUILDAH_ISOLATION: 'chroot', ...env }
   const fileArguments = file === undefined ? [] : ['--file', resolveWithin(source, file)]
-  await log.run(['buildah', 'build', '--tag', reference, ...authorityArguments(env), ...fileArguments, folder], {
-    cwd: folder,
-    env: storage,
-  })
+  await log.run(
+    ['buildah', 'build', '--tag', reference, ...authorityArguments(env), ...fileArguments, folder],
+    {
+      cwd: folder,
+      env: storage,
+    },
+  )
   if (!push) return { name, tag }
   const digestFile = join(work, 'tmp', 'image-digest')
-  await log.run(['buildah', 'push', '--digestfile', digestFile, reference, `docker://${reference}`], {
-    cwd: folder,
-    env: storage,
-  })
+  await log.run(
+    ['buildah', 'push', '--digestfile', digestFile, reference, `docker://${reference}`],
+    {
+      cwd: folder,
+      env: storage,
+    },
+  )
   return { name, tag, digest: readFileSync(digestFile, 'utf8').trim() }
 }
 
@@ -51,7 +57,11 @@ function authorityArguments(env: Readonly<Record<string, string>>): string[] {
   if (file === undefined || !existsSync(file)) return []
   const names = Object.keys(env).filter((name) => env[name] === file)
   const place = join(authorityFolder, basename(file))
-  return ['--volume', `${dirname(file)}:${authorityFolder}:ro`, ...names.flatMap((name) => ['--build-arg', `${name}=${place}`])]
+  return [
+    '--volume',
+    `${dirname(file)}:${authorityFolder}:ro`,
+    ...names.flatMap((name) => ['--build-arg', `${name}=${place}`]),
+  ]
 }
 
 /** @throws {BuilderError} */

@@ -18,7 +18,8 @@ export interface FinishParts {
   readonly machine: Machine
 }
 
-export interface BuildOutcome extends Pick<LocalBuild, 'result' | 'reason' | 'tests' | 'files' | 'containerImages' | 'image'> {
+export interface BuildOutcome
+  extends Pick<LocalBuild, 'result' | 'reason' | 'tests' | 'files' | 'containerImages' | 'image'> {
   readonly result: BuildResult
 }
 
@@ -26,15 +27,22 @@ const maxReportBytes = 256 * 1024
 const finalCodes = /^(?:ENOENT|ENOTDIR|EACCES|EPERM|TAR_\w+)$/
 
 /** @param state Of a runner that has ended */
-export async function finishBuild(build: StoredBuild, state: BuilderState, parts: FinishParts): Promise<BuildOutcome> {
+export async function finishBuild(
+  build: StoredBuild,
+  state: BuilderState,
+  parts: FinishParts,
+): Promise<BuildOutcome> {
   const report = await readReport(state.folder)
   const faults: string[] = []
   const { tests, containerImages } = report ?? {}
   if (state.exitCode !== 0) faults.push(report?.failure ?? describeEnd(state.reason))
   const files = await attempt(faults, () => keepFiles(build, state, parts))
-  if (faults.length > 0) return { result: 'FAILURE', reason: faults[0], tests, files, containerImages }
+  if (faults.length > 0)
+    return { result: 'FAILURE', reason: faults[0], tests, files, containerImages }
   const image = await attempt(faults, () => keepImage(build, state, parts))
-  const reason = faults[0] ?? (tests !== undefined && tests.failCount > 0 ? `${tests.failCount} tests failed.` : undefined)
+  const reason =
+    faults[0] ??
+    (tests !== undefined && tests.failCount > 0 ? `${tests.failCount} tests failed.` : undefined)
   const result = faults.length > 0 ? 'FAILURE' : reason === undefined ? 'SUCCESS' : 'UNSTABLE'
   return { result, reason, tests, files, containerImages, image: image?.id }
 }
@@ -60,14 +68,22 @@ async function readReport(folder: string): Promise<BuildReport | undefined> {
   }
 }
 
-async function keepFiles({ id }: StoredBuild, { folder, exitCode }: BuilderState, { files, settings, context }: FinishParts) {
+async function keepFiles(
+  { id }: StoredBuild,
+  { folder, exitCode }: BuilderState,
+  { files, settings, context }: FinishParts,
+) {
   try {
     return await files.keepFiles(id, folder, settings)
   } catch (error) {
     if (error instanceof PortError) throw error
-    if (exitCode === 0) throw isFinal(error) ? new PortError(400, describeFault(error as Error)) : error
+    if (exitCode === 0)
+      throw isFinal(error) ? new PortError(400, describeFault(error as Error)) : error
     // A build that was ended early has no such folder.
-    context.log.info({ build: id, problem: (error as Error).message }, 'a build has archived no files')
+    context.log.info(
+      { build: id, problem: (error as Error).message },
+      'a build has archived no files',
+    )
     return undefined
   }
 }
@@ -104,7 +120,14 @@ async function keepImage(
     }) as Record<string, string>,
     tags: {},
     accounts: imageAccounts,
-    origin: { kind: 'build', build: id, job, number, user, ...definedOf({ git: commit?.remoteUrl, revision: commit?.sha1 }) },
+    origin: {
+      kind: 'build',
+      build: id,
+      job,
+      number,
+      user,
+      ...definedOf({ git: commit?.remoteUrl, revision: commit?.sha1 }),
+    },
   }
   return machine.adoptFolder({ work, name: imageFolder, what: 'build' }, description)
 }

@@ -90,15 +90,18 @@ export class JobCatalog {
   describeAbsence(name: string): string {
     const first = `The job "${name}" does not exist`
     const source = this.sourceOf(name)
-    if (source === undefined) return `${first}. Add it to builds.local.jobs, or its repository to builds.local.repositories.`
+    if (source === undefined)
+      return `${first}. Add it to builds.local.jobs, or its repository to builds.local.repositories.`
     const known = this.#sources.get(source.name)
-    if (known === undefined) return `${first}, because its repository has not been read yet. Try again later.`
+    if (known === undefined)
+      return `${first}, because its repository has not been read yet. Try again later.`
     const age = `read ${Math.round((performance.now() - known.readMs) / 1000)} seconds ago`
     if (known.problem !== undefined) {
       return `${first}, because its repository cannot be read: ${known.problem.replace(/\.$/, '')} (${age}). Correct builds.local.repositories.`
     }
     const declared = this.#jobsOf(source).map((job) => job.name)
-    if (declared.length === 0) return `${first}. Its repository has no jobs in ${source.file} (${age}).`
+    if (declared.length === 0)
+      return `${first}. Its repository has no jobs in ${source.file} (${age}).`
     return `${first}. Its repository declares ${declared.sort().join(', ')} (${age}).`
   }
 
@@ -116,14 +119,20 @@ export class JobCatalog {
   /** @param sinceMs What was read since then is new enough */
   #mayReread({ name }: JobSource, sinceMs: number): boolean {
     const now = performance.now()
-    if ((this.#sources.get(name)?.readMs ?? 0) >= sinceMs || now - (this.#rereads.get(name) ?? -rereadMs) < rereadMs) return false
+    if (
+      (this.#sources.get(name)?.readMs ?? 0) >= sinceMs ||
+      now - (this.#rereads.get(name) ?? -rereadMs) < rereadMs
+    )
+      return false
     this.#rereads.set(name, now)
     return true
   }
 
   #jobsOf(source: JobSource): KnownJob[] {
     const { name, application, account, repository, images, file } = source
-    const jobs = [...(this.#sources.get(name)?.jobs ?? [])].filter(([key]) => this.sourceOf(`${name}/${key}`) === source)
+    const jobs = [...(this.#sources.get(name)?.jobs ?? [])].filter(
+      ([key]) => this.sourceOf(`${name}/${key}`) === source,
+    )
     return jobs.map(([key, definition]) => ({
       name: `${name}/${key}`,
       application,
@@ -135,11 +144,16 @@ export class JobCatalog {
     }))
   }
 
-  async #refresh(source: JobSource, maxAgeMs: number = this.#options.settings.refreshMs): Promise<void> {
+  async #refresh(
+    source: JobSource,
+    maxAgeMs: number = this.#options.settings.refreshMs,
+  ): Promise<void> {
     const known = this.#sources.get(source.name)
     if (known !== undefined && performance.now() - known.readMs < maxAgeMs) return
     const reading = this.#reading.getOrInsertComputed(source.name, () =>
-      this.#line.run(() => this.#read(source, known)).finally(() => this.#reading.delete(source.name)),
+      this.#line
+        .run(() => this.#read(source, known))
+        .finally(() => this.#reading.delete(source.name)),
     )
     await Promise.race([reading, sleep(longestWaitMs, undefined, { ref: false })])
   }
@@ -157,15 +171,28 @@ export class JobCatalog {
         this.#sources.set(name, { ...known, readMs })
         return
       }
-      const commit = await repositories.fetch(repository, undefined, { bare: join(folder, 'bare'), home: folder })
+      const commit = await repositories.fetch(repository, undefined, {
+        bare: join(folder, 'bare'),
+        home: folder,
+      })
       const text = await commit.file(file)
       if (text === undefined)
-        log.warn({ repository: repository.url, file }, 'a repository of builds.local.repositories has no such file')
-      const jobs = new Map(text === undefined ? [] : Object.entries(parseBuildFile(text, file).jobs))
+        log.warn(
+          { repository: repository.url, file },
+          'a repository of builds.local.repositories has no such file',
+        )
+      const jobs = new Map(
+        text === undefined ? [] : Object.entries(parseBuildFile(text, file).jobs),
+      )
       this.#sources.set(name, { commit: commit.sha1, jobs, readMs })
     } catch (error) {
       const problem = (error as Error).message
-      this.#sources.set(name, { commit: undefined, jobs: known?.jobs ?? new Map(), readMs, problem })
+      this.#sources.set(name, {
+        commit: undefined,
+        jobs: known?.jobs ?? new Map(),
+        readMs,
+        problem,
+      })
       log.warn({ repository: name, problem }, 'the jobs of a repository cannot be read')
     } finally {
       await rm(folder, { recursive: true, force: true })
@@ -175,7 +202,8 @@ export class JobCatalog {
 
 /** @throws {PortError} 400 naming the keys that are wrong */
 export function parseBuildFile(text: string, file: string): BuildFile {
-  if (text.length > maxFileLength) throw new PortError(400, `${file} has more than ${maxFileLength} characters.`)
+  if (text.length > maxFileLength)
+    throw new PortError(400, `${file} has more than ${maxFileLength} characters.`)
   let document: unknown
   try {
     document = parseYaml(text)

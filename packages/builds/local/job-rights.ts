@@ -28,14 +28,20 @@ export class JobRights {
     const access = await this.#accessOf(user)
     if (access === undefined) return
     if (!access.mayOnAccount(account, 'WRITE')) {
-      const advice = 'An operator can add a role of yours to local.accounts, permissions, or set `user` of the account.'
-      throw new PortError(403, `This build needs WRITE on the account "${account}". ${advice}`, { exception: 'AccessDenied' })
+      const advice =
+        'An operator can add a role of yours to local.accounts, permissions, or set `user` of the account.'
+      throw new PortError(403, `This build needs WRITE on the account "${account}". ${advice}`, {
+        exception: 'AccessDenied',
+      })
     }
     if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')
   }
 
   /** A build can show all of its checkout. @param account That fetches it @throws {PortError} 403, 503 */
-  async checkCheckout(account: OutsideAccount | undefined, user: string | undefined): Promise<void> {
+  async checkCheckout(
+    account: OutsideAccount | undefined,
+    user: string | undefined,
+  ): Promise<void> {
     if (account === undefined) return
     const judge = await openAccountJudge(this.#context, user)
     judge.check({ use: account }, 'artifact account')
@@ -50,22 +56,32 @@ export class JobRights {
   /** For what a build has written: its log, files and properties. @throws {PortError} 403, 503 */
   async checkRead({ application }: Owned, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)
-    if (access !== undefined && isOwned(application)) checkOnApplication(access, application, 'READ')
+    if (access !== undefined && isOwned(application))
+      checkOnApplication(access, application, 'READ')
   }
 
   /** Those who may start a job may follow its builds. @throws {PortError} 403, 503 */
   async checkFollow({ application }: Owned, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)
     if (access === undefined || !isOwned(application)) return
-    if (access.mayOnApplication(application, 'READ') || access.mayOnApplication(application, 'EXECUTE')) return
-    throw new PortError(403, describeMissing(access, 'READ', application), { exception: 'AccessDenied' })
+    if (
+      access.mayOnApplication(application, 'READ') ||
+      access.mayOnApplication(application, 'EXECUTE')
+    )
+      return
+    throw new PortError(403, describeMissing(access, 'READ', application), {
+      exception: 'AccessDenied',
+    })
   }
 
   /** Those that the user may read. @throws {PortError} 503 */
   async readable<T extends Owned>(all: readonly T[], user: string | undefined): Promise<T[]> {
     const access = await this.#accessOf(user)
     return all.filter(
-      ({ application }) => access === undefined || !isOwned(application) || access.mayOnApplication(application, 'READ'),
+      ({ application }) =>
+        access === undefined ||
+        !isOwned(application) ||
+        access.mayOnApplication(application, 'READ'),
     )
   }
 

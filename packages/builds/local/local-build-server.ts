@@ -102,10 +102,18 @@ export class LocalBuildServer implements BuildServer {
   }
 
   /** What lies between two commits never changes. Undefined as well while a large repository is read. */
-  async changes(job: string, { after, until }: BuildRange, user?: string): Promise<JsonObject[] | undefined> {
-    const [from, to] = [await this.#readable(job, after, user), await this.#readable(job, until, user)]
+  async changes(
+    job: string,
+    { after, until }: BuildRange,
+    user?: string,
+  ): Promise<JsonObject[] | undefined> {
+    const [from, to] = [
+      await this.#readable(job, after, user),
+      await this.#readable(job, until, user),
+    ]
     const { repository } = (await this.#parts.catalog.find(job)) ?? {}
-    if (repository === undefined || from?.commit === undefined || to?.commit === undefined) return undefined
+    if (repository === undefined || from?.commit === undefined || to?.commit === undefined)
+      return undefined
     const commits = { from: from.commit.sha1, to: to.commit.sha1 }
     const key = `${repository.url} ${commits.from} ${commits.to}`
     let changes = this.#changes.get(key)
@@ -117,33 +125,58 @@ export class LocalBuildServer implements BuildServer {
     return Promise.race([changes, sleep(longestReadMs, undefined, { ref: false })])
   }
 
-  async #readChanges(repository: BuildRepository, commits: { from: string; to: string }): Promise<JsonObject[]> {
+  async #readChanges(
+    repository: BuildRepository,
+    commits: { from: string; to: string },
+  ): Promise<JsonObject[]> {
     const { files, repositories, newId } = this.#parts
     const id = `changes-${newId().toLowerCase()}`
     try {
-      const found = await repositories.between(repository, commits, { bare: files.contentOf(id), home: files.gitHomeOf(id) })
-      return found.map(({ timestampMs, ...commit }) => ({ ...commit, timestamp: new Date(timestampMs).toISOString() }))
+      const found = await repositories.between(repository, commits, {
+        bare: files.contentOf(id),
+        home: files.gitHomeOf(id),
+      })
+      return found.map(({ timestampMs, ...commit }) => ({
+        ...commit,
+        timestamp: new Date(timestampMs).toISOString(),
+      }))
     } finally {
       await files.remove(id)
     }
   }
 
-  async properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined> {
+  async properties(
+    job: string,
+    number: number,
+    fileName: string,
+    user?: string,
+  ): Promise<JsonObject | undefined> {
     const build = await this.#readable(job, number, user)
     const file =
-      build?.files?.find(({ path }) => path === fileName) ?? build?.files?.find(({ path }) => path.split('/').at(-1) === fileName)
+      build?.files?.find(({ path }) => path === fileName) ??
+      build?.files?.find(({ path }) => path.split('/').at(-1) === fileName)
     if (build === undefined || file === undefined) return undefined
     const content = await this.#parts.files.readFile(build.id, file.path, maxPropertyBytes)
     return content && parseProperties(fileName, content.toString('utf8'))
   }
 
-  async file(job: string, number: number, path: string, user?: string): Promise<Buffer | undefined> {
+  async file(
+    job: string,
+    number: number,
+    path: string,
+    user?: string,
+  ): Promise<Buffer | undefined> {
     const build = await this.#readable(job, number, user)
     const file = build?.files?.find((each) => each.path === path)
     if (build === undefined || file === undefined) return undefined
     if (file.bytes > maxArtifactBytes) {
-      const [size, most] = [file.bytes, maxArtifactBytes].map((bytes) => Math.ceil(bytes / mebibyte))
-      throw new PortError(413, `The file ${path} has ${size} MiB; at most ${most} MiB are fetched. Let the build split it.`)
+      const [size, most] = [file.bytes, maxArtifactBytes].map((bytes) =>
+        Math.ceil(bytes / mebibyte),
+      )
+      throw new PortError(
+        413,
+        `The file ${path} has ${size} MiB; at most ${most} MiB are fetched. Let the build split it.`,
+      )
     }
     return this.#parts.files.readFile(build.id, path, maxArtifactBytes)
   }
@@ -202,15 +235,23 @@ export class LocalBuildServer implements BuildServer {
   async describe(job: string, number: number, description: string, user?: string): Promise<void> {
     await this.#rights.checkRun(this.#requireBuild(job, number), user)
     // It may have ended meanwhile.
-    this.#parts.store.put({ ...this.#requireBuild(job, number), description: description.slice(0, 10_000) })
+    this.#parts.store.put({
+      ...this.#requireBuild(job, number),
+      description: description.slice(0, 10_000),
+    })
   }
 
-  async recentBuilds(_signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<RecentBuilds[]> {
+  async recentBuilds(
+    _signal: AbortSignal,
+    positions: ReadonlyMap<string, Position>,
+  ): Promise<RecentBuilds[]> {
     const { store } = this.#parts
     const jobs = this.#changedJobs ?? store.jobs()
     this.#changedJobs = new Set()
     return [...jobs].map((job) => {
-      const newer = store.ofJob(job).filter(({ number = 0 }) => number > (positions.get(job)?.upTo ?? 0))
+      const newer = store
+        .ofJob(job)
+        .filter(({ number = 0 }) => number > (positions.get(job)?.upTo ?? 0))
       return { job, builds: newer.map((build) => toBuildView(build, this.name)) }
     })
   }
@@ -224,15 +265,19 @@ export class LocalBuildServer implements BuildServer {
     const build = await this.#readable(job, number, user)
     if (build === undefined) return undefined
     if (build.state !== 'ENDED') return builds.output(build, liveLogBytes)
-    return files.logOf(build.id, shownLogBytes) ?? 'The log was removed to make room for newer builds.\n'
+    return (
+      files.logOf(build.id, shownLogBytes) ?? 'The log was removed to make room for newer builds.\n'
+    )
   }
 
   secretHolders(): SecretHolder[] {
-    return this.#parts.store
-      .inState('RUNNING')
-      .flatMap(({ job, number, secretVersions = [] }) =>
-        secretVersions.map((version) => ({ ...version, place: `build ${job} ${number}`, count: 1 })),
-      )
+    return this.#parts.store.inState('RUNNING').flatMap(({ job, number, secretVersions = [] }) =>
+      secretVersions.map((version) => ({
+        ...version,
+        place: `build ${job} ${number}`,
+        count: 1,
+      })),
+    )
   }
 
   isRunning(id: string): boolean {
@@ -242,7 +287,8 @@ export class LocalBuildServer implements BuildServer {
   /** Whether commands may run, and the account can run them. @throws {PortError} 400 */
   #checkPlace({ name, account }: KnownJob): void {
     const { context, machine } = this.#parts
-    if (context.settings.bakery?.allowsCommands !== true) throw new PortError(400, describeRefusal('The build'))
+    if (context.settings.bakery?.allowsCommands !== true)
+      throw new PortError(400, describeRefusal('The build'))
     if (machine.accounts.every((each) => each.name !== account))
       throw new PortError(
         400,
@@ -257,13 +303,20 @@ export class LocalBuildServer implements BuildServer {
     const { store, settings } = this.#parts
     const waiting = store.count('QUEUED')
     if (waiting >= settings.maxQueued) {
-      throw new PortError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
+      throw new PortError(
+        429,
+        `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`,
+      )
     }
     const own = store.countQueued(application)
     if (own < settings.maxQueuedOfApplication) return
-    const whose = application === '' ? 'without an application' : `of the application ${application}`
+    const whose =
+      application === '' ? 'without an application' : `of the application ${application}`
     const setting = 'builds.local.max-queued-per-application'
-    throw new PortError(429, `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`)
+    throw new PortError(
+      429,
+      `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`,
+    )
   }
 
   /** @throws {PortError} 404 saying what is there instead, to those who may know */
@@ -279,7 +332,8 @@ export class LocalBuildServer implements BuildServer {
   /** @throws {PortError} 404 */
   #requireBuild(job: string, number: number): StoredBuild {
     const build = this.#parts.store.find(job, number)
-    if (build === undefined) throw new PortError(404, `The build ${number} of "${job}" does not exist.`)
+    if (build === undefined)
+      throw new PortError(404, `The build ${number} of "${job}" does not exist.`)
     return build
   }
 
@@ -290,7 +344,11 @@ export class LocalBuildServer implements BuildServer {
   }
 
   /** Undefined: there is no such build. @throws {PortError} 403, 503 */
-  async #readable(job: string, number: number, user: string | undefined): Promise<StoredBuild | undefined> {
+  async #readable(
+    job: string,
+    number: number,
+    user: string | undefined,
+  ): Promise<StoredBuild | undefined> {
     const build = this.#parts.store.find(job, number)
     if (build !== undefined) await this.#rights.checkRead(build, user)
     return build

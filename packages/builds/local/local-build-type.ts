@@ -13,7 +13,12 @@ import { JobCatalog } from './job-catalog.ts'
 import { LocalBuildServer } from './local-build-server.ts'
 import { LocalBuilds } from './local-builds.ts'
 import { RepositoryReader } from './repository.ts'
-import { type BuildRepository, type LocalBuildSettings, localBuildKeys, toLocalBuildSettings } from './settings.ts'
+import {
+  type BuildRepository,
+  type LocalBuildSettings,
+  localBuildKeys,
+  toLocalBuildSettings,
+} from './settings.ts'
 
 /** Accounts for Git among those of artifacts. */
 const gitAccounts = 'git-repo'
@@ -26,23 +31,37 @@ export const localBuilds: BuildServerType<LocalBuildSettings, object> = {
   open(settings, context) {
     const machine = context.providerOf(standalone.provider)?.machine
     if (machine !== undefined) return [openLocalBuilds(settings, context, machine)]
-    context.log.warn('builds.local has jobs, which need the embedded infrastructure and local.enabled: they cannot be started')
+    context.log.warn(
+      'builds.local has jobs, which need the embedded infrastructure and local.enabled: they cannot be started',
+    )
     return []
   },
 }
 
-function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, machine: Machine): LocalBuildServer {
+function openLocalBuilds(
+  settings: LocalBuildSettings,
+  context: BackendContext,
+  machine: Machine,
+): LocalBuildServer {
   const { db, log, now } = context
   const folder = join(machine.dataDir, 'builds')
   const store = new BuildStore(db)
   const files = new BuildFiles(join(folder, 'kept'))
   const { sandbox } = context.settings.outside
-  const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ?? []) as readonly GitAccount[]
+  const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ??
+    []) as readonly GitAccount[]
   const outgoingOf = (repository: BuildRepository) => {
-    const owner = [...settings.jobs, ...settings.sources].find((each) => each.repository === repository)
+    const owner = [...settings.jobs, ...settings.sources].find(
+      (each) => each.repository === repository,
+    )
     return machine.variables.forGit(owner?.account ?? '')
   }
-  const repositories = new RepositoryReader({ accounts, maxBytes: settings.diskMb * 1024 * 1024, sandbox, outgoingOf })
+  const repositories = new RepositoryReader({
+    accounts,
+    maxBytes: settings.diskMb * 1024 * 1024,
+    sandbox,
+    outgoingOf,
+  })
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const caches = new CacheFolders({
     dataDir: machine.dataDir,
@@ -54,6 +73,11 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   const changed: LocalBuildServer['changed'] = (build) => server.changed(build)
   const parts = { context, settings, machine, catalog, store, files, repositories }
   const builds = new LocalBuilds({ ...parts, caches, changed })
-  const server = new LocalBuildServer({ ...parts, type: standalone.provider, builds, newId: createUlids(now) })
+  const server = new LocalBuildServer({
+    ...parts,
+    type: standalone.provider,
+    builds,
+    newId: createUlids(now),
+  })
   return server
 }

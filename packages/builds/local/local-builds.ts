@@ -109,14 +109,21 @@ export class LocalBuilds {
     try {
       await this.#end(stopped, { result: 'ABORTED', reason: words })
     } catch (error) {
-      context.log.warn({ err: error, build: id }, 'a build that was stopped is ended as soon as the agent answers')
+      context.log.warn(
+        { err: error, build: id },
+        'a build that was stopped is ended as soon as the agent answers',
+      )
     }
     this.wake()
   }
 
   /** The newest part of what a build has written until now. */
   async output({ id }: StoredBuild, maxBytes: number): Promise<string> {
-    const part = await this.#options.machine.builders.consolePart(id, { tail: Number.MAX_SAFE_INTEGER }, maxBytes)
+    const part = await this.#options.machine.builders.consolePart(
+      id,
+      { tail: Number.MAX_SAFE_INTEGER },
+      maxBytes,
+    )
     return part?.output ?? ''
   }
 
@@ -132,7 +139,10 @@ export class LocalBuilds {
       }
       if (isIdle) return
       this.#woken = Promise.withResolvers()
-      await Promise.race([this.#woken.promise, sleep(pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})])
+      await Promise.race([
+        this.#woken.promise,
+        sleep(pollMs, undefined, { signal: this.#closing.signal }).catch(() => {}),
+      ])
     }
   }
 
@@ -141,7 +151,12 @@ export class LocalBuilds {
     const { store, settings, context, changed } = this.#options
     while (store.count('QUEUED') > 0 && store.count('RUNNING') < settings.maxRunning) {
       const [queued, running] = [store.inState('QUEUED'), store.inState('RUNNING')]
-      const build = nextBuild({ queued, running, maxRunning: settings.maxRunning, turns: this.#turns })
+      const build = nextBuild({
+        queued,
+        running,
+        maxRunning: settings.maxRunning,
+        turns: this.#turns,
+      })
       if (build === undefined) return
       this.#turns.set(build.application, context.now())
       changed(store.begin(build, { state: 'RUNNING', startedMs: context.now() }))
@@ -155,26 +170,36 @@ export class LocalBuilds {
     for (const build of running) {
       if (this.#work.has(build.id)) continue
       const state = machine.builders.look(build.id)
-      if (build.isStopped === true) this.#do(build, () => this.#end(build, { result: 'ABORTED', reason: build.reason }))
-      else if (state === undefined && build.isLaunched !== true) this.#do(build, () => this.#launch(build))
+      if (build.isStopped === true)
+        this.#do(build, () => this.#end(build, { result: 'ABORTED', reason: build.reason }))
+      else if (state === undefined && build.isLaunched !== true)
+        this.#do(build, () => this.#launch(build))
       else if (state === undefined)
-        this.#do(build, () => this.#end(build, { result: 'FAILURE', reason: 'The runner has vanished.' }))
+        this.#do(build, () =>
+          this.#end(build, { result: 'FAILURE', reason: 'The runner has vanished.' }),
+        )
       else if (state.hasEnded) this.#do(build, () => this.#finish(build))
-      else if (state.hasBegun && this.#contents.delete(build.id)) this.#discard(files.removeContent(build.id))
+      else if (state.hasBegun && this.#contents.delete(build.id))
+        this.#discard(files.removeContent(build.id))
     }
     return running.length + store.count('QUEUED')
   }
 
   /** What stays after a failure is removed at the next start. */
   #discard(removal: Promise<void>): void {
-    removal.catch((error: unknown) => this.#options.context.log.warn({ err: error }, 'files of a build could not be removed'))
+    removal.catch((error: unknown) =>
+      this.#options.context.log.warn({ err: error }, 'files of a build could not be removed'),
+    )
   }
 
   #do(build: StoredBuild, work: () => Promise<void>): void {
     const done = work()
       .catch(async (error: unknown) => {
         if (this.#closing.signal.aborted) return
-        this.#options.context.log.error({ err: error, build: build.id }, 'a build cannot go on at the moment')
+        this.#options.context.log.error(
+          { err: error, build: build.id },
+          'a build cannot go on at the moment',
+        )
         await sleep(retryMs, undefined, { signal: this.#closing.signal }).catch(() => {})
       })
       .finally(() => {
@@ -193,18 +218,23 @@ export class LocalBuilds {
       const current = this.#current(build)
       if (this.#closing.signal.aborted) return
       // It was stopped meanwhile.
-      if (current === undefined || current.isStopped === true) return await this.#options.files.removeContent(build.id)
+      if (current === undefined || current.isStopped === true)
+        return await this.#options.files.removeContent(build.id)
       this.#options.store.put({ ...current, ...change })
       this.#contents.add(build.id)
       this.#startRunner(build, { command, content, timeLimitMs })
       const launched = this.#current(build)
       // Only now: a build that is prepared once more needs the values.
       const parameters = maskParameters(build.parameters)
-      if (launched !== undefined) this.#options.store.put({ ...launched, parameters, isLaunched: true })
+      if (launched !== undefined)
+        this.#options.store.put({ ...launched, parameters, isLaunched: true })
     } catch (error) {
       if (this.#closing.signal.aborted) return
       if (!(error instanceof PortError))
-        this.#options.context.log.error({ err: error, build: build.id }, 'a build cannot be prepared')
+        this.#options.context.log.error(
+          { err: error, build: build.id },
+          'a build cannot be prepared',
+        )
       await this.#end(build, { result: 'FAILURE', reason: (error as Error).message })
     }
   }
@@ -213,7 +243,10 @@ export class LocalBuilds {
     const job = await this.#options.catalog.find(name)
     if (job === undefined) throw new PortError(400, this.#options.catalog.describeAbsence(name))
     if ((job.application ?? '') === application && job.account === account) return job
-    throw new PortError(400, `The job "${name}" has another application or account since the build was started. Start it again.`)
+    throw new PortError(
+      400,
+      `The job "${name}" has another application or account since the build was started. Start it again.`,
+    )
   }
 
   /** @throws {PortError} where this machine has no sandbox */
@@ -245,15 +278,23 @@ export class LocalBuilds {
     const state = machine.builders.look(build.id)
     if (state === undefined) return
     const outcome = await finishBuild(build, state, this.#options)
-    const advice = outcome.result === 'FAILURE' ? adviseOnOutgoing(await this.output(build, adviceBytes), build.account) : ''
-    await this.#end(build, advice === '' ? outcome : { ...outcome, reason: `${outcome.reason} ${advice}` })
+    const advice =
+      outcome.result === 'FAILURE'
+        ? adviseOnOutgoing(await this.output(build, adviceBytes), build.account)
+        : ''
+    await this.#end(
+      build,
+      advice === '' ? outcome : { ...outcome, reason: `${outcome.reason} ${advice}` },
+    )
     if (build.cacheName !== undefined) this.#discard(this.#options.caches.trim(build.cacheName))
   }
 
   /** Once only: what comes later does not change the result. */
   #end(build: StoredBuild, outcome: BuildOutcome): Promise<void> {
     const { id } = build
-    return this.#ends.getOrInsertComputed(id, () => this.#record(build, outcome).finally(() => this.#ends.delete(id)))
+    return this.#ends.getOrInsertComputed(id, () =>
+      this.#record(build, outcome).finally(() => this.#ends.delete(id)),
+    )
   }
 
   /** The log comes first, so that a crash in between loses none of it. */
@@ -267,7 +308,13 @@ export class LocalBuilds {
     const current = this.#current(build)
     if (current === undefined) return
     const parameters = maskParameters(current.parameters)
-    const ended: StoredBuild = { ...current, ...outcome, parameters, state: 'ENDED', endedMs: context.now() }
+    const ended: StoredBuild = {
+      ...current,
+      ...outcome,
+      parameters,
+      state: 'ENDED',
+      endedMs: context.now(),
+    }
     store.put(ended)
     store.setKeptBytes(ended, files.bytesOf(build.id))
     this.#contents.delete(build.id)
@@ -297,5 +344,7 @@ export class LocalBuilds {
 }
 
 function runnerFile(): string {
-  return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './runner.ts' : './build-runner.js', import.meta.url))
+  return fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './runner.ts' : './build-runner.js', import.meta.url),
+  )
 }

@@ -9,8 +9,17 @@ const same: Rewrite = (text) => text
 /** Without the plain value itself. */
 export function formsOf(value: string): string[] {
   const text = value.toWellFormed()
-  const encoded = [...base64Forms(text), ...hexForms(text)].filter((form) => form.length >= minEncodedLength)
-  return [...encoded, ...jsonForms(text), ...markupForms(text), ...urlForms(text), ...shellForms(text), ...literalForms(text)]
+  const encoded = [...base64Forms(text), ...hexForms(text)].filter(
+    (form) => form.length >= minEncodedLength,
+  )
+  return [
+    ...encoded,
+    ...jsonForms(text),
+    ...markupForms(text),
+    ...urlForms(text),
+    ...shellForms(text),
+    ...literalForms(text),
+  ]
 }
 
 /** Also as the end of a longer text, such as `user:secret`, and as its middle: at each of the three places in a group of bytes. */
@@ -26,17 +35,26 @@ function base64Forms(text: string): string[] {
 
 function hexForms(text: string): string[] {
   const pairs = [...Buffer.from(text)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return ['', ' ', ':'].map((between) => pairs.join(between)).flatMap((form) => [form, form.toUpperCase()])
+  return ['', ' ', ':']
+    .map((between) => pairs.join(between))
+    .flatMap((form) => [form, form.toUpperCase()])
 }
 
 function jsonForms(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const ofHtml = each(/[&<>]/g, unicode)
   const ascii = each(/[^\0-\x7e]/g, unicode)
-  const strict = each(/[&<>'+`\x7f-\uffff]|\\"/g, (found) => unicode(found.at(-1) ?? '').replace(/\w{4}$/, upper))
+  const strict = each(/[&<>'+`\x7f-\uffff]|\\"/g, (found) =>
+    unicode(found.at(-1) ?? '').replace(/\w{4}$/, upper),
+  )
   const forms = combine(json, [
     [same, ofHtml],
-    [same, ascii, (found) => ascii(found).replaceAll(/\\u([\da-f]{4})/g, (_, digits: string) => `\\u${upper(digits)}`)],
+    [
+      same,
+      ascii,
+      (found) =>
+        ascii(found).replaceAll(/\\u([\da-f]{4})/g, (_, digits: string) => `\\u${upper(digits)}`),
+    ],
     [same, each(/\//g, () => '\\/')],
   ])
   // A log in JSON quotes JSON.
@@ -54,7 +72,10 @@ function markupForms(text: string): string[] {
 
 function urlForms(text: string): string[] {
   const component = encodeURIComponent(text)
-  const strict = component.replaceAll(/[!'()*]/g, (found) => `%${upper(found.charCodeAt(0).toString(16))}`)
+  const strict = component.replaceAll(
+    /[!'()*]/g,
+    (found) => `%${upper(found.charCodeAt(0).toString(16))}`,
+  )
   const address = new URL('http://host')
   address.password = text
   const forms = [
@@ -63,12 +84,19 @@ function urlForms(text: string): string[] {
     ...[strict, strict.replaceAll('~', '%7E')].map((form) => form.replaceAll('%20', '+')),
     new URLSearchParams([['', text]]).toString().slice(1),
   ]
-  return forms.flatMap((form) => [form, form.replaceAll(/%[\dA-F]{2}/g, (found) => found.toLowerCase())])
+  return forms.flatMap((form) => [
+    form,
+    form.replaceAll(/%[\dA-F]{2}/g, (found) => found.toLowerCase()),
+  ])
 }
 
 /** As `set -x` and `printf %q` of shells write it. */
 function shellForms(text: string): string[] {
-  const dollar = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('\r', '\\r')
+  const dollar = text
+    .replaceAll(/[\\']/g, '\\$&')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\r', '\\r')
   return [
     text.replaceAll("'", "'\\''"),
     text.replaceAll(/'+/g, `'"$&"'`),
@@ -82,7 +110,9 @@ function shellForms(text: string): string[] {
 /** As Python and other languages show a text, and its bytes. */
 function literalForms(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
-  const ascii = each(/[^\0-\x7f]/g, (found) => (found <= '\xff' ? `\\x${hexOf(found, 2)}` : unicode(found)))
+  const ascii = each(/[^\0-\x7f]/g, (found) =>
+    found <= '\xff' ? `\\x${hexOf(found, 2)}` : unicode(found),
+  )
   return combine(json, [
     [same, ascii, each(/[^\0-\x7f]/gu, (found) => inBytes(found, 16))],
     [same, each(/'/g, () => "\\'")],
@@ -90,7 +120,9 @@ function literalForms(text: string): string[] {
 }
 
 function inBytes(text: string, base: 8 | 16): string {
-  return [...Buffer.from(text)].map((byte) => (base === 8 ? `\\${byte.toString(8)}` : `\\x${byte.toString(16)}`)).join('')
+  return [...Buffer.from(text)]
+    .map((byte) => (base === 8 ? `\\${byte.toString(8)}` : `\\x${byte.toString(16)}`))
+    .join('')
 }
 
 function unicode(character: string): string {
@@ -112,7 +144,9 @@ function each(pattern: RegExp, write: (found: string) => string): Rewrite {
 /** The text after one rewrite of each list, in all combinations. */
 function combine(text: string, choices: readonly (readonly Rewrite[])[]): string[] {
   return choices.reduce(
-    (texts, rewrites) => [...new Set(texts.flatMap((each) => rewrites.map((rewrite) => rewrite(each))))],
+    (texts, rewrites) => [
+      ...new Set(texts.flatMap((each) => rewrites.map((rewrite) => rewrite(each)))),
+    ],
     [text],
   )
 }

@@ -11,7 +11,9 @@ const layout = /[\r\n][ \t\r\n]*|(?![\r\n\t])\p{Cc}(?:\[[0-?]*[ -/]*(?:[@-~]|$)|
 
 /** What is masked: the values in all known forms, and the lines of those that have several; longest first. */
 export function maskedTexts(values: readonly string[]): string[] {
-  const lines = values.flatMap((value) => value.split(/\r?\n/).filter((line) => line !== value && line.length >= minLineLength))
+  const lines = values.flatMap((value) =>
+    value.split(/\r?\n/).filter((line) => line !== value && line.length >= minLineLength),
+  )
   const forms = values.flatMap((value) => [value, ...formsOf(value)])
   const texts = new Set([...forms, ...lines].filter((text) => text !== ''))
   return [...texts].sort((one, other) => other.length - one.length)
@@ -39,7 +41,8 @@ export class Masking {
       .map((secret) => Buffer.from(secret).toString('latin1'))
       .map((raw) => ({ raw, joined: raw.replaceAll(layout, '') }))
       .filter(({ joined }) => joined !== '')
-    this.#maxHeld = 3 * Math.max(0, ...this.#secrets.map(({ joined }) => joined.length)) + spareBytes
+    this.#maxHeld =
+      3 * Math.max(0, ...this.#secrets.map(({ joined }) => joined.length)) + spareBytes
   }
 
   /** What can be shown by now: the beginning of a secret is held back until it is clear whether the rest follows. */
@@ -54,7 +57,9 @@ export class Masking {
 
   #show(text: string, isLast: boolean): Buffer {
     const { joined, places } = joinLines(text)
-    let end = isLast ? joined.length : joined.length - Math.max(0, ...this.#secrets.map((secret) => commonLength(joined, secret)))
+    let end = isLast
+      ? joined.length
+      : joined.length - Math.max(0, ...this.#secrets.map((secret) => commonLength(joined, secret)))
     let endPlace = end === joined.length ? text.length : (places[end] ?? text.length)
     // Of line breaks, there may be any number.
     if (text.length - endPlace > this.#maxHeld) [end, endPlace] = [joined.length, text.length]
@@ -79,7 +84,11 @@ export class Masking {
     const spans: Span[] = this.#covered > 0 ? [[0, this.#covered]] : []
     for (const secret of this.#secrets) {
       const { length } = secret.joined
-      for (let at = joined.indexOf(secret.joined); at !== -1; at = joined.indexOf(secret.joined, at + length)) {
+      for (
+        let at = joined.indexOf(secret.joined);
+        at !== -1;
+        at = joined.indexOf(secret.joined, at + length)
+      ) {
         const isWhole = length >= minLineLength || text.startsWith(secret.raw, places[at])
         if (isWhole) spans.push([at, at + length])
       }
@@ -115,7 +124,11 @@ function joinLines(text: string): { joined: string; places: Uint32Array } {
 /** Length of the longest end of the text that begins the secret, and is not all of it. */
 function commonLength(text: string, { joined: secret }: Secret): number {
   const [first = ''] = secret
-  for (let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1)); at !== -1; at = text.indexOf(first, at + 1)) {
+  for (
+    let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
+    at !== -1;
+    at = text.indexOf(first, at + 1)
+  ) {
     if (secret.startsWith(text.slice(at))) return text.length - at
   }
   return 0

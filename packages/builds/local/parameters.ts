@@ -16,10 +16,16 @@ export const revisionParameters = ['revision', 'branch'] as const
  * @param hasSource Whether the job has a checkout
  * @throws {PortError} 400 for parameters that the job does not have
  */
-export function checkParameters(job: string, { parameters }: JobDefinition, given: Parameters, hasSource: boolean): void {
+export function checkParameters(
+  job: string,
+  { parameters }: JobDefinition,
+  given: Parameters,
+  hasSource: boolean,
+): void {
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(parameters, name)) continue
-    if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, Object.keys(parameters))
+    if (!(revisionParameters as readonly string[]).includes(name))
+      throw unknownParameter(job, name, Object.keys(parameters))
     if (!hasSource)
       throw new PortError(
         400,
@@ -36,7 +42,10 @@ function unknownParameter(job: string, name: string, known: readonly string[]): 
 }
 
 /** Those of the job, with its defaults. */
-export function withDefaults({ parameters }: JobDefinition, given: Parameters): Record<string, string> {
+export function withDefaults(
+  { parameters }: JobDefinition,
+  given: Parameters,
+): Record<string, string> {
   const entries = Object.entries(parameters).map(([name, declared]) => {
     const usual = declared.default ?? declared.choices?.[0] ?? ''
     return [name, Object.hasOwn(given, name) ? (given[name] as string) : usual] as const
@@ -52,7 +61,9 @@ export function revisionOf(declared: ReadonlySet<string>, given: Parameters): st
 
 /** As they may be shown and stored. */
 export function maskParameters(given: Parameters): Parameters {
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, looksSecret(name) ? mask : value]))
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, looksSecret(name) ? mask : value]),
+  )
 }
 
 /** `{number}-{commit}` with its names filled in; characters that no version of an image has become hyphens. */

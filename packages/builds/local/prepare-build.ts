@@ -42,7 +42,11 @@ export interface PreparedBuild {
 }
 
 /** @throws {PortError} for what a user can mend */
-export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: PrepareParts): Promise<PreparedBuild> {
+export async function prepareBuild(
+  build: StoredBuild,
+  job: KnownJob,
+  parts: PrepareParts,
+): Promise<PreparedBuild> {
   const { settings, files } = parts
   const content = files.contentOf(build.id)
   await rm(content, { recursive: true, force: true })
@@ -52,7 +56,10 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
   await checkPublish(job, definition, parts)
   const parameters = withDefaults(definition, build.parameters)
   const names = namesOf(build, commit, parameters)
-  const { plan, versions } = await toPlan({ build, job, definition, commit, parameters, names }, parts)
+  const { plan, versions } = await toPlan(
+    { build, job, definition, commit, parameters, names },
+    parts,
+  )
   await writeFile(join(content, planFile), formatJson(plan), { mode: 0o600 })
   const { publish } = definition
   return {
@@ -68,7 +75,11 @@ export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: Pre
   }
 }
 
-async function fetchCommitOf(build: StoredBuild, job: KnownJob, { repositories, files }: PrepareParts) {
+async function fetchCommitOf(
+  build: StoredBuild,
+  job: KnownJob,
+  { repositories, files }: PrepareParts,
+) {
   const { repository, definition } = job
   if (repository === undefined) return undefined
   const home = files.gitHomeOf(build.id)
@@ -82,7 +93,10 @@ async function fetchCommitOf(build: StoredBuild, job: KnownJob, { repositories, 
 }
 
 /** Jobs of a repository are what the commit says. */
-async function definitionOf({ name, definition, declared }: KnownJob, commit: FetchedCommit | undefined): Promise<JobDefinition> {
+async function definitionOf(
+  { name, definition, declared }: KnownJob,
+  commit: FetchedCommit | undefined,
+): Promise<JobDefinition> {
   if (declared === undefined || commit === undefined) return definition
   const text = await commit.file(declared.file)
   if (text === undefined)
@@ -99,7 +113,11 @@ async function definitionOf({ name, definition, declared }: KnownJob, commit: Fe
 }
 
 /** What names in the version of an image can be. */
-function namesOf({ number }: StoredBuild, commit: FetchedCommit | undefined, parameters: Parameters): Parameters {
+function namesOf(
+  { number }: StoredBuild,
+  commit: FetchedCommit | undefined,
+  parameters: Parameters,
+): Parameters {
   return {
     ...parameters,
     number: String(number),
@@ -128,20 +146,29 @@ async function toPlan(order: PlanOrder, { context, settings, caches, machine }: 
   const secret = {
     environment: { ...variablesOf(order), ...definition.environment, ...parameters },
     ofSteps: steps.map(({ environment }) => environment),
-    ofServices: Object.fromEntries(Object.entries(services).map(([key, { environment }]) => [key, environment])),
+    ofServices: Object.fromEntries(
+      Object.entries(services).map(([key, { environment }]) => [key, environment]),
+    ),
   }
   const use = { user, place: `build ${title}`, run: { service: 'igor', id } } as const
   const owner = { application: application === '' ? undefined : application, account }
   const { variables } = machine
-  const given = isReviewed(commit) ? await variables.reveal(account, use) : await variables.revealForBranch(account, use, secret)
+  const given = isReviewed(commit)
+    ? await variables.reveal(account, use)
+    : await variables.revealForBranch(account, use, secret)
   const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
   const environment = { ...given.value, ...value.environment }
-  const named = Object.entries(environment).filter(([name, text]) => looksSecret(name) && isRecognisable(text))
+  const named = Object.entries(environment).filter(
+    ([name, text]) => looksSecret(name) && isRecognisable(text),
+  )
   const plan: BuildPlan = {
     environment,
     steps: steps.map((step, index) => ({ ...step, environment: value.ofSteps[index] ?? {} })),
     services: Object.fromEntries(
-      Object.entries(services).map(([key, service]) => [key, { ...service, environment: value.ofServices[key] ?? {} }]),
+      Object.entries(services).map(([key, service]) => [
+        key,
+        { ...service, environment: value.ofServices[key] ?? {} },
+      ]),
     ),
     title,
     source: commit && { commit: commit.sha1, url: commit.remoteUrl },
@@ -159,8 +186,12 @@ async function toPlan(order: PlanOrder, { context, settings, caches, machine }: 
 /** All users of the machine can read arguments of programs. @throws {PortError} 400 for a reference in a command */
 export function checkCommands(job: string, { steps, services }: JobDefinition): void {
   const commands = [
-    ...steps.map(({ action, title }) => [`the step "${title.trim().split('\n', 1)[0]}"`, action] as const),
-    ...Object.entries(services).map(([key, { command }]) => [`the service "${key}"`, command] as const),
+    ...steps.map(
+      ({ action, title }) => [`the step "${title.trim().split('\n', 1)[0]}"`, action] as const,
+    ),
+    ...Object.entries(services).map(
+      ([key, { command }]) => [`the service "${key}"`, command] as const,
+    ),
   ]
   for (const [place, command] of commands) {
     const [reference] = allReferencesIn(command)
@@ -186,9 +217,14 @@ function variablesOf({ build, job, commit }: PlanOrder): Record<string, string> 
   return definedOf(about) as Record<string, string>
 }
 
-function withTag(step: JobDefinition['steps'][number], names: Parameters): JobDefinition['steps'][number] {
+function withTag(
+  step: JobDefinition['steps'][number],
+  names: Parameters,
+): JobDefinition['steps'][number] {
   const { action } = step
-  return action.kind === 'container-image' ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } } : step
+  return action.kind === 'container-image'
+    ? { ...step, action: { ...action, tag: fillIn(action.tag, names) } }
+    : step
 }
 
 /** Other branches than that of the settings may not be reviewed. */
@@ -200,7 +236,10 @@ function isReviewed(commit: FetchedCommit | undefined): boolean {
  * What one build leaves in a cache, later ones trust: jobs of different applications share none, and what is not reviewed has one
  * of its own.
  */
-function cacheOf({ name, application = '', account }: KnownJob, commit: FetchedCommit | undefined): string {
+function cacheOf(
+  { name, application = '', account }: KnownJob,
+  commit: FetchedCommit | undefined,
+): string {
   const key = JSON.stringify([name, application, account, isReviewed(commit)])
   return `job-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
 }
@@ -213,8 +252,16 @@ async function checkPublish(
 ): Promise<void> {
   if (publish === undefined || declared === undefined) return
   const { image } = publish
-  if (images.includes(image) || images.includes('*') || (await isImageOf(application, image, context))) return
-  const own = application === '' ? 'no application, and so no image of its own' : `the application ${application}`
+  if (
+    images.includes(image) ||
+    images.includes('*') ||
+    (await isImageOf(application, image, context))
+  )
+    return
+  const own =
+    application === ''
+      ? 'no application, and so no image of its own'
+      : `the application ${application}`
   throw new PortError(
     400,
     `The job "${name}" publishes the image "${image}", and has ${own}. ` +
@@ -223,18 +270,33 @@ async function checkPublish(
 }
 
 /** Named like it; where applications have names such as `shop` and `shop-web`, an image belongs to the longer one. */
-async function isImageOf(application: string, image: string, { ports }: BackendContext): Promise<boolean> {
+async function isImageOf(
+  application: string,
+  image: string,
+  { ports }: BackendContext,
+): Promise<boolean> {
   if (application === '') return false
   if (image === application) return true
   if (!image.startsWith(`${application}-`)) return false
   const applications = await ports.definitions.applications(itself).catch(() => {
-    throw new PortError(503, 'The definition store cannot be asked whose image the build publishes. Start it again.')
+    throw new PortError(
+      503,
+      'The definition store cannot be asked whose image the build publishes. Start it again.',
+    )
   })
   const isCloser = (other: string) =>
-    other.length > application.length && `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
+    other.length > application.length &&
+    `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
   return !applications.some((other) => isCloser(String(other['name'])))
 }
 
-function toStored({ sha1, branch, committer, message, timestampMs, remoteUrl }: FetchedCommit): BuildCommit {
+function toStored({
+  sha1,
+  branch,
+  committer,
+  message,
+  timestampMs,
+  remoteUrl,
+}: FetchedCommit): BuildCommit {
   return { sha1, branch, committer, message, timestampMs, remoteUrl }
 }

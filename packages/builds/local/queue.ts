@@ -14,7 +14,12 @@ export interface QueueState {
  * The build that is to start next: the oldest of the application that has fewest running, and among these of the one that has waited
  * longest for its turn. Undefined while there is no room.
  */
-export function nextBuild({ queued, running, maxRunning, turns }: QueueState): StoredBuild | undefined {
+export function nextBuild({
+  queued,
+  running,
+  maxRunning,
+  turns,
+}: QueueState): StoredBuild | undefined {
   if (running.length >= maxRunning) return undefined
   const busyJobs = new Set(running.map(({ job }) => job))
   const counts = new Map<string, number>()
@@ -22,9 +27,11 @@ export function nextBuild({ queued, running, maxRunning, turns }: QueueState): S
   const candidates = new Map<string, StoredBuild>()
   for (const build of queued) {
     if (candidates.has(build.application)) continue
-    if (build.isExclusive !== true || !busyJobs.has(build.job)) candidates.set(build.application, build)
+    if (build.isExclusive !== true || !busyJobs.has(build.job))
+      candidates.set(build.application, build)
   }
-  const rank = ({ application }: StoredBuild) => [counts.get(application) ?? 0, turns.get(application) ?? 0] as const
+  const rank = ({ application }: StoredBuild) =>
+    [counts.get(application) ?? 0, turns.get(application) ?? 0] as const
   return [...candidates.values()].sort((one, other) => {
     const [oneCount, oneTurn] = rank(one)
     const [otherCount, otherTurn] = rank(other)

@@ -3,7 +3,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GitAccess, GitAccount } from '@fairlead/base/outside/git-access.ts'
 import { openGitAccess } from '@fairlead/base/outside/git-access.ts'
-import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
+import {
+  fetchCommit,
+  gitEnvironment,
+  isRevision,
+  withoutUserinfo,
+} from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -35,7 +40,9 @@ interface RepositoryOptions {
   readonly maxBytes: number
   readonly sandbox: SandboxChoice
   /** Authorities and proxy, of the account whose builds have the repository. */
-  readonly outgoingOf?: (repository: BuildRepository) => Pick<RepositoryAccess, 'environment' | 'readOnly'>
+  readonly outgoingOf?: (
+    repository: BuildRepository,
+  ) => Pick<RepositoryAccess, 'environment' | 'readOnly'>
 }
 
 interface FetchFolders {
@@ -67,7 +74,9 @@ const bounded = 'trap "" XFSZ; ulimit -f "$1" && shift && exec git -c fetch.unpa
 const atBound = /file too large/i
 const mebibyte = 1024 * 1024
 
-interface RepositoryAccess extends Pick<GitAccess, 'url' | 'environment'>, Partial<Pick<GitAccess, 'readOnly'>> {
+interface RepositoryAccess
+  extends Pick<GitAccess, 'url' | 'environment'>,
+    Partial<Pick<GitAccess, 'readOnly'>> {
   /** Command that reads a repository of this machine; undefined: as Fairlead's user. */
   readonly uploadPack?: string
 }
@@ -103,24 +112,36 @@ export class RepositoryReader {
    * @param revision Branch, tag or commit; undefined: the branch of the settings, or that of the repository
    * @throws {PortError} naming the repository and what Git says
    */
-  async fetch(repository: BuildRepository, revision: string | undefined, { bare, home }: FetchFolders): Promise<FetchedCommit> {
+  async fetch(
+    repository: BuildRepository,
+    revision: string | undefined,
+    { bare, home }: FetchFolders,
+  ): Promise<FetchedCommit> {
     const { git, url } = await this.#init(repository, { bare, home })
     const usual = repository.branch ?? (await defaultBranch(git, url))
     const wanted = revision ?? usual
-    if (wanted !== undefined && !isRevision(wanted)) throw new PortError(400, `"${wanted}" is no branch, tag or commit.`)
+    if (wanted !== undefined && !isRevision(wanted))
+      throw new PortError(400, `"${wanted}" is no branch, tag or commit.`)
     const branch = await this.#branchOf(git, url, wanted)
     // A tag of the same name would come first.
-    const target = await fetchCommit(git, { url, revision: branch === undefined ? wanted : `refs/heads/${branch}` })
+    const target = await fetchCommit(git, {
+      url,
+      revision: branch === undefined ? wanted : `refs/heads/${branch}`,
+    })
     const sha1 = (await git('rev-parse', '--verify', `${target}^{commit}`)).trim()
     await git('update-ref', `refs/heads/${buildBranch}`, sha1)
     // It names the address, and the build gets the repository.
     await rm(join(bare, 'FETCH_HEAD'), { force: true })
     const format = ['%an', '%ct', '%B'].join(separator)
-    const [committer = '', seconds = '0', message = ''] = (await git('log', '-1', `--format=${format}`, sha1)).split('\0')
+    const [committer = '', seconds = '0', message = ''] = (
+      await git('log', '-1', `--format=${format}`, sha1)
+    ).split('\0')
     return {
       sha1,
       branch,
-      isUsual: revision === undefined || (branch !== undefined && branch === usual?.replace(/^refs\/heads\//, '')),
+      isUsual:
+        revision === undefined ||
+        (branch !== undefined && branch === usual?.replace(/^refs\/heads\//, '')),
       committer,
       message: message.trim().slice(0, maxMessageLength),
       timestampMs: Number(seconds) * 1000,
@@ -136,15 +157,33 @@ export class RepositoryReader {
     folders: FetchFolders,
   ): Promise<Pick<FetchedCommit, 'sha1' | 'committer' | 'message' | 'timestampMs'>[]> {
     const { git, url } = await this.#init(repository, folders)
-    await git('fetch', '--quiet', '--no-tags', '--end-of-options', url, '+refs/heads/*:refs/fetched/*')
+    await git(
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--end-of-options',
+      url,
+      '+refs/heads/*:refs/fetched/*',
+    )
     const fields = ['%H', '%an', '%ct', '%s'].join(separator)
-    const log = await git('log', `--max-count=${mostCommits}`, `--format=${fields}`, `${from}..${to}`, '--')
+    const log = await git(
+      'log',
+      `--max-count=${mostCommits}`,
+      `--format=${fields}`,
+      `${from}..${to}`,
+      '--',
+    )
     return log
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => {
         const [sha1 = '', committer = '', seconds = '0', message = ''] = line.split('\0')
-        return { sha1, committer, message: message.slice(0, maxMessageLength), timestampMs: Number(seconds) * 1000 }
+        return {
+          sha1,
+          committer,
+          message: message.slice(0, maxMessageLength),
+          timestampMs: Number(seconds) * 1000,
+        }
       })
   }
 
@@ -180,7 +219,11 @@ export class RepositoryReader {
     return found.trim() === '' ? undefined : name
   }
 
-  async #open(repository: BuildRepository, cwd: string, home: string): Promise<{ git: Git; url: string }> {
+  async #open(
+    repository: BuildRepository,
+    cwd: string,
+    home: string,
+  ): Promise<{ git: Git; url: string }> {
     const { url, environment, readOnly, uploadPack } = await this.#accessTo(repository, home)
     const sandbox = readOnly === undefined ? 'none' : this.#options.sandbox
     const outgoing = this.#options.outgoingOf?.(repository)
@@ -193,9 +236,21 @@ export class RepositoryReader {
       try {
         const output = await runProgram({
           program: 'sh',
-          args: ['-c', bounded, 'sh', String(Math.ceil(this.#options.maxBytes / blockBytes)), ...args],
+          args: [
+            '-c',
+            bounded,
+            'sh',
+            String(Math.ceil(this.#options.maxBytes / blockBytes)),
+            ...args,
+          ],
           folder: cwd,
-          environment: { ...outgoing?.environment, ...gitEnvironment, HOME: home, GIT_LITERAL_PATHSPECS: '1', ...environment },
+          environment: {
+            ...outgoing?.environment,
+            ...gitEnvironment,
+            HOME: home,
+            GIT_LITERAL_PATHSPECS: '1',
+            ...environment,
+          },
           timeLimitMs: fetchTimeoutMs,
           maxOutputBytes,
           signal: this.#closing.signal,
@@ -226,10 +281,17 @@ export class RepositoryReader {
       )
     }
     if (/^https?:/.test(url) || account !== undefined) {
-      return openGitAccess(url, { account: account ?? { name: '' }, outside: configured, folder: home })
+      return openGitAccess(url, {
+        account: account ?? { name: '' },
+        outside: configured,
+        folder: home,
+      })
     }
     if (/^(?:ssh:|[^/]+@)/.test(url))
-      return { url, environment: { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', GIT_ALLOW_PROTOCOL: 'ssh' } }
+      return {
+        url,
+        environment: { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes', GIT_ALLOW_PROTOCOL: 'ssh' },
+      }
     // A repository of this machine belongs to another user at times, which Git refuses unless its configuration trusts it.
     const config = join(home, 'gitconfig')
     await writeFile(config, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
@@ -241,7 +303,9 @@ export class RepositoryReader {
 
 /** Another user than root who could make Git read other files. */
 async function ownerOfRepository(path: string): Promise<FileOwner | undefined> {
-  const git = ['', '.git'].flatMap((folder) => partsOfRepository.map((part) => join(path, folder, part)))
+  const git = ['', '.git'].flatMap((folder) =>
+    partsOfRepository.map((part) => join(path, folder, part)),
+  )
   for (const place of [path, ...git]) {
     const owner = await foreignOwnerOf(place)
     if (owner !== undefined) return owner
@@ -276,7 +340,10 @@ function toFault(error: unknown, { url }: BuildRepository, maxBytes: number): un
     )
   }
   if (fault === 'missing' || /exit code 12[67]$/.test(message))
-    return new PortError(500, 'Git is not installed on this machine. Install it to build from repositories.')
+    return new PortError(
+      500,
+      'Git is not installed on this machine. Install it to build from repositories.',
+    )
   return new PortError(
     502,
     `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim(),

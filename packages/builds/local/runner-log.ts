@@ -51,11 +51,14 @@ export class RunnerLog {
       isOpen = false
     })
     child.once('error', ({ message }) => resolve(message))
-    child.once('exit', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)))
+    child.once('exit', (code, signal) =>
+      resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)),
+    )
     const failure = await ended
     while (isOpen && performance.now() - heardMs < quietMs) await sleep(5)
     writeOut(masking.end())
-    if (failure !== undefined) throw new BuilderError(`"${this.mask(command.join(' '))}" failed with ${failure}.`)
+    if (failure !== undefined)
+      throw new BuilderError(`"${this.mask(command.join(' '))}" failed with ${failure}.`)
   }
 }
 

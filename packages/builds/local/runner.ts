@@ -43,7 +43,11 @@ class Build {
   constructor(plan: BuildPlan) {
     this.#plan = plan
     this.#log = new RunnerLog(plan.secrets)
-    this.#environment = { ...baseEnvironment(work), ...cacheEnvironment(plan.cache), ...plan.environment }
+    this.#environment = {
+      ...baseEnvironment(work),
+      ...cacheEnvironment(plan.cache),
+      ...plan.environment,
+    }
   }
 
   /** @returns whether it has succeeded */
@@ -54,7 +58,11 @@ class Build {
       try {
         await part()
       } catch (error) {
-        faults.push(this.#log.mask(error instanceof BuilderError ? error.message : String((error as Error).stack)))
+        faults.push(
+          this.#log.mask(
+            error instanceof BuilderError ? error.message : String((error as Error).stack),
+          ),
+        )
         this.#log.say(faults.at(-1) ?? '')
       }
     }
@@ -62,7 +70,8 @@ class Build {
     await attempt(() => this.#prepare())
     const isPrepared = faults.length === 0
     for (const [index, step] of this.#plan.steps.entries()) {
-      if (faults.length === 0 || (step.always && isPrepared)) await attempt(() => this.#step(step, index + 1))
+      if (faults.length === 0 || (step.always && isPrepared))
+        await attempt(() => this.#step(step, index + 1))
     }
     await Promise.all(this.#services.map((service) => service.stop()))
     if (isPrepared) {
@@ -78,28 +87,41 @@ class Build {
   }
 
   async #prepare(): Promise<void> {
-    for (const name of ['home', 'tmp', archiveFolder, sourceFolder]) mkdirSync(join(work, name), { recursive: true })
+    for (const name of ['home', 'tmp', archiveFolder, sourceFolder])
+      mkdirSync(join(work, name), { recursive: true })
     this.#log.say(`Build ${this.#plan.title}`)
     const { source: planned } = this.#plan
     if (planned !== undefined) {
       const repository = join(work, repositoryFolder)
       this.#log.say(`Commit ${planned.commit} of ${planned.url}`)
       await checkOut({ url: repository, revision: buildBranch, work, folder: source })
-      await run(['git', 'remote', 'add', 'origin', planned.url], { cwd: source, env: this.#environment })
+      await run(['git', 'remote', 'add', 'origin', planned.url], {
+        cwd: source,
+        env: this.#environment,
+      })
       rmSync(repository, { recursive: true, force: true })
     }
     await restoreFolders(this.#plan, { work, source, log: this.#log })
     for (const [name, service] of Object.entries(this.#plan.services)) {
-      const started = await startService(name, service, { work, folder: source, environment: this.#environment })
+      const started = await startService(name, service, {
+        work,
+        folder: source,
+        environment: this.#environment,
+      })
       this.#services.push(started)
       this.#environment = { ...this.#environment, ...started.variables }
       this.#log.say(`The service ${name} is ready.`)
     }
   }
 
-  async #step({ title, action, in: folder, environment }: BuildStep, number: number): Promise<void> {
+  async #step(
+    { title, action, in: folder, environment }: BuildStep,
+    number: number,
+  ): Promise<void> {
     const [first = '', ...others] = title.trim().split('\n')
-    this.#log.say(`Step ${number} of ${this.#plan.steps.length}: ${first}${others.length > 0 ? ' …' : ''}`)
+    this.#log.say(
+      `Step ${number} of ${this.#plan.steps.length}: ${first}${others.length > 0 ? ' …' : ''}`,
+    )
     const cwd = resolveWithin(source, folder)
     const env = { ...this.#environment, ...environment }
     if (action.kind === 'run') return this.#log.run(action.command, { cwd, env })
@@ -108,7 +130,8 @@ class Build {
 
   async #fillImage(): Promise<void> {
     const { imageFrom } = this.#plan
-    if (imageFrom !== undefined) await copyTree(resolveWithin(source, imageFrom), join(work, imageFolder))
+    if (imageFrom !== undefined)
+      await copyTree(resolveWithin(source, imageFrom), join(work, imageFolder))
   }
 
   #report(report: BuildReport): void {
@@ -130,7 +153,11 @@ function takePlan(): BuildPlan {
 try {
   if (!(await new Build(takePlan()).carryOut())) process.exitCode = 1
 } catch (error) {
-  writeOut(Buffer.from(`${error instanceof BuilderError ? error.message : String((error as Error).stack)}\n`))
+  writeOut(
+    Buffer.from(
+      `${error instanceof BuilderError ? error.message : String((error as Error).stack)}\n`,
+    ),
+  )
   process.exitCode = 1
 }
 // A program that a step has left in the background keeps nothing open.

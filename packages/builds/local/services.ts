@@ -37,13 +37,20 @@ export async function startService(
 ): Promise<RunningService> {
   const port = wanted ?? (await freePort())
   if ((await tryPort(host, port)) === 'EADDRINUSE')
-    throw new BuilderError(`The service ${name} cannot have port ${port}: another program listens on it. Leave "port" out.`)
+    throw new BuilderError(
+      `The service ${name} cannot have port ${port}: another program listens on it. Leave "port" out.`,
+    )
   mkdirSync(join(options.work, 'services'), { recursive: true })
   const log = join(options.work, 'services', `${name}.log`)
   const output = openSync(log, 'a', 0o600)
   const [program = '', ...args] = command
   const env = { ...options.environment, PORT: String(port), HOST: host, ...environment }
-  const child = spawn(program, args, { cwd: options.folder, env, stdio: ['ignore', output, output], detached: true })
+  const child = spawn(program, args, {
+    cwd: options.folder,
+    env,
+    stdio: ['ignore', output, output],
+    detached: true,
+  })
   closeSync(output)
   const state = { outcome: undefined as string | undefined }
   child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -57,13 +64,20 @@ export async function startService(
     const isLate = performance.now() > endMs
     if (state.outcome !== undefined || isLate) {
       await stop(child)
-      const reason = state.outcome ?? `Its port ${port} accepts no connections after ${readyMs / 1000} seconds.`
-      throw new BuilderError(`The service ${name} is not ready. ${reason}\n${readEnd(log, shownBytes)}`.trim())
+      const reason =
+        state.outcome ?? `Its port ${port} accepts no connections after ${readyMs / 1000} seconds.`
+      throw new BuilderError(
+        `The service ${name} is not ready. ${reason}\n${readEnd(log, shownBytes)}`.trim(),
+      )
     }
     await sleep(probePauseMs)
   }
   const prefix = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
-  return { name, variables: { [`${prefix}_HOST`]: host, [`${prefix}_PORT`]: String(port) }, stop: () => stop(child) }
+  return {
+    name,
+    variables: { [`${prefix}_HOST`]: host, [`${prefix}_PORT`]: String(port) },
+    stop: () => stop(child),
+  }
 }
 
 async function freePort(): Promise<number> {

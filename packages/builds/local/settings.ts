@@ -1,7 +1,12 @@
 /** Settings of the build server of this machine. */
 
 import { repositoryPattern } from '@fairlead/base/outside/git-repository.ts'
-import { byteCount, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  byteCount,
+  type SettingsReport,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { z } from 'zod'
 import { configuredSteps, jobKeys, toJob } from './job-definition.ts'
@@ -9,25 +14,45 @@ import { configuredSteps, jobKeys, toJob } from './job-definition.ts'
 const Repository = z.strictObject({
   url: z
     .string()
-    .regex(repositoryPattern, 'must be an address of a repository: https://, ssh://, git@host:path or a path')
+    .regex(
+      repositoryPattern,
+      'must be an address of a repository: https://, ssh://, git@host:path or a path',
+    )
     .describe('Its address.'),
   branch: z
     .string()
     .min(1)
     .optional()
-    .describe('Branch that is built unless a build names another. Default: that of the repository.'),
-  account: z.string().min(1).optional().describe('Account of `artifacts.git-repo.accounts` with the credentials.'),
+    .describe(
+      'Branch that is built unless a build names another. Default: that of the repository.',
+    ),
+  account: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Account of `artifacts.git-repo.accounts` with the credentials.'),
 })
 export type BuildRepository = z.output<typeof Repository>
 
 const jobName = z
   .string()
-  .regex(/^[^\s/?#%](?:[^?#%]*[^\s/?#%])?$/, 'must not begin or end with "/" or a blank, or contain "?", "#" or "%"')
+  .regex(
+    /^[^\s/?#%](?:[^?#%]*[^\s/?#%])?$/,
+    'must not begin or end with "/" or a blank, or contain "?", "#" or "%"',
+  )
 
 const owner = {
   name: jobName.describe('Its name; `/` makes folders.'),
-  application: z.string().min(1).optional().describe('Application that it belongs to: its secrets, and its share of the queue.'),
-  account: z.string().min(1).default(standalone.account).describe('Account of this machine whose user runs the builds.'),
+  application: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Application that it belongs to: its secrets, and its share of the queue.'),
+  account: z
+    .string()
+    .min(1)
+    .default(standalone.account)
+    .describe('Account of this machine whose user runs the builds.'),
 }
 
 const Job = z
@@ -52,8 +77,14 @@ const Source = z.strictObject({
   images: z
     .array(z.string().min(1))
     .default([])
-    .describe('Names of images that its jobs may publish besides those of their application; `*` is all.'),
-  file: z.string().min(1).default('.fairlead/build.yml').describe('File of the repository that declares the jobs.'),
+    .describe(
+      'Names of images that its jobs may publish besides those of their application; `*` is all.',
+    ),
+  file: z
+    .string()
+    .min(1)
+    .default('.fairlead/build.yml')
+    .describe('File of the repository that declares the jobs.'),
 })
 
 const minutes = (usual: number) =>
@@ -68,7 +99,9 @@ export const localBuildKeys = settings({
   name: setting('builds.local.name', z.string().min(1).default(standalone.account)).describe(
     'Name of the build server of this machine, as stages choose it.',
   ),
-  jobs: setting('builds.local.jobs', z.array(Job).default([])).describe('Jobs of the build server of this machine.'),
+  jobs: setting('builds.local.jobs', z.array(Job).default([])).describe(
+    'Jobs of the build server of this machine.',
+  ),
   sources: setting('builds.local.repositories', z.array(Source).default([])).describe(
     'Repositories that declare jobs themselves, in `.fairlead/build.yml`.',
   ),
@@ -78,14 +111,21 @@ export const localBuildKeys = settings({
   maxQueued: setting('builds.local.max-queued', z.int().min(1).max(100_000).default(1000)).describe(
     'Builds that may wait; more are answered with 429.',
   ),
-  maxQueuedPerApplication: setting('builds.local.max-queued-per-application', z.int().min(1).max(100_000).optional()).describe(
+  maxQueuedPerApplication: setting(
+    'builds.local.max-queued-per-application',
+    z.int().min(1).max(100_000).optional(),
+  ).describe(
     'Builds of one application that may wait; more are answered with 429. Default: a quarter of `builds.local.max-queued`.',
   ),
   timeLimitMs: setting('builds.local.time-limit-minutes', minutes(60)).describe(
     'Minutes that a build may take, unless its job says so.',
   ),
-  memoryMb: setting('builds.local.memory-mb', z.int().min(16).default(4096)).describe('Memory that one build may take, in MiB.'),
-  processes: setting('builds.local.processes', z.int().min(16).default(4096)).describe('Processes and threads of one build.'),
+  memoryMb: setting('builds.local.memory-mb', z.int().min(16).default(4096)).describe(
+    'Memory that one build may take, in MiB.',
+  ),
+  processes: setting('builds.local.processes', z.int().min(16).default(4096)).describe(
+    'Processes and threads of one build.',
+  ),
   diskMb: setting('builds.local.disk-mb', z.int().min(16).default(16_384)).describe(
     'Disk space that one build may take for its checkout and temporary files, in MiB.',
   ),
@@ -95,16 +135,22 @@ export const localBuildKeys = settings({
   logBytes: setting('builds.local.log-size', byteCount.prefault('64MB')).describe(
     'Size of the log of one build; its beginning is dropped.',
   ),
-  maxFiles: setting('builds.local.archive-files', z.int().min(1).default(1000)).describe('Archived files of one build.'),
+  maxFiles: setting('builds.local.archive-files', z.int().min(1).default(1000)).describe(
+    'Archived files of one build.',
+  ),
   maxFileBytes: setting('builds.local.archive-size', byteCount.prefault('512MB')).describe(
     'Size of all that one build archives.',
   ),
-  readable: setting('builds.local.readable', z.array(z.string().startsWith('/')).default([])).describe(
+  readable: setting(
+    'builds.local.readable',
+    z.array(z.string().startsWith('/')).default([]),
+  ).describe(
     'Files and folders that builds may read besides the programs of this machine, such as tools outside of `PATH`.',
   ),
-  keptBuilds: setting('builds.local.kept-builds', z.int().min(1).max(100_000).default(100)).describe(
-    'Builds of each job that are kept.',
-  ),
+  keptBuilds: setting(
+    'builds.local.kept-builds',
+    z.int().min(1).max(100_000).default(100),
+  ).describe('Builds of each job that are kept.'),
   keptBytes: setting('builds.local.kept-size', byteCount.prefault('10GB')).describe(
     'Size of all logs and archives; beyond it, those of the oldest builds are removed.',
   ),
@@ -119,11 +165,16 @@ export const localBuildKeys = settings({
   ).describe('Seconds after which the list of jobs of a repository is read again.'),
 })
 
-export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & { readonly maxQueuedOfApplication: number }
+export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & {
+  readonly maxQueuedOfApplication: number
+}
 export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
-export function toLocalBuildSettings(keys: object, report: SettingsReport): LocalBuildSettings | undefined {
+export function toLocalBuildSettings(
+  keys: object,
+  report: SettingsReport,
+): LocalBuildSettings | undefined {
   const read = localBuildKeys.read(keys)
   const names = new Set<string>()
   for (const [key, listed] of [
@@ -139,5 +190,8 @@ export function toLocalBuildSettings(keys: object, report: SettingsReport): Loca
 }
 
 function withShare(read: ReturnType<typeof localBuildKeys.read>): LocalBuildSettings {
-  return { ...read, maxQueuedOfApplication: read.maxQueuedPerApplication ?? Math.ceil(read.maxQueued / 4) }
+  return {
+    ...read,
+    maxQueuedOfApplication: read.maxQueuedPerApplication ?? Math.ceil(read.maxQueued / 4),
+  }
 }

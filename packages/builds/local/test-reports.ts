@@ -67,7 +67,11 @@ function* tagsOf(text: string): Generator<Tag, void> {
     if (end === -1) return
     const inner = text.slice(at + 1, end)
     const isClosing = inner.startsWith('/')
-    yield { name: nameOf(isClosing ? inner.slice(1) : inner), isClosing, isEmpty: inner.endsWith('/') }
+    yield {
+      name: nameOf(isClosing ? inner.slice(1) : inner),
+      isClosing,
+      isEmpty: inner.endsWith('/'),
+    }
     at = end + 1
   }
 }

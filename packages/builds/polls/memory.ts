@@ -38,7 +38,9 @@ export class PollMemory {
 
   constructor(db: DatabaseSync, now: () => number) {
     this.#now = now
-    this.#load = db.prepare('SELECT job, up_to, sent, open, marks FROM builds_positions WHERE server = ?')
+    this.#load = db.prepare(
+      'SELECT job, up_to, sent, open, marks FROM builds_positions WHERE server = ?',
+    )
     this.#save = db.prepare('INSERT OR REPLACE INTO builds_positions VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#prune = db.prepare('DELETE FROM builds_positions WHERE changed_ms < ?')
   }
@@ -55,7 +57,15 @@ export class PollMemory {
   }
 
   save(server: string, job: string, { upTo, sent, open, marks }: Position): void {
-    this.#save.run(server, job, upTo, JSON.stringify(sent), JSON.stringify(open), this.#now(), JSON.stringify(marks))
+    this.#save.run(
+      server,
+      job,
+      upTo,
+      JSON.stringify(sent),
+      JSON.stringify(open),
+      this.#now(),
+      JSON.stringify(marks),
+    )
   }
 
   prune(): void {

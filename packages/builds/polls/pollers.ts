@@ -19,7 +19,9 @@ export class BuildPollers {
     this.#memory = memory
     this.#pollers = servers
       .values()
-      .map((server) => new ServerPoller({ server, context, memory, rules: toRules(server, settings) }))
+      .map(
+        (server) => new ServerPoller({ server, context, memory, rules: toRules(server, settings) }),
+      )
       .toArray()
   }
 
@@ -36,16 +38,23 @@ export class BuildPollers {
    * @throws {PortError} 404
    */
   async fastForward(monitor: string, partition: string): Promise<void> {
-    const ofKind = this.#pollers.filter(({ server }) => monitorOf(server).toLowerCase() === monitor.toLowerCase())
+    const ofKind = this.#pollers.filter(
+      ({ server }) => monitorOf(server).toLowerCase() === monitor.toLowerCase(),
+    )
     const known = [...new Set(this.#pollers.map(({ server }) => monitorOf(server)))]
     if (ofKind.length === 0) {
-      const advice = known.length === 0 ? 'no build server is polled.' : `use one of ${known.join(', ')}.`
+      const advice =
+        known.length === 0 ? 'no build server is polled.' : `use one of ${known.join(', ')}.`
       throw new PortError(404, `The monitor "${monitor}" does not exist: ${advice}`)
     }
     const chosen = ofKind.filter(({ server }) => partition === '' || server.name === partition)
-    if (chosen.length === 0) throw new PortError(404, `The build server "${partition}" is not polled by "${monitor}".`)
+    if (chosen.length === 0)
+      throw new PortError(404, `The build server "${partition}" is not polled by "${monitor}".`)
     await Promise.all(chosen.map((poller) => poller.fastForward()))
-    this.#context.log.info({ monitor, partition }, 'an administrator skipped the finished builds of build servers')
+    this.#context.log.info(
+      { monitor, partition },
+      'an administrator skipped the finished builds of build servers',
+    )
   }
 
   async close(): Promise<void> {

@@ -27,14 +27,19 @@ const mostOpen = 50
 const mostMarks = 50
 
 /** Finished builds that are to be reported, oldest first, also once more. Of an unknown job, those that have just ended. */
-export function dueBuilds(known: Position | undefined, builds: readonly ListedBuild[], rules: FirstBuildRules): ListedBuild[] {
+export function dueBuilds(
+  known: Position | undefined,
+  builds: readonly ListedBuild[],
+  rules: FirstBuildRules,
+): ListedBuild[] {
   const finished = builds
     .filter((build) => build.number > 0 && !build.building)
     .toSorted((one, other) => one.number - other.number)
   if (known !== undefined && !isNewJob(known, builds)) {
     const marks = new Map(known.marks)
     const isReported = (number: number) => number <= known.upTo || known.sent.includes(number)
-    const hasChanged = (build: ListedBuild) => (marks.get(build.number) ?? markOf(build)) !== markOf(build)
+    const hasChanged = (build: ListedBuild) =>
+      (marks.get(build.number) ?? markOf(build)) !== markOf(build)
     return finished.filter((build) => !isReported(build.number) || hasChanged(build))
   }
   if (!rules.handlesFirstBuilds) return []
@@ -53,7 +58,9 @@ export function nextPosition(
   const numbered = builds.filter((build) => build.number > 0)
   const listed = new Set(numbered.map(({ number }) => number))
   const running = numbered.filter(({ building }) => building).map(({ number }) => number)
-  const open = [...base.open.filter((number) => !listed.has(number)), ...running].toSorted(ascending).slice(-mostOpen)
+  const open = [...base.open.filter((number) => !listed.has(number)), ...running]
+    .toSorted(ascending)
+    .slice(-mostOpen)
   const later = new Set([...open, ...unsent.map(({ number }) => number)])
   const held = [...later].filter((number) => number > base.upTo)
   const handled = new Set([...base.sent, ...[...listed].filter((number) => !later.has(number))])
@@ -75,7 +82,10 @@ export function nextPosition(
 }
 
 function nextMarks(known: Position['marks'], handled: readonly ListedBuild[]): Position['marks'] {
-  const marks = new Map([...known, ...handled.map((build) => [build.number, markOf(build)] as const)])
+  const marks = new Map([
+    ...known,
+    ...handled.map((build) => [build.number, markOf(build)] as const),
+  ])
   return [...marks].toSorted(([one], [other]) => one - other).slice(-mostMarks)
 }
 
@@ -92,7 +102,12 @@ export function newestIn({ upTo, sent, open }: Position): number {
 /** A job that was deleted and created again begins with build 1. A list of builds that were running need not be whole. */
 function isNewJob({ upTo, open }: Position, builds: readonly ListedBuild[]): boolean {
   const newest = Math.max(0, ...builds.map(({ number }) => number))
-  return newest > 0 && newest < upTo && builds.length === newest && !builds.some((build) => open.includes(build.number))
+  return (
+    newest > 0 &&
+    newest < upTo &&
+    builds.length === newest &&
+    !builds.some((build) => open.includes(build.number))
+  )
 }
 
 export function endOf({ timestamp = '0', duration = 0 }: ListedBuild): number {

@@ -88,7 +88,8 @@ export class ServerPoller {
       .then(() => {
         this.#cycle = undefined
         const pauseMs = this.#isStale ? 0 : this.#parts.rules.pollMs
-        if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => this.pollSoon(), pauseMs).unref()
+        if (!this.#closing.signal.aborted)
+          this.#timer = setTimeout(() => this.pollSoon(), pauseMs).unref()
       })
     return running
   }
@@ -136,23 +137,33 @@ export class ServerPoller {
       builds,
       unsent: dueBuilds(this.#positions.get(job), builds, first),
     }))
-    const [news, others] = [due.filter(({ unsent }) => unsent.length > 0), due.filter(({ unsent }) => unsent.length === 0)]
-    if (news.length > rules.maxChanges) throw new Error(describeExcess(server, news.length, rules.maxChanges))
+    const [news, others] = [
+      due.filter(({ unsent }) => unsent.length > 0),
+      due.filter(({ unsent }) => unsent.length === 0),
+    ]
+    if (news.length > rules.maxChanges)
+      throw new Error(describeExcess(server, news.length, rules.maxChanges))
     // A new server has many of them.
     inTransaction(context.db, () => {
       for (const { job, builds } of others) this.#settle(job, builds)
     })
     for (const { job, builds, unsent } of news) await this.#send(job, builds, unsent)
-    if (this.#problem !== undefined) context.log.info({ buildServer: server.name }, 'builds are polled and reported again')
+    if (this.#problem !== undefined)
+      context.log.info({ buildServer: server.name }, 'builds are polled and reported again')
     this.#problem = undefined
   }
 
   /** Each is remembered as soon as it is sent. */
-  async #send(job: string, builds: RecentBuilds['builds'], unsent: RecentBuilds['builds']): Promise<void> {
+  async #send(
+    job: string,
+    builds: RecentBuilds['builds'],
+    unsent: RecentBuilds['builds'],
+  ): Promise<void> {
     for (const [index, build] of unsent.entries()) {
       this.#closing.signal.throwIfAborted()
       await this.#deliver(job, build)
-      if (index < unsent.length - 1) this.#save(job, nextPosition(this.#positions.get(job), builds, unsent.slice(index + 1)))
+      if (index < unsent.length - 1)
+        this.#save(job, nextPosition(this.#positions.get(job), builds, unsent.slice(index + 1)))
     }
     this.#settle(job, builds)
   }
@@ -184,7 +195,11 @@ function describeExcess({ name }: BuildServer, changes: number, most: number): s
 }
 
 /** The same end of a build has the same id, so that a repetition can be recognized. */
-export function toBuildEvent({ name, type }: BuildServer, job: string, build: ListedBuild): ReportedEvent {
+export function toBuildEvent(
+  { name, type }: BuildServer,
+  job: string,
+  build: ListedBuild,
+): ReportedEvent {
   const { number, timestamp = '' } = build
   return {
     eventId: digestUuid(JSON.stringify([name, job, number, timestamp, markOf(build)])),

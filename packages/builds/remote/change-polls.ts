@@ -65,14 +65,21 @@ export class ChangePolls<Item extends ListedItem> {
    *
    * @throws {PortError} when the server cannot be reached, limits calls, or no place can be read
    */
-  async read(places: readonly PolledPlace[], signal: AbortSignal): Promise<readonly BuildList<Item>[]> {
+  async read(
+    places: readonly PolledPlace[],
+    signal: AbortSignal,
+  ): Promise<readonly BuildList<Item>[]> {
     this.#checkQuota()
     this.#forgetOthers(places)
     const waiting = [...places]
     const changes: BuildList<Item>[] = []
     const failures: unknown[] = []
     const work = async () => {
-      for (let place = waiting.shift(); place !== undefined && !signal.aborted; place = waiting.shift()) {
+      for (
+        let place = waiting.shift();
+        place !== undefined && !signal.aborted;
+        place = waiting.shift()
+      ) {
         try {
           const items = await this.#readChanged(place, signal)
           if (items !== undefined) changes.push({ name: place.name, items })
@@ -85,19 +92,31 @@ export class ChangePolls<Item extends ListedItem> {
     }
     await Promise.all(Array.from({ length: atOnce }, work))
     // What has changed is handed on first: its entity tags are those of the next request.
-    if (changes.length === 0 && (failures.some(isUnavailable) || (failures.length > 0 && failures.length === places.length)))
+    if (
+      changes.length === 0 &&
+      (failures.some(isUnavailable) || (failures.length > 0 && failures.length === places.length))
+    )
       throw failures.find(isUnavailable) ?? failures[0]
-    return this.#unfinished.complete(changes, (name) => places.find((place) => place.name === name)?.open ?? [])
+    return this.#unfinished.complete(
+      changes,
+      (name) => places.find((place) => place.name === name)?.open ?? [],
+    )
   }
 
   /** A further page that cannot be read leaves the tag as it is: all is read again. */
-  async #readChanged(place: PolledPlace, signal: AbortSignal): Promise<readonly Item[] | undefined> {
+  async #readChanged(
+    place: PolledPlace,
+    signal: AbortSignal,
+  ): Promise<readonly Item[] | undefined> {
     const { name, path } = place
     const tag = this.#tags.get(name)
     const validator = tag === undefined ? {} : { headers: { 'if-none-match': tag } }
     const answer = await this.#parts.calls.send(path, { ...validator, expects: [304], signal })
     this.#noteQuota(answer)
-    const items = answer.status === 304 ? undefined : await this.#complete(place, parseJson(answer.text), signal)
+    const items =
+      answer.status === 304
+        ? undefined
+        : await this.#complete(place, parseJson(answer.text), signal)
     this.#failing.delete(name)
     if (items === undefined) return undefined
     const next = textOf(answer.headers['etag'])
@@ -107,7 +126,11 @@ export class ChangePolls<Item extends ListedItem> {
   }
 
   /** With further pages, up to the newest build that is known. */
-  async #complete({ path, newest }: PolledPlace, first: unknown, signal: AbortSignal): Promise<readonly Item[] | undefined> {
+  async #complete(
+    { path, newest }: PolledPlace,
+    first: unknown,
+    signal: AbortSignal,
+  ): Promise<readonly Item[] | undefined> {
     const { calls, pageLength, itemsOf } = this.#parts
     const isKnown = ({ id }: Item) => newest === undefined || id <= newest
     const load = async (page: number) => {
@@ -122,7 +145,10 @@ export class ChangePolls<Item extends ListedItem> {
     if (this.#pausedUntilMs <= this.#parts.now()) return
     const until = new Date(this.#pausedUntilMs).toISOString()
     const text = `The rate limit of the build server "${this.#parts.name}" is nearly used up`
-    throw new PortError(503, `${text}: polls pause until ${until}, and leave the rest to starts of builds.`)
+    throw new PortError(
+      503,
+      `${text}: polls pause until ${until}, and leave the rest to starts of builds.`,
+    )
   }
 
   #noteQuota({ headers }: OutsideAnswer): void {
@@ -144,7 +170,10 @@ export class ChangePolls<Item extends ListedItem> {
     const reason = isMissing
       ? `it is missing, renamed, or hidden from the token. ${this.#parts.advice}`
       : (error as Error).message
-    this.#parts.log.warn({ buildServer: this.#parts.name }, `builds of ${name} cannot be polled: ${reason}`)
+    this.#parts.log.warn(
+      { buildServer: this.#parts.name },
+      `builds of ${name} cannot be polled: ${reason}`,
+    )
   }
 }
 
@@ -190,10 +219,18 @@ class UnfinishedBuilds<Item extends ListedItem> {
    * @param openOf Builds of a place that ran when they were last seen, before a restart
    * @returns the lists, with the builds that still ran when they left them
    */
-  async complete(lists: readonly BuildList<Item>[], openOf: (place: string) => readonly number[]): Promise<BuildList<Item>[]> {
+  async complete(
+    lists: readonly BuildList<Item>[],
+    openOf: (place: string) => readonly number[],
+  ): Promise<BuildList<Item>[]> {
     for (const { name, items } of lists) this.#note(name, items, openOf)
-    const added = await Promise.all([...this.#running].map(async ([name, running]) => this.#loadAll(name, running)))
-    const all = Map.groupBy([...lists, ...added.filter(({ items }) => items.length > 0)], ({ name }) => name)
+    const added = await Promise.all(
+      [...this.#running].map(async ([name, running]) => this.#loadAll(name, running)),
+    )
+    const all = Map.groupBy(
+      [...lists, ...added.filter(({ items }) => items.length > 0)],
+      ({ name }) => name,
+    )
     return [...all].map(([name, parts]) => ({ name, items: parts.flatMap(({ items }) => items) }))
   }
 
@@ -214,7 +251,10 @@ class UnfinishedBuilds<Item extends ListedItem> {
       return item === 'failed' || (item !== undefined && this.#parts.isRunning(item))
     })
     this.#running.set(name, { listed, unlisted: stillRunning })
-    return { name, items: loaded.flatMap((item) => (item === undefined || item === 'failed' ? [] : [item])) }
+    return {
+      name,
+      items: loaded.flatMap((item) => (item === undefined || item === 'failed' ? [] : [item])),
+    }
   }
 
   /** A build that cannot be read now is read at the next poll. */

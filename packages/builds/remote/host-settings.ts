@@ -6,9 +6,16 @@ import { z } from 'zod'
 
 export const hostKeys = {
   name: z.string().min(1).describe('Name of the build server, unique among all of them.'),
-  itemUpperThreshold: whole(1).optional().describe('Most jobs with new builds of one poll; with more, none is reported.'),
-  permissions: z.record(z.string(), texts).optional().describe('Roles that may see it and start its builds: `READ` and `WRITE`.'),
-  trustStore: optionalText.describe('Authorities to trust, in place of the usual ones: PKCS #12, JKS or PEM.'),
+  itemUpperThreshold: whole(1)
+    .optional()
+    .describe('Most jobs with new builds of one poll; with more, none is reported.'),
+  permissions: z
+    .record(z.string(), texts)
+    .optional()
+    .describe('Roles that may see it and start its builds: `READ` and `WRITE`.'),
+  trustStore: optionalText.describe(
+    'Authorities to trust, in place of the usual ones: PKCS #12, JKS or PEM.',
+  ),
   trustStorePassword: optionalText.describe('Its password.'),
 }
 
@@ -51,7 +58,19 @@ export function toHosts<Keys extends HostKeys, Host>(
 }
 
 function toHostSettings(keys: HostKeys, report: SettingsReport, key: string): HostSettings {
-  const { name, itemUpperThreshold, permissions, keyStore, keyStorePassword, trustStore, trustStorePassword } = keys
-  const tls = toServiceTls({ keyStore, keyStorePassword, trustStore, trustStorePassword }, report, key)
+  const {
+    name,
+    itemUpperThreshold,
+    permissions,
+    keyStore,
+    keyStorePassword,
+    trustStore,
+    trustStorePassword,
+  } = keys
+  const tls = toServiceTls(
+    { keyStore, keyStorePassword, trustStore, trustStorePassword },
+    report,
+    key,
+  )
   return { name, itemUpperThreshold, permissions, tls }
 }

@@ -16,7 +16,8 @@ export async function joinLogs(logs: readonly JobLog[]): Promise<string> {
   const parts: string[] = []
   let size = 0
   for (const { title, load } of logs) {
-    const text = size >= maxBytes ? '[left out: the log of the build is too large]' : await loadText(load)
+    const text =
+      size >= maxBytes ? '[left out: the log of the build is too large]' : await loadText(load)
     size += text.length
     parts.push(`=== ${title} ===\n${text}${text.endsWith('\n') ? '' : '\n'}`)
   }
@@ -26,7 +27,9 @@ export async function joinLogs(logs: readonly JobLog[]): Promise<string> {
 async function loadText(load: JobLog['load']): Promise<string> {
   try {
     const bytes = await load(maxJobBytes)
-    return bytes === undefined ? '[the build server has no log of this job]' : bytes.toString('utf8')
+    return bytes === undefined
+      ? '[the build server has no log of this job]'
+      : bytes.toString('utf8')
   } catch (error) {
     if (!(error instanceof PortError) || error.status === 503) throw error
     return `[the log cannot be read: ${error.message}]`

@@ -18,20 +18,33 @@ export class MetricAccounts {
 
   constructor(context: BackendContext) {
     const { accounts } = context.settings.canaries ?? defaultCanarySettings
-    this.#accounts = metricSources.flatMap((source) => source.open(accounts[source.id] ?? [], context))
+    this.#accounts = metricSources.flatMap((source) =>
+      source.open(accounts[source.id] ?? [], context),
+    )
   }
 
   /** As kayenta lists them, those that the user may use. */
   views({ mayUse }: AccountJudge): JsonObject[] {
-    const store = { name: storeAccount, type: storeAccount, supportedTypes: ['CONFIGURATION_STORE', 'OBJECT_STORE'] }
+    const store = {
+      name: storeAccount,
+      type: storeAccount,
+      supportedTypes: ['CONFIGURATION_STORE', 'OBJECT_STORE'],
+    }
     const usable = this.#accounts.filter(mayUse)
-    return [store, ...usable.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] }))]
+    return [
+      store,
+      ...usable.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] })),
+    ]
   }
 
   /** The named one, else the first. @throws {PortError} 400, 403 */
   require(name: string | undefined, judge: AccountJudge): MetricAccount {
-    const found = name === undefined ? this.#accounts[0] : this.#accounts.find((account) => account.name === name)
-    if (found === undefined) throw new PortError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
+    const found =
+      name === undefined
+        ? this.#accounts[0]
+        : this.#accounts.find((account) => account.name === name)
+    if (found === undefined)
+      throw new PortError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
     judge.check(found, kind)
     return found
   }
@@ -41,7 +54,11 @@ export class MetricAccounts {
    *
    * @throws {PortError} 400 when there is none, 403
    */
-  forMetric({ name, query }: WantedMetric, accountName: string | undefined, judge: AccountJudge): MetricAccount {
+  forMetric(
+    { name, query }: WantedMetric,
+    accountName: string | undefined,
+    judge: AccountJudge,
+  ): MetricAccount {
     const type = textOf(query['serviceType']) ?? textOf(query['type'])
     const named = accountName === undefined ? undefined : this.require(accountName, judge)
     if (type === undefined || named?.type === type) return named ?? this.require(undefined, judge)
@@ -73,5 +90,7 @@ export class MetricAccounts {
 
 /** An answer for callers who want the metrics at once. */
 export function toAnswer(error: unknown): unknown {
-  return error instanceof MetricError ? new PortError(error.isPassing ? 503 : 400, error.message) : error
+  return error instanceof MetricError
+    ? new PortError(error.isPassing ? 503 : 400, error.message)
+    : error
 }

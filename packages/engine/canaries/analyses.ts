@@ -69,10 +69,13 @@ export class Analyses {
     thresholdsOf(order)
     progressOf(order.request)
     checkBody(JudgedConfiguration, order.config)
-    for (const metric of wantedMetrics(order)) this.#accounts.forMetric(metric, order.metricsAccountName, judge)
+    for (const metric of wantedMetrics(order))
+      this.#accounts.forMetric(metric, order.metricsAccountName, judge)
     const id = randomUUID()
     const nowMs = this.#context.now()
-    this.store.removeOlder(nowMs - (this.#context.settings.canaries ?? defaultCanarySettings).keptDays * dayMs)
+    this.store.removeOlder(
+      nowMs - (this.#context.settings.canaries ?? defaultCanarySettings).keptDays * dayMs,
+    )
     this.store.insert(id, order, nowMs)
     this.#begin(id, order)
     return id
@@ -84,7 +87,13 @@ export class Analyses {
       if (attempts < mostAttempts) {
         this.store.beginAgain(id, this.#context.now())
         this.#begin(id, order)
-      } else this.#fail(id, new Error(`The analysis was interrupted ${attempts} times: the process ended. Start it again.`))
+      } else
+        this.#fail(
+          id,
+          new Error(
+            `The analysis was interrupted ${attempts} times: the process ended. Start it again.`,
+          ),
+        )
     }
   }
 
@@ -121,9 +130,18 @@ export class Analyses {
       progress: progressOf(order.request),
     })
     if (stop.aborted) return
-    const judged: JsonObject = { judgeResult: result, canaryDuration: durationOf(metrics), ...(outlook && { outlook }) }
+    const judged: JsonObject = {
+      judgeResult: result,
+      canaryDuration: durationOf(metrics),
+      ...(outlook && { outlook }),
+    }
     const kept = { id: randomUUID(), content: measurements }
-    this.store.end(id, { status: 'SUCCEEDED', endedMs: this.#context.now(), outcome: { result: judged }, measurements: kept })
+    this.store.end(id, {
+      status: 'SUCCEEDED',
+      endedMs: this.#context.now(),
+      outcome: { result: judged },
+      measurements: kept,
+    })
   }
 
   /** A process that stops leaves it to the next. */
@@ -133,10 +151,17 @@ export class Analyses {
     if (!isKnown) this.#context.log.warn({ err: error, analysis: id }, 'a canary analysis failed')
     const endedMs = this.#context.now()
     try {
-      this.store.end(id, { status: 'TERMINAL', endedMs, outcome: toFailure(error as Error, endedMs) })
+      this.store.end(id, {
+        status: 'TERMINAL',
+        endedMs,
+        outcome: toFailure(error as Error, endedMs),
+      })
     } catch (cause) {
       // It begins anew with the next process.
-      this.#context.log.error({ err: cause, analysis: id }, 'the end of a canary analysis cannot be stored')
+      this.#context.log.error(
+        { err: cause, analysis: id },
+        'the end of a canary analysis cannot be stored',
+      )
     }
   }
 
@@ -156,7 +181,11 @@ export class Analyses {
     }
   }
 
-  async #fetch(metric: WantedMetric, side: Side, { order, judge, signal }: FetchParts): Promise<readonly MetricSeries[]> {
+  async #fetch(
+    metric: WantedMetric,
+    side: Side,
+    { order, judge, signal }: FetchParts,
+  ): Promise<readonly MetricSeries[]> {
     const { name, query, scopes } = metric
     const account = this.#accounts.forMetric(metric, order.metricsAccountName, judge)
     const line = this.#calls.getOrInsertComputed(account, () => new WorkLine(callsAtATime))
@@ -176,7 +205,9 @@ export class Analyses {
       } catch (error) {
         if (!(error instanceof MetricError)) throw error
         if (!error.isPassing || failures + 1 >= tries)
-          throw new MetricError(`The metric "${name}" of the ${sides[side]} cannot be read. ${error.message}`)
+          throw new MetricError(
+            `The metric "${name}" of the ${sides[side]} cannot be read. ${error.message}`,
+          )
       }
       await setTimeout(backOffMs(pauses, failures), undefined, { signal, ref: false })
     }
@@ -194,15 +225,26 @@ const sides: Readonly<Record<Side, string>> = { control: 'baseline', experiment:
 /** As the engine of kayenta writes it. */
 function toFailure({ name, message }: Error, timestamp: number): AnalysisOutcome {
   const text =
-    name === 'TimeoutError' ? `The metrics were not read within ${longestMs / 60_000} minutes. Compare fewer.` : message
+    name === 'TimeoutError'
+      ? `The metrics were not read within ${longestMs / 60_000} minutes. Compare fewer.`
+      : message
   const details = { error: 'Canary analysis failed', errors: [text] }
-  return { exception: { exceptionType: 'CanaryAnalysisFailed', operation: 'canary', shouldRetry: false, timestamp, details } }
+  return {
+    exception: {
+      exceptionType: 'CanaryAnalysisFailed',
+      operation: 'canary',
+      shouldRetry: false,
+      timestamp,
+      details,
+    },
+  }
 }
 
 /** As kayenta answers. */
 export function toView(analysis: Analysis): JsonObject {
   const { id, status, createdMs, startedMs, endedMs, order, outcome, measurementsId } = analysis
-  const { application, parentPipelineExecutionId, configId, config, request, metricsAccountName } = order
+  const { application, parentPipelineExecutionId, configId, config, request, metricsAccountName } =
+    order
   const complete = status !== 'RUNNING'
   return {
     application,
@@ -221,13 +263,21 @@ export function toView(analysis: Analysis): JsonObject {
     ...(measurementsId !== undefined && { metricSetPairListId: measurementsId }),
     ...(outcome.exception !== undefined && { exception: outcome.exception }),
     ...(outcome.result !== undefined && {
-      result: { ...outcome.result, application, parentPipelineExecutionId, config, canaryExecutionRequest: request },
+      result: {
+        ...outcome.result,
+        application,
+        parentPipelineExecutionId,
+        config,
+        canaryExecutionRequest: request,
+      },
     }),
   }
 }
 
 function timesOf(what: 'build' | 'start' | 'end', ms: number | undefined): JsonObject {
-  return ms === undefined ? {} : { [`${what}TimeMillis`]: ms, [`${what}TimeIso`]: new Date(ms).toISOString() }
+  return ms === undefined
+    ? {}
+    : { [`${what}TimeMillis`]: ms, [`${what}TimeIso`]: new Date(ms).toISOString() }
 }
 
 /** Kayenta has a stage for each step. */

@@ -6,7 +6,12 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
-import { pathValue, queryCount, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
+import {
+  pathValue,
+  queryCount,
+  queryValue,
+  queryValues,
+} from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { storeAccount } from './accounts.ts'
@@ -31,25 +36,43 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
     const config = requireField(request.body, 'canaryConfig')
     const as = trustedCallerOf(request)
     await checkConfiguration(parts, as, config, 'every')
-    const order = { ...originOf(request), config, request: requireField(request.body, 'executionRequest') }
+    const order = {
+      ...originOf(request),
+      config,
+      request: requireField(request.body, 'executionRequest'),
+    }
     return { canaryExecutionId: await analyses.start(withCaller(order, as)) }
   })
   app.post('/canary/:configId', async (request) => {
-    if (!isObject(request.body)) throw new PortError(400, 'The body must be an object with "scopes".')
-    const order = { ...originOf(request), configId: pathValue(request, 'configId'), request: request.body }
+    if (!isObject(request.body))
+      throw new PortError(400, 'The body must be an object with "scopes".')
+    const order = {
+      ...originOf(request),
+      configId: pathValue(request, 'configId'),
+      request: request.body,
+    }
     return { canaryExecutionId: await startOfStored(parts, order, trustedCallerOf(request)) }
   })
   app.get('/canary/executions', (request) => {
     const limit = Math.min(mostListed, Math.max(1, queryCount(request, 'limit') ?? 20))
     const page = Math.max(1, queryCount(request, 'page') ?? 1)
-    const statuses = queryValues(request, 'statuses').flatMap((text) => text.split(',').map((each) => each.trim().toUpperCase()))
+    const statuses = queryValues(request, 'statuses').flatMap((text) =>
+      text.split(',').map((each) => each.trim().toUpperCase()),
+    )
     const applications = queryValues(request, 'application')
     return analyses.store
-      .list({ applications, statuses: statuses.filter((each) => each !== ''), limit, offset: (page - 1) * limit })
+      .list({
+        applications,
+        statuses: statuses.filter((each) => each !== ''),
+        limit,
+        offset: (page - 1) * limit,
+      })
       .map(toStored)
   })
   app.get('/canary/:id', async (request) =>
-    toStored(await requireAnalysis(parts, pathValue(request, 'id'), trustedCallerOf(request), 'READ')),
+    toStored(
+      await requireAnalysis(parts, pathValue(request, 'id'), trustedCallerOf(request), 'READ'),
+    ),
   )
   app.put('/pipelines/:id/cancel', async (request) => {
     await cancelAnalysis(parts, pathValue(request, 'id'), trustedCallerOf(request))
@@ -57,7 +80,8 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
   })
   app.get('/metricSetPairList/:id', async (request, reply) => {
     const id = pathValue(request, 'id')
-    const missing = () => new PortError(404, `There are no measurements "${id}". They go with their analysis.`)
+    const missing = () =>
+      new PortError(404, `There are no measurements "${id}". They go with their analysis.`)
     const analysis = analyses.store.findMeasured(id)
     if (analysis === undefined) throw missing()
     await checkAccess(parts, trustedCallerOf(request), analysis, 'READ')
@@ -73,19 +97,35 @@ export function createCanaries(parts: CanaryParts): Canaries {
   return {
     pauseMs: 250,
     hasConfiguration: async ({ id }) => configurations.find(id) !== undefined,
-    configurations: async ({ application }) => configurations.list([application]).map(toCanaryConfiguration),
+    configurations: async ({ application }) =>
+      configurations.list([application]).map(toCanaryConfiguration),
     start(asked, as) {
-      const { configId, application, execution, metricsAccount, scopes, thresholds, siteLocal, progress } = asked
+      const {
+        configId,
+        application,
+        execution,
+        metricsAccount,
+        scopes,
+        thresholds,
+        siteLocal,
+        progress,
+      } = asked
       const order = {
         configId,
         application,
         parentPipelineExecutionId: execution,
         metricsAccountName: metricsAccount,
-        request: { scopes, ...(thresholds !== undefined && { thresholds }), siteLocal, progress: definedOf(progress) },
+        request: {
+          scopes,
+          ...(thresholds !== undefined && { thresholds }),
+          siteLocal,
+          progress: definedOf(progress),
+        },
       }
       return startOfStored(parts, order, as)
     },
-    analysis: async ({ id }, as) => toCanaryAnalysis(toView(await requireAnalysis(parts, id, as, 'READ'))),
+    analysis: async ({ id }, as) =>
+      toCanaryAnalysis(toView(await requireAnalysis(parts, id, as, 'READ'))),
     // It may have ended.
     cancel: (id, as) =>
       cancelAnalysis(parts, id, as).catch((error: unknown) => {
@@ -111,7 +151,11 @@ async function startOfStored(
 }
 
 function toStored(analysis: Analysis): JsonObject {
-  return { ...toView(analysis), storageAccountName: storeAccount, configurationAccountName: storeAccount }
+  return {
+    ...toView(analysis),
+    storageAccountName: storeAccount,
+    configurationAccountName: storeAccount,
+  }
 }
 
 function requireField(body: unknown, field: 'canaryConfig' | 'executionRequest'): JsonObject {
@@ -120,14 +164,18 @@ function requireField(body: unknown, field: 'canaryConfig' | 'executionRequest')
   return value
 }
 
-function withCaller(order: Omit<AnalysisOrder, 'user' | 'identity'>, { user, identity }: Caller): AnalysisOrder {
+function withCaller(
+  order: Omit<AnalysisOrder, 'user' | 'identity'>,
+  { user, identity }: Caller,
+): AnalysisOrder {
   return { ...order, user: user || anonymous, identity }
 }
 
 function originOf(request: FastifyRequest) {
   return {
     application: textOf(queryValue(request, 'application')) ?? adHoc,
-    parentPipelineExecutionId: textOf(queryValue(request, 'parentPipelineExecutionId')) ?? 'no-parent-pipeline-execution',
+    parentPipelineExecutionId:
+      textOf(queryValue(request, 'parentPipelineExecutionId')) ?? 'no-parent-pipeline-execution',
     metricsAccountName: textOf(queryValue(request, 'metricsAccountName')),
   }
 }
@@ -139,7 +187,9 @@ async function checkConfiguration(
   config: JsonObject,
   needed: 'every' | 'some',
 ): Promise<void> {
-  const applications = Array.isArray(config['applications']) ? config['applications'].map(String) : []
+  const applications = Array.isArray(config['applications'])
+    ? config['applications'].map(String)
+    : []
   if (applications.length === 0) return
   const access = await requireAccess(context, user || anonymous)
   if (applications[needed]((name) => access.mayOnApplication(name, 'READ'))) return
@@ -152,7 +202,12 @@ async function checkConfiguration(
 }
 
 /** @throws {PortError} 404, 403 */
-async function requireAnalysis(parts: CanaryParts, id: string, as: Caller, right: 'READ' | 'EXECUTE'): Promise<Analysis> {
+async function requireAnalysis(
+  parts: CanaryParts,
+  id: string,
+  as: Caller,
+  right: 'READ' | 'EXECUTE',
+): Promise<Analysis> {
   const analysis = parts.analyses.store.find(id)
   if (analysis === undefined) throw new PortError(404, `There is no canary analysis "${id}".`)
   await checkAccess(parts, as, analysis, right)
@@ -170,5 +225,8 @@ async function checkAccess(
   if (user === starter) return
   const access = await requireAccess(context, user)
   if (access.mayOnApplication(application, right)) return
-  throw new PortError(403, `This needs ${right} on the application ${application}, to which the canary analysis belongs.`)
+  throw new PortError(
+    403,
+    `This needs ${right} on the application ${application}, to which the canary analysis belongs.`,
+  )
 }

@@ -83,7 +83,13 @@ export class AnalysisStore {
   }
 
   insert(id: string, order: AnalysisOrder, createdMs: number): void {
-    this.#statements.insert.run(id, foldName(order.application), createdMs, createdMs, formatJson(order))
+    this.#statements.insert.run(
+      id,
+      foldName(order.application),
+      createdMs,
+      createdMs,
+      formatJson(order),
+    )
   }
 
   /** It begins again. */
@@ -95,7 +101,8 @@ export class AnalysisStore {
   end(id: string, { status, endedMs, outcome, measurements }: EndedAnalysis): boolean {
     return inTransaction(this.#db, () => {
       const { changes } = this.#statements.end.run(status, endedMs, formatJson(outcome), id)
-      if (changes > 0 && measurements !== undefined) this.#statements.keep.run(measurements.id, id, measurements.content)
+      if (changes > 0 && measurements !== undefined)
+        this.#statements.keep.run(measurements.id, id, measurements.content)
       return changes > 0
     })
   }
@@ -111,7 +118,10 @@ export class AnalysisStore {
 
   /** Newest first. */
   list({ applications, statuses, limit, offset }: AnalysisFilter): Analysis[] {
-    const wanted = [applications.map(foldName), statuses].map((names) => JSON.stringify(names)) as [string, string]
+    const wanted = [applications.map(foldName), statuses].map((names) => JSON.stringify(names)) as [
+      string,
+      string,
+    ]
     return this.#statements.list.all(...wanted, limit, offset).map(toAnalysis)
   }
 
@@ -144,13 +154,19 @@ function prepareStatements(db: BackendContext['db']) {
     insert: db.prepare(
       `INSERT INTO canaries_analyses (id, application, status, created_ms, started_ms, attempts, ordered) VALUES (?, ?, 'RUNNING', ?, ?, 1, ?)`,
     ),
-    beginAgain: db.prepare('UPDATE canaries_analyses SET started_ms = ?, attempts = attempts + 1 WHERE id = ?'),
-    end: db.prepare(`UPDATE canaries_analyses SET status = ?, ended_ms = ?, outcome = ? WHERE id = ? AND status = 'RUNNING'`),
+    beginAgain: db.prepare(
+      'UPDATE canaries_analyses SET started_ms = ?, attempts = attempts + 1 WHERE id = ?',
+    ),
+    end: db.prepare(
+      `UPDATE canaries_analyses SET status = ?, ended_ms = ?, outcome = ? WHERE id = ? AND status = 'RUNNING'`,
+    ),
     keep: db.prepare(
       'INSERT INTO canaries_measurements (id, analysis, content) VALUES (?, (SELECT position FROM canaries_analyses WHERE id = ?), ?)',
     ),
     get: db.prepare(`SELECT ${columns} FROM canaries_analyses a WHERE a.id = ?`),
-    running: db.prepare(`SELECT ${columns} FROM canaries_analyses a WHERE a.status = 'RUNNING' ORDER BY a.position`),
+    running: db.prepare(
+      `SELECT ${columns} FROM canaries_analyses a WHERE a.status = 'RUNNING' ORDER BY a.position`,
+    ),
     list: db.prepare(`SELECT ${columns} FROM canaries_analyses a
       WHERE a.application IN (SELECT value FROM json_each(?1)) AND (?2 = '[]' OR a.status IN (SELECT value FROM json_each(?2)))
       ORDER BY a.position DESC LIMIT ?3 OFFSET ?4`),
@@ -158,7 +174,9 @@ function prepareStatements(db: BackendContext['db']) {
       `SELECT ${columns} FROM canaries_analyses a JOIN canaries_measurements found ON found.analysis = a.position WHERE found.id = ?`,
     ),
     content: db.prepare('SELECT content FROM canaries_measurements WHERE id = ?'),
-    removeOlder: db.prepare(`DELETE FROM canaries_analyses WHERE created_ms < ? AND status <> 'RUNNING'`),
+    removeOlder: db.prepare(
+      `DELETE FROM canaries_analyses WHERE created_ms < ? AND status <> 'RUNNING'`,
+    ),
   }
 }
 

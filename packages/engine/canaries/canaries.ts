@@ -40,7 +40,11 @@ function openCanaries(context: BackendContext): OpenBackend {
   }
 }
 
-function mountSurroundings(app: FastifyInstance, context: BackendContext, accounts: MetricAccounts): void {
+function mountSurroundings(
+  app: FastifyInstance,
+  context: BackendContext,
+  accounts: MetricAccounts,
+): void {
   const judgeFor = (request: FastifyRequest) => openAccountJudge(context, askerOf(request))
   app.get('/credentials', async (request) => accounts.views(await judgeFor(request)))
   app.get('/judges', () => [{ name: judgeName, visible: true }])

@@ -30,7 +30,9 @@ const Rules = z.looseObject({
   outliers: z
     .looseObject({
       strategy: z.enum(['remove', 'keep', 'default', 'none']).nullish(),
-      outlierFactor: numeric(z.number().refine((value) => value > 0, 'it must be above 0')).nullish(),
+      outlierFactor: numeric(
+        z.number().refine((value) => value > 0, 'it must be above 0'),
+      ).nullish(),
     })
     .nullish(),
   effectSize: z
@@ -58,14 +60,20 @@ const Metric = z.looseObject({
 
 const Thresholds = z
   .looseObject({ pass: percent.nullish(), marginal: percent.nullish() })
-  .refine(({ pass, marginal }) => (marginal ?? 0) <= (pass ?? 100), '"marginal" must not be above "pass"')
+  .refine(
+    ({ pass, marginal }) => (marginal ?? 0) <= (pass ?? 100),
+    '"marginal" must not be above "pass"',
+  )
 
 const parts = {
   metrics: z.array(Metric).nullish(),
   judge: z.looseObject({ name: z.enum([judgeName]) }).nullish(),
   templates: z.record(z.string(), z.string()).nullish(),
   classifier: z
-    .looseObject({ groupWeights: z.record(z.string(), percent).nullish(), scoreThresholds: Thresholds.nullish() })
+    .looseObject({
+      groupWeights: z.record(z.string(), percent).nullish(),
+      scoreThresholds: Thresholds.nullish(),
+    })
     .nullish(),
 }
 const JudgedParts = z.looseObject(parts)
@@ -76,7 +84,10 @@ export const JudgedConfiguration = JudgedParts.superRefine(checkTogether)
 export const StoredConfiguration = z
   .looseObject({
     ...parts,
-    id: z.string().regex(idForm, 'it must not have slashes, nor be longer than 255 characters').nullish(),
+    id: z
+      .string()
+      .regex(idForm, 'it must not have slashes, nor be longer than 255 characters')
+      .nullish(),
     name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
     applications: z.array(z.string().min(1)).min(1),
     createdTimestamp: instant,
@@ -84,11 +95,18 @@ export const StoredConfiguration = z
   })
   .superRefine(checkTogether)
 
-function checkTogether({ metrics, classifier }: z.output<typeof JudgedParts>, { addIssue }: z.core.$RefinementCtx): void {
+function checkTogether(
+  { metrics, classifier }: z.output<typeof JudgedParts>,
+  { addIssue }: z.core.$RefinementCtx,
+): void {
   const names = new Set<string>()
   metrics?.forEach(({ name }, index) => {
     if (names.has(name)) {
-      addIssue({ code: 'custom', path: ['metrics', index, 'name'], message: `another metric is named "${name}" too` })
+      addIssue({
+        code: 'custom',
+        path: ['metrics', index, 'name'],
+        message: `another metric is named "${name}" too`,
+      })
     }
     names.add(name)
   })

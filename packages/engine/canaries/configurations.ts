@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import type { SQLTagStore } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -34,8 +41,12 @@ export class Configurations {
 
   /** By name. @param applications Those of any of them; empty: all */
   list(applications: readonly string[]): JsonObject[] {
-    const all = this.#sql.all`SELECT document FROM canaries_configurations ORDER BY name, id`.map(toDocument)
-    return applications.length === 0 ? all : all.filter((config) => sharesApplication(config, applications))
+    const all = this.#sql.all`SELECT document FROM canaries_configurations ORDER BY name, id`.map(
+      toDocument,
+    )
+    return applications.length === 0
+      ? all
+      : all.filter((config) => sharesApplication(config, applications))
   }
 
   find(id: string): JsonObject | undefined {
@@ -56,9 +67,16 @@ export class Configurations {
     const nowMs = this.#now()
     const id = textOf(given['id']) ?? randomUUID()
     if (this.find(id) !== undefined)
-      throw new PortError(400, `The canary configuration "${id}" exists already. Change it with PUT.`)
+      throw new PortError(
+        400,
+        `The canary configuration "${id}" exists already. Change it with PUT.`,
+      )
     const createdMs = numberOf(given['createdTimestamp']) ?? nowMs
-    this.#save({ ...given, id, ...stamps(createdMs, numberOf(given['updatedTimestamp']) ?? createdMs) })
+    this.#save({
+      ...given,
+      id,
+      ...stamps(createdMs, numberOf(given['updatedTimestamp']) ?? createdMs),
+    })
     return id
   }
 
@@ -67,8 +85,10 @@ export class Configurations {
     const given = checkBody(StoredConfiguration, body)
     const stored = this.find(id)
     // Kayenta answers so, and its clients rely on it.
-    if (stored === undefined) throw new PortError(400, `There is no canary configuration "${id}". Create it with POST.`)
-    const createdMs = numberOf(given['createdTimestamp']) ?? numberOf(stored['createdTimestamp']) ?? this.#now()
+    if (stored === undefined)
+      throw new PortError(400, `There is no canary configuration "${id}". Create it with POST.`)
+    const createdMs =
+      numberOf(given['createdTimestamp']) ?? numberOf(stored['createdTimestamp']) ?? this.#now()
     this.#save({ ...given, id, ...stamps(createdMs, this.#now()) })
   }
 
@@ -84,7 +104,9 @@ export class Configurations {
     const folded = foldName(name)
     const taken = this.#sql.all`SELECT document FROM canaries_configurations WHERE name = ${folded}`
       .map(toDocument)
-      .find((other) => other['id'] !== id && sharesApplication(other, textsOf(config['applications'])))
+      .find(
+        (other) => other['id'] !== id && sharesApplication(other, textsOf(config['applications'])),
+      )
     if (taken !== undefined) {
       throw new PortError(
         400,

@@ -28,7 +28,10 @@ export type JudgeReply =
 
 const thread = new SideThread<JudgeJob, JudgeReply>({
   name: 'canary-judge',
-  file: new URL(import.meta.url.endsWith('.ts') ? './judge-worker.ts' : './judge-worker.js', import.meta.url),
+  file: new URL(
+    import.meta.url.endsWith('.ts') ? './judge-worker.ts' : './judge-worker.js',
+    import.meta.url,
+  ),
   maxOldGenerationSizeMb: 512,
   maxJobMs: 120_000,
   maxWaiting: 1000,
@@ -42,6 +45,9 @@ export async function judgeAside(job: JudgeJob): Promise<Judgment> {
     throw new PortError(400, `The measurements cannot be judged: ${reply.message}`)
   } catch (error) {
     if (!(error instanceof SideThreadError)) throw error
-    throw new PortError(503, `The measurements cannot be judged: ${error.message}. Compare fewer metrics, or with a larger step.`)
+    throw new PortError(
+      503,
+      `The measurements cannot be judged: ${error.message}. Compare fewer metrics, or with a larger step.`,
+    )
   }
 }

@@ -18,7 +18,13 @@ function judge({ config, thresholds, pairs, progress }: JudgeJob): Judgment {
   const judged = JSON.parse(config) as JudgedConfig
   const written = pairs.map((pair): MetricSetPair => {
     const { control, experiment } = pair.values
-    return { ...pair, values: { control: Array.from(control, toJsonNumber), experiment: Array.from(experiment, toJsonNumber) } }
+    return {
+      ...pair,
+      values: {
+        control: Array.from(control, toJsonNumber),
+        experiment: Array.from(experiment, toJsonNumber),
+      },
+    }
   })
   return {
     result: judgeCanary(judged, thresholds, written),

@@ -28,20 +28,30 @@ export function pairSeries(metric: WantedMetric, found: Found): SeriesPair[] {
   const ofSide = (side: Side) => new Map(found[side].map((series) => [labelsOf(series), series]))
   const [control, experiment] = [ofSide('control'), ofSide('experiment')]
   const all = new Set([...control.keys(), ...experiment.keys()])
-  return [...all].map((labels) => toPair(metric, { control: control.get(labels), experiment: experiment.get(labels) }))
+  return [...all].map((labels) =>
+    toPair(metric, { control: control.get(labels), experiment: experiment.get(labels) }),
+  )
 }
 
 function labelsOf({ tags }: MetricSeries): string {
   return JSON.stringify(Object.entries(tags).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function toPair({ name, scopes }: WantedMetric, sides: Readonly<Record<Side, MetricSeries | undefined>>): SeriesPair {
+function toPair(
+  { name, scopes }: WantedMetric,
+  sides: Readonly<Record<Side, MetricSeries | undefined>>,
+): SeriesPair {
   const length = Math.max(sides.control?.values.length ?? 0, sides.experiment?.values.length ?? 0)
   const valuesOf = (side: Side) => padded(sides[side]?.values ?? new Float64Array(), length)
-  const attributesOf = (side: Side) => (sides[side] === undefined ? {} : { query: sides[side].query })
+  const attributesOf = (side: Side) =>
+    sides[side] === undefined ? {} : { query: sides[side].query }
   const scopeOf = (side: Side): SeriesScope => {
     const { startMs, stepMs } = sides[side] ?? scopes[side]
-    return { startTimeIso: new Date(startMs).toISOString(), startTimeMillis: startMs, stepMillis: stepMs }
+    return {
+      startTimeIso: new Date(startMs).toISOString(),
+      startTimeMillis: startMs,
+      stepMillis: stepMs,
+    }
   }
   return {
     id: randomUUID(),
@@ -60,7 +70,12 @@ function padded(values: Float64Array, length: number): Float64Array {
   return longer
 }
 
-function commonTags({ control, experiment }: Readonly<Record<Side, MetricSeries | undefined>>): Record<string, string> {
+function commonTags({
+  control,
+  experiment,
+}: Readonly<Record<Side, MetricSeries | undefined>>): Record<string, string> {
   if (control === undefined || experiment === undefined) return { ...(control ?? experiment)?.tags }
-  return Object.fromEntries(Object.entries(control.tags).filter(([name, value]) => experiment.tags[name] === value))
+  return Object.fromEntries(
+    Object.entries(control.tags).filter(([name, value]) => experiment.tags[name] === value),
+  )
 }

@@ -62,7 +62,10 @@ export interface MetricSourceType {
   readonly id: string
   readonly keys: z.ZodObject
   toSettings(keys: object, report: SettingsReport): readonly MetricAccountSettings[]
-  open(accounts: readonly MetricAccountSettings[], context: BackendContext): readonly MetricAccount[]
+  open(
+    accounts: readonly MetricAccountSettings[],
+    context: BackendContext,
+  ): readonly MetricAccount[]
 }
 
 /** Metrics that cannot be had. */

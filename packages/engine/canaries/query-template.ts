@@ -13,9 +13,12 @@ export function expandedTemplate({ query, templates, scope }: MetricQuestion): s
   const own = textOf(query['customInlineTemplate'])
   const name = textOf(query['customFilterTemplate'])
   if (own === undefined && name === undefined) return undefined
-  const text = own ?? textOf(Object.hasOwn(templates, name ?? '') ? templates[name ?? ''] : undefined)
+  const text =
+    own ?? textOf(Object.hasOwn(templates, name ?? '') ? templates[name ?? ''] : undefined)
   if (text === undefined)
-    throw new MetricError(`The configuration has no template "${name}". ${describe(Object.keys(templates))}`)
+    throw new MetricError(
+      `The configuration has no template "${name}". ${describe(Object.keys(templates))}`,
+    )
   return fillIn(text, bindingsOf(query, scope))
 }
 

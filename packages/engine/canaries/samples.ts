@@ -45,15 +45,19 @@ export class GroupSamples {
 
   add(place: GroupPlace, metric: string, points: readonly Point[]): void {
     const key = keyOf(place)
-    const last = this.#sql.get`SELECT max(at_ms) AS at_ms FROM canaries_samples WHERE place = ${key} AND metric = ${metric}`
+    const last = this.#sql
+      .get`SELECT max(at_ms) AS at_ms FROM canaries_samples WHERE place = ${key} AND metric = ${metric}`
     const known = Number(last?.['at_ms'] ?? Number.NEGATIVE_INFINITY)
     for (const { atMs, value } of points)
-      if (atMs > known) this.#sql.run`INSERT OR IGNORE INTO canaries_samples VALUES (${key}, ${metric}, ${atMs}, ${value})`
+      if (atMs > known)
+        this.#sql
+          .run`INSERT OR IGNORE INTO canaries_samples VALUES (${key}, ${metric}, ${atMs}, ${value})`
   }
 
   between(place: GroupPlace, metric: string, startMs: number, endMs: number): Point[] {
     const key = keyOf(place)
-    this.#sql.run`INSERT OR REPLACE INTO canaries_watched VALUES (${key}, ${metric}, ${this.#now() + watchedMs})`
+    this.#sql
+      .run`INSERT OR REPLACE INTO canaries_watched VALUES (${key}, ${metric}, ${this.#now() + watchedMs})`
     const rows = this.#sql.all`
       SELECT at_ms, value FROM canaries_samples
       WHERE place = ${key} AND metric = ${metric} AND at_ms > ${startMs} AND at_ms <= ${endMs} ORDER BY at_ms`
@@ -66,7 +70,10 @@ export class GroupSamples {
     this.#sql.run`DELETE FROM canaries_watched WHERE until_ms < ${nowMs}`
     this.#sql.run`DELETE FROM canaries_samples WHERE at_ms < ${nowMs - keptMs}`
     const rows = this.#sql.all`SELECT place, metric FROM canaries_watched`
-    return rows.map(({ place, metric }) => ({ place: toPlace(String(place)), metric: String(metric) }))
+    return rows.map(({ place, metric }) => ({
+      place: toPlace(String(place)),
+      metric: String(metric),
+    }))
   }
 }
 

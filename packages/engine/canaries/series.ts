@@ -17,7 +17,10 @@ interface Steps {
 const mostValues = 500_000
 
 /** From the first point to the last; NaN where there is none between. */
-export function toValues(points: readonly Point[], { startMs: wanted, stepMs, gathering = 'average' }: Steps) {
+export function toValues(
+  points: readonly Point[],
+  { startMs: wanted, stepMs, gathering = 'average' }: Steps,
+) {
   const [firstMs, lastMs] = timesOf(points)
   if (firstMs > lastMs) return { startMs: wanted ?? 0, values: new Float64Array() }
   const beginMs = wanted ?? firstMs
@@ -32,7 +35,12 @@ export function toValues(points: readonly Point[], { startMs: wanted, stepMs, ga
     const count = counts[index]
     if (count === undefined || !Number.isFinite(value)) continue
     const known = values[index] ?? 0
-    values[index] = count === 0 ? value : gathering === 'sum' ? known + value : known + (value - known) / (count + 1)
+    values[index] =
+      count === 0
+        ? value
+        : gathering === 'sum'
+          ? known + value
+          : known + (value - known) / (count + 1)
     counts[index] = count + 1
   }
   return { startMs: beginMs + firstIndex * stepMs, values }

@@ -1,6 +1,12 @@
 /** Settings of canary analysis: accounts at sources of metrics, and how long results are kept. */
 
-import { type SettingsReport, setting, settings, shapeOf, whole } from '@fairlead/base/settings/setting.ts'
+import {
+  type SettingsReport,
+  setting,
+  settings,
+  shapeOf,
+  whole,
+} from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import type { CanarySettings } from './settings.ts'
 import { metricSources } from './sources/all.ts'
@@ -17,11 +23,14 @@ export const CanaryKeys = z.strictObject({
 })
 
 export function toCanarySettings(keys: object, report: SettingsReport): CanarySettings {
-  const accounts = metricSources.map((source) => [source.id, source.toSettings(keys, report)] as const)
+  const accounts = metricSources.map(
+    (source) => [source.id, source.toSettings(keys, report)] as const,
+  )
   const names = new Set<string>()
   for (const [id, ofSource] of accounts) {
     for (const { name } of ofSource) {
-      if (names.has(name)) report.problem(`kayenta.${id}.accounts`, `the metrics account "${name}" is listed twice`)
+      if (names.has(name))
+        report.problem(`kayenta.${id}.accounts`, `the metrics account "${name}" is listed twice`)
       names.add(name)
     }
   }

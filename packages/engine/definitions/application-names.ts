@@ -12,7 +12,9 @@ export function checkNewName(name: string): void {
 
 function refuse(name: string, objection: string | undefined): void {
   if (objection !== undefined) {
-    throw refusal(`The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
+    throw refusal(
+      `The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`,
+    )
   }
 }
 
@@ -22,7 +24,11 @@ function refuse(name: string, objection: string | undefined): void {
  *
  * @throws {PortError} 400
  */
-export function checkApplicationName({ applications }: Definitions, name: string, stored?: unknown): void {
+export function checkApplicationName(
+  { applications }: Definitions,
+  name: string,
+  stored?: unknown,
+): void {
   if (foldName(name) === foldName(String(stored ?? '')) || applications.has(foldName(name))) return
   refuse(name, findCharacterObjection(name))
 }

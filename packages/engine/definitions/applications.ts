@@ -6,7 +6,10 @@ import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
-import { ApplicationAttributes, TrafficGuard } from '@fairlead/model/environments/application-models.ts'
+import {
+  ApplicationAttributes,
+  TrafficGuard,
+} from '@fairlead/model/environments/application-models.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
@@ -15,7 +18,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { removeSecretsOf, scopeOf } from '../secrets/secret-store.ts'
 import { checkNewName } from './application-names.ts'
-import { changeDenied, checkAdministrator, checkWriter, type Writer, writerOf } from './authorization.ts'
+import {
+  changeDenied,
+  checkAdministrator,
+  checkWriter,
+  type Writer,
+  writerOf,
+} from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkEnvironments } from './declared-environments.ts'
 import { applicationKey } from './notifications.ts'
@@ -26,7 +35,9 @@ import { compareValues, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
 
-const wholeNumber = z.union([z.int().min(0), z.string().regex(/^\d{1,9}$/, 'it must be a whole number')]).nullish()
+const wholeNumber = z
+  .union([z.int().min(0), z.string().regex(/^\d{1,9}$/, 'it must be a whole number')])
+  .nullish()
 
 /** What the API document says, and what clients send besides; the store sets the times. */
 const ApplicationFields = ApplicationAttributes.extend({
@@ -62,7 +73,8 @@ function applicationReads(app: FastifyInstance, definitions: Definitions): void 
     const filters = filtersOf(request)
     const count = queryCount(request, 'pageSize')
     if (filters.length > 0) return sendTexts(reply, await search(definitions, filters, count))
-    if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
+    if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`))
+      return reply
     return sendTexts(reply, await listApplications(definitions, count))
   })
 
@@ -70,7 +82,9 @@ function applicationReads(app: FastifyInstance, definitions: Definitions): void 
     withPermissions(definitions, storedAt(request, 'name', applications, 'application')),
   )
 
-  app.get('/v2/applications/:name/history', (_request, reply) => sendHistory(reply, 'name', applications))
+  app.get('/v2/applications/:name/history', (_request, reply) =>
+    sendHistory(reply, 'name', applications),
+  )
 }
 
 function applicationWrites(app: FastifyInstance, definitions: Definitions): void {
@@ -79,7 +93,11 @@ function applicationWrites(app: FastifyInstance, definitions: Definitions): void
   )
   const update = (base: BaseOf) => async (request: FastifyRequest) => {
     const writer = await writerOf(definitions, request)
-    return updateApplication(definitions, writer, { name: pathValue(request, 'name'), given: request.body, base })
+    return updateApplication(definitions, writer, {
+      name: pathValue(request, 'name'),
+      given: request.body,
+      base,
+    })
   }
   app.patch('/v2/applications/:name', update(mergeStored))
   app.put(
@@ -93,14 +111,22 @@ function applicationWrites(app: FastifyInstance, definitions: Definitions): void
   })
 }
 
-export async function createApplication(definitions: Definitions, writer: Writer, given: unknown): Promise<JsonObject> {
+export async function createApplication(
+  definitions: Definitions,
+  writer: Writer,
+  given: unknown,
+): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, given)
   await checkCreator(definitions, writer, body.name ?? '')
   return definitions.write(() => {
     const key = foldName(body.name ?? '')
-    if (key !== '' && definitions.applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
+    if (key !== '' && definitions.applications.has(key))
+      throw refusal(`An application named "${body.name}" exists already.`)
     checkEnvironments(definitions, body.environments, undefined)
-    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), body, writer))
+    return withPermissions(
+      definitions,
+      save(definitions, checkRules(toApplication(body, {})), body, writer),
+    )
   })
 }
 
@@ -114,9 +140,12 @@ async function checkCreator(definitions: Definitions, writer: Writer, name: stri
   const key = foldName(name)
   if (access === undefined || key === '' || applications.has(key)) return
   // Who takes the name of a deleted application takes what has run in it.
-  if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(writer, key)
+  if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key))
+    checkWriter(writer, key)
   if (await mayCreateApplication(context, access, name.trim())) return
-  throw changeDenied(`${access.user} may not create the application ${name.trim()}. An administrator can permit it.`)
+  throw changeDenied(
+    `${access.user} may not create the application ${name.trim()}. An administrator can permit it.`,
+  )
 }
 
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
@@ -125,7 +154,11 @@ type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
 export async function updateApplication(
   definitions: Definitions,
   writer: Writer,
-  { name, given, base = mergeStored }: { readonly name: string; readonly given: unknown; readonly base?: BaseOf },
+  {
+    name,
+    given,
+    base = mergeStored,
+  }: { readonly name: string; readonly given: unknown; readonly base?: BaseOf },
 ): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, given)
   const key = foldName(name)
@@ -137,14 +170,18 @@ export async function updateApplication(
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
     checkEnvironments(definitions, body.environments, stored['environments'])
-    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, writer))
+    return withPermissions(
+      definitions,
+      save(definitions, checkRules(toApplication(body, base(stored, body))), body, writer),
+    )
   })
 }
 
 /** Free attributes merge one level deep; the three standard ones also stay when the body has null. */
 function mergeStored(stored: JsonObject, body: JsonObject): JsonObject {
   const kept: JsonObject = { ...stored }
-  for (const field of Object.keys(body)) if (body[field] != null || !keptWhenNull.includes(field)) delete kept[field]
+  for (const field of Object.keys(body))
+    if (body[field] != null || !keptWhenNull.includes(field)) delete kept[field]
   return kept
 }
 
@@ -161,22 +198,33 @@ function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
     name: (body.name ?? '').trim().toUpperCase(),
     email: merged['email'] ?? null,
     description: merged['description'] ?? null,
-    ...(typeof merged['platformHealthOnly'] === 'string' && { platformHealthOnly: isTrue(merged['platformHealthOnly']) }),
+    ...(typeof merged['platformHealthOnly'] === 'string' && {
+      platformHealthOnly: isTrue(merged['platformHealthOnly']),
+    }),
     cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null),
-    trafficGuards: guards.map((guard) => ({ ...guard, enabled: guard['enabled'] == null || isTrue(guard['enabled']) })),
+    trafficGuards: guards.map((guard) => ({
+      ...guard,
+      enabled: guard['enabled'] == null || isTrue(guard['enabled']),
+    })),
   }
 }
 
 function checkRules(application: JsonObject): JsonObject {
   const errors: string[] = []
   if (application['name'] === '') errors.push('An application needs a name.')
-  if (String(application['email'] ?? '').trim() === '') errors.push('An application needs an email address.')
+  if (String(application['email'] ?? '').trim() === '')
+    errors.push('An application needs an email address.')
   if (errors.length > 0) throw new InvalidApplication(errors)
   return application
 }
 
 /** @throws {PortError} 400 or 403 when no application of that name may be created */
-function save({ applications }: Definitions, application: JsonObject, { name }: ApplicationBody, writer: Writer): JsonObject {
+function save(
+  { applications }: Definitions,
+  application: JsonObject,
+  { name }: ApplicationBody,
+  writer: Writer,
+): JsonObject {
   const key = foldName(String(application['name']))
   if (!applications.has(key)) {
     checkNewName(String(name))
@@ -187,22 +235,35 @@ function save({ applications }: Definitions, application: JsonObject, { name }: 
 }
 
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
-export async function listApplications({ applications, permissions }: Definitions, count?: number): Promise<string[]> {
-  const all = [...(await applications.textsByKey())].map(([key, text]) => ({ key, text, name: key.toUpperCase() }))
+export async function listApplications(
+  { applications, permissions }: Definitions,
+  count?: number,
+): Promise<string[]> {
+  const all = [...(await applications.textsByKey())].map(([key, text]) => ({
+    key,
+    text,
+    name: key.toUpperCase(),
+  }))
   all.sort((one, other) => compareValues(one.name, other.name))
   const restrictions = await permissions.textsByKey()
   return flatMapInTurns(all.slice(0, count), ({ key, text }) => {
     const record = restrictions.get(key)
     if (record === undefined) return [text]
     const parsed = parseDocument(record)
-    return [isRestricted(parsed) ? `${text.slice(0, -1)},"permissions":${formatJson(parsed['permissions'])}}` : text]
+    return [
+      isRestricted(parsed)
+        ? `${text.slice(0, -1)},"permissions":${formatJson(parsed['permissions'])}}`
+        : text,
+    ]
   })
 }
 
 /** Permissions are shown on an application only when they restrict it (docs/contracts/definitions.md#applications). */
 export function withPermissions({ permissions }: Definitions, application: JsonObject): JsonObject {
   const record = permissions.get(foldName(String(application['name'])))
-  return record !== undefined && isRestricted(record) ? { ...application, permissions: record['permissions'] } : application
+  return record !== undefined && isRestricted(record)
+    ? { ...application, permissions: record['permissions'] }
+    : application
 }
 
 /**
@@ -214,7 +275,8 @@ export function removeApplication(definitions: Definitions, writer: Writer, name
   const key = foldName(name)
   definitions.write(() => {
     if (!definitions.applications.remove(key)) return
-    for (const project of definitions.projects.all()) leaveProject(definitions, project, key, writer.user)
+    for (const project of definitions.projects.all())
+      leaveProject(definitions, project, key, writer.user)
     definitions.notifications.remove(applicationKey(key))
     removeSecretsOf(definitions.context.db, scopeOf('application', key))
     for (const store of [definitions.pipelines, definitions.strategies]) {
@@ -223,20 +285,35 @@ export function removeApplication(definitions: Definitions, writer: Writer, name
   })
 }
 
-function leaveProject({ projects }: Definitions, project: JsonObject, application: string, user: string): void {
-  const config = project['config'] as { applications?: string[] | null; clusters?: JsonObject[] | null } | null | undefined
+function leaveProject(
+  { projects }: Definitions,
+  project: JsonObject,
+  application: string,
+  user: string,
+): void {
+  const config = project['config'] as
+    | { applications?: string[] | null; clusters?: JsonObject[] | null }
+    | null
+    | undefined
   const isOther = (name: string) => foldName(name) !== application
   const members = config?.applications ?? []
   const clusters = (config?.clusters ?? []).map((cluster) => ({
     ...cluster,
-    ...(Array.isArray(cluster['applications']) ? { applications: (cluster['applications'] as string[]).filter(isOther) } : {}),
+    ...(Array.isArray(cluster['applications'])
+      ? { applications: (cluster['applications'] as string[]).filter(isOther) }
+      : {}),
   }))
   const left = members.filter(isOther)
   const isNamed = left.length < members.length
   if (!isNamed && formatJson(clusters) === formatJson(config?.clusters ?? [])) return
   const key = foldName(String(project['id']))
   if (isNamed && left.length === 0) projects.remove(key)
-  else projects.put(key, { ...project, config: { ...config, ...(isNamed ? { applications: left } : {}), clusters } }, user)
+  else
+    projects.put(
+      key,
+      { ...project, config: { ...config, ...(isNamed ? { applications: left } : {}), clusters } },
+      user,
+    )
 }
 
 interface Filter {
@@ -252,14 +329,24 @@ function filtersOf(request: FastifyRequest): Filter[] {
 }
 
 /** The closest ones that match all filters, as JSON. */
-async function search(definitions: Definitions, filters: readonly Filter[], count: number | undefined): Promise<string[]> {
+async function search(
+  definitions: Definitions,
+  filters: readonly Filter[],
+  count: number | undefined,
+): Promise<string[]> {
   const found = await flatMapInTurns(definitions.applications.texts(), (text) => {
     const application = parseDocument(text)
     const score = closeness(application, filters)
     return score === undefined ? [] : [{ application, score }]
   })
-  found.sort((a, b) => b.score - a.score || compareValues(String(a.application['name']), String(b.application['name'])))
-  return flatMapInTurns(found.slice(0, count), ({ application }) => [formatJson(withPermissions(definitions, application))])
+  found.sort(
+    (a, b) =>
+      b.score - a.score ||
+      compareValues(String(a.application['name']), String(b.application['name'])),
+  )
+  return flatMapInTurns(found.slice(0, count), ({ application }) => [
+    formatJson(withPermissions(definitions, application)),
+  ])
 }
 
 /** How closely an application matches all filters; undefined when one of them does not hold. */

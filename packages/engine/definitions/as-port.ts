@@ -1,32 +1,65 @@
 /** Definitions for the other capabilities of this process. */
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { type DocumentStore, foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import {
+  type DocumentStore,
+  foldName,
+  parseDocument,
+} from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions, VersionedKind } from '@fairlead/ports/definitions.ts'
-import { createApplication, listApplications, removeApplication, updateApplication, withPermissions } from './applications.ts'
+import {
+  createApplication,
+  listApplications,
+  removeApplication,
+  updateApplication,
+  withPermissions,
+} from './applications.ts'
 import { openWriter, type Writer } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { notificationRecord, notificationRecordsOf } from './notifications.ts'
-import { listPermissions, removedRestrictions, removePermissions, savePermissions } from './permissions.ts'
+import {
+  listPermissions,
+  removedRestrictions,
+  removePermissions,
+  savePermissions,
+} from './permissions.ts'
 import { inOrder, reindexed, reorder } from './pipeline-order.ts'
 import { removeNamed } from './pipeline-set.ts'
 import { filterPipelines, savePipeline, savePipelines, triggeredBy } from './pipelines.ts'
 import { createProject, findProject, removeProject, replaceProject } from './projects.ts'
 import { saveSnapshot, snapshotOf } from './snapshots.ts'
 import { createTemplate, removeTemplate, replaceTemplate } from './templates.ts'
-import { createVersion, removeVersion, replaceVersion, templateVersion } from './versioned-templates.ts'
+import {
+  createVersion,
+  removeVersion,
+  replaceVersion,
+  templateVersion,
+} from './versioned-templates.ts'
 
 export function createStoredDefinitions(definitions: Definitions): StoredDefinitions {
-  const { applications, permissions, pipelines, strategies, projects, serviceAccounts, notifications, snapshots } = definitions
+  const {
+    applications,
+    permissions,
+    pipelines,
+    strategies,
+    projects,
+    serviceAccounts,
+    notifications,
+    snapshots,
+  } = definitions
   const versions: Readonly<Record<VersionedKind, readonly DocumentStore[]>> = {
     applications: [applications, permissions],
     pipelines: [pipelines, strategies],
     projects: [projects],
   }
   /** Changes that are checked and written by the writer. */
-  const change = async <T>(as: Caller, work: (writer: Writer) => T, body?: unknown): Promise<Awaited<T>> => {
+  const change = async <T>(
+    as: Caller,
+    work: (writer: Writer) => T,
+    body?: unknown,
+  ): Promise<Awaited<T>> => {
     const result = await work(await openWriter(definitions, as, body))
     await definitions.context.permissionsKnown()
     return result
@@ -43,13 +76,20 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     serviceAccounts: async () => serviceAccounts.all(),
     pipelines: () => allOf(pipelines),
     triggeredPipelines: (triggerTypes) =>
-      filterPipelines(definitions, { triggerTypes, enabledPipelines: undefined, enabledTriggers: undefined }),
+      filterPipelines(definitions, {
+        triggerTypes,
+        enabledPipelines: undefined,
+        enabledTriggers: undefined,
+      }),
     followersOf: async (id, word) => triggeredBy(definitions, id, word),
-    pipelinesOf: async (application) => reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
+    pipelinesOf: async (application) =>
+      reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
     pipeline: async (id) => pipelines.get(foldName(id)),
     pipelineVersions: async ({ id, most }) => parseInTurns(pipelines.history(foldName(id), most)),
     strategies: async (application) =>
-      application === undefined ? allOf(strategies) : inOrder(await parseInTurns(strategies.textsOfApplication(application))),
+      application === undefined
+        ? allOf(strategies)
+        : inOrder(await parseInTurns(strategies.textsOfApplication(application))),
     projects: async () => projects.all(),
     project: async (nameOrId) => findProject(definitions, nameOrId),
     template: (wanted, as) => change(as, (writer) => templateVersion(definitions, writer, wanted)),
@@ -58,29 +98,52 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     notificationsAtHand: (application) => notificationRecordsOf(definitions, application),
     async snapshot({ id, timestamp }) {
       const key = foldName(id)
-      return timestamp === undefined ? snapshots.get(key) : snapshotOf(definitions, key, timestamp, mostSnapshots)
+      return timestamp === undefined
+        ? snapshots.get(key)
+        : snapshotOf(definitions, key, timestamp, mostSnapshots)
     },
 
-    createApplication: (body, as) => change(as, async (writer) => void (await createApplication(definitions, writer, body))),
+    createApplication: (body, as) =>
+      change(as, async (writer) => void (await createApplication(definitions, writer, body))),
     updateApplication: (given, as) =>
-      change(as, async (writer) => void (await updateApplication(definitions, writer, { name: given.name, given }))),
-    removeApplication: (name, as) => change(as, (writer) => removeApplication(definitions, writer, name)),
+      change(
+        as,
+        async (writer) =>
+          void (await updateApplication(definitions, writer, { name: given.name, given })),
+      ),
+    removeApplication: (name, as) =>
+      change(as, (writer) => removeApplication(definitions, writer, name)),
     setPermissions: (record, as) =>
-      change(as, async (writer) => void (await savePermissions(definitions, writer, record.name, record))),
-    removePermissions: (name, as) => change(as, (writer) => removePermissions(definitions, writer, name)),
-    savePipeline: (body, options, as) => change(as, (writer) => savePipeline(definitions, writer, body, options), body),
+      change(
+        as,
+        async (writer) => void (await savePermissions(definitions, writer, record.name, record)),
+      ),
+    removePermissions: (name, as) =>
+      change(as, (writer) => removePermissions(definitions, writer, name)),
+    savePipeline: (body, options, as) =>
+      change(as, (writer) => savePipeline(definitions, writer, body, options), body),
     replacePipeline: (body, options, as) =>
-      change(as, (writer) => savePipeline(definitions, writer, body, { ...options, id: body.id }), body),
+      change(
+        as,
+        (writer) => savePipeline(definitions, writer, body, { ...options, id: body.id }),
+        body,
+      ),
     savePipelines: (list, { staleCheck }, as) =>
       change(as, (writer) => savePipelines(definitions, writer, list, staleCheck), list),
-    removePipeline: (place, as) => change(as, (writer) => removeNamed(definitions, pipelines, writer, place)),
-    reorder: ({ kind, ...order }, as) => change(as, (writer) => reorder(definitions, definitions[kind], writer, order)),
-    createProject: (project, as) => change(as, ({ user }) => void createProject(definitions, project, user)),
-    replaceProject: (project, as) => change(as, ({ user }) => void replaceProject(definitions, project.id, project, user)),
+    removePipeline: (place, as) =>
+      change(as, (writer) => removeNamed(definitions, pipelines, writer, place)),
+    reorder: ({ kind, ...order }, as) =>
+      change(as, (writer) => reorder(definitions, definitions[kind], writer, order)),
+    createProject: (project, as) =>
+      change(as, ({ user }) => void createProject(definitions, project, user)),
+    replaceProject: (project, as) =>
+      change(as, ({ user }) => void replaceProject(definitions, project.id, project, user)),
     removeProject: async (id) => removeProject(definitions, id),
     createTemplate: ({ isVersioned, content: given, tag }, as) =>
       change(as, (writer) =>
-        isVersioned ? createVersion(definitions, writer, { given, tag }) : createTemplate(definitions, writer, given),
+        isVersioned
+          ? createVersion(definitions, writer, { given, tag })
+          : createTemplate(definitions, writer, given),
       ),
     updateTemplate: ({ isVersioned, content: given, id, tag }, as) =>
       change(as, async (writer) => {
@@ -89,9 +152,12 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
       }),
     deleteTemplate: ({ isVersioned, ...wanted }, as) =>
       change(as, (writer) =>
-        isVersioned ? removeVersion(definitions, writer, wanted) : removeTemplate(definitions, writer, wanted.id),
+        isVersioned
+          ? removeVersion(definitions, writer, wanted)
+          : removeTemplate(definitions, writer, wanted.id),
       ),
-    saveSnapshot: (snapshot, as) => change(as, (writer) => saveSnapshot(definitions, writer, snapshot)),
+    saveSnapshot: (snapshot, as) =>
+      change(as, (writer) => saveSnapshot(definitions, writer, snapshot)),
   }
 }
 

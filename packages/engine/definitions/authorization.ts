@@ -3,7 +3,14 @@
  * a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
 
-import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
@@ -29,14 +36,23 @@ export interface Writer {
 }
 
 /** @param body One definition, or a list of them @throws {PortError} 503 while the permission service cannot be asked */
-export async function openWriter({ context, templates }: Definitions, { user }: Caller, body?: unknown): Promise<Writer> {
+export async function openWriter(
+  { context, templates }: Definitions,
+  { user }: Caller,
+  body?: unknown,
+): Promise<Writer> {
   const triggersOf = createTriggersOf(templates)
   const writer = { user: user || anonymous, triggersOf }
-  if (user === undefined || context.settings.authorization !== true) return { ...writer, serviceAccounts: new Map() }
+  if (user === undefined || context.settings.authorization !== true)
+    return { ...writer, serviceAccounts: new Map() }
   const access = await requireAccess(context, user)
   const names = runAsUsers(body, triggersOf)
   const accounts = await callInTurns(names, (name) => requireAccess(context, name))
-  return { ...writer, access, serviceAccounts: new Map(names.map((name, at) => [foldName(name), accounts[at] as Access])) }
+  return {
+    ...writer,
+    access,
+    serviceAccounts: new Map(names.map((name, at) => [foldName(name), accounts[at] as Access])),
+  }
 }
 
 export function writerOf(definitions: Definitions, request: FastifyRequest): Promise<Writer> {
@@ -62,7 +78,8 @@ export function checkWriter({ access }: Writer, application: unknown): void {
 /** @throws {PortError} 403 */
 export function checkSecretWriter(writer: Writer, { kind, name }: SecretOwner): void {
   if (kind === 'application') checkWriter(writer, name)
-  else if (writer.access?.mayOnAccount(name, 'WRITE') === false) throw changeDenied(`This needs WRITE on the account ${name}.`)
+  else if (writer.access?.mayOnAccount(name, 'WRITE') === false)
+    throw changeDenied(`This needs WRITE on the account ${name}.`)
 }
 
 /** @throws {PortError} 403 */
@@ -84,7 +101,8 @@ export function checkSaver(writer: Writer, store: DocumentStore, definition: Jso
   if (access === undefined) return
   const { id, application } = definition
   checkWriter(writer, application)
-  if (typeof id === 'string' && id !== '') checkWriter(writer, store.get(foldName(id))?.['application'])
+  if (typeof id === 'string' && id !== '')
+    checkWriter(writer, store.get(foldName(id))?.['application'])
   for (const name of runAsUsersOf(triggersOf(definition))) {
     checkServiceAccount(access, name)
     const account = serviceAccounts.get(foldName(name))
@@ -94,17 +112,22 @@ export function checkSaver(writer: Writer, store: DocumentStore, definition: Jso
 }
 
 function checkServiceAccount(access: Access, name: string): void {
-  if (!access.mayUse(name)) throw changeDenied(`${access.user} may not use the service account ${name}: a role is missing.`)
+  if (!access.mayUse(name))
+    throw changeDenied(`${access.user} may not use the service account ${name}: a role is missing.`)
 }
 
 /** Instances inherit triggers, and with them the service accounts that these run as. @throws {PortError} 403 */
 export function checkTemplateTriggers({ access }: Writer, template: JsonObject): void {
   if (access === undefined) return
-  for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers']))) checkServiceAccount(access, name)
+  for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers'])))
+    checkServiceAccount(access, name)
 }
 
 /** Templates belong to the applications that they name as their scopes; the others are shared, and administrators change them. */
-export function checkTemplateWriter(writer: Writer, templates: readonly (JsonObject | undefined)[]): void {
+export function checkTemplateWriter(
+  writer: Writer,
+  templates: readonly (JsonObject | undefined)[],
+): void {
   for (const template of templates) {
     if (template === undefined) continue
     const scopes = scopesOf(template)

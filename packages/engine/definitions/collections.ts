@@ -33,7 +33,11 @@ const collections = {
     stamp: (ms) => ({ updateTs: ms }),
     createTs: (ms) => ms,
   },
-  snapshots: { kind: 'snapshot', stamp: (ms) => ({ timestamp: ms, lastModified: ms }), keptVersions: undefined },
+  snapshots: {
+    kind: 'snapshot',
+    stamp: (ms) => ({ timestamp: ms, lastModified: ms }),
+    keptVersions: undefined,
+  },
   serviceAccounts: { kind: 'service-account', stamp: modifiedAsNumber },
   notifications: { kind: 'notification', stamp: modifiedAsNumber },
   templates: { kind: 'pipeline-template', stamp: updatedAsText },
@@ -42,16 +46,25 @@ const collections = {
 type CollectionName = keyof typeof collections
 
 /** What rights of users depend on. */
-const grantors: ReadonlySet<string> = new Set<CollectionName>(['applications', 'permissions', 'serviceAccounts'])
+const grantors: ReadonlySet<string> = new Set<CollectionName>([
+  'applications',
+  'permissions',
+  'serviceAccounts',
+])
 
 export function createDefinitions(context: BackendContext): Definitions {
   const { limits, outside } = context.settings
   const stores = Object.entries(collections).map(([name, collection]) => [
     name,
-    new DocumentStore(context.db, { keptVersions: limits.versions, ...collection }, context.now, () => {
-      context.stateChanged()
-      if (grantors.has(name)) context.permissionsChanged()
-    }),
+    new DocumentStore(
+      context.db,
+      { keptVersions: limits.versions, ...collection },
+      context.now,
+      () => {
+        context.stateChanged()
+        if (grantors.has(name)) context.permissionsChanged()
+      },
+    ),
   ])
   return {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),

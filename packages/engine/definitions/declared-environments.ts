@@ -15,10 +15,16 @@ import { refusal } from './requests.ts'
  *
  * @throws {PortError} 400 with a sentence for each mistake
  */
-export function checkEnvironments({ context }: Definitions, declared: unknown, stored: unknown): void {
+export function checkEnvironments(
+  { context }: Definitions,
+  declared: unknown,
+  stored: unknown,
+): void {
   const accounts = context.isEmbedded('clouddriver') ? accountsOf(context) : undefined
   const before = environmentMisfits(stored, accounts)
-  const wrong = environmentMisfits(declared, accounts).filter((sentence) => !before.includes(sentence))
+  const wrong = environmentMisfits(declared, accounts).filter(
+    (sentence) => !before.includes(sentence),
+  )
   if (wrong.length > 0) throw refusal(wrong.join(' '), wrong)
 }
 
@@ -28,7 +34,10 @@ function accountsOf({ providerOf }: BackendContext): JsonObject[] {
 }
 
 /** @param accounts Undefined where another service knows them */
-export function environmentMisfits(declared: unknown, accounts: readonly JsonObject[] | undefined): string[] {
+export function environmentMisfits(
+  declared: unknown,
+  accounts: readonly JsonObject[] | undefined,
+): string[] {
   const environments = declaredEnvironments(declared)
   if (!Array.isArray(environments)) return environments === undefined ? [] : [environments]
   const known = accounts && toAccounts(accounts)

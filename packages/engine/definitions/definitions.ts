@@ -24,7 +24,14 @@ import { templateRoutes } from './templates.ts'
 import { versionedTemplateRoutes } from './versioned-templates.ts'
 
 /** Families that only special deployments of an external store use; here they are empty. */
-const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
+const emptyLists = [
+  '/v2/tags',
+  '/deliveries',
+  '/pluginInfo',
+  '/pluginBinaries',
+  '/credentials',
+  '/installedPlugins',
+]
 
 const allRoutes = [
   applicationDefinitionRoutes,
@@ -48,7 +55,9 @@ export const definitionsBackend: Backend = {
     const definitions = createDefinitions(context)
     saveConfiguredAccounts(definitions)
     const secrets = openSecrets(context)
-    const mention = context.db.prepare('SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1')
+    const mention = context.db.prepare(
+      'SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1',
+    )
     return {
       secrets,
       isMentioned: (text) => mention.get(text) !== undefined,
@@ -61,7 +70,9 @@ export const definitionsBackend: Backend = {
           return Array.isArray(payload) ? payload.map(show) : show(payload)
         })
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
-        secretRoutes(app, secrets, async (request, owner) => checkSecretWriter(await writerOf(definitions, request), owner))
+        secretRoutes(app, secrets, async (request, owner) =>
+          checkSecretWriter(await writerOf(definitions, request), owner),
+        )
         for (const path of emptyLists) app.get(path, () => [])
       },
     }
@@ -87,7 +98,11 @@ function definitionVersionRoutes(app: FastifyInstance, definitions: Definitions)
     queryValues(request, 'application').map((name) => {
       const key = foldName(name)
       const ofDocuments = [applications.modifiedMs(key), permissions.modifiedMs(key)]
-      return [...ofDocuments, pipelines.versionOfApplication(name), strategies.versionOfApplication(name)].join('-')
+      return [
+        ...ofDocuments,
+        pipelines.versionOfApplication(name),
+        strategies.versionOfApplication(name),
+      ].join('-')
     }),
   )
 }
@@ -100,18 +115,29 @@ function refuseOtherMethods(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const segments = (request.url.split('?')[0] as string).replace(/\/$/, '').split('/')
-    const methods = offered.filter((route) => fits(route.segments, segments)).map((route) => route.method)
+    const methods = offered
+      .filter((route) => fits(route.segments, segments))
+      .map((route) => route.method)
     if (methods.length === 0) {
-      throw new PortError(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' })
+      throw new PortError(404, `No ${request.method} operation has this path.`, {
+        exception: 'NotFound',
+      })
     }
     const known = [...new Set(methods)].join(', ')
     reply.header('allow', known)
-    throw new PortError(405, `This path is not offered with ${request.method}, only with ${known}.`, {
-      exception: 'MethodNotAllowed',
-    })
+    throw new PortError(
+      405,
+      `This path is not offered with ${request.method}, only with ${known}.`,
+      {
+        exception: 'MethodNotAllowed',
+      },
+    )
   })
 }
 
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  return pattern.length === segments.length && pattern.every((part, index) => part.startsWith(':') || part === segments[index])
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === segments[index])
+  )
 }

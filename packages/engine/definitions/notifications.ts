@@ -27,7 +27,8 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     else checkWriter(writer, pathValue(request, 'name'))
     return writer
   }
-  const put = (key: string, document: JsonObject, user: string) => write(() => notifications.put(key, document, user))
+  const put = (key: string, document: JsonObject, user: string) =>
+    write(() => notifications.put(key, document, user))
 
   app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
 
@@ -36,7 +37,12 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     const key = keyOf(request)
     const { user } = await openChanger(request, key)
     const body = checkRecord(request.body)
-    if (key !== globalKey) checkApplicationName(definitions, pathValue(request, 'name'), notifications.get(key)?.['application'])
+    if (key !== globalKey)
+      checkApplicationName(
+        definitions,
+        pathValue(request, 'name'),
+        notifications.get(key)?.['application'],
+      )
     put(key, key === globalKey ? body : { ...body, application: pathValue(request, 'name') }, user)
   })
   app.delete('/notifications/:type/:name', async (request) => {
@@ -53,7 +59,10 @@ export function notificationRecordsOf(definitions: Definitions, application: str
 }
 
 /** @param application Undefined: the record of all */
-export function notificationRecord({ notifications }: Definitions, application: string | undefined): JsonObject | undefined {
+export function notificationRecord(
+  { notifications }: Definitions,
+  application: string | undefined,
+): JsonObject | undefined {
   return notifications.get(application === undefined ? globalKey : applicationKey(application))
 }
 
@@ -66,5 +75,7 @@ function keyOf(request: FastifyRequest): string {
   const type = pathValue(request, 'type').toLowerCase()
   if (type === 'global') return globalKey
   if (type === 'application') return applicationKey(pathValue(request, 'name'))
-  throw refusal(`The kind of notifications must be "application" or "global", not "${pathValue(request, 'type')}".`)
+  throw refusal(
+    `The kind of notifications must be "application" or "global", not "${pathValue(request, 'type')}".`,
+  )
 }

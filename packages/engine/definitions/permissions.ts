@@ -24,11 +24,15 @@ export function isRestricted(record: JsonObject): boolean {
 export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { permissions } = definitions
 
-  app.get('/permissions/applications', async (_request, reply) => sendTexts(reply, await listPermissions(definitions)))
+  app.get('/permissions/applications', async (_request, reply) =>
+    sendTexts(reply, await listPermissions(definitions)),
+  )
 
   app.get('/permissions/removedApplications', () => removedRestrictions(definitions))
 
-  app.get('/permissions/applications/:name', (_request, reply) => sendStored(reply, 'name', permissions, 'permission record of'))
+  app.get('/permissions/applications/:name', (_request, reply) =>
+    sendStored(reply, 'name', permissions, 'permission record of'),
+  )
 
   app.post('/permissions/applications', async (request) => {
     const { name } = checkBody(PermissionFields, request.body)
@@ -39,15 +43,28 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     method: ['POST', 'PUT'],
     url: '/permissions/applications/:name',
     handler: async (request) =>
-      savePermissions(definitions, await writerOf(definitions, request), pathValue(request, 'name'), request.body),
+      savePermissions(
+        definitions,
+        await writerOf(definitions, request),
+        pathValue(request, 'name'),
+        request.body,
+      ),
   })
 
   app.delete('/permissions/applications/:name', async (request) =>
-    removePermissions(definitions, await writerOf(definitions, request), pathValue(request, 'name')),
+    removePermissions(
+      definitions,
+      await writerOf(definitions, request),
+      pathValue(request, 'name'),
+    ),
   )
 }
 
-export async function removePermissions(definitions: Definitions, writer: Writer, name: string): Promise<void> {
+export async function removePermissions(
+  definitions: Definitions,
+  writer: Writer,
+  name: string,
+): Promise<void> {
   const { permissions, write } = definitions
   const key = foldName(name)
   checkWriter(writer, key)
@@ -58,7 +75,10 @@ export async function removePermissions(definitions: Definitions, writer: Writer
 
 const generated = { permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
 
-export async function listPermissions({ permissions, applications }: Definitions): Promise<string[]> {
+export async function listPermissions({
+  permissions,
+  applications,
+}: Definitions): Promise<string[]> {
   const records = await permissions.textsByKey()
   const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
   // An application without a record is open, so records that were written meanwhile count.
@@ -79,11 +99,15 @@ export async function savePermissions(
   if (!isFresh(definitions, writer, name)) checkWriter(writer, name)
   const given = body.name || name
   const key = foldName(name)
-  if (foldName(given) !== key) throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
+  if (foldName(given) !== key)
+    throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
   const stored = permissions.get(key)
   if (stored === undefined && !applications.has(key)) checkNewName(name)
   const legacy = body.requiredGroupMembership
-  const record = { name: given, permissions: toPermissions(body.permissions ?? { READ: legacy, WRITE: legacy }) }
+  const record = {
+    name: given,
+    permissions: toPermissions(body.permissions ?? { READ: legacy, WRITE: legacy }),
+  }
   const saved = definitions.write(() => permissions.put(key, record, writer.user))
   await refreshRoles(definitions, [...rolesOf(stored), ...rolesOf(record)])
   return saved
@@ -101,10 +125,18 @@ export function removedRestrictions({ permissions, applications }: Definitions):
 }
 
 /** The creator of an application sets its first permissions, whatever rules for names of applications say. */
-function isFresh({ applications, permissions }: Definitions, { access }: Writer, name: string): boolean {
+function isFresh(
+  { applications, permissions }: Definitions,
+  { access }: Writer,
+  name: string,
+): boolean {
   const key = foldName(name)
   const user = access?.user
-  return user !== undefined && !permissions.has(key) && applications.get(key)?.['lastModifiedBy'] === user
+  return (
+    user !== undefined &&
+    !permissions.has(key) &&
+    applications.get(key)?.['lastModifiedBy'] === user
+  )
 }
 
 function rolesOf(record: JsonObject | undefined): string[] {

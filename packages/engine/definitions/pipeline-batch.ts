@@ -36,12 +36,20 @@ export async function saveBatch(
     const isCurrent = versionOf(definitions) === version
     if (!isCurrent && round < mostRounds) continue
     return definitions.write(() =>
-      put(definitions, isCurrent ? judged : read.flatMap(createJudge(definitions, options)), options.user),
+      put(
+        definitions,
+        isCurrent ? judged : read.flatMap(createJudge(definitions, options)),
+        options.user,
+      ),
     )
   }
 }
 
-function put({ pipelines }: Definitions, judged: readonly Judged<JsonObject>[], user: string): BatchReport {
+function put(
+  { pipelines }: Definitions,
+  judged: readonly Judged<JsonObject>[],
+  user: string,
+): BatchReport {
   const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
   const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
   for (const pipeline of accepted) pipelines.put(foldName(String(pipeline['id'])), pipeline, user)
@@ -91,14 +99,23 @@ function createJudge(
 /** @throws what no rule has thrown */
 function toFailed(entry: unknown, error: unknown): { failed: JsonObject } {
   if (!(error instanceof PortError)) throw error
-  return { failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message } }
+  return {
+    failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message },
+  }
 }
 
 /** Entries are written after all were checked, so two of one batch must be compared with each other here. */
-function checkAgainstBatch(pipeline: JsonObject, taken: { ids: Set<string>; names: Set<string> }): void {
+function checkAgainstBatch(
+  pipeline: JsonObject,
+  taken: { ids: Set<string>; names: Set<string> },
+): void {
   const id = foldName(String(pipeline['id']))
-  const name = JSON.stringify([foldName(String(pipeline['application'])), foldName(String(pipeline['name']))])
-  if (taken.ids.has(id)) throw new PortError(400, `An earlier entry of the batch has the same id, "${pipeline['id']}".`)
+  const name = JSON.stringify([
+    foldName(String(pipeline['application'])),
+    foldName(String(pipeline['name'])),
+  ])
+  if (taken.ids.has(id))
+    throw new PortError(400, `An earlier entry of the batch has the same id, "${pipeline['id']}".`)
   if (taken.names.has(name)) {
     throw new PortError(
       400,

@@ -26,35 +26,53 @@ export function reindexed(pipelines: readonly JsonObject[]): JsonObject[] {
   return pipelines.map((pipeline, index) => ({ ...pipeline, index }))
 }
 
-const ReorderFields = z.looseObject({ application: optionalTextField, idsToIndices: z.record(z.string(), z.int()).nullish() })
+const ReorderFields = z.looseObject({
+  application: optionalTextField,
+  idsToIndices: z.record(z.string(), z.int()).nullish(),
+})
 
 /** Sets the index of each listed pipeline: all of them, or none when one of them cannot be. */
-export function reorder({ write }: Definitions, store: DocumentStore, { access, user }: Writer, order: unknown): void {
+export function reorder(
+  { write }: Definitions,
+  store: DocumentStore,
+  { access, user }: Writer,
+  order: unknown,
+): void {
   const { application, idsToIndices } = checkBody(ReorderFields, order)
-  if (application == null || application === '') throw refusal('The field "application" is missing.')
+  if (application == null || application === '')
+    throw refusal('The field "application" is missing.')
   if (idsToIndices == null) throw refusal('The field "idsToIndices" is missing.')
   // The contract has 400 here, and 403 everywhere else (docs/contracts/definitions.md#order).
-  if (access?.mayOnApplication(application, 'WRITE') === false) throw refusal(describeMissing(access, 'WRITE', application))
+  if (access?.mayOnApplication(application, 'WRITE') === false)
+    throw refusal(describeMissing(access, 'WRITE', application))
   write(() => {
     const found = Object.entries(idsToIndices).map(([id, index]) => {
       const pipeline = store.get(foldName(id))
       if (pipeline === undefined) throw missingDefinition(`definition with the id "${id}"`)
-      if (pipeline['application'] !== application) throw refusal(`"${id}" does not belong to the application "${application}".`)
+      if (pipeline['application'] !== application)
+        throw refusal(`"${id}" does not belong to the application "${application}".`)
       return { ...pipeline, index }
     })
-    for (const pipeline of found) store.put(foldName(String((pipeline as JsonObject)['id'])), pipeline, user)
+    for (const pipeline of found)
+      store.put(foldName(String((pipeline as JsonObject)['id'])), pipeline, user)
   })
 }
 
 const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: nameText })
 
 /** Gives a pipeline or strategy another name and keeps everything else (docs/contracts/definitions.md#rename-and-move). */
-export function move({ write }: Definitions, store: DocumentStore, writer: Writer, body: unknown): void {
+export function move(
+  { write }: Definitions,
+  store: DocumentStore,
+  writer: Writer,
+  body: unknown,
+): void {
   const { application, from, to } = checkBody(MoveFields, body)
   if (to.trim() === '') throw incomplete('The new name must not be blank.')
   write(() => {
     const found = store.named(from, application)[0]
-    if (found === undefined) throw missingDefinition(`definition named "${from}" in the application "${application}"`)
+    if (found === undefined)
+      throw missingDefinition(`definition named "${from}" in the application "${application}"`)
     checkWriter(writer, found['application'])
     const key = foldName(String(found['id']))
     const isTaken = store.named(to, application).some((other) => other['id'] !== found['id'])

@@ -8,7 +8,12 @@ import { formatJson, isRawNumber } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import type { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
-import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '@fairlead/model/environments/pipeline-models.ts'
+import {
+  Parameter,
+  Pipeline,
+  PipelineStage,
+  PipelineTrigger,
+} from '@fairlead/model/environments/pipeline-models.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
 import { z } from 'zod'
@@ -17,7 +22,15 @@ import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkApplicationName } from './application-names.ts'
 import type { Definitions } from './collections.ts'
-import { checkArray, incomplete, nameText, objectField, optionalName, optionalTextField, refusal } from './requests.ts'
+import {
+  checkArray,
+  incomplete,
+  nameText,
+  objectField,
+  optionalName,
+  optionalTextField,
+  refusal,
+} from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
@@ -25,28 +38,45 @@ import { checkTriggers } from './usable-triggers.ts'
 const olderForms = {
   text: {
     schema: z.union([z.string(), z.number()], 'it must be text or a number').nullish(),
-    convert: (value: unknown) => (typeof value === 'number' || isRawNumber(value) ? String(value) : value),
+    convert: (value: unknown) =>
+      typeof value === 'number' || isRawNumber(value) ? String(value) : value,
   },
-  flag: { schema: optionalFlagField, convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value) },
+  flag: {
+    schema: optionalFlagField,
+    convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value),
+  },
   texts: {
     schema: z.array(z.union([z.string(), z.number()], 'it must be text or a number')).nullish(),
-    convert: (value: unknown): unknown => (Array.isArray(value) ? value.map(olderForms.text.convert) : value),
+    convert: (value: unknown): unknown =>
+      Array.isArray(value) ? value.map(olderForms.text.convert) : value,
   },
 } as const
 
 type Forms = Readonly<Record<string, keyof typeof olderForms>>
 
-const pipelineForms = { disabled: 'flag', limitConcurrent: 'flag', keepWaitingPipelines: 'flag', strategy: 'flag' } as const
+const pipelineForms = {
+  disabled: 'flag',
+  limitConcurrent: 'flag',
+  keepWaitingPipelines: 'flag',
+  strategy: 'flag',
+} as const
 const stageForms = { refId: 'text', requisiteStageRefIds: 'texts' } as const
 const triggerForms = { enabled: 'flag', cronExpression: 'text' } as const
 
 function schemasOf(forms: Forms): Record<string, z.ZodType> {
-  return Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, olderForms[form].schema]))
+  return Object.fromEntries(
+    Object.entries(forms).map(([name, form]) => [name, olderForms[form].schema]),
+  )
 }
 
 function converted(object: JsonObject, forms: Forms): JsonObject {
   const present = Object.entries(forms).filter(([name]) => object[name] !== undefined)
-  return { ...object, ...Object.fromEntries(present.map(([name, form]) => [name, olderForms[form].convert(object[name])])) }
+  return {
+    ...object,
+    ...Object.fromEntries(
+      present.map(([name, form]) => [name, olderForms[form].convert(object[name])]),
+    ),
+  }
 }
 
 function convertedList(list: unknown, forms: Forms): unknown {
@@ -87,12 +117,20 @@ export function checkPipelineTypes(body: unknown): PipelineBody {
 }
 
 /** @throws {PortError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
-export function checkPlace(definitions: Definitions, store: DocumentStore, pipeline: PipelineBody): void {
+export function checkPlace(
+  definitions: Definitions,
+  store: DocumentStore,
+  pipeline: PipelineBody,
+): void {
   for (const field of ['application', 'name'] as const) {
     if ((pipeline[field] ?? '').trim() === '')
       throw incomplete(`A pipeline needs the field "${field}", and it must not be blank.`)
   }
-  checkApplicationName(definitions, String(pipeline.application), store.get(foldName(pipeline.id ?? ''))?.['application'])
+  checkApplicationName(
+    definitions,
+    String(pipeline.application),
+    store.get(foldName(pipeline.id ?? ''))?.['application'],
+  )
 }
 
 interface SaveOptions {
@@ -106,7 +144,11 @@ interface SaveOptions {
  *
  * @throws {PortError} 400 or 422 with what is wrong.
  */
-export function checkPipeline(definitions: Definitions, sent: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
+export function checkPipeline(
+  definitions: Definitions,
+  sent: PipelineBody,
+  { staleCheck, user }: SaveOptions,
+): JsonObject {
   checkPlace(definitions, definitions.pipelines, sent)
   const body = withStoredSecrets(definitions.pipelines, sent)
   const template = templateOf(body)
@@ -132,8 +174,12 @@ export function checkPipeline(definitions: Definitions, sent: PipelineBody, { st
 export function withStoredSecrets(store: DocumentStore, body: PipelineBody): PipelineBody {
   const key = foldName(body.id ?? '')
   return unmaskDefinition(body, () => {
-    const owners = new Set([body.application, store.get(key)?.['application']].map((owner) => foldName(String(owner))))
-    return store.versions(key).filter(({ application }) => owners.has(foldName(String(application))))
+    const owners = new Set(
+      [body.application, store.get(key)?.['application']].map((owner) => foldName(String(owner))),
+    )
+    return store
+      .versions(key)
+      .filter(({ application }) => owners.has(foldName(String(application))))
   })
 }
 
@@ -172,17 +218,25 @@ export function toDocument(store: DocumentStore, body: PipelineBody): JsonObject
     id: isNew ? randomUUID() : (stored?.['id'] ?? body.id),
     name: (body.name ?? '').trim(),
     schema: body.schema || '1',
-    triggers: (body.triggers ?? []).map((trigger) => withCronId(trigger, isNew || isTrue(regenerateCronTriggerIds))),
+    triggers: (body.triggers ?? []).map((trigger) =>
+      withCronId(trigger, isNew || isTrue(regenerateCronTriggerIds)),
+    ),
   }
 }
 
 function withCronId(trigger: JsonObject, isForced: boolean): JsonObject {
   const hasId = trigger['id'] != null && trigger['id'] !== ''
-  return trigger['type'] === 'cron' && (isForced || !hasId) ? { ...trigger, id: randomUUID() } : trigger
+  return trigger['type'] === 'cron' && (isForced || !hasId)
+    ? { ...trigger, id: randomUUID() }
+    : trigger
 }
 
 /** @throws {PortError} 400 when another pipeline of the application has the name, ignoring case (rule 8). */
-export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject, kind: 'pipeline' | 'strategy' = 'pipeline'): void {
+export function checkNameIsFree(
+  store: DocumentStore,
+  pipeline: JsonObject,
+  kind: 'pipeline' | 'strategy' = 'pipeline',
+): void {
   const name = String(pipeline['name'])
   const application = String(pipeline['application'])
   const key = foldName(String(pipeline['id']))
@@ -191,7 +245,11 @@ export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject, kind
 }
 
 /** The name belongs to a stored pipeline or strategy; the message tells how to update that one. */
-export function nameTaken(kind: 'pipeline' | 'strategy', name: string, { application, id }: JsonObject): PortError {
+export function nameTaken(
+  kind: 'pipeline' | 'strategy',
+  name: string,
+  { application, id }: JsonObject,
+): PortError {
   return refusal(
     `A ${kind} named "${name}" exists already in the application "${application}". ` +
       `To update it, send its "id", "${id}"; to save another one, choose another name.`,
@@ -207,7 +265,10 @@ function checkFresh(store: DocumentStore, body: PipelineBody, user: string): voi
   if (storedMs === undefined || String(storedMs) === token) return
   if (/^\d{1,15}$/.test(token) && wasOnlySwitched(store, key, Number(token), user)) return
   const stored = store.get(key) ?? {}
-  const changedBy = stored['lastModifiedBy'] === user ? 'You, perhaps in another window,' : String(stored['lastModifiedBy'])
+  const changedBy =
+    stored['lastModifiedBy'] === user
+      ? 'You, perhaps in another window,'
+      : String(stored['lastModifiedBy'])
   const message =
     `${changedBy} saved the pipeline "${stored['name']}" on ${formatMoment(storedMs)}, ` +
     `after you had loaded its version of ${formatMoment(Number(token))}. ` +
@@ -223,13 +284,27 @@ const maxSwitches = 100
  * Whether all that happened since is that the same user switched the pipeline off or on. The web UI does so, and saves again,
  * without loading it in between.
  */
-function wasOnlySwitched(store: DocumentStore, key: string, sinceMs: number, user: string): boolean {
+function wasOnlySwitched(
+  store: DocumentStore,
+  key: string,
+  sinceMs: number,
+  user: string,
+): boolean {
   const [base, ...later] = store.versionsSince(key, sinceMs, maxSwitches)
-  if (base === undefined || String(base['updateTs']) !== String(sinceMs) || later.length === maxSwitches - 1) return false
+  if (
+    base === undefined ||
+    String(base['updateTs']) !== String(sinceMs) ||
+    later.length === maxSwitches - 1
+  )
+    return false
   return later.every((version, index) => {
     const before = later[index - 1] ?? base
     const isSwitch = isTrue(version['disabled']) !== isTrue(before['disabled'])
-    return isSwitch && version['lastModifiedBy'] === user && withoutSwitch(version) === withoutSwitch(base)
+    return (
+      isSwitch &&
+      version['lastModifiedBy'] === user &&
+      withoutSwitch(version) === withoutSwitch(base)
+    )
   })
 }
 

@@ -9,14 +9,20 @@ import type { Definitions } from './collections.ts'
 import { move, reorder } from './pipeline-order.ts'
 import { missingDefinition, sendHistory } from './requests.ts'
 
-export function pipelineSetRoutes(app: FastifyInstance, definitions: Definitions, name: 'pipelines' | 'strategies'): void {
+export function pipelineSetRoutes(
+  app: FastifyInstance,
+  definitions: Definitions,
+  name: 'pipelines' | 'strategies',
+): void {
   const store = definitions[name]
 
   app.get(`/${name}/:id/history`, (_request, reply) => sendHistory(reply, 'id', store))
   app.delete(`/${name}/:application/:name`, async (request) =>
     removeNamed(definitions, store, await writerOf(definitions, request), placeOf(request)),
   )
-  app.post(`/${name}/move`, async (request) => move(definitions, store, await writerOf(definitions, request), request.body))
+  app.post(`/${name}/move`, async (request) =>
+    move(definitions, store, await writerOf(definitions, request), request.body),
+  )
   app.post(`/actions/${name}/reorder`, async (request) =>
     reorder(definitions, store, await writerOf(definitions, request), request.body),
   )
@@ -27,7 +33,12 @@ interface PipelinePlace {
   readonly name: string
 }
 
-export function removeNamed(definitions: Definitions, store: DocumentStore, writer: Writer, place: PipelinePlace): void {
+export function removeNamed(
+  definitions: Definitions,
+  store: DocumentStore,
+  writer: Writer,
+  place: PipelinePlace,
+): void {
   definitions.write(() => {
     const found = requireNamed(store, place)
     checkWriter(writer, found['application'])
@@ -36,7 +47,11 @@ export function removeNamed(definitions: Definitions, store: DocumentStore, writ
 }
 
 /** Belongs into the caller's transaction. */
-export function removePipeline({ serviceAccounts }: Definitions, store: DocumentStore, pipeline: JsonObject): void {
+export function removePipeline(
+  { serviceAccounts }: Definitions,
+  store: DocumentStore,
+  pipeline: JsonObject,
+): void {
   const id = String(pipeline['id'])
   store.remove(foldName(id))
   // The account that was made for this pipeline, if there is one.
@@ -54,6 +69,7 @@ function placeOf(request: FastifyRequest): PipelinePlace {
 
 function requireNamed(store: DocumentStore, { application, name }: PipelinePlace): JsonObject {
   const found = store.named(name, application)[0]
-  if (found === undefined) throw missingDefinition(`definition named "${name}" in the application "${application}"`)
+  if (found === undefined)
+    throw missingDefinition(`definition named "${name}" in the application "${application}"`)
   return found
 }

@@ -5,7 +5,12 @@ import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { BatchReport } from '@fairlead/ports/definitions.ts'
-import { pathValue, queryCount, queryFlag, queryValues } from '@fairlead/ports/requests/request-values.ts'
+import {
+  pathValue,
+  queryCount,
+  queryFlag,
+  queryValues,
+} from '@fairlead/ports/requests/request-values.ts'
 import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -37,23 +42,34 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 
   app.get('/pipelines/:application', async (request, reply) => {
     if (isUnchanged(request, reply, pipelines.version())) return reply
-    return sendOfApplication(request, reply, pipelines.textsOfApplication(pathValue(request, 'application')))
+    return sendOfApplication(
+      request,
+      reply,
+      pipelines.textsOfApplication(pathValue(request, 'application')),
+    )
   })
 
   app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
 
-  app.get('/pipelines/:id/get', (_request, reply) => sendStored(reply, 'id', pipelines, 'pipeline with the id'))
+  app.get('/pipelines/:id/get', (_request, reply) =>
+    sendStored(reply, 'id', pipelines, 'pipeline with the id'),
+  )
 
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
     triggeredBy(definitions, pathValue(request, 'id'), pathValue(request, 'status')),
   )
 }
 
-export async function filterPipelines({ pipelines, templates }: Definitions, filter: TriggerFilter): Promise<JsonObject[]> {
+export async function filterPipelines(
+  { pipelines, templates }: Definitions,
+  filter: TriggerFilter,
+): Promise<JsonObject[]> {
   const triggersOf = createTriggersOf(templates)
   const found: JsonObject[] = []
   for (const texts of pipelines.portions()) {
-    found.push(...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)))
+    found.push(
+      ...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)),
+    )
     await setImmediate()
   }
   return found
@@ -63,7 +79,9 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
   const staleCheckOf = (request: FastifyRequest) => queryFlag(request, 'staleCheck') ?? false
 
   app.post('/pipelines', async (request) =>
-    savePipeline(definitions, await writerOf(definitions, request), request.body, { staleCheck: staleCheckOf(request) }),
+    savePipeline(definitions, await writerOf(definitions, request), request.body, {
+      staleCheck: staleCheckOf(request),
+    }),
   )
   app.put('/pipelines/:id', async (request) =>
     savePipeline(definitions, await writerOf(definitions, request), request.body, {
@@ -72,7 +90,12 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
     }),
   )
   app.post('/pipelines/batchUpdate', async (request) =>
-    savePipelines(definitions, await writerOf(definitions, request), request.body, staleCheckOf(request)),
+    savePipelines(
+      definitions,
+      await writerOf(definitions, request),
+      request.body,
+      staleCheckOf(request),
+    ),
   )
 }
 
@@ -87,7 +110,8 @@ export async function savePipeline(
   const body = checkPipelineTypes(given)
   if (id !== undefined) checkSameId(body.id ?? '', id)
   const check = () => {
-    if (id !== undefined && !pipelines.has(foldName(id))) throw missingDefinition(`pipeline with the id "${id}"`)
+    if (id !== undefined && !pipelines.has(foldName(id)))
+      throw missingDefinition(`pipeline with the id "${id}"`)
     checkSaver(writer, pipelines, body)
   }
   check()
@@ -125,7 +149,11 @@ function filterOf(request: FastifyRequest): TriggerFilter {
 }
 
 /** Filter, order, limit, then number: the index counts what is in the answer. */
-async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, texts: readonly string[]): Promise<FastifyReply> {
+async function sendOfApplication(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  texts: readonly string[],
+): Promise<FastifyReply> {
   const enabled = queryFlag(request, 'enabledPipelines')
   const namePart = (queryValues(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
   const limit = queryCount(request, 'pipelineLimit')
@@ -133,7 +161,8 @@ async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, t
   const kept = await flatMapInTurns(texts, (text) => {
     const pipeline = parseDocument(text)
     const isWanted =
-      (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart)
+      (enabled === undefined || isEnabled(pipeline) === enabled) &&
+      String(pipeline['name']).toLowerCase().includes(namePart)
     return isWanted ? [show(pipeline)] : []
   })
   return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
@@ -156,24 +185,31 @@ function isFiltering(filter: TriggerFilter): boolean {
 
 /** Whether a list has the pipeline; triggers that an instance of a template inherits count like its own. */
 function passes(pipeline: JsonObject, filter: TriggerFilter, triggersOf: TriggersOf): boolean {
-  if (filter.enabledPipelines !== undefined && isEnabled(pipeline) !== filter.enabledPipelines) return false
+  if (filter.enabledPipelines !== undefined && isEnabled(pipeline) !== filter.enabledPipelines)
+    return false
   return triggersOf(pipeline).some(
     (trigger) =>
-      (filter.enabledTriggers === undefined || mayBe(trigger['enabled'], (value) => isTrue(value) === filter.enabledTriggers)) &&
+      (filter.enabledTriggers === undefined ||
+        mayBe(trigger['enabled'], (value) => isTrue(value) === filter.enabledTriggers)) &&
       (filter.triggerTypes === undefined ||
         mayBe(trigger['type'], (value) => filter.triggerTypes?.includes(String(value)) === true)),
   )
 }
 
 /** Enabled pipelines with an enabled trigger, own or inherited, on pipeline `id` ending with `status`. */
-export function triggeredBy({ pipelines, templates }: Definitions, id: string, status: string): JsonObject[] {
+export function triggeredBy(
+  { pipelines, templates }: Definitions,
+  id: string,
+  status: string,
+): JsonObject[] {
   const parent = pipelines.get(foldName(id))?.['id'] ?? id
   const triggersOf = createTriggersOf(templates)
   const named = pipelines.containing(`"pipeline":${formatJson(parent)}`)
   const instances = pipelines.containing('"templatedPipeline"')
   const candidates = new Map([...named, ...instances].map((pipeline) => [pipeline['id'], pipeline]))
   return [...candidates.values()].filter(
-    (pipeline) => isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
+    (pipeline) =>
+      isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
   )
 }
 
@@ -183,6 +219,8 @@ function fires(trigger: JsonObject, parent: unknown, status: string): boolean {
     mayBe(trigger['enabled'], isTrue) &&
     mayBe(trigger['type'], (type) => type === 'pipeline') &&
     mayBe(trigger['pipeline'], (pipeline) => pipeline === parent) &&
-    (Array.isArray(statuses) ? statuses.some((each) => mayBe(each, (word) => word === status)) : mayBe(statuses, () => false))
+    (Array.isArray(statuses)
+      ? statuses.some((each) => mayBe(each, (word) => word === status))
+      : mayBe(statuses, () => false))
   )
 }

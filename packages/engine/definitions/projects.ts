@@ -2,7 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
-import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '@fairlead/model/environments/application-models.ts'
+import {
+  ProjectClusterRule,
+  ProjectConfig,
+  Project as ProjectModel,
+} from '@fairlead/model/environments/application-models.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryCount, queryValues } from '@fairlead/ports/requests/request-values.ts'
@@ -10,7 +14,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { incomplete, missingDefinition, nameText, optionalName, refusal, storedAt } from './requests.ts'
+import {
+  incomplete,
+  missingDefinition,
+  nameText,
+  optionalName,
+  refusal,
+  storedAt,
+} from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
@@ -19,7 +30,10 @@ const Cluster = ProjectClusterRule.extend({ applications: names })
 const ProjectFields = ProjectModel.extend({
   id: optionalName,
   name: optionalName,
-  config: ProjectConfig.extend({ applications: names, clusters: z.array(Cluster).nullish() }).nullish(),
+  config: ProjectConfig.extend({
+    applications: names,
+    clusters: z.array(Cluster).nullish(),
+  }).nullish(),
 })
 type Project = z.infer<typeof ProjectFields> & JsonObject
 
@@ -41,11 +55,15 @@ export function projectDefinitionRoutes(app: FastifyInstance, definitions: Defin
 function projectReads(app: FastifyInstance, definitions: Definitions): void {
   const { projects } = definitions
 
-  app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
+  app.get('/v2/projects', (request) =>
+    filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')),
+  )
 
   app.get(
     '/v2/projects/:nameOrId',
-    (request) => findProject(definitions, pathValue(request, 'nameOrId')) ?? storedAt(request, 'nameOrId', projects, 'project'),
+    (request) =>
+      findProject(definitions, pathValue(request, 'nameOrId')) ??
+      storedAt(request, 'nameOrId', projects, 'project'),
   )
 }
 
@@ -55,7 +73,9 @@ export function findProject({ projects }: Definitions, nameOrId: string): JsonOb
 
 function projectWrites(app: FastifyInstance, definitions: Definitions): void {
   app.post('/v2/projects', (request) => createProject(definitions, request.body, userOf(request)))
-  app.put('/v2/projects/:id', (request) => replaceProject(definitions, pathValue(request, 'id'), request.body, userOf(request)))
+  app.put('/v2/projects/:id', (request) =>
+    replaceProject(definitions, pathValue(request, 'id'), request.body, userOf(request)),
+  )
   app.delete('/v2/projects/:id', (request, reply) => {
     removeProject(definitions, pathValue(request, 'id'))
     return reply.code(202).send()
@@ -71,7 +91,12 @@ export function createProject(definitions: Definitions, sent: unknown, user: str
   })
 }
 
-export function replaceProject(definitions: Definitions, id: string, sent: unknown, user: string): JsonObject {
+export function replaceProject(
+  definitions: Definitions,
+  id: string,
+  sent: unknown,
+  user: string,
+): JsonObject {
   const body = checkBody(ProjectFields, sent)
   return definitions.write(() => {
     const stored = definitions.projects.get(foldName(id))
@@ -100,12 +125,16 @@ function save(definitions: Definitions, body: Project, id: string, user: string)
 /** Filters are alternatives: a project stays when any of them matches, the closest first. */
 function filtered(request: FastifyRequest, projects: Project[]): Project[] {
   const filters = Object.entries(filterTexts).flatMap(([parameter, textsOf]) => {
-    const wanted = queryValues(request, parameter).flatMap((value) => (parameter === 'applications' ? value.split(',') : [value]))
+    const wanted = queryValues(request, parameter).flatMap((value) =>
+      parameter === 'applications' ? value.split(',') : [value],
+    )
     return wanted.filter((part) => part !== '').map((part) => ({ part, textsOf }))
   })
   if (filters.length === 0) return projects
   return rankByCloseness(projects, (project) => {
-    const matches = filters.flatMap(({ part, textsOf }) => textsOf(project).map((text) => containment(text ?? '', part)))
+    const matches = filters.flatMap(({ part, textsOf }) =>
+      textsOf(project).map((text) => containment(text ?? '', part)),
+    )
     const found = matches.filter((match) => match !== undefined)
     return found.length === 0 ? undefined : Math.max(...found)
   })

@@ -26,12 +26,16 @@ export function checkArray(body: unknown): unknown[] {
 
 /** @throws {PortError} 400 when the id in the body is not that of the path. */
 export function checkSameId(sent: string, id: string): void {
-  if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
+  if (foldName(sent) !== foldName(id))
+    throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
 }
 
 /** A rule is broken; `errors` lists each broken rule where there may be several. */
 export function refusal(message: string, errors?: string[]): PortError {
-  return new PortError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
+  return new PortError(400, message, {
+    exception: 'InvalidRequest',
+    ...(errors === undefined ? {} : { errors }),
+  })
 }
 
 /** Why a judge of this process refuses something; undefined when it does not. */
@@ -70,7 +74,10 @@ export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply
 }
 
 /** One portion is read ahead, so that the last one is known as such. */
-function* storeSlices(portions: Iterable<string[]>, show: (text: string) => string): Generator<Slice, void> {
+function* storeSlices(
+  portions: Iterable<string[]>,
+  show: (text: string) => string,
+): Generator<Slice, void> {
   let text: string | undefined
   for (const texts of portions) {
     if (text !== undefined) yield { text, isLast: false }
@@ -85,14 +92,24 @@ export function keyIn(request: FastifyRequest, name = 'id'): string {
 }
 
 /** The object that the part `name` of the path names. @throws {PortError} 404 when there is none. */
-export function storedAt(request: FastifyRequest, name: string, store: DocumentStore, what: string): JsonObject {
+export function storedAt(
+  request: FastifyRequest,
+  name: string,
+  store: DocumentStore,
+  what: string,
+): JsonObject {
   const found = store.get(keyIn(request, name))
   if (found === undefined) throw missingDefinition(`${what} "${pathValue(request, name)}"`)
   return found
 }
 
 /** Answers with its text as it is stored. @throws {PortError} 404 when there is none. */
-export function sendStored(reply: FastifyReply, name: string, store: DocumentStore, what: string): FastifyReply {
+export function sendStored(
+  reply: FastifyReply,
+  name: string,
+  store: DocumentStore,
+  what: string,
+): FastifyReply {
   const text = store.text(keyIn(reply.request, name))
   if (text === undefined) throw missingDefinition(`${what} "${pathValue(reply.request, name)}"`)
   return reply.type('application/json; charset=utf-8').send(textShownTo(reply)(text))

@@ -3,7 +3,10 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import type { Definitions } from './collections.ts'
 
 /** A refresh that fails is logged only: what was asked for has been saved, and roles are also refreshed periodically. */
-export async function refreshRoles({ context }: Definitions, roles: readonly string[]): Promise<void> {
+export async function refreshRoles(
+  { context }: Definitions,
+  roles: readonly string[],
+): Promise<void> {
   const affected = [...new Set(roles)]
   if (affected.length === 0) return
   try {

@@ -14,9 +14,16 @@ import { refusal, refusalOf } from './requests.ts'
  * @throws {PortError} 400 with the stages, and what to do
  */
 export function checkStages({ context, stageTypes }: Definitions, definition: JsonObject): void {
-  if (!context.isEmbedded('orca') || isTrue(definition['disabled']) || definition['type'] === 'templatedPipeline') return
+  if (
+    !context.isEmbedded('orca') ||
+    isTrue(definition['disabled']) ||
+    definition['type'] === 'templatedPipeline'
+  )
+    return
   const stages = objectsOf(definition['stages'])
-  const problem = describeUnknownTypes(stages, stageTypes) ?? refusalOf(() => checkGraph(referencedStages(stages)))
+  const problem =
+    describeUnknownTypes(stages, stageTypes) ??
+    refusalOf(() => checkGraph(referencedStages(stages)))
   if (problem !== undefined) throw refusal(problem, [problem])
   // In one text: clients show the first error of the task that saves.
   const wrong = describeFieldProblems(stages, stageTypes, 'save').join(' ')
@@ -24,5 +31,8 @@ export function checkStages({ context, stageTypes }: Definitions, definition: Js
   const elsewhere = typesRunElsewhere(stages, stageTypes)
   if (elsewhere.length === 0) return
   const { application, name } = definition
-  context.log.warn({ application, name, types: elsewhere }, 'a saved pipeline has stages that the embedded engine cannot run')
+  context.log.warn(
+    { application, name, types: elsewhere },
+    'a saved pipeline has stages that the embedded engine cannot run',
+  )
 }

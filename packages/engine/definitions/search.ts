@@ -5,7 +5,10 @@ export function compareValues(a: number | string, b: number | string): number {
 }
 
 /** Keeps what has a closeness, the closest first; equally close ones stay in their order. */
-export function rankByCloseness<T>(found: readonly T[], closeness: (one: T) => number | undefined): T[] {
+export function rankByCloseness<T>(
+  found: readonly T[],
+  closeness: (one: T) => number | undefined,
+): T[] {
   const ranked = found.flatMap((one) => {
     const score = closeness(one)
     return score === undefined ? [] : [{ one, score }]
@@ -15,5 +18,7 @@ export function rankByCloseness<T>(found: readonly T[], closeness: (one: T) => n
 
 /** How much of the text the wanted part makes up, ignoring case: 1 when equal; undefined when it is not contained. */
 export function containment(text: string, part: string): number | undefined {
-  return text.toLowerCase().includes(part.toLowerCase()) ? part.length / Math.max(text.length, 1) : undefined
+  return text.toLowerCase().includes(part.toLowerCase())
+    ? part.length / Math.max(text.length, 1)
+    : undefined
 }

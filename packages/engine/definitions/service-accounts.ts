@@ -11,7 +11,10 @@ import type { Definitions } from './collections.ts'
 import { keyIn, nameText, refusal, sendAll, storedAt } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
-const ServiceAccountFields = z.looseObject({ name: nameText, memberOf: z.array(nameText).nullish() })
+const ServiceAccountFields = z.looseObject({
+  name: nameText,
+  memberOf: z.array(nameText).nullish(),
+})
 
 export function serviceAccountRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { serviceAccounts, context } = definitions
@@ -55,7 +58,8 @@ export function saveConfiguredAccounts(definitions: Definitions): void {
       if (key === '') continue
       const stored = serviceAccounts.get(key)
       const isCurrent = stored !== undefined && rolesOf(stored).join('\n') === memberOf.join('\n')
-      if (!isCurrent) serviceAccounts.put(key, { ...stored, name, memberOf: [...memberOf] }, anonymous)
+      if (!isCurrent)
+        serviceAccounts.put(key, { ...stored, name, memberOf: [...memberOf] }, anonymous)
     }
   })
 }

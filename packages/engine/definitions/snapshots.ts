@@ -10,7 +10,15 @@ import { z } from 'zod'
 import { checkApplicationName } from './application-names.ts'
 import { checkWriter, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { incomplete, keyIn, missingDefinition, optionalTextField, refusal, sendHistory, sendStored } from './requests.ts'
+import {
+  incomplete,
+  keyIn,
+  missingDefinition,
+  optionalTextField,
+  refusal,
+  sendHistory,
+  sendStored,
+} from './requests.ts'
 
 const SnapshotFields = SnapshotModel.extend({
   id: optionalTextField,
@@ -28,16 +36,30 @@ export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.get('/snapshots/:id/:timestamp', (request) => {
     const timestamp = pathValue(request, 'timestamp')
-    if (!/^\d{1,15}$/.test(timestamp)) throw refusal(`"${timestamp}" is not a timestamp in milliseconds.`)
-    const found = snapshotOf(definitions, keyIn(request), Number(timestamp), queryCount(request, 'limit') ?? 20)
-    if (found === undefined) throw missingDefinition(`snapshot "${pathValue(request, 'id')}" of ${timestamp}`)
+    if (!/^\d{1,15}$/.test(timestamp))
+      throw refusal(`"${timestamp}" is not a timestamp in milliseconds.`)
+    const found = snapshotOf(
+      definitions,
+      keyIn(request),
+      Number(timestamp),
+      queryCount(request, 'limit') ?? 20,
+    )
+    if (found === undefined)
+      throw missingDefinition(`snapshot "${pathValue(request, 'id')}" of ${timestamp}`)
     return found
   })
 
-  app.post('/snapshots', async (request) => saveSnapshot(definitions, await writerOf(definitions, request), request.body))
+  app.post('/snapshots', async (request) =>
+    saveSnapshot(definitions, await writerOf(definitions, request), request.body),
+  )
 }
 
-export function snapshotOf({ snapshots }: Definitions, key: string, timestamp: number, limit: number): JsonObject | undefined {
+export function snapshotOf(
+  { snapshots }: Definitions,
+  key: string,
+  timestamp: number,
+  limit: number,
+): JsonObject | undefined {
   return snapshots
     .history(key, limit)
     .map(parseDocument)
@@ -48,7 +70,8 @@ export function saveSnapshot(definitions: Definitions, writer: Writer, given: un
   const { snapshots, write } = definitions
   const body = checkBody(SnapshotFields, given)
   const { application, account } = body
-  if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
+  if (!application?.trim() || !account?.trim())
+    throw incomplete('A snapshot needs "application" and "account".')
   checkWriter(writer, application)
   checkApplicationName(definitions, application)
   const id = `${application}-${account}`

@@ -34,7 +34,10 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     if (isUnchanged(request, reply, strategies.version())) return reply
     const texts = strategies.textsOfApplication(pathValue(request, 'application'))
     const show = shownTo(request)
-    return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
+    return sendList(
+      reply,
+      inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])),
+    )
   })
 
   app.post('/strategies', async (request) => {

@@ -10,7 +10,13 @@ import { pathValue, queryFlag, queryValues } from '@fairlead/ports/requests/requ
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
-import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter, type Writer, writerOf } from './authorization.ts'
+import {
+  checkTemplateReader,
+  checkTemplateTriggers,
+  checkTemplateWriter,
+  type Writer,
+  writerOf,
+} from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
 import {
@@ -24,7 +30,11 @@ import {
   sendStored,
 } from './requests.ts'
 
-export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalTextField })
+export const TemplateFields = PipelineTemplate.extend({
+  id: optionalName,
+  tag: optionalName,
+  source: optionalTextField,
+})
 
 export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { templates } = definitions
@@ -38,14 +48,22 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
     const id = pathValue(request, 'id')
-    return pipelinesUsing(definitions, [id, ...(queryFlag(request, 'recursive') ? descendantsOf(definitions, id) : [])])
+    return pipelinesUsing(definitions, [
+      id,
+      ...(queryFlag(request, 'recursive') ? descendantsOf(definitions, id) : []),
+    ])
   })
 
   app.post('/pipelineTemplates', async (request) =>
     createTemplate(definitions, await writerOf(definitions, request), request.body),
   )
   app.put('/pipelineTemplates/:id', async (request) =>
-    replaceTemplate(definitions, await writerOf(definitions, request), pathValue(request, 'id'), request.body),
+    replaceTemplate(
+      definitions,
+      await writerOf(definitions, request),
+      pathValue(request, 'id'),
+      request.body,
+    ),
   )
   app.delete('/pipelineTemplates/:id', async (request) =>
     removeTemplate(definitions, await writerOf(definitions, request), pathValue(request, 'id')),
@@ -60,12 +78,18 @@ export function createTemplate(definitions: Definitions, writer: Writer, given: 
   checkTemplateTriggers(writer, body)
   checkTemplateBounds(definitions, body)
   write(() => {
-    if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
+    if (templates.has(foldName(id)))
+      throw refusal(`A pipeline template with the id "${id}" exists already.`)
     templates.put(foldName(id), body, writer.user)
   })
 }
 
-export function replaceTemplate(definitions: Definitions, writer: Writer, id: string, given: unknown): JsonObject {
+export function replaceTemplate(
+  definitions: Definitions,
+  writer: Writer,
+  id: string,
+  given: unknown,
+): JsonObject {
   const { templates, write } = definitions
   const sent = checkBody(TemplateFields, given)
   checkTemplateBounds(definitions, sent)
@@ -101,7 +125,8 @@ export function checkTemplateId(template: z.infer<typeof TemplateFields>): strin
 
 /** @throws {PortError} 400 when the name is there and blank */
 export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>): void {
-  if (metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
+  if (metadata?.name?.trim() === '')
+    throw refusal('The name in "metadata" of a pipeline template must not be blank.')
 }
 
 /**
@@ -110,8 +135,14 @@ export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>):
  * @param ids Under which versions of it are stored
  * @throws {PortError} 400 when nothing is stored for a mask
  */
-export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {
-  return unmaskDefinition(template, () => ids.values().flatMap((id) => templates.versions(foldName(id))))
+export function withSecretsOf<T extends JsonObject>(
+  { templates }: Definitions,
+  template: T,
+  ids: readonly string[],
+): T {
+  return unmaskDefinition(template, () =>
+    ids.values().flatMap((id) => templates.versions(foldName(id))),
+  )
 }
 
 /** @throws {PortError} 400 when no instance could run for its size, in either schema */
@@ -136,7 +167,11 @@ export function inScopes(request: FastifyRequest, templates: JsonObject[]): Json
 }
 
 /** Pipelines that are instances of any of these templates, as written in their reference, ignoring case. */
-export function pipelinesUsing({ pipelines }: Definitions, ids: readonly string[], toId = (used: string) => used): JsonObject[] {
+export function pipelinesUsing(
+  { pipelines }: Definitions,
+  ids: readonly string[],
+  toId = (used: string) => used,
+): JsonObject[] {
   const wanted = new Set(ids.map(foldName))
   return pipelines.containing('"templatedPipeline"').filter((pipeline) => {
     const used = templateOf(pipeline)
@@ -148,7 +183,9 @@ export function pipelinesUsing({ pipelines }: Definitions, ids: readonly string[
 export function checkUnused(definitions: Definitions, ids: readonly string[]): void {
   const users = pipelinesUsing(definitions, ids)
   if (users.length === 0) return
-  throw refusal(`Pipelines depend on this template: ${users.map((pipeline) => pipeline['id']).join(', ')}.`)
+  throw refusal(
+    `Pipelines depend on this template: ${users.map((pipeline) => pipeline['id']).join(', ')}.`,
+  )
 }
 
 /** Ids of the templates that extend a template, directly or through others. */

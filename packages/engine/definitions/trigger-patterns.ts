@@ -25,12 +25,14 @@ const patternsAtATime = 5
 export async function checkPatterns(definition: JsonObject): Promise<void> {
   const patterns = [...triggerPatterns(definition), ...artifactPatterns(definition)]
   const problems = await flatMapInTurns(patterns, describeProblem, patternsAtATime)
-  if (problems.length > 0) throw refusal(`Some patterns can never match. ${problems.join(' ')}`, problems)
+  if (problems.length > 0)
+    throw refusal(`Some patterns can never match. ${problems.join(' ')}`, problems)
 }
 
 function describeProblem({ place, pattern, mayBeText = false }: PatternPlace): string[] {
   // What is an expression is a pattern only once it is evaluated; behind a mask is what is stored.
-  if (typeof pattern !== 'string' || pattern === '' || pattern === mask || pattern.includes('${')) return []
+  if (typeof pattern !== 'string' || pattern === '' || pattern === mask || pattern.includes('${'))
+    return []
   const problem = findRegexProblem(pattern)
   if (problem === undefined || (mayBeText && problem.kind === 'malformed')) return []
   return [`${place}: ${problem.message}`]
@@ -45,7 +47,10 @@ function triggerPatterns(definition: JsonObject): PatternPlace[] {
       pattern: trigger[field],
     }))
     const constraints = ['payloadConstraints', 'attributeConstraints'].flatMap((field) =>
-      Object.entries(objectOf(trigger[field])).map(([key, pattern]) => ({ place: `${place}, constraint "${key}"`, pattern })),
+      Object.entries(objectOf(trigger[field])).map(([key, pattern]) => ({
+        place: `${place}, constraint "${key}"`,
+        pattern,
+      })),
     )
     return [...fields, ...constraints]
   })

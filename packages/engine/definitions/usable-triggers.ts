@@ -25,9 +25,13 @@ export function checkTriggers({ context }: Definitions, definition: JsonObject):
   const problems = objectsOf(definition['triggers']).flatMap((trigger, index) => {
     const { enabled } = trigger
     if (!optionalFlagField.safeParse(enabled).success)
-      return [`Trigger ${index + 1}: ${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])}`]
+      return [
+        `Trigger ${index + 1}: ${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])}`,
+      ]
     const problem = isTrue(enabled) ? describeProblem(trigger) : undefined
-    return problem === undefined ? [] : [`Trigger ${index + 1}${problem} Correct it, or disable the trigger.`]
+    return problem === undefined
+      ? []
+      : [`Trigger ${index + 1}${problem} Correct it, or disable the trigger.`]
   })
   if (problems.length > 0) throw refusal(problems.join(' '), problems)
 }
@@ -39,7 +43,8 @@ function describeProblem(trigger: JsonObject): string | undefined {
   if (type === 'pipeline') return describeStatusProblem(textsOf(trigger['status']))
   if (type === 'git') return describePollProblem(trigger)
   if (type === 'helm') return describeRangeProblem(String(trigger['version'] ?? ''))
-  if (isExpression(String(type)) || triggerTypes.includes(String(type)) || type === firedElsewhere) return undefined
+  if (isExpression(String(type)) || triggerTypes.includes(String(type)) || type === firedElsewhere)
+    return undefined
   return ` has an unknown type. ${describeChoice(String(type), 'a type of trigger', triggerTypes)}`
 }
 
@@ -59,7 +64,12 @@ function describeRangeProblem(version: string): string | undefined {
 /** A repository without a poll may be reported by webhooks alone. */
 function describePollProblem({ poll, repository }: JsonObject): string | undefined {
   const address = textOf(repository) ?? ''
-  if (!isTrue(poll) || isExpression(address) || (isPollable(address) && repositoryPattern.test(address))) return undefined
+  if (
+    !isTrue(poll) ||
+    isExpression(address) ||
+    (isPollable(address) && repositoryPattern.test(address))
+  )
+    return undefined
   return ` (git): it polls, and "${withoutUserinfo(address)}" is no address of a repository. Use https://, ssh:// or git@host:path.`
 }
 
@@ -68,8 +78,12 @@ function isPollable(address: string): boolean {
 }
 
 function describeStatusProblem(statuses: readonly string[]): string | undefined {
-  const unknown = statuses.find((status) => !isExpression(status) && !completionWords.some((word) => word === status))
-  return unknown === undefined ? undefined : ` (pipeline): ${describeChoice(unknown, 'a status to wait for', completionWords)}`
+  const unknown = statuses.find(
+    (status) => !isExpression(status) && !completionWords.some((word) => word === status),
+  )
+  return unknown === undefined
+    ? undefined
+    : ` (pipeline): ${describeChoice(unknown, 'a status to wait for', completionWords)}`
 }
 
 function isExpression(text: string): boolean {

@@ -11,7 +11,13 @@ import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
-import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter, type Writer, writerOf } from './authorization.ts'
+import {
+  checkTemplateReader,
+  checkTemplateTriggers,
+  checkTemplateWriter,
+  type Writer,
+  writerOf,
+} from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkSameId, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
@@ -64,7 +70,11 @@ function versionedTemplateReads(app: FastifyInstance, definitions: Definitions):
 }
 
 /** The stored document without its tag and digest. @throws {PortError} 403 */
-export function templateVersion({ templates }: Definitions, writer: Writer, wanted: WantedTemplate): JsonObject | undefined {
+export function templateVersion(
+  { templates }: Definitions,
+  writer: Writer,
+  wanted: WantedTemplate,
+): JsonObject | undefined {
   const found = templates.get(foldName(versionOf(wanted)))
   if (found === undefined) return undefined
   checkTemplateReader(writer, found)
@@ -75,11 +85,17 @@ export function templateVersion({ templates }: Definitions, writer: Writer, want
 function versionedTemplateWrites(app: FastifyInstance, definitions: Definitions): void {
   app.post('/v2/pipelineTemplates', async (request) => {
     const { tag } = wantedVersion(request)
-    await createVersion(definitions, await writerOf(definitions, request), { given: request.body, tag })
+    await createVersion(definitions, await writerOf(definitions, request), {
+      given: request.body,
+      tag,
+    })
   })
   app.put('/v2/pipelineTemplates/:id', async (request) => {
     const { id, tag } = wantedVersion(request)
-    return replaceVersion(definitions, await writerOf(definitions, request), id, { given: request.body, tag })
+    return replaceVersion(definitions, await writerOf(definitions, request), id, {
+      given: request.body,
+      tag,
+    })
   })
   app.delete('/v2/pipelineTemplates/:id', async (request) =>
     removeVersion(definitions, await writerOf(definitions, request), wantedVersion(request)),
@@ -91,7 +107,11 @@ interface GivenTemplate {
   readonly tag: string | undefined
 }
 
-export async function createVersion(definitions: Definitions, writer: Writer, template: GivenTemplate): Promise<void> {
+export async function createVersion(
+  definitions: Definitions,
+  writer: Writer,
+  template: GivenTemplate,
+): Promise<void> {
   const id = undecorated(checkTemplateId(checkBody(TemplateFields, template.given)))
   await save(definitions, writer, { id, ...template }, (tag) => {
     if (!definitions.templates.has(foldName(versionId(id, tag)))) return
@@ -114,7 +134,11 @@ export async function replaceVersion(
   })
 }
 
-export function removeVersion(definitions: Definitions, writer: Writer, wanted: WantedTemplate): void {
+export function removeVersion(
+  definitions: Definitions,
+  writer: Writer,
+  wanted: WantedTemplate,
+): void {
   const { templates, write } = definitions
   const id = versionOf(wanted)
   write(() => {
@@ -155,14 +179,30 @@ function versionIds(id: string): string[] {
 }
 
 /** Writes the version that was asked for, the `latest` tag, and a copy under the digest unless that content is known. */
-function saveVersion({ templates }: Definitions, template: JsonObject, tag: string | undefined, user: string): JsonObject {
-  const { tag: _tag, digest: _digest, updateTs: _updated, lastModifiedBy: _by, ...content } = template
+function saveVersion(
+  { templates }: Definitions,
+  template: JsonObject,
+  tag: string | undefined,
+  user: string,
+): JsonObject {
+  const {
+    tag: _tag,
+    digest: _digest,
+    updateTs: _updated,
+    lastModifiedBy: _by,
+    ...content
+  } = template
   const id = String(content['id'])
   const digest = createHash('sha256')
     .update(formatJson(sorted(content)))
     .digest('hex')
-  const asked = templates.put(foldName(versionId(id, tag)), tag === undefined ? content : { ...content, tag }, user)
-  if (tag !== 'latest') templates.put(foldName(versionId(id, 'latest')), { ...content, tag: 'latest' }, user)
+  const asked = templates.put(
+    foldName(versionId(id, tag)),
+    tag === undefined ? content : { ...content, tag },
+    user,
+  )
+  if (tag !== 'latest')
+    templates.put(foldName(versionId(id, 'latest')), { ...content, tag: 'latest' }, user)
   const digestKey = foldName(`${id}@sha256:${digest}`)
   if (!templates.has(digestKey)) templates.put(digestKey, { ...content, digest }, user)
   return asked
@@ -177,7 +217,10 @@ function sorted(value: unknown): unknown {
 }
 
 /** @throws {PortError} 400 when no instance could run it as it is */
-async function checkTemplatePipeline(definitions: Definitions, template: JsonObject): Promise<void> {
+async function checkTemplatePipeline(
+  definitions: Definitions,
+  template: JsonObject,
+): Promise<void> {
   checkTemplateBounds(definitions, template)
   const pipeline = pipelineOf(template)
   checkStages(definitions, pipeline)
@@ -197,7 +240,8 @@ function wantedVersion(request: FastifyRequest): WantedTemplate {
 
 /** The id of the version that is asked for with `tag` or `digest`. */
 function versionOf({ id, tag, digest }: WantedTemplate): string {
-  if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
+  if (tag !== undefined && digest !== undefined)
+    throw refusal('Ask for a template by "tag" or by "digest", not by both.')
   return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
 }
 

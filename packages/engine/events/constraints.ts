@@ -22,19 +22,35 @@ interface ConstraintOptions {
  *
  * @throws {PortError} when this event takes too long to match
  */
-export function describeUnsatisfied(constraints: unknown, document: JsonObject, options: ConstraintOptions): string | undefined {
+export function describeUnsatisfied(
+  constraints: unknown,
+  document: JsonObject,
+  options: ConstraintOptions,
+): string | undefined {
   if (!isObject(constraints)) return undefined
-  const found = Object.entries(constraints).find(([key, pattern]) => !isSatisfied(key, pattern, document, options))
+  const found = Object.entries(constraints).find(
+    ([key, pattern]) => !isSatisfied(key, pattern, document, options),
+  )
   return found === undefined ? undefined : `The constraint "${found[0]}" is not satisfied.`
 }
 
-function isSatisfied(key: string, pattern: unknown, document: JsonObject, { paths, patterns }: ConstraintOptions): boolean {
+function isSatisfied(
+  key: string,
+  pattern: unknown,
+  document: JsonObject,
+  { paths, patterns }: ConstraintOptions,
+): boolean {
   const field = fieldOf(document, key)
-  if (field !== undefined && field !== null) return pattern === null || patterns.occurs(String(pattern), toText(field, patterns))
+  if (field !== undefined && field !== null)
+    return pattern === null || patterns.occurs(String(pattern), toText(field, patterns))
   if (!paths || pattern === null) return false
   const value = valueAt(document, key, patterns.spend)
-  const candidates = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [value]
-  return candidates.filter(isScalar).some((candidate) => patterns.occurs(String(pattern), toText(candidate, patterns)))
+  const candidates = Array.isArray(value)
+    ? value.filter((item) => typeof item === 'string')
+    : [value]
+  return candidates
+    .filter(isScalar)
+    .some((candidate) => patterns.occurs(String(pattern), toText(candidate, patterns)))
 }
 
 function isScalar(value: unknown): boolean {

@@ -106,11 +106,14 @@ export class EventLogStore {
   constructor(db: DatabaseSync, { maxEvents, maxDays }: EventLogSettings) {
     this.#maxEvents = maxEvents
     this.#maxAgeMs = maxDays * dayMs
-    this.#insert = db.prepare(`INSERT INTO events_log_events (id, time_ms, type, source, outcome, summary, payload, reason, share)
+    this.#insert =
+      db.prepare(`INSERT INTO events_log_events (id, time_ms, type, source, outcome, summary, payload, reason, share)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#insertTrigger = db.prepare('INSERT INTO events_log_pipelines VALUES (?, ?, ?, ?, ?)')
     this.#list = db.prepare(listSql)
-    this.#triggers = db.prepare('SELECT application, details FROM events_log_pipelines WHERE position = ? ORDER BY rowid')
+    this.#triggers = db.prepare(
+      'SELECT application, details FROM events_log_pipelines WHERE position = ? ORDER BY rowid',
+    )
     this.#removeOldest = db.prepare(
       'DELETE FROM events_log_events WHERE position IN (SELECT position FROM events_log_events ORDER BY position LIMIT ?)',
     )
@@ -121,13 +124,40 @@ export class EventLogStore {
     this.#count = this.#counted()
   }
 
-  add({ id, timeMs, type, source, outcome, summary, payload, reason, share, triggers }: StoredEvent): void {
+  add({
+    id,
+    timeMs,
+    type,
+    source,
+    outcome,
+    summary,
+    payload,
+    reason,
+    share,
+    triggers,
+  }: StoredEvent): void {
     const payloadText = payload === undefined ? null : formatJson(payload)
-    const row = [id, timeMs, type, source, outcome, formatJson(summary), payloadText, reason ?? null, share ?? null]
+    const row = [
+      id,
+      timeMs,
+      type,
+      source,
+      outcome,
+      formatJson(summary),
+      payloadText,
+      reason ?? null,
+      share ?? null,
+    ]
     const position = this.#insert.run(...row).lastInsertRowid
     for (const details of triggers) {
       const { application, pipelineId, executionId = null } = details
-      this.#insertTrigger.run(position, foldName(application), pipelineId, executionId, formatJson(definedOf(details)))
+      this.#insertTrigger.run(
+        position,
+        foldName(application),
+        pipelineId,
+        executionId,
+        formatJson(definedOf(details)),
+      )
     }
     this.#count++
   }
@@ -161,7 +191,9 @@ export class EventLogStore {
       id,
       limit,
     }
-    const given = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]))
+    const given = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, value ?? null]),
+    )
     return this.#list.all(given).map((row) => this.#view(row, folded))
   }
 

@@ -8,7 +8,12 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type EventRecord, toOutcome } from '@fairlead/ports/event-record.ts'
 import { pathValue, queryCount, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type EventFilter, EventLogStore, type EventOutcome, type StoredEvent } from './event-log-store.ts'
+import {
+  type EventFilter,
+  EventLogStore,
+  type EventOutcome,
+  type StoredEvent,
+} from './event-log-store.ts'
 
 /** Something was looked at for triggers, and that has failed. */
 export interface PollFailure {
@@ -90,14 +95,26 @@ export class EventLog {
     this.#flush()
   }
 
-  #toStored({ id = randomUUID(), type, source = '', summary, payload, share, triggers, ...rest }: EventRecord): StoredEvent {
+  #toStored({
+    id = randomUUID(),
+    type,
+    source = '',
+    summary,
+    payload,
+    share,
+    triggers,
+    ...rest
+  }: EventRecord): StoredEvent {
     const kept = triggers
       .slice(0, maxTriggers)
       .map((each) => ({ ...each, ...(each.reason && { reason: shorten(each.reason, maxText) }) }))
     const further = triggers.length - kept.length
-    const reason = rest.reason ?? (further > 0 ? `Further triggers that wait for such events: ${further}.` : undefined)
+    const reason =
+      rest.reason ??
+      (further > 0 ? `Further triggers that wait for such events: ${further}.` : undefined)
     const hasStarted = triggers.some(({ executionId }) => executionId !== undefined)
-    const outcome: EventOutcome = rest.hasFailed === true ? 'failed' : hasStarted ? 'started' : 'nothing'
+    const outcome: EventOutcome =
+      rest.hasFailed === true ? 'failed' : hasStarted ? 'started' : 'nothing'
     return {
       id: shorten(id, maxText),
       timeMs: this.#context.now(),
@@ -143,7 +160,8 @@ export function eventLogRoutes(app: FastifyInstance, log: EventLog): void {
   app.get('/events/:id', (request): JsonObject => {
     const id = pathValue(request, 'id')
     const found = log.find(id, given(request, 'application'))
-    if (found === undefined) throw new PortError(404, `No event has the id "${id}", or it was removed since.`)
+    if (found === undefined)
+      throw new PortError(404, `No event has the id "${id}", or it was removed since.`)
     return found
   })
 }

@@ -44,7 +44,9 @@ export function createPatterns(context: Pick<BackendContext, 'log'>): Patterns {
     matchesWhole: (pattern, text) => match(pattern, () => matchesWhole(pattern, text, meter)),
     occurs: (pattern, text) => match(pattern, () => occursIn(pattern, text, meter)),
     isExpected: (expected, artifact) =>
-      match(expected['matchArtifact'], () => matchesArtifact(toExpected(expected), artifact, meter)),
+      match(expected['matchArtifact'], () =>
+        matchesArtifact(toExpected(expected), artifact, meter),
+      ),
     spend(steps) {
       match(undefined, () => {
         meter.spend(steps)

@@ -16,10 +16,18 @@ const maxAll = 60
 export function summarize({ type, content }: Event): JsonObject {
   const read = summaries.get(type)
   const found = read === undefined ? {} : read(content)
-  return Object.fromEntries(Object.entries(definedOf(found)).map(([name, value]) => [name, shownValue(value)]))
+  return Object.fromEntries(
+    Object.entries(definedOf(found)).map(([name, value]) => [name, shownValue(value)]),
+  )
 }
 
-const toImage = shape({ account: asGiven, registry: asGiven, repository: asGiven, tag: asGiven, digest: asGiven })
+const toImage = shape({
+  account: asGiven,
+  registry: asGiven,
+  repository: asGiven,
+  tag: asGiven,
+  digest: asGiven,
+})
 const toPush = shape({
   repoProject: textOf,
   slug: textOf,
@@ -34,12 +42,18 @@ const toBuild = shape({ master: asGiven, project: shape({ name: asGiven, lastBui
 const toMessage = shape({ pubsubSystem: asGiven, subscriptionName: asGiven })
 const toSearch = shape({ search: [asGiven, 'name'] })
 
-const summaries: ReadonlyMap<string, (content: JsonObject) => object> = new Map<string, (content: JsonObject) => object>([
+const summaries: ReadonlyMap<string, (content: JsonObject) => object> = new Map<
+  string,
+  (content: JsonObject) => object
+>([
   [
     'git',
     (content) => {
       const { repoProject, slug, ...push } = toPush(content)
-      return { repository: [repoProject, slug].filter((part) => part !== undefined).join('/') || undefined, ...push }
+      return {
+        repository: [repoProject, slug].filter((part) => part !== undefined).join('/') || undefined,
+        ...push,
+      }
     },
   ],
   [
@@ -74,7 +88,9 @@ class Excerpt {
   of(object: JsonObject, depth: number): JsonObject {
     const members = Object.entries(object).slice(0, maxMembers)
     const kept = members.flatMap(([name, value]): [string, unknown][] =>
-      this.#left-- > 0 ? [[shorten(name, maxText), provesSender(name) ? mask : this.#value(value, depth)]] : [],
+      this.#left-- > 0
+        ? [[shorten(name, maxText), provesSender(name) ? mask : this.#value(value, depth)]]
+        : [],
     )
     return Object.fromEntries(kept)
   }
@@ -83,7 +99,9 @@ class Excerpt {
     if (isObject(value)) return depth < maxDepth ? this.of(value, depth + 1) : '{…}'
     if (!Array.isArray(value)) return shownValue(value)
     if (depth >= maxDepth) return '[…]'
-    return value.slice(0, maxItems).flatMap((each) => (this.#left-- > 0 ? [this.#value(each, depth + 1)] : []))
+    return value
+      .slice(0, maxItems)
+      .flatMap((each) => (this.#left-- > 0 ? [this.#value(each, depth + 1)] : []))
   }
 }
 

@@ -35,7 +35,12 @@ export function observedEvent(type: string, content: JsonObject, payload: JsonOb
 
 const toPosted = shape({
   eventId: textOf,
-  details: shape({ type: or(textOf, ''), source: or(textOf, ''), requestHeaders: objectOf, attributes: objectOf }),
+  details: shape({
+    type: or(textOf, ''),
+    source: or(textOf, ''),
+    requestHeaders: objectOf,
+    attributes: objectOf,
+  }),
   content: objectOf,
   payload: maybeObject,
   rawContent: textOf,
@@ -59,6 +64,10 @@ export function toEvent(body: unknown): Event {
 }
 
 function toHeaders(headers: JsonObject): Record<string, string> {
-  const first = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat()[0]] as const)
-  return Object.fromEntries(first.filter((header): header is readonly [string, string] => typeof header[1] === 'string'))
+  const first = Object.entries(headers).map(
+    ([name, value]) => [name.toLowerCase(), [value].flat()[0]] as const,
+  )
+  return Object.fromEntries(
+    first.filter((header): header is readonly [string, string] => typeof header[1] === 'string'),
+  )
 }

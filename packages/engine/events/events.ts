@@ -43,7 +43,9 @@ interface EventPauses extends StartPauses {
 }
 
 /** @param pauses Shorter ones are for tests. */
-export function createEventsBackend(pauses: EventPauses = { orchestratorMs: 5_000, buildMs: 2_000, cronMs: 1_000 }): Backend {
+export function createEventsBackend(
+  pauses: EventPauses = { orchestratorMs: 5_000, buildMs: 2_000, cronMs: 1_000 },
+): Backend {
   return {
     service: 'echo',
     migrations: [...startMigrations, ...cronMigrations],
@@ -63,7 +65,13 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const starts = new Starts(context, pauses)
   const pipelines = new EffectivePipelines(context)
   const log = new EventLog(context)
-  const scheduler = new CronScheduler({ context, starts, pipelines, log, lookEveryMs: pauses.cronMs })
+  const scheduler = new CronScheduler({
+    context,
+    starts,
+    pipelines,
+    log,
+    lookEveryMs: pauses.cronMs,
+  })
   const notifier = new Notifier(context, { ...usualPauses, ...pauses.notifications })
   const marks = new StartMarks(context.db, context.now)
   const receiver = new EventReceiver({ context, starts, marks, pipelines, log })
@@ -87,7 +95,8 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const events: Events = {
     takesLifeCycle: false,
     report: (event, as) => receiver.handle(toEvent(event), as),
-    announce: (told, as) => (told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as)),
+    announce: (told, as) =>
+      told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as),
     record: (record) => log.add(record),
     deliveriesOf: (executionId) => notifier.deliveriesOf(executionId),
     describeUndelivered: (kinds) => describeUndeliveredTypes(kinds, types),
@@ -129,7 +138,11 @@ interface EventSinks {
   readonly notify: (event: object, as: Caller) => Promise<void>
 }
 
-function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, log, notify }: EventSinks): void {
+function mountEvents(
+  app: FastifyInstance,
+  context: BackendContext,
+  { receiver, log, notify }: EventSinks,
+): void {
   app.post('/', async (request, reply) => {
     const body = parseBody(request.body)
     const as = trustedCallerOf(request)
@@ -137,25 +150,50 @@ function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, 
     await receiver.handle(toEvent(body), as)
     return reply.code(200).send()
   })
-  const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {
+  const handleWebhook = async (
+    request: FastifyRequest,
+    type: string,
+    source: string,
+    body: JsonObject,
+  ) => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const reported = toWebhookEvents({ type, source, headers: headersOf(request), raw, body }, context)
+    const reported = toWebhookEvents(
+      { type, source, headers: headersOf(request), raw, body },
+      context,
+    )
     // It says whether the event was taken in, not whether it started anything.
     const [event] = reported
     if (event === undefined) {
-      log.add(ignoredWebhook(type, source, 'It is a ping, or the deletion of a branch, which start nothing.'))
+      log.add(
+        ignoredWebhook(
+          type,
+          source,
+          'It is a ping, or the deletion of a branch, which start nothing.',
+        ),
+      )
       return { eventProcessed: false, eventId: null }
     }
     const events = reported.flatMap(toRegistryEvents)
-    if (events.length === 0) log.add(ignoredWebhook(type, source, 'It reports no image that was pushed with a tag.'))
+    if (events.length === 0)
+      log.add(ignoredWebhook(type, source, 'It reports no image that was pushed with a tag.'))
     await handleAll(receiver, events, trustedCallerOf(request))
     return { eventProcessed: true, eventId: event.id }
   }
   app.post('/webhooks/cdevents/:source', (request) =>
-    handleWebhook(request, 'cdevents', pathValue(request, 'source'), cloudEventData(headersOf(request))),
+    handleWebhook(
+      request,
+      'cdevents',
+      pathValue(request, 'source'),
+      cloudEventData(headersOf(request)),
+    ),
   )
   app.post('/webhooks/:type/:source', (request) =>
-    handleWebhook(request, pathValue(request, 'type'), pathValue(request, 'source'), parseObject(request.body)),
+    handleWebhook(
+      request,
+      pathValue(request, 'type'),
+      pathValue(request, 'source'),
+      parseObject(request.body),
+    ),
   )
   app.post('/webhooks/:type', (request) => {
     const body = parseObject(request.body)
@@ -164,9 +202,14 @@ function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, 
 }
 
 /** One that fails holds up no other. @throws what the first has failed with */
-async function handleAll(receiver: EventReceiver, events: readonly Event[], caller: Caller | undefined): Promise<void> {
+async function handleAll(
+  receiver: EventReceiver,
+  events: readonly Event[],
+  caller: Caller | undefined,
+): Promise<void> {
   const failures: unknown[] = []
-  for (const event of events) await receiver.handle(event, caller).catch((error: unknown) => failures.push(error))
+  for (const event of events)
+    await receiver.handle(event, caller).catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
 }
 
@@ -176,17 +219,27 @@ function ignoredWebhook(type: string, source: string, reason: string): EventReco
 }
 
 function headersOf(request: FastifyRequest): Record<string, string> {
-  const single = Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const single = Object.entries(request.headers).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
   return Object.fromEntries(single)
 }
 
 /** What an installation without message queues has to say about them. */
 function mountLists(app: FastifyInstance, context: BackendContext): void {
   app.get('/validateCronExpression', (request) =>
-    validateWithTimes(expressionIn(request), { nowMs: context.now(), timeZone: context.settings.timeZone }),
+    validateWithTimes(expressionIn(request), {
+      nowMs: context.now(),
+      timeZone: context.settings.timeZone,
+    }),
   )
   app.get('/quietPeriod', () => toQuietPeriodView(context.now(), context.settings.quietPeriod))
-  for (const path of ['/pubsub/subscriptions', '/pubsub/publishers', '/installedPlugins', '/scheduledActions']) {
+  for (const path of [
+    '/pubsub/subscriptions',
+    '/pubsub/publishers',
+    '/installedPlugins',
+    '/scheduledActions',
+  ]) {
     app.get(path, () => [])
   }
 }
@@ -194,7 +247,8 @@ function mountLists(app: FastifyInstance, context: BackendContext): void {
 /** @throws {PortError} 400 when there is none, or more than one. */
 function expressionIn(request: FastifyRequest): string {
   const expression = fieldOf({ ...(request.query as object) }, 'cronExpression')
-  if (typeof expression !== 'string') throw new PortError(400, 'The query parameter "cronExpression" is required, once.')
+  if (typeof expression !== 'string')
+    throw new PortError(400, 'The query parameter "cronExpression" is required, once.')
   return expression
 }
 

@@ -23,7 +23,8 @@ export async function toIdentity(
   pipeline: JsonObject,
   trigger: JsonObject,
 ): Promise<TriggerIdentity> {
-  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
+  const runAsUser =
+    context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
   const user = runAsUser || (await automaticUserOf(context, pipeline))
   const access = await load(context, user)
   const identity: Record<string, string> = {
@@ -35,7 +36,10 @@ export async function toIdentity(
 }
 
 /** Why the user of a trigger may not start the pipeline, as a sentence. */
-export function describeForbiddenStart({ user, access }: TriggerIdentity, pipeline: JsonObject): string | undefined {
+export function describeForbiddenStart(
+  { user, access }: TriggerIdentity,
+  pipeline: JsonObject,
+): string | undefined {
   const application = textOf(pipeline['application']) ?? ''
   if (access.mayOnApplication(application, 'EXECUTE')) return undefined
   return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`

@@ -9,7 +9,12 @@ import type { Event } from './event.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
 
-const toOrder = shape({ application: textOf, pipelineNameOrId: textOf, user: or(textOf, 'anonymous'), trigger: objectOf })
+const toOrder = shape({
+  application: textOf,
+  pipelineNameOrId: textOf,
+  user: or(textOf, 'anonymous'),
+  trigger: objectOf,
+})
 const toGiven = shape({ parameters: objectOf, artifacts: objectsOf })
 
 /**
@@ -18,17 +23,37 @@ const toGiven = shape({ parameters: objectOf, artifacts: objectsOf })
  *
  * @throws {PortError} when the definitions cannot be read
  */
-export async function toManualStart(context: BackendContext, event: Event, caller: Caller): Promise<Start | undefined> {
-  const { application, pipelineNameOrId: nameOrId, trigger: given, ...order } = toOrder(event.content)
+export async function toManualStart(
+  context: BackendContext,
+  event: Event,
+  caller: Caller,
+): Promise<Start | undefined> {
+  const {
+    application,
+    pipelineNameOrId: nameOrId,
+    trigger: given,
+    ...order
+  } = toOrder(event.content)
   if (application === undefined || nameOrId === undefined) {
     context.log.warn({ eventId: event.id }, 'a manual event names no application or no pipeline')
     return undefined
   }
   const user = caller.user ?? order.user
-  const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
-  const pipeline = await loadPipeline(context.ports.definitions, application, nameOrId, toCaller(identity))
+  const identity = {
+    ...caller.identity,
+    'x-spinnaker-user': user,
+    'x-spinnaker-application': application,
+  }
+  const pipeline = await loadPipeline(
+    context.ports.definitions,
+    application,
+    nameOrId,
+    toCaller(identity),
+  )
   const { parameters, artifacts } = toGiven(given)
-  const problem = findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, parameters)
+  const problem =
+    findProblem(pipeline, application, nameOrId) ??
+    describeParameterProblem(pipeline ?? {}, parameters)
   const trigger: JsonObject = {
     ...given,
     type: 'manual',
@@ -38,7 +63,10 @@ export async function toManualStart(context: BackendContext, event: Event, calle
     parameters,
   }
   if (problem !== undefined && !isExecutionId(trigger['executionId'], context.now())) {
-    context.log.info({ eventId: event.id, application, nameOrId, problem }, 'a manual event starts nothing')
+    context.log.info(
+      { eventId: event.id, application, nameOrId, problem },
+      'a manual event starts nothing',
+    )
     return undefined
   }
   return {
@@ -50,7 +78,13 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   }
 }
 
-function findProblem(pipeline: JsonObject | undefined, application: string, nameOrId: string): string | undefined {
+function findProblem(
+  pipeline: JsonObject | undefined,
+  application: string,
+  nameOrId: string,
+): string | undefined {
   if (pipeline === undefined) return `The application ${application} has no pipeline "${nameOrId}".`
-  return isTrue(pipeline['disabled']) ? `The pipeline "${pipeline['name']}" is disabled. Enable it to start it.` : undefined
+  return isTrue(pipeline['disabled'])
+    ? `The pipeline "${pipeline['name']}" is disabled. Enable it to start it.`
+    : undefined
 }

@@ -34,19 +34,35 @@ export interface Matching {
  *
  * @throws {PortError} when the definitions or permissions cannot be read, 503 when the sender may send the event again
  */
-export async function matchTriggers(context: BackendContext, pipelines: EffectivePipelines, event: Event): Promise<Matching> {
+export async function matchTriggers(
+  context: BackendContext,
+  pipelines: EffectivePipelines,
+  event: Event,
+): Promise<Matching> {
   const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
-  if (kind === undefined) return { candidates: [], reason: `No type of trigger waits for events of the type "${event.type}".` }
+  if (kind === undefined)
+    return {
+      candidates: [],
+      reason: `No type of trigger waits for events of the type "${event.type}".`,
+    }
   const declined = kind.declines?.(event)
   const means = { patterns: createPatterns(context), ports: context.ports }
   const arrival = { event, artifacts: kind.artifacts(event) }
   const candidates: Candidate[] = []
-  for (const pipeline of await loadTriggeredPipelines(context.ports.definitions, pipelines, kind.triggerTypes)) {
+  for (const pipeline of await loadTriggeredPipelines(
+    context.ports.definitions,
+    pipelines,
+    kind.triggerTypes,
+  )) {
     const concerned = pipeline.triggers.filter(
-      (trigger) => kind.triggerTypes.includes(String(trigger['type'])) && kind.concerns(trigger, event),
+      (trigger) =>
+        kind.triggerTypes.includes(String(trigger['type'])) && kind.concerns(trigger, event),
     )
     if (concerned.length === 0) continue
-    const judge = declined === undefined ? new PipelineJudge(context, { kind, pipeline, means }, arrival) : undefined
+    const judge =
+      declined === undefined
+        ? new PipelineJudge(context, { kind, pipeline, means }, arrival)
+        : undefined
     for (const trigger of concerned) {
       const result = judge === undefined ? String(declined) : await judge.resultOf(trigger)
       candidates.push({ pipeline: pipeline.definition, trigger, result })
@@ -114,7 +130,11 @@ class PipelineJudge {
   async #refusalOf(defined: JsonObject): Promise<string | undefined> {
     const { kind, pipeline } = this.#judged
     const { application, name } = pipeline.definition
-    const use = { application: textOf(application), user: 'triggers', place: `trigger of pipeline ${application}/${name}` }
+    const use = {
+      application: textOf(application),
+      user: 'triggers',
+      place: `trigger of pipeline ${application}/${name}`,
+    }
     const { event } = this.#arrival
     if (event.isObserved) return kind.refuses?.(defined, event)
     try {
@@ -134,10 +154,13 @@ class PipelineJudge {
   #describeMissing(trigger: JsonObject): string | undefined {
     const ids = textsOf(trigger['expectedArtifactIds'])
     if (ids.length === 0) return undefined
-    const expected = this.#judged.pipeline.expectedArtifacts.filter(({ id }) => typeof id === 'string' && ids.includes(id))
+    const expected = this.#judged.pipeline.expectedArtifacts.filter(
+      ({ id }) => typeof id === 'string' && ids.includes(id),
+    )
     const { patterns } = this.#judged.means
     const { artifacts } = this.#arrival
-    if (expected.some((each) => artifacts.some((artifact) => patterns.isExpected(each, artifact)))) return undefined
+    if (expected.some((each) => artifacts.some((artifact) => patterns.isExpected(each, artifact))))
+      return undefined
     return artifacts.length === 0
       ? 'The trigger expects an artifact, and the event brings none.'
       : 'None of the artifacts of the event is one that the trigger expects.'

@@ -3,7 +3,11 @@ import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { anonymous, type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
-import { type EffectivePipeline, type EffectivePipelines, withOwnTriggers } from '../pipelines/effective-pipelines.ts'
+import {
+  type EffectivePipeline,
+  type EffectivePipelines,
+  withOwnTriggers,
+} from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
 const asAnonymous = toCaller({ 'x-spinnaker-user': anonymous, 'x-spinnaker-anonymous': anonymous })
@@ -22,7 +26,9 @@ export async function loadPipeline(
   const listed = (await definitions.pipelinesOf(application, caller).catch(refuseEvent))
     .filter((pipeline) => pipeline['application'] === application)
     .sort((one, other) => Number(isTrue(one['disabled'])) - Number(isTrue(other['disabled'])))
-  const found = listed.find((pipeline) => pipeline['id'] === nameOrId) ?? listed.find((pipeline) => pipeline['name'] === nameOrId)
+  const found =
+    listed.find((pipeline) => pipeline['id'] === nameOrId) ??
+    listed.find((pipeline) => pipeline['name'] === nameOrId)
   return found === undefined ? undefined : loadFreshPipeline(definitions, found, caller)
 }
 

@@ -35,7 +35,11 @@ export async function prepareStart(
     notifications: [...objectsOf(pipeline['notifications']), ...objectsOf(notifications)],
     expectedArtifacts: objectsOf(pipeline['expectedArtifacts']),
     receivedArtifacts: [...artifacts, ...build.artifacts],
-    trigger: { ...trigger, ...(notifications === undefined ? {} : { notifications }), ...build.fields },
+    trigger: {
+      ...trigger,
+      ...(notifications === undefined ? {} : { notifications }),
+      ...build.fields,
+    },
   }
   return { definition, problem: isBroken ? build.problems.join(' ') : undefined }
 }
@@ -50,9 +54,13 @@ export function toFailedStart(executionId: string, { pipeline, trigger }: Start)
 /** Artifacts that name a registry's package are replaced by what the registry knows of it; they stay as given when it knows nothing. */
 async function completeArtifacts(builds: Builds, artifacts: JsonObject[]): Promise<JsonObject[]> {
   return callInTurns(artifacts, async (artifact) => {
-    const [location, name, version] = ['location', 'name', 'version'].map((key) => textOf(artifact[key]))
+    const [location, name, version] = ['location', 'name', 'version'].map((key) =>
+      textOf(artifact[key]),
+    )
     if (location === undefined || name === undefined || version === undefined) return artifact
-    const known = await Promise.try(() => builds.package({ location, name, version }, itself)).catch(() => undefined)
+    const known = await Promise.try(() =>
+      builds.package({ location, name, version }, itself),
+    ).catch(() => undefined)
     return known ?? artifact
   })
 }
@@ -66,19 +74,29 @@ interface FoundBuild {
 }
 
 /** What the build integration knows of the build that the trigger names, if it names one. */
-async function loadBuild(builds: Builds, { trigger, identity }: Start, pause: () => Promise<void>): Promise<FoundBuild> {
+async function loadBuild(
+  builds: Builds,
+  { trigger, identity }: Start,
+  pause: () => Promise<void>,
+): Promise<FoundBuild> {
   const found: FoundBuild = { fields: {}, artifacts: [], problems: [] }
   const host = textOf(trigger['master'])
   const job = textOf(trigger['job'])
   const number = Number(trigger['buildNumber'])
   if (host === undefined || job === undefined || (trigger['buildNumber'] ?? '') === '') return found
   if (!Number.isSafeInteger(number)) {
-    found.problems.push(`The build number ${JSON.stringify(trigger['buildNumber'])} is not a whole number.`)
+    found.problems.push(
+      `The build number ${JSON.stringify(trigger['buildNumber'])} is not a whole number.`,
+    )
     return found
   }
-  const read = async <T>(what: string, load: () => Promise<T | undefined>): Promise<T | undefined> => {
+  const read = async <T>(
+    what: string,
+    load: () => Promise<T | undefined>,
+  ): Promise<T | undefined> => {
     const { value, problem } = await readWithRetry(load, pause)
-    if (problem !== undefined) found.problems.push(`The ${what} of ${job} ${number} on ${host} cannot be read: ${problem}`)
+    if (problem !== undefined)
+      found.problems.push(`The ${what} of ${job} ${number} on ${host} cannot be read: ${problem}`)
     return value
   }
   const build = { host, job, number }
@@ -92,7 +110,9 @@ async function loadBuild(builds: Builds, { trigger, identity }: Start, pause: ()
     const properties = await read('property file', () => builds.properties(build, propertyFile, as))
     if (properties !== undefined) found.fields['properties'] = properties
   }
-  found.artifacts = [...((await read('artifacts', () => builds.artifacts(build, propertyFile, as))) ?? [])]
+  found.artifacts = [
+    ...((await read('artifacts', () => builds.artifacts(build, propertyFile, as))) ?? []),
+  ]
   return found
 }
 

@@ -12,7 +12,9 @@ const maxFiles = 3000
 /** The body's own list of artifacts if it has one, else what the source is known to send. */
 export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
   if (Array.isArray(payload['artifacts'])) return objectsOf(payload['artifacts'])
-  const extract = Object.hasOwn(extractors, source.toLowerCase()) ? extractors[source.toLowerCase()] : undefined
+  const extract = Object.hasOwn(extractors, source.toLowerCase())
+    ? extractors[source.toLowerCase()]
+    : undefined
   return extract === undefined ? [] : extract(payload)
 }
 
@@ -28,14 +30,20 @@ const toNexus = shape({ component: shape({ group: textOf, name: textOf, version:
 
 const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
   github: (payload) =>
-    filesOf('github/file', payload, ({ repository }, name) => repository.contents_url?.replace('{+path}', () => name)),
+    filesOf('github/file', payload, ({ repository }, name) =>
+      repository.contents_url?.replace('{+path}', () => name),
+    ),
   gitlab: (payload) =>
-    filesOf('gitlab/file', payload, ({ project: { web_url: web, path_with_namespace: path } }, name) => {
-      const origin = web === undefined ? undefined : URL.parse(web)?.origin
-      return origin === undefined || path === undefined
-        ? undefined
-        : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`
-    }),
+    filesOf(
+      'gitlab/file',
+      payload,
+      ({ project: { web_url: web, path_with_namespace: path } }, name) => {
+        const origin = web === undefined ? undefined : URL.parse(web)?.origin
+        return origin === undefined || path === undefined
+          ? undefined
+          : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`
+      },
+    ),
   gitea: giteaFiles,
   forgejo: giteaFiles,
   dockerhub: (payload) => readDockerHub(payload).flatMap(dockerImages),
@@ -44,27 +52,51 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
   nexus(payload) {
     const { group, name, version } = toNexus(payload).component
     if (group === undefined || name === undefined || version === undefined) return []
-    return [{ type: 'maven/file', name: `${group}:${name}`, version, reference: `${group}:${name}:${version}` }]
+    return [
+      {
+        type: 'maven/file',
+        name: `${group}:${name}`,
+        version,
+        reference: `${group}:${name}:${version}`,
+      },
+    ]
   },
 }
 
 function giteaFiles(payload: JsonObject): JsonObject[] {
-  return filesOf('gitea/file', payload, ({ repository: { html_url: web, full_name: path } }, name) => {
-    const base = web !== undefined && path !== undefined && web.endsWith(`/${path}`) ? web.slice(0, -path.length - 1) : undefined
-    return base && `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`
-  })
+  return filesOf(
+    'gitea/file',
+    payload,
+    ({ repository: { html_url: web, full_name: path } }, name) => {
+      const base =
+        web !== undefined && path !== undefined && web.endsWith(`/${path}`)
+          ? web.slice(0, -path.length - 1)
+          : undefined
+      return (
+        base && `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`
+      )
+    },
+  )
 }
 
 /** Files that any commit of a push added or modified, each once. */
-function filesOf(type: string, payload: JsonObject, referenceOf: (push: Push, name: string) => string | undefined): JsonObject[] {
+function filesOf(
+  type: string,
+  payload: JsonObject,
+  referenceOf: (push: Push, name: string) => string | undefined,
+): JsonObject[] {
   const push = toPush(payload)
   const files = new Set(push.commits.flatMap(({ added, modified }) => [...added, ...modified]))
-  return [...files].slice(0, maxFiles).map((name) => ({ type, name, version: push.after, reference: referenceOf(push, name) }))
+  return [...files]
+    .slice(0, maxFiles)
+    .map((name) => ({ type, name, version: push.after, reference: referenceOf(push, name) }))
 }
 
 function dockerImages({ registry, repository, tag }: PushedImage): JsonObject[] {
   const name = shared(registry === undefined ? repository : `${registry}/${repository}`)
-  return repository === undefined || tag === undefined || name === undefined ? [] : [dockerImage(name, tag)]
+  return repository === undefined || tag === undefined || name === undefined
+    ? []
+    : [dockerImage(name, tag)]
 }
 
 export function dockerImage(name: string, tag: string): JsonObject {

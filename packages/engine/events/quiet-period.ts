@@ -5,7 +5,14 @@
  */
 
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
-import { off, type SettingsOf, type SettingsReport, setting, settings, texts } from '@fairlead/base/settings/setting.ts'
+import {
+  off,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  texts,
+} from '@fairlead/base/settings/setting.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import type { Start } from './start.ts'
@@ -24,13 +31,17 @@ export const quietPeriodKeys = settings({
   enabled: setting('quiet-period.enabled', off).describe(
     'Whether the embedded event service starts nothing by some types of triggers for a span of time.',
   ),
-  startMs: setting('quiet-period.start-iso', moment).describe('Its first moment, such as `2026-12-24T12:00:00Z`.'),
+  startMs: setting('quiet-period.start-iso', moment).describe(
+    'Its first moment, such as `2026-12-24T12:00:00Z`.',
+  ),
   endMs: setting('quiet-period.end-iso', moment).describe('Its last moment.'),
   /** Lower case. */
   triggerTypes: setting(
     'quiet-period.suppressed-trigger-types',
     texts.transform((types) => types.map((type) => type.trim().toLowerCase())),
-  ).describe('Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.'),
+  ).describe(
+    'Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.',
+  ),
 })
 type QuietPeriod = SettingsOf<typeof quietPeriodKeys>
 
@@ -43,7 +54,9 @@ export function checkQuietPeriod(period: QuietPeriod, report: SettingsReport): Q
 
 /** Without both moments there is none. */
 function isQuiet({ enabled, startMs, endMs }: QuietPeriod, nowMs: number): boolean {
-  return enabled && startMs !== undefined && endMs !== undefined && startMs <= nowMs && nowMs <= endMs
+  return (
+    enabled && startMs !== undefined && endMs !== undefined && startMs <= nowMs && nowMs <= endMs
+  )
 }
 
 interface Surroundings {
@@ -53,11 +66,16 @@ interface Surroundings {
 }
 
 /** Why a start is dropped: its pipeline respects the period, and triggers of its type are suppressed; undefined: it is not. */
-export function describeQuiet({ settings, now, log }: Surroundings, { pipeline, trigger }: Start): string | undefined {
+export function describeQuiet(
+  { settings, now, log }: Surroundings,
+  { pipeline, trigger }: Start,
+): string | undefined {
   const { quietPeriod } = settings
   const type = String(trigger['type'])
   const drops =
-    isQuiet(quietPeriod, now()) && isTrue(pipeline['respectQuietPeriod']) && quietPeriod.triggerTypes.includes(type.toLowerCase())
+    isQuiet(quietPeriod, now()) &&
+    isTrue(pipeline['respectQuietPeriod']) &&
+    quietPeriod.triggerTypes.includes(type.toLowerCase())
   if (!drops) return undefined
   log.info({ pipeline: pipeline['id'], trigger: type }, 'the quiet period drops a start')
   return `The quiet period suppresses triggers of the type ${type}.`

@@ -51,13 +51,22 @@ export class EventReceiver {
     const { context, pipelines, log } = this.#parts
     try {
       this.#checkSender(event, caller)
-      this.#carryOut(event, caller, await this.#line.run(() => matchTriggers(context, pipelines, event)), alongside)
+      this.#carryOut(
+        event,
+        caller,
+        await this.#line.run(() => matchTriggers(context, pipelines, event)),
+        alongside,
+      )
     } catch (error) {
       const { message } = error as Error
-      const reason = error instanceof PortError ? message : 'The event could not be matched, by an error of Fairlead.'
+      const reason =
+        error instanceof PortError
+          ? message
+          : 'The event could not be matched, by an error of Fairlead.'
       const record = toRecord(event, caller)
       // A poll comes back with the same event.
-      if (caller === undefined) log.addFailure({ ...record, source: event.source, reason, waiting: [] })
+      if (caller === undefined)
+        log.addFailure({ ...record, source: event.source, reason, waiting: [] })
       else log.add({ ...record, reason, hasFailed: true })
       throw error
     }
@@ -71,7 +80,12 @@ export class EventReceiver {
     starts.send(inTransaction(context.db, () => starts.store(start)))
   }
 
-  #carryOut(event: Event, caller: Caller | undefined, { candidates, reason }: Matching, alongside?: () => void): void {
+  #carryOut(
+    event: Event,
+    caller: Caller | undefined,
+    { candidates, reason }: Matching,
+    alongside?: () => void,
+  ): void {
     const { context, starts, marks, log } = this.#parts
     if (!isLogged(event)) return
     const record = { ...toRecord(event, caller, candidates), reason }
@@ -83,7 +97,8 @@ export class EventReceiver {
     const stored = inTransaction(context.db, () => {
       const all = candidates.map(({ pipeline, trigger, result }) => {
         const problem = typeof result === 'string' ? result : marks.take(event, pipeline, trigger)
-        const start = typeof result === 'string' || problem !== undefined ? undefined : starts.store(result)
+        const start =
+          typeof result === 'string' || problem !== undefined ? undefined : starts.store(result)
         const what = start === undefined ? { reason: String(problem) } : { executionId: start.id }
         return { start, outcome: toOutcome(pipeline, trigger, what) }
       })
@@ -104,7 +119,8 @@ export class EventReceiver {
     const { settings } = this.#parts.context
     if (settings.authorization !== true || isKnown(caller) || event.raw === undefined) return
     const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
-    if (kind?.reportedByServices !== true || (kind.checksSignature === true && isSigned(event))) return
+    if (kind?.reportedByServices !== true || (kind.checksSignature === true && isSigned(event)))
+      return
     const message = `Events of the type ${event.type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
     throw new PortError(403, message)
   }
@@ -120,7 +136,11 @@ function isLogged({ type }: Event): boolean {
   return type !== '' && !type.startsWith('orca:')
 }
 
-function toRecord(event: Event, caller: Caller | undefined, candidates: readonly Candidate[] = []): EventRecord {
+function toRecord(
+  event: Event,
+  caller: Caller | undefined,
+  candidates: readonly Candidate[] = [],
+): EventRecord {
   return {
     id: event.id,
     type: event.type,
@@ -128,7 +148,9 @@ function toRecord(event: Event, caller: Caller | undefined, candidates: readonly
     summary: summarize(event),
     payload: excerptOf(event),
     share: shareOf(event, isKnown(caller), candidates.length > 0),
-    triggers: candidates.map(({ pipeline, trigger, result }) => toOutcome(pipeline, trigger, { reason: String(result) })),
+    triggers: candidates.map(({ pipeline, trigger, result }) =>
+      toOutcome(pipeline, trigger, { reason: String(result) }),
+    ),
   }
 }
 
@@ -141,10 +163,13 @@ function shareOf(
   isSenderKnown: boolean,
   isAwaited: boolean,
 ): string | undefined {
-  if (isObserved) return `polls of ${textOf(content['pollKey']) ?? `${type} ${textOf(content['account']) ?? ''}`}`
+  if (isObserved)
+    return `polls of ${textOf(content['pollKey']) ?? `${type} ${textOf(content['account']) ?? ''}`}`
   const isAnonymous = !isSenderKnown && raw !== undefined
   // Senders without login could make up types.
   if (!isAwaited) return isAnonymous ? 'unknown' : `unknown ${type}`
   if (!isAnonymous) return undefined
-  return typesWithSources.has(type) ? `${type} from ${source.slice(0, 200).toLowerCase()}` : `${type} by webhook`
+  return typesWithSources.has(type)
+    ? `${type} from ${source.slice(0, 200).toLowerCase()}`
+    : `${type} by webhook`
 }

@@ -16,7 +16,11 @@ export function toRegistryEvents(event: Event): Event[] {
   return read(event.payload)
     .filter(({ repository, tag }) => repository && tag)
     .slice(0, maxImages)
-    .map((image, index) => ({ ...event, id: index === 0 ? event.id : randomUUID(), content: definedOf(image) }))
+    .map((image, index) => ({
+      ...event,
+      id: index === 0 ? event.id : randomUUID(),
+      content: definedOf(image),
+    }))
 }
 
 /** An image as triggers know it; its account is not known. */
@@ -45,7 +49,10 @@ const sources: ReadonlyMap<string, ReadImages> = new Map([
   ['gcr', readGoogle],
 ])
 
-const toDockerHub = shape({ repository: shape({ repo_name: textOf }), push_data: shape({ tag: textOf }) })
+const toDockerHub = shape({
+  repository: shape({ repo_name: textOf }),
+  push_data: shape({ tag: textOf }),
+})
 
 export function readDockerHub(payload: JsonObject): PushedImage[] {
   const { repository, push_data: pushed } = toDockerHub(payload)
@@ -104,7 +111,9 @@ const toPackage = shape({
       owner: shape({ login: [or(textOf, ''), 'login', 'username'] }),
       html_url: or(textOf, ''),
       version: textOf,
-      package_version: shape({ container_metadata: shape({ tag: shape({ name: textOf, digest: textOf }) }) }),
+      package_version: shape({
+        container_metadata: shape({ tag: shape({ name: textOf, digest: textOf }) }),
+      }),
     }),
     'package',
     'registry_package',
@@ -123,7 +132,13 @@ function readGitea(payload: JsonObject): PushedImage[] {
   const { action, package: found } = toPackage(payload)
   if (action !== 'created' || found.type !== 'container') return []
   const registry = URL.parse(found.html_url)?.host || undefined
-  return [{ registry, repository: `${found.owner.login}/${found.name}`.toLowerCase(), tag: found.version }]
+  return [
+    {
+      registry,
+      repository: `${found.owner.login}/${found.name}`.toLowerCase(),
+      tag: found.version,
+    },
+  ]
 }
 
 const toMessage = shape({ message: shape({ data: textOf }) })
@@ -132,14 +147,19 @@ const toGoogle = shape({ action: textOf, tag: or(textOf, ''), digest: textOf })
 /** A message of its queue, or one that the queue pushes. */
 function readGoogle(payload: JsonObject): PushedImage[] {
   const { data } = toMessage(payload).message
-  const pushed = toGoogle(data === undefined ? payload : parseIfJson(Buffer.from(data, 'base64').toString()))
+  const pushed = toGoogle(
+    data === undefined ? payload : parseIfJson(Buffer.from(data, 'base64').toString()),
+  )
   const [, name, tag] = /^(.+):([^:/]+)$/.exec(pushed.tag) ?? []
   if (pushed.action !== 'INSERT' || name === undefined) return []
   return [{ ...splitAddress(name), tag, digest: pushed.digest?.split('@')[1] }]
 }
 
 /** The host of an address without a scheme, and what follows it. */
-function splitAddress(address = ''): { registry: string | undefined; repository: string | undefined } {
+function splitAddress(address = ''): {
+  registry: string | undefined
+  repository: string | undefined
+} {
   const slash = address.indexOf('/')
   if (slash < 1) return { registry: undefined, repository: undefined }
   return { registry: address.slice(0, slash), repository: address.slice(slash + 1) }

@@ -53,23 +53,31 @@ export class StartMarks {
     const known = push === undefined ? undefined : this.#find(key, push, now)
     const origin = event.isObserved ? 'poll' : 'webhook'
     const isOther = known?.digest !== undefined && digest !== undefined && known.digest !== digest
-    const isRepeated = known !== undefined && !isOther && known.origin !== origin && known.origin !== reportedTwice
+    const isRepeated =
+      known !== undefined && !isOther && known.origin !== origin && known.origin !== reportedTwice
     if (delivery !== undefined) this.#put(key, delivery, { origin, digest: undefined }, now)
-    const mark = isRepeated ? { origin: reportedTwice, digest: digest ?? known.digest } : { origin, digest }
+    const mark = isRepeated
+      ? { origin: reportedTwice, digest: digest ?? known.digest }
+      : { origin, digest }
     if (push !== undefined) this.#put(key, push, mark, now)
     this.#prune(now)
-    return isRepeated ? `The same push has started the trigger before, by a ${known.origin}.` : undefined
+    return isRepeated
+      ? `The same push has started the trigger before, by a ${known.origin}.`
+      : undefined
   }
 
   #find(key: string, name: string, now: number): Mark | undefined {
     const oldestMs = now - keptForMs
     const row = this.#sql.get`SELECT origin, digest FROM events_start_marks
       WHERE trigger_key = ${key} AND name = ${name} AND marked_ms >= ${oldestMs}`
-    return row === undefined ? undefined : { origin: String(row['origin']), digest: textOf(row['digest']) }
+    return row === undefined
+      ? undefined
+      : { origin: String(row['origin']), digest: textOf(row['digest']) }
   }
 
   #put(key: string, name: string, { origin, digest = null }: Mark, now: number): void {
-    this.#sql.run`INSERT OR REPLACE INTO events_start_marks (trigger_key, name, origin, marked_ms, digest)
+    this.#sql
+      .run`INSERT OR REPLACE INTO events_start_marks (trigger_key, name, origin, marked_ms, digest)
       VALUES (${key}, ${name}, ${origin}, ${now}, ${digest})`
   }
 
@@ -100,7 +108,9 @@ function marksOf(event: Event): EventMarks {
 
 /** Webhooks of some registries tell no digest: without two of them it is the same push. */
 function imageMarks(event: Event): EventMarks {
-  const [name, version, digest] = ['repository', 'tag', 'digest'].map((field) => textOf(event.content[field]))
+  const [name, version, digest] = ['repository', 'tag', 'digest'].map((field) =>
+    textOf(event.content[field]),
+  )
   if (name === undefined || version === undefined) return {}
   const image = `${name}:${version}`
   return { delivery: deliveryMark(event, image), push: `image ${image}`, digest }
@@ -128,7 +138,10 @@ function deliveryOf(headers: Event['headers']): string | undefined {
   return deliveryHeaders.map((name) => textOf(headers[name])).find(isDelivery)
 }
 
-function triggerKey({ id: pipeline }: JsonObject, { secret: _secret, ...trigger }: JsonObject): string {
+function triggerKey(
+  { id: pipeline }: JsonObject,
+  { secret: _secret, ...trigger }: JsonObject,
+): string {
   const text = formatJson([pipeline, textOf(trigger['id']) ?? trigger])
   return createHash('sha256').update(text).digest('base64url')
 }

@@ -78,7 +78,11 @@ export class Starts {
     this.#context = context
     this.#pauses = pauses
     const { db } = context
-    this.#parts = new SharedPartStore(db, { prefix: 'events', parse: parseJson, format: formatJson })
+    this.#parts = new SharedPartStore(db, {
+      prefix: 'events',
+      parse: parseJson,
+      format: formatJson,
+    })
     this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#fail = db.prepare('UPDATE events_starts SET problem = ? WHERE execution_id = ?')
     this.#remove = db.prepare('DELETE FROM events_starts WHERE execution_id = ?')
@@ -104,7 +108,10 @@ export class Starts {
     const { rest, parts } = this.#parts.split({ pipeline, trigger, artifacts, identity })
     const texts = columns.map((name) => formatJson(rest[name]))
     const { changes } = this.#insert.run(id, ...texts, this.#context.now(), start.problem ?? null)
-    const length = changes === 0 ? 0 : this.#parts.keep(id, parts) + texts.reduce((sum, text) => sum + text.length, 0)
+    const length =
+      changes === 0
+        ? 0
+        : this.#parts.keep(id, parts) + texts.reduce((sum, text) => sum + text.length, 0)
     return { id, start, length }
   }
 
@@ -122,8 +129,13 @@ export class Starts {
       const id = String(row['execution_id'])
       const rest = Object.fromEntries(columns.map((name) => [name, parseJson(String(row[name]))]))
       const problem =
-        textOf(row['problem']) ?? (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined)
-      this.send({ id, start: { ...(this.#parts.restore(id, rest) as unknown as Start), problem }, length: 0 })
+        textOf(row['problem']) ??
+        (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined)
+      this.send({
+        id,
+        start: { ...(this.#parts.restore(id, rest) as unknown as Start), problem },
+        length: 0,
+      })
     }
   }
 
@@ -137,7 +149,8 @@ export class Starts {
 
   async #carryOut(executionId: string, start: Start): Promise<void> {
     const problem = start.problem ?? (await this.#start(executionId, start))
-    if (problem !== undefined && !this.#closed) await this.#recordFailure(executionId, start, problem)
+    if (problem !== undefined && !this.#closed)
+      await this.#recordFailure(executionId, start, problem)
     await this.#write(executionId, () => this.#remove.run(executionId))
     this.#waiting.delete(executionId)
   }
@@ -149,7 +162,10 @@ export class Starts {
         write()
         return
       } catch (error) {
-        this.#context.log.error({ err: error, executionId }, 'what became of a start could not be stored and is tried again')
+        this.#context.log.error(
+          { err: error, executionId },
+          'what became of a start could not be stored and is tried again',
+        )
       }
       await this.#pause(this.#pauses.orchestratorMs)
     }
@@ -159,14 +175,22 @@ export class Starts {
   async #start(executionId: string, start: Start): Promise<string | undefined> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#try(() => this.#submit(executionId, start))
-      if (outcome === undefined || !isPassing(outcome.error) || attempt === maxTries || this.#closed) return outcome?.problem
+      if (
+        outcome === undefined ||
+        !isPassing(outcome.error) ||
+        attempt === maxTries ||
+        this.#closed
+      )
+        return outcome?.problem
       await this.#pause(this.#pauses.orchestratorMs)
     }
   }
 
   async #submit(executionId: string, start: Start): Promise<void> {
     const { executions, builds } = this.#context.ports
-    const { definition, problem } = await prepareStart(builds, executionId, start, () => this.#pause(this.#pauses.buildMs))
+    const { definition, problem } = await prepareStart(builds, executionId, start, () =>
+      this.#pause(this.#pauses.buildMs),
+    )
     const stored = () => void this.#remove.run(executionId)
     await this.#line.run(() =>
       problem === undefined
@@ -180,7 +204,8 @@ export class Starts {
     const { log, now, ports } = this.#context
     const facts = { executionId, pipeline: start.pipeline['id'], problem }
     log.warn(facts, 'a pipeline could not be started')
-    if (start.problem === undefined) await this.#write(executionId, () => this.#fail.run(problem, executionId))
+    if (start.problem === undefined)
+      await this.#write(executionId, () => this.#fail.run(problem, executionId))
     const begunMs = now()
     const backOff = new BackOff({ firstMs: this.#pauses.orchestratorMs, longestMs: longestPauseMs })
     const stored = () => void this.#remove.run(executionId)
@@ -188,24 +213,40 @@ export class Starts {
       const outcome = await this.#try(() => {
         // One that was interrupted days ago is recorded under an id of today.
         const definition = toFailedStart(this.#toId(executionId), start)
-        return this.#line.run(() => ports.executions.recordFailure(definition, problem, stored, toStarter(executionId, start)))
+        return this.#line.run(() =>
+          ports.executions.recordFailure(
+            definition,
+            problem,
+            stored,
+            toStarter(executionId, start),
+          ),
+        )
       })
       if (outcome === undefined || this.#closed) return
       if (!isPassing(outcome.error) || now() - begunMs > maxRecordingMs) {
-        log.error({ ...facts, refusal: outcome.problem }, 'the failure of a start could not be recorded as an execution')
+        log.error(
+          { ...facts, refusal: outcome.problem },
+          'the failure of a start could not be recorded as an execution',
+        )
         return
       }
       await this.#pause(backOff.nextMs())
     }
   }
 
-  async #try(work: () => Promise<unknown>): Promise<{ error: unknown; problem: string } | undefined> {
+  async #try(
+    work: () => Promise<unknown>,
+  ): Promise<{ error: unknown; problem: string } | undefined> {
     try {
       await work()
       return undefined
     } catch (error) {
       const { message } = error as Error
-      return { error, problem: error instanceof PortError ? message : `The orchestrator cannot be reached: ${message}` }
+      return {
+        error,
+        problem:
+          error instanceof PortError ? message : `The orchestrator cannot be reached: ${message}`,
+      }
     }
   }
 

@@ -8,16 +8,21 @@ export const triggerKeys = settings({
     'Secret of git webhooks for triggers that have none of their own.',
   ),
   polls: {
-    intervalS: setting('trigger.polls.interval-seconds', z.int().min(1).max(86_400).default(30)).describe(
-      'Seconds between two polls of a repository or registry for triggers.',
+    intervalS: setting(
+      'trigger.polls.interval-seconds',
+      z.int().min(1).max(86_400).default(30),
+    ).describe('Seconds between two polls of a repository or registry for triggers.'),
+    programIntervalS: setting(
+      'trigger.polls.ssh-interval-seconds',
+      z.int().min(1).max(86_400).default(60),
+    ).describe('The same for repositories over SSH, for which each poll starts Git.'),
+    atATime: setting('trigger.polls.at-a-time', z.int().min(1).max(64).default(4)).describe(
+      'Polls that run at a time.',
     ),
-    programIntervalS: setting('trigger.polls.ssh-interval-seconds', z.int().min(1).max(86_400).default(60)).describe(
-      'The same for repositories over SSH, for which each poll starts Git.',
-    ),
-    atATime: setting('trigger.polls.at-a-time', z.int().min(1).max(64).default(4)).describe('Polls that run at a time.'),
-    timeoutS: setting('trigger.polls.timeout-seconds', z.int().min(1).max(600).default(20)).describe(
-      'Longest time of one poll, in seconds.',
-    ),
+    timeoutS: setting(
+      'trigger.polls.timeout-seconds',
+      z.int().min(1).max(600).default(20),
+    ).describe('Longest time of one poll, in seconds.'),
   },
 })
 /** Plain data. */

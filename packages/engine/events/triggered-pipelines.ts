@@ -39,7 +39,10 @@ export class TriggeredPipelines {
       return read
     } catch (error) {
       this.#hasFailed = true
-      context.log.warn({ err: error, types }, 'the definitions cannot be read; triggers stay unchanged')
+      context.log.warn(
+        { err: error, types },
+        'the definitions cannot be read; triggers stay unchanged',
+      )
       return undefined
     } finally {
       this.#readAtMs = performance.now()
@@ -51,7 +54,9 @@ export class TriggeredPipelines {
     const sinceMs = performance.now() - this.#readAtMs
     if (sinceMs >= readEveryMs) return true
     const { context, retryMs } = this.#parts
-    const isStale = this.#hasFailed ? sinceMs >= retryMs : context.ports.definitions.version('pipelines') !== this.#seenVersion
+    const isStale = this.#hasFailed
+      ? sinceMs >= retryMs
+      : context.ports.definitions.version('pipelines') !== this.#seenVersion
     return isStale && sinceMs >= this.#tookMs * readShare
   }
 }

@@ -24,7 +24,10 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 409, 423, 425, 429])
  *
  * @throws {DeliveryError}
  */
-export async function postJson(call: CallOutside, { url, headers = {}, body }: HttpDelivery): Promise<OutsideAnswer> {
+export async function postJson(
+  call: CallOutside,
+  { url, headers = {}, body }: HttpDelivery,
+): Promise<OutsideAnswer> {
   const answer = await callOnce(call, { url, headers, body })
   const { status } = answer
   if (status >= 200 && status < 300) return answer
@@ -34,22 +37,35 @@ export async function postJson(call: CallOutside, { url, headers = {}, body }: H
     throw new DeliveryError(text, { isFinal: true })
   }
   const isFinal = status < 500 && !passingStatuses.has(status)
-  throw new DeliveryError(`${host} answered with status ${status}.`, { isFinal, retryAfterMs: retryAfterOf(answer) })
+  throw new DeliveryError(`${host} answered with status ${status}.`, {
+    isFinal,
+    retryAfterMs: retryAfterOf(answer),
+  })
 }
 
-async function callOnce(call: CallOutside, { url, headers, body }: Required<HttpDelivery>): Promise<OutsideAnswer> {
+async function callOnce(
+  call: CallOutside,
+  { url, headers, body }: Required<HttpDelivery>,
+): Promise<OutsideAnswer> {
   const text = typeof body === 'string' ? body : formatJson(body)
   try {
     return await call({
       method: 'POST',
       url,
-      headers: { 'content-type': 'application/json; charset=utf-8', accept: '*/*', 'user-agent': 'fairlead', ...headers },
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        accept: '*/*',
+        'user-agent': 'fairlead',
+        ...headers,
+      },
       body: text,
     })
   } catch (error) {
     if (!(error instanceof CallError))
       throw new DeliveryError('The request cannot be sent: a header or the address is malformed.')
-    const message = URL.canParse(hrefOf(url)) ? error.message : 'The address is not absolute, such as https://chat.example/hook.'
+    const message = URL.canParse(hrefOf(url))
+      ? error.message
+      : 'The address is not absolute, such as https://chat.example/hook.'
     throw new DeliveryError(message, { isFinal: error.fault === 'forbidden' })
   }
 }

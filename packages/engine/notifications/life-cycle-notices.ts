@@ -1,7 +1,15 @@
 /** Notifications that follow from what an orchestrator reports: who gets them, and what they say. */
 import { createHash } from 'node:crypto'
 import { asGiven, list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, listOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
 import type { Commit, Notice, NoticePhase } from './notification-type.ts'
@@ -32,7 +40,12 @@ const toMessage = shape({ text: textOf })
 
 const toBuilt = shape({ sha1: textOf, remoteUrl: or(textOf, '') })
 /** Of a git trigger, or of the build that a run starts from. */
-const toTrigger = shape({ project: textOf, slug: textOf, hash: textOf, buildInfo: shape({ scm: list(toBuilt) }) })
+const toTrigger = shape({
+  project: textOf,
+  slug: textOf,
+  hash: textOf,
+  buildInfo: shape({ scm: list(toBuilt) }),
+})
 
 type Execution = ShapeOf<typeof toExecution>
 const toExecution = shape({
@@ -102,11 +115,15 @@ const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>>
 }
 
 /** @param event As orchestrators post it: `details` and `content`. @returns none for what is no start or end of a run or stage */
-export function noticesOfEvent(event: Partial<Record<keyof ReportedEvent, unknown>>, parts: NoticeParts): Delivery[] {
+export function noticesOfEvent(
+  event: Partial<Record<keyof ReportedEvent, unknown>>,
+  parts: NoticeParts,
+): Delivery[] {
   const { eventId, details, content } = toReport(event)
   const [source, level, phaseName = ''] = details.type.split(':')
   const words = Object.hasOwn(phaseWords, phaseName) ? phaseWords[phaseName] : undefined
-  if (source !== 'orca' || words === undefined || (level !== 'pipeline' && level !== 'stage')) return []
+  if (source !== 'orca' || words === undefined || (level !== 'pipeline' && level !== 'stage'))
+    return []
   const { execution, context, stageId: id = '', name } = content
   if (execution.canceled || content.canceled || content.isSynthetic) return []
   const stage = level === 'stage' ? { id, name } : undefined
@@ -123,7 +140,9 @@ export function noticesOfEvent(event: Partial<Record<keyof ReportedEvent, unknow
     subject: `${application}: ${what} ${words.word}`,
   }
   const { notifications: entries } = stage === undefined ? execution : context
-  return entries.filter(({ when }) => when.includes(occasion.occasion)).map((entry) => toDelivery(entry, occasion, parts))
+  return entries
+    .filter(({ when }) => when.includes(occasion.occasion))
+    .map((entry) => toDelivery(entry, occasion, parts))
 }
 
 const judgmentWords: Readonly<Record<string, { phase: NoticePhase; word: string }>> = {
@@ -150,7 +169,9 @@ export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Deliv
     stage: stageId === undefined ? undefined : { id: stageId, name: stageName ?? 'a stage' },
     subject: `${application}: ${what}${of} ${words?.word ?? ''}`.trim(),
     details:
-      [instructions, judgmentInput && `Chosen: ${judgmentInput}`].filter((line) => line !== undefined).join('\n') || undefined,
+      [instructions, judgmentInput && `Chosen: ${judgmentInput}`]
+        .filter((line) => line !== undefined)
+        .join('\n') || undefined,
   }
   const entry = { ...toEntry({ type, cc }), message: { [template]: { text: message } } }
   const recipients = listOf(to).length === 0 ? [''] : textsOf(to)
@@ -162,7 +183,10 @@ function toDelivery(entry: Entry, occasion: Occasion, { links, now }: NoticePart
   const { type, cc } = entry
   const address = entry.address.trim()
   const { id, name } = execution
-  const link = id === undefined ? undefined : linkTo(links, { application, executionId: id, stageId: stage?.id })
+  const link =
+    id === undefined
+      ? undefined
+      : linkTo(links, { application, executionId: id, stageId: stage?.id })
   const notice: Notice = definedOf({
     id: digestOf([occasion.eventId, occasion.occasion, type.toLowerCase(), address]),
     occasion: occasion.occasion,
@@ -186,13 +210,17 @@ function wordsOf(
   { occasion, subject, details }: Occasion,
   { executionId = '', link = '' }: { executionId: string | undefined; link: string | undefined },
 ): { subject: string; text: string } {
-  const fill = (text: string) => text.replaceAll('{{executionId}}', executionId).replaceAll('{{link}}', link)
+  const fill = (text: string) =>
+    text.replaceAll('{{executionId}}', executionId).replaceAll('{{link}}', link)
   const isMail = entry.type.toLowerCase() === 'email'
   const custom = isMail ? entry.customBody : entry.customMessage
   const customSubject = isMail ? entry.customSubject : undefined
   const { text: message } = toMessage(entry.message[occasion])
   const head = oneLine(fill(customSubject ?? subject))
-  const text = custom === undefined ? [head, details, message].filter((part) => part !== undefined).join('\n\n') : fill(custom)
+  const text =
+    custom === undefined
+      ? [head, details, message].filter((part) => part !== undefined).join('\n\n')
+      : fill(custom)
   return { subject: head.slice(0, mostSubject), text: text.slice(0, mostText).toWellFormed() }
 }
 
@@ -209,7 +237,10 @@ interface LinkPlace {
   readonly stageId?: string | undefined
 }
 
-export function linkTo(links: LinkTarget | undefined, { application, executionId, stageId }: LinkPlace): string | undefined {
+export function linkTo(
+  links: LinkTarget | undefined,
+  { application, executionId, stageId }: LinkPlace,
+): string | undefined {
   if (links === undefined) return undefined
   if (links.ui === 'deck')
     return `${links.baseUrl}/#/applications/${encodeValue(application)}/executions/details/${encodeValue(executionId)}`
@@ -222,12 +253,16 @@ function commitOf({ project, slug, hash, buildInfo }: Execution['trigger']): Com
   const names = hash === undefined ? repositoryOf(built?.remoteUrl) : [project, slug]
   const repository = names.filter((name) => name !== undefined).join('/') || undefined
   const found = hash ?? built?.sha1
-  return found === undefined && repository === undefined ? undefined : definedOf({ hash: found, repository })
+  return found === undefined && repository === undefined
+    ? undefined
+    : definedOf({ hash: found, repository })
 }
 
 /** `git@github.com:shop/web.git` and `https://github.com/shop/web.git` */
 function repositoryOf(remoteUrl = ''): string[] {
-  const path = URL.canParse(remoteUrl) ? new URL(remoteUrl).pathname : (remoteUrl.split(':')[1] ?? '')
+  const path = URL.canParse(remoteUrl)
+    ? new URL(remoteUrl).pathname
+    : (remoteUrl.split(':')[1] ?? '')
   return path
     .replace(/\.git$/, '')
     .split('/')
@@ -238,7 +273,9 @@ function repositoryOf(remoteUrl = ''): string[] {
 function usualEventId(type: string, content: ShapeOf<typeof toReport>['content']): string {
   const { stageId, execution } = content
   const { startTime, endTime } = stageId === undefined ? execution : content
-  return [type, execution.id, stageId, endTime ?? startTime].map((part) => String(part ?? '')).join(' ')
+  return [type, execution.id, stageId, endTime ?? startTime]
+    .map((part) => String(part ?? ''))
+    .join(' ')
 }
 
 function digestOf(parts: readonly string[]): string {

@@ -93,7 +93,13 @@ export class DeliveryError extends Error {
   /** As the receiver asks for it. */
   readonly retryAfterMs: number | undefined
 
-  constructor(message: string, { isFinal = false, retryAfterMs }: { isFinal?: boolean; retryAfterMs?: number | undefined } = {}) {
+  constructor(
+    message: string,
+    {
+      isFinal = false,
+      retryAfterMs,
+    }: { isFinal?: boolean; retryAfterMs?: number | undefined } = {},
+  ) {
     super(message)
     this.isFinal = isFinal
     this.retryAfterMs = retryAfterMs

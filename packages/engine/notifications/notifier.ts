@@ -8,7 +8,13 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import { type Channel, type ChannelTools, DeliveryError } from './notification-type.ts'
-import { type Delivery, type DeliveryOutcome, Outbox, shownAddress, type WaitingDelivery } from './outbox.ts'
+import {
+  type Delivery,
+  type DeliveryOutcome,
+  Outbox,
+  shownAddress,
+  type WaitingDelivery,
+} from './outbox.ts'
 import { notificationTypeOf, notificationTypes } from './types/all.ts'
 
 /** In milliseconds. */
@@ -57,7 +63,8 @@ export class Notifier {
     const { types } = context.settings.notifications
     for (const type of notificationTypes) {
       const settings = types[type.id]
-      if (settings !== undefined) this.#channels.set(type.id, type.open(settings, toTools(context, pauses.timeoutMs)))
+      if (settings !== undefined)
+        this.#channels.set(type.id, type.open(settings, toTools(context, pauses.timeoutMs)))
     }
   }
 
@@ -76,7 +83,9 @@ export class Notifier {
   async accept(deliveries: readonly Delivery[], user: string | undefined): Promise<void> {
     const { db, now } = this.#context
     const judge = await this.#judgeFor(deliveries, user)
-    const added = inTransaction(db, () => deliveries.filter((each) => this.#add(each, now(), judge)))
+    const added = inTransaction(db, () =>
+      deliveries.filter((each) => this.#add(each, now(), judge)),
+    )
     this.#reportChange(added)
     if (added.length > 0) this.#sendDue()
   }
@@ -100,7 +109,10 @@ export class Notifier {
   }
 
   /** Undefined: all users may use them, and nothing has to be asked. @throws {PortError} 503 */
-  async #judgeFor(deliveries: readonly Pick<Delivery, 'type'>[], user: string | undefined): Promise<AccountJudge | undefined> {
+  async #judgeFor(
+    deliveries: readonly Pick<Delivery, 'type'>[],
+    user: string | undefined,
+  ): Promise<AccountJudge | undefined> {
     const isRestricted = deliveries.some(({ type }) => this.#accountOf(type).use !== undefined)
     return isRestricted ? openAccountJudge(this.#context, user) : undefined
   }
@@ -108,13 +120,17 @@ export class Notifier {
   /** A kind that names no roles sends whatever a run that began may send. */
   #accountOf(type: string): { readonly use?: OutsideAccount } {
     const { id = type } = notificationTypeOf(type) ?? {}
-    const { permissions } = (this.#context.settings.notifications.types[id] ?? {}) as Pick<OutsideAccount, 'permissions'>
+    const { permissions } = (this.#context.settings.notifications.types[id] ?? {}) as Pick<
+      OutsideAccount,
+      'permissions'
+    >
     return permissions === undefined ? {} : { use: { name: id, permissions } }
   }
 
   #add(delivery: Delivery, now: number, judge: AccountJudge | undefined): boolean {
     const { type, notice } = delivery
-    const count = notice.execution === undefined ? 0 : this.#outbox.countOfExecution(notice.execution.id)
+    const count =
+      notice.execution === undefined ? 0 : this.#outbox.countOfExecution(notice.execution.id)
     if (count > maxOfExecution) return false
     return this.#outbox.add(
       delivery,
@@ -126,10 +142,12 @@ export class Notifier {
   #obstacleTo(type: string, address: string, count: number): string | undefined {
     const known = notificationTypeOf(type)
     if (this.#channelOf(type) === undefined) return describeUndelivered(type)
-    if (address.trim() === '' && known?.address.isOptional !== true) return 'The notification has no address.'
+    if (address.trim() === '' && known?.address.isOptional !== true)
+      return 'The notification has no address.'
     if (count === maxOfExecution)
       return `An execution sends at most ${maxOfExecution} notifications; this one and later ones are not sent.`
-    if (this.#outbox.countWaiting() >= maxWaiting) return `${maxWaiting} notifications wait already; this one is not sent.`
+    if (this.#outbox.countWaiting() >= maxWaiting)
+      return `${maxWaiting} notifications wait already; this one is not sent.`
     return undefined
   }
 
@@ -148,14 +166,20 @@ export class Notifier {
       }
       this.#arm((this.#outbox.nextDue(now) ?? now + longestTimerMs) - now)
     } catch (error) {
-      this.#context.log.error({ err: error }, 'notifications that wait cannot be read; they are read again')
+      this.#context.log.error(
+        { err: error },
+        'notifications that wait cannot be read; they are read again',
+      )
       this.#arm(writeRetryMs)
     }
   }
 
   #arm(afterMs: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#sendDue(), Math.min(Math.max(1, afterMs), longestTimerMs)).unref()
+    this.#timer = setTimeout(
+      () => this.#sendDue(),
+      Math.min(Math.max(1, afterMs), longestTimerMs),
+    ).unref()
   }
 
   async #deliver(id: string, recipient: string): Promise<void> {
@@ -195,16 +219,27 @@ export class Notifier {
   async #settle(delivery: WaitingDelivery, outcome: DeliveryOutcome): Promise<void> {
     const { type, notice } = delivery
     const { log, now, db } = this.#context
-    const facts = { notification: notice.id, type, to: shownAddress(notice.address), execution: notice.execution?.id }
+    const facts = {
+      notification: notice.id,
+      type,
+      to: shownAddress(notice.address),
+      execution: notice.execution?.id,
+    }
     if (outcome.status !== 'delivered')
-      log.warn({ ...facts, status: outcome.status, reason: outcome.reason }, 'a notification was not delivered')
+      log.warn(
+        { ...facts, status: outcome.status, reason: outcome.reason },
+        'a notification was not delivered',
+      )
     while (this.#isRunning) {
       try {
         inTransaction(db, () => this.#outbox.settle(delivery, outcome, now()))
         this.#reportChange([delivery])
         return
       } catch (error) {
-        log.error({ ...facts, err: error }, 'what became of a notification could not be stored and is tried again')
+        log.error(
+          { ...facts, err: error },
+          'what became of a notification could not be stored and is tried again',
+        )
         await new Promise((resolve) => setTimeout(resolve, writeRetryMs).unref())
       }
     }
@@ -232,7 +267,10 @@ export function describeUndelivered(type: string): string {
   return `Nothing delivers notifications of the kind "${type.slice(0, 60)}". Use one of ${ids}.`
 }
 
-function refusalOf(judge: AccountJudge | undefined, account: { readonly use?: OutsideAccount }): string | undefined {
+function refusalOf(
+  judge: AccountJudge | undefined,
+  account: { readonly use?: OutsideAccount },
+): string | undefined {
   try {
     judge?.check(account, kind)
     return undefined
@@ -247,7 +285,9 @@ function toTools({ settings, ports }: BackendContext, timeoutMs: number): Channe
     call: createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications' }),
     async declaredRepository(application) {
       const declared = await ports.definitions.application(application, itself).catch(() => {
-        throw new DeliveryError('The definition store cannot be asked which repository the application declares.')
+        throw new DeliveryError(
+          'The definition store cannot be asked which repository the application declares.',
+        )
       })
       const { repoType, repoProjectKey, repoSlug } = objectOf(declared)
       if (textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined) return undefined
@@ -258,5 +298,7 @@ function toTools({ settings, ports }: BackendContext, timeoutMs: number): Channe
 
 /** Other errors may name what they were given. */
 function reasonOf(error: unknown): string {
-  return error instanceof DeliveryError ? error.message : 'The message could not be sent, by an error of Fairlead.'
+  return error instanceof DeliveryError
+    ? error.message
+    : 'The message could not be sent, by an error of Fairlead.'
 }

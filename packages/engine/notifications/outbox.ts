@@ -67,15 +67,25 @@ export class Outbox {
       (id, execution_id, type, address, notice, status, accepted_ms, changed_ms, due_ms, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#due = db.prepare(`SELECT id, type, address, min(due_ms) FROM ${table}
       WHERE status = 'waiting' AND due_ms <= ? GROUP BY type, address ORDER BY min(due_ms)`)
-    this.#nextDue = db.prepare(`SELECT min(due_ms) AS due FROM ${table} WHERE status = 'waiting' AND due_ms > ?`)
+    this.#nextDue = db.prepare(
+      `SELECT min(due_ms) AS due FROM ${table} WHERE status = 'waiting' AND due_ms > ?`,
+    )
     this.#load = db.prepare(`SELECT * FROM ${table} WHERE id = ?`)
     this.#settle = db.prepare(
       `UPDATE ${table} SET status = ?, reason = ?, attempts = attempts + 1, changed_ms = ?, due_ms = ? WHERE id = ?`,
     )
-    this.#delay = db.prepare(`UPDATE ${table} SET due_ms = max(due_ms, ?) WHERE status = 'waiting' AND type = ? AND address = ?`)
-    this.#ofExecution = db.prepare(`SELECT * FROM ${table} WHERE execution_id = ? ORDER BY accepted_ms, rowid`)
-    this.#countOfExecution = db.prepare(`SELECT count(*) AS count FROM ${table} WHERE execution_id = ?`)
-    this.#countWaiting = db.prepare(`SELECT count(*) AS count FROM ${table} WHERE status = 'waiting'`)
+    this.#delay = db.prepare(
+      `UPDATE ${table} SET due_ms = max(due_ms, ?) WHERE status = 'waiting' AND type = ? AND address = ?`,
+    )
+    this.#ofExecution = db.prepare(
+      `SELECT * FROM ${table} WHERE execution_id = ? ORDER BY accepted_ms, rowid`,
+    )
+    this.#countOfExecution = db.prepare(
+      `SELECT count(*) AS count FROM ${table} WHERE execution_id = ?`,
+    )
+    this.#countWaiting = db.prepare(
+      `SELECT count(*) AS count FROM ${table} WHERE status = 'waiting'`,
+    )
     this.#prune = db.prepare(`DELETE FROM ${table} WHERE status <> 'waiting' AND changed_ms < ?`)
   }
 
@@ -85,12 +95,17 @@ export class Outbox {
     const executionId = notice.execution?.id ?? null
     const { id, address } = notice
     const text = formatJson(notice)
-    return this.#insert.run(id, executionId, type, address, text, status, now, now, now, problem ?? null).changes > 0
+    return (
+      this.#insert.run(id, executionId, type, address, text, status, now, now, now, problem ?? null)
+        .changes > 0
+    )
   }
 
   /** One of each recipient, the longest due first. */
   due(now: number): DueDelivery[] {
-    return this.#due.all(now).map(({ id, type, address }) => ({ id: String(id), recipient: `${type} ${address}` }))
+    return this.#due
+      .all(now)
+      .map(({ id, type, address }) => ({ id: String(id), recipient: `${type} ${address}` }))
   }
 
   /** When the next is due after a moment. */
@@ -103,7 +118,12 @@ export class Outbox {
     const row = this.#load.get(id)
     if (row === undefined || row['status'] !== 'waiting') return undefined
     const notice = parseJson(String(row['notice'])) as unknown as Notice
-    return { type: String(row['type']), notice, attempts: Number(row['attempts']), acceptedMs: Number(row['accepted_ms']) }
+    return {
+      type: String(row['type']),
+      notice,
+      attempts: Number(row['attempts']),
+      acceptedMs: Number(row['accepted_ms']),
+    }
   }
 
   /** What waits for the same recipient waits as long. */

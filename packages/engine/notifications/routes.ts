@@ -21,7 +21,10 @@ interface NotificationParts {
   readonly parse: (body: unknown) => JsonObject
 }
 
-export function notificationRoutes(app: FastifyInstance, { context, notifier, accept, parse }: NotificationParts): void {
+export function notificationRoutes(
+  app: FastifyInstance,
+  { context, notifier, accept, parse }: NotificationParts,
+): void {
   const { types } = context.settings.notifications
 
   app.get('/notifications/metadata', () =>
@@ -33,7 +36,13 @@ export function notificationRoutes(app: FastifyInstance, { context, notifier, ac
         uiType: isKnownToDeck ? 'CUSTOM' : 'BASIC',
         label,
         parameters: [
-          { name: 'address', type: 'string', label: address.label, description: address.description, defaultValue: '' },
+          {
+            name: 'address',
+            type: 'string',
+            label: address.label,
+            description: address.description,
+            defaultValue: '',
+          },
         ],
       })),
   )
@@ -50,17 +59,28 @@ export function notificationRoutes(app: FastifyInstance, { context, notifier, ac
     return reason === undefined ? { delivered: true } : { delivered: false, reason }
   })
 
-  app.post('/notifications/warnings', (request) => describeUndeliveredTypes(typesOfRecord(parse(request.body)), types))
+  app.post('/notifications/warnings', (request) =>
+    describeUndeliveredTypes(typesOfRecord(parse(request.body)), types),
+  )
 
   app.post('/notifications/callbacks/:source', () => {
     throw new PortError(404, 'No chat tool is configured that could call back.')
   })
 }
 
-const toRequest = shape({ type: textOf, address: or(textOf, ''), application: or(textOf, ''), commit: textOf })
+const toRequest = shape({
+  type: textOf,
+  address: or(textOf, ''),
+  application: or(textOf, ''),
+  commit: textOf,
+})
 
 /** @throws {PortError} 400 */
-function toTest(request: FastifyRequest, body: JsonObject, now: number): { type: string; notice: Notice } {
+function toTest(
+  request: FastifyRequest,
+  body: JsonObject,
+  now: number,
+): { type: string; notice: Notice } {
   const { type, application, commit: hash, ...given } = toRequest(body)
   if (type === undefined) throw new PortError(400, 'The field "type" is missing, such as "email".')
   const known = notificationTypeOf(type)

@@ -1,6 +1,11 @@
 /** Settings of notifications: their channels, and where their links lead. */
 
-import { httpAddress, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  httpAddress,
+  type SettingsReport,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import type { SharedValues } from './notification-type.ts'
 import { NotificationTypeKeys, toNotificationTypeSettings } from './types/all.ts'
@@ -11,7 +16,10 @@ const linkKeys = settings({
   ),
 })
 
-export const NotificationKeys = z.strictObject({ ...linkKeys.keys.shape, ...NotificationTypeKeys.shape })
+export const NotificationKeys = z.strictObject({
+  ...linkKeys.keys.shape,
+  ...NotificationTypeKeys.shape,
+})
 
 export interface NotificationServiceSettings {
   /** Settings of the kinds that are switched on, by their ids. */
@@ -29,13 +37,22 @@ export interface LinkTarget {
 export function toNotificationSettings(
   keys: object,
   report: SettingsReport,
-  known: SharedValues & { readonly deckUrl?: string | undefined; readonly consoleUrl?: string | undefined } = {},
+  known: SharedValues & {
+    readonly deckUrl?: string | undefined
+    readonly consoleUrl?: string | undefined
+  } = {},
 ): NotificationServiceSettings {
   const deckUrl = linkKeys.read(keys).baseUrl ?? known.deckUrl
-  return { types: toNotificationTypeSettings(keys, report, known), links: toLinks(deckUrl, known.consoleUrl) }
+  return {
+    types: toNotificationTypeSettings(keys, report, known),
+    links: toLinks(deckUrl, known.consoleUrl),
+  }
 }
 
-function toLinks(deckUrl: string | undefined, consoleUrl: string | undefined): LinkTarget | undefined {
+function toLinks(
+  deckUrl: string | undefined,
+  consoleUrl: string | undefined,
+): LinkTarget | undefined {
   if (deckUrl !== undefined) return { ui: 'deck', baseUrl: deckUrl }
   return consoleUrl === undefined ? undefined : { ui: 'console', baseUrl: consoleUrl }
 }

@@ -11,7 +11,9 @@ export type OfferedTypes = Readonly<Record<string, unknown>>
 
 /** A sentence for each kind. */
 export function describeUndeliveredTypes(types: Iterable<string>, offered: OfferedTypes): string[] {
-  const missing = [...new Set(types)].filter((type) => !((notificationTypeOf(type)?.id ?? '') in offered))
+  const missing = [...new Set(types)].filter(
+    (type) => !((notificationTypeOf(type)?.id ?? '') in offered),
+  )
   return missing.map(describeUndelivered)
 }
 
@@ -30,7 +32,9 @@ export function typesOfDefinition(definition: JsonObject): string[] {
 
 /** Kinds of the record of an application: its lists that have entries. */
 export function typesOfRecord(record: JsonObject): string[] {
-  return Object.entries(record).flatMap(([kind, entries]) => toEntries(entries).map(({ type }) => type ?? kind))
+  return Object.entries(record).flatMap(([kind, entries]) =>
+    toEntries(entries).map(({ type }) => type ?? kind),
+  )
 }
 
 const mostNamed = 5
@@ -43,7 +47,10 @@ export async function logUndelivered(context: BackendContext): Promise<void> {
     const [problem] = describeUndeliveredTypes([type], types)
     if (problem === undefined) continue
     const names = [...new Set(places.map(({ place }) => place))]
-    context.log.warn({ problem, count: names.length, examples: names.slice(0, mostNamed) }, 'notifications are not delivered')
+    context.log.warn(
+      { problem, count: names.length, examples: names.slice(0, mostNamed) },
+      'notifications are not delivered',
+    )
   }
 }
 
@@ -57,7 +64,10 @@ async function readPlaces({ ports: { definitions } }: BackendContext): Promise<P
   const pipelines = await definitions.pipelines(itself)
   return [
     ...records.flatMap((record) =>
-      typesOfRecord(record).map((type) => ({ type, place: `application ${record['application'] ?? 'global'}` })),
+      typesOfRecord(record).map((type) => ({
+        type,
+        place: `application ${record['application'] ?? 'global'}`,
+      })),
     ),
     ...pipelines.flatMap((pipeline) =>
       typesOfDefinition(pipeline).map((type) => ({

@@ -19,8 +19,10 @@ const toWindow = shape({ days: list(Number), whitelist: list(toSpan) })
 /** @throws {Error} when days or times are not usable; the message is for the author of the pipeline. */
 export function parseWindow(window: unknown): ExecutionWindow {
   const { days, whitelist } = toWindow(window)
-  if (days.some((day) => !allDays.includes(day))) throw new Error('Days of an execution window go from 1, Sunday, to 7.')
-  if (whitelist.length > mostSpans) throw new Error(`An execution window has at most ${mostSpans} times of day.`)
+  if (days.some((day) => !allDays.includes(day)))
+    throw new Error('Days of an execution window go from 1, Sunday, to 7.')
+  if (whitelist.length > mostSpans)
+    throw new Error(`An execution window has at most ${mostSpans} times of day.`)
   const spans = whitelist.flatMap(parseSpan)
   return {
     days: days.length > 0 ? days : allDays,
@@ -41,7 +43,13 @@ function parseSpan(span: ReturnType<typeof toSpan>): { from: number; to: number 
 
 function minuteOfDay(hour: unknown, minute: unknown): number {
   const [hours, minutes] = [Number(hour ?? Number.NaN), Number(minute ?? 0)]
-  const isTime = Number.isInteger(hours) && Number.isInteger(minutes) && hours >= 0 && hours <= 24 && minutes >= 0 && minutes < 60
+  const isTime =
+    Number.isInteger(hours) &&
+    Number.isInteger(minutes) &&
+    hours >= 0 &&
+    hours <= 24 &&
+    minutes >= 0 &&
+    minutes < 60
   if (!isTime) throw new Error(`"${hour}:${minute}" in an execution window is not a time of day.`)
   return Math.min(hours * 60 + minutes, minutesPerDay - 1)
 }
@@ -53,7 +61,9 @@ function minuteOfDay(hour: unknown, minute: unknown): number {
  * @throws {Error} when it does not open within eight days.
  */
 export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: string): number {
-  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate()
+  const today = Temporal.Instant.fromEpochMilliseconds(now)
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
   for (let days = 0; days <= 8; days++) {
     // Dates are counted, not hours: the day on which clocks change has 23 or 25 of them.
     const date = today.add({ days })
@@ -62,7 +72,8 @@ export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: 
     const midnight = date.toPlainDateTime()
     // A time that comes twice is the second, a time that is left out the one after the gap: as for calendars of Java.
     const at = (minutes: number) =>
-      midnight.add({ minutes }).toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds
+      midnight.add({ minutes }).toZonedDateTime(timeZone, { disambiguation: 'later' })
+        .epochMilliseconds
     const spans = window.spans.map(({ from, to }) => ({ start: at(from), end: at(to + 1) }))
     if (spans.some(({ start, end }) => start <= now && now < end)) return now
     const openings = spans.map(({ start }) => start).filter((start) => start > now)

@@ -22,16 +22,26 @@ export interface Candidates {
  *
  * @throws {StageError} when nothing matches and there is no default
  */
-export function bindExpected(expected: readonly JsonObject[], candidates: Candidates): JsonObject[] {
+export function bindExpected(
+  expected: readonly JsonObject[],
+  candidates: Candidates,
+): JsonObject[] {
   const meter = createRegexMeter()
   return expected.map((whole) => {
-    const { title, useDefaultArtifact, usePriorArtifact, defaultArtifact, ...pattern } = toExpected(whole)
+    const { title, useDefaultArtifact, usePriorArtifact, defaultArtifact, ...pattern } =
+      toExpected(whole)
     const isMatch = (artifact: unknown) => matchesArtifact(pattern, artifact, meter)
     try {
-      const { length: matching } = candidates.isUnique ? distinctArtifacts(candidates.among.filter(isMatch)) : []
+      const { length: matching } = candidates.isUnique
+        ? distinctArtifacts(candidates.among.filter(isMatch))
+        : []
       if (matching > 1)
-        throw new StageError([`The expected artifact "${title}" matches ${matching} artifacts. Narrow its matchArtifact.`])
-      const found = candidates.among.find(isMatch) ?? (usePriorArtifact ? candidates.prior?.().find(isMatch) : undefined)
+        throw new StageError([
+          `The expected artifact "${title}" matches ${matching} artifacts. Narrow its matchArtifact.`,
+        ])
+      const found =
+        candidates.among.find(isMatch) ??
+        (usePriorArtifact ? candidates.prior?.().find(isMatch) : undefined)
       const boundArtifact = found ?? (useDefaultArtifact ? defaultArtifact : undefined)
       if (boundArtifact !== undefined) return { ...whole, boundArtifact }
     } catch (error) {

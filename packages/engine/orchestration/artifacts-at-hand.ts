@@ -26,7 +26,10 @@ const toResolved = shape({
 })
 
 /** Artifacts by the id under which they were expected: by the stage, by those before it, or by the trigger; the nearest wins. */
-export function expectedArtifactsById({ execution, stage }: StagePlace): ReadonlyMap<string, JsonObject> {
+export function expectedArtifactsById({
+  execution,
+  stage,
+}: StagePlace): ReadonlyMap<string, JsonObject> {
   const holders = [
     ...graphOf(execution)
       .ancestorsOf(stage)
@@ -34,17 +37,24 @@ export function expectedArtifactsById({ execution, stage }: StagePlace): Readonl
     execution.trigger,
   ].map(toResolved)
   const bound = holders.flatMap(({ resolvedExpectedArtifacts }) => resolvedExpectedArtifacts)
-  const received = holders.at(-1)?.artifacts.map((artifact) => ({ id: artifact?.['id'], boundArtifact: artifact })) ?? []
+  const received =
+    holders
+      .at(-1)
+      ?.artifacts.map((artifact) => ({ id: artifact?.['id'], boundArtifact: artifact })) ?? []
   const found = new Map<string, JsonObject>()
   for (const { id, boundArtifact } of [...bound, ...received])
-    if (boundArtifact !== undefined && id !== undefined) found.getOrInsert(String(id), boundArtifact)
+    if (boundArtifact !== undefined && id !== undefined)
+      found.getOrInsert(String(id), boundArtifact)
   return found
 }
 
 /** Other executions receive them, whose views may not know the secrets of this one. */
 function atHand(execution: Execution, producers: readonly Stage[]): unknown[] {
   const produced = producers.flatMap(({ outputs }) => listOf(outputs['artifacts']))
-  return distinctArtifacts([...maskCopies(produced, executionSecretsOf(execution)), ...execution.trigger.artifacts])
+  return distinctArtifacts([
+    ...maskCopies(produced, executionSecretsOf(execution)),
+    ...execution.trigger.artifacts,
+  ])
 }
 
 export function distinctArtifacts(artifacts: readonly unknown[]): unknown[] {

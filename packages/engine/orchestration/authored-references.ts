@@ -26,30 +26,38 @@ export function authoredReferences(
   { application, parent }: Origin,
 ): { references?: AuthoredReferences } {
   const declared = declaredParameters(authored)
-  const passed = parent === undefined ? new Set<string>() : passedReferences(trigger, application, parent)
+  const passed =
+    parent === undefined ? new Set<string>() : passedReferences(trigger, application, parent)
   const written = writtenReferencesIn([[...declared.values()], authored['templateVariables']])
   const chosen = allReferencesIn(trigger.type === 'manual' ? trigger.parameters : undefined)
   const shared = new Set([...written, ...passed, ...chosen])
-  const ofStages = toStages(authored).stages.map(({ refId, all }) => [refId, [...writtenReferencesIn(all)]] as const)
+  const ofStages = toStages(authored).stages.map(
+    ({ refId, all }) => [refId, [...writtenReferencesIn(all)]] as const,
+  )
   const byRefId = Object.fromEntries(ofStages.filter(([, found]) => found.length > 0))
   const known = new Set([shared, ...Object.values(byRefId)].flatMap((found) => [...found]))
   if (known.size === 0) return {}
   const event = eventTexts(authored['trigger'], trigger, declared)
-  const isReceived = (each: string) => event.includes(`secret:${each}`) || event.includes(`secret:{${each}}`)
+  const isReceived = (each: string) =>
+    event.includes(`secret:${each}`) || event.includes(`secret:{${each}}`)
   const received = [...known].filter((each) => !passed.has(each) && isReceived(each))
   return { references: { shared: [...shared], byRefId, ...(received.length > 0 && { received }) } }
 }
 
-const toStages = shape({ stages: [list((stage) => ({ ...toReference(stage), all: stage })), 'stages', 'job'] })
+const toStages = shape({
+  stages: [list((stage) => ({ ...toReference(stage), all: stage })), 'stages', 'job'],
+})
 const toReference = shape({ refId: String })
 
 /** Values that the definition gives parameters: defaults, and those of its triggers. */
 function declaredParameters(authored: JsonObject): ReadonlyMap<string, readonly unknown[]> {
   const { parameterConfig, triggers } = toDeclaring(authored)
   const found = new Map<string, unknown[]>()
-  const add = (name: string, value: unknown) => void found.getOrInsertComputed(name, () => []).push(value)
+  const add = (name: string, value: unknown) =>
+    void found.getOrInsertComputed(name, () => []).push(value)
   for (const { name, default: value } of parameterConfig) add(name, value)
-  for (const { parameters } of triggers) for (const [name, value] of Object.entries(parameters)) add(name, value)
+  for (const { parameters } of triggers)
+    for (const [name, value] of Object.entries(parameters)) add(name, value)
   return found
 }
 
@@ -59,24 +67,41 @@ const toDeclaring = shape({
 })
 
 /** References in parameters that a run of the same application passes, as far as they count in the stage that passes them. */
-function passedReferences({ parameters, parentPipelineStageId }: Trigger, application: unknown, parent: Execution): Set<string> {
+function passedReferences(
+  { parameters, parentPipelineStageId }: Trigger,
+  application: unknown,
+  parent: Execution,
+): Set<string> {
   if (foldName(parent.application) !== foldName(String(application))) return new Set()
   const stage = graphOf(parent).find(String(parentPipelineStageId))
-  const known = referencesAt(parent.engine.references, stage && graphOf(parent).topLevelOf(stage).refId)
+  const known = referencesAt(
+    parent.engine.references,
+    stage && graphOf(parent).topLevelOf(stage).refId,
+  )
   return allReferencesIn(parameters).intersection(known)
 }
 
 const toGiven = shape({ parameters: objectOf })
 
 /** What the event has brought, as JSON: its payload, and parameters to which the definition gives other values. */
-function eventTexts(submitted: unknown, trigger: Trigger, declared: ReadonlyMap<string, readonly unknown[]>): string {
+function eventTexts(
+  submitted: unknown,
+  trigger: Trigger,
+  declared: ReadonlyMap<string, readonly unknown[]>,
+): string {
   const given = trigger.type === 'manual' ? {} : toGiven(submitted).parameters
   const foreign = Object.entries(given).filter(([name, value]) => {
     const text = formatJson(value)
-    return declared.get(name)?.some((each) => each !== undefined && formatJson(each) === text) !== true
+    return (
+      declared.get(name)?.some((each) => each !== undefined && formatJson(each) === text) !== true
+    )
   })
   // Texts of a trigger can be expressions, which may make up references.
-  const parameters = foreign.map(([name, value]) => [name, value, fieldOf(trigger.parameters, name) ?? null])
+  const parameters = foreign.map(([name, value]) => [
+    name,
+    value,
+    fieldOf(trigger.parameters, name) ?? null,
+  ])
   return formatJson([payloadsOf(objectOf(submitted)), payloadsOf(trigger), parameters])
 }
 
@@ -87,7 +112,10 @@ function payloadsOf({ payload = null, parentExecution }: JsonObject): unknown[] 
 }
 
 /** @param refId Of the authored stage; undefined: what counts everywhere */
-function referencesAt(references: Execution['engine']['references'], refId: string | undefined): Set<string> {
+function referencesAt(
+  references: Execution['engine']['references'],
+  refId: string | undefined,
+): Set<string> {
   const { shared = [], byRefId = {}, received = [] } = references ?? {}
   const own = refId !== undefined && Object.hasOwn(byRefId, refId) ? byRefId[refId] : []
   return new Set([...shared, ...(own ?? [])]).difference(new Set(received))

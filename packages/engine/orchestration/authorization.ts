@@ -11,7 +11,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Engine } from './engine.ts'
 
 const controlled: readonly { method: string; path: RegExp; authorization: ApplicationRight }[] = [
-  { method: 'PUT', path: /\/(?:pipelines|tasks)\/:id\/(?:cancel|pause|resume)$/, authorization: 'EXECUTE' },
+  {
+    method: 'PUT',
+    path: /\/(?:pipelines|tasks)\/:id\/(?:cancel|pause|resume)$/,
+    authorization: 'EXECUTE',
+  },
   { method: 'PUT', path: /\/pipelines\/:id\/stages\/:stageId\/restart$/, authorization: 'EXECUTE' },
   { method: 'PATCH', path: /\/pipelines\/:id\/stages\/:stageId$/, authorization: 'EXECUTE' },
   { method: 'PUT', path: /\/tasks\/cancel$/, authorization: 'EXECUTE' },
@@ -23,7 +27,9 @@ export function checkControl(app: FastifyInstance, { options }: Engine): void {
   app.addHook('preHandler', async (request) => {
     const { user } = trustedCallerOf(request)
     const { method, routeOptions } = request
-    const rule = controlled.find((one) => one.method === method && one.path.test(routeOptions.url ?? ''))
+    const rule = controlled.find(
+      (one) => one.method === method && one.path.test(routeOptions.url ?? ''),
+    )
     if (rule === undefined || user === undefined || !options.judges) return
     const access = await options.accessOf(user)
     for (const id of idsOf(request)) {

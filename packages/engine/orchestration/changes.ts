@@ -29,7 +29,10 @@ export class ExecutionChanges {
   #sequence = 0
 
   /** Called after the transaction that has changed or removed it. */
-  note({ id, type, application }: Pick<Execution, 'id' | 'type' | 'application'>, summary: ExecutionChange['summary']): void {
+  note(
+    { id, type, application }: Pick<Execution, 'id' | 'type' | 'application'>,
+    summary: ExecutionChange['summary'],
+  ): void {
     const version = { sequence: ++this.#sequence, id, type, application }
     this.#executions.set(id, version)
     for (const listen of this.#listeners) listen({ ...version, summary })
@@ -55,7 +58,13 @@ export class ExecutionChanges {
   since(version: string): ExecutionVersion[] | undefined {
     const [epoch, digits = ''] = version.split('.')
     const sequence = /^\d{1,15}$/.test(digits) ? Number(digits) : undefined
-    if (epoch !== this.epoch || sequence === undefined || sequence > this.#sequence || sequence < this.#floor()) return undefined
+    if (
+      epoch !== this.epoch ||
+      sequence === undefined ||
+      sequence > this.#sequence ||
+      sequence < this.#floor()
+    )
+      return undefined
     return [...this.#executions.values()].filter((change) => change.sequence > sequence)
   }
 
@@ -66,7 +75,9 @@ export class ExecutionChanges {
   }
 
   #floor(): number {
-    return this.#executions.size < maxKept ? 0 : (this.#executions.values().next().value?.sequence ?? 0) - 1
+    return this.#executions.size < maxKept
+      ? 0
+      : (this.#executions.values().next().value?.sequence ?? 0) - 1
   }
 
   #format(sequence: number): string {
@@ -75,5 +86,7 @@ export class ExecutionChanges {
 }
 
 export function summaryOf(execution: Execution): string {
-  return execution.type === 'PIPELINE' ? summarizeExecution({ ...execution }) : summarizeTask({ ...execution })
+  return execution.type === 'PIPELINE'
+    ? summarizeExecution({ ...execution })
+    : summarizeTask({ ...execution })
 }

@@ -28,7 +28,12 @@ const mostWaiting = 50
 export function startOrPark(unit: Transaction, execution: Execution): void {
   const { turn } = unit
   if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
-    cancelExecution(execution, { canceledBy: engineName }, 'It could not start before its start time expired.', turn)
+    cancelExecution(
+      execution,
+      { canceledBy: engineName },
+      'It could not start before its start time expired.',
+      turn,
+    )
   } else if (isLimitReached(unit, execution)) {
     park(unit, execution)
   } else if (execution.engine.restartStageId !== undefined) {
@@ -48,7 +53,9 @@ function isLimitReached(unit: Transaction, execution: Execution): boolean {
 }
 
 function park(unit: Transaction, execution: Execution): void {
-  const waiting = unit.parked(execution.pipelineConfigId as string).filter((id) => id !== execution.id)
+  const waiting = unit
+    .parked(execution.pipelineConfigId as string)
+    .filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
   if (waiting.length >= mostWaiting) {
     cancelExecution(

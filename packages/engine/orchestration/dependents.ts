@@ -52,7 +52,10 @@ export async function prepareDependents(
       try {
         add(dependents, dependent, await prepareDependent(engine, dependent))
       } catch (error) {
-        engine.options.log.warn({ err: error, dependent: key, parent: parent.id }, 'a dependent pipeline could not be started')
+        engine.options.log.warn(
+          { err: error, dependent: key, parent: parent.id },
+          'a dependent pipeline could not be started',
+        )
         if (isLast) add(dependents, dependent, failedDependent(engine, dependent, error as Error))
         else dependents.postponed.push(key)
       }
@@ -61,14 +64,24 @@ export async function prepareDependents(
   return dependents
 }
 
-function add({ prepared, outcomes }: Dependents, { definition, trigger }: Dependent, child: Execution | string): void {
-  const what = typeof child === 'string' ? { reason: child } : { executionId: child.id, reason: child.cancellationReason }
+function add(
+  { prepared, outcomes }: Dependents,
+  { definition, trigger }: Dependent,
+  child: Execution | string,
+): void {
+  const what =
+    typeof child === 'string'
+      ? { reason: child }
+      : { executionId: child.id, reason: child.cancellationReason }
   outcomes.push(toOutcome(definition, trigger, what))
   if (typeof child !== 'string') prepared.push(child)
 }
 
 /** Without what the refused may not read of the parent. */
-export function toEventRecords({ id, name, application, status }: Execution, outcomes: readonly TriggerOutcome[]): EventRecord[] {
+export function toEventRecords(
+  { id, name, application, status }: Execution,
+  outcomes: readonly TriggerOutcome[],
+): EventRecord[] {
   const { started = [], refused = [] } = Object.groupBy(outcomes, ({ executionId }) =>
     executionId === undefined ? 'refused' : 'started',
   )
@@ -80,9 +93,17 @@ export function toEventRecords({ id, name, application, status }: Execution, out
   return records.filter(({ triggers }) => triggers.length > 0)
 }
 
-async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
+async function loadDependents(
+  { options }: EngineParts,
+  parent: Execution,
+  word: string,
+): Promise<EffectivePipeline[]> {
   const as = toCaller(identityHeaders({ execution: parent }))
-  const followers = await options.ports.definitions.followersOf(parent.pipelineConfigId as string, word, as)
+  const followers = await options.ports.definitions.followersOf(
+    parent.pipelineConfigId as string,
+    word,
+    as,
+  )
   return options.pipelines.complete(followers)
 }
 
@@ -95,7 +116,10 @@ interface Dependent {
 }
 
 /** @returns why it is not started, unless it is @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
-async function prepareDependent(engine: EngineParts, dependent: Dependent): Promise<Execution | string> {
+async function prepareDependent(
+  engine: EngineParts,
+  dependent: Dependent,
+): Promise<Execution | string> {
   const { parent } = dependent
   const starter = await starterOf(engine, dependent)
   if (starter === undefined)
@@ -110,10 +134,19 @@ async function prepareDependent(engine: EngineParts, dependent: Dependent): Prom
 }
 
 /** It is unknown whether its user may read the parent, so it gets nothing of it. */
-function failedDependent({ options }: EngineParts, { parent, definition, trigger }: Dependent, { message }: Error): Execution {
+function failedDependent(
+  { options }: EngineParts,
+  { parent, definition, trigger }: Dependent,
+  { message }: Error,
+): Execution {
   const { pipeline, status } = trigger
   const child = { ...definition, trigger: { type: 'pipeline', pipeline, status } }
-  return recordFailure(child, message, callerAs({ 'x-spinnaker-user': 'anonymous' }, parent), options)
+  return recordFailure(
+    child,
+    message,
+    callerAs({ 'x-spinnaker-user': 'anonymous' }, parent),
+    options,
+  )
 }
 
 interface Starter {
@@ -131,7 +164,10 @@ interface Starter {
  * @throws {PortError} 503 while the permission service cannot be asked
  * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous
  */
-async function starterOf(engine: EngineParts, { parent, definition, trigger }: Dependent): Promise<Starter | undefined> {
+async function starterOf(
+  engine: EngineParts,
+  { parent, definition, trigger }: Dependent,
+): Promise<Starter | undefined> {
   const { judges, accessOf, log } = engine.options
   const headers = identityHeaders({ execution: parent })
   if (!judges) return { user: parent.trigger.user, headers }
@@ -139,24 +175,40 @@ async function starterOf(engine: EngineParts, { parent, definition, trigger }: D
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)
   const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
-  const base = runAsUser || (isOwn && starter) || (await engine.options.vouchersOf({ ...definition, trigger })) || anonymous
+  const base =
+    runAsUser ||
+    (isOwn && starter) ||
+    (await engine.options.vouchersOf({ ...definition, trigger })) ||
+    anonymous
   const user = joinUsers([base, ...steerers])
   const access = await accessOf(user)
   const mayStart =
-    access.mayOnApplication(application, 'EXECUTE') && (isOwn || access.mayOnApplication(parent.application, 'READ'))
+    access.mayOnApplication(application, 'EXECUTE') &&
+    (isOwn || access.mayOnApplication(parent.application, 'READ'))
   if (!mayStart) {
     const facts = { pipeline: definition['id'], parent: parent.id, user }
-    log.warn(facts, 'a dependent pipeline was not started: its user may not execute it, or may not read what it depends on')
+    log.warn(
+      facts,
+      'a dependent pipeline was not started: its user may not execute it, or may not read what it depends on',
+    )
     return undefined
   }
   if (runAsUser === '' && isOwn) return { user: parent.trigger.user, headers }
   return {
     user: base,
-    headers: { ...headers, 'x-spinnaker-user': user, 'x-spinnaker-accounts': access.accounts.join(',') },
+    headers: {
+      ...headers,
+      'x-spinnaker-user': user,
+      'x-spinnaker-accounts': access.accounts.join(','),
+    },
   }
 }
 
-function matchingTriggers({ definition, triggers }: EffectivePipeline, parent: Execution, word: string): JsonObject[] {
+function matchingTriggers(
+  { definition, triggers }: EffectivePipeline,
+  parent: Execution,
+  word: string,
+): JsonObject[] {
   if (isTrue(definition['disabled'])) return []
   return triggers.filter(
     (trigger) =>
@@ -168,7 +220,10 @@ function matchingTriggers({ definition, triggers }: EffectivePipeline, parent: E
   )
 }
 
-function childDefinition({ parent, definition, trigger, position }: Dependent, user: string): JsonObject {
+function childDefinition(
+  { parent, definition, trigger, position }: Dependent,
+  user: string,
+): JsonObject {
   const parts = [parent.id, null, definition['id'], parent.startTime ?? null]
   return {
     ...definition,

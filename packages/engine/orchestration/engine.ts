@@ -86,7 +86,9 @@ export class Engine implements EngineParts {
     for (const { id } of this.options.store.due()) {
       this.transact((unit) => {
         const execution = unit.require(id)
-        const isNoted = execution.systemNotifications.some((noted) => fieldOf(noted, 'createdAt') === createdAt)
+        const isNoted = execution.systemNotifications.some(
+          (noted) => fieldOf(noted, 'createdAt') === createdAt,
+        )
         if (!isNoted) execution.systemNotifications = [...execution.systemNotifications, notice]
       })
     }
@@ -107,12 +109,16 @@ export class Engine implements EngineParts {
   /** For the metrics: how many executions there are, and for how long the first of each queue waits. */
   observe(): BackendState {
     const { store, now } = this.options
-    const ageOf = (sinceMs: number | undefined) => (sinceMs === undefined ? 0 : Math.max(0, now() - sinceMs))
+    const ageOf = (sinceMs: number | undefined) =>
+      sinceMs === undefined ? 0 : Math.max(0, now() - sinceMs)
     const parked = store.firstParked()
     return {
       executions: store.countIncomplete(),
       ended: [...this.#ended.values()],
-      queueAgesMs: { due: ageOf(this.#pacer.firstDue), parked: ageOf(parked === undefined ? undefined : timeOfUlid(parked)) },
+      queueAgesMs: {
+        due: ageOf(this.#pacer.firstDue),
+        parked: ageOf(parked === undefined ? undefined : timeOfUlid(parked)),
+      },
     }
   }
 
@@ -134,7 +140,9 @@ export class Engine implements EngineParts {
       return { result, touched }
     })
     this.#pacer.schedule(touched, turn.now)
-    unit.report((execution, isRemoved) => this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)))
+    unit.report((execution, isRemoved) =>
+      this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)),
+    )
     this.#countEnds(turn.events)
     if (turn.events.length > 0) this.options.publish(turn.events)
     this.options.notices.send()
@@ -146,7 +154,10 @@ export class Engine implements EngineParts {
       if (task !== undefined || phase === 'starting') continue
       const level = stage === undefined ? 'execution' : 'stage'
       // Names of authors, which are without bound, are no labels.
-      const type = stage === undefined ? execution.type : (stageTypeOf(this.options.stageTypes, stage)?.type ?? 'unknown')
+      const type =
+        stage === undefined
+          ? execution.type
+          : (stageTypeOf(this.options.stageTypes, stage)?.type ?? 'unknown')
       const { status } = stage ?? execution
       const key = `${level} ${type} ${status}`
       this.#ended.set(key, { level, type, status, count: (this.#ended.get(key)?.count ?? 0) + 1 })
@@ -182,8 +193,13 @@ export class Engine implements EngineParts {
     if (shift === undefined) return
     const { now, log, store } = this.options
     const { kind, byMs } = shift
-    if (kind === 'back') log.warn({ byMs }, 'the clock was set back; executions go on by the new time')
-    else log.warn({ byMs }, 'the clock was set forward; what executions wait for takes as long as before')
+    if (kind === 'back')
+      log.warn({ byMs }, 'the clock was set back; executions go on by the new time')
+    else
+      log.warn(
+        { byMs },
+        'the clock was set forward; what executions wait for takes as long as before',
+      )
     const due = store.due()
     // The shift is recorded with each before it begins to wait anew.
     if (kind === 'back') for (const { id } of due) this.#ahead.add(id)
@@ -200,9 +216,13 @@ export class Engine implements EngineParts {
       step()
       this.#crashes.succeeds(id)
     } catch (error) {
-      this.options.log.error({ err: error, execution: id }, 'a step of an execution failed and is tried again')
+      this.options.log.error(
+        { err: error, execution: id },
+        'a step of an execution failed and is tried again',
+      )
       this.#wake(id, storeRetryMs)
-      if (this.#crashes.failsForGood(id, error)) this.#abandon(id, `The engine fails at it: ${(error as Error).message}`)
+      if (this.#crashes.failsForGood(id, error))
+        this.#abandon(id, `The engine fails at it: ${(error as Error).message}`)
     }
   }
 
@@ -211,7 +231,8 @@ export class Engine implements EngineParts {
     const { store, log, now } = this.options
     log.error({ execution: id, reason }, 'an execution was given up')
     try {
-      if (this.#crashes.excessOf(id) !== undefined) throw new Error('The record is too large to be read.')
+      if (this.#crashes.excessOf(id) !== undefined)
+        throw new Error('The record is too large to be read.')
       this.transact((unit) => giveUp(unit.require(id), reason, unit.turn))
     } catch (error) {
       log.error({ err: error, execution: id }, 'an execution could only be marked as ended')
@@ -222,7 +243,10 @@ export class Engine implements EngineParts {
         this.changes.note(abandoned, () => summarizeExecution({ ...abandoned, status: 'TERMINAL' }))
         this.#releaseAfter(abandoned)
       } catch (refusal) {
-        log.error({ err: refusal, execution: id }, 'an execution could not be marked as ended and is tried again')
+        log.error(
+          { err: refusal, execution: id },
+          'an execution could not be marked as ended and is tried again',
+        )
       }
     }
   }
@@ -232,7 +256,10 @@ export class Engine implements EngineParts {
     try {
       this.transact((unit) => unit.releaseAfterUnreadable(pipelineConfigId))
     } catch (error) {
-      this.options.log.error({ err: error, execution: id }, 'executions that wait for an abandoned one could not be started')
+      this.options.log.error(
+        { err: error, execution: id },
+        'executions that wait for an abandoned one could not be started',
+      )
     }
   }
 
@@ -253,7 +280,9 @@ export class Engine implements EngineParts {
         submit: (child) => unit.submit(child),
         isLate: () => performance.now() > untilMs,
       })
-      const followUps = execution.engine.followUps.filter((each) => each.dueAt <= turn.now && !this.#inFlight.has(each.id))
+      const followUps = execution.engine.followUps.filter(
+        (each) => each.dueAt <= turn.now && !this.#inFlight.has(each.id),
+      )
       return { execution, launches, followUps, steps: turn.expressionSteps }
     })
     this.#ahead.delete(id)
@@ -271,7 +300,10 @@ export class Engine implements EngineParts {
     const context = createTaskContext(this, run)
     try {
       const result = step.decide(context)
-      return { result: context.answers.pending.length > 0 ? { status: 'RUNNING', pollMs: answerPollMs } : result }
+      return {
+        result:
+          context.answers.pending.length > 0 ? { status: 'RUNNING', pollMs: answerPollMs } : result,
+      }
     } catch (error) {
       return { error }
     } finally {
@@ -289,12 +321,19 @@ export class Engine implements EngineParts {
       throw new StageError([text])
     }
     const ended = new AbortController()
-    const attempt = Promise.try(() => step.execute(createTaskContext(this, run, { signal: ended.signal })))
+    const attempt = Promise.try(() =>
+      step.execute(createTaskContext(this, run, { signal: ended.signal })),
+    )
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#land(run, { result }),
       (error: unknown) => this.#land(run, { error }),
     )
-    const own = { stageId: run.stage.id, isUnrecognized: step.isUnrecognized === true, landed, ended }
+    const own = {
+      stageId: run.stage.id,
+      isUnrecognized: step.isUnrecognized === true,
+      landed,
+      ended,
+    }
     this.#attempts.add(own)
     void landed.finally(() => this.#attempts.delete(own))
   }
@@ -313,7 +352,10 @@ export class Engine implements EngineParts {
       this.#crashes.clear(id)
       this.#crashes.succeeds(run.run)
     } catch (error) {
-      this.options.log.error({ err: error, execution: id }, 'a result could not be recorded and is kept')
+      this.options.log.error(
+        { err: error, execution: id },
+        'a result could not be recorded and is kept',
+      )
       if (this.#crashes.failsForGood(run.run, error)) {
         return void this.#abandon(id, `A result cannot be recorded: ${(error as Error).message}`)
       }
@@ -327,7 +369,9 @@ export class Engine implements EngineParts {
       const execution = unit.load(run.execution.id)
       const fresh = execution && findAgain(run, execution, unit.turn)
       if (fresh === undefined) return
-      applyOutcome(fresh, heedSteering(outcome, fresh.stage, run.stage), (child) => unit.submit(child))
+      applyOutcome(fresh, heedSteering(outcome, fresh.stage, run.stage), (child) =>
+        unit.submit(child),
+      )
     })
   }
 
@@ -339,7 +383,10 @@ export class Engine implements EngineParts {
     try {
       await runFollowUp(this, execution, followUp)
     } catch (error) {
-      log.error({ err: error, execution: id }, 'a follow-up could not be recorded and is tried again')
+      log.error(
+        { err: error, execution: id },
+        'a follow-up could not be recorded and is tried again',
+      )
       pauseMs = storeRetryMs
     }
     this.#inFlight.delete(followUp.id)
@@ -353,6 +400,9 @@ export class Engine implements EngineParts {
   #requeue(id: string, execution: Execution | undefined, pauseMs: number): void {
     const now = this.options.now()
     const next = execution && nextDue(execution, this.isInFlight)
-    this.#pacer.schedule([{ id, due: next === undefined ? undefined : Math.max(next, now + pauseMs) }], now)
+    this.#pacer.schedule(
+      [{ id, due: next === undefined ? undefined : Math.max(next, now + pauseMs) }],
+      now,
+    )
   }
 }

@@ -22,7 +22,10 @@ function byReference(one: Stage, other: Stage): number {
 }
 
 /** @param secrets Those of its execution */
-export function stageView(stage: Stage, secrets: readonly string[] = secretsIn([stage])): JsonObject {
+export function stageView(
+  stage: Stage,
+  secrets: readonly string[] = secretsIn([stage]),
+): JsonObject {
   const { engine: _notes, tasks: _tasks, ...shown } = stage
   return maskIn({ ...shown, tasks: tasksOf(stage) }, secrets)
 }
@@ -45,7 +48,10 @@ export function unexpandedView(execution: Execution): JsonObject {
 function withoutParentStages(trigger: unknown): unknown {
   if (!isObject(trigger) || !isObject(trigger['parentExecution'])) return trigger
   const parent = trigger['parentExecution']
-  return { ...trigger, parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) } }
+  return {
+    ...trigger,
+    parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) },
+  }
 }
 
 export function taskView(whole: Execution): JsonObject {
@@ -72,7 +78,8 @@ function mergedVariables(stages: readonly Stage[]): { key: string; value: unknow
   for (const { context } of stages) {
     for (const [key, value] of Object.entries(context)) {
       if (value === null || value === undefined) continue
-      if (!variables.has(key) || !isEmpty(value) || isEmpty(variables.get(key))) variables.set(key, value)
+      if (!variables.has(key) || !isEmpty(value) || isEmpty(variables.get(key)))
+        variables.set(key, value)
     }
   }
   return [...variables].map(([key, value]) => ({ key, value }))

@@ -27,7 +27,12 @@ export function executionsOf(engine: Engine): Executions {
   }
 }
 
-const toStart = shape({ executionId: textOf, application: textOf, trigger: (value) => value, plan: isTrue })
+const toStart = shape({
+  executionId: textOf,
+  application: textOf,
+  trigger: (value) => value,
+  plan: isTrue,
+})
 
 /** A request to expand a template. */
 export function planOf(definition: JsonObject): JsonObject {
@@ -39,7 +44,12 @@ export function planOf(definition: JsonObject): JsonObject {
  * @returns the path of the execution, or the processed definition of a plan
  * @throws {PortError}
  */
-export async function startPipeline(body: unknown, caller: Caller, engine: Engine, stored?: () => void): Promise<JsonObject> {
+export async function startPipeline(
+  body: unknown,
+  caller: Caller,
+  engine: Engine,
+  stored?: () => void,
+): Promise<JsonObject> {
   const { options } = engine
   const { executionId, application, trigger, plan } = toStart(body)
   const known = executionId === undefined ? undefined : options.store.load(executionId)
@@ -47,7 +57,8 @@ export async function startPipeline(body: unknown, caller: Caller, engine: Engin
     stored?.()
     return { ref: `/pipelines/${known.id}` }
   }
-  if (known !== undefined) throw new PortError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
+  if (known !== undefined)
+    throw new PortError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
   await checkParentReadable(trigger, caller, options)
   const prepared = await preparePipeline(body, caller, options)
   if (prepared.kind === 'plan') return prepared.definition
@@ -64,7 +75,12 @@ export async function startPipeline(body: unknown, caller: Caller, engine: Engin
 }
 
 /** @throws {PortError} */
-export async function recordFailedStart(body: JsonObject, caller: Caller, engine: Engine, stored?: () => void): Promise<void> {
+export async function recordFailedStart(
+  body: JsonObject,
+  caller: Caller,
+  engine: Engine,
+  stored?: () => void,
+): Promise<void> {
   const { options } = engine
   await checkParentReadable(body['trigger'], caller, options)
   const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, options)

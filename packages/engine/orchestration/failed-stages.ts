@@ -53,7 +53,10 @@ function hasFailed({ status }: Stage): boolean {
 
 function childOf(place: StagePlace, options: FailedLeavesOptions): Execution | undefined {
   const { executionId } = place.stage.context
-  const child = typeNameOf(place.stage) === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+  const child =
+    typeNameOf(place.stage) === 'pipeline' && typeof executionId === 'string'
+      ? options.find(executionId)
+      : undefined
   return child !== undefined && isStartedBy(child, place) ? child : undefined
 }
 
@@ -73,12 +76,17 @@ function leaf(
     stageName: stage.name,
     stageType: stage.type,
     stageStatus: stage.status,
-    stageException: errorTexts(stage.context['exception'])[0] ?? 'No exception message was recorded.',
+    stageException:
+      errorTexts(stage.context['exception'])[0] ?? 'No exception message was recorded.',
     ...named('childPipeline', child, options),
   }
 }
 
-function named(prefix: string, execution: Execution | undefined, options: FailedLeavesOptions): JsonObject {
+function named(
+  prefix: string,
+  execution: Execution | undefined,
+  options: FailedLeavesOptions,
+): JsonObject {
   return {
     [`${prefix}ExecutionId`]: execution?.id ?? null,
     [`${prefix}ExecutionName`]: execution?.name ?? null,

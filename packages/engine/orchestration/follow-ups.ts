@@ -19,10 +19,15 @@ const longestPauseMs = 5 * 60_000
  * Does it and strikes it off; after a failure it is tried again later. In the end it is given up: pipelines that should have
  * started leave failed executions, the rest a line in the log.
  */
-export async function runFollowUp(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
+export async function runFollowUp(
+  engine: EngineParts,
+  execution: Execution,
+  followUp: FollowUp,
+): Promise<void> {
   const isLast = followUp.attempts + 1 >= mostAttempts
   try {
-    if (followUp.kind === 'start-dependents') await startDependents(engine, execution, followUp, isLast)
+    if (followUp.kind === 'start-dependents')
+      await startDependents(engine, execution, followUp, isLast)
     else await cancelStageEffects(engine, execution, followUp)
   } catch (error) {
     engine.options.log.warn(
@@ -33,34 +38,65 @@ export async function runFollowUp(engine: EngineParts, execution: Execution, fol
   }
 }
 
-async function startDependents(engine: EngineParts, parent: Execution, followUp: FollowUp, isLast: boolean): Promise<void> {
+async function startDependents(
+  engine: EngineParts,
+  parent: Execution,
+  followUp: FollowUp,
+  isLast: boolean,
+): Promise<void> {
   const dependents = await prepareDependents(engine, parent, { open: followUp.dependents, isLast })
-  settle(engine, parent.id, followUp.id, dependents.postponed.length === 0 ? 'done' : 'again', dependents)
-  for (const event of toEventRecords(parent, dependents.outcomes)) engine.options.ports.events.record(event)
+  settle(
+    engine,
+    parent.id,
+    followUp.id,
+    dependents.postponed.length === 0 ? 'done' : 'again',
+    dependents,
+  )
+  for (const event of toEventRecords(parent, dependents.outcomes))
+    engine.options.ports.events.record(event)
 }
 
-async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
+async function cancelStageEffects(
+  engine: EngineParts,
+  execution: Execution,
+  followUp: FollowUp,
+): Promise<void> {
   const stage = graphOf(execution).find(followUp.stageId ?? '')
   if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
   // What a step has sent already would have its effect after that of the undoing.
   const inside = [stage, ...graphOf(execution).descendantsOf(stage)]
   await engine.attemptsEnd(new Set(inside.map(({ id }) => id)))
-  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, { execution, stage }))
+  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(
+    createTaskContext(engine, { execution, stage }),
+  )
   settle(engine, execution.id, followUp.id, 'done')
 }
 
-function startDependent({ options: { log } }: EngineParts, unit: UnitOfWork, child: Execution): void {
+function startDependent(
+  { options: { log } }: EngineParts,
+  unit: UnitOfWork,
+  child: Execution,
+): void {
   try {
     unit.submit(child)
   } catch (error) {
     if (!(error instanceof PortError)) throw error
-    log.warn({ pipeline: child.pipelineConfigId, reason: error.message }, 'a dependent pipeline was not started')
+    log.warn(
+      { pipeline: child.pipelineConfigId, reason: error.message },
+      'a dependent pipeline was not started',
+    )
     unit.record(asFailed(child, error.message))
   }
 }
 
 /** Strikes a follow-up off or puts it off, in the transaction that stores what it has prepared. */
-function settle(engine: EngineParts, executionId: string, id: string, when: 'done' | 'again', dependents?: Dependents): void {
+function settle(
+  engine: EngineParts,
+  executionId: string,
+  id: string,
+  when: 'done' | 'again',
+  dependents?: Dependents,
+): void {
   engine.transact((unit) => {
     for (const child of dependents?.prepared ?? []) {
       if (isComplete(child.status)) unit.record(child)
@@ -74,7 +110,8 @@ function settle(engine: EngineParts, executionId: string, id: string, when: 'don
       return
     }
     if (dependents !== undefined) followUp.dependents = dependents.postponed
-    followUp.dueAt = unit.turn.now + Math.min(shortestPauseMs * 2 ** followUp.attempts, longestPauseMs)
+    followUp.dueAt =
+      unit.turn.now + Math.min(shortestPauseMs * 2 ** followUp.attempts, longestPauseMs)
     followUp.attempts++
   })
 }

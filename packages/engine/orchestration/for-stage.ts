@@ -24,7 +24,10 @@ export interface StageBinding {
   /** Throws unless the stage may change something by this port. */
   checkChange(service: ServiceName, method: string): Promise<void>
   /** A copy of an argument with what the port takes in place of references, and what its answer must not show. */
-  reveal(argument: unknown, takesReferences: boolean): Promise<{ value: unknown; secrets: readonly string[] }>
+  reveal(
+    argument: unknown,
+    takesReferences: boolean,
+  ): Promise<{ value: unknown; secrets: readonly string[] }>
   nameOf(service: ServiceName): string
 }
 
@@ -34,7 +37,11 @@ type Method = (...given: unknown[]) => Promise<unknown>
  * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
  * @throws {StageError} for every other refusal
  */
-export function forStage<Port extends object>(port: Port, rules: PortRules<Port>, binding: StageBinding): PortOfStage<Port> {
+export function forStage<Port extends object>(
+  port: Port,
+  rules: PortRules<Port>,
+  binding: StageBinding,
+): PortOfStage<Port> {
   const takesReferences = fieldOf(port, 'takesReferences') === true
   const bind =
     (name: keyof Port & string): Method =>
@@ -49,7 +56,10 @@ export function forStage<Port extends object>(port: Port, rules: PortRules<Port>
       try {
         return maskCopies(await (port[name] as Method)(...sent, as), secrets)
       } catch (error) {
-        throw toStageError(error, !rules.once.includes(name), { service: rules.service, name: binding.nameOf(rules.service) })
+        throw toStageError(error, !rules.once.includes(name), {
+          service: rules.service,
+          name: binding.nameOf(rules.service),
+        })
       }
     }
   return new Proxy(port, {
@@ -61,10 +71,15 @@ export function forStage<Port extends object>(port: Port, rules: PortRules<Port>
 }
 
 /** @param isRepeatable Calls that change nothing when repeated are tried again after the faults of a network. */
-function toStageError(error: unknown, isRepeatable: boolean, { service, name }: { service: ServiceName; name: string }): Error {
+function toStageError(
+  error: unknown,
+  isRepeatable: boolean,
+  { service, name }: { service: ServiceName; name: string },
+): Error {
   if (error instanceof StageError || (error as Error).name === 'AbortError') return error as Error
   // Such as a name that no path can have.
-  if (error instanceof ServiceOffError || error instanceof GatewayError) return new StageError([error.message])
+  if (error instanceof ServiceOffError || error instanceof GatewayError)
+    return new StageError([error.message])
   if (!(error instanceof PortError)) {
     const text = `${name} cannot be reached: ${error instanceof Error ? error.message : String(error)}`
     return isRepeatable ? new RetryableError([text]) : new StageError([text])
@@ -72,7 +87,8 @@ function toStageError(error: unknown, isRepeatable: boolean, { service, name }: 
   const { status, fields, message } = error
   const isPassing = status === 503 || ([429, 502, 504].includes(status) && isRepeatable)
   const listed = Array.isArray(fields['errors']) ? fields['errors'].map(String) : []
-  const errors = listed.length > 0 ? listed : textsOf([message || `${name} answered with status ${status}.`])
+  const errors =
+    listed.length > 0 ? listed : textsOf([message || `${name} answered with status ${status}.`])
   const details = {
     status,
     kind: fields['kind'] ?? 'HTTP',

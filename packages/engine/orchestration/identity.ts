@@ -8,7 +8,12 @@ import type { Execution, ExecutionPlace, Identity, Stage } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 
 /** Notes that a user other than the starter has decided what a run does, or when. From now on it acts for that user, too. */
-export function steer({ authentication }: Execution, { user, allowedAccounts }: Identity, how: string, at: number): void {
+export function steer(
+  { authentication }: Execution,
+  { user, allowedAccounts }: Identity,
+  how: string,
+  at: number,
+): void {
   if (toUserKey(user) === toUserKey(authentication.user || anonymous)) return
   const others = (authentication.steeredBy ?? []).filter((each) => each.user !== user)
   authentication.steeredBy = [...others, { user, allowedAccounts, at, how }]
@@ -61,7 +66,10 @@ function judgmentsBefore({ execution, stage }: ExecutionPlace): Stage[] {
 }
 
 /** @param users Those whose rights count, where the others may use the service account of the first */
-export function identityHeaders(place: ExecutionPlace, users?: readonly string[]): Record<string, string> {
+export function identityHeaders(
+  place: ExecutionPlace,
+  users?: readonly string[],
+): Record<string, string> {
   const { execution } = place
   const identities = identitiesOf(place)
   const counting = identities.filter(({ user }) => users === undefined || users.includes(user))
@@ -78,12 +86,23 @@ export function identityHeaders(place: ExecutionPlace, users?: readonly string[]
 
 function commonAccounts([first, ...others]: readonly Identity[]): string[] {
   const accounts = first?.allowedAccounts ?? []
-  return accounts.filter((account) => others.every(({ allowedAccounts }) => allowedAccounts.includes(account)))
+  return accounts.filter((account) =>
+    others.every(({ allowedAccounts }) => allowedAccounts.includes(account)),
+  )
 }
 
 /** The identity of a run that acts for these users: the first has started it, the others have steered what did. */
-export function authenticationOf(users: string | undefined, allowedAccounts: string[], at: number): Execution['authentication'] {
+export function authenticationOf(
+  users: string | undefined,
+  allowedAccounts: string[],
+  at: number,
+): Execution['authentication'] {
   const [user, ...others] = users === undefined ? [] : usersOf(users)
-  const steeredBy = others.map((each) => ({ user: each, allowedAccounts, at, how: 'steered the run that started this one' }))
+  const steeredBy = others.map((each) => ({
+    user: each,
+    allowedAccounts,
+    at,
+    how: 'steered the run that started this one',
+  }))
   return { user, allowedAccounts, ...(steeredBy.length > 0 && { steeredBy }) }
 }

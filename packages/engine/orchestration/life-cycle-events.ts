@@ -24,7 +24,10 @@ const mostAtOnce = 4
 
 /** @param sizeOf Characters of the record of an execution. @returns what publishes events */
 export function createLifeCyclePublisher(
-  { ports, log }: Pick<EngineOptions, 'log'> & { readonly ports: Pick<Ports, 'events' | 'definitions'> },
+  {
+    ports,
+    log,
+  }: Pick<EngineOptions, 'log'> & { readonly ports: Pick<Ports, 'events' | 'definitions'> },
   sizeOf: (execution: Execution) => number,
 ): (events: readonly LifeCycleEvent[]) => void {
   let waiting: LifeCycleEvent[] = []
@@ -43,7 +46,9 @@ export function createLifeCyclePublisher(
     sending++
     toReport(event, ports, viewInStage)
       .then(({ report, as }) => ports.events.report(report, as))
-      .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'))
+      .catch((error: unknown) =>
+        log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'),
+      )
       .finally(() => {
         sending--
         sendNext()
@@ -61,7 +66,10 @@ export function createLifeCyclePublisher(
 }
 
 /** As many of the newest as may wait. Events of one step share their execution. */
-function newestOf(events: readonly LifeCycleEvent[], sizeOf: (execution: Execution) => number): LifeCycleEvent[] {
+function newestOf(
+  events: readonly LifeCycleEvent[],
+  sizeOf: (execution: Execution) => number,
+): LifeCycleEvent[] {
   const executions = new Set<Execution>()
   let characters = 0
   const latest = events.slice(-mostWaiting)
@@ -79,11 +87,18 @@ async function toReport(
   viewInStage: (execution: Execution) => JsonObject,
 ): Promise<{ report: ReportedEvent; as: Caller }> {
   const { execution, stage, task, phase } = event
-  const kind = task !== undefined ? 'task' : stage !== undefined ? 'stage' : execution.type.toLowerCase()
+  const kind =
+    task !== undefined ? 'task' : stage !== undefined ? 'stage' : execution.type.toLowerCase()
   const as = toCaller(identityHeaders(event))
   const content =
-    stage === undefined ? await executionContent(event, definitions, as) : stageContent(event, viewInStage(execution))
-  const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
+    stage === undefined
+      ? await executionContent(event, definitions, as)
+      : stageContent(event, viewInStage(execution))
+  const details = {
+    source: 'orca',
+    type: `orca:${kind}:${phase}`,
+    application: execution.application,
+  }
   return { report: { details, content }, as }
 }
 
@@ -93,7 +108,9 @@ async function executionContent(
   definitions: Ports['definitions'],
   as: Caller,
 ): Promise<JsonObject> {
-  const ofApplication = await definitions.notificationsOf(execution.application, as).catch(() => undefined)
+  const ofApplication = await definitions
+    .notificationsOf(execution.application, as)
+    .catch(() => undefined)
   const notifications = mergedNotifications(execution.notifications, ofApplication)
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
@@ -118,8 +135,12 @@ function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObje
 /** The record; of a large one without stages, and with no more of its trigger than what it was: both stay the same from stage to stage. */
 function shortView(execution: Execution, size: number): JsonObject {
   const { trigger } = execution
-  if (size <= mostInStageEvent && formatStored(trigger).length <= mostInStageEvent) return executionView(execution)
-  return { ...executionView({ ...execution, stages: [] }), trigger: { type: trigger.type, user: trigger.user } }
+  if (size <= mostInStageEvent && formatStored(trigger).length <= mostInStageEvent)
+    return executionView(execution)
+  return {
+    ...executionView({ ...execution, stages: [] }),
+    trigger: { type: trigger.type, user: trigger.user },
+  }
 }
 
 /**
@@ -128,7 +149,10 @@ function shortView(execution: Execution, size: number): JsonObject {
  * @see docs/contracts/events.md#notifications
  * @param ofApplication One list of entries per kind; other members are ignored.
  */
-export function mergedNotifications(ofPipeline: readonly unknown[], ofApplication: unknown): unknown[] {
+export function mergedNotifications(
+  ofPipeline: readonly unknown[],
+  ofApplication: unknown,
+): unknown[] {
   if (!isObject(ofApplication)) return [...ofPipeline]
   const entries = Object.values(ofApplication).flatMap((list) => objectsOf(list))
   return [...ofPipeline, ...entries.flatMap((entry) => uncovered(entry, ofPipeline))]
@@ -138,7 +162,9 @@ const targetKeys = ['type', 'address', 'publisherName']
 
 /** The entry with those moments for which the pipeline does not already notify the same address. */
 function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObject[] {
-  const same = objectsOf(ofPipeline).filter((other) => targetKeys.every((key) => entry[key] === other[key]))
+  const same = objectsOf(ofPipeline).filter((other) =>
+    targetKeys.every((key) => entry[key] === other[key]),
+  )
   if (same.length === 0) return [entry]
   const covered = same.flatMap((other) => listOf(other['when']))
   const when = listOf(entry['when']).filter((moment) => !covered.includes(moment))

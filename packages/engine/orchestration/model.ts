@@ -205,7 +205,10 @@ interface TaskNotes {
 
 /** Shows readers of an execution what they would not expect. */
 export function notify(execution: Execution, message: string, createdAt: number): void {
-  execution.systemNotifications = [...execution.systemNotifications, { createdAt, group: 'steering', message, closed: false }]
+  execution.systemNotifications = [
+    ...execution.systemNotifications,
+    { createdAt, group: 'steering', message, closed: false },
+  ]
 }
 
 export function isTopLevel(stage: Stage): boolean {

@@ -1,6 +1,15 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
 import { executionScope } from './expressions/scopes.ts'
@@ -13,8 +22,18 @@ import { executionSecretsOf, maskCopies, maskExecution, maskIn } from './secrets
 
 /** An event, or a judgment that begins or is given. */
 export type Notification =
-  | { readonly kind: 'event'; readonly level: 'pipeline'; readonly phase: string; readonly stageId?: undefined }
-  | { readonly kind: 'event'; readonly level: 'stage'; readonly phase: string; readonly stageId: string }
+  | {
+      readonly kind: 'event'
+      readonly level: 'pipeline'
+      readonly phase: string
+      readonly stageId?: undefined
+    }
+  | {
+      readonly kind: 'event'
+      readonly level: 'stage'
+      readonly phase: string
+      readonly stageId: string
+    }
   | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
 
 export interface NoticeParts {
@@ -27,7 +46,13 @@ export interface NoticeParts {
 }
 
 /** An entry of a list of notifications; further members are kept. */
-const toEntry = shape({ type: or(textOf, ''), address: textOf, cc: textOf, when: textsOf, message: objectOf })
+const toEntry = shape({
+  type: or(textOf, ''),
+  address: textOf,
+  cc: textOf,
+  when: textsOf,
+  message: objectOf,
+})
 
 const toMessage = shape({ text: textOf })
 
@@ -41,7 +66,11 @@ const toStageNotices = shape({
 })
 
 /** Those entries that are for this occasion. @param records Of the application and of all */
-export function notificationsOf(execution: Execution, notice: Notification, records: readonly JsonObject[]): JsonObject[] {
+export function notificationsOf(
+  execution: Execution,
+  notice: Notification,
+  records: readonly JsonObject[],
+): JsonObject[] {
   const occasion = notice.kind === 'judgment' ? notice.occasion : `${notice.level}.${notice.phase}`
   return entriesOf(execution, notice, records).filter((entry) => {
     const { when } = toEntry(entry)
@@ -49,24 +78,41 @@ export function notificationsOf(execution: Execution, notice: Notification, reco
   })
 }
 
-function entriesOf(execution: Execution, { stageId }: Notification, records: readonly JsonObject[]): JsonObject[] {
+function entriesOf(
+  execution: Execution,
+  { stageId }: Notification,
+  records: readonly JsonObject[],
+): JsonObject[] {
   if (stageId === undefined) {
     const ofPipeline: readonly unknown[] = execution.notifications
-    return objectsOf(records.reduce((merged, record) => mergedNotifications(merged, withTypes(record)), ofPipeline))
+    return objectsOf(
+      records.reduce(
+        (merged, record) => mergedNotifications(merged, withTypes(record)),
+        ofPipeline,
+      ),
+    )
   }
-  const { sendNotifications, notifications } = toStageNotices(graphOf(execution).find(stageId)?.context)
+  const { sendNotifications, notifications } = toStageNotices(
+    graphOf(execution).find(stageId)?.context,
+  )
   return sendNotifications ? notifications : []
 }
 
 /** Entries of a record may leave their kind to the list that they are in. */
 function withTypes(record: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(record).map(([type, list]) => [type, objectsOf(list).map((entry) => ({ type, ...entry }))]),
+    Object.entries(record).map(([type, list]) => [
+      type,
+      objectsOf(list).map((entry) => ({ type, ...entry })),
+    ]),
   )
 }
 
 /** An event carries all entries; a judgment is a request for each. */
-export function announcementsOf(execution: Execution, parts: NoticeParts): { told: Announcement; as: Caller }[] {
+export function announcementsOf(
+  execution: Execution,
+  parts: NoticeParts,
+): { told: Announcement; as: Caller }[] {
   const { notice } = parts
   const entries = evaluated(execution, parts)
   if (entries.length === 0) return []
@@ -76,12 +122,19 @@ export function announcementsOf(execution: Execution, parts: NoticeParts): { tol
     return entries.map((entry, index) => {
       const eventId = `${parts.id} ${index}`
       return {
-        told: { kind: 'request', request: judgmentRequest(execution, { entry, stage, occasion: notice.occasion, eventId }) },
+        told: {
+          kind: 'request',
+          request: judgmentRequest(execution, { entry, stage, occasion: notice.occasion, eventId }),
+        },
         as,
       }
     })
   }
-  const details = { source: 'orca', type: `orca:${notice.level}:${notice.phase}`, application: execution.application }
+  const details = {
+    source: 'orca',
+    type: `orca:${notice.level}:${notice.phase}`,
+    application: execution.application,
+  }
   const ofStage = stage && {
     stageId: stage.id,
     name: stage.name,
@@ -90,7 +143,11 @@ export function announcementsOf(execution: Execution, parts: NoticeParts): { tol
     endTime: stage.endTime,
     context: { sendNotifications: true, notifications: entries },
   }
-  const content = { execution: shortView(execution, entries), executionId: execution.id, ...ofStage }
+  const content = {
+    execution: shortView(execution, entries),
+    executionId: execution.id,
+    ...ofStage,
+  }
   return [{ told: { kind: 'event', event: { details, eventId: parts.id, content } }, as }]
 }
 
@@ -114,7 +171,10 @@ interface JudgmentParts {
   readonly eventId: string
 }
 
-function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId }: JudgmentParts): JsonObject {
+function judgmentRequest(
+  execution: Execution,
+  { entry, stage, occasion, eventId }: JudgmentParts,
+): JsonObject {
   const { instructions, judgmentInputs, judgmentInput } = toStageNotices(
     maskIn(stage?.context ?? {}, executionSecretsOf(execution)),
   )
@@ -126,7 +186,12 @@ function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId
     cc: cc === undefined ? [] : [cc],
     templateGroup: occasion,
     severity: 'HIGH',
-    source: { executionType: type.toLowerCase(), executionId: id, application, user: authentication.user },
+    source: {
+      executionType: type.toLowerCase(),
+      executionId: id,
+      application,
+      user: authentication.user,
+    },
     additionalContext: definedOf({
       eventId,
       stageName: stage?.name,
@@ -141,7 +206,10 @@ function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId
 }
 
 /** As much of an execution as messages tell. */
-function shortView({ id, type, application, name, status, trigger, startTime, endTime }: Execution, notifications: unknown[]) {
+function shortView(
+  { id, type, application, name, status, trigger, startTime, endTime }: Execution,
+  notifications: unknown[],
+) {
   const { project, slug, hash, branch, source, buildInfo } = trigger
   const { scm } = objectOf(buildInfo)
   const from = definedOf({
@@ -153,5 +221,16 @@ function shortView({ id, type, application, name, status, trigger, startTime, en
     source,
     buildInfo: scm === undefined ? undefined : { scm },
   })
-  return { id, type, application, name, status, startTime, endTime, canceled: false, trigger: from, notifications }
+  return {
+    id,
+    type,
+    application,
+    name,
+    status,
+    startTime,
+    endTime,
+    canceled: false,
+    trigger: from,
+    notifications,
+  }
 }

@@ -73,8 +73,10 @@ export class Notices {
     for (const event of events) {
       for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
         const records = ports.definitions.notificationsAtHand(event.execution.application)
-        if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
-        this.#sql.run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
+        if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0)
+          continue
+        this.#sql
+          .run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
         this.#hasMore = true
       }
     }
@@ -92,7 +94,10 @@ export class Notices {
           hasFailed = true
           this.#hasMore = true
           const pauseMs = this.#backOff.startLater(() => this.send())
-          this.#options.log.warn({ err: error, pauseMs }, 'notifications could not be handed to the event service')
+          this.#options.log.warn(
+            { err: error, pauseMs },
+            'notifications could not be handed to the event service',
+          )
         },
       )
       .finally(() => {
@@ -108,7 +113,11 @@ export class Notices {
       const done: string[] = []
       try {
         for (const row of rows) {
-          await this.#sendOne(String(row['id']), String(row['execution_id']), parseJson(String(row['notice'])) as Notification)
+          await this.#sendOne(
+            String(row['id']),
+            String(row['execution_id']),
+            parseJson(String(row['notice'])) as Notification,
+          )
           done.push(String(row['id']))
         }
       } finally {
@@ -131,13 +140,18 @@ export class Notices {
     const execution = store.load(executionId)
     if (execution === undefined) return
     if (now() - (timeOfUlid(id) ?? 0) > maxAgeMs) {
-      log.error({ execution: executionId, ...notice }, 'a notification is dropped: the event service has not taken it for a day')
+      log.error(
+        { execution: executionId, ...notice },
+        'a notification is dropped: the event service has not taken it for a day',
+      )
       return
     }
     const { definitions } = ports
     const records =
       definitions.notificationsAtHand(execution.application) ??
-      (await Promise.all([execution.application, undefined].map((each) => definitions.notificationsOf(each, itself))))
+      (await Promise.all(
+        [execution.application, undefined].map((each) => definitions.notificationsOf(each, itself)),
+      ))
     for (const { told, as } of announcementsOf(execution, { id, notice, records, now: now() })) {
       await this.#announce(told, as, executionId)
     }
@@ -165,13 +179,19 @@ function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
       : []
   }
   if (stage === undefined) {
-    return withEvents && execution.type === 'PIPELINE' ? [{ kind: 'event', level: 'pipeline', phase }] : []
+    return withEvents && execution.type === 'PIPELINE'
+      ? [{ kind: 'event', level: 'pipeline', phase }]
+      : []
   }
   if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
   const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
   return [
-    ...(judged === undefined ? [] : [{ kind: 'judgment' as const, occasion: judged, stageId: stage.id }]),
-    ...(withEvents ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }] : []),
+    ...(judged === undefined
+      ? []
+      : [{ kind: 'judgment' as const, occasion: judged, stageId: stage.id }]),
+    ...(withEvents
+      ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }]
+      : []),
   ]
 }
 

@@ -17,7 +17,8 @@ const givenName = /-(?:v\d{3,}|[0-9a-z]{5,10})$/
 export function oldExecutions(engine: Engine, context: BackendContext): RetainedKind[] {
   const row = (kind: 'executions' | 'tasks', type: ExecutionType): RetainedKind => ({
     kind,
-    sweep: async (sweep, rule) => (rule === undefined ? 0 : new Search(engine, context, type).sweep(sweep, rule)),
+    sweep: async (sweep, rule) =>
+      rule === undefined ? 0 : new Search(engine, context, type).sweep(sweep, rule),
   })
   return [row('executions', 'PIPELINE'), row('tasks', 'ORCHESTRATION')]
 }
@@ -50,7 +51,11 @@ class Search {
         const { days, kept, countsOldOnly } = sweep.ruleFor(rule, row.application)
         if (days === 0) return false
         const before = days === undefined ? now : now - days * dayMs
-        return row.buildTime < before && this.#isBeyond(row, kept, countsOldOnly ? before : undefined) && !this.#isNeeded(row)
+        return (
+          row.buildTime < before &&
+          this.#isBeyond(row, kept, countsOldOnly ? before : undefined) &&
+          !this.#isNeeded(row)
+        )
       })
       for (let at = 0; at < old.length; at += sweep.chunkSize) {
         count += this.#remove(old.slice(at, at + sweep.chunkSize))
@@ -77,7 +82,10 @@ class Search {
   #hasDeployed({ id, application }: EndedRow): boolean {
     const key = foldName(application)
     if (!this.#groupNames.has(key)) this.#noteGroups(key, application)
-    const [names, images] = [this.#groupNames.get(key) ?? [], this.#imagesLeft.get(key) ?? new Set<string>()]
+    const [names, images] = [
+      this.#groupNames.get(key) ?? [],
+      this.#imagesLeft.get(key) ?? new Set<string>(),
+    ]
     if (names.length + images.size === 0) return false
     const text = this.#engine.options.store.textOf(id) ?? ''
     const made = [...images].filter((image) => text.includes(image))
@@ -92,7 +100,10 @@ class Search {
       key,
       groups.map(({ name }) => name).filter((name) => givenName.test(name)),
     )
-    this.#imagesLeft.set(key, new Set(groups.flatMap(({ buildInfo }) => textsOf(buildInfo?.['images']))))
+    this.#imagesLeft.set(
+      key,
+      new Set(groups.flatMap(({ buildInfo }) => textsOf(buildInfo?.['images']))),
+    )
   }
 
   /** What was restarted meanwhile stays. */

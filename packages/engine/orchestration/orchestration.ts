@@ -70,7 +70,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
     },
     start: () => {
       engine.start()
-      if (context.settings.restoredAt !== undefined) engine.noteRestored(context.settings.restoredAt)
+      if (context.settings.restoredAt !== undefined)
+        engine.noteRestored(context.settings.restoredAt)
       notices.start()
     },
     observe: () => engine.observe(),
@@ -94,7 +95,10 @@ interface EngineSurroundings {
   readonly notices: Notices
 }
 
-function createEngine(context: BackendContext, { outside, store, notices }: EngineSurroundings): Engine {
+function createEngine(
+  context: BackendContext,
+  { outside, store, notices }: EngineSurroundings,
+): Engine {
   const { db, now, steady, log, settings, ports } = context
   const publish = createLifeCyclePublisher({ ports, log }, (execution) => store.sizeOf(execution))
   return new Engine({
@@ -128,7 +132,9 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
 function joinRepeated(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const query = Object.entries(request.query as Record<string, unknown>)
-    request.query = Object.fromEntries(query.map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]))
+    request.query = Object.fromEntries(
+      query.map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+    )
   })
 }
 
@@ -139,8 +145,12 @@ function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void 
     const status = error instanceof PortError ? error.status : (error.statusCode ?? 500)
     if (status >= 500) log.error({ err: thrown }, 'a request to the orchestration engine failed')
     const fields = error instanceof PortError ? error.fields : {}
-    return reply
-      .code(status)
-      .send({ timestamp: now(), status, error: http.STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })
+    return reply.code(status).send({
+      timestamp: now(),
+      status,
+      error: http.STATUS_CODES[status] ?? 'Error',
+      message: error.message,
+      ...fields,
+    })
   })
 }

@@ -32,7 +32,9 @@ export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
   if (!isComplete(stage.status) && stage.status !== 'NOT_STARTED') return
   if (request.definition !== undefined) replacePreconditions(execution, request.definition)
   reset({ execution, stage, turn: unit.turn }, by)
-  execution.engine.followUps = execution.engine.followUps.filter((each) => each.stageId !== stage.id)
+  execution.engine.followUps = execution.engine.followUps.filter(
+    (each) => each.stageId !== stage.id,
+  )
   if (execution.status === 'RUNNING' || execution.status === 'PAUSED') {
     execution.startTime = unit.turn.now
     advance(execution, unit.turn)
@@ -51,17 +53,31 @@ function reset(run: StageRun, by: Identity): void {
  * A parent that has ended restarts the stage that started this child, and watches this child instead of starting a new one. It stays
  * as it is where the user may not EXECUTE it.
  */
-function restartParent(unit: UnitOfWork, child: Execution, { by, access }: Pick<RestartRequest, 'by' | 'access'>): void {
+function restartParent(
+  unit: UnitOfWork,
+  child: Execution,
+  { by, access }: Pick<RestartRequest, 'by' | 'access'>,
+): void {
   const { run, stageId } = originOf(child.trigger)
   if (run.id === undefined || stageId === undefined) return
   const parent = unit.load(run.id)
   const stage = parent === undefined ? undefined : graphOf(parent).find(stageId)
   // A trigger may be made up: only a stage that watches this very run is meant.
   if (stage?.context['executionId'] !== child.id) return
-  if (parent === undefined || stage === undefined || !isComplete(parent.status) || !isComplete(stage.status)) return
+  if (
+    parent === undefined ||
+    stage === undefined ||
+    !isComplete(parent.status) ||
+    !isComplete(stage.status)
+  )
+    return
   if (!access.mayOnApplication(parent.application, 'EXECUTE')) {
     const missing = describeMissing(access, 'EXECUTE', parent.application)
-    notify(child, `The execution ${parent.id}, which has started this one, is not restarted. ${missing}`, unit.turn.now)
+    notify(
+      child,
+      `The execution ${parent.id}, which has started this one, is not restarted. ${missing}`,
+      unit.turn.now,
+    )
     return
   }
   const { executionId, executionName } = stage.context

@@ -27,16 +27,27 @@ const toVersions = shape({
  */
 export function searchTextOf(execution: Execution): string {
   const { name, trigger } = execution
-  const parameters = Object.entries(trigger.parameters).map(([key, value]) => `${key}=${textFor(value)}`)
+  const parameters = Object.entries(trigger.parameters).map(
+    ([key, value]) => `${key}=${textFor(value)}`,
+  )
   const { buildInfo, artifacts, ...versions } = toVersions(trigger)
-  const found = [name, ...Object.values(versions), buildInfo.number, ...artifacts.flatMap(Object.values<unknown>)]
+  const found = [
+    name,
+    ...Object.values(versions),
+    buildInfo.number,
+    ...artifacts.flatMap(Object.values<unknown>),
+  ]
   const values = found.map(textFor)
   const lines = [...parameters, ...values].filter((line) => line !== '')
   return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
 }
 
 function textFor(value: unknown): string {
-  return typeof value === 'string' ? value : value === undefined || value === null ? '' : (JSON.stringify(value) ?? '')
+  return typeof value === 'string'
+    ? value
+    : value === undefined || value === null
+      ? ''
+      : (JSON.stringify(value) ?? '')
 }
 
 /**
@@ -45,10 +56,16 @@ function textFor(value: unknown): string {
  * @param parameter `name=value`; the name alone is for any value
  * @param text Words, each of them somewhere
  */
-export function searchTermsOf(parameter: string | undefined, text: string | undefined): readonly string[] {
+export function searchTermsOf(
+  parameter: string | undefined,
+  text: string | undefined,
+): readonly string[] {
   const words = (text ?? '').split(/\s+/).filter((word) => word !== '')
-  if (words.length > maxWords) throw new PortError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
+  if (words.length > maxWords)
+    throw new PortError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
   const line =
-    parameter === undefined || parameter === '' ? [] : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
+    parameter === undefined || parameter === ''
+      ? []
+      : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
   return [...line, ...words].map((term) => term.toLowerCase())
 }

@@ -29,13 +29,18 @@ export async function revealForStage<T>(
     return await secrets.reveal(value, useOf(place, account))
   } catch (error) {
     if (!(error instanceof PortError)) throw error
-    throw error.status >= 500 ? new RetryableError([error.message]) : new StageError([error.message])
+    throw error.status >= 500
+      ? new RetryableError([error.message])
+      : new StageError([error.message])
   }
 }
 
 function useOf({ execution, stage }: StagePlace, account: string | undefined): SecretUse {
   const { application, name, type, id, description = '' } = execution
-  const whole = type === 'PIPELINE' ? `pipeline ${application}/${name ?? id}` : `task "${description}" of ${application}`
+  const whole =
+    type === 'PIPELINE'
+      ? `pipeline ${application}/${name ?? id}`
+      : `task "${description}" of ${application}`
   return {
     application,
     account,
@@ -46,7 +51,11 @@ function useOf({ execution, stage }: StagePlace, account: string | undefined): S
 }
 
 /** @throws {StageError} without WRITE; {RetryableError} while the permission service cannot be asked */
-async function checkMayUse(account: string, place: StagePlace, { judges, accessOf }: SecretParts): Promise<void> {
+async function checkMayUse(
+  account: string,
+  place: StagePlace,
+  { judges, accessOf }: SecretParts,
+): Promise<void> {
   if (!judges) return
   const user = actingUsers(place)
   const access = await accessOf(user).catch((error: unknown) => {
@@ -67,7 +76,10 @@ interface Revealing {
 }
 
 /** @returns the argument to send, and what its answer must not show */
-export async function revealIn(value: unknown, revealing: Revealing): Promise<{ value: unknown; secrets: readonly string[] }> {
+export async function revealIn(
+  value: unknown,
+  revealing: Revealing,
+): Promise<{ value: unknown; secrets: readonly string[] }> {
   const found: string[] = []
   return { value: await mapOperations(value, createChange(revealing, found)), secrets: found }
 }
@@ -77,7 +89,8 @@ type ChangeFor = (account?: string) => (member: unknown, name: string) => Promis
 function createChange({ place, parts, takesReferences }: Revealing, found: string[]): ChangeFor {
   return (account) => async (member, name) => {
     if (!takesReferences) {
-      if (account !== undefined && allReferencesIn(member).size > 0) await checkMayUse(account, place, parts)
+      if (account !== undefined && allReferencesIn(member).size > 0)
+        await checkMayUse(account, place, parts)
       const { value, secrets } = await revealForStage(member, place, parts, account)
       found.push(...secrets)
       return value
@@ -93,13 +106,18 @@ async function mapOperations(body: unknown, changeFor: ChangeFor): Promise<unkno
   const change = (description: unknown) => mapHolders(description, changeFor(targetOf(description)))
   if (!Array.isArray(body)) return change(body)
   const operations: unknown[] = []
-  for (const operation of body) operations.push(isObject(operation) ? await mapDescriptions(operation, change) : operation)
+  for (const operation of body)
+    operations.push(isObject(operation) ? await mapDescriptions(operation, change) : operation)
   return operations
 }
 
-async function mapDescriptions(operation: JsonObject, change: (description: unknown) => Promise<unknown>): Promise<JsonObject> {
+async function mapDescriptions(
+  operation: JsonObject,
+  change: (description: unknown) => Promise<unknown>,
+): Promise<JsonObject> {
   const descriptions: [string, unknown][] = []
-  for (const [name, description] of Object.entries(operation)) descriptions.push([name, await change(description)])
+  for (const [name, description] of Object.entries(operation))
+    descriptions.push([name, await change(description)])
   return Object.fromEntries(descriptions)
 }
 

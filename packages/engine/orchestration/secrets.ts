@@ -11,7 +11,13 @@ import {
   withoutSecrets,
 } from '@fairlead/model/secrets/secret-names.ts'
 import { isReference } from '@fairlead/model/secrets/secret-references.ts'
-import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../pipelines/trigger-secrets.ts'
+import {
+  constraintKeys,
+  maskDefinition,
+  maskTrigger,
+  mayHoldSecrets,
+  secretsOfDefinition,
+} from '../pipelines/trigger-secrets.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean
@@ -57,7 +63,9 @@ function definitionsIn(key: string, member: unknown): unknown {
 function maskedDefinitions(key: string, member: unknown): unknown {
   const held = definitionsIn(key, member)
   const shown = Array.isArray(held) ? held.map(maskDefinition) : maskDefinition(held)
-  return typeof member === 'string' && held !== undefined ? Buffer.from(formatJson(shown)).toString('base64') : (shown ?? member)
+  return typeof member === 'string' && held !== undefined
+    ? Buffer.from(formatJson(shown)).toString('base64')
+    : (shown ?? member)
 }
 
 const addresses: ReadonlySet<string> = new Set(['url', 'statusEndpoint', 'cancelEndpoint'])
@@ -75,7 +83,11 @@ export function executionSecretsOf({
   trigger,
   engine,
 }: Pick<Execution, 'stages' | 'trigger' | 'engine'>): readonly string[] {
-  const found = new Set([...secretsIn(stages), ...(engine.secrets ?? []), ...secretsOfDefinition({ triggers: [trigger] })])
+  const found = new Set([
+    ...secretsIn(stages),
+    ...(engine.secrets ?? []),
+    ...secretsOfDefinition({ triggers: [trigger] }),
+  ])
   for (const key of constraintKeys) {
     for (const name of Object.keys(objectOf(trigger[key]))) {
       if (provesSender(name)) collectAll(fieldOf(trigger['payload'], name), found)
@@ -85,10 +97,14 @@ export function executionSecretsOf({
 }
 
 /** Secrets that an execution cannot know from its own record: of its definition, and of the run that has started it. */
-export function secretsToNote(definition: JsonObject, parent: Execution | undefined): { secrets?: readonly string[] } {
-  const found = [...secretsOfDefinition(definition), ...(parent === undefined ? [] : executionSecretsOf(parent))].filter(
-    isRecognisable,
-  )
+export function secretsToNote(
+  definition: JsonObject,
+  parent: Execution | undefined,
+): { secrets?: readonly string[] } {
+  const found = [
+    ...secretsOfDefinition(definition),
+    ...(parent === undefined ? [] : executionSecretsOf(parent)),
+  ].filter(isRecognisable)
   return found.length === 0 ? {} : { secrets: [...new Set(found)] }
 }
 
@@ -107,7 +123,8 @@ export function secretsOfSettings(settings: JsonObject): readonly string[] {
   collect(settings, found)
   const { customHeaders } = settings
   for (const [name, value] of Object.entries(objectOf(customHeaders))) {
-    if (!/^(?:accept|content-|user-agent)/i.test(name) && String(value).length >= minHeaderLength) collectAll(value, found)
+    if (!/^(?:accept|content-|user-agent)/i.test(name) && String(value).length >= minHeaderLength)
+      collectAll(value, found)
   }
   return longestFirst(found)
 }
@@ -124,7 +141,8 @@ function collect(value: unknown, found: Set<string>): void {
     for (const held of [definitionsIn(key, member)].flat()) {
       if (isObject(held)) for (const secret of secretsOfDefinition(held)) collectAll(secret, found)
     }
-    if (typeof member === 'string') collectFromText(member, { isSecret, isAddress: addresses.has(key) }, found)
+    if (typeof member === 'string')
+      collectFromText(member, { isSecret, isAddress: addresses.has(key) }, found)
     else if (isSecret === undefined) collect(member, found)
     else collectWhere(member, isSecret, found)
   }
@@ -135,7 +153,8 @@ function collectWhere(value: unknown, isSecret: NamesSecret, found: Set<string>)
   if (!isObject(value)) return
   for (const [name, member] of Object.entries(value)) {
     if (isSecret(name)) collectAll(member, found)
-    else if (typeof member === 'string') for (const password of passwordsIn(member)) collectWithDecoded(password, found)
+    else if (typeof member === 'string')
+      for (const password of passwordsIn(member)) collectWithDecoded(password, found)
     else collectWhere(member, isSecret, found)
   }
 }
@@ -193,7 +212,9 @@ function jsonOf(text: string): unknown {
 
 /** Numbers as well: one that was sent as a number may be copied into a text. */
 function textOfScalar(value: unknown): string | undefined {
-  return typeof value === 'string' || typeof value === 'number' || isRawNumber(value) ? String(value) : undefined
+  return typeof value === 'string' || typeof value === 'number' || isRawNumber(value)
+    ? String(value)
+    : undefined
 }
 
 /** The same value with masks; itself where there are no secrets. */
@@ -242,9 +263,13 @@ function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unkno
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
-      if (isSecret?.(key)) return [key, typeof member === 'string' && isReference(member) ? member : mask]
+      if (isSecret?.(key))
+        return [key, typeof member === 'string' && isReference(member) ? member : mask]
       if (key === 'trigger' && isObject(member)) return [key, maskedTrigger(member, maskText)]
-      return [key, masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member, value))]
+      return [
+        key,
+        masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member, value)),
+      ]
     }),
   )
 }
@@ -260,19 +285,26 @@ export function maskExecution(execution: Execution): Execution {
   const secrets = executionSecretsOf(execution)
   if (secrets.length === 0) return execution
   const { engine, stages, ...shown } = execution
-  const maskedStages = stages.map(({ engine: notes, ...stage }) => ({ ...maskIn(stage, secrets), engine: notes }))
+  const maskedStages = stages.map(({ engine: notes, ...stage }) => ({
+    ...maskIn(stage, secrets),
+    engine: notes,
+  }))
   return { ...maskIn(shown, secrets), stages: maskedStages, engine }
 }
 
 /** A client that sends back what it has read sends masks: the values stay. */
 export function keepMasked(changes: JsonObject, before: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, kept(value, fieldOf(before, key))]))
+  return Object.fromEntries(
+    Object.entries(changes).map(([key, value]) => [key, kept(value, fieldOf(before, key))]),
+  )
 }
 
 function kept(value: unknown, before: unknown): unknown {
   if (value === mask) return before ?? value
-  if (typeof value === 'string' && typeof before === 'string') return isMaskedForm(value, before) ? before : value
-  if (Array.isArray(value)) return value.map((each, index) => kept(each, Array.isArray(before) ? before[index] : undefined))
+  if (typeof value === 'string' && typeof before === 'string')
+    return isMaskedForm(value, before) ? before : value
+  if (Array.isArray(value))
+    return value.map((each, index) => kept(each, Array.isArray(before) ? before[index] : undefined))
   if (!isObject(value)) return value
   return keepMasked(value, objectOf(before))
 }

@@ -22,7 +22,9 @@ const Parameter = z.looseObject({
   mapping: z
     .string()
     .min(1)
-    .describe('Where the value is written, such as `manifest.spec.template.spec.containers[0].env[1].value`.'),
+    .describe(
+      'Where the value is written, such as `manifest.spec.template.spec.containers[0].env[1].value`.',
+    ),
   order: z.int().optional().describe('Place in the form.'),
 })
 
@@ -45,10 +47,16 @@ const ConfiguredJob = z.looseObject({
   propertyFile: optionalText.describe('Container whose output has the properties of the job.'),
   producesArtifacts: on.describe('Offer expected artifacts in the web UI.'),
   uiType: z.string().default('BASIC').describe('Form in the web UI.'),
-  parameters: z.array(Parameter).default([]).describe('Fields that the author of a stage fills in.'),
+  parameters: z
+    .array(Parameter)
+    .default([])
+    .describe('Fields that the author of a stage fills in.'),
 })
 
-export type PreconfiguredJob = z.infer<typeof ConfiguredJob> & { readonly type: string; readonly label: string }
+export type PreconfiguredJob = z.infer<typeof ConfiguredJob> & {
+  readonly type: string
+  readonly label: string
+}
 
 const jobsKey = 'job.preconfigured.kubernetes'
 
@@ -66,9 +74,14 @@ export const manifestKeys = settings({
 
 type ManifestValues = SettingsOf<typeof manifestKeys>
 
-export type ManifestSettings = Readonly<Omit<ManifestValues, 'jobs'>> & { readonly jobs: readonly PreconfiguredJob[] }
+export type ManifestSettings = Readonly<Omit<ManifestValues, 'jobs'>> & {
+  readonly jobs: readonly PreconfiguredJob[]
+}
 
-export function toManifestSettings(values: ManifestValues, report: SettingsReport): ManifestSettings {
+export function toManifestSettings(
+  values: ManifestValues,
+  report: SettingsReport,
+): ManifestSettings {
   const jobs = values.jobs.filter(isComplete)
   const types = new Set<string>()
   for (const { type } of jobs) {
@@ -79,5 +92,8 @@ export function toManifestSettings(values: ManifestValues, report: SettingsRepor
 }
 
 function isComplete(job: ManifestValues['jobs'][number]): job is PreconfiguredJob {
-  return job.enabled && [job.type, job.label, job.cloudProvider].every((part) => part !== undefined && part !== '')
+  return (
+    job.enabled &&
+    [job.type, job.label, job.cloudProvider].every((part) => part !== undefined && part !== '')
+  )
 }

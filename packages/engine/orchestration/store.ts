@@ -74,11 +74,25 @@ export class ExecutionStore {
   constructor(db: DatabaseSync) {
     this.#db = db
     this.#sql = db.createTagStore()
-    this.#parts = new SharedPartStore(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
+    this.#parts = new SharedPartStore(db, {
+      prefix: 'orchestration',
+      parse: parseStored,
+      format: formatStored,
+    })
   }
 
   insert(execution: Execution, nextDue: number | undefined): void {
-    const { id, type, application, pipelineConfigId, status, buildTime, startTime, engine, authentication } = execution
+    const {
+      id,
+      type,
+      application,
+      pipelineConfigId,
+      status,
+      buildTime,
+      startTime,
+      engine,
+      authentication,
+    } = execution
     const { correlationId, user: triggerUser } = execution.trigger
     const { user } = authentication
     const { root, depth } = this.lineageOf(execution)
@@ -140,12 +154,15 @@ export class ExecutionStore {
       SELECT coalesce(lineage_root, id) AS root, lineage_depth AS depth FROM orchestration_executions WHERE id = ${parentId}`
     if (parent === undefined) return { root: undefined, depth: 0, relatives: 0 }
     const root = String(parent['root'])
-    const relatives = this.#sql.get`SELECT count(*) AS n FROM orchestration_executions WHERE lineage_root = ${root}`
+    const relatives = this.#sql
+      .get`SELECT count(*) AS n FROM orchestration_executions WHERE lineage_root = ${root}`
     return { root, depth: Number(parent['depth']) + 1, relatives: Number(relatives?.['n']) }
   }
 
   typeOf(id: string): ExecutionType | undefined {
-    return this.#sql.get`SELECT type FROM orchestration_executions WHERE id = ${id}`?.['type'] as ExecutionType | undefined
+    return this.#sql.get`SELECT type FROM orchestration_executions WHERE id = ${id}`?.['type'] as
+      | ExecutionType
+      | undefined
   }
 
   /** Characters of the record, its trigger excluded, as it was last read or written. */
@@ -185,7 +202,9 @@ export class ExecutionStore {
 
   clearInterruptions(id: string): void {
     this.#withoutSync(
-      () => this.#sql.run`UPDATE orchestration_executions SET interruptions = 0 WHERE id = ${id} AND interruptions > 0`,
+      () =>
+        this.#sql
+          .run`UPDATE orchestration_executions SET interruptions = 0 WHERE id = ${id} AND interruptions > 0`,
     )
   }
 
@@ -210,9 +229,17 @@ export class ExecutionStore {
   }
 
   /** Whether there are so many newer ones of the same pipeline, or of the application without one; only those built before a time. */
-  hasNewer(row: EndedRow, type: ExecutionType, count: number, before = Number.MAX_SAFE_INTEGER): boolean {
+  hasNewer(
+    row: EndedRow,
+    type: ExecutionType,
+    count: number,
+    before = Number.MAX_SAFE_INTEGER,
+  ): boolean {
     const { configId, application, buildTime, id } = row
-    const same = configId === null || type === 'ORCHESTRATION' ? 'application = ? AND config_id IS NULL' : 'config_id = ?'
+    const same =
+      configId === null || type === 'ORCHESTRATION'
+        ? 'application = ? AND config_id IS NULL'
+        : 'config_id = ?'
     const newer = `SELECT 1 FROM orchestration_executions
       WHERE type = '${type}' AND ${same} AND (build_time, id) > (?, ?) AND build_time < ? LIMIT ?`
     const found = this.#db
@@ -223,7 +250,9 @@ export class ExecutionStore {
 
   isEnded(id: string): boolean {
     return (
-      this.#sql.get`SELECT 1 FROM orchestration_executions WHERE id = ${id} AND complete = 1 AND next_due IS NULL` !== undefined
+      this.#sql
+        .get`SELECT 1 FROM orchestration_executions WHERE id = ${id} AND complete = 1 AND next_due IS NULL` !==
+      undefined
     )
   }
 
@@ -240,7 +269,9 @@ export class ExecutionStore {
 
   /** The record as it is stored, without its trigger. */
   textOf(id: string): string | undefined {
-    return this.#sql.get`SELECT body FROM orchestration_executions WHERE id = ${id}`?.['body'] as string | undefined
+    return this.#sql.get`SELECT body FROM orchestration_executions WHERE id = ${id}`?.['body'] as
+      | string
+      | undefined
   }
 
   /** Whether one that has not ended has this text in it. */
@@ -257,14 +288,21 @@ export class ExecutionStore {
   }
 
   /** Newest `limit` of one pipeline, newest first. */
-  newestOfConfig(configId: string, limit: number, wanted: readonly Status[] | undefined): ExecutionKey[] {
+  newestOfConfig(
+    configId: string,
+    limit: number,
+    wanted: readonly Status[] | undefined,
+  ): ExecutionKey[] {
     const rows = this.#db
       .prepare(
         `SELECT id, start_time FROM orchestration_executions
          WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY id DESC LIMIT ?`,
       )
       .all(configId, ...(wanted ?? []), limit)
-    return rows.map((row) => ({ id: row['id'] as string, startTime: (row['start_time'] ?? undefined) as number | undefined }))
+    return rows.map((row) => ({
+      id: row['id'] as string,
+      startTime: (row['start_time'] ?? undefined) as number | undefined,
+    }))
   }
 
   newestRun(configId: string): Execution | undefined {
@@ -287,14 +325,25 @@ export class ExecutionStore {
 
   /** The next `limit` pipeline executions of one application, or of all, by build time, also those without the wanted types and terms. */
   searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[] {
-    const { application, name, user, from, to, statuses, oldestFirst, types = [], terms = [] } = query
+    const {
+      application,
+      name,
+      user,
+      from,
+      to,
+      statuses,
+      oldestFirst,
+      types = [],
+      terms = [],
+    } = query
     // Each end of the range once: with two of them, SQLite would not begin where the last page has ended.
     const [first, last] = oldestFirst ? [from, to] : [to, from]
     const start = after === undefined ? [first] : [after.buildTime, after.id]
     const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? [])]
     const wanted = [...types, ...terms]
     const [direction, beyond, within] = oldestFirst ? ['ASC', '>', '<='] : ['DESC', '<', '>=']
-    const begin = after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
+    const begin =
+      after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
     const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
     // With the sign, the application's index cannot win over the user's.
     const column = user === undefined ? 'application' : '+application'
@@ -307,7 +356,9 @@ export class ExecutionStore {
     const rows =
       user === undefined
         ? this.#db.prepare(page('WHERE')).all(...wanted, ...values, limit)
-        : this.#db.prepare(ofUser).all(...wanted, user, ...values, limit, ...wanted, user, ...values, limit, limit)
+        : this.#db
+            .prepare(ofUser)
+            .all(...wanted, user, ...values, limit, ...wanted, user, ...values, limit, limit)
     return rows.map((row) => ({
       id: row['id'] as string,
       buildTime: Number(row['build_time']),
@@ -325,7 +376,9 @@ export class ExecutionStore {
   correlated(correlationId: string): Pick<Execution, 'id' | 'type' | 'application'>[] {
     return this.#sql.all`
       SELECT id, type, application FROM orchestration_executions
-      WHERE correlation_id = ${correlationId} AND complete = 0 ORDER BY id` as unknown as ReturnType<this['correlated']>
+      WHERE correlation_id = ${correlationId} AND complete = 0 ORDER BY id` as unknown as ReturnType<
+      this['correlated']
+    >
   }
 
   /** Ids of the pipelines of which an application has runs. */
@@ -355,18 +408,22 @@ export class ExecutionStore {
   parked(configId: string): { id: string; parkedAt: string }[] {
     return this.#sql.all`
       SELECT id, parked_at AS parkedAt FROM orchestration_executions
-      WHERE config_id = ${configId} AND parked_at IS NOT NULL` as unknown as ReturnType<this['parked']>
+      WHERE config_id = ${configId} AND parked_at IS NOT NULL` as unknown as ReturnType<
+      this['parked']
+    >
   }
 
   /** Executions that have not ended, by status. */
   countIncomplete(): Partial<Record<Status, number>> {
-    const rows = this.#sql.all`SELECT status, count(*) AS n FROM orchestration_executions WHERE complete = 0 GROUP BY status`
+    const rows = this.#sql
+      .all`SELECT status, count(*) AS n FROM orchestration_executions WHERE complete = 0 GROUP BY status`
     return Object.fromEntries(rows.map((row) => [String(row['status']), Number(row['n'])]))
   }
 
   /** The first of those that wait for their turn; a ULID made when it was parked. */
   firstParked(): string | undefined {
-    const row = this.#sql.get`SELECT min(parked_at) AS first FROM orchestration_executions WHERE parked_at IS NOT NULL`
+    const row = this.#sql
+      .get`SELECT min(parked_at) AS first FROM orchestration_executions WHERE parked_at IS NOT NULL`
     return (row?.['first'] ?? undefined) as string | undefined
   }
 
@@ -394,7 +451,8 @@ function statusCondition(wanted: readonly Status[] | undefined): string {
 
 function searchedCondition(types: readonly string[], terms: readonly string[]): string {
   if (types.length + terms.length === 0) return '1'
-  const ofTypes = types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
+  const ofTypes =
+    types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
   return `EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = orchestration_executions.id${ofTypes}
     ${terms.map(() => 'AND instr(text, ?) > 0').join(' ')})`
 }

@@ -50,7 +50,8 @@ export function createTaskContext(
       if (isPreview) throw new Error(`A preview may not call ${method} of ${service}.`)
       if (service === 'clouddriver') await checkPromoters(context)
     },
-    reveal: (argument, takesReferences) => revealIn(argument, { place: { execution, stage }, parts: options, takesReferences }),
+    reveal: (argument, takesReferences) =>
+      revealIn(argument, { place: { execution, stage }, parts: options, takesReferences }),
     nameOf: options.nameOf,
   }
   const context: TaskContext = {
@@ -64,18 +65,25 @@ export function createTaskContext(
     timeZone: options.timeZone,
     callOutside: options.callOutside,
     read: (key) => graphOf(execution).readKey(stage, key),
-    evaluate: (text) => evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
-    require: (authorization, application) => requireRight(engine, users, authorization, application),
+    evaluate: (text) =>
+      evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
+    require: (authorization, application) =>
+      requireRight(engine, users, authorization, application),
     viewOf: (user) => options.ports.rights.viewOf(user).catch(retryLater),
     actors,
     findExecution: (id) => options.store.load(id),
     newestRunOf(configId, statuses) {
-      const newest = options.store.newestOfConfig(configId, 2, statuses).find(({ id }) => id !== execution.id)
+      const newest = options.store
+        .newestOfConfig(configId, 2, statuses)
+        .find(({ id }) => id !== execution.id)
       return newest && options.store.load(newest.id)
     },
     activeRuns: () =>
-      options.store.active(execution.application).flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
-    prepareExecution: async (definition) => prepareChild(definition, execution, await headersOf(), options),
+      options.store
+        .active(execution.application)
+        .flatMap((id) => (id === execution.id ? [] : (options.store.load(id) ?? []))),
+    prepareExecution: async (definition) =>
+      prepareChild(definition, execution, await headersOf(), options),
     cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
   }
@@ -92,7 +100,10 @@ async function checkPromoters(context: TaskContext): Promise<void> {
 }
 
 /** Who may use the service account for which a run acts does not count beside it. */
-async function actorsAmong(users: string, { judges, accessOf }: EngineOptions): Promise<readonly string[]> {
+async function actorsAmong(
+  users: string,
+  { judges, accessOf }: EngineOptions,
+): Promise<readonly string[]> {
   const all = usersOf(users)
   if (!judges || all.length === 1) return all
   return (await accessOf(users).catch(retryLater)).each?.map(({ user }) => user) ?? all
@@ -110,24 +121,40 @@ async function requireRight(
 ): Promise<void> {
   const access = await options.accessOf(users).catch(retryLater)
   if (!access.mayOnApplication(application, authorization)) {
-    throw new StageError([describeMissing(access, authorization, application)], { status: 403, kind: 'PERMISSION' })
+    throw new StageError([describeMissing(access, authorization, application)], {
+      status: 403,
+      kind: 'PERMISSION',
+    })
   }
 }
 
 /** What ends a stage ends the run that it has started; users who steered or cancelled its own run need EXECUTE there, too. */
-async function cancelOther(engine: EngineParts, { execution }: StagePlace, id: string, canceledBy: string): Promise<void> {
+async function cancelOther(
+  engine: EngineParts,
+  { execution }: StagePlace,
+  id: string,
+  canceledBy: string,
+): Promise<void> {
   const { options } = engine
   const { cancelFor } = execution.engine
   const application = options.store.load(id)?.application
   if (application === undefined) return
   const users = usersOf(actingUsers({ execution }))
-  const [, ...others] = await actorsAmong(joinUsers(cancelFor === undefined ? users : [...users, cancelFor]), options)
+  const [, ...others] = await actorsAmong(
+    joinUsers(cancelFor === undefined ? users : [...users, cancelFor]),
+    options,
+  )
   const access = others.length === 0 ? undefined : await options.accessOf(joinUsers(others))
   const isAllowed = access === undefined || access.mayOnApplication(application, 'EXECUTE')
   engine.transact((unit) => {
     const [own, other] = [unit.load(execution.id), unit.load(id)]
-    if (isAllowed && other !== undefined) cancelExecution(other, { canceledBy, cancelFor }, undefined, unit.turn)
+    if (isAllowed && other !== undefined)
+      cancelExecution(other, { canceledBy, cancelFor }, undefined, unit.turn)
     else if (access !== undefined && own !== undefined)
-      notify(own, `The execution ${id} goes on. ${describeMissing(access, 'EXECUTE', application)}`, unit.turn.now)
+      notify(
+        own,
+        `The execution ${id} goes on. ${describeMissing(access, 'EXECUTE', application)}`,
+        unit.turn.now,
+      )
   })
 }

@@ -26,17 +26,21 @@ export function matchesTrigger(value: unknown, wanted: unknown, meter: Meter): b
   try {
     return matches(value, wanted, meter)
   } catch (error) {
-    if (error instanceof RegexError) throw new PortError(400, `The search by trigger cannot be carried out: ${error.message}`)
+    if (error instanceof RegexError)
+      throw new PortError(400, `The search by trigger cannot be carried out: ${error.message}`)
     throw error
   }
 }
 
 function matches(value: unknown, wanted: unknown, meter: Meter): boolean {
   meter.spend()
-  if (typeof value === 'string' && typeof wanted === 'string') return matchesText(value, wanted, meter)
+  if (typeof value === 'string' && typeof wanted === 'string')
+    return matchesText(value, wanted, meter)
   if (Array.isArray(value) && Array.isArray(wanted)) return matchesList(value, wanted, meter)
   if (isObject(value) && isObject(wanted)) {
-    return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matches(value[key], member, meter))
+    return Object.entries(wanted).every(
+      ([key, member]) => Object.hasOwn(value, key) && matches(value[key], member, meter),
+    )
   }
   if (isRawNumber(value) && isRawNumber(wanted)) return String(value) === String(wanted)
   return value === wanted
@@ -50,7 +54,9 @@ function matchesText(value: string, wanted: string, meter: Meter): boolean {
 
 /** Each wanted element needs a different one of the value: a bipartite matching, grown one element at a time. */
 function matchesList(value: readonly unknown[], wanted: readonly unknown[], meter: Meter): boolean {
-  const candidates = wanted.map((each) => value.flatMap((element, index) => (matches(element, each, meter) ? [index] : [])))
+  const candidates = wanted.map((each) =>
+    value.flatMap((element, index) => (matches(element, each, meter) ? [index] : [])),
+  )
   const takenBy = new Map<number, number>()
   const place = (position: number, tried: Set<number>): boolean =>
     (candidates[position] as number[]).some((index) => {

@@ -12,9 +12,16 @@ import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
 /** @throws {PortError} 404 when there is no such record, or it is of the other type. */
-export function checkFound(found: Execution | undefined, id: string, type = found?.type): Execution {
+export function checkFound(
+  found: Execution | undefined,
+  id: string,
+  type = found?.type,
+): Execution {
   if (found !== undefined && found.type === type) return found
-  throw new PortError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
+  throw new PortError(
+    404,
+    `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`,
+  )
 }
 
 export class UnitOfWork {
@@ -98,7 +105,9 @@ export class UnitOfWork {
   /** Looks in its own application only: with an id that another application uses, nothing of that is returned or kept from starting. */
   #correlated({ type, application, trigger: { correlationId } }: Execution): Execution | undefined {
     if (correlationId === undefined) return undefined
-    const found = this.#store.correlated(correlationId).find((one) => one.type === type && one.application === application)
+    const found = this.#store
+      .correlated(correlationId)
+      .find((one) => one.type === type && one.application === application)
     return found && this.load(found.id)
   }
 
@@ -117,7 +126,8 @@ export class UnitOfWork {
   parked(configId: string): string[] {
     const places = new Map(this.#store.parked(configId).map(({ id, parkedAt }) => [id, parkedAt]))
     for (const { id, pipelineConfigId, engine } of this.#executions.values()) {
-      if (pipelineConfigId === configId && engine.parkedAt !== undefined) places.set(id, engine.parkedAt)
+      if (pipelineConfigId === configId && engine.parkedAt !== undefined)
+        places.set(id, engine.parkedAt)
       else places.delete(id)
     }
     return [...places].sort(([, one], [, other]) => (one < other ? -1 : 1)).map(([id]) => id)
@@ -126,13 +136,19 @@ export class UnitOfWork {
   /** Lets waiting executions of a pipeline start after the end of one whose record cannot be read. */
   releaseAfterUnreadable(configId: string): void {
     const newest = this.parked(configId).at(-1)
-    if (newest !== undefined) releaseWaiting(this, configId, this.require(newest).keepWaitingPipelines)
+    if (newest !== undefined)
+      releaseWaiting(this, configId, this.require(newest).keepWaitingPipelines)
   }
 
   /** Deals with what was completed, then writes everything. Returns what was touched with its next due time. */
   finish(): { id: string; due: number | undefined }[] {
     do {
-      for (let done = this.turn.completed.shift(); done !== undefined; done = this.turn.completed.shift()) this.#settle(done)
+      for (
+        let done = this.turn.completed.shift();
+        done !== undefined;
+        done = this.turn.completed.shift()
+      )
+        this.#settle(done)
       this.#write()
     } while (this.#endsTooLarge())
     const touched = [...this.#executions.values()].map((execution) => ({
@@ -144,14 +160,18 @@ export class UnitOfWork {
 
   /** Tells what was written and what was removed, once the transaction has succeeded. */
   report(changed: (execution: Execution, isRemoved: boolean) => void): void {
-    for (const execution of this.#written) if (!this.#removed.has(execution.id)) changed(execution, false)
-    for (const execution of this.#removed.values()) if (execution !== undefined) changed(execution, true)
+    for (const execution of this.#written)
+      if (!this.#removed.has(execution.id)) changed(execution, false)
+    for (const execution of this.#removed.values())
+      if (execution !== undefined) changed(execution, true)
   }
 
   /** Ends what has grown beyond its bounds: each of its steps would take the longer. Whether there was any. */
   #endsTooLarge(): boolean {
     const most = executionFactor * this.turn.limits.bytes
-    const grown = [...this.#executions.values()].filter((each) => !isComplete(each.status) && this.#store.sizeOf(each) > most)
+    const grown = [...this.#executions.values()].filter(
+      (each) => !isComplete(each.status) && this.#store.sizeOf(each) > most,
+    )
     for (const execution of grown) {
       const size = this.#store.sizeOf(execution)
       giveUp(
@@ -170,7 +190,12 @@ export class UnitOfWork {
       if (parent !== undefined && !isComplete(parent.status)) wakeTasks(parent, this.turn.now)
     }
     if (done.type !== 'PIPELINE' || done.pipelineConfigId === undefined) return
-    done.engine.followUps.push({ id: this.turn.nextId(), kind: 'start-dependents', dueAt: this.turn.now, attempts: 0 })
+    done.engine.followUps.push({
+      id: this.turn.nextId(),
+      kind: 'start-dependents',
+      dueAt: this.turn.now,
+      attempts: 0,
+    })
     releaseWaiting(this, done.pipelineConfigId, done.keepWaitingPipelines)
   }
 

@@ -16,14 +16,22 @@ export interface ApplicationRules {
 }
 
 /** @param pattern `web` or `web-*` */
-export function toApplicationRule(pattern: string, permissions: RolesByAuthorization): ApplicationRule {
+export function toApplicationRule(
+  pattern: string,
+  permissions: RolesByAuthorization,
+): ApplicationRule {
   const isPrefix = pattern.trim().endsWith('*')
   return { name: foldName(isPrefix ? pattern.trim().slice(0, -1) : pattern), isPrefix, permissions }
 }
 
-export function permissionsByRule({ rules, strategy }: ApplicationRules, application: string): RolesByAuthorization {
+export function permissionsByRule(
+  { rules, strategy }: ApplicationRules,
+  application: string,
+): RolesByAuthorization {
   const name = foldName(application)
-  const fitting = rules.filter((rule) => (rule.isPrefix ? name.startsWith(rule.name) : name === rule.name))
+  const fitting = rules.filter((rule) =>
+    rule.isPrefix ? name.startsWith(rule.name) : name === rule.name,
+  )
   if (strategy === 'AGGREGATE') return addPermissions(fitting.map(({ permissions }) => permissions))
   const [longest] = fitting.toSorted((one, other) => other.name.length - one.name.length)
   return (fitting.find(({ isPrefix }) => !isPrefix) ?? longest)?.permissions ?? {}

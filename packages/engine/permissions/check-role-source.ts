@@ -3,7 +3,10 @@ import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
 import type { RoleSourceSettings } from './settings.ts'
 
 /** Loaded late: most installations have no source but the login. The directory itself is not asked: it may be silent for a while. */
-export async function checkRoleSource(source: RoleSourceSettings | undefined, report: SettingsReport): Promise<void> {
+export async function checkRoleSource(
+  source: RoleSourceSettings | undefined,
+  report: SettingsReport,
+): Promise<void> {
   if (source?.kind === 'file') {
     const { readRoleFile } = await import('./role-file.ts')
     tell(report, 'auth.group-membership.file.path', () => readRoleFile(source.path))
@@ -15,7 +18,8 @@ export async function checkRoleSource(source: RoleSourceSettings | undefined, re
       ['userSearchFilter', userSearch],
       ['groupSearchFilter', groupSearch],
     ] as const) {
-      if (search !== undefined) tell(report, `auth.group-membership.ldap.${key}`, () => parseFilterTemplate(search.filter))
+      if (search !== undefined)
+        tell(report, `auth.group-membership.ldap.${key}`, () => parseFilterTemplate(search.filter))
     }
   }
 }

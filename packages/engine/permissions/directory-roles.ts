@@ -51,10 +51,15 @@ export class DirectoryRoles implements RoleSource {
     const entry = await this.#findEntry(username)
     if (entry === undefined) return []
     const { memberOfAttribute } = this.#settings
-    const memberOf = memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
+    const memberOf =
+      memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
     const search = (request: Parameters<Directory['search']>[0]) => this.#directory.search(request)
     const { roles, cut } = await this.#groups.load({ dn: entry.dn, username, memberOf }, search)
-    if (cut) this.#log.warn({ user: username }, 'the user has more groups, or levels of them, than are read')
+    if (cut)
+      this.#log.warn(
+        { user: username },
+        'the user has more groups, or levels of them, than are read',
+      )
     return toRoleNames(roles)
   }
 
@@ -68,15 +73,30 @@ export class DirectoryRoles implements RoleSource {
       return this.#readEntry(dn, attributes)
     }
     const filter = fillFilter(this.#userFilter, [username])
-    const found = await this.#directory.search({ base: userSearch.base, scope: 'sub', filter, attributes, maxEntries: 2 })
+    const found = await this.#directory.search({
+      base: userSearch.base,
+      scope: 'sub',
+      filter,
+      attributes,
+      maxEntries: 2,
+    })
     if (found.length > 1)
-      this.#log.warn({ user: username }, 'several entries of the directory match the user, who has no roles there')
+      this.#log.warn(
+        { user: username },
+        'several entries of the directory match the user, who has no roles there',
+      )
     return found.length === 1 ? found[0] : undefined
   }
 
   async #readEntry(dn: string, attributes: readonly string[]): Promise<Entry | undefined> {
     try {
-      const [entry] = await this.#directory.search({ base: dn, scope: 'base', filter: anyEntry, attributes, maxEntries: 1 })
+      const [entry] = await this.#directory.search({
+        base: dn,
+        scope: 'base',
+        filter: anyEntry,
+        attributes,
+        maxEntries: 1,
+      })
       return entry
     } catch (error) {
       if (error instanceof DirectoryRefusal && error.code === noSuchObject) return undefined

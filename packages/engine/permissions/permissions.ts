@@ -24,7 +24,14 @@ import {
   type PermissionServiceSettings,
 } from './settings.ts'
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
-import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
+import {
+  isAllowed,
+  parseResourceType,
+  type ResourceType,
+  toView,
+  type View,
+  type ViewRules,
+} from './view.ts'
 
 const toNamed = shape({ name: textOf })
 /** Accounts and what runs change without notice. */
@@ -43,7 +50,8 @@ export const permissionsBackend: Backend = {
   open(context) {
     const settings = context.settings.permissions ?? defaultPermissionService
     const { roleSource, syncDelayMs } = settings
-    if (isUndecided(settings, context.isNewData)) context.log.warn(`every user may change and run everything; ${builtInAdvice}`)
+    if (isUndecided(settings, context.isNewData))
+      context.log.warn(`every user may change and run everything; ${builtInAdvice}`)
     const users = new UserRoles(context, roleOriginOf(roleSource))
     const sync = new UserRoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
     const service = { context, settings, users, sync }
@@ -71,7 +79,10 @@ export const permissionsBackend: Backend = {
 }
 
 /** One reading for all who ask between two changes of permissions, and within a moment of each other. */
-function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load: () => Promise<T>): () => Promise<T> {
+function shareWhileUnchanged<T>(
+  { permissionVersion, now }: BackendContext,
+  load: () => Promise<T>,
+): () => Promise<T> {
   if (permissionVersion === undefined) return load
   const cache = createCache<Promise<T>>({ maxSize: 1, ttlMs: sharedMs, now })
   return () => loadOnce(cache, String(permissionVersion()), load)
@@ -88,7 +99,10 @@ function createViews(service: Service) {
   return async (user: string, supposed?: string) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
     const name = toUserKey(user)
-    const roles = supposed === undefined ? knownRoles(service, resources, name) : mergeRoles(supposed.split(','), [], undefined)
+    const roles =
+      supposed === undefined
+        ? knownRoles(service, resources, name)
+        : mergeRoles(supposed.split(','), [], undefined)
     return { view: roles && toView(name, roles, resources, rules), resources, rules }
   }
 }
@@ -98,7 +112,10 @@ function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFo
     const name = pathValue(request, 'user')
     const { view, ...found } = await viewFor(name, queryValue(request, 'roles'))
     if (view !== undefined) return { view, ...found }
-    throw new PortError(404, `The user "${toUserKey(name)}" is not known; users become known when they log in.`)
+    throw new PortError(
+      404,
+      `The user "${toUserKey(name)}" is not known; users become known when they log in.`,
+    )
   }
 
   app.get('/authorize/:user', async (request) => (await viewOf(request)).view)
@@ -118,7 +135,11 @@ function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFo
     const { view } = await viewOf(request)
     const wanted = foldName(pathValue(request, 'name'))
     const found = view[type].find((item) => foldName(item.name) === wanted)
-    if (found === undefined) throw new PortError(404, `${pathValue(request, 'name')} is not among the ${type} of the user.`)
+    if (found === undefined)
+      throw new PortError(
+        404,
+        `${pathValue(request, 'name')} is not among the ${type} of the user.`,
+      )
     return found
   })
 
@@ -131,7 +152,10 @@ function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFo
 
   app.post('/authorize/:user/:type/create', async (request, reply) => {
     if (typeOf(request) !== 'applications')
-      throw new PortError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
+      throw new PortError(
+        400,
+        `${pathValue(request, 'type')} cannot be created; only applications can.`,
+      )
     const { view } = await viewOf(request)
     if (mayCreate(view, toNamed(request.body).name, settings)) return reply.code(200).send()
     throw new PortError(404, `${view.name} may not create this application.`)
@@ -143,7 +167,11 @@ function checkExpandable(
   { serviceAccounts: { length } }: View,
   { maxExpandedServiceAccounts: most }: PermissionServiceSettings,
 ): void {
-  if (length > most) throw new PortError(400, `The user may use ${length} service accounts; at most ${most} can be expanded.`)
+  if (length > most)
+    throw new PortError(
+      400,
+      `The user may use ${length} service accounts; at most ${most} can be expanded.`,
+    )
 }
 
 /**
@@ -152,9 +180,14 @@ function checkExpandable(
  *
  * @throws {PortError} 400 without a name
  */
-function mayCreate(view: View, name: string | undefined, settings: PermissionServiceSettings): boolean {
+function mayCreate(
+  view: View,
+  name: string | undefined,
+  settings: PermissionServiceSettings,
+): boolean {
   if (view.admin || (!settings.restrictApplicationCreation && view.readsOnly !== true)) return true
-  if (name === undefined) throw new PortError(400, 'The body must name the application: {"name": "web"}.')
+  if (name === undefined)
+    throw new PortError(400, 'The body must name the application: {"name": "web"}.')
   const roles = view.roles.map((role) => role.name)
   const rule = permissionsByRule(settings.applicationRules, name)
   if (view.readsOnly === true && Object.keys(rule).length === 0) return false
@@ -162,7 +195,11 @@ function mayCreate(view: View, name: string | undefined, settings: PermissionSer
 }
 
 /** A user has the roles of the last login and those of the provider, a service account those that it is a member of. */
-function knownRoles({ users, settings }: Service, resources: Resources, name: string): HeldRole[] | undefined {
+function knownRoles(
+  { users, settings }: Service,
+  resources: Resources,
+  name: string,
+): HeldRole[] | undefined {
   if (name === anonymous) return []
   const roles = users.rolesOf(name)
   if (roles !== undefined) return roles
@@ -181,7 +218,8 @@ function mountRoles(app: FastifyInstance, service: Service): void {
 
   app.put('/roles/:user', async (request, reply) => {
     const roles = rolesIn(request)
-    if (userOf(request) === anonymous) throw new PortError(400, 'The anonymous user cannot have roles.')
+    if (userOf(request) === anonymous)
+      throw new PortError(400, 'The anonymous user cannot have roles.')
     await sync.login(userOf(request), roles)
     return reply.code(200).send()
   })
@@ -195,7 +233,8 @@ function mountRoles(app: FastifyInstance, service: Service): void {
     const wanted = request.body === undefined ? [] : toRoleNames(rolesIn(request))
     const count = await refreshRoles(service, wanted)
     // Roles that no user has, or has any more, are no trouble of the service.
-    if (count === 0 && wanted.length === 0) throw new PortError(503, 'No user was refreshed: none has logged in.')
+    if (count === 0 && wanted.length === 0)
+      throw new PortError(503, 'No user was refreshed: none has logged in.')
     return count
   })
 
@@ -211,14 +250,23 @@ function mountRoles(app: FastifyInstance, service: Service): void {
  * @returns how many users and service accounts are concerned
  * @throws {PortError} 503
  */
-async function refreshRoles({ context, sync }: Service, wanted: readonly string[]): Promise<number> {
-  const [serviceAccounts, outcome] = await Promise.all([loadListedServiceAccounts(context), sync.sync(wanted)])
-  if (outcome.problem !== undefined) throw new PortError(503, `Roles stay as they were: ${outcome.problem}.`)
+async function refreshRoles(
+  { context, sync }: Service,
+  wanted: readonly string[],
+): Promise<number> {
+  const [serviceAccounts, outcome] = await Promise.all([
+    loadListedServiceAccounts(context),
+    sync.sync(wanted),
+  ])
+  if (outcome.problem !== undefined)
+    throw new PortError(503, `Roles stay as they were: ${outcome.problem}.`)
   const allRoles = [
     ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
     ...serviceAccounts.map(({ memberOf }) => memberOf),
   ]
-  return allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role))).length
+  return allRoles.filter(
+    (roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)),
+  ).length
 }
 
 /** @throws {PortError} 400 when no user can have the name. */
@@ -242,6 +290,7 @@ function rolesIn(request: FastifyRequest): string[] {
 /** @throws {PortError} 400 when no such type exists. */
 function typeOf(request: FastifyRequest): ResourceType {
   const type = parseResourceType(pathValue(request, 'type'))
-  if (type === undefined) throw new PortError(400, `"${pathValue(request, 'type')}" is no type of resource.`)
+  if (type === undefined)
+    throw new PortError(400, `"${pathValue(request, 'type')}" is no type of resource.`)
   return type
 }

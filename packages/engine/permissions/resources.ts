@@ -15,7 +15,11 @@ import { areRolesBuiltIn, type PermissionServiceSettings } from './settings.ts'
 
 const permissionsOf = (value: unknown) => (isObject(value) ? value : undefined)
 const toServiceAccount = shape({ name: textOf, memberOf: textsOf })
-const toDeclared = shape({ name: textOf, permissions: permissionsOf, requiredGroupMembership: textsOf })
+const toDeclared = shape({
+  name: textOf,
+  permissions: permissionsOf,
+  requiredGroupMembership: textsOf,
+})
 
 export interface Resource {
   name: string
@@ -44,7 +48,10 @@ export interface Resources {
  * @throws {PortError} 503 when the definition store cannot be asked: a view without its restrictions would open
  * every application.
  */
-export async function loadResources(context: BackendContext, settings: PermissionServiceSettings): Promise<Resources> {
+export async function loadResources(
+  context: BackendContext,
+  settings: PermissionServiceSettings,
+): Promise<Resources> {
   const [applications, serviceAccounts, accounts, buildServices] = await Promise.all([
     loadApplications(context, settings),
     loadListedServiceAccounts(context),
@@ -63,7 +70,9 @@ export async function loadResources(context: BackendContext, settings: Permissio
 }
 
 /** @throws {PortError} 503 when the definition store cannot be asked. */
-export async function loadListedServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
+export async function loadListedServiceAccounts(
+  context: BackendContext,
+): Promise<ServiceAccount[]> {
   return (await loadNeeded(context, 'serviceAccounts')).flatMap((account) => {
     const { name, memberOf } = toServiceAccount(account)
     return name === undefined ? [] : [{ name, memberOf: toRoleNames(memberOf) }]
@@ -86,10 +95,15 @@ async function loadApplications(
     loadNeeded(context, 'removedPermissions'),
     loadNeeded(context, 'permissions'),
     matters ? loadNeeded(context, 'applications') : [],
-    matters ? loadOptional(context, ({ infrastructure }) => infrastructure.applications(itself)) : [],
+    matters
+      ? loadOptional(context, ({ infrastructure }) => infrastructure.applications(itself))
+      : [],
   ])
   const byName = new Map<string, Resource>()
-  for (const { name, permissions } of await flatMapInTurns([...removed, ...restricted], toResource)) {
+  for (const { name, permissions } of await flatMapInTurns(
+    [...removed, ...restricted],
+    toResource,
+  )) {
     byName.set(foldName(name), { name, permissions: settings.applicationsOwn ? permissions : {} })
   }
   for (const { name } of await flatMapInTurns([...defined, ...(running ?? [])], toResource)) {
@@ -99,9 +113,12 @@ async function loadApplications(
     applications: await flatMapInTurns([...byName.values()], (application) => {
       const { name, permissions } = withRules(application, settings)
       const { EXECUTE, ...named } = permissions
-      if (!areBuiltIn || application.permissions.EXECUTE !== undefined || EXECUTE === undefined) return [{ name, permissions }]
+      if (!areBuiltIn || application.permissions.EXECUTE !== undefined || EXECUTE === undefined)
+        return [{ name, permissions }]
       // To look on is no right to run.
-      return [{ name, permissions: { ...named, EXECUTE: EXECUTE.filter((role) => role !== readers) } }]
+      return [
+        { name, permissions: { ...named, EXECUTE: EXECUTE.filter((role) => role !== readers) } },
+      ]
     }),
     // One that runs may be the subject of a rule; while it is unknown which ones run, no unknown application is open.
     unknownApplications: allowsUnknown && running !== undefined,
@@ -109,10 +126,17 @@ async function loadApplications(
 }
 
 /** What the rules say comes on top; a restricted application that does not say who may execute has that filled in. */
-function withRules({ name, permissions }: Resource, { applicationRules, executeFallback }: PermissionServiceSettings): Resource {
+function withRules(
+  { name, permissions }: Resource,
+  { applicationRules, executeFallback }: PermissionServiceSettings,
+): Resource {
   const sum = addPermissions([permissions, permissionsByRule(applicationRules, name)])
   const fallback = sum[executeFallback]
-  return { name, permissions: sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum }
+  return {
+    name,
+    permissions:
+      sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum,
+  }
 }
 
 /** @throws {PortError} 503 */
@@ -123,7 +147,10 @@ async function loadNeeded(
   try {
     return await ports.definitions[what](itself)
   } catch (error) {
-    log.warn({ err: error, what }, 'the definition store does not answer a question about permissions')
+    log.warn(
+      { err: error, what },
+      'the definition store does not answer a question about permissions',
+    )
     throw new PortError(503, `Permissions are not known: ${(error as Error).message}`)
   }
 }
@@ -141,5 +168,7 @@ async function loadOptional(
 
 function toResource(declared: JsonObject): Resource[] {
   const { name, permissions, requiredGroupMembership: legacy } = toDeclared(declared)
-  return name === undefined ? [] : [{ name, permissions: toPermissions(permissions ?? { READ: legacy, WRITE: legacy }) }]
+  return name === undefined
+    ? []
+    : [{ name, permissions: toPermissions(permissions ?? { READ: legacy, WRITE: legacy }) }]
 }

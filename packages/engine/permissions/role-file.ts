@@ -14,7 +14,9 @@ const Listed = z.looseObject({
   users: z.array(
     z.looseObject({
       username: z.union([z.string(), z.number()]).transform(String),
-      roles: z.union([z.array(z.string()), z.string().transform((text) => text.split(','))]).nullish(),
+      roles: z
+        .union([z.array(z.string()), z.string().transform((text) => text.split(','))])
+        .nullish(),
     }),
   ),
 })
@@ -23,7 +25,8 @@ const Listed = z.looseObject({
 export function readRoleFile(path: string): Map<string, string[]> {
   let text: string
   try {
-    if (statSync(path).size > maxBytes) throw new Error(`the file ${path} is larger than ${maxBytes} bytes`)
+    if (statSync(path).size > maxBytes)
+      throw new Error(`the file ${path} is larger than ${maxBytes} bytes`)
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -43,7 +46,9 @@ function parseRoleFile(text: string, path: string): Map<string, string[]> {
   const listed = Listed.safeParse(content)
   if (!listed.success) {
     const place = listed.error.issues[0]?.path.join('.') || 'users'
-    throw new Error(`the file ${path} must be a list "users" whose entries have a "username" and a list of "roles"; see ${place}`)
+    throw new Error(
+      `the file ${path} must be a list "users" whose entries have a "username" and a list of "roles"; see ${place}`,
+    )
   }
   const byUser = new Map<string, string[]>()
   for (const { username, roles } of listed.data.users) {
@@ -71,7 +76,9 @@ export class RoleFile implements RoleSource {
     const fingerprint = this.#fingerprint()
     if (fingerprint !== this.#seen) this.#read(fingerprint)
     const content = this.#content
-    const roles = new Map(content === undefined ? [] : users.map((user) => [user, content.get(user) ?? []]))
+    const roles = new Map(
+      content === undefined ? [] : users.map((user) => [user, content.get(user) ?? []]),
+    )
     return this.#problem === undefined ? { roles } : { roles, problem: this.#problem }
   }
 

@@ -77,7 +77,10 @@ export class UserRoleSync {
     if (loaded !== undefined) this.#apply(loaded)
     if (loaded?.roles.has(user) !== true) {
       const problem = loaded?.problem ?? this.#problem
-      this.#context.log.warn({ user, problem }, 'a user logs in with the roles that the provider gave last, if any')
+      this.#context.log.warn(
+        { user, problem },
+        'a user logs in with the roles that the provider gave last, if any',
+      )
     }
   }
 
@@ -98,7 +101,8 @@ export class UserRoleSync {
     const source = await this.#open()
     if (source === undefined) return { users: before }
     const isForAll = wanted.length === 0 || source.hasChanged?.() === true
-    const isWanted = (roles: readonly HeldRole[]) => isForAll || roles.some(({ name }) => wanted.includes(name))
+    const isWanted = (roles: readonly HeldRole[]) =>
+      isForAll || roles.some(({ name }) => wanted.includes(name))
     // Saving an application queries its roles, and should not wait for an unavailable directory.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
     const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)
@@ -107,7 +111,12 @@ export class UserRoleSync {
     const loaded = await source.load(concerned)
     if (this.#closed) return { users: before }
     this.#apply(loaded)
-    const users = new Map([...this.#users.everyUser()].map(([user, roles]) => [user, [...(before.get(user) ?? []), ...roles]]))
+    const users = new Map(
+      [...this.#users.everyUser()].map(([user, roles]) => [
+        user,
+        [...(before.get(user) ?? []), ...roles],
+      ]),
+    )
     return { users, problem: loaded.problem }
   }
 
@@ -118,7 +127,8 @@ export class UserRoleSync {
       this.#context.log.error({ err: error }, 'the roles of users cannot be brought up to date')
     }
     this.#first.resolve()
-    if (!this.#closed) this.#timer = setTimeout(() => void this.#syncAndPlanNext(), this.#delayMs).unref()
+    if (!this.#closed)
+      this.#timer = setTimeout(() => void this.#syncAndPlanNext(), this.#delayMs).unref()
   }
 
   #open(): Promise<RoleSource | undefined> {
@@ -129,12 +139,15 @@ export class UserRoleSync {
 
   /** What comes too late for the login still counts afterwards. */
   async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
-    const loading = source.load(source.hasChanged?.() ? [user, ...this.#users.everyUser().keys()] : [user])
+    const loading = source.load(
+      source.hasChanged?.() ? [user, ...this.#users.everyUser().keys()] : [user],
+    )
     return within(loginTimeoutMs, loading, (): LoadedRoles => {
       loading
         .then((result) => this.#closed || this.#apply(result))
         .catch((error: unknown) => {
-          const text = 'roles that came late are not kept; the next synchronisation asks for them again'
+          const text =
+            'roles that came late are not kept; the next synchronisation asks for them again'
           this.#context.log.error({ err: error }, text)
         })
       return { roles: new Map(), problem: `there is no answer within ${loginTimeoutMs} ms` }
@@ -154,17 +167,25 @@ export class UserRoleSync {
   #note(problem: string | undefined): void {
     const { log, now } = this.#context
     const source = roleOriginOf(this.#settings)
-    this.#silentSinceMs = problem !== undefined && source === 'LDAP' ? now() : Number.NEGATIVE_INFINITY
+    this.#silentSinceMs =
+      problem !== undefined && source === 'LDAP' ? now() : Number.NEGATIVE_INFINITY
     if (problem !== undefined && problem !== this.#problem) {
-      log.error({ source, problem }, 'the provider of roles cannot be asked: users keep the roles that it gave last')
+      log.error(
+        { source, problem },
+        'the provider of roles cannot be asked: users keep the roles that it gave last',
+      )
     }
-    if (problem === undefined && this.#problem !== undefined) log.info({ source }, 'the provider of roles can be asked again')
+    if (problem === undefined && this.#problem !== undefined)
+      log.info({ source }, 'the provider of roles can be asked again')
     this.#problem = problem
   }
 }
 
 /** Loaded late: most installations have no source but the login. */
-async function openRoleSource(settings: RoleSourceSettings, { log, now }: BackendContext): Promise<RoleSource> {
+async function openRoleSource(
+  settings: RoleSourceSettings,
+  { log, now }: BackendContext,
+): Promise<RoleSource> {
   switch (settings.kind) {
     case 'file':
       return new (await import('./role-file.ts')).RoleFile(settings.path)

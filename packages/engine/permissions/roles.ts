@@ -17,8 +17,10 @@ export function mergeRoles(
   origin: ProvidedOrigin | undefined,
 ): HeldRole[] {
   const merged = new Map<string, HeldRole>()
-  if (origin !== undefined) for (const name of toRoleNames(provided)) merged.set(name, { name, source: origin })
-  for (const name of toRoleNames(external)) if (!merged.has(name)) merged.set(name, { name, source: 'EXTERNAL' })
+  if (origin !== undefined)
+    for (const name of toRoleNames(provided)) merged.set(name, { name, source: origin })
+  for (const name of toRoleNames(external))
+    if (!merged.has(name)) merged.set(name, { name, source: 'EXTERNAL' })
   return [...merged.values()]
 }
 

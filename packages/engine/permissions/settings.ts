@@ -63,13 +63,20 @@ export const permissionServiceKeys = settings(
       ),
     },
     service: {
-      syncDelayMs: setting('fiat.write-mode.sync-delay-ms', milliseconds.min(1).default(600_000)).describe(
+      syncDelayMs: setting(
+        'fiat.write-mode.sync-delay-ms',
+        milliseconds.min(1).default(600_000),
+      ).describe(
         'Milliseconds between two refreshes of the roles from a file or a directory for logged-in users.',
       ),
-      accountManagerRoles: setting('fiat.account.manager.roles', texts.transform(toRoleNames)).describe(
-        'Roles whose members may edit account definitions.',
-      ),
-      allowAccessToUnknownApplications: setting('fiat.allowAccessToUnknownApplications', on).describe(
+      accountManagerRoles: setting(
+        'fiat.account.manager.roles',
+        texts.transform(toRoleNames),
+      ).describe('Roles whose members may edit account definitions.'),
+      allowAccessToUnknownApplications: setting(
+        'fiat.allowAccessToUnknownApplications',
+        on,
+      ).describe(
         'Whether all users may do everything with an application that is not defined. Fiat has `false` here.',
       ),
       defaultToUnrestrictedUser: setting('fiat.defaultToUnrestrictedUser', off).describe(
@@ -78,12 +85,16 @@ export const permissionServiceKeys = settings(
       restrictApplicationCreation: setting('fiat.restrictApplicationCreation', off).describe(
         `Only users with CREATE by \`${prefixes}.prefixes\` may create applications, where a rule names roles for CREATE.`,
       ),
-      executeFallback: setting('fiat.executeFallback', oneOf(...authorizations).default('READ')).describe(
+      executeFallback: setting(
+        'fiat.executeFallback',
+        oneOf(...authorizations).default('READ'),
+      ).describe(
         'Authorization for executing the pipelines of a restricted application that names no role for EXECUTE.',
       ),
-      maxExpandedServiceAccounts: setting('fiat.maxExpandedServiceAccounts', whole(0).default(25)).describe(
-        'Above this number, service accounts are listed without their rights.',
-      ),
+      maxExpandedServiceAccounts: setting(
+        'fiat.maxExpandedServiceAccounts',
+        whole(0).default(25),
+      ).describe('Above this number, service accounts are listed without their rights.'),
       anyRoleOfServiceAccount: setting('fiat.role.orMode', off).describe(
         'Let users with one role of a service account use it, instead of users with all.',
       ),
@@ -97,10 +108,13 @@ export const permissionServiceKeys = settings(
       ),
     },
     rules: {
-      enabled: setting('auth.permissions.source.application.prefix.enabled', off).describe('Whether the rules below apply.'),
-      listed: setting('auth.permissions.source.application.prefix.prefixes', z.array(Rule).default([])).describe(
-        'Permissions for applications by name prefix, in addition to their own.',
+      enabled: setting('auth.permissions.source.application.prefix.enabled', off).describe(
+        'Whether the rules below apply.',
       ),
+      listed: setting(
+        'auth.permissions.source.application.prefix.prefixes',
+        z.array(Rule).default([]),
+      ).describe('Permissions for applications by name prefix, in addition to their own.'),
       strategy: setting(
         'auth.permissions.source.application.prefix.resolutionStrategy',
         oneOf('AGGREGATE', 'MOST_SPECIFIC').default('AGGREGATE'),
@@ -119,19 +133,29 @@ export const permissionServiceKeys = settings(
     'fiat.write-mode': 'Other switches of the synchronisation of an external fiat.',
     'fiat.getAllEnabled': 'A rule of an external fiat.',
     [`${ldap}.roleProviderType`]: 'Written by installers.',
-    ...Object.fromEntries(bulkKeys.map((name) => [`${ldap}.${name}`, 'The groups of each user are asked for.'])),
-    [`${ldap}.enablePagingForGroupMembershipQueries`]: 'Answers of a directory are always read page by page.',
-    [`${ldap}.pageSizeForGroupMembershipQueries`]: 'Answers of a directory are always read page by page.',
+    ...Object.fromEntries(
+      bulkKeys.map((name) => [`${ldap}.${name}`, 'The groups of each user are asked for.']),
+    ),
+    [`${ldap}.enablePagingForGroupMembershipQueries`]:
+      'Answers of a directory are always read page by page.',
+    [`${ldap}.pageSizeForGroupMembershipQueries`]:
+      'Answers of a directory are always read page by page.',
   },
 )
 type ServiceValues = SettingsOf<typeof permissionServiceKeys>
 
-export type RoleSourceSettings = { kind: 'file'; path: string } | { kind: 'ldap'; directory: DirectorySettings }
+export type RoleSourceSettings =
+  | { kind: 'file'; path: string }
+  | { kind: 'ldap'; directory: DirectorySettings }
 
 export type PermissionServiceSettings = ReturnType<typeof toPermissionServiceSettings>
 
 /** @param cwd The directory that a relative path starts from */
-export function toPermissionServiceSettings(values: ServiceValues, report: SettingsReport, cwd: string) {
+export function toPermissionServiceSettings(
+  values: ServiceValues,
+  report: SettingsReport,
+  cwd: string,
+) {
   return {
     ...values.service,
     roleSource: toRoleSource(values, report, cwd),
@@ -142,8 +166,13 @@ export function toPermissionServiceSettings(values: ServiceValues, report: Setti
 }
 
 /** Whether an operator has said otherwise who may do what. */
-function hasOtherRules({ applicationRules, roleSource, ...settings }: PermissionServiceSettings): boolean {
-  const { restrictApplicationCreation, allowAccessToUnknownApplications, applicationsOwn } = settings
+function hasOtherRules({
+  applicationRules,
+  roleSource,
+  ...settings
+}: PermissionServiceSettings): boolean {
+  const { restrictApplicationCreation, allowAccessToUnknownApplications, applicationsOwn } =
+    settings
   return (
     applicationRules.rules.length > 0 ||
     roleSource !== undefined ||
@@ -160,7 +189,9 @@ export function areRolesBuiltIn(settings: PermissionServiceSettings, isNew: bool
 
 /** Whether data from before keeps everything open only because its operator has not chosen. */
 export function isUndecided(settings: PermissionServiceSettings, isNew: boolean): boolean {
-  return settings.keepsUsers && settings.builtInRoles === undefined && !isNew && !hasOtherRules(settings)
+  return (
+    settings.keepsUsers && settings.builtInRoles === undefined && !isNew && !hasOtherRules(settings)
+  )
 }
 
 export const builtInAdvice =
@@ -183,7 +214,10 @@ function toRoleSource(
       return undefined
     case 'file':
       if (path === undefined)
-        report.problem('auth.group-membership.file.path', 'names no file; write the path of the file with the roles')
+        report.problem(
+          'auth.group-membership.file.path',
+          'names no file; write the path of the file with the roles',
+        )
       return path === undefined ? undefined : { kind: 'file', path: resolve(cwd, path) }
     case 'ldap':
       return toDirectory(directory, report)
@@ -199,18 +233,28 @@ function toRoleSource(
 
 /** As Fiat does, users are searched with the filter if there is one, and found by a pattern otherwise. */
 function toDirectory(values: DirectoryValues, report: SettingsReport): RoleSourceSettings {
-  const userDnPattern = values.userSearchFilter === undefined ? (values.userDnPattern ?? 'uid={0},ou=users') : undefined
+  const userDnPattern =
+    values.userSearchFilter === undefined ? (values.userDnPattern ?? 'uid={0},ou=users') : undefined
   const directory = toDirectorySettings(ldap, { ...values, userDnPattern }, report)
   if (directory.groupSearch === undefined && directory.memberOfAttribute === undefined) {
-    report.problem(`${ldap}.groupSearchBase`, "is missing; set the place of groups below the root, or '' for the root")
+    report.problem(
+      `${ldap}.groupSearchBase`,
+      "is missing; set the place of groups below the root, or '' for the root",
+    )
   }
   return { kind: 'ldap', directory }
 }
 
-function toApplicationRules({ rules: prefixRules, service }: ServiceValues, report: SettingsReport): ApplicationRules {
+function toApplicationRules(
+  { rules: prefixRules, service }: ServiceValues,
+  report: SettingsReport,
+): ApplicationRules {
   const { listed, enabled, strategy } = prefixRules
-  const rules = enabled ? listed.map(({ prefix, permissions }) => toApplicationRule(prefix, toPermissions(permissions))) : []
-  if (listed.length > 0 && !enabled) report.notice(`${prefixes}.prefixes has no effect without ${prefixes}.enabled: true.`)
+  const rules = enabled
+    ? listed.map(({ prefix, permissions }) => toApplicationRule(prefix, toPermissions(permissions)))
+    : []
+  if (listed.length > 0 && !enabled)
+    report.notice(`${prefixes}.prefixes has no effect without ${prefixes}.enabled: true.`)
   for (const { permissions, name, isPrefix } of rules) {
     if (permissions.CREATE === undefined || permissions.READ !== undefined) continue
     report.notice(
@@ -218,7 +262,10 @@ function toApplicationRules({ rules: prefixRules, service }: ServiceValues, repo
         'only administrators see those that do not say themselves who may.',
     )
   }
-  if (service.restrictApplicationCreation && !rules.some(({ permissions }) => permissions.CREATE !== undefined)) {
+  if (
+    service.restrictApplicationCreation &&
+    !rules.some(({ permissions }) => permissions.CREATE !== undefined)
+  ) {
     report.notice(
       `Warning: fiat.restrictApplicationCreation restricts nothing as long as no rule of ${prefixes}.prefixes names roles for CREATE.`,
     )

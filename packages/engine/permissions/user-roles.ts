@@ -69,7 +69,12 @@ export class UserRoles {
   }
 
   everyUser(): Map<string, HeldRole[]> {
-    return new Map(this.#sql.all`SELECT * FROM permissions_users`.map((row) => [String(row['name']), this.#toRoles(row)]))
+    return new Map(
+      this.#sql.all`SELECT * FROM permissions_users`.map((row) => [
+        String(row['name']),
+        this.#toRoles(row),
+      ]),
+    )
   }
 
   remove(user: string): void {

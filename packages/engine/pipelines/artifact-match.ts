@@ -11,7 +11,13 @@ import type { Meter } from '@fairlead/base/regex/meter.ts'
 /** What is compared; id, provenance and account are not. */
 export const comparedFields = ['type', 'name', 'version', 'location', 'reference'] as const
 
-const toPattern = shape({ type: textOf, name: textOf, version: textOf, location: textOf, reference: textOf })
+const toPattern = shape({
+  type: textOf,
+  name: textOf,
+  version: textOf,
+  location: textOf,
+  reference: textOf,
+})
 
 /** An artifact that a trigger or a stage expects. */
 export const toExpected = shape({
@@ -34,7 +40,10 @@ export function matchesArtifact(
   meter: Meter,
 ): boolean {
   meter.spend()
-  return isObject(artifact) && comparedFields.every((field) => matchesField(matchArtifact[field], artifact[field], meter))
+  return (
+    isObject(artifact) &&
+    comparedFields.every((field) => matchesField(matchArtifact[field], artifact[field], meter))
+  )
 }
 
 function matchesField(pattern: string | undefined, value: unknown, meter: Meter): boolean {

@@ -70,7 +70,8 @@ export class EffectivePipelines {
     const further = (await this.#unlistedInstances()).filter(({ id }) => !known.has(id))
     const templates: Templates = new Map()
     const effective: EffectivePipeline[] = []
-    for (const definition of [...listed, ...further]) effective.push(await this.#toEffective(definition, templates))
+    for (const definition of [...listed, ...further])
+      effective.push(await this.#toEffective(definition, templates))
     return effective
   }
 
@@ -89,7 +90,9 @@ export class EffectivePipelines {
   async #readAll(): Promise<JsonObject[]> {
     const { ports, now } = this.#context
     const pipelines = await ports.definitions.pipelines(itself)
-    this.#instances = pipelines.filter((pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']))
+    this.#instances = pipelines.filter(
+      (pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']),
+    )
     this.#instancesUntilMs = now() + readAllEveryMs
     return this.#instances
   }
@@ -100,14 +103,17 @@ export class EffectivePipelines {
     // What the run says about it can be seen; here only the triggers of the instance are known.
     if (template === undefined) return withOwnTriggers(definition)
     const inherited = listsOf(inheritLists(template, definition))
-    const lists = formatJson(inherited).includes('${') ? await this.#planned(definition, template, inherited) : inherited
+    const lists = formatJson(inherited).includes('${')
+      ? await this.#planned(definition, template, inherited)
+      : inherited
     return { definition, ...lists }
   }
 
   /** On behalf of the service itself: who may start the pipeline is checked by its triggers. */
   async #template(definition: JsonObject, templates: Templates): Promise<JsonObject | undefined> {
     const stored = storedTemplate(referenceOf(definition))
-    if (stored === undefined) return this.#unresolved(definition, 'it refers to no template of the definition store')
+    if (stored === undefined)
+      return this.#unresolved(definition, 'it refers to no template of the definition store')
     const loading = templates.get(stored.name) ?? this.#load(definition, stored)
     templates.set(stored.name, loading)
     return loading
@@ -120,10 +126,15 @@ export class EffectivePipelines {
       const template = await this.#context.ports.definitions.template(wanted, itself)
       if (template === undefined) this.#lastRead.delete(name)
       else this.#lastRead.set(name, template)
-      return template ?? this.#unresolved(definition, 'the definition store does not have its template')
+      return (
+        template ?? this.#unresolved(definition, 'the definition store does not have its template')
+      )
     } catch (error) {
       if (!isPassing(error)) this.#lastRead.delete(name)
-      return this.#lastRead.get(name) ?? this.#unresolved(definition, `its template cannot be read: ${(error as Error).message}`)
+      return (
+        this.#lastRead.get(name) ??
+        this.#unresolved(definition, `its template cannot be read: ${(error as Error).message}`)
+      )
     }
   }
 
@@ -152,7 +163,9 @@ export class EffectivePipelines {
    */
   async #plan(definition: JsonObject): Promise<Lists | 'unavailable' | undefined> {
     try {
-      return listsOf(await this.#context.ports.executions.plan({ ...definition, trigger: {} }, itself))
+      return listsOf(
+        await this.#context.ports.executions.plan({ ...definition, trigger: {} }, itself),
+      )
     } catch (error) {
       this.#warnOnce(definition, `the orchestrator cannot plan it: ${(error as Error).message}`)
       return isPassing(error) ? 'unavailable' : undefined
@@ -163,7 +176,8 @@ export class EffectivePipelines {
   #withKnownUsers(definition: JsonObject, written: Lists, planned: Lists): Lists {
     const checked = new Set(written.triggers.map(({ runAsUser }) => runAsUser))
     const triggers = planned.triggers.filter(({ runAsUser }) => checked.has(runAsUser))
-    if (triggers.length < planned.triggers.length) this.#warnOnce(definition, 'the user of a trigger cannot be an expression')
+    if (triggers.length < planned.triggers.length)
+      this.#warnOnce(definition, 'the user of a trigger cannot be an expression')
     return { ...planned, triggers }
   }
 
@@ -172,7 +186,10 @@ export class EffectivePipelines {
     if (this.#warned.has(key)) return
     if (this.#warned.size >= mostPlans) this.#warned.clear()
     this.#warned.add(key)
-    this.#context.log.warn({ pipeline: id, application, reason }, 'the triggers of a template instance are uncertain')
+    this.#context.log.warn(
+      { pipeline: id, application, reason },
+      'the triggers of a template instance are uncertain',
+    )
   }
 }
 
@@ -182,5 +199,8 @@ export function withOwnTriggers(definition: JsonObject): EffectivePipeline {
 }
 
 function listsOf(definition: JsonObject): Lists {
-  return { triggers: objectsOf(definition['triggers']), expectedArtifacts: objectsOf(definition['expectedArtifacts']) }
+  return {
+    triggers: objectsOf(definition['triggers']),
+    expectedArtifacts: objectsOf(definition['expectedArtifacts']),
+  }
 }

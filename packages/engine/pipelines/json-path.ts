@@ -52,9 +52,15 @@ function follow(value: unknown, step: Step, spend: (steps: number) => void): unk
   if (step.kind === 'name') return present(fieldOf(value, step.name))
   const found: unknown[] = []
   const waiting = [value]
-  for (let next = waiting.pop(); waiting.length < maxValues && next !== undefined; next = waiting.pop()) {
+  for (
+    let next = waiting.pop();
+    waiting.length < maxValues && next !== undefined;
+    next = waiting.pop()
+  ) {
     found.push(...present(fieldOf(next, step.name)))
-    const nested = countedChildrenOf(next, spend).filter((child) => typeof child === 'object' && child !== null)
+    const nested = countedChildrenOf(next, spend).filter(
+      (child) => typeof child === 'object' && child !== null,
+    )
     for (const child of nested.reverse()) waiting.push(child)
   }
   return found

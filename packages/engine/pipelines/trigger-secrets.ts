@@ -48,7 +48,9 @@ export function maskDefinitionText(text: string): string {
 export function secretsOfDefinition(definition: JsonObject): string[] {
   const values = triggersIn(definition).flatMap(secretFields)
   return values.flatMap(([, value]) => {
-    const isText = value !== mask && (typeof value === 'string' || typeof value === 'number' || isRawNumber(value))
+    const isText =
+      value !== mask &&
+      (typeof value === 'string' || typeof value === 'number' || isRawNumber(value))
     return isText ? [String(value), String(value).replace(/^\^|\$$/g, '')] : []
   })
 }
@@ -59,7 +61,10 @@ export function secretsOfDefinition(definition: JsonObject): string[] {
  * @param versions Of the stored definition, newest first; read only as far as masks need it.
  * @throws {PortError} 400 when nothing is stored for a mask
  */
-export function unmaskDefinition<T extends JsonObject>(definition: T, versions: () => Iterable<JsonObject>): T {
+export function unmaskDefinition<T extends JsonObject>(
+  definition: T,
+  versions: () => Iterable<JsonObject>,
+): T {
   if (maskedTriggers(definition).length === 0) return definition
   let shown = definition
   for (const version of versions()) {
@@ -78,7 +83,8 @@ export function unmaskDefinition<T extends JsonObject>(definition: T, versions: 
 function maskedTriggers(definition: unknown): [field: string, position: number][] {
   const found: [string, number][] = []
   mapTriggers(definition, (trigger, index) => {
-    for (const [field, value] of secretFields(trigger)) if (value === mask) found.push([field, index + 1])
+    for (const [field, value] of secretFields(trigger))
+      if (value === mask) found.push([field, index + 1])
     return trigger
   })
   return found
@@ -93,7 +99,10 @@ interface Sameness {
 
 /** The surest way first. */
 const ways: readonly Sameness[] = [
-  { isSame: (sent, stored) => typeof sent['id'] === 'string' && sent['id'] !== '' && sent['id'] === stored['id'] },
+  {
+    isSame: (sent, stored) =>
+      typeof sent['id'] === 'string' && sent['id'] !== '' && sent['id'] === stored['id'],
+  },
   { isSame: (sent, stored) => maskedText(sent) === maskedText(stored) },
   { isSame: hasSame('type', 'source', 'project', 'slug', 'subscriptionName'), isVague: true },
   { isSame: hasSame('type'), isVague: true },
@@ -124,7 +133,9 @@ function fillFrom<T extends JsonObject>(sent: T, stored: JsonObject): T {
     const source = taken.get(trigger)
     if (source === undefined) return trigger
     const known = new Map(secretFields(source))
-    return mapSecrets(trigger, (value, field) => (value === mask ? (known.get(field) ?? value) : value))
+    return mapSecrets(trigger, (value, field) =>
+      value === mask ? (known.get(field) ?? value) : value,
+    )
   }) as T
 }
 
@@ -139,11 +150,15 @@ function secretFields(trigger: JsonObject): [field: string, value: unknown][] {
 }
 
 /** A copy where a value has changed. What is an expression is known at the start only, and holds no secret itself. */
-function mapSecrets(trigger: JsonObject, change: (value: unknown, field: string) => unknown): JsonObject {
+function mapSecrets(
+  trigger: JsonObject,
+  change: (value: unknown, field: string) => unknown,
+): JsonObject {
   let changed = trigger
   const put = (holder: JsonObject, name: string, path: string): JsonObject => {
     const before = holder[name]
-    if (before === undefined || before === null || before === '' || isExpression(before)) return holder
+    if (before === undefined || before === null || before === '' || isExpression(before))
+      return holder
     const after = change(before, path)
     return after === before ? holder : { ...holder, [name]: after }
   }
@@ -153,7 +168,8 @@ function mapSecrets(trigger: JsonObject, change: (value: unknown, field: string)
     let constraints = before
     for (const name of Object.keys(before)) {
       // A mask may stand under another name after an edit: it must not become the constraint.
-      if (provesSender(name) || before[name] === mask) constraints = put(constraints, name, `${key}.${name}`)
+      if (provesSender(name) || before[name] === mask)
+        constraints = put(constraints, name, `${key}.${name}`)
     }
     if (constraints !== before) changed = { ...changed, [key]: constraints }
   }
@@ -174,13 +190,19 @@ function triggersIn(definition: unknown): JsonObject[] {
 }
 
 /** A copy of the definition where a trigger has changed. */
-function mapTriggers(definition: unknown, change: (trigger: JsonObject, index: number) => JsonObject): unknown {
+function mapTriggers(
+  definition: unknown,
+  change: (trigger: JsonObject, index: number) => JsonObject,
+): unknown {
   if (!isObject(definition)) return definition
   let changed = definition
   const triggers = definition['triggers']
   if (Array.isArray(triggers) && objectsOf(triggers).length > 0) {
-    const mapped = triggers.map((each: unknown, index) => (isObject(each) ? change(each, index) : each))
-    if (mapped.some((each, index) => each !== triggers[index])) changed = { ...changed, triggers: mapped }
+    const mapped = triggers.map((each: unknown, index) =>
+      isObject(each) ? change(each, index) : each,
+    )
+    if (mapped.some((each, index) => each !== triggers[index]))
+      changed = { ...changed, triggers: mapped }
   }
   for (const key of insides) {
     const before = definition[key]

@@ -32,7 +32,9 @@ export const retentionKeys = settings({
     ),
   },
   tasks: {
-    days: setting('retention.tasks.retentionDays', days(30)).describe('Days that tasks are kept; 0 keeps them for ever.'),
+    days: setting('retention.tasks.retentionDays', days(30)).describe(
+      'Days that tasks are kept; 0 keeps them for ever.',
+    ),
     kept: setting('retention.tasks.kept', whole(0).default(100)).describe(
       'Newest tasks of each application that are kept whatever their age.',
     ),
@@ -50,15 +52,23 @@ export const retentionKeys = settings({
       'Deletes executions by the rule of Orca instead: those beyond `thresholdDays` but the newest `minimumPipelineExecutions` of them. ' +
         '`false` keeps executions for ever.',
     ),
-    thresholdDays: setting('pollers.oldPipelineCleanup.thresholdDays', whole(0, 36_500).default(30)).describe(
-      'Age in days beyond which executions are deleted.',
+    thresholdDays: setting(
+      'pollers.oldPipelineCleanup.thresholdDays',
+      whole(0, 36_500).default(30),
+    ).describe('Age in days beyond which executions are deleted.'),
+    kept: setting(
+      'pollers.oldPipelineCleanup.minimumPipelineExecutions',
+      whole(0).default(5),
+    ).describe('Executions of each pipeline beyond that age that are kept.'),
+    chunkSize: setting('pollers.oldPipelineCleanup.chunkSize', chunks).describe(
+      'Executions that one transaction deletes.',
     ),
-    kept: setting('pollers.oldPipelineCleanup.minimumPipelineExecutions', whole(0).default(5)).describe(
-      'Executions of each pipeline beyond that age that are kept.',
+    intervalMs: setting('pollers.oldPipelineCleanup.intervalMs', interval.optional()).describe(
+      'As `retention.intervalMs`.',
     ),
-    chunkSize: setting('pollers.oldPipelineCleanup.chunkSize', chunks).describe('Executions that one transaction deletes.'),
-    intervalMs: setting('pollers.oldPipelineCleanup.intervalMs', interval.optional()).describe('As `retention.intervalMs`.'),
-    exceptional: setting('pollers.oldPipelineCleanup.exceptionalApplications', texts).describe('Applications with another age.'),
+    exceptional: setting('pollers.oldPipelineCleanup.exceptionalApplications', texts).describe(
+      'Applications with another age.',
+    ),
     exceptionalDays: setting(
       'pollers.oldPipelineCleanup.exceptionalApplicationsThresholdDays',
       whole(0, 36_500).default(365),
@@ -68,15 +78,17 @@ export const retentionKeys = settings({
     enabled: setting('pollers.topApplicationExecutionCleanup.enabled', optionalFlag).describe(
       'Deletes tasks by the rule of Orca instead: all but the newest `threshold` of each application. `false` keeps tasks for ever.',
     ),
-    kept: setting('pollers.topApplicationExecutionCleanup.threshold', whole(0).default(2500)).describe(
-      'Tasks of each application that are kept.',
-    ),
+    kept: setting(
+      'pollers.topApplicationExecutionCleanup.threshold',
+      whole(0).default(2500),
+    ).describe('Tasks of each application that are kept.'),
     chunkSize: setting('pollers.topApplicationExecutionCleanup.chunkSize', chunks).describe(
       'As that of `pollers.oldPipelineCleanup`, while that is not enabled.',
     ),
-    intervalMs: setting('pollers.topApplicationExecutionCleanup.intervalMs', interval.optional()).describe(
-      'As that of `pollers.oldPipelineCleanup`, while that is not set.',
-    ),
+    intervalMs: setting(
+      'pollers.topApplicationExecutionCleanup.intervalMs',
+      interval.optional(),
+    ).describe('As that of `pollers.oldPipelineCleanup`, while that is not set.'),
   },
 })
 
@@ -84,7 +96,10 @@ export type RetentionSettings = ReturnType<typeof toRetentionSettings>
 
 export function toRetentionSettings(values: Values, { isSet }: SettingsReport) {
   const { pipelineCleanup, taskCleanup, executions, tasks, images, intervalMs } = values
-  const isChosen = isSet('retention') || isSet('pollers.oldPipelineCleanup') || isSet('pollers.topApplicationExecutionCleanup')
+  const isChosen =
+    isSet('retention') ||
+    isSet('pollers.oldPipelineCleanup') ||
+    isSet('pollers.topApplicationExecutionCleanup')
   return {
     /** Undefined: by the age of the data. */
     enabled: values.enabled ?? (isChosen ? true : undefined),
@@ -103,7 +118,10 @@ export function toRetentionSettings(values: Values, { isSet }: SettingsReport) {
 
 type Values = SettingsOf<typeof retentionKeys>
 
-function toExecutionRule(cleanup: Values['pipelineCleanup'], own: Values['executions']): RetentionRule | undefined {
+function toExecutionRule(
+  cleanup: Values['pipelineCleanup'],
+  own: Values['executions'],
+): RetentionRule | undefined {
   const { enabled, thresholdDays, kept, exceptional, exceptionalDays } = cleanup
   if (enabled === undefined) return toRule(own)
   if (!enabled) return undefined

@@ -15,14 +15,32 @@ interface MeasuredTable {
 
 const executionBytes = 'octet_length(body) + octet_length(trigger)'
 const measured: readonly MeasuredTable[] = [
-  { kind: 'executions', table: 'orchestration_executions', bytes: executionBytes, where: "type = 'PIPELINE'" },
-  { kind: 'tasks', table: 'orchestration_executions', bytes: executionBytes, where: "type = 'ORCHESTRATION'" },
+  {
+    kind: 'executions',
+    table: 'orchestration_executions',
+    bytes: executionBytes,
+    where: "type = 'PIPELINE'",
+  },
+  {
+    kind: 'tasks',
+    table: 'orchestration_executions',
+    bytes: executionBytes,
+    where: "type = 'ORCHESTRATION'",
+  },
   { kind: 'trigger-payloads', table: 'orchestration_parts', bytes: 'octet_length(text)' },
   { kind: 'infrastructure-tasks', table: 'infrastructure_tasks', bytes: 'octet_length(document)' },
-  { kind: 'events', table: 'events_log_events', bytes: 'octet_length(summary) + coalesce(octet_length(payload), 0)' },
+  {
+    kind: 'events',
+    table: 'events_log_events',
+    bytes: 'octet_length(summary) + coalesce(octet_length(payload), 0)',
+  },
   { kind: 'build-records', table: 'builds_local_builds', bytes: 'octet_length(document)' },
   { kind: 'bakes', table: 'bakery_bakes', bytes: 'octet_length(document)', key: 'id' },
-  { kind: 'versions-of-definitions', table: 'definitions_history', bytes: 'octet_length(document)' },
+  {
+    kind: 'versions-of-definitions',
+    table: 'definitions_history',
+    bytes: 'octet_length(document)',
+  },
 ]
 /** Folders of the data directory. */
 const folders = ['images', 'builds', 'instances']
@@ -34,7 +52,9 @@ export async function measureKinds(
   dataDir: string,
   turn: () => Promise<void>,
 ): Promise<Record<string, number>> {
-  const sizes: Record<string, number> = { database: pragma(db, 'page_count') * pragma(db, 'page_size') }
+  const sizes: Record<string, number> = {
+    database: pragma(db, 'page_count') * pragma(db, 'page_size'),
+  }
   sizes['free'] = pragma(db, 'freelist_count') * pragma(db, 'page_size')
   for (const table of measured) {
     const bytes = await measureTable(db, table, turn)
@@ -58,7 +78,12 @@ async function measureTable(
       .all(table)
       .map(({ name }) => name),
   )
-  if (columns.size === 0 || [...bytes.matchAll(/octet_length\((\w+)\)/g)].some(([, column]) => !columns.has(column as string)))
+  if (
+    columns.size === 0 ||
+    [...bytes.matchAll(/octet_length\((\w+)\)/g)].some(
+      ([, column]) => !columns.has(column as string),
+    )
+  )
     return undefined
   const portion = db.prepare(
     `SELECT count(*) AS rows, max(place) AS last, sum(bytes) AS bytes FROM

@@ -92,9 +92,11 @@ export class Sweeper {
     for (const each of kinds) {
       const isFixed = fixedKinds.has(each.kind)
       const rule = settings[each.kind as keyof RetentionSettings] as RetentionRule | undefined
-      if (isFixed || (isOn && rule !== undefined)) deleted[each.kind] = await each.sweep(sweep, rule)
+      if (isFixed || (isOn && rule !== undefined))
+        deleted[each.kind] = await each.sweep(sweep, rule)
     }
-    if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old records are deleted')
+    if (Object.values(deleted).some((count) => count > 0))
+      log.info({ deleted }, 'old records are deleted')
     await this.#giveSpaceBack(turn)
     this.#sizes = await measureKinds(db, dirname(db.location() ?? ''), turn)
   }
@@ -103,7 +105,10 @@ export class Sweeper {
     let sinceMs = performance.now()
     return async () => {
       const tookMs = performance.now() - sinceMs
-      await sleep(Math.max(leastPauseMs, tookMs * pauseShare), undefined, { signal: this.#closing.signal, ref: false })
+      await sleep(Math.max(leastPauseMs, tookMs * pauseShare), undefined, {
+        signal: this.#closing.signal,
+        ref: false,
+      })
       sinceMs = performance.now()
     }
   }
@@ -122,10 +127,14 @@ export class Sweeper {
   async #rulesByApplication(): Promise<Sweep['ruleFor']> {
     // Without its word, an application that keeps more than others would lose it: what cannot be read ends the sweep.
     const applications = await this.#parts.definitions.applications(itself)
-    const own = new Map(applications.map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]))
+    const own = new Map(
+      applications.map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]),
+    )
     return (rule, application) => {
       const said = own.get(foldName(application))
-      const exception = Object.entries(rule.exceptions ?? {}).find(([name]) => foldName(name) === foldName(application))?.[1]
+      const exception = Object.entries(rule.exceptions ?? {}).find(
+        ([name]) => foldName(name) === foldName(application),
+      )?.[1]
       const [days, kept] = [wholeOf(fieldOf(said, 'retentionDays')), wholeOf(fieldOf(said, 'kept'))]
       return { ...rule, days: days ?? exception ?? rule.days, kept: kept ?? rule.kept }
     }
@@ -134,7 +143,10 @@ export class Sweeper {
 
 function wholeOf(value: unknown): number | undefined {
   const number = Number(value)
-  return ['number', 'string'].includes(typeof value) && value !== '' && Number.isSafeInteger(number) && number >= 0
+  return ['number', 'string'].includes(typeof value) &&
+    value !== '' &&
+    Number.isSafeInteger(number) &&
+    number >= 0
     ? number
     : undefined
 }

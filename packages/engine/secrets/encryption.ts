@@ -25,13 +25,21 @@ export function decrypt(sealed: string, place: string, keys: readonly SecretKey[
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new PortError(400, describeMissingKey(id))
   const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64')
-  const [nonce, tag] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes, nonceBytes + tagBytes)]
+  const [nonce, tag] = [
+    bytes.subarray(0, nonceBytes),
+    bytes.subarray(nonceBytes, nonceBytes + tagBytes),
+  ]
   try {
     const decrypting = createDecipheriv(cipher, key.bytes, nonce, { authTagLength: tagBytes })
     decrypting.setAAD(Buffer.from(place)).setAuthTag(tag)
-    return decrypting.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decrypting.final('utf8')
+    return (
+      decrypting.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') +
+      decrypting.final('utf8')
+    )
   } catch (cause) {
-    throw Object.assign(new PortError(400, 'A secret in the database is damaged; set it again.'), { cause })
+    throw Object.assign(new PortError(400, 'A secret in the database is damaged; set it again.'), {
+      cause,
+    })
   }
 }
 

@@ -19,7 +19,10 @@ export class KeyFile {
   readonly #log: FastifyBaseLogger
   #keys: readonly SecretKey[] | undefined
 
-  constructor({ db, settings, log }: Pick<BackendContext, 'db' | 'settings' | 'log'>, store: SecretStore) {
+  constructor(
+    { db, settings, log }: Pick<BackendContext, 'db' | 'settings' | 'log'>,
+    store: SecretStore,
+  ) {
     const configured = settings.secrets.keyFile
     this.#file = keyFileFor(dirname(db.location() ?? ''), configured)
     this.#isOwn = configured === undefined
@@ -43,7 +46,8 @@ export class KeyFile {
     }
     if (keys === undefined) return
     const count = this.#store.reencrypt(keys)
-    if (count > 0) this.#log.info({ count, file: this.#file }, 'secrets were encrypted with the newest key')
+    if (count > 0)
+      this.#log.info({ count, file: this.#file }, 'secrets were encrypted with the newest key')
   }
 
   /** Newest first. @throws {PortError} 400 when there is none */
@@ -56,7 +60,8 @@ export class KeyFile {
   /** The newest key; the first one of a standalone instance is created. @throws {PortError} 400 */
   forWriting(): SecretKey {
     let keys = this.#keys ?? this.#load()
-    if (keys === undefined && this.#isOwn && this.#store.usedKeys().length === 0) keys = this.#create()
+    if (keys === undefined && this.#isOwn && this.#store.usedKeys().length === 0)
+      keys = this.#create()
     const [newest] = keys ?? []
     if (newest === undefined) throw new PortError(400, this.#describeAbsence())
     this.#store.noteKey(newest)
@@ -67,7 +72,10 @@ export class KeyFile {
     try {
       this.#keys = createKeyFile(this.#file)
     } catch (error) {
-      throw new PortError(400, `The key of the secrets cannot be created: ${(error as Error).message}.`)
+      throw new PortError(
+        400,
+        `The key of the secrets cannot be created: ${(error as Error).message}.`,
+      )
     }
     this.#log.warn(
       { file: this.#file },
@@ -80,7 +88,10 @@ export class KeyFile {
     try {
       this.#keys = loadKeys(this.#file)
     } catch (error) {
-      this.#log.error({ file: this.#file, problem: (error as Error).message }, 'the key file of the secrets cannot be used')
+      this.#log.error(
+        { file: this.#file, problem: (error as Error).message },
+        'the key file of the secrets cannot be used',
+      )
     }
     return this.#keys
   }

@@ -26,7 +26,14 @@ export function parseKeys(text: string, file: string): readonly SecretKey[] {
 }
 
 function toKey(bytes: Buffer): SecretKey {
-  return { id: createHash('sha256').update('fairlead secrets key ').update(bytes).digest('hex').slice(0, 12), bytes }
+  return {
+    id: createHash('sha256')
+      .update('fairlead secrets key ')
+      .update(bytes)
+      .digest('hex')
+      .slice(0, 12),
+    bytes,
+  }
 }
 
 /** @returns undefined when there is no file @throws {Error} for people */
@@ -51,7 +58,10 @@ export function createKeyFile(file: string): readonly SecretKey[] {
     linkSync(fresh, file)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EEXIST') throw new Error(`${file}: it cannot be created (${code}); give the user of Fairlead write access`)
+    if (code !== 'EEXIST')
+      throw new Error(
+        `${file}: it cannot be created (${code}); give the user of Fairlead write access`,
+      )
   } finally {
     rmSync(fresh, { force: true })
   }

@@ -26,7 +26,10 @@ const NewValue = z.object({
   value: z
     .string('it must be a text')
     .min(1, 'it must not be empty')
-    .refine((text) => Buffer.byteLength(text) <= maxBytes, `it must not have more than ${maxBytes} bytes`)
+    .refine(
+      (text) => Buffer.byteLength(text) <= maxBytes,
+      `it must not have more than ${maxBytes} bytes`,
+    )
     .refine((text) => text.isWellFormed(), 'it contains half of a character'),
   note: z.string().max(maxNoteLength).nullish(),
 })
@@ -40,7 +43,10 @@ export function secretRoutes(
   app.get('/secrets/:kind/:owner', (request) => {
     const owner = ownerOf(request)
     const list = secrets.list(scopeOf(owner.kind, owner.name))
-    return list.map(({ entry, lastUseMs }) => ({ ...toView(entry, owner), lastUseTime: lastUseMs ?? null }))
+    return list.map(({ entry, lastUseMs }) => ({
+      ...toView(entry, owner),
+      lastUseTime: lastUseMs ?? null,
+    }))
   })
 
   app.put('/secrets/:kind/:owner/:name', async (request) => {
@@ -48,7 +54,11 @@ export function secretRoutes(
     await checkWriter(request, owner)
     const { value, note } = parseValue(request.body)
     const scope = scopeOf(owner.kind, owner.name)
-    const entry = secrets.set(scope, nameOf(request), { value, note: note ?? undefined, user: userOf(request) })
+    const entry = secrets.set(scope, nameOf(request), {
+      value,
+      note: note ?? undefined,
+      user: userOf(request),
+    })
     return { ...toView(entry, owner), isMasked: maskFormsOf(value).length > 0 }
   })
 
@@ -71,7 +81,8 @@ export function secretRoutes(
 
 function ownerOf(request: FastifyRequest): SecretOwner {
   const kind = pathValue(request, 'kind')
-  if (kind === 'application' || kind === 'account') return { kind, name: pathValue(request, 'owner') }
+  if (kind === 'application' || kind === 'account')
+    return { kind, name: pathValue(request, 'owner') }
   throw new PortError(404, `Secrets belong to an "application" or an "account", not to "${kind}".`)
 }
 
@@ -96,8 +107,19 @@ function missing(name: string, { kind, name: owner }: SecretOwner): PortError {
   return new PortError(404, `The ${kind} ${owner} has no secret "${name}".`)
 }
 
-function toView({ name, version, setMs, setBy, note }: SecretEntry, owner: SecretOwner): JsonObject {
-  return { name, scope: owner.kind, owner: owner.name, version, setTime: setMs, setBy, note: note ?? null }
+function toView(
+  { name, version, setMs, setBy, note }: SecretEntry,
+  owner: SecretOwner,
+): JsonObject {
+  return {
+    name,
+    scope: owner.kind,
+    owner: owner.name,
+    version,
+    setTime: setMs,
+    setBy,
+    note: note ?? null,
+  }
 }
 
 function toReportView({ entry, uses, holders }: SecretReport, owner: SecretOwner): JsonObject {
@@ -105,7 +127,12 @@ function toReportView({ entry, uses, holders }: SecretReport, owner: SecretOwner
   return {
     ...toView(entry, owner),
     running: [
-      ...holders.map(({ place, version, count }) => ({ place, version, count, isCurrent: isCurrent(version) })),
+      ...holders.map(({ place, version, count }) => ({
+        place,
+        version,
+        count,
+        isCurrent: isCurrent(version),
+      })),
       ...uses
         .filter(({ isRunning }) => isRunning)
         .map(({ place, version }) => ({ place, version, count: 1, isCurrent: isCurrent(version) })),

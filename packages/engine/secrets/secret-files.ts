@@ -24,16 +24,24 @@ export async function readSecretFile(
 ): Promise<string> {
   const { directory, rules = [] } = files ?? {}
   const what = `secret:file:${name}`
-  if (directory === undefined) throw new PortError(400, `${what} cannot be read: set secrets.files.directory.`)
+  if (directory === undefined)
+    throw new PortError(400, `${what} cannot be read: set secrets.files.directory.`)
   const path = join(directory, name)
   const patterns = rules.map(({ applications, names }) => ({ applications, patterns: names }))
   if (!matchesRule(name, application, patterns)) {
-    const subject = application === undefined ? 'without an application' : `by the application ${application}`
-    throw new PortError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.files.rules.`)
+    const subject =
+      application === undefined ? 'without an application' : `by the application ${application}`
+    throw new PortError(
+      400,
+      `${what} may not be used ${subject}; an operator can allow it by secrets.files.rules.`,
+    )
   }
   const text = await readBounded(path, keyFile).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof KeyFileError)
-      throw new PortError(400, `${what} is the key file of the secrets, which cannot be read by reference; name another file.`)
+      throw new PortError(
+        400,
+        `${what} is the key file of the secrets, which cannot be read by reference; name another file.`,
+      )
     throw new PortError(
       400,
       `${what} cannot be read (${error.code ?? error.message}); check the file in secrets.files.directory.`,

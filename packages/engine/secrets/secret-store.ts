@@ -53,7 +53,16 @@ export function scopeOf(kind: 'application' | 'account', name: string): string {
   return `${kind}:${foldName(name)}`
 }
 
-type Statement = 'list' | 'get' | 'put' | 'remove' | 'count' | 'sealed' | 'replace' | 'noteKey' | 'keys'
+type Statement =
+  | 'list'
+  | 'get'
+  | 'put'
+  | 'remove'
+  | 'count'
+  | 'sealed'
+  | 'replace'
+  | 'noteKey'
+  | 'keys'
 
 export class SecretStore {
   readonly #db: DatabaseSync
@@ -64,7 +73,9 @@ export class SecretStore {
     this.#db = db
     this.#now = now
     this.#statements = {
-      list: db.prepare('SELECT * FROM secrets_entries WHERE scope = ? AND sealed IS NOT NULL ORDER BY name'),
+      list: db.prepare(
+        'SELECT * FROM secrets_entries WHERE scope = ? AND sealed IS NOT NULL ORDER BY name',
+      ),
       get: db.prepare('SELECT * FROM secrets_entries WHERE scope = ? AND name = ?'),
       put: db.prepare('INSERT OR REPLACE INTO secrets_entries VALUES (?, ?, ?, ?, ?, ?, ?)'),
       remove: db.prepare(
@@ -72,11 +83,15 @@ export class SecretStore {
       ),
       noteKey: db.prepare('INSERT OR IGNORE INTO secrets_keys VALUES (?)'),
       keys: db.prepare('SELECT id FROM secrets_keys ORDER BY id'),
-      count: db.prepare('SELECT count(*) AS count FROM secrets_entries WHERE scope = ? AND sealed IS NOT NULL AND name <> ?'),
+      count: db.prepare(
+        'SELECT count(*) AS count FROM secrets_entries WHERE scope = ? AND sealed IS NOT NULL AND name <> ?',
+      ),
       sealed: db.prepare(
         'SELECT scope, name, version, sealed FROM secrets_entries WHERE sealed IS NOT NULL ORDER BY scope, name',
       ),
-      replace: db.prepare('UPDATE secrets_entries SET sealed = ? WHERE scope = ? AND name = ? AND version = ?'),
+      replace: db.prepare(
+        'UPDATE secrets_entries SET sealed = ? WHERE scope = ? AND name = ? AND version = ?',
+      ),
     }
   }
 
@@ -99,11 +114,22 @@ export class SecretStore {
   set(scope: string, name: string, { value, note, user }: NewSecret, key: SecretKey): SecretEntry {
     return inTransaction(this.#db, () => {
       if (Number(this.#statements.count.get(scope, name)?.['count']) >= maxSecrets) {
-        throw new PortError(400, `The application or account has ${maxSecrets} secrets, the maximum. Delete unused ones.`)
+        throw new PortError(
+          400,
+          `The application or account has ${maxSecrets} secrets, the maximum. Delete unused ones.`,
+        )
       }
       const version = Number(this.#statements.get.get(scope, name)?.['version'] ?? 0) + 1
       const entry = { scope, name, version, setMs: this.#now(), setBy: user, note }
-      this.#statements.put.run(scope, name, version, encrypt(value, placeOf(entry), key), entry.setMs, user, note ?? null)
+      this.#statements.put.run(
+        scope,
+        name,
+        version,
+        encrypt(value, placeOf(entry), key),
+        entry.setMs,
+        user,
+        note ?? null,
+      )
       return entry
     })
   }
@@ -116,9 +142,13 @@ export class SecretStore {
   /** Names of what is encrypted with a key that is not there, by the id of the key. */
   missingKeys(keys: readonly SecretKey[]): ReadonlyMap<string, readonly string[]> {
     const known = new Set(keys.map(({ id }) => id))
-    const lost = this.#statements.sealed.all().filter(({ sealed }) => !known.has(keyIdOf(String(sealed))))
+    const lost = this.#statements.sealed
+      .all()
+      .filter(({ sealed }) => !known.has(keyIdOf(String(sealed))))
     const byKey = Map.groupBy(lost, ({ sealed }) => keyIdOf(String(sealed)))
-    return new Map([...byKey].map(([id, rows]) => [id, rows.map(({ scope, name }) => `${scope}/${name}`)]))
+    return new Map(
+      [...byKey].map(([id, rows]) => [id, rows.map(({ scope, name }) => `${scope}/${name}`)]),
+    )
   }
 
   usedKeys(): string[] {
@@ -134,12 +164,23 @@ export class SecretStore {
     const [newest] = keys
     const older = new Set(keys.slice(1).map(({ id }) => id))
     if (newest === undefined) return 0
-    const rows = this.#statements.sealed.all().filter(({ sealed }) => older.has(keyIdOf(String(sealed))))
+    const rows = this.#statements.sealed
+      .all()
+      .filter(({ sealed }) => older.has(keyIdOf(String(sealed))))
     inTransaction(this.#db, () => {
       for (const row of rows) {
-        const entry = { scope: String(row['scope']), name: String(row['name']), version: Number(row['version']) }
+        const entry = {
+          scope: String(row['scope']),
+          name: String(row['name']),
+          version: Number(row['version']),
+        }
         const text = decrypt(String(row['sealed']), placeOf(entry), keys)
-        this.#statements.replace.run(encrypt(text, placeOf(entry), newest), entry.scope, entry.name, entry.version)
+        this.#statements.replace.run(
+          encrypt(text, placeOf(entry), newest),
+          entry.scope,
+          entry.name,
+          entry.version,
+        )
       }
     })
     return rows.length

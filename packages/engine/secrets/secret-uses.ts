@@ -34,8 +34,12 @@ export class SecretUses {
         `DELETE FROM secrets_uses WHERE scope = ? AND name = ? AND last_ms <
            (SELECT last_ms FROM secrets_uses WHERE scope = ? AND name = ? ORDER BY last_ms DESC LIMIT 1 OFFSET ${keptUses - 1})`,
       ),
-      list: db.prepare('SELECT * FROM secrets_uses WHERE scope = ? AND name = ? ORDER BY last_ms DESC'),
-      totals: db.prepare('SELECT name, max(last_ms) AS last_ms FROM secrets_uses WHERE scope = ? GROUP BY name'),
+      list: db.prepare(
+        'SELECT * FROM secrets_uses WHERE scope = ? AND name = ? ORDER BY last_ms DESC',
+      ),
+      totals: db.prepare(
+        'SELECT name, max(last_ms) AS last_ms FROM secrets_uses WHERE scope = ? GROUP BY name',
+      ),
     }
   }
 
@@ -54,12 +58,18 @@ export class SecretUses {
 
   /** When each secret of a scope was used last, in milliseconds since the epoch. */
   lastUses(scope: string): ReadonlyMap<string, number> {
-    return new Map(this.#statements.totals.all(scope).map((row) => [String(row['name']), Number(row['last_ms'])]))
+    return new Map(
+      this.#statements.totals
+        .all(scope)
+        .map((row) => [String(row['name']), Number(row['last_ms'])]),
+    )
   }
 
   list(scope: string, name: string): RecordedUse[] {
     const rows = this.#statements.list.all(scope, name)
-    const groups = Map.groupBy(rows, (row) => JSON.stringify([row['version'], row['place'], row['user']]))
+    const groups = Map.groupBy(rows, (row) =>
+      JSON.stringify([row['version'], row['place'], row['user']]),
+    )
     return [...groups.values()].map((uses) => ({
       version: Number(uses[0]?.['version']),
       place: String(uses[0]?.['place']),

@@ -9,7 +9,13 @@ import {
   type SecretReference,
 } from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
+import type {
+  Revealed,
+  SecretHolder,
+  SecretUse,
+  SecretValues,
+  SecretVersion,
+} from '@fairlead/ports/secrets.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import { KeyFile } from './key-file.ts'
 import { readSecretFile } from './secret-files.ts'
@@ -64,7 +70,11 @@ export class Secrets implements SecretValues {
     const versions = all.map(({ version }) => version)
     this.#uses.note(versions, use)
     const values = new Map([...resolved].map(([reference, { value: text }]) => [reference, text]))
-    return { value: replaceReferences(value, values), secrets: allMaskFormsOf(values.values()), versions }
+    return {
+      value: replaceReferences(value, values),
+      secrets: allMaskFormsOf(values.values()),
+      versions,
+    }
   }
 
   seal(text: string, place: string): string {
@@ -97,13 +107,20 @@ export class Secrets implements SecretValues {
     const entry = this.#store.find(scope, name)
     if (entry === undefined) return undefined
     const { isRunning, secretHolders } = this.#context
-    const uses = this.#uses.list(scope, name).map((use) => ({ ...use, isRunning: use.runs.some(isRunning) }))
-    return { entry, uses, holders: secretHolders().filter((holder) => holder.scope === scope && holder.name === name) }
+    const uses = this.#uses
+      .list(scope, name)
+      .map((use) => ({ ...use, isRunning: use.runs.some(isRunning) }))
+    return {
+      entry,
+      uses,
+      holders: secretHolders().filter((holder) => holder.scope === scope && holder.name === name),
+    }
   }
 
   async #resolve(text: string, use: SecretUse): Promise<Resolved> {
     const reference = parseReference(text)
-    if (reference === undefined) throw new PortError(400, `"secret:${text}" is no reference to a secret; correct it.`)
+    if (reference === undefined)
+      throw new PortError(400, `"secret:${text}" is no reference to a secret; correct it.`)
     if (reference.kind === 'stored') return this.#resolveStored(reference.name, use)
     if (reference.kind === 'file') {
       const value = await readSecretFile(reference.name, use.application, {
@@ -127,9 +144,15 @@ export class Secrets implements SecretValues {
     }
   }
 
-  async #resolveVault({ path, key }: SecretReference & { kind: 'vault' }, { application }: SecretUse): Promise<Resolved> {
+  async #resolveVault(
+    { path, key }: SecretReference & { kind: 'vault' },
+    { application }: SecretUse,
+  ): Promise<Resolved> {
     if (this.#vault === undefined)
-      throw new PortError(400, `secret:vault:${path}#${key} cannot be read: set secrets.vault.address and its login.`)
+      throw new PortError(
+        400,
+        `secret:vault:${path}#${key} cannot be read: set secrets.vault.address and its login.`,
+      )
     const { value, version } = await this.#vault.read(path, key, application)
     return { value, version: { scope: 'vault', name: `${path}#${key}`, version } }
   }
@@ -152,7 +175,8 @@ function ownersOf(use: SecretUse): Owner[] {
 }
 
 function describeAbsence(name: string, owners: readonly Owner[]): string {
-  if (owners.length === 0) return `secret:${name} cannot be used here: what refers to it belongs to no application.`
+  if (owners.length === 0)
+    return `secret:${name} cannot be used here: what refers to it belongs to no application.`
   const named = owners.map(({ kind, owner }) => `the ${kind} ${owner}`).join(' or ')
   const kinds = owners.map(({ kind }) => `the ${kind}`).join(' or ')
   return `There is no secret "${name}" of ${named}. Set it for ${kinds}, or correct the reference.`

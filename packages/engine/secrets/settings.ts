@@ -15,7 +15,10 @@ import { z } from 'zod'
 
 import { loadKeys } from './keys.ts'
 
-const applications = z.array(z.string().min(1)).min(1).describe('Applications that may use them, such as `shop`; `*` means all.')
+const applications = z
+  .array(z.string().min(1))
+  .min(1)
+  .describe('Applications that may use them, such as `shop`; `*` means all.')
 
 const FileRule = z.strictObject({
   applications,
@@ -24,7 +27,10 @@ const FileRule = z.strictObject({
 
 const VaultRule = z.strictObject({
   applications,
-  paths: z.array(z.string().min(1)).min(1).describe('Paths below the mount; a `*` at the end matches any rest: `shop/*`.'),
+  paths: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe('Paths below the mount; a `*` at the end matches any rest: `shop/*`.'),
 })
 
 /** The key that the standalone instance makes for itself, in the data directory. */
@@ -47,13 +53,21 @@ export const secretKeys = settings({
     address: setting('secrets.vault.address', httpAddress.optional()).describe(
       'HashiCorp Vault or OpenBao, whose KV version 2 `secret:vault:PATH#KEY` reads.',
     ),
-    namespace: setting('secrets.vault.namespace', optionalText).describe('Namespace of Vault Enterprise.'),
-    mount: setting('secrets.vault.mount', z.string().min(1).default('secret')).describe('Mount of the KV engine.'),
-    token: setting('secrets.vault.token', optionalText).describe('Token; renewed as long as Vault allows it.'),
+    namespace: setting('secrets.vault.namespace', optionalText).describe(
+      'Namespace of Vault Enterprise.',
+    ),
+    mount: setting('secrets.vault.mount', z.string().min(1).default('secret')).describe(
+      'Mount of the KV engine.',
+    ),
+    token: setting('secrets.vault.token', optionalText).describe(
+      'Token; renewed as long as Vault allows it.',
+    ),
     tokenFile: setting('secrets.vault.token-file', optionalText).describe(
       'Place of the token, such as the sink of a Vault agent; read again after a denial.',
     ),
-    roleId: setting('secrets.vault.approle.role-id', optionalText).describe('Role of a login by AppRole.'),
+    roleId: setting('secrets.vault.approle.role-id', optionalText).describe(
+      'Role of a login by AppRole.',
+    ),
     secretId: setting('secrets.vault.approle.secret-id', optionalText).describe('Its secret.'),
     kubernetesRole: setting('secrets.vault.kubernetes.role', optionalText).describe(
       'Role of a login with the service account of the pod.',
@@ -88,7 +102,8 @@ export type VaultLogin =
   | { readonly kind: 'approle'; readonly roleId: string; readonly secretId: string }
   | { readonly kind: 'service-account'; readonly role: string; readonly file: string }
 
-export interface VaultSettings extends Pick<SecretKeyValues['vault'], 'namespace' | 'mount' | 'cacheMs' | 'rules'> {
+export interface VaultSettings
+  extends Pick<SecretKeyValues['vault'], 'namespace' | 'mount' | 'cacheMs' | 'rules'> {
   readonly address: string
   readonly login: VaultLogin
   /** PEM. */
@@ -100,7 +115,8 @@ export function toSecretSettings(
   report: SettingsReport,
   cwd: string,
 ): SecretSettings {
-  const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(cwd, path))
+  const absolute = (path: string | undefined) =>
+    path === undefined ? undefined : resolve(cwd, path)
   const file = absolute(keyFile)
   if (file !== undefined) checkKeyFile(file, report)
   return {
@@ -113,13 +129,19 @@ export function toSecretSettings(
 function checkKeyFile(file: string, report: SettingsReport): void {
   try {
     if (loadKeys(file) === undefined)
-      report.problem('secrets.key-file', `${file} does not exist; make one with "openssl rand -base64 32 > ${file}"`)
+      report.problem(
+        'secrets.key-file',
+        `${file} does not exist; make one with "openssl rand -base64 32 > ${file}"`,
+      )
   } catch (error) {
     report.problem('secrets.key-file', (error as Error).message)
   }
 }
 
-function toVaultSettings(values: SecretKeyValues['vault'], report: SettingsReport): VaultSettings | undefined {
+function toVaultSettings(
+  values: SecretKeyValues['vault'],
+  report: SettingsReport,
+): VaultSettings | undefined {
   const { address, namespace, mount, cacheMs, rules } = values
   if (address === undefined) return undefined
   const authorities = readAuthorities(values.caFile, 'secrets.vault.ca-file', report)
@@ -127,17 +149,31 @@ function toVaultSettings(values: SecretKeyValues['vault'], report: SettingsRepor
   const [login] = logins
   if (login === undefined || logins.length > 1) {
     const problem = login === undefined ? 'needs a login' : 'has several logins'
-    report.problem('secrets.vault.address', `${problem}: set one of token, token-file, approle and kubernetes of secrets.vault`)
+    report.problem(
+      'secrets.vault.address',
+      `${problem}: set one of token, token-file, approle and kubernetes of secrets.vault`,
+    )
     return undefined
   }
   if (values.roleId !== undefined && values.secretId === undefined)
-    report.problem('secrets.vault.approle.secret-id', 'is needed with secrets.vault.approle.role-id')
+    report.problem(
+      'secrets.vault.approle.secret-id',
+      'is needed with secrets.vault.approle.role-id',
+    )
   if (address.startsWith('http:'))
-    report.notice('secrets.vault.address has no TLS: others on the network can read tokens and secrets. Use https.')
+    report.notice(
+      'secrets.vault.address has no TLS: others on the network can read tokens and secrets. Use https.',
+    )
   return { address, namespace, mount, cacheMs, rules, login, authorities }
 }
 
-function loginsOf({ token, tokenFile, roleId, secretId = '', ...values }: SecretKeyValues['vault']): VaultLogin[] {
+function loginsOf({
+  token,
+  tokenFile,
+  roleId,
+  secretId = '',
+  ...values
+}: SecretKeyValues['vault']): VaultLogin[] {
   const { kubernetesRole, kubernetesTokenFile } = values
   return [
     ...(token === undefined ? [] : [{ kind: 'token' as const, token }]),
@@ -153,12 +189,19 @@ function loginsOf({ token, tokenFile, roleId, secretId = '', ...values }: Secret
 export function matchesRule(
   text: string,
   application: string | undefined,
-  rules: readonly { readonly applications: readonly string[]; readonly patterns: readonly string[] }[],
+  rules: readonly {
+    readonly applications: readonly string[]
+    readonly patterns: readonly string[]
+  }[],
 ): boolean {
   return rules.some(
     (rule) =>
       application !== undefined &&
-      rule.applications.some((each) => each === '*' || each.toLowerCase() === application.toLowerCase()) &&
-      rule.patterns.some((each) => (each.endsWith('*') ? text.startsWith(each.slice(0, -1)) : text === each)),
+      rule.applications.some(
+        (each) => each === '*' || each.toLowerCase() === application.toLowerCase(),
+      ) &&
+      rule.patterns.some((each) =>
+        each.endsWith('*') ? text.startsWith(each.slice(0, -1)) : text === each,
+      ),
   )
 }

@@ -32,33 +32,56 @@ export class VaultSecrets {
   }
 
   /** @throws {PortError} 400 naming the reference and the remedy; 503 while Vault is away */
-  async read(path: string, key: string, application: string | undefined): Promise<{ value: string; version: number }> {
+  async read(
+    path: string,
+    key: string,
+    application: string | undefined,
+  ): Promise<{ value: string; version: number }> {
     const what = `secret:vault:${path}#${key}`
-    const rules = this.#settings.rules.map(({ applications, paths }) => ({ applications, patterns: paths }))
+    const rules = this.#settings.rules.map(({ applications, paths }) => ({
+      applications,
+      patterns: paths,
+    }))
     if (!matchesRule(path, application, rules)) {
-      const subject = application === undefined ? 'without an application' : `by the application ${application}`
-      throw new PortError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.vault.rules.`)
+      const subject =
+        application === undefined ? 'without an application' : `by the application ${application}`
+      throw new PortError(
+        400,
+        `${what} may not be used ${subject}; an operator can allow it by secrets.vault.rules.`,
+      )
     }
     const load = () => this.#load(path, what)
-    const { data, version } = await (this.#settings.cacheMs === 0 ? load() : loadOnce(this.#cache, path, load))
+    const { data, version } = await (this.#settings.cacheMs === 0
+      ? load()
+      : loadOnce(this.#cache, path, load))
     const value = Object.hasOwn(data, key) ? data[key] : undefined
     if (typeof value === 'string' && value !== '') return { value, version }
-    if (typeof value === 'number' || typeof value === 'boolean') return { value: String(value), version }
-    throw new PortError(400, `${what} has no value: the secret in Vault has no text at the key "${key}". Correct the key.`)
+    if (typeof value === 'number' || typeof value === 'boolean')
+      return { value: String(value), version }
+    throw new PortError(
+      400,
+      `${what} has no value: the secret in Vault has no text at the key "${key}". Correct the key.`,
+    )
   }
 
   async #load(path: string, what: string): Promise<VaultDocument> {
     const { mount } = this.#settings
-    const { status, body } = await this.#client.get(`${encodeSegments(mount)}/data/${encodeSegments(path)}`)
+    const { status, body } = await this.#client.get(
+      `${encodeSegments(mount)}/data/${encodeSegments(path)}`,
+    )
     const { data, metadata } = toDocument(body).data
     if (status === 200 && data !== undefined) return { data, version: metadata.version }
     const isAway = status >= 500 || status === 429
-    throw new PortError(isAway ? 503 : 400, `${what} cannot be read: ${describeFailure(status, path, mount)}`)
+    throw new PortError(
+      isAway ? 503 : 400,
+      `${what} cannot be read: ${describeFailure(status, path, mount)}`,
+    )
   }
 }
 
 function describeFailure(status: number, path: string, mount: string): string {
-  if (status === 403) return `Vault denies it. Let the policy of Fairlead read ${mount}/data/${path}, or renew its token.`
+  if (status === 403)
+    return `Vault denies it. Let the policy of Fairlead read ${mount}/data/${path}, or renew its token.`
   if (status === 404)
     return `there is nothing at ${path} in the mount ${mount}, or its newest version is deleted. Write it, or correct the path.`
   if (status === 503) return 'Vault is sealed. Unseal it.'
@@ -113,7 +136,10 @@ export class VaultClient {
     const token = obtaining.then((found) => {
       const begunMs = this.#steady()
       const { endMs } = found
-      return { ...found, renewMs: endMs === undefined ? undefined : endMs - (endMs - begunMs) * renewedPart }
+      return {
+        ...found,
+        renewMs: endMs === undefined ? undefined : endMs - (endMs - begunMs) * renewedPart,
+      }
     })
     this.#token = token
     token.catch(() => {
@@ -125,16 +151,24 @@ export class VaultClient {
   async #logIn(): Promise<Token> {
     const { login } = this.#settings
     if (login.kind === 'token') return this.#lookUp(login.token)
-    if (login.kind === 'token-file') return this.#lookUp(await readText(login.file, 'secrets.vault.token-file'))
+    if (login.kind === 'token-file')
+      return this.#lookUp(await readText(login.file, 'secrets.vault.token-file'))
     const isRole = login.kind === 'approle'
     const key = isRole ? 'secrets.vault.approle' : 'secrets.vault.kubernetes'
     const body = isRole
       ? { role_id: login.roleId, secret_id: login.secretId }
       : { role: login.role, jwt: await readText(login.file, `${key}.token-file`) }
-    const answer = await this.#send('POST', isRole ? 'auth/approle/login' : 'auth/kubernetes/login', { body })
+    const answer = await this.#send(
+      'POST',
+      isRole ? 'auth/approle/login' : 'auth/kubernetes/login',
+      { body },
+    )
     const token = toToken(answer.body, this.#steady())
     if (answer.status === 200 && token !== undefined) return token
-    throw new PortError(400, `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`)
+    throw new PortError(
+      400,
+      `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`,
+    )
   }
 
   /** How long a given token lives; one that may not ask is used as it is. */
@@ -148,14 +182,21 @@ export class VaultClient {
   /** A token that cannot be renewed is replaced by a login; one that was given is used to its end. */
   async #renew(token: Token): Promise<Token> {
     if (token.isRenewable) {
-      const { status, body } = await this.#send('POST', 'auth/token/renew-self', { token: token.text, body: {} })
+      const { status, body } = await this.#send('POST', 'auth/token/renew-self', {
+        token: token.text,
+        body: {},
+      })
       const renewed = toToken(body, this.#steady())
       if (status === 200 && renewed !== undefined) return { ...renewed, text: token.text }
     }
     return this.#settings.login.kind === 'token' ? { ...token, endMs: undefined } : this.#logIn()
   }
 
-  async #send(method: string, path: string, { token, body }: { token?: string; body?: object }): Promise<VaultAnswer> {
+  async #send(
+    method: string,
+    path: string,
+    { token, body }: { token?: string; body?: object },
+  ): Promise<VaultAnswer> {
     const { address, namespace, authorities } = this.#settings
     const url = new URL(`${address}/v1/${path}`)
     const headers = {
@@ -165,7 +206,14 @@ export class VaultClient {
     }
     const tls = authorities === undefined ? undefined : { ca: authorities }
     const sent = body && JSON.stringify(body)
-    const { status, bytes } = await call({ ...limits, method, url, headers, tls, body: sent }).catch((cause: Error) => {
+    const { status, bytes } = await call({
+      ...limits,
+      method,
+      url,
+      headers,
+      tls,
+      body: sent,
+    }).catch((cause: Error) => {
       const reason = (cause instanceof CallError && cause.code) || cause.message
       throw new PortError(
         503,
@@ -178,7 +226,9 @@ export class VaultClient {
 
 const isYes = (value: unknown) => value === true
 const toLookUp = shape({ data: shape({ ttl: or(numberOf, 0), renewable: isYes }) })
-const toAuth = shape({ auth: shape({ client_token: textOf, lease_duration: or(numberOf, 0), renewable: isYes }) })
+const toAuth = shape({
+  auth: shape({ client_token: textOf, lease_duration: or(numberOf, 0), renewable: isYes }),
+})
 
 function toToken(body: unknown, nowMs: number): Token | undefined {
   const { client_token: text, lease_duration: seconds, renewable } = toAuth(body).auth

@@ -57,7 +57,10 @@ export class AuditLog {
 
   start(): void {
     const sweep = () => void this.sweep()
-    this.#timers = [setTimeout(sweep, firstSweepMs).unref(), setInterval(sweep, sweepIntervalMs).unref()]
+    this.#timers = [
+      setTimeout(sweep, firstSweepMs).unref(),
+      setInterval(sweep, sweepIntervalMs).unref(),
+    ]
     void this.noteInterrupted()
   }
 
@@ -66,7 +69,9 @@ export class AuditLog {
   }
 
   get trouble(): string | undefined {
-    return this.#failing ? `the audit log cannot be written: ${this.#lost} events are missing so far` : undefined
+    return this.#failing
+      ? `the audit log cannot be written: ${this.#lost} events are missing so far`
+      : undefined
   }
 
   nameChange(): string {
@@ -129,11 +134,17 @@ export class AuditLog {
     const { sink, log, now } = this.#options
     try {
       for (const event of await findInterrupted(sink, { own: this.process, nowMs: now() })) {
-        log.warn({ user: event.user, operation: event.operation, requestId: event.requestId }, 'a change was interrupted')
+        log.warn(
+          { user: event.user, operation: event.operation, requestId: event.requestId },
+          'a change was interrupted',
+        )
         this.note(event)
       }
     } catch (error) {
-      log.warn({ err: error }, 'the audit log could not be searched for changes that were interrupted')
+      log.warn(
+        { err: error },
+        'the audit log could not be searched for changes that were interrupted',
+      )
     }
   }
 
@@ -169,7 +180,8 @@ export class AuditLog {
 
   async #write(batch: readonly QueuedEvent[]): Promise<void> {
     const lost = this.#lost
-    const gap: AuditEvent[] = lost === 0 ? [] : [{ kind: 'audit', decision: 'failed', atMs: this.#options.now(), lost }]
+    const gap: AuditEvent[] =
+      lost === 0 ? [] : [{ kind: 'audit', decision: 'failed', atMs: this.#options.now(), lost }]
     try {
       await this.#options.sink.append([...gap, ...batch.map(({ event }) => event)])
       this.#lost -= lost
@@ -190,7 +202,10 @@ export class AuditLog {
     const { sink, maxBytes, log } = this.#options
     this.#unmeasured = 0
     if (maxBytes === undefined || !(await sink.removeBeyond(maxBytes))) return
-    log.warn({ maxBytes }, 'the audit log became larger than audit.maxMegabytes, so its oldest records were removed')
+    log.warn(
+      { maxBytes },
+      'the audit log became larger than audit.maxMegabytes, so its oldest records were removed',
+    )
   }
 
   #lose(events: number, error: Error): Error {
@@ -200,13 +215,21 @@ export class AuditLog {
   }
 
   #complain(error: Error): Error {
-    if (!this.#failing) this.#options.log.error({ err: error }, 'the audit log cannot be written: events are lost until it can')
+    if (!this.#failing)
+      this.#options.log.error(
+        { err: error },
+        'the audit log cannot be written: events are lost until it can',
+      )
     this.#failing = true
     return error
   }
 
   #recover(lost: number): void {
-    if (this.#failing) this.#options.log.warn({ lost }, 'the audit log is written again and records how many events are missing')
+    if (this.#failing)
+      this.#options.log.warn(
+        { lost },
+        'the audit log is written again and records how many events are missing',
+      )
     this.#failing = false
   }
 }
@@ -220,7 +243,10 @@ interface Search {
 }
 
 /** One event for each, as the change was begun. @throws {Error} when the log cannot be read */
-export async function findInterrupted(sink: AuditSink, { own, nowMs }: Search): Promise<AuditEvent[]> {
+export async function findInterrupted(
+  sink: AuditSink,
+  { own, nowMs }: Search,
+): Promise<AuditEvent[]> {
   const [newest] = (await sink.find?.({ limit: 1 }))?.records ?? []
   if (newest === undefined || sink.since === undefined) return []
   const begun = new Map<string, AuditRecord>()
@@ -231,12 +257,19 @@ export async function findInterrupted(sink: AuditSink, { own, nowMs }: Search): 
     if (decision === 'begun') begun.set(change, record)
     else ended.add(change)
   }
-  return [...begun].filter(([change]) => !ended.has(change)).map(([, record]) => toEvent(record, nowMs))
+  return [...begun]
+    .filter(([change]) => !ended.has(change))
+    .map(([, record]) => toEvent(record, nowMs))
 }
 
 function toEvent(
   { at, sequence: _sequence, previous: _previous, hash: _hash, ...begun }: AuditRecord,
   nowMs: number,
 ): AuditEvent {
-  return { ...begun, decision: 'interrupted', atMs: nowMs, reason: `begun at ${at}, and its end was not recorded` }
+  return {
+    ...begun,
+    decision: 'interrupted',
+    atMs: nowMs,
+    reason: `begun at ${at}, and its end was not recorded`,
+  }
 }

@@ -27,7 +27,12 @@ const Linked = z.looseObject({
 export function sealEvents(head: ChainHead, events: readonly AuditEvent[]): SealedRecord[] {
   let last = head
   return events.map(({ atMs, ...event }) => {
-    const content = { ...event, at: new Date(atMs).toISOString(), sequence: last.sequence + 1, previous: last.hash }
+    const content = {
+      ...event,
+      at: new Date(atMs).toISOString(),
+      sequence: last.sequence + 1,
+      previous: last.hash,
+    }
     const record = { ...content, hash: hashOf(content) }
     last = record
     return { record, line: formatCanonical(record) }
@@ -35,7 +40,11 @@ export function sealEvents(head: ChainHead, events: readonly AuditEvent[]): Seal
 }
 
 /** SHA-256 over the hash before and the content, without the two hashes, as canonical JSON. */
-export function hashOf({ hash: _own, previous, ...content }: Readonly<Record<string, unknown>>): string {
+export function hashOf({
+  hash: _own,
+  previous,
+  ...content
+}: Readonly<Record<string, unknown>>): string {
   return hash('sha256', `${String(previous)}\n${formatCanonical(content)}`, 'hex')
 }
 

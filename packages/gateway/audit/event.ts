@@ -23,7 +23,9 @@ export interface AuditEvent {
   readonly error?: string | undefined
   /** Why credentials were refused, or which right the user lacks; of an event about the log itself, what happened. */
   readonly reason?: string | undefined
-  readonly upstream?: readonly { readonly service: string; readonly status: number | undefined }[] | undefined
+  readonly upstream?:
+    | readonly { readonly service: string; readonly status: number | undefined }[]
+    | undefined
   /** Joins `begun` with the record of how it ended. */
   readonly change?: string | undefined
   readonly repeated?: number | undefined
@@ -63,7 +65,8 @@ export function matchesQuery(record: AuditRecord, query: AuditQuery): boolean {
       (name) => query[name] === undefined || record[name] === query[name],
     ) &&
     (query.application === undefined ||
-      (record.application !== undefined && namesApplication(record.application, query.application))) &&
+      (record.application !== undefined &&
+        namesApplication(record.application, query.application))) &&
     (query.user === undefined || toUserKey(record.user ?? '') === toUserKey(query.user)) &&
     atMs >= (query.fromMs ?? -Infinity) &&
     atMs < (query.toMs ?? Infinity) &&

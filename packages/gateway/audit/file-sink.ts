@@ -32,9 +32,12 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
     return new FileSink(options, lock, await openCurrent(file))
   } catch (error) {
     lock?.close()
-    throw new Error(`the audit log ${file} cannot be used: ${(error as Error).message}. Set audit.file to another one.`, {
-      cause: error,
-    })
+    throw new Error(
+      `the audit log ${file} cannot be used: ${(error as Error).message}. Set audit.file to another one.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -43,7 +46,9 @@ export function listAuditFiles(file: string): string[] {
   const folder = dirname(file)
   const { stem, extension } = partsOf(file)
   const isFormer = (name: string) =>
-    name.startsWith(`${stem}-`) && name.endsWith(extension) && /^\d{12}$/.test(basename(name, extension).slice(stem.length + 1))
+    name.startsWith(`${stem}-`) &&
+    name.endsWith(extension) &&
+    /^\d{12}$/.test(basename(name, extension).slice(stem.length + 1))
   const names = readdirSync(folder).filter(isFormer)
   const grows = statSync(file, { throwIfNoEntry: false }) === undefined ? [] : [file]
   return [...names.sort().map((name) => join(folder, name)), ...grows]
@@ -77,8 +82,15 @@ async function openCurrent(file: string): Promise<CurrentFile> {
   }
   const handle = await open(file, 'a', 0o600)
   const { size, ino } = await handle.stat()
-  const firstAtMs = size === 0 ? Number.NaN : Date.parse(parseRecord(await firstLine(file))?.at ?? '')
-  return { handle, inode: ino, size, head, firstAtMs: Number.isNaN(firstAtMs) ? undefined : firstAtMs }
+  const firstAtMs =
+    size === 0 ? Number.NaN : Date.parse(parseRecord(await firstLine(file))?.at ?? '')
+  return {
+    handle,
+    inode: ino,
+    size,
+    head,
+    firstAtMs: Number.isNaN(firstAtMs) ? undefined : firstAtMs,
+  }
 }
 
 class FileSink implements AuditSink {
@@ -149,7 +161,10 @@ class FileSink implements AuditSink {
   }
 
   async removeBeyond(maxBytes: number): Promise<boolean> {
-    const files = listAuditFiles(this.#options.file).map((file) => ({ file, size: statSync(file).size }))
+    const files = listAuditFiles(this.#options.file).map((file) => ({
+      file,
+      size: statSync(file).size,
+    }))
     let total = files.reduce((sum, { size }) => sum + size, 0)
     let removed = false
     for (const { file, size } of files.slice(0, -1)) {
@@ -198,10 +213,19 @@ class FileSink implements AuditSink {
     const { file } = this.#options
     const { stem, extension } = partsOf(file)
     const { head, handle } = this.#current
-    const next = join(dirname(file), `${stem}-${String(head.sequence).padStart(12, '0')}${extension}`)
+    const next = join(
+      dirname(file),
+      `${stem}-${String(head.sequence).padStart(12, '0')}${extension}`,
+    )
     await rename(file, next)
     const fresh = await open(file, 'a', 0o600)
-    this.#current = { handle: fresh, inode: (await fresh.stat()).ino, size: 0, head, firstAtMs: undefined }
+    this.#current = {
+      handle: fresh,
+      inode: (await fresh.stat()).ino,
+      size: 0,
+      head,
+      firstAtMs: undefined,
+    }
     await handle.close()
   }
 

@@ -13,8 +13,13 @@ import {
 } from '@fairlead/base/settings/setting.ts'
 
 export const auditKeys = settings({
-  enabled: setting('audit.enabled', on).describe('Whether changes, logins and refusals are recorded.'),
-  sink: setting('audit.sink', word(['sqlite', 'file', 'stdout', 'redis']).prefault('sqlite')).describe(
+  enabled: setting('audit.enabled', on).describe(
+    'Whether changes, logins and refusals are recorded.',
+  ),
+  sink: setting(
+    'audit.sink',
+    word(['sqlite', 'file', 'stdout', 'redis']).prefault('sqlite'),
+  ).describe(
     'Destination: `audit.db` in the data directory, files, or standard output. `redis` has no effect and means `sqlite`.',
   ),
   required: setting('audit.required', off).describe(
@@ -27,11 +32,15 @@ export const auditKeys = settings({
   file: setting('audit.file', optionalText).describe(
     'With `audit.sink: file`: the current file. Default: `audit/audit.log` in the data directory.',
   ),
-  fileMegabytes: setting('audit.fileMegabytes', whole(1, 10_000).default(100)).describe('Size at which a new file begins.'),
+  fileMegabytes: setting('audit.fileMegabytes', whole(1, 10_000).default(100)).describe(
+    'Size at which a new file begins.',
+  ),
   maxMegabytes: setting('audit.maxMegabytes', whole(1, 10_000_000).optional()).describe(
     'Size of the whole log at which its oldest records are deleted. Default: only their age matters.',
   ),
-  fileHours: setting('audit.fileHours', whole(1, 8784).default(24)).describe('Age at which a new file begins.'),
+  fileHours: setting('audit.fileHours', whole(1, 8784).default(24)).describe(
+    'Age at which a new file begins.',
+  ),
 })
 type AuditValues = SettingsOf<typeof auditKeys>
 type SinkValues = Pick<AuditValues, 'sink' | 'file' | 'fileMegabytes' | 'fileHours'>
@@ -70,21 +79,29 @@ export function toAuditSettings(
   }
 }
 
-function toMaxBytes({ sink, maxMegabytes, fileMegabytes }: SizeValues, report: SettingsReport): number | undefined {
+function toMaxBytes(
+  { sink, maxMegabytes, fileMegabytes }: SizeValues,
+  report: SettingsReport,
+): number | undefined {
   if (maxMegabytes === undefined) return undefined
   if (sink === 'stdout') report.problem('audit.maxMegabytes', 'standard output is kept elsewhere')
   if (sink === 'file' && maxMegabytes < 2 * fileMegabytes) {
-    report.problem('audit.maxMegabytes', 'must be twice audit.fileMegabytes or more, since whole files are removed')
+    report.problem(
+      'audit.maxMegabytes',
+      'must be twice audit.fileMegabytes or more, since whole files are removed',
+    )
   }
   return maxMegabytes * 1_000_000
 }
 
 function toSink({ sink: kind, ...values }: SinkValues, dataDir: string, cwd: string): SinkSettings {
-  if (kind === 'sqlite' || kind === 'redis') return { kind: 'sqlite', file: join(dataDir, 'audit.db') }
+  if (kind === 'sqlite' || kind === 'redis')
+    return { kind: 'sqlite', file: join(dataDir, 'audit.db') }
   if (kind === 'stdout') return { kind }
   return {
     kind,
-    file: values.file === undefined ? join(dataDir, 'audit', 'audit.log') : resolve(cwd, values.file),
+    file:
+      values.file === undefined ? join(dataDir, 'audit', 'audit.log') : resolve(cwd, values.file),
     maxBytes: values.fileMegabytes * 1_000_000,
     maxAgeMs: values.fileHours * 3_600_000,
   }

@@ -48,10 +48,14 @@ export function openSqliteSink(file: string): AuditSink {
   try {
     db = openPrivateDatabase(file)
     // Small, since the log is written at its end and seldom read.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
+    db.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256',
+    )
     db.exec(schema)
     db.function('user_key', (name) => toUserKey(String(name)))
-    db.function('names_application', (name, wanted) => Number(namesApplication(String(name), String(wanted))))
+    db.function('names_application', (name, wanted) =>
+      Number(namesApplication(String(name), String(wanted))),
+    )
     return new SqliteSink(db, file)
   } catch (error) {
     db?.close()
@@ -81,7 +85,12 @@ class SqliteSink implements AuditSink {
     const insert = this.#db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
     inTransaction(this.#db, () => {
       for (const { record, line } of sealed) {
-        insert.run(record.sequence, Date.parse(record.at), ...columns.map((name) => record[name] ?? null), line)
+        insert.run(
+          record.sequence,
+          Date.parse(record.at),
+          ...columns.map((name) => record[name] ?? null),
+          line,
+        )
       }
     })
     this.#head = sealed.at(-1)?.record ?? this.#head
@@ -99,8 +108,12 @@ class SqliteSink implements AuditSink {
       ['at_ms < ?', query.toMs],
     ]
     const given = conditions.filter(([, value]) => value !== undefined)
-    const where = ['sequence < ?', 'sequence >= ?', ...given.map(([condition]) => condition)].join(' AND ')
-    const select = this.#db.prepare(`SELECT record FROM events_1 WHERE ${where} ORDER BY sequence DESC LIMIT ?`)
+    const where = ['sequence < ?', 'sequence >= ?', ...given.map(([condition]) => condition)].join(
+      ' AND ',
+    )
+    const select = this.#db.prepare(
+      `SELECT record FROM events_1 WHERE ${where} ORDER BY sequence DESC LIMIT ?`,
+    )
     const values = given.map(([, value]) => value as SQLInputValue)
     const found: AuditRecord[] = []
     for await (const [from, before] of this.#ranges(query.before)) {
@@ -114,8 +127,12 @@ class SqliteSink implements AuditSink {
   }
 
   /** Ranges of sequences from the newest on. Requests get their turn in between, so slow searches get shorter ranges. */
-  async *#ranges(before = Number.POSITIVE_INFINITY): AsyncIterable<readonly [from: number, before: number]> {
-    const first = Number(this.#db.prepare('SELECT min(sequence) AS first FROM events_1').get()?.['first'] ?? 1)
+  async *#ranges(
+    before = Number.POSITIVE_INFINITY,
+  ): AsyncIterable<readonly [from: number, before: number]> {
+    const first = Number(
+      this.#db.prepare('SELECT min(sequence) AS first FROM events_1').get()?.['first'] ?? 1,
+    )
     let size = firstRange
     for (let end = Math.min(before, this.#head.sequence + 1); end > first; ) {
       const from = Math.max(first, end - size)
@@ -130,7 +147,9 @@ class SqliteSink implements AuditSink {
   }
 
   async *since(fromMs: number): AsyncIterable<AuditRecord> {
-    for (const row of this.#db.prepare('SELECT record FROM events_1 WHERE at_ms >= ?').iterate(fromMs)) {
+    for (const row of this.#db
+      .prepare('SELECT record FROM events_1 WHERE at_ms >= ?')
+      .iterate(fromMs)) {
       const record = parseRecord(String(row['record']))
       if (record !== undefined) yield record
     }
@@ -141,7 +160,9 @@ class SqliteSink implements AuditSink {
   }
 
   async removeBefore(untilMs: number): Promise<void> {
-    const row = this.#db.prepare('SELECT min(sequence) AS kept FROM events_1 WHERE at_ms >= ?').get(untilMs)
+    const row = this.#db
+      .prepare('SELECT min(sequence) AS kept FROM events_1 WHERE at_ms >= ?')
+      .get(untilMs)
     await this.#removeUntil(Number(row?.['kept'] ?? this.#head.sequence))
   }
 
@@ -149,17 +170,25 @@ class SqliteSink implements AuditSink {
   async removeBeyond(maxBytes: number): Promise<boolean> {
     let removed = false
     for (let used = this.#usedBytes(); used > maxBytes; used = this.#usedBytes()) {
-      const row = this.#db.prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1').get()
+      const row = this.#db
+        .prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1')
+        .get()
       const [first, records] = [Number(row?.['first']), Number(row?.['records'])]
       if (records <= 1) break
-      await this.#removeUntil(Math.min(first + Math.ceil(records * (1 - (maxBytes / used) * spared)), this.#head.sequence))
+      await this.#removeUntil(
+        Math.min(
+          first + Math.ceil(records * (1 - (maxBytes / used) * spared)),
+          this.#head.sequence,
+        ),
+      )
       removed = true
     }
     return removed
   }
 
   #usedBytes(): number {
-    const read = (pragma: string) => Number(Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
+    const read = (pragma: string) =>
+      Number(Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
     return (read('page_count') - read('freelist_count')) * read('page_size')
   }
 

@@ -23,7 +23,10 @@ const maxBreaks = 20
 
 const linesPerTurn = 50
 
-export async function verifyChain(lines: AsyncIterable<string> | Iterable<string>, expected?: string): Promise<Verification> {
+export async function verifyChain(
+  lines: AsyncIterable<string> | Iterable<string>,
+  expected?: string,
+): Promise<Verification> {
   const breaks: ChainBreak[] = []
   let last: ChainHead | undefined
   let first: number | undefined
@@ -57,20 +60,34 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
   return { records, first, lost, last, breaks, incomplete: unreadable !== undefined, hasExpected }
 }
 
-function findAlteration(line: string, record: ReturnType<typeof parseRecord> & object): string | undefined {
-  if (hashOf({ ...record }) !== record.hash) return `was altered: the hash of record ${record.sequence} does not fit its content`
-  return formatCanonical(record) === line ? undefined : `was altered: record ${record.sequence} is not written as it was`
+function findAlteration(
+  line: string,
+  record: ReturnType<typeof parseRecord> & object,
+): string | undefined {
+  if (hashOf({ ...record }) !== record.hash)
+    return `was altered: the hash of record ${record.sequence} does not fit its content`
+  return formatCanonical(record) === line
+    ? undefined
+    : `was altered: record ${record.sequence} is not written as it was`
 }
 
-function findGap(record: { sequence: number; previous: string }, last: ChainHead | undefined): string | undefined {
+function findGap(
+  record: { sequence: number; previous: string },
+  last: ChainHead | undefined,
+): string | undefined {
   const { sequence, previous } = record
   if (last === undefined) {
-    return sequence === 1 && previous !== chainStart.hash ? 'is the first record and refers to one before it' : undefined
+    return sequence === 1 && previous !== chainStart.hash
+      ? 'is the first record and refers to one before it'
+      : undefined
   }
   if (sequence > last.sequence + 1) {
     const [from, to] = [last.sequence + 1, sequence - 1]
     return `comes after a gap: ${from === to ? `record ${from} is` : `records ${from} to ${to} are`} missing`
   }
-  if (sequence <= last.sequence) return `holds record ${sequence}, which cannot follow record ${last.sequence}`
-  return previous === last.hash ? undefined : `does not follow from record ${last.sequence}: that one was replaced`
+  if (sequence <= last.sequence)
+    return `holds record ${sequence}, which cannot follow record ${last.sequence}`
+  return previous === last.hash
+    ? undefined
+    : `does not follow from record ${last.sequence}: that one was replaced`
 }

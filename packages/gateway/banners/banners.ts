@@ -26,7 +26,10 @@ export const BannerChange = z
     id: z
       .string()
       .regex(/^[\w.-]{1,100}$/, 'up to 100 letters, digits, dots, hyphens and underscores')
-      .refine((id) => !['all', 'refresh', '.', '..'].includes(id), 'another name: this one has a meaning in addresses')
+      .refine(
+        (id) => !['all', 'refresh', '.', '..'].includes(id),
+        'another name: this one has a meaning in addresses',
+      )
       .nullish(),
     message: z.string().trim().min(1).describe('Text, with Markdown.'),
     color: cssValue.describe('CSS color of the text.'),
@@ -67,7 +70,10 @@ const recordKey = 'banners'
 
 export class Banners {
   readonly #options: BannerOptions
-  #loaded: { text: string | undefined; banners: readonly Banner[] } = { text: undefined, banners: [] }
+  #loaded: { text: string | undefined; banners: readonly Banner[] } = {
+    text: undefined,
+    banners: [],
+  }
   #dueAtMs = 0
 
   constructor(options: BannerOptions) {
@@ -125,25 +131,41 @@ export class Banners {
   async refresh(): Promise<void> {
     const { settings, store, now } = this.#options
     if (!settings.enabled) {
-      throw new GatewayError('NOT_FOUND', 'Banners are switched off. Set global-banner.enabled: true to use them.')
+      throw new GatewayError(
+        'NOT_FOUND',
+        'Banners are switched off. Set global-banner.enabled: true to use them.',
+      )
     }
     const text = (await store.get(recordKey).catch(unavailable))?.content
     this.#loaded = { text, banners: parse(text) }
     this.#dueAtMs = now() + settings.refreshMs
   }
 
-  async #store(id: string, next: (stored: Banner | undefined) => Omit<BannerChange, 'id'>): Promise<Banner> {
+  async #store(
+    id: string,
+    next: (stored: Banner | undefined) => Omit<BannerChange, 'id'>,
+  ): Promise<Banner> {
     let saved: Banner | undefined
     await this.#update((banners) => {
       const stored = banners.find((one) => one.id === id)
       const updatedAt = this.#options.now()
-      const banner = withoutNulls({ ...next(stored), id, createdAt: stored?.createdAt ?? updatedAt, updatedAt })
+      const banner = withoutNulls({
+        ...next(stored),
+        id,
+        createdAt: stored?.createdAt ?? updatedAt,
+        updatedAt,
+      })
       this.#check(banner)
       if (stored === undefined && banners.length >= maxBanners) {
-        throw new GatewayError('BAD_ARGUMENT', `There are ${maxBanners} banners already. Delete one first.`)
+        throw new GatewayError(
+          'BAD_ARGUMENT',
+          `There are ${maxBanners} banners already. Delete one first.`,
+        )
       }
       saved = banner
-      return [...banners.filter((one) => one !== stored), banner].sort((a, b) => a.createdAt - b.createdAt)
+      return [...banners.filter((one) => one !== stored), banner].sort(
+        (a, b) => a.createdAt - b.createdAt,
+      )
     })
     return saved as Banner
   }
@@ -152,7 +174,10 @@ export class Banners {
     const { maxMessageLength } = this.#options.settings
     if (message.length > maxMessageLength) {
       const advice = 'Shorten it, or raise global-banner.max-message-length.'
-      throw new GatewayError('BAD_ARGUMENT', `The message has more than ${maxMessageLength} characters. ${advice}`)
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        `The message has more than ${maxMessageLength} characters. ${advice}`,
+      )
     }
     if (endTimestamp != null && endTimestamp <= (startTimestamp ?? 0)) {
       throw new GatewayError('BAD_ARGUMENT', 'endTimestamp has to be later than startTimestamp.')
@@ -165,7 +190,8 @@ export class Banners {
       const { text, banners } = this.#loaded
       const next = change(banners)
       const content = JSON.stringify(next)
-      if (!(await this.#options.store.put(recordKey, { content }, text ?? null).catch(unavailable))) continue
+      if (!(await this.#options.store.put(recordKey, { content }, text ?? null).catch(unavailable)))
+        continue
       this.#loaded = { text: content, banners: next }
       return
     }
@@ -195,7 +221,9 @@ export function openBannerRecords({ dataDir, redis, now, log }: BannerPlace): Re
 }
 
 function isActive({ enabled, startTimestamp, endTimestamp }: Banner, nowMs: number): boolean {
-  return enabled && nowMs >= (startTimestamp ?? 0) && nowMs < (endTimestamp ?? Number.POSITIVE_INFINITY)
+  return (
+    enabled && nowMs >= (startTimestamp ?? 0) && nowMs < (endTimestamp ?? Number.POSITIVE_INFINITY)
+  )
 }
 
 /** What another version wrote and cannot be read is nothing, and the next change replaces it. */
@@ -209,9 +237,16 @@ function parse(text: string | undefined): Banner[] {
 }
 
 function missing(id: string): never {
-  throw new GatewayError('NOT_FOUND', `There is no banner "${id}". GET /banners/all lists all of them.`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `There is no banner "${id}". GET /banners/all lists all of them.`,
+  )
 }
 
 function unavailable(cause: unknown): never {
-  throw new GatewayError('BANNERS_UNAVAILABLE', 'The store of the banners cannot be used. Try again in a moment.', { cause })
+  throw new GatewayError(
+    'BANNERS_UNAVAILABLE',
+    'The store of the banners cannot be used. Try again in a moment.',
+    { cause },
+  )
 }

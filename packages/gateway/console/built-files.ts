@@ -11,7 +11,9 @@ export interface Manifest {
   readonly style: string
   readonly preload: readonly string[]
   /** Every file, with its media type and the codings in which it lies beside itself. */
-  readonly files: Readonly<Record<string, { readonly type: string; readonly codings: readonly Coding[] }>>
+  readonly files: Readonly<
+    Record<string, { readonly type: string; readonly codings: readonly Coding[] }>
+  >
 }
 
 export type Coding = 'br' | 'gzip'
@@ -42,9 +44,13 @@ export class BuiltFiles {
       }
       return this.#manifest.value
     } catch (cause) {
-      throw new GatewayError('CONSOLE_MISSING', 'The web console is not built. Run "npm run build", then reload the page.', {
-        cause,
-      })
+      throw new GatewayError(
+        'CONSOLE_MISSING',
+        'The web console is not built. Run "npm run build", then reload the page.',
+        {
+          cause,
+        },
+      )
     }
   }
 
@@ -53,7 +59,9 @@ export class BuiltFiles {
     const entry = Object.hasOwn(files, name) ? files[name] : undefined
     if (entry === undefined) return undefined
     const ranges = rangesOf(accepted)
-    const coding = entry.codings.find((offered) => ranges.some(({ type, weight }) => type === offered && weight > 0))
+    const coding = entry.codings.find((offered) =>
+      ranges.some(({ type, weight }) => type === offered && weight > 0),
+    )
     const file = new URL(`files/${name}${coding === undefined ? '' : suffixes[coding]}`, this.#dir)
     try {
       return { bytes: await readFile(file), type: entry.type, coding }

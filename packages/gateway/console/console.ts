@@ -8,9 +8,10 @@ import { BuiltFiles, type Manifest } from './built-files.ts'
 const consolePath = '/console'
 const filesPath = `${consolePath}/files/`
 
-export const consoleRoutes: readonly { method: string; path: string }[] = [consolePath, `${consolePath}/**`].flatMap((path) =>
-  ['GET', 'HEAD'].map((method) => ({ method, path })),
-)
+export const consoleRoutes: readonly { method: string; path: string }[] = [
+  consolePath,
+  `${consolePath}/**`,
+].flatMap((path) => ['GET', 'HEAD'].map((method) => ({ method, path })))
 
 /**
  * Needs no login, because neither document nor files hold data of users.
@@ -20,7 +21,8 @@ export const consoleRoutes: readonly { method: string; path: string }[] = [conso
 export function mountConsole(server: FastifyInstance, dir: URL | undefined): void {
   const built = new BuiltFiles(dir)
   const method = ['GET', 'HEAD']
-  const sendPage = (request: FastifyRequest, reply: FastifyReply) => answerPage(built, request, reply)
+  const sendPage = (request: FastifyRequest, reply: FastifyReply) =>
+    answerPage(built, request, reply)
   server.route({ method, url: consolePath, handler: sendPage, onSend: dropOldCacheHeaders })
   server.route({ method, url: `${consolePath}/*`, handler: sendPage, onSend: dropOldCacheHeaders })
   server.route({
@@ -31,19 +33,35 @@ export function mountConsole(server: FastifyInstance, dir: URL | undefined): voi
   })
 }
 
-async function answerPage(built: BuiltFiles, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function answerPage(
+  built: BuiltFiles,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const manifest = await built.manifest()
   const { brand } = request.server.site
   const basePath = `${new URL(request.state.baseUrl).pathname.replace(/\/$/, '')}${consolePath}/`
-  const { html, headers } = createConsolePage({ manifest, brand, basePath, nonce: randomBytes(16).toString('base64url') })
+  const { html, headers } = createConsolePage({
+    manifest,
+    brand,
+    basePath,
+    nonce: randomBytes(16).toString('base64url'),
+  })
   return reply.headers({ ...headers, 'content-length': String(Buffer.byteLength(html)) }).send(html)
 }
 
-async function answerFile(built: BuiltFiles, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function answerFile(
+  built: BuiltFiles,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const name = request.state.path.slice(filesPath.length)
   const file = await built.find(name, String(request.headers['accept-encoding'] ?? ''))
   if (file === undefined) {
-    throw new GatewayError('NOT_FOUND', 'Fairlead was updated, and this file of the console no longer exists. Reload the page.')
+    throw new GatewayError(
+      'NOT_FOUND',
+      'Fairlead was updated, and this file of the console no longer exists. Reload the page.',
+    )
   }
   const { bytes, type, coding } = file
   return reply
@@ -51,7 +69,9 @@ async function answerFile(built: BuiltFiles, request: FastifyRequest, reply: Fas
       'content-type': type,
       'content-length': String(bytes.length),
       'cache-control': 'public, max-age=31536000, immutable',
-      vary: [request.state.answerHeaders['vary'], 'Accept-Encoding'].filter((name) => name !== undefined).join(', '),
+      vary: [request.state.answerHeaders['vary'], 'Accept-Encoding']
+        .filter((name) => name !== undefined)
+        .join(', '),
       ...(coding !== undefined && { 'content-encoding': coding }),
     })
     .send(bytes)

@@ -2,6 +2,8 @@
 import { on, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
 
 export const consoleSettings = settings({
-  enabled: setting('console.enabled', on).describe('Serve the web console at `/console`. It works beside Deck.'),
+  enabled: setting('console.enabled', on).describe(
+    'Serve the web console at `/console`. It works beside Deck.',
+  ),
 })
 export type ConsoleSettings = SettingsOf<typeof consoleSettings>

@@ -18,14 +18,26 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export function createDeckPlugins(builtIn: readonly BuiltInPlugin[], repositories: RepositoryPlugins | undefined): DeckPlugins {
+export function createDeckPlugins(
+  builtIn: readonly BuiltInPlugin[],
+  repositories: RepositoryPlugins | undefined,
+): DeckPlugins {
   function manifest(): readonly DeckPlugin[] {
-    return [...builtIn.map(({ id, name, version }) => ({ id, name, version })), ...(repositories?.manifest() ?? [])]
+    return [
+      ...builtIn.map(({ id, name, version }) => ({ id, name, version })),
+      ...(repositories?.manifest() ?? []),
+    ]
   }
 
-  async function asset(id: string, version: string, name: string): Promise<DeckPluginAsset | undefined> {
+  async function asset(
+    id: string,
+    version: string,
+    name: string,
+  ): Promise<DeckPluginAsset | undefined> {
     const own = builtIn.find((plugin) => plugin.id === id && plugin.version === version)
-    const bytes = await (own === undefined ? repositories?.asset(id, version, name) : readBuiltInAsset(own, name))
+    const bytes = await (own === undefined
+      ? repositories?.asset(id, version, name)
+      : readBuiltInAsset(own, name))
     return bytes && { bytes, type: types[extname(name).toLowerCase()] ?? 'text/plain' }
   }
 

@@ -32,8 +32,16 @@ export interface Downloads {
   archive(release: PluginRelease): Promise<Buffer>
 }
 
-export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: DownloadSettings): Downloads {
-  const operators = [...front50Urls.map((url) => operatorAddress(url, '', tls)), ...lists.map((url) => operatorAddress(url))]
+export function createDownloads({
+  restrictions,
+  lists,
+  front50Urls,
+  tls = {},
+}: DownloadSettings): Downloads {
+  const operators = [
+    ...front50Urls.map((url) => operatorAddress(url, '', tls)),
+    ...lists.map((url) => operatorAddress(url)),
+  ]
   const call = createOutsideCalls(restrictions, {
     maxAnswerBytes: maxArchiveBytes,
     timeoutMs,
@@ -41,9 +49,11 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
   })
 
   async function fetchBytes(address: string): Promise<Buffer> {
-    const ask = (url: string | OperatorAddress) => call({ method: 'GET', url, headers: { accept: '*/*' }, body: undefined })
+    const ask = (url: string | OperatorAddress) =>
+      call({ method: 'GET', url, headers: { accept: '*/*' }, body: undefined })
     const { answer, url } = await followRedirects(addressFrom(address, operators), operators, ask)
-    if (answer.status !== 200) throw new Error(`${new URL(hrefOf(url)).host} answered ${answer.status}`)
+    if (answer.status !== 200)
+      throw new Error(`${new URL(hrefOf(url)).host} answered ${answer.status}`)
     return answer.bytes
   }
 
@@ -53,13 +63,19 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
     const bytes = await fetchBytes(address(url))
     if (sha512sum === undefined) return bytes
     // Some repositories name a file with the hash in place of the hash.
-    const text = sha512sum.includes('/') ? (await fetchBytes(address(sha512sum))).toString('utf8') : sha512sum
+    const text = sha512sum.includes('/')
+      ? (await fetchBytes(address(sha512sum))).toString('utf8')
+      : sha512sum
     const hash = createHash('sha512').update(bytes).digest('hex')
-    if (text.trim().split(/\s/, 1)[0]?.toLowerCase() !== hash) throw new Error('its SHA-512 sum differs from the listed one')
+    if (text.trim().split(/\s/, 1)[0]?.toLowerCase() !== hash)
+      throw new Error('its SHA-512 sum differs from the listed one')
     return bytes
   }
 
-  return { list: async (url) => JSON.parse((await fetchBytes(url)).toString('utf8')) as unknown, archive }
+  return {
+    list: async (url) => JSON.parse((await fetchBytes(url)).toString('utf8')) as unknown,
+    archive,
+  }
 }
 
 const maxBytes = 8 * 1024 * 1024
@@ -129,7 +145,14 @@ export function readReleases(list: unknown): PluginRelease[] {
       if (!release.success) return []
       const { version, url, requires, sha512sum } = release.data
       return [
-        { id, name: name || id, version, url, sha512sum: sha512sum || undefined, isForDeck: /\bdeck\b/i.test(requires ?? '') },
+        {
+          id,
+          name: name || id,
+          version,
+          url,
+          sha512sum: sha512sum || undefined,
+          isForDeck: /\bdeck\b/i.test(requires ?? ''),
+        },
       ]
     })
   })

@@ -56,7 +56,10 @@ export class RepositoryPlugins {
 
   manifest(): readonly DeckPlugin[] {
     if (this.#current !== undefined) return this.#current
-    throw new GatewayError('PLUGINS_UNAVAILABLE', 'The lists of Deck plugins have not been read yet. Try again in a minute.')
+    throw new GatewayError(
+      'PLUGINS_UNAVAILABLE',
+      'The lists of Deck plugins have not been read yet. Try again in a minute.',
+    )
   }
 
   /** Any release of an enabled plug-in: a page that is open may still use an older one. @throws {GatewayError} PLUGINS_UNAVAILABLE */
@@ -66,12 +69,16 @@ export class RepositoryPlugins {
     if (release === undefined) return undefined
     const files = await this.#filesOf(release)
     if (files !== undefined) return files.get(name)
-    throw new GatewayError('PLUGINS_UNAVAILABLE', `The Deck plugin ${id} cannot be fetched. The log of Fairlead has the reason.`)
+    throw new GatewayError(
+      'PLUGINS_UNAVAILABLE',
+      `The Deck plugin ${id} cannot be fetched. The log of Fairlead has the reason.`,
+    )
   }
 
   async #loop(): Promise<void> {
     await this.#refresh()
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#loop(), this.#options.settings.refreshMs).unref()
+    if (!this.#isClosed)
+      this.#timer = setTimeout(() => void this.#loop(), this.#options.settings.refreshMs).unref()
   }
 
   async #refresh(): Promise<void> {
@@ -81,15 +88,24 @@ export class RepositoryPlugins {
       reads.push(this.#readList('front50', () => this.#askFront50()))
     await Promise.all(reads)
     for (const [key, files] of this.#files) if ((await files) === undefined) this.#files.delete(key)
-    const chosen = [...enabled].map(([id, version]) => ({ id, release: chooseRelease(this.#known(), id, version) }))
+    const chosen = [...enabled].map(([id, version]) => ({
+      id,
+      release: chooseRelease(this.#known(), id, version),
+    }))
     const missing = chosen.filter(({ release }) => release === undefined).map(({ id }) => id)
     if (missing.length > 0 && this.#current === undefined)
-      this.#options.log.warn({ plugins: missing }, 'no repository lists a release for Deck of these enabled plugins')
+      this.#options.log.warn(
+        { plugins: missing },
+        'no repository lists a release for Deck of these enabled plugins',
+      )
     const fetched = await Promise.all(
-      chosen.map(async ({ release }) => (release && (await this.#filesOf(release)) !== undefined ? [release] : [])),
+      chosen.map(async ({ release }) =>
+        release && (await this.#filesOf(release)) !== undefined ? [release] : [],
+      ),
     )
     // Without any list, an empty manifest would look as if no plugin were enabled.
-    if (this.#releases.size > 0) this.#current = fetched.flat().map(({ id, name, version }) => ({ id, name, version }))
+    if (this.#releases.size > 0)
+      this.#current = fetched.flat().map(({ id, name, version }) => ({ id, name, version }))
   }
 
   #known(): PluginRelease[] {
@@ -109,7 +125,10 @@ export class RepositoryPlugins {
   }
 
   async #askFront50(): Promise<unknown> {
-    return readJson(await this.#options.upstreams.call('front50', { path: '/pluginInfo' }, anonymousIdentity), 'front50')
+    return readJson(
+      await this.#options.upstreams.call('front50', { path: '/pluginInfo' }, anonymousIdentity),
+      'front50',
+    )
   }
 
   #filesOf(release: PluginRelease): Promise<Files | undefined> {

@@ -17,14 +17,17 @@ const prefix = 'spinnaker.extensibility'
 const map = z.unknown().transform(objectOf).meta({ type: 'map' })
 
 export const deckPluginKeys = settings({
-  served: setting(`${prefix}.deck-proxy.enabled`, on).describe('Serves plugins to Deck, below `/plugins/deck`.'),
+  served: setting(`${prefix}.deck-proxy.enabled`, on).describe(
+    'Serves plugins to Deck, below `/plugins/deck`.',
+  ),
   plugins: setting(`${prefix}.deck-proxy.plugins`, map).describe(
     'Plugins of repositories by their id, each with `enabled: true` and perhaps a `version`; default: the highest version whose ' +
       '`requires` names deck.',
   ),
-  refreshMs: setting(`${prefix}.deck-proxy.cache-refresh-interval-ms`, milliseconds.min(1000).default(60_000)).describe(
-    'Milliseconds between two reads of the lists of plugins.',
-  ),
+  refreshMs: setting(
+    `${prefix}.deck-proxy.cache-refresh-interval-ms`,
+    milliseconds.min(1000).default(60_000),
+  ).describe('Milliseconds between two reads of the lists of plugins.'),
   repositories: setting(`${prefix}.repositories`, map).describe(
     'Lists of plugins by name, each with its `url`: a file in JSON, or a folder that holds `plugins.json`. `front50` needs no ' +
       'address and is used unless `front50.enabled` is `false`.',
@@ -35,7 +38,10 @@ const toRepository = shape({ url: scalarOf, enabled: (value) => isTrue(value ?? 
 
 export type DeckPluginSettings = ReturnType<typeof toDeckPluginSettings>
 
-export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, report: SettingsReport) {
+export function toDeckPluginSettings(
+  values: SettingsOf<typeof deckPluginKeys>,
+  report: SettingsReport,
+) {
   const { served, plugins, refreshMs, repositories } = values
   const lists = Object.entries(repositories).flatMap(([name, repository]) => {
     const { url, enabled } = toRepository(repository)
@@ -59,13 +65,17 @@ export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, 
 }
 
 /** Ids have dots, which may have become levels: `Acme.Clock: {enabled: true}` is `Acme: {Clock: {enabled: true}}`. */
-function* findPlugins(map: Record<string, unknown>, above: readonly string[]): Generator<[string, string | undefined]> {
+function* findPlugins(
+  map: Record<string, unknown>,
+  above: readonly string[],
+): Generator<[string, string | undefined]> {
   for (const [name, value] of Object.entries(map)) {
     if (!isObject(value)) continue
     const { enabled, version } = value
     const path = [...above, name]
     if (enabled === undefined) yield* findPlugins(value, path)
-    else if (isTrue(enabled)) yield [path.join('.'), version === undefined ? undefined : String(version)]
+    else if (isTrue(enabled))
+      yield [path.join('.'), version === undefined ? undefined : String(version)]
   }
 }
 

@@ -26,15 +26,25 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
   'x-xss-protection': '0',
 } as const
-const encryptedHeaders = { ...securityHeaders, 'strict-transport-security': 'max-age=31536000 ; includeSubDomains' } as const
+const encryptedHeaders = {
+  ...securityHeaders,
+  'strict-transport-security': 'max-age=31536000 ; includeSubDomains',
+} as const
 /**
  * A 304 has what may differ from the stored response, and what scripts of other origins need to read it. Everything else of the
  * stored response stays as it is.
  *
  * @see RFC 9110, section 15.4.5
  */
-const unchangedHeaders = { 'cache-control': securityHeaders['cache-control'], expires: securityHeaders.expires } as const
-const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
+const unchangedHeaders = {
+  'cache-control': securityHeaders['cache-control'],
+  expires: securityHeaders.expires,
+} as const
+const forPreflightsOnly = new Set([
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'access-control-max-age',
+])
 const requestIdHeader = 'x-spinnaker-request-id'
 
 /** Lower-case names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
@@ -47,7 +57,11 @@ type AnswerHeaders = Record<string, string | string[]>
  *
  * @see docs/contracts/http.md#headers-of-responses
  */
-export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders, status?: number): AnswerHeaders {
+export function commonHeaders(
+  request: FastifyRequest,
+  echoed: EchoedHeaders,
+  status?: number,
+): AnswerHeaders {
   const { shared, own } = partHeaders(request, echoed, status === 304)
   return Object.assign({}, ...shared, own)
 }
@@ -58,7 +72,11 @@ function partHeaders(
   isUnchanged: boolean,
 ): { shared: readonly Readonly<Record<string, string>>[]; own: AnswerHeaders } {
   const security = state.scheme === 'https' ? encryptedHeaders : securityHeaders
-  const shared = isUnchanged ? [unchangedHeaders] : state.corsHeaders === undefined ? [security] : [security, state.corsHeaders]
+  const shared = isUnchanged
+    ? [unchangedHeaders]
+    : state.corsHeaders === undefined
+      ? [security]
+      : [security, state.corsHeaders]
   const own = { ...state.answerHeaders }
   if (isUnchanged) for (const name of forPreflightsOnly) delete own[name]
   for (const name of echoed) {
@@ -124,17 +142,20 @@ export async function sendValue(
   value: unknown,
   validation?: Validation,
 ): Promise<FastifyReply> {
-  if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
+  if (value === undefined || value === null)
+    return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
   const contentType = yaml ? yamlTypeFor(request.headers.accept) : 'application/json'
   const format = () => (yaml ? formatAsYaml(value, request) : Buffer.from(formatAsJson(value)))
-  if (validation === undefined) return sendBytes(request, reply, status, await format(), contentType)
+  if (validation === undefined)
+    return sendBytes(request, reply, status, await format(), contentType)
   const kept = yaml ? undefined : keptDocumentOf(value)
   const tag = yaml ? undefined : (validation.tag ?? kept?.tag)
   if (tag !== undefined && isKnownTo(request, reply, tag, validation)) return reply.code(304).send()
   if (kept !== undefined) return sendBytes(request, reply, status, kept, contentType)
   const bytes = await format()
-  if (tag === undefined && isKnownTo(request, reply, entityTagOf(bytes), validation)) return reply.code(304).send()
+  if (tag === undefined && isKnownTo(request, reply, entityTagOf(bytes), validation))
+    return reply.code(304).send()
   return sendBytes(request, reply, status, bytes, contentType)
 }
 
@@ -153,7 +174,8 @@ function formatAsJson(value: unknown): string {
 /** YAML takes some 250 ms a megabyte. @throws {GatewayError} NOT_ACCEPTABLE, TOO_MANY_BODIES */
 async function formatAsYaml(value: unknown, { state }: FastifyRequest): Promise<Buffer> {
   const json = formatAsJson(value)
-  if (json.length > maxYamlAtOnce) return formatYamlAside(json, { isStranger: state.user === undefined })
+  if (json.length > maxYamlAtOnce)
+    return formatYamlAside(json, { isStranger: state.user === undefined })
   const { formatYaml } = await import('@fairlead/base/json/yaml.ts')
   return Buffer.from(formatYaml(value instanceof JsonText ? parseJson(json) : value))
 }
@@ -168,10 +190,19 @@ export function sendUnchanged(
   return reply.code(304).send()
 }
 
-function isKnownTo(request: FastifyRequest, reply: FastifyReply, tag: string, { browserCache }: Validation): boolean {
+function isKnownTo(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tag: string,
+  { browserCache }: Validation,
+): boolean {
   const { state, headers } = request
   reply.header('etag', tag)
-  if (browserCache) reply.headers({ 'cache-control': keptByBrowser, vary: addVary(state.answerHeaders['vary'], varying) })
+  if (browserCache)
+    reply.headers({
+      'cache-control': keptByBrowser,
+      vary: addVary(state.answerHeaders['vary'], varying),
+    })
   return isKnown(headers['if-none-match'], tag)
 }
 
@@ -191,7 +222,9 @@ export async function sendBytes(
     const bytes = Buffer.isBuffer(content) ? content : content.bytes()
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
-  const packed = await (Buffer.isBuffer(content) ? packedBytes.getOrInsertComputed(content, gzip) : content.gzipped())
+  const packed = await (Buffer.isBuffer(content)
+    ? packedBytes.getOrInsertComputed(content, gzip)
+    : content.gzipped())
   const vary = reply.getHeader('vary') ?? request.state.answerHeaders['vary']
   return reply
     .headers({
@@ -207,7 +240,11 @@ function addVary(vary: string | number | string[] | undefined, names: string): s
   return String(vary).includes(names) ? String(vary) : `${vary}, ${names}`
 }
 
-export async function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): Promise<GatewayError> {
+export async function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  thrown: unknown,
+): Promise<GatewayError> {
   const { state, headers } = request
   const answer = toErrorAnswer(thrown, state, request.server.nameOf)
   state.errorCode = answer.error.code
@@ -227,7 +264,11 @@ export function formatError(
   answer: ErrorAnswer,
 ): { text: string; contentType: string; headers: Record<string, string> } {
   if (!isNavigation(headers)) {
-    return { text: formatJson(answer.body), contentType: answer.contentType, headers: answer.headers }
+    return {
+      text: formatJson(answer.body),
+      contentType: answer.contentType,
+      headers: answer.headers,
+    }
   }
   const page = createErrorPage(answer.error, { site: server.site, requestId: state.requestId })
   const { 'content-type': contentType = 'text/html', ...others } = page.headers

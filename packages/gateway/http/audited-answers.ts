@@ -50,7 +50,10 @@ export class AuditedAnswers {
   constructor(options: AuditedAnswersOptions) {
     this.#options = options
     this.#loginRoutes = new Map(
-      options.loginRoutes.map(({ method, path, login }) => [`${method} ${new PathTemplate(path).route}`, login]),
+      options.loginRoutes.map(({ method, path, login }) => [
+        `${method} ${new PathTemplate(path).route}`,
+        login,
+      ]),
     )
     this.#timer = setInterval(() => this.#noteRepeated(options.now()), countsEveryMs).unref()
   }
@@ -62,7 +65,14 @@ export class AuditedAnswers {
 
   /** A client whose certificate ended the connection before a request could arrive. */
   refuseConnection(address: string | undefined, reason: string): void {
-    const event: AuditEvent = { kind: 'refusal', decision: 'refused', atMs: this.#options.now(), login: 'x509', address, reason }
+    const event: AuditEvent = {
+      kind: 'refusal',
+      decision: 'refused',
+      atMs: this.#options.now(),
+      login: 'x509',
+      address,
+      reason,
+    }
     this.#note({ ...event, error: 'CERTIFICATE_REQUIRED' })
   }
 
@@ -132,13 +142,17 @@ export class AuditedAnswers {
         event.decision === 'begun'
           ? 'The audit log cannot be written, so nothing was changed. Try again later; the log of the gateway has the reason.'
           : 'The audit log cannot be written. What was asked for may have been done all the same: look before you try again.'
-      throw new GatewayError('AUDIT_UNAVAILABLE', message, { cause, headers: { 'retry-after': String(retryAfterSeconds) } })
+      throw new GatewayError('AUDIT_UNAVAILABLE', message, {
+        cause,
+        headers: { 'retry-after': String(retryAfterSeconds) },
+      })
     }
   }
 
   /** What clients without login cause is written many at a time, unless the log is required. */
   #isAwaited({ kind, decision }: AuditEvent, request: FastifyRequest): boolean {
-    if (kind === 'login' || kind === 'logout') return this.#options.required || decision === 'allowed'
+    if (kind === 'login' || kind === 'logout')
+      return this.#options.required || decision === 'allowed'
     return !changesNothing(request) && (this.#options.required || request.state.user !== undefined)
   }
 
@@ -150,7 +164,8 @@ export class AuditedAnswers {
     const decision = decide(note, status, state.errorCode)
     const event = (kind: AuditEvent['kind'], more: Partial<AuditEvent> = {}) =>
       this.#toEvent(request, { kind, decision, status, ...more })
-    if (note?.kind === 'login' || note?.kind === 'logout') return event(note.kind, { user: note.user, login: note.method })
+    if (note?.kind === 'login' || note?.kind === 'logout')
+      return event(note.kind, { user: note.user, login: note.method })
     if (login !== undefined && (decision !== 'allowed' || method === 'POST')) {
       const failed = decision === 'failed'
       return event('login', {
@@ -162,12 +177,17 @@ export class AuditedAnswers {
     }
     if (note?.kind === 'refused') {
       const error = state.errorCode ?? (decision === 'refused' ? 'CREDENTIALS_REFUSED' : undefined)
-      return event(this.#isChange(request) ? 'change' : 'refusal', { ...(error && { error }), ...noteOf(note) })
+      return event(this.#isChange(request) ? 'change' : 'refusal', {
+        ...(error && { error }),
+        ...noteOf(note),
+      })
     }
-    if (this.#isChange(request)) return event('change', isSentToLogin(request, status) ? sentToLogin : {})
+    if (this.#isChange(request))
+      return event('change', isSentToLogin(request, status) ? sentToLogin : {})
     if (decision === 'refused') return event('refusal')
     if (state.token !== undefined && this.#isFirstUse(state.token.id)) return event('token')
-    if (this.#options.reads && state.user !== undefined && operationOf(request) !== undefined) return event('read')
+    if (this.#options.reads && state.user !== undefined && operationOf(request) !== undefined)
+      return event('read')
     return undefined
   }
 
@@ -185,7 +205,10 @@ export class AuditedAnswers {
   }
 
   /** It has no more of bodies and queries, which may hold secrets, than what they name. */
-  #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
+  #toEvent(
+    request: FastifyRequest,
+    more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>,
+  ): AuditEvent {
     const { state, method } = request
     const isRead = changesNothing(request)
     const inQuery = isRead ? {} : namesInQuery(request.url)
@@ -204,11 +227,14 @@ export class AuditedAnswers {
       operation: operationOf(request),
       // What the query says may have no effect.
       application:
-        listApplications([inPath['application'], applicationOf(state), inBody?.['application']]) ?? inQuery['application'],
+        listApplications([inPath['application'], applicationOf(state), inBody?.['application']]) ??
+        inQuery['application'],
       ...(Object.keys(resource).length > 0 && { resource }),
       ...(upstream.length > 0 && { upstream }),
       ...(state.errorCode !== undefined && { error: state.errorCode }),
-      ...(state.missing !== undefined && { reason: `lacks ${concealSecrets(state.missing)}`.slice(0, maxLength) }),
+      ...(state.missing !== undefined && {
+        reason: `lacks ${concealSecrets(state.missing)}`.slice(0, maxLength),
+      }),
       change: this.#begun.get(request),
       ...more,
     }
@@ -217,8 +243,10 @@ export class AuditedAnswers {
 
 function withStarted(event: AuditEvent, payload: unknown): AuditEvent {
   if (event.kind !== 'change' || event.decision !== 'allowed') return event
-  const isShort = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length < maxReference
-  const [, started] = /^\{"ref":"\/(?:pipelines|tasks)\/([\w-]{1,80})"\}$/.exec(isShort ? String(payload) : '') ?? []
+  const isShort =
+    (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length < maxReference
+  const [, started] =
+    /^\{"ref":"\/(?:pipelines|tasks)\/([\w-]{1,80})"\}$/.exec(isShort ? String(payload) : '') ?? []
   return started === undefined ? event : { ...event, resource: { ...event.resource, started } }
 }
 
@@ -226,22 +254,33 @@ function changesNothing({ method, state }: FastifyRequest): boolean {
   return state.route?.changesNothing ?? isSafeMethod(method)
 }
 
-function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {
+function decide(
+  note: AuditNote | undefined,
+  status: number,
+  errorCode: string | undefined,
+): AuditDecision {
   if (note?.kind === 'refused') return note.failed === true || status >= 500 ? 'failed' : 'refused'
-  if (status === 401 || status === 403 || status === 429 || refusingCodes.has(errorCode ?? '')) return 'refused'
+  if (status === 401 || status === 403 || status === 429 || refusingCodes.has(errorCode ?? ''))
+    return 'refused'
   return status < 400 ? 'allowed' : 'failed'
 }
 
 /** Credentials that do not count are no refusal where others of the same request do. */
 export function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined {
-  return state.auditNote?.kind === 'refused' && state.user !== undefined ? undefined : state.auditNote
+  return state.auditNote?.kind === 'refused' && state.user !== undefined
+    ? undefined
+    : state.auditNote
 }
 
 /** Texts of peers are in quotation marks, and may be anything. */
 function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
   if (note?.kind !== 'refused') return {}
   const named = note.user === undefined ? {} : { user: note.user }
-  return { ...named, login: note.method, reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength) }
+  return {
+    ...named,
+    login: note.method,
+    reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength),
+  }
 }
 
 /** A caller without login gets a redirect instead of the operation. */
@@ -256,13 +295,16 @@ function operationOf({ state }: FastifyRequest): string | undefined {
 
 /** A proxy may hand on what a client wrote: only an address is one, with a port or without. */
 function toAddress(text: string): string | undefined {
-  const [, bare = text] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(text)?.filter((part) => part !== undefined) ?? []
+  const [, bare = text] =
+    /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(text)?.filter((part) => part !== undefined) ?? []
   return isIP(bare) === 0 ? undefined : bare
 }
 
 function toResource({ params }: FastifyRequest): Record<string, string> {
   const values = Object.entries((params ?? {}) as Record<string, string>)
-  return Object.fromEntries(values.map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
+  return Object.fromEntries(
+    values.map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]),
+  )
 }
 
 function applicationOf({ application, applicationSegment }: RequestState): string | undefined {
@@ -276,7 +318,8 @@ function applicationOf({ application, applicationSegment }: RequestState): strin
 
 function listApplications(lists: readonly (string | undefined)[]): string | undefined {
   const names = new Map<string, string>()
-  for (const name of lists.flatMap((list) => list?.split(', ') ?? [])) names.getOrInsert(foldName(name), name)
+  for (const name of lists.flatMap((list) => list?.split(', ') ?? []))
+    names.getOrInsert(foldName(name), name)
   return names.size === 0 ? undefined : [...names.values()].join(', ')
 }
 
@@ -284,10 +327,13 @@ function listApplications(lists: readonly (string | undefined)[]): string | unde
 function replaceAnswer(request: FastifyRequest, reply: FastifyReply, error: unknown): string {
   const { state } = request
   const answer = toErrorAnswer(error, state, request.server.nameOf)
-  for (const name of ['location', 'content-encoding', 'etag', 'set-cookie', 'content-disposition']) reply.removeHeader(name)
+  for (const name of ['location', 'content-encoding', 'etag', 'set-cookie', 'content-disposition'])
+    reply.removeHeader(name)
   delete state.answerHeaders['set-cookie']
   const { text, contentType, headers } = formatError(request, answer)
   const length = String(Buffer.byteLength(text))
-  void reply.code(answer.status).headers({ ...headers, 'content-type': contentType, 'content-length': length })
+  void reply
+    .code(answer.status)
+    .headers({ ...headers, 'content-type': contentType, 'content-length': length })
   return text
 }

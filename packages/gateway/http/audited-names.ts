@@ -28,7 +28,8 @@ const namedByQuery: ReadonlySet<string> = new Set([
 export function namesInQuery(url: string): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, value] of queryOf(url)) {
-    if (namedByQuery.has(name)) found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`
+    if (namedByQuery.has(name))
+      found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`
   }
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, conceal(value)]))
 }
@@ -39,7 +40,11 @@ export function namesInBody(body: unknown): Record<string, string> {
   const jobs = objects.flatMap((one) => objectsOf(one['job']))
   const found: Record<string, string> = {}
   const note = (name: string, values: readonly string[]) => {
-    if (values.length > 0) found[name] = toList(new Set(values), name === 'application' ? maxApplicationsLength : maxLength)
+    if (values.length > 0)
+      found[name] = toList(
+        new Set(values),
+        name === 'application' ? maxApplicationsLength : maxLength,
+      )
   }
   const all = (some: typeof objects, name: string) => some.flatMap((one) => textIn(one, name))
   note('id', all(objects, 'id'))

@@ -38,7 +38,8 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
       const counted = Math.min(bytes, read - uncountedBytes)
       // When the client has left, nothing of the body is kept.
       if (counted <= 0 || answer.destroyed) return
-      if (held[kind] + counted > maxBytesAtOnce) throw tooManyBodies(maxBytesAtOnce, `${prefix}.maxBodyBytesAtOnce`)
+      if (held[kind] + counted > maxBytesAtOnce)
+        throw tooManyBodies(maxBytesAtOnce, `${prefix}.maxBodyBytesAtOnce`)
       held[kind] += counted
       if (taken === 0) answer.once('close', release)
       taken += counted
@@ -61,7 +62,9 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
 /** The rest of the body is not worth reading: the connection ends with this answer. */
 function tooManyBodies(maxBytes: number, setting: string): GatewayError {
   const message = `Request bodies of more than ${maxBytes} bytes are being read. Try again in a moment, or raise ${setting}.`
-  return new GatewayError('TOO_MANY_BODIES', message, { headers: { connection: 'close', 'retry-after': '1' } })
+  return new GatewayError('TOO_MANY_BODIES', message, {
+    headers: { connection: 'close', 'retry-after': '1' },
+  })
 }
 
 declare module 'fastify' {

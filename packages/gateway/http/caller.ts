@@ -16,16 +16,21 @@ export function callerOf(headers: IncomingHttpHeaders): Caller {
 export function isNavigation(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
   if (String(headers['x-requested-with'] ?? '').toLowerCase() === 'xmlhttprequest') return false
-  if ((mode ?? 'navigate') !== 'navigate' || (destination ?? 'document') !== 'document') return false
+  if ((mode ?? 'navigate') !== 'navigate' || (destination ?? 'document') !== 'document')
+    return false
   return acceptsPages(headers.accept)
 }
 
 function acceptsPages(accept = ''): boolean {
-  return rangesOf(accept).some(({ type, weight }) => /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && weight > 0)
+  return rangesOf(accept).some(
+    ({ type, weight }) => /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && weight > 0,
+  )
 }
 
 /** A browser sends the request, whether it opens a page or runs a script. It shows a dialog of its own for `Basic` challenges. */
 export function isBrowser(headers: IncomingHttpHeaders): boolean {
-  const named = ['sec-fetch-mode', 'origin', 'x-requested-with'].some((name) => Boolean(headers[name]))
+  const named = ['sec-fetch-mode', 'origin', 'x-requested-with'].some((name) =>
+    Boolean(headers[name]),
+  )
   return named || /^Mozilla\//.test(headers['user-agent'] ?? '')
 }

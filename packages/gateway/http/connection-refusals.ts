@@ -19,16 +19,23 @@ export function formatRefusal({ code, status, message, details }: GatewayError):
   return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
 }
 
-export function tooManyConnections(max: number, setting: 'http.maxConnectionsPerAddress' | 'http.maxConnections'): GatewayError {
+export function tooManyConnections(
+  max: number,
+  setting: 'http.maxConnectionsPerAddress' | 'http.maxConnections',
+): GatewayError {
   const whose = setting === 'http.maxConnections' ? '' : ' from this address'
   const message = `More than ${max} connections are open${whose}. Close some, or raise ${setting}.`
   return new GatewayError('TOO_MANY_CONNECTIONS', message, { headers: { 'retry-after': '1' } })
 }
 
 export function connectRefused(): GatewayError {
-  return new GatewayError('METHOD_NOT_ALLOWED', 'CONNECT is not offered: this is a gateway, and no proxy.', {
-    headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
-  })
+  return new GatewayError(
+    'METHOD_NOT_ALLOWED',
+    'CONNECT is not offered: this is a gateway, and no proxy.',
+    {
+      headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+    },
+  )
 }
 
 export function toClientError(code: string | undefined): GatewayError {
@@ -39,9 +46,15 @@ export function toClientError(code: string | undefined): GatewayError {
     )
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
+    return new GatewayError(
+      'REQUEST_TIMEOUT',
+      'The request was not complete in time. Send it again.',
+    )
   }
-  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
+  return new GatewayError(
+    'BAD_ARGUMENT',
+    'The request is not well-formed HTTP. Encode the path and send valid headers.',
+  )
 }
 
 interface LingerBounds {
@@ -57,7 +70,11 @@ const checkMs = 50
  * Closes the sending side, and the rest when the client closes, has sent its request, or exceeds a bound. A connection that is
  * closed with unread bytes is reset, and many clients then report the reset instead of the answer.
  */
-export function linger(socket: Socket, request: IncomingMessage, { maxBytes, maxMs, farewellMs }: LingerBounds): void {
+export function linger(
+  socket: Socket,
+  request: IncomingMessage,
+  { maxBytes, maxMs, farewellMs }: LingerBounds,
+): void {
   const lastByte = socket.bytesRead + maxBytes
   let timer = setTimeout(() => socket.destroy(), maxMs).unref()
   const check = setInterval(() => {

@@ -7,9 +7,20 @@ import type { GatewayError } from '@fairlead/base/errors.ts'
 import { awaitInvitation } from '@fairlead/base/json/bodies/expect-continue.ts'
 import { boundChunks } from '@fairlead/base/json/bodies/tiny-chunks.ts'
 import { dropBody, dropRequests } from '@fairlead/base/runtime/drop-input.ts'
-import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '@fairlead/base/runtime/sockets.ts'
+import {
+  carrierOf,
+  replaceEnd,
+  stopAccepting,
+  unsentBytes,
+} from '@fairlead/base/runtime/sockets.ts'
 import type { FastifyBaseLogger } from 'fastify'
-import { connectRefused, formatRefusal, linger, toClientError, tooManyConnections } from './connection-refusals.ts'
+import {
+  connectRefused,
+  formatRefusal,
+  linger,
+  toClientError,
+  tooManyConnections,
+} from './connection-refusals.ts'
 import type { Overload } from './overload.ts'
 import { takeInput } from './take-input.ts'
 
@@ -63,7 +74,11 @@ class Connection {
   /** What is left of a complete answer, as far as the client has not taken it. */
   unreadBytes = 0
 
-  constructor(socket: Socket, carrier: Socket, { ends, isReserved }: Pick<Connection, 'ends' | 'isReserved'>) {
+  constructor(
+    socket: Socket,
+    carrier: Socket,
+    { ends, isReserved }: Pick<Connection, 'ends' | 'isReserved'>,
+  ) {
     this.socket = socket
     this.carrier = carrier
     this.ends = ends
@@ -135,13 +150,18 @@ export class Connections {
       server.on('connection', (socket: Socket) => this.#add(socket, socket))
     }
     server.on('timeout', (socket: Socket) => this.#endStalled(socket))
-    server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => this.#answerClientError(error, socket))
+    server.on('clientError', (error: Error & { code?: string }, socket: Duplex) =>
+      this.#answerClientError(error, socket),
+    )
     server.on('checkContinue', (request, response) => {
       awaitInvitation(request, response)
       server.emit('request', request, response)
     })
     // Unknown expectations are ignored (RFC 9110, section 10.1.1); Node would answer past the handler.
-    server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
+    server.on(
+      'checkExpectation',
+      (request, response) => void server.emit('request', request, response),
+    )
     server.on('connect', ({ socket }) => this.#refuseConnect(socket))
     return server
   }
@@ -154,7 +174,10 @@ export class Connections {
       const { turns, isReserved } = connection
       const { overload } = this.#options
       if (isReserved && !overload.isKept(request.url ?? '')) {
-        return this.#refuse(request.socket, tooManyConnections(this.#options.maxConnections, 'http.maxConnections'))
+        return this.#refuse(
+          request.socket,
+          tooManyConnections(this.#options.maxConnections, 'http.maxConnections'),
+        )
       }
       const turn: Turn = {
         request,
@@ -178,7 +201,8 @@ export class Connections {
         this.#noteUnread(connection, response.writableLength)
       })
       // Nothing is upgraded. The parser reads nothing behind such a request, so a client that reuses the connection would wait for ever.
-      const isLast = isReserved || turns.length === maxPipelined || request.headers.upgrade !== undefined
+      const isLast =
+        isReserved || turns.length === maxPipelined || request.headers.upgrade !== undefined
       if (isLast) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
     }
@@ -231,7 +255,11 @@ export class Connections {
   /** Handshakes cost more than most requests. A client slightly beyond the bound gets the reason once its handshake is over. */
   #awaitHandshake(socket: Socket): void {
     const { maxPerAddress } = this.#options
-    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor || this.#roomForOne() === 'over') socket.destroy()
+    if (
+      this.#countAddress(socket) > maxPerAddress * handshakeFactor ||
+      this.#roomForOne() === 'over'
+    )
+      socket.destroy()
     this.#handshakes.add(socket)
     socket.once('close', () => {
       this.#handshakes.delete(socket)
@@ -240,19 +268,29 @@ export class Connections {
   }
 
   #noteEnd(): void {
-    if (this.#ending && this.#connections.size === 0 && this.#handshakes.size === 0) this.#empty.resolve()
+    if (this.#ending && this.#connections.size === 0 && this.#handshakes.size === 0)
+      this.#empty.resolve()
   }
 
   #add(socket: Socket, carrier: Socket): void {
     const room = this.#roomForOne()
     if (room === 'over') return void socket.destroy()
-    const connection = new Connection(socket, carrier, { ends: this.#ending, isReserved: room === 'reserved' })
+    const connection = new Connection(socket, carrier, {
+      ends: this.#ending,
+      isReserved: room === 'reserved',
+    })
     this.#connections.set(socket, connection)
     const { maxPerAddress } = this.#options
-    const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
-    if ((count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress, 'http.maxConnectionsPerAddress'))
+    const count =
+      socket === carrier
+        ? this.#countAddress(socket)
+        : this.#addresses.get(socket.remoteAddress ?? '')
+    if ((count ?? 0) > maxPerAddress)
+      this.#refuse(socket, tooManyConnections(maxPerAddress, 'http.maxConnectionsPerAddress'))
     if (connection.isReserved) this.#endUnused(connection)
-    replaceEnd(socket, (destroySoon) => (this.#maySend(connection) ? this.#linger(connection) : destroySoon()))
+    replaceEnd(socket, (destroySoon) =>
+      this.#maySend(connection) ? this.#linger(connection) : destroySoon(),
+    )
     socket.once('close', () => {
       connection.turns.length = 0
       this.#noteRead(connection)
@@ -268,14 +306,21 @@ export class Connections {
       if (count < maxConnections * calmShare) this.#isFull = false
       return 'free'
     }
-    if (!this.#isFull) log.warn({ maxConnections }, 'more connections than http.maxConnections: further ones are refused')
+    if (!this.#isFull)
+      log.warn(
+        { maxConnections },
+        'more connections than http.maxConnections: further ones are refused',
+      )
     this.#isFull = true
     return count <= maxConnections + reservedConnections ? 'reserved' : 'over'
   }
 
   /** What is reserved is for requests that come at once. */
   #endUnused({ socket, turns }: Connection): void {
-    const limit = setTimeout(() => turns.length === 0 && socket.destroy(), this.times.farewellMs).unref()
+    const limit = setTimeout(
+      () => turns.length === 0 && socket.destroy(),
+      this.times.farewellMs,
+    ).unref()
     socket.once('close', () => clearTimeout(limit))
   }
 
@@ -302,7 +347,12 @@ export class Connections {
     const { lingerMs, farewellMs } = this.times
     connection.lingers = true
     const [turn] = connection.turns
-    if (turn !== undefined) linger(connection.socket, turn.request, { maxBytes: maxLingerBytes, maxMs: lingerMs, farewellMs })
+    if (turn !== undefined)
+      linger(connection.socket, turn.request, {
+        maxBytes: maxLingerBytes,
+        maxMs: lingerMs,
+        farewellMs,
+      })
   }
 
   #startTurn(connection: Connection): void {
@@ -317,7 +367,8 @@ export class Connections {
   }
 
   #makeLastIfPossible(connection: Connection): void {
-    if (connection.turns.length > 0 && connection.turns.at(-1)?.response.headersSent === false) this.#makeLast(connection)
+    if (connection.turns.length > 0 && connection.turns.at(-1)?.response.headersSent === false)
+      this.#makeLast(connection)
   }
 
   /** A client that has sent more than it is answered finds out from this header, and sends the rest elsewhere. */
@@ -345,7 +396,10 @@ export class Connections {
   }
 
   #giveUp(socket: Socket, reason: string): void {
-    this.#options.log.info({ address: socket.remoteAddress, reason }, 'a client that does not read its answer was disconnected')
+    this.#options.log.info(
+      { address: socket.remoteAddress, reason },
+      'a client that does not read its answer was disconnected',
+    )
     socket.destroy()
   }
 
@@ -388,13 +442,16 @@ export class Connections {
     if (connection.last) return
     connection.last = true
     const { response } = newest
-    response.on('close', () => (newest.request.complete ? this.#refuse(socket, error) : socket.end()))
+    response.on('close', () =>
+      newest.request.complete ? this.#refuse(socket, error) : socket.end(),
+    )
   }
 
   #refuse(socket: Duplex, error: GatewayError): void {
     const connection = this.#connections.get(socket as Socket)
     // Before the end of a handshake nothing can be said, and within an answer it would become part of that.
-    if (connection === undefined || connection.turns[0]?.response.headersSent) return void socket.destroy()
+    if (connection === undefined || connection.turns[0]?.response.headersSent)
+      return void socket.destroy()
     if (connection.refused) return
     connection.refused = true
     connection.last = true

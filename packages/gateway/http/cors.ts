@@ -28,7 +28,10 @@ const exposedToPages = [
 
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
-  const withoutOrigin = settings.mode === 'list' ? undefined : toHeaders('*', { credentials: true, exposed: exposedHeaders })
+  const withoutOrigin =
+    settings.mode === 'list'
+      ? undefined
+      : toHeaders('*', { credentials: true, exposed: exposedHeaders })
   return {
     name: 'applyCors',
     run(request) {
@@ -49,7 +52,10 @@ export function applyCors(settings: CorsSettings): RequestStep {
         }
       }
       const credentials = allowed || settings.mode === 'regex'
-      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', { credentials, exposed: exposedToPages }))
+      Object.assign(
+        request.state.answerHeaders,
+        toHeaders(allowed ? origin : '*', { credentials, exposed: exposedToPages }),
+      )
       request.state.answerHeaders['vary'] = 'Origin'
     },
   }
@@ -69,9 +75,14 @@ function toHeaders(
   }
 }
 
-export function isAllowedOrigin(origin: string, settings: CorsSettings, uiOrigin = URL.parse(settings.uiUrl)?.origin): boolean {
+export function isAllowedOrigin(
+  origin: string,
+  settings: CorsSettings,
+  uiOrigin = URL.parse(settings.uiUrl)?.origin,
+): boolean {
   if (settings.mode === 'list') return settings.allowedOrigins.includes(origin)
-  if (settings.allowedOriginsPattern !== undefined) return settings.allowedOriginsPattern.test(origin)
+  if (settings.allowedOriginsPattern !== undefined)
+    return settings.allowedOriginsPattern.test(origin)
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
   if (settings.uiHostPattern !== undefined) return settings.uiHostPattern.test(url.hostname)

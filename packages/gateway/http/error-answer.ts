@@ -36,12 +36,25 @@ export function toErrorAnswer(
     requestId,
     ...(details.upstream !== undefined && { upstream: details.upstream }),
   }
-  if (shapeOf(code) === 'message') return { status, headers, body: { message }, contentType: 'application/json', error }
+  if (shapeOf(code) === 'message')
+    return { status, headers, body: { message }, contentType: 'application/json', error }
   if (shapeOf(code) === 'problem') {
     const problem = { type: 'about:blank', title: reason, detail: message, instance: path }
-    return { status, headers, body: { ...problem, ...known }, contentType: 'application/problem+json', error }
+    return {
+      status,
+      headers,
+      body: { ...problem, ...known },
+      contentType: 'application/problem+json',
+      error,
+    }
   }
-  return { status, headers, body: { ...known, ...details.fields }, contentType: 'application/json', error }
+  return {
+    status,
+    headers,
+    body: { ...known, ...details.fields },
+    contentType: 'application/json',
+    error,
+  }
 }
 
 function formatTimestamp(date: Date): string {
@@ -49,19 +62,37 @@ function formatTimestamp(date: Date): string {
 }
 
 const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, message: string]>> = {
-  FST_ERR_NOT_FOUND: ['NO_ROUTE', 'No operation has this path. GET /openapi.json lists all of them.'],
-  FST_ERR_BAD_URL: ['PATH_REFUSED', 'The path has an incomplete or invalid percent-encoding. Encode it as UTF-8.'],
+  FST_ERR_NOT_FOUND: [
+    'NO_ROUTE',
+    'No operation has this path. GET /openapi.json lists all of them.',
+  ],
+  FST_ERR_BAD_URL: [
+    'PATH_REFUSED',
+    'The path has an incomplete or invalid percent-encoding. Encode it as UTF-8.',
+  ],
   FST_ERR_INVALID_URL: ['PATH_REFUSED', 'The path cannot be read. Encode it as UTF-8.'],
   FST_ERR_MAX_PARAM_LENGTH: ['BAD_ARGUMENT', 'A name in the path is too long.'],
   FST_ERR_VALIDATION: ['BAD_ARGUMENT', 'An argument does not have the declared type.'],
-  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['BAD_ARGUMENT', 'The header Content-Type is missing. Send application/json.'],
-  FST_ERR_ROUTE_MISSING_CONTENT: ['MISSING_BODY', 'This request needs a body. Send a JSON or YAML document.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is too large. Send less, or raise http.maxBodyBytes.'],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
+    'BAD_ARGUMENT',
+    'The header Content-Type is missing. Send application/json.',
+  ],
+  FST_ERR_ROUTE_MISSING_CONTENT: [
+    'MISSING_BODY',
+    'This request needs a body. Send a JSON or YAML document.',
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'BODY_TOO_LARGE',
+    'The body is too large. Send less, or raise http.maxBodyBytes.',
+  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'UNSUPPORTED_MEDIA_TYPE',
     'The header Content-Type is malformed. Send application/json or application/x-yaml.',
   ],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['UNREADABLE_BODY', 'The body does not have the length that Content-Length announces.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'UNREADABLE_BODY',
+    'The body does not have the length that Content-Length announces.',
+  ],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['MISSING_BODY', 'The body is empty. Send a JSON or YAML document.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['UNREADABLE_BODY', 'The body is not well-formed JSON.'],
 }
@@ -70,10 +101,13 @@ const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, message: str
 function toGatewayError(thrown: unknown): GatewayError {
   const storageFault = describeStorageFault(thrown instanceof GatewayError ? thrown.cause : thrown)
   if (thrown instanceof GatewayError)
-    return storageFault === undefined ? thrown : new GatewayError(thrown.code, storageFault, thrown.details)
+    return storageFault === undefined
+      ? thrown
+      : new GatewayError(thrown.code, storageFault, thrown.details)
   const known = frameworkErrors[String((thrown as { code?: unknown } | undefined)?.code)]
   if (known !== undefined) return new GatewayError(...known, { cause: thrown })
-  if (storageFault !== undefined) return new GatewayError('STORAGE_FAILED', storageFault, { cause: thrown })
+  if (storageFault !== undefined)
+    return new GatewayError('STORAGE_FAILED', storageFault, { cause: thrown })
   return new GatewayError(
     'UNEXPECTED',
     'The gateway failed unexpectedly. The operator finds the cause in the log under the request id.',

@@ -37,10 +37,15 @@ const partsByCode: Partial<Record<ErrorCode, PageParts>> = {
   LOGIN_REQUIRED: { heading: 'Sign in first', action: signIn },
   CREDENTIALS_REFUSED: {
     ...notSignedIn,
-    advice: ['Try again, or sign in as another user. If it happens again, give an administrator the request id below.'],
+    advice: [
+      'Try again, or sign in as another user. If it happens again, give an administrator the request id below.',
+    ],
   },
   USER_NAME_REFUSED: notSignedIn,
-  CERTIFICATE_REQUIRED: { heading: 'Not signed in', advice: ['Install the certificate in your browser, then reload the page.'] },
+  CERTIFICATE_REQUIRED: {
+    heading: 'Not signed in',
+    advice: ['Install the certificate in your browser, then reload the page.'],
+  },
   LOGIN_UNAVAILABLE: loginUnavailable,
   SESSIONS_UNAVAILABLE: loginUnavailable,
   PERMISSION_DENIED: {
@@ -48,7 +53,10 @@ const partsByCode: Partial<Record<ErrorCode, PageParts>> = {
     advice: ['Ask an administrator for the permission, or sign in as another user.'],
     action: { label: 'Sign in as another user', path: '/auth/logout' },
   },
-  ORIGIN_REFUSED: { heading: 'Not allowed', advice: ['Open this gateway by its own address, and start from there.'] },
+  ORIGIN_REFUSED: {
+    heading: 'Not allowed',
+    advice: ['Open this gateway by its own address, and start from there.'],
+  },
   RATE_LIMITED: { heading: 'Too many requests', advice: ['Wait a moment, then reload the page.'] },
 }
 
@@ -56,7 +64,10 @@ export function createErrorPage(error: GatewayError, { site, requestId }: ErrorP
   const parts = { ...partsOf(error), ...error.details.page }
   const { heading, advice = [], causes = [], action = start } = parts
   const paragraphs = advice.map((text) => `<p>${escapeHtml(text)}</p>`)
-  const list = causes.length === 0 ? [] : [`<ul>${causes.map((cause) => `<li>${escapeHtml(cause)}</li>`).join('')}</ul>`]
+  const list =
+    causes.length === 0
+      ? []
+      : [`<ul>${causes.map((cause) => `<li>${escapeHtml(cause)}</li>`).join('')}</ul>`]
   return createPage(
     escapeHtml(heading),
     `

@@ -33,7 +33,9 @@ export function readForwarded(
   trusted: { peer: string; proxies: RegExp },
 ): ForwardedRequest {
   const isStandard = names.address.toLowerCase() === 'forwarded'
-  return isStandard ? readStandard(headerText(headers, 'forwarded'), trusted) : readUsual(headers, names, trusted)
+  return isStandard
+    ? readStandard(headerText(headers, 'forwarded'), trusted)
+    : readUsual(headers, names, trusted)
 }
 
 function readUsual(
@@ -59,14 +61,27 @@ function readUsual(
   }
 }
 
-function readStandard(header: string, { peer, proxies }: { peer: string; proxies: RegExp }): ForwardedRequest {
-  let read: ForwardedRequest = { clientAddress: peer, scheme: undefined, host: undefined, port: undefined }
+function readStandard(
+  header: string,
+  { peer, proxies }: { peer: string; proxies: RegExp },
+): ForwardedRequest {
+  let read: ForwardedRequest = {
+    clientAddress: peer,
+    scheme: undefined,
+    host: undefined,
+    port: undefined,
+  }
   for (const element of lastFirst(splitUnquoted(header, ','))) {
     const pairs = parsePairs(element)
     const address = parseAddress(pairs?.get('for') ?? '')
     if (pairs === undefined) break
     const clientAddress = address ?? read.clientAddress
-    read = { clientAddress, scheme: toScheme(pairs.get('proto')?.toLowerCase()), host: pairs.get('host'), port: undefined }
+    read = {
+      clientAddress,
+      scheme: toScheme(pairs.get('proto')?.toLowerCase()),
+      host: pairs.get('host'),
+      port: undefined,
+    }
     if (address === undefined || !proxies.test(address)) break
   }
   return read
@@ -94,7 +109,8 @@ export function plainAddress(address: string): string {
 
 /** An address with or without port and brackets; undefined for names, `unknown` and identifiers that hide an address. */
 function parseAddress(text: string): string | undefined {
-  const [, bracketed, withPort] = /^(?:\[([^\]]{1,45})\](?::\d{1,5})?|([\d.]{7,15}):\d{1,5})$/.exec(text) ?? []
+  const [, bracketed, withPort] =
+    /^(?:\[([^\]]{1,45})\](?::\d{1,5})?|([\d.]{7,15}):\d{1,5})$/.exec(text) ?? []
   const address = plainAddress(bracketed ?? withPort ?? text)
   return address.length <= 45 && isIP(address) > 0 ? address : undefined
 }
@@ -104,7 +120,8 @@ function parsePairs(element: string): Map<string, string> | undefined {
   for (const pair of splitUnquoted(element, ';')) {
     if (pair.trim() === '') continue
     const [, name, token, quoted] =
-      /^([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~:-]+)|"((?:[^"\\]|\\.)*)")$/.exec(pair.trim()) ?? []
+      /^([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~:-]+)|"((?:[^"\\]|\\.)*)")$/.exec(pair.trim()) ??
+      []
     if (name === undefined || pairs.has(name.toLowerCase())) return undefined
     pairs.set(name.toLowerCase(), token ?? (quoted ?? '').replaceAll(/\\(.)/g, '$1'))
   }
@@ -132,6 +149,7 @@ export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
+  const missing =
+    tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
   return [...groups, ...Array(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
 }

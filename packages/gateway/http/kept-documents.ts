@@ -59,7 +59,9 @@ export class KeptDocument implements Sendable {
 }
 
 function writeEntry(entry: unknown): WrittenEntry {
-  return typeof entry === 'object' && entry !== null ? entries.getOrInsertComputed(entry, write) : write(entry)
+  return typeof entry === 'object' && entry !== null
+    ? entries.getOrInsertComputed(entry, write)
+    : write(entry)
 }
 
 type WrittenEntry = Readonly<ReturnType<typeof write>>

@@ -31,9 +31,16 @@ export function listenerOf(raw: IncomingMessage): ListenerKind {
   return kinds.get(raw) ?? 'main'
 }
 
-export function createPlainServer(handler: RequestListener, { maxHeaderBytes, connections }: ServerOptions): Server {
+export function createPlainServer(
+  handler: RequestListener,
+  { maxHeaderBytes, connections }: ServerOptions,
+): Server {
   const { checkMs } = connections.times
-  const options = { ...requestOptions, maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: checkMs }
+  const options = {
+    ...requestOptions,
+    maxHeaderSize: maxHeaderBytes,
+    connectionsCheckingInterval: checkMs,
+  }
   return connections.adopt(http.createServer(options, connections.inTurn(handler)))
 }
 
@@ -92,9 +99,16 @@ function addressOf(socket: TLSSocket): string | undefined {
 }
 
 /** OpenSSL knows nothing of the block list, and does not look again when a client takes up an earlier connection. */
-function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedConnection) => void): void {
+function endRevoked(
+  socket: TLSSocket,
+  tls: TlsFiles,
+  tell: (refusal: RefusedConnection) => void,
+): void {
   const found = clientCertificateOf({ socket })
-  const reason = found.kind === 'verified' ? findRevocation(tls.revocations, found.certificate) : 'no certificate that counts'
+  const reason =
+    found.kind === 'verified'
+      ? findRevocation(tls.revocations, found.certificate)
+      : 'no certificate that counts'
   if (reason === undefined) return
   tell({ address: addressOf(socket), reason, forItsCertificate: true })
   socket.destroy()
@@ -141,9 +155,13 @@ export async function listenOn(
   listeners: readonly ExtraListener[],
   host: string,
 ): Promise<{ kind: PortKind; address: string }[]> {
-  for (const { server, port } of listeners) await once(server.listen({ port, host, backlog: maxUnaccepted }), 'listening')
+  for (const { server, port } of listeners)
+    await once(server.listen({ port, host, backlog: maxUnaccepted }), 'listening')
   const name = host.includes(':') ? `[${host}]` : host
-  return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
+  return listeners.map(({ kind, scheme, port }) => ({
+    kind,
+    address: `${scheme}://${name}:${port}`,
+  }))
 }
 
 /** Paths of probes and scrapers below any base path, as Spring has them, and where they are served. */
@@ -155,7 +173,9 @@ function answerProbes(main: FastifyInstance): RequestListener {
     const [found, own, part, query = ''] = probes.exec(request.url ?? '') ?? []
     if (found === undefined) {
       response.writeHead(404, { 'content-type': 'application/json' })
-      response.end('{"message":"This port serves health and metrics only (management.server.port)."}')
+      response.end(
+        '{"message":"This port serves health and metrics only (management.server.port)."}',
+      )
       return
     }
     const probe = part === undefined ? own : { liveness: 'livez', readiness: 'readyz' }[part]

@@ -1,7 +1,12 @@
 /** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
-import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForwarded } from './forwarded.ts'
+import {
+  type ForwardedHeaders,
+  type ForwardedRequest,
+  plainAddress,
+  readForwarded,
+} from './forwarded.ts'
 
 export interface OriginSettings {
   /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
@@ -12,7 +17,10 @@ export interface OriginSettings {
   headers: ForwardedHeaders
 }
 
-const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'] as const
+const proxyKeys = [
+  'server.tomcat.remoteip.internal-proxies',
+  'server.tomcat.internalProxies',
+] as const
 
 export function namesProxies(report: SettingsReport): boolean {
   return proxyKeys.some((key) => report.isSet(key))
@@ -21,7 +29,9 @@ export function namesProxies(report: SettingsReport): boolean {
 /** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */
 const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
 
-export function trustsEveryAddress({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): boolean {
+export function trustsEveryAddress({
+  trustedProxies,
+}: Pick<OriginSettings, 'trustedProxies'>): boolean {
   return strangers.some((address) => trustedProxies.test(address))
 }
 
@@ -38,7 +48,12 @@ class DerivedOrigin implements RequestOrigin {
   readonly #forwarded: ForwardedRequest | undefined
   readonly #contextPath: string
 
-  constructor(raw: RawRequest, peer: string, forwarded: ForwardedRequest | undefined, contextPath: string) {
+  constructor(
+    raw: RawRequest,
+    peer: string,
+    forwarded: ForwardedRequest | undefined,
+    contextPath: string,
+  ) {
     this.clientAddress = forwarded?.clientAddress ?? peer
     this.scheme = forwarded?.scheme ?? (raw.socket.encrypted === true ? 'https' : 'http')
     this.#raw = raw
@@ -67,14 +82,23 @@ export interface RawRequest {
 export function originOf(raw: RawRequest, settings: OriginSettings): RequestOrigin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = settings.trustForwarded && settings.trustedProxies.test(peer)
-  const forwarded = trusted ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies }) : undefined
+  const forwarded = trusted
+    ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies })
+    : undefined
   const { publicUrl, contextPath } = settings
   if (publicUrl === undefined) return new DerivedOrigin(raw, peer, forwarded, contextPath)
   const clientAddress = forwarded?.clientAddress ?? peer
-  return { clientAddress, scheme: publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: publicUrl }
+  return {
+    clientAddress,
+    scheme: publicUrl.startsWith('https:') ? 'https' : 'http',
+    baseUrl: publicUrl,
+  }
 }
 
-export function isTrustedPeer(raw: Pick<RawRequest, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
+export function isTrustedPeer(
+  raw: Pick<RawRequest, 'socket'>,
+  { trustForwarded, trustedProxies }: OriginSettings,
+): boolean {
   return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
 }
 
@@ -82,7 +106,11 @@ const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1
 
 const maxHostLength = 260
 
-function withPort(host: string | undefined, port: string | undefined, scheme: string): string | undefined {
+function withPort(
+  host: string | undefined,
+  port: string | undefined,
+  scheme: string,
+): string | undefined {
   if (host === undefined || host.length > maxHostLength || !hostForm.test(host)) return undefined
   const url = URL.parse(`${scheme}://${host}`)
   if (url === null) return undefined
@@ -95,6 +123,11 @@ function localHost(raw: RawRequest): string {
   return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
 }
 
-export function toBrowserAddress(address: string, { publicUrl, contextPath }: OriginSettings): string {
-  return publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
+export function toBrowserAddress(
+  address: string,
+  { publicUrl, contextPath }: OriginSettings,
+): string {
+  return (
+    publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
+  )
 }

@@ -111,7 +111,8 @@ export class Overload {
     this.#surroundings = surroundings
     this.#kept = surroundings.keptPaths.map((path) => path.replace(/\{.*/s, ''))
     this.#now = surroundings.now ?? (() => performance.now())
-    this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
+    this.#iteration =
+      surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
     this.#soon = surroundings.soon ?? ((run) => void setTimeout(run, soonMs).unref())
     this.#rejectionsAtMs = this.#now()
@@ -132,14 +133,19 @@ export class Overload {
 
   enter(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const nowMs = this.#now()
-    if ((this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) || this.#isServedAlways(request)) {
+    if (
+      (this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) ||
+      this.#isServedAlways(request)
+    ) {
       this.#start(start)
       return
     }
     const queue = this.#queueOf(request)
     const waiting = { queue, sinceMs: nowMs, response, start }
-    if (!this.#hasRoom() || !this.#hasRoomIn(queue) || this.#held[0]?.queue === queue) this.#hold(waiting)
-    else if (this.#isTooLate(queue, nowMs) && this.#mayReject(nowMs)) this.#reject(response, 'delay')
+    if (!this.#hasRoom() || !this.#hasRoomIn(queue) || this.#held[0]?.queue === queue)
+      this.#hold(waiting)
+    else if (this.#isTooLate(queue, nowMs) && this.#mayReject(nowMs))
+      this.#reject(response, 'delay')
     else this.#wait(waiting)
   }
 
@@ -183,7 +189,10 @@ export class Overload {
   /** Whether its turn would come after the bound: a client that hears so at once has lost no time. */
   #isTooLate(queue: Waiting[], nowMs: number): boolean {
     if (this.#iterations < minIterations || this.#held.length > 0) return false
-    const expectedMs = Math.max((this.waiting * this.#iterationsMs) / this.#given, nowMs - (queue[0]?.sinceMs ?? nowMs))
+    const expectedMs = Math.max(
+      (this.waiting * this.#iterationsMs) / this.#given,
+      nowMs - (queue[0]?.sinceMs ?? nowMs),
+    )
     return expectedMs > this.#settings.maxDelayMs * (queue === this.#high ? 2 : 1)
   }
 
@@ -211,7 +220,9 @@ export class Overload {
   #giveTurns(): void {
     const nowMs = this.#now()
     const isLong = nowMs - (this.#turnsGivenMs ?? nowMs) > longIterationMs
-    this.#sliceMs = isLong ? Math.max(minSliceMs, this.#sliceMs / 2) : Math.min(maxSliceMs, this.#sliceMs * 1.25)
+    this.#sliceMs = isLong
+      ? Math.max(minSliceMs, this.#sliceMs / 2)
+      : Math.min(maxSliceMs, this.#sliceMs * 1.25)
     const { maxDelayMs } = this.#settings
     this.#earnRejections(nowMs)
     this.#expire(this.#strangers, nowMs - maxDelayMs)
@@ -282,18 +293,25 @@ export class Overload {
   /** Whether a request for this address is served however busy the process is. Makes no copy: every request that has to wait is asked. */
   isKept(url: string): boolean {
     const { contextPath } = this.#surroundings
-    const from = url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash ? contextPath.length : 0
+    const from =
+      url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash
+        ? contextPath.length
+        : 0
     const mark = url.indexOf('?', from)
     const end = mark === -1 ? url.length : mark
     return this.#kept.some(
-      (kept) => url.startsWith(kept, from) && (kept.length === end - from || (kept.endsWith('/') && kept.length < end - from)),
+      (kept) =>
+        url.startsWith(kept, from) &&
+        (kept.length === end - from || (kept.endsWith('/') && kept.length < end - from)),
     )
   }
 
   #hold(held: Waiting): void {
     if (this.#held.length >= this.#settings.maxRequests * heldShare) {
       this.#surroundings.onShed?.('concurrency')
-      held.response.writeHead(503, { ...head, 'retry-after': String(this.#retryAfter), connection: 'close' }).end(body)
+      held.response
+        .writeHead(503, { ...head, 'retry-after': String(this.#retryAfter), connection: 'close' })
+        .end(body)
       return
     }
     this.#held.push(held)
@@ -323,10 +341,15 @@ export class Overload {
   }
 
   #earnRejections(nowMs: number): void {
-    this.#rejectionMs = Math.min(maxRejectionMs, this.#rejectionMs + (nowMs - this.#rejectionsAtMs) * rejectionShare)
+    this.#rejectionMs = Math.min(
+      maxRejectionMs,
+      this.#rejectionMs + (nowMs - this.#rejectionsAtMs) * rejectionShare,
+    )
     this.#rejectionsAtMs = nowMs
     if (nowMs - this.#retryAfterSinceMs < retryAfterStepMs) return
-    this.#retryAfter = this.#hasPutOff ? Math.min(maxRetryAfter, this.#retryAfter * 2) : Math.max(1, this.#retryAfter >> 1)
+    this.#retryAfter = this.#hasPutOff
+      ? Math.min(maxRetryAfter, this.#retryAfter * 2)
+      : Math.max(1, this.#retryAfter >> 1)
     this.#retryAfterSinceMs = nowMs
     this.#hasPutOff = false
   }

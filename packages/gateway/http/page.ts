@@ -102,7 +102,9 @@ export const icon = `data:image/svg+xml,${encodeURIComponent(
 const styleHash = hash('sha256', style, 'base64')
 
 export function createPage(title: string, body: string, policy: string, brand: Brand): Page {
-  const logo = brand.logo && `<img class="logo" src="${escapeHtml(brand.logo)}" alt="${escapeHtml(brand.title)}">`
+  const logo =
+    brand.logo &&
+    `<img class="logo" src="${escapeHtml(brand.logo)}" alt="${escapeHtml(brand.title)}">`
   return {
     html: `<!doctype html>
 <html lang="en">

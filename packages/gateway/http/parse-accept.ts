@@ -33,7 +33,9 @@ export function rangesOf(header: string): { type: string; weight: number }[] {
 }
 
 export function yamlTypeFor(header = ''): string {
-  return /\bapplication\/yaml\b/i.test(header) && !header.toLowerCase().includes(yamlType) ? 'application/yaml' : yamlType
+  return /\bapplication\/yaml\b/i.test(header) && !header.toLowerCase().includes(yamlType)
+    ? 'application/yaml'
+    : yamlType
 }
 
 interface Judged {
@@ -48,8 +50,12 @@ interface Judged {
  *
  * @see RFC 9110, section 12.5.1; docs/contracts/http.md#content
  */
-export function parseAccept(header: string | undefined, offered: readonly AnswerFormat[]): AnswerFormat | undefined {
-  if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json'
+export function parseAccept(
+  header: string | undefined,
+  offered: readonly AnswerFormat[],
+): AnswerFormat | undefined {
+  if (header === undefined || header === '' || header === '*/*' || header === 'application/json')
+    return 'json'
   const judged = judgeFormats(header)
   const weightBy = (format: AnswerFormat, minSpecificity: number) => {
     const { specificity, weight } = judged.get(format) ?? unnamed
@@ -79,7 +85,9 @@ function judgeFormats(header: string): Map<AnswerFormat, Judged> {
     const specificity = named !== undefined ? 3 : type.startsWith('*') ? 1 : 2
     for (const format of included) {
       const known = judged.get(format) ?? unnamed
-      const counts = specificity > known.specificity || (specificity === known.specificity && weight > known.weight)
+      const counts =
+        specificity > known.specificity ||
+        (specificity === known.specificity && weight > known.weight)
       if (counts) judged.set(format, { specificity, weight })
     }
   }

@@ -29,20 +29,25 @@ export class PathTemplate {
     this.route = write(({ name, hasSlashes }) => (hasSlashes ? '*' : `:${name}`))
     this.address = write(({ name }) => `{${name}}`)
     this.shape = write(() => '{}')
-    this.pattern = new RegExp(`^${write(({ hasSlashes }) => (hasSlashes ? '(.*)' : '([^/]+)'), RegExp.escape)}$`)
+    this.pattern = new RegExp(
+      `^${write(({ hasSlashes }) => (hasSlashes ? '(.*)' : '([^/]+)'), RegExp.escape)}$`,
+    )
   }
 
   match(path: string): Record<string, string> | undefined {
     const values = this.pattern.exec(path)
     return values === null
       ? undefined
-      : Object.fromEntries(this.names.map((name, index) => [name, decodeSegment(values[index + 1] ?? '')]))
+      : Object.fromEntries(
+          this.names.map((name, index) => [name, decodeSegment(values[index + 1] ?? '')]),
+        )
   }
 
   /** The path with encoded values. @throws {GatewayError} BAD_ARGUMENT when a value is missing */
   fill(valueFor: (name: string) => string | undefined): string {
     let path = ''
-    for (const piece of this.#pieces) path += typeof piece === 'string' ? piece : encode(piece, valueFor(piece.name))
+    for (const piece of this.#pieces)
+      path += typeof piece === 'string' ? piece : encode(piece, valueFor(piece.name))
     return path
   }
 }
@@ -50,7 +55,9 @@ export class PathTemplate {
 function toPieces(text: string): (string | Variable)[] {
   const pieces: (string | Variable)[] = []
   let end = 0
-  for (const { 0: whole, 1: plus, 2: name = 'rest', index } of text.matchAll(/\{(\+?)(\w+)\}|(?<=\/)\*\*$/g)) {
+  for (const { 0: whole, 1: plus, 2: name = 'rest', index } of text.matchAll(
+    /\{(\+?)(\w+)\}|(?<=\/)\*\*$/g,
+  )) {
     pieces.push(text.slice(end, index), { name, hasSlashes: plus === '+' || name === 'rest' })
     end = index + whole.length
   }
@@ -58,7 +65,8 @@ function toPieces(text: string): (string | Variable)[] {
 }
 
 function encode({ name, hasSlashes }: Variable, value: string | undefined): string {
-  if (value === undefined || value === '') throw new GatewayError('BAD_ARGUMENT', `${name} must not be empty.`)
+  if (value === undefined || value === '')
+    throw new GatewayError('BAD_ARGUMENT', `${name} must not be empty.`)
   return hasSlashes ? encodeSegments(value) : encodeSegment(value)
 }
 
@@ -68,10 +76,18 @@ export function createMethodIndex(
   const offers = new Map<string, { pattern: RegExp; methods: Set<string> }>()
   for (const { method, path } of routes) {
     const { pattern } = typeof path === 'string' ? new PathTemplate(path) : path
-    const { methods } = offers.getOrInsertComputed(pattern.source, () => ({ pattern, methods: new Set(['OPTIONS']) }))
+    const { methods } = offers.getOrInsertComputed(pattern.source, () => ({
+      pattern,
+      methods: new Set(['OPTIONS']),
+    }))
     methods.add(method)
     if (method === 'GET') methods.add('HEAD')
   }
   const all = [...offers.values()]
-  return (path) => [...new Set(all.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]))].sort()
+  return (path) =>
+    [
+      ...new Set(
+        all.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]),
+      ),
+    ].sort()
 }

@@ -4,8 +4,19 @@ import type { Keep } from '@fairlead/base/concurrency/open-parts.ts'
 import { readDescriptorLimit } from '@fairlead/base/runtime/descriptor-limit.ts'
 import type { TlsFiles } from '@fairlead/base/tls/tls-files.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { Connections, type ConnectionTimes, connectionTimes, reservedConnections } from './connections.ts'
-import { createEncryptedServer, createExtraListeners, createPlainServer, listenOn, type ServerOptions } from './listeners.ts'
+import {
+  Connections,
+  type ConnectionTimes,
+  connectionTimes,
+  reservedConnections,
+} from './connections.ts'
+import {
+  createEncryptedServer,
+  createExtraListeners,
+  createPlainServer,
+  listenOn,
+  type ServerOptions,
+} from './listeners.ts'
 import { Overload } from './overload.ts'
 import type { PortKind } from './request-state.ts'
 import type { HttpSettings } from './settings.ts'
@@ -32,11 +43,24 @@ export interface OpenPorts {
 export function openPorts(options: PortsOptions): OpenPorts {
   const { settings, tls, log, keep } = options
   const { listeners, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
-  const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = settings
+  const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } =
+    settings
   const overload = keep(createOverload(options))
   const times = { ...connectionTimes, ...options.times }
-  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, maxConnections, overload, log })
-  const serverOptions: ServerOptions = { maxHeaderBytes, connections, onCertificateRefused: options.onCertificateRefused }
+  const connections = new Connections({
+    times,
+    writeTimeoutMs,
+    maxUnreadBytes,
+    maxPerAddress,
+    maxConnections,
+    overload,
+    log,
+  })
+  const serverOptions: ServerOptions = {
+    maxHeaderBytes,
+    connections,
+    onCertificateRefused: options.onCertificateRefused,
+  }
   const server = options.createServer((handler) =>
     tls && listeners.mainTls
       ? createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
@@ -50,7 +74,10 @@ export function openPorts(options: PortsOptions): OpenPorts {
     const { address: host, port } = settings
     const address = await server.listen({ host, port, backlog: maxUnaccepted })
     // The framework does not know that the server it was given is encrypted.
-    const main = { kind: 'main' as const, address: listeners.mainTls ? address.replace(/^http:/, 'https:') : address }
+    const main = {
+      kind: 'main' as const,
+      address: listeners.mainTls ? address.replace(/^http:/, 'https:') : address,
+    }
     return [main, ...(await listenOn(extraListeners, host))]
   }
 
@@ -68,7 +95,9 @@ function createOverload({ settings, keptPaths, onShed, log }: PortsOptions): Ove
     onShed,
     onChange: (isOverloaded) =>
       isOverloaded
-        ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
+        ? log.warn(
+            'overloaded: requests that wait too long are rejected, those of low priority first',
+          )
         : log.info('no longer overloaded: every request is served'),
   })
 }
@@ -80,14 +109,19 @@ interface ListeningFault {
   readonly key: string
 }
 
-export function portSettings({ port, listeners }: Pick<HttpSettings, 'port' | 'listeners'>): [key: string, port: number][] {
+export function portSettings({
+  port,
+  listeners,
+}: Pick<HttpSettings, 'port' | 'listeners'>): [key: string, port: number][] {
   const ports: [string, number | undefined][] = [
     ['server.port (SERVER_PORT)', port],
     ['default.apiPort', listeners.apiPort],
     ['default.legacyServerPort', listeners.legacyPort],
     ['management.server.port', listeners.managementPort],
   ]
-  return ports.flatMap(([key, number]) => (number === undefined || number === 0 ? [] : [[key, number]]))
+  return ports.flatMap(([key, number]) =>
+    number === undefined || number === 0 ? [] : [[key, number]],
+  )
 }
 
 export function explainListeningFault({ code, address, port, key }: ListeningFault): string {
@@ -115,5 +149,8 @@ const shareForClients = 0.75
 const mostByDefault = 10_000
 
 export function defaultMaxConnections(descriptorLimit = readDescriptorLimit()): number {
-  return Math.max(1, Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections))
+  return Math.max(
+    1,
+    Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections),
+  )
 }

@@ -22,9 +22,13 @@ export async function readForm(
 ): Promise<URLSearchParams | undefined> {
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
-  const body = await readBytes(raw, { maxBytes, hold: answer && server.boundsOf('open', answer).hold })
+  const body = await readBytes(raw, {
+    maxBytes,
+    hold: answer && server.boundsOf('open', answer).hold,
+  })
   // The parser of the platform takes its time for each plus sign, none for blanks.
-  for (let at = body.indexOf(plus); at !== -1 && at < body.length; at++) if (body[at] === plus) body[at] = blank
+  for (let at = body.indexOf(plus); at !== -1 && at < body.length; at++)
+    if (body[at] === plus) body[at] = blank
   const text = body.toString()
   if (text.split('&', maxFields + 1).length > maxFields) {
     throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)

@@ -17,7 +17,11 @@ interface AnswerRecords {
   readonly linesWithoutLogin: LineBudget
 }
 
-export function recordAnswer(records: AnswerRecords, request: FastifyRequest, outcome: Outcome): void {
+export function recordAnswer(
+  records: AnswerRecords,
+  request: FastifyRequest,
+  outcome: Outcome,
+): void {
   const { log, metrics, quietPaths, linesWithoutLogin } = records
   const { receivedAtMs, streamBeganAtMs, user, clientAddress } = request.state
   const durationMs = performance.now() - receivedAtMs
@@ -39,7 +43,10 @@ export function recordAnswer(records: AnswerRecords, request: FastifyRequest, ou
 function endSpan({ state }: FastifyRequest, { status }: Outcome): void {
   if (state.span === undefined) return
   // A request that is rejected before its route, such as one outside of the context path, has none.
-  const route = state.operation === undefined && status === 404 ? undefined : state.route?.url.replaceAll(/:(\w+)/g, '{$1}')
+  const route =
+    state.operation === undefined && status === 404
+      ? undefined
+      : state.route?.url.replaceAll(/:(\w+)/g, '{$1}')
   const { operation, scheme, requestId, errorCode } = state
   state.span.end({ route, operation, status, scheme, requestId, errorCode })
 }
@@ -48,7 +55,8 @@ function recordLogin(metrics: Metrics, request: FastifyRequest): void {
   const note = noteThatCounts(request)
   if (note === undefined) return
   const { method } = note
-  if (note.kind === 'refused') metrics.loginEnded({ method, result: note.failed === true ? 'error' : 'refused' })
+  if (note.kind === 'refused')
+    metrics.loginEnded({ method, result: note.failed === true ? 'error' : 'refused' })
   else if (note.kind === 'login') metrics.loginEnded({ method, result: 'success' })
   else metrics.loggedOut(method)
 }

@@ -22,15 +22,26 @@ export class RepeatedRefusals {
 
   absorbs(event: AuditEvent): boolean {
     // The end of a change that was recorded when it began must not be missing.
-    if (!needsNoCredentials(event) || event.change !== undefined || this.#hasOwnRecord(event)) return false
+    if (!needsNoCredentials(event) || event.change !== undefined || this.#hasOwnRecord(event))
+      return false
     const known = this.#repetitions.get(keyOf(event))
     if (known !== undefined) return count(known, event)
     if (this.#repetitions.size < maxDifferent) {
-      this.#repetitions.set(keyOf(event), { first: event, sinceMs: event.atMs, last: event, repeated: 0 })
+      this.#repetitions.set(keyOf(event), {
+        first: event,
+        sinceMs: event.atMs,
+        last: event,
+        repeated: 0,
+      })
       return false
     }
     const nameless = withoutCaller(event)
-    const crowd = this.#repetitions.get(keyOf(nameless)) ?? { first: nameless, sinceMs: event.atMs, last: nameless, repeated: 0 }
+    const crowd = this.#repetitions.get(keyOf(nameless)) ?? {
+      first: nameless,
+      sinceMs: event.atMs,
+      last: nameless,
+      repeated: 0,
+    }
     this.#repetitions.set(keyOf(nameless), crowd)
     return count(crowd, nameless)
   }
@@ -38,7 +49,8 @@ export class RepeatedRefusals {
   #hasOwnRecord({ decision, address = '', atMs }: AuditEvent): boolean {
     if (decision !== 'allowed') return false
     const network = networkOf(address)
-    const key = this.#ownRecords.has(network) || this.#ownRecords.size < maxDifferent ? network : 'others'
+    const key =
+      this.#ownRecords.has(network) || this.#ownRecords.size < maxDifferent ? network : 'others'
     const known = this.#ownRecords.get(key)
     const isOver = known === undefined || isIntervalOver(known.sinceMs, atMs)
     const { sinceMs, records } = isOver ? { sinceMs: atMs, records: 0 } : known
@@ -53,7 +65,8 @@ export class RepeatedRefusals {
       this.#repetitions.delete(key)
       if (repeated > 0) taken.push(toSummary(first, last, repeated))
     }
-    for (const [key, { sinceMs }] of this.#ownRecords) if (isIntervalOver(sinceMs, nowMs)) this.#ownRecords.delete(key)
+    for (const [key, { sinceMs }] of this.#ownRecords)
+      if (isIntervalOver(sinceMs, nowMs)) this.#ownRecords.delete(key)
     return taken
   }
 }
@@ -65,8 +78,11 @@ function isIntervalOver(sinceMs: number, nowMs: number): boolean {
 
 /** Clients without login can send it without limit; so can clients with credentials that cannot be checked. */
 function needsNoCredentials({ kind, decision, user, token }: AuditEvent): boolean {
-  if (kind === 'change' && decision !== 'begun' && user === undefined && token === undefined) return true
-  return decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
+  if (kind === 'change' && decision !== 'begun' && user === undefined && token === undefined)
+    return true
+  return (
+    decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
+  )
 }
 
 function count(repetition: Repetition, event: AuditEvent): true {
@@ -76,9 +92,35 @@ function count(repetition: Repetition, event: AuditEvent): true {
 }
 
 function keyOf(event: AuditEvent): string {
-  const { kind, decision, user, login, token, address, method, operation, application, status, error, reason } = event
+  const {
+    kind,
+    decision,
+    user,
+    login,
+    token,
+    address,
+    method,
+    operation,
+    application,
+    status,
+    error,
+    reason,
+  } = event
   const network = address === undefined ? undefined : networkOf(address)
-  return JSON.stringify([kind, decision, user, login, token, network, method, operation, application, status, error, reason])
+  return JSON.stringify([
+    kind,
+    decision,
+    user,
+    login,
+    token,
+    network,
+    method,
+    operation,
+    application,
+    status,
+    error,
+    reason,
+  ])
 }
 
 function withoutCaller({ kind, atMs, decision, error }: AuditEvent): AuditEvent {
@@ -86,6 +128,12 @@ function withoutCaller({ kind, atMs, decision, error }: AuditEvent): AuditEvent 
 }
 
 function toSummary(first: AuditEvent, last: AuditEvent, repeated: number): AuditEvent {
-  const { requestId: _id, resource: _resource, upstream: _upstream, change: _change, ...common } = first
+  const {
+    requestId: _id,
+    resource: _resource,
+    upstream: _upstream,
+    change: _change,
+    ...common
+  } = first
   return { ...common, atMs: last.atMs, repeated }
 }

@@ -77,7 +77,13 @@ export class RequestState {
   readonly answerHeaders: Record<string, string | string[]> = {}
   readonly #origin: RequestOrigin
 
-  constructor(requestId: string, listener: ListenerKind, path: string, route: Route | undefined, origin: RequestOrigin) {
+  constructor(
+    requestId: string,
+    listener: ListenerKind,
+    path: string,
+    route: Route | undefined,
+    origin: RequestOrigin,
+  ) {
     this.requestId = requestId
     this.listener = listener
     this.path = path
@@ -110,5 +116,8 @@ declare module 'fastify' {
 /** A named step that every request passes before its operation; it throws a GatewayError to refuse. */
 export interface RequestStep {
   readonly name: string
-  readonly run: (request: FastifyRequest, reply: import('fastify').FastifyReply) => Promise<void> | void
+  readonly run: (
+    request: FastifyRequest,
+    reply: import('fastify').FastifyReply,
+  ) => Promise<void> | void
 }

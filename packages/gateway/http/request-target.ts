@@ -16,32 +16,47 @@ const absoluteForm = /^(https?):\/\/([^/?#]*)(.*)$/is
  *
  * @see RFC 9112, sections 3.2 and 3.2.2
  */
-export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: IncomingMessage): RequestTarget {
+export function readTarget({
+  url = '/',
+  httpVersion,
+  headers,
+  rawHeaders,
+}: IncomingMessage): RequestTarget {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return { problem: 'The request is not in HTTP/1.1. Send it in that version.' }
   const coding = headers['transfer-encoding']
   if (coding !== undefined && httpVersion === '1.0') {
-    return { problem: 'An HTTP/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.' }
+    return {
+      problem:
+        'An HTTP/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.',
+    }
   }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return {
-      problem: 'Of the transfer codings, only "Transfer-Encoding: chunked" is understood. Compress with Content-Encoding.',
+      problem:
+        'Of the transfer codings, only "Transfer-Encoding: chunked" is understood. Compress with Content-Encoding.',
     }
   }
   const repeated = findRepeated(rawHeaders)
-  if (repeated !== undefined) return { problem: `The request has more than one ${repeated} header. Send one.` }
+  if (repeated !== undefined)
+    return { problem: `The request has more than one ${repeated} header. Send one.` }
   const { host } = headers
   if (host === undefined && httpVersion === '1.1')
     return { problem: 'The request has no Host header, which HTTP/1.1 requires. Send it.' }
   if (url.length > maxParameters && countParameters(url) > maxParameters) {
-    return { problem: `The query has more than ${maxParameters} parameters. Send fewer, such as one list with commas.` }
+    return {
+      problem: `The query has more than ${maxParameters} parameters. Send fewer, such as one list with commas.`,
+    }
   }
   if (url.charCodeAt(0) === 0x2f) return { url }
   const [, scheme = '', authority = '', rest = ''] = absoluteForm.exec(url) ?? []
   if (scheme === '') return { url }
   const named = hostIn(scheme, authority)
   if (named === undefined || (host !== undefined && named !== hostIn(scheme, host))) {
-    return { problem: 'The address in the request line and the Host header name different hosts. Send the same in both.' }
+    return {
+      problem:
+        'The address in the request line and the Host header name different hosts. Send the same in both.',
+    }
   }
   return { url: rest.startsWith('/') ? rest : `/${rest}` }
 }
@@ -49,11 +64,18 @@ export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: Inco
 /** An upper bound: a path may have some, too. */
 function countParameters(url: string): number {
   let count = 1
-  for (let at = url.indexOf('&'); at !== -1 && count <= maxParameters; at = url.indexOf('&', at + 1)) count++
+  for (
+    let at = url.indexOf('&');
+    at !== -1 && count <= maxParameters;
+    at = url.indexOf('&', at + 1)
+  )
+    count++
   return count
 }
 
-const singletons = new Map(['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => [name.toLowerCase(), name]))
+const singletons = new Map(
+  ['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => [name.toLowerCase(), name]),
+)
 
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
   const seen = new Set<string>()
@@ -88,7 +110,8 @@ export function checkPath(path: string): void {
   if (plain.test(path)) return
   if (!path.startsWith('/')) throw refused('it does not start with a slash')
   if (path.includes('//')) throw refused('it has two slashes in a row')
-  if (rawForms.test(path)) throw refused('it has a character that must be percent-encoded, or ";" or "\\"')
+  if (rawForms.test(path))
+    throw refused('it has a character that must be percent-encoded, or ";" or "\\"')
   if (encodedForms.test(path)) {
     throw refused(
       'it has an encoded slash, dot, semicolon, backslash, percent or control character, or is not percent-encoded UTF-8',
@@ -96,7 +119,8 @@ export function checkPath(path: string): void {
     )
   }
   if (dotSegments.test(path)) throw refused('it has a "." or ".." segment')
-  if (path.includes('%') && !isDecodable(path)) throw refused('its percent-encoding is not valid UTF-8')
+  if (path.includes('%') && !isDecodable(path))
+    throw refused('its percent-encoding is not valid UTF-8')
 }
 
 const encodeNames = 'Send each name as one percent-encoded segment.'

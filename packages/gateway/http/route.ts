@@ -15,7 +15,10 @@ export interface Route {
  * @param url Path, below the context path, and query.
  * @throws {GatewayError} BAD_ARGUMENT for an overlong value in the path
  */
-export type FindRoute = (method: string, url: string) => { route: Route; params: Record<string, string> } | undefined
+export type FindRoute = (
+  method: string,
+  url: string,
+) => { route: Route; params: Record<string, string> } | undefined
 
 /** The one route that the framework has for all operations: its own routes are made anew, at length, for each server. */
 export const anyPath = '/*'

@@ -115,14 +115,17 @@ function addRequestHook(server: FastifyInstance, options: HttpServerOptions): vo
     reply.raw.on('close', () => tellEnded(request, reply))
     if (fault !== undefined) throw fault
     // No login would change this answer.
-    if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
+    if (!offeredMethods.has(request.method))
+      throw notOffered(request, options.methodsOf(request.state.path))
     takeSteps(options, { request, reply, done }, 0)
   })
 }
 
 function addAnswerHooks(server: FastifyInstance, options: HttpServerOptions): void {
   server.addHook('onSend', (request, reply, _payload, done) => {
-    for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders, reply.statusCode))) {
+    for (const [name, value] of Object.entries(
+      commonHeaders(request, options.echoedHeaders, reply.statusCode),
+    )) {
       if (!reply.hasHeader(name)) reply.header(name, value)
     }
     done()
@@ -160,16 +163,20 @@ function takeSteps(options: HttpServerOptions, passage: Passage, from: number): 
     if (reply.sent) return
   }
   // Before the framework reads the body, which is not needed.
-  if (request.state.route === undefined) throw notOffered(request, options.methodsOf(request.state.path))
+  if (request.state.route === undefined)
+    throw notOffered(request, options.methodsOf(request.state.path))
   done()
 }
 
-function createEndedQueue({ onAnswered }: HttpServerOptions): (request: FastifyRequest, reply: FastifyReply) => void {
+function createEndedQueue({
+  onAnswered,
+}: HttpServerOptions): (request: FastifyRequest, reply: FastifyReply) => void {
   let ended: { request: FastifyRequest; reply: FastifyReply; answered: boolean }[] = []
   const tellAll = () => {
     const told = ended
     ended = []
-    for (const { request, reply, answered } of told) onAnswered(request, outcomeOf(request, reply, answered))
+    for (const { request, reply, answered } of told)
+      onAnswered(request, outcomeOf(request, reply, answered))
   }
   return (request, reply) => {
     if (ended.length === 0) setImmediate(tellAll)
@@ -192,13 +199,20 @@ function announcedBytes({ method }: FastifyRequest, reply: FastifyReply): number
 
 function notOffered(request: FastifyRequest, methods: readonly string[]): GatewayError {
   if (methods.length === 0) return noRoute(request, request.state.path)
-  return new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
-    headers: { allow: methods.join(', ') },
-  })
+  return new GatewayError(
+    'METHOD_NOT_ALLOWED',
+    `${request.method} is not offered here; ${methods.join(', ')} are.`,
+    {
+      headers: { allow: methods.join(', ') },
+    },
+  )
 }
 
 const notOfferedPaths: readonly (readonly [path: string, reason: string])[] = [
-  ['/mcp', 'Fairlead does not offer the MCP server of Gate (mcp.server.enabled). Call the operations of /openapi.json instead.'],
+  [
+    '/mcp',
+    'Fairlead does not offer the MCP server of Gate (mcp.server.enabled). Call the operations of /openapi.json instead.',
+  ],
   [
     '/extensions',
     'Gate serves this path by plugins of its own (spinnaker.extensibility.plugins with an api-extension). They are programs for Java, ' +
@@ -207,13 +221,20 @@ const notOfferedPaths: readonly (readonly [path: string, reason: string])[] = [
 ]
 
 function noRoute({ method }: Pick<IncomingMessage, 'method'>, path = ''): GatewayError {
-  const reason = notOfferedPaths.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1]
-  return new GatewayError('NO_ROUTE', reason ?? `No operation has this path (${method}). GET /openapi.json lists all of them.`)
+  const reason = notOfferedPaths.find(
+    ([prefix]) => path === prefix || path.startsWith(`${prefix}/`),
+  )?.[1]
+  return new GatewayError(
+    'NO_ROUTE',
+    reason ?? `No operation has this path (${method}). GET /openapi.json lists all of them.`,
+  )
 }
 
 function splitUrl(url: string): { path: string; query: string } {
   const mark = url.indexOf('?')
-  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
+  return mark === -1
+    ? { path: url, query: '' }
+    : { path: url.slice(0, mark), query: url.slice(mark) }
 }
 
 function innerTarget(
@@ -222,7 +243,9 @@ function innerTarget(
 ): { readonly url: string } | (Refusal & { readonly query: string }) {
   const target = readTarget(raw)
   if ('problem' in target) {
-    const error = new GatewayError('BAD_ARGUMENT', target.problem, { headers: { connection: 'close' } })
+    const error = new GatewayError('BAD_ARGUMENT', target.problem, {
+      headers: { connection: 'close' },
+    })
     return { error, path: '/', query: '' }
   }
   const { contextPath } = options.origin
@@ -238,14 +261,24 @@ function innerTarget(
 }
 
 function isInner(path: string): boolean {
-  return path.charCodeAt(0) === slash && (path.length === 1 || path.charCodeAt(path.length - 1) !== slash)
+  return (
+    path.charCodeAt(0) === slash &&
+    (path.length === 1 || path.charCodeAt(path.length - 1) !== slash)
+  )
 }
 
 /** The path below the context path, one trailing slash removed; undefined when it lies outside. */
-function innerPath(path: string, contextPath: string, { ignoreTrailingSlash, rootPaths }: HttpServerOptions): string | undefined {
+function innerPath(
+  path: string,
+  contextPath: string,
+  { ignoreTrailingSlash, rootPaths }: HttpServerOptions,
+): string | undefined {
   const trim = (text: string) =>
-    ignoreTrailingSlash && text.length > 1 && text.endsWith('/') && !text.endsWith('//') ? text.slice(0, -1) : text
-  if (path === contextPath || path.startsWith(`${contextPath}/`)) return trim(path.slice(contextPath.length) || '/')
+    ignoreTrailingSlash && text.length > 1 && text.endsWith('/') && !text.endsWith('//')
+      ? text.slice(0, -1)
+      : text
+  if (path === contextPath || path.startsWith(`${contextPath}/`))
+    return trim(path.slice(contextPath.length) || '/')
   const atRoot = trim(path)
   return rootPaths.has(atRoot) ? atRoot : undefined
 }
@@ -272,5 +305,7 @@ function requestIdOf(raw: IncomingMessage): string {
   const given = raw.headers['x-spinnaker-request-id']
   if (typeof given === 'string' && /^[\x21-\x7e]{1,200}$/.test(given)) return given
   const execution = raw.headers['x-spinnaker-execution-id']
-  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
+  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution)
+    ? `${execution}:${randomUUID()}`
+    : randomUUID()
 }

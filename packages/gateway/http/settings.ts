@@ -39,23 +39,30 @@ const usualDrainMs = 5000
 const maxTimerMs = 2_147_000_000
 const timer = duration('ms').transform((ms) => Math.min(ms, maxTimerMs))
 
-const contextPath = z.string().regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
+const contextPath = z
+  .string()
+  .regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
 const headerName = z.string().regex(/^[A-Za-z0-9-]*$/, 'must be the name of a header')
 
 export const httpKeys = settings(
   {
-    port: setting('server.port', port.default(8084)).describe('Port of the listener; 0 takes a free one.'),
+    port: setting('server.port', port.default(8084)).describe(
+      'Port of the listener; 0 takes a free one.',
+    ),
     address: setting('server.address', optionalText).describe(
       'Address of the listener. Default: 127.0.0.1 while every service is embedded, else 0.0.0.0.',
     ),
-    contextPath: setting(['server.servlet.context-path', 'server.context-path'], contextPath.default('')).describe(
-      'Prefix of every path.',
-    ),
+    contextPath: setting(
+      ['server.servlet.context-path', 'server.context-path'],
+      contextPath.default(''),
+    ).describe('Prefix of every path.'),
     publicUrl: setting('http.publicUrl', httpAddress.optional()).describe(
       'Address of the gateway as browsers see it, with the context path. Default: derived from each request.',
     ),
     bodies: {
-      maxBytes: setting('http.maxBodyBytes', byteCount.prefault('10MB')).describe('Largest body of a request.'),
+      maxBytes: setting('http.maxBodyBytes', byteCount.prefault('10MB')).describe(
+        'Largest body of a request.',
+      ),
       maxValues: setting('http.maxBodyValues', whole(1).default(100_000)).describe(
         'Maximum number of values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.',
       ),
@@ -70,14 +77,21 @@ export const httpKeys = settings(
       maxBytes: setting('http.openPaths.maxBodyBytes', byteCount.prefault('1MB')).describe(
         'Largest body of a request without login, such as a webhook.',
       ),
-      maxValues: setting('http.openPaths.maxBodyValues', whole(1).default(50_000)).describe('Maximum number of values in it.'),
-      maxBytesAtOnce: setting('http.openPaths.maxBodyBytesAtOnce', byteCount.prefault('32MB')).describe(
-        'The same for requests without login, forms of identity providers included.',
+      maxValues: setting('http.openPaths.maxBodyValues', whole(1).default(50_000)).describe(
+        'Maximum number of values in it.',
       ),
+      maxBytesAtOnce: setting(
+        'http.openPaths.maxBodyBytesAtOnce',
+        byteCount.prefault('32MB'),
+      ).describe('The same for requests without login, forms of identity providers included.'),
     },
     limits: {
       maxHeaderBytes: setting(
-        ['http.maxHeaderBytes', 'server.max-http-request-header-size', 'server.max-http-header-size'],
+        [
+          'http.maxHeaderBytes',
+          'server.max-http-request-header-size',
+          'server.max-http-header-size',
+        ],
         byteCount.prefault('32KB'),
       ).describe('Maximum size of request line and headers together.'),
       writeTimeoutMs: setting('http.writeTimeout', timer.prefault('60s')).describe(
@@ -86,7 +100,10 @@ export const httpKeys = settings(
       maxUnreadBytes: setting('http.maxUnreadBytes', byteCount.prefault('256MB')).describe(
         'Unsent bytes of complete responses over all connections. Beyond it, the clients that wait longest are disconnected.',
       ),
-      maxConnectionsPerAddress: setting('http.maxConnectionsPerAddress', whole(0).default(0)).describe(
+      maxConnectionsPerAddress: setting(
+        'http.maxConnectionsPerAddress',
+        whole(0).default(0),
+      ).describe(
         'Open connections of one client address; further ones get 503 and are closed. With TLS, twice as many may be in a handshake. ' +
           '0: any number, as a load balancer in front needs it.',
       ),
@@ -106,7 +123,10 @@ export const httpKeys = settings(
       enabled: setting('http.overload.enabled', on).describe(
         'Reject requests with 503 and `Retry-After` while the process is overloaded, those of low priority first.',
       ),
-      maxDelayMs: setting('http.overload.maxEventLoopDelay', duration('ms').prefault('1s')).describe(
+      maxDelayMs: setting(
+        'http.overload.maxEventLoopDelay',
+        duration('ms').prefault('1s'),
+      ).describe(
         'How long a request of low priority waits for its turn while the process is busy, before it is rejected. Others wait twice as long.',
       ),
       maxRequests: setting('http.overload.maxRequests', whole(1).default(5000)).describe(
@@ -118,17 +138,23 @@ export const httpKeys = settings(
         'Default: 5 seconds in Kubernetes, if forwarded headers are trusted, and in a container whose readiness is probed again and ' +
         'again; else 0. 0 on a terminal and with an immediate shutdown.',
     ),
-    shutdown: setting('server.shutdown', z.enum(['graceful', 'immediate']).default('graceful')).describe(
-      'Whether running requests may finish when the gateway stops.',
-    ),
+    shutdown: setting(
+      'server.shutdown',
+      z.enum(['graceful', 'immediate']).default('graceful'),
+    ).describe('Whether running requests may finish when the gateway stops.'),
     graceMs: setting('spring.lifecycle.timeout-per-shutdown-phase', timer.prefault('30s')).describe(
       'How long running requests may take when the gateway stops, after `server.drain-ms`.',
     ),
     forwarding: {
-      strategy: setting('server.forward-headers-strategy', word(['native', 'framework', 'none']).optional()).describe(
+      strategy: setting(
+        'server.forward-headers-strategy',
+        word(['native', 'framework', 'none']).optional(),
+      ).describe(
         'Whether Fairlead trusts the forwarded headers of proxies. Default: `native` in Kubernetes and if a header is set, else `none`.',
       ),
-      isTrusted: setting('server.use-forward-headers', optionalFlag).describe('Older form: `true` means `native`.'),
+      isTrusted: setting('server.use-forward-headers', optionalFlag).describe(
+        'Older form: `true` means `native`.',
+      ),
       scheme: setting('server.tomcat.remoteip.protocol-header', headerName.optional()).describe(
         'Header with the scheme that the browser used. Default: `X-Forwarded-Proto`.',
       ),
@@ -146,13 +172,16 @@ export const httpKeys = settings(
         ['server.tomcat.remoteip.port-header', 'server.tomcat.portHeader'],
         headerName.default('X-Forwarded-Port'),
       ).describe('Header with the port that the browser used.'),
-      host: setting('server.tomcat.remoteip.host-header', headerName.default('X-Forwarded-Host')).describe(
-        'Header with the host that the browser used.',
-      ),
+      host: setting(
+        'server.tomcat.remoteip.host-header',
+        headerName.default('X-Forwarded-Host'),
+      ).describe('Header with the host that the browser used.'),
       trustedProxies: setting(
         ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'],
         wholePattern.prefault(privateAddresses),
-      ).describe('Addresses of trusted proxies. Default: private, link-local and loopback addresses.'),
+      ).describe(
+        'Addresses of trusted proxies. Default: private, link-local and loopback addresses.',
+      ),
     },
     cors: {
       uiHostPattern: setting('services.deck.redirectHostPattern', wholePattern.optional()).describe(
@@ -161,7 +190,10 @@ export const httpKeys = settings(
       mode: setting('cors.allow-mode', word(['regex', 'list']).prefault('regex')).describe(
         'Whether a regular expression or a list defines the allowed origins.',
       ),
-      allowedOriginsPattern: setting('cors.allowed-origins-pattern', wholePattern.optional()).describe(
+      allowedOriginsPattern: setting(
+        'cors.allowed-origins-pattern',
+        wholePattern.optional(),
+      ).describe(
         'Origins of pages that may call the gateway with cookies. Default: see `services.deck.redirectHostPattern`.',
       ),
       allowedOrigins: setting('cors.allowed-origins', z.array(z.string()).default(['*'])).describe(
@@ -177,7 +209,9 @@ export const httpKeys = settings(
       'interceptors.responseHeader.fields',
       z.array(z.string()).default(['X-SPINNAKER-REQUEST-ID']),
     ).describe('Tracing headers of responses.'),
-    ignoreTrailingSlash: setting('url-handler.trailingSlash.enabled', on).describe('Ignore a slash at the end of a path.'),
+    ignoreTrailingSlash: setting('url-handler.trailingSlash.enabled', on).describe(
+      'Ignore a slash at the end of a path.',
+    ),
     shedding: {
       enabled: setting('requestShedding.enabled', off).describe(
         'Reject requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.',
@@ -196,11 +230,13 @@ export const httpKeys = settings(
   },
   {
     'server.tomcat.remoteip.protocol-header-https-value': 'The header says "https".',
-    'server.workers': 'One process serves; [gateways beside each other](../guides/replicas.md) use more cores.',
+    'server.workers':
+      'One process serves; [gateways beside each other](../guides/replicas.md) use more cores.',
     'server.reload':
       'SIGHUP applies [what can change](../guides/reload.md); a restart of one of several gateways loses no request.',
     'server.tomcat.protocolHeaderHttpsValue': 'The header says "https".',
-    'server.tomcat.httpsServerPort': 'Written as in old instructions; the port header is believed anyway.',
+    'server.tomcat.httpsServerPort':
+      'Written as in old instructions; the port header is believed anyway.',
     'server.tomcat.remoteip.trusted-proxies': '`internal-proxies` decides.',
     'cors.expect-localhost': 'Silences a warning of Gate.',
     'content.cachingFilter.enabled': 'Fairlead sends the length of an answer where it knows it.',
@@ -222,7 +258,12 @@ interface HttpSurroundings {
 
 export type HttpSettings = ReturnType<typeof toHttpSettings>
 
-export function toHttpSettings(values: HttpValues, tls: TlsValues, report: SettingsReport, surroundings: HttpSurroundings) {
+export function toHttpSettings(
+  values: HttpValues,
+  tls: TlsValues,
+  report: SettingsReport,
+  surroundings: HttpSurroundings,
+) {
   const { limits, shedding, shutdown, overload, port, ignoreTrailingSlash } = values
   const origin = toOrigin(values, report, surroundings)
   return {
@@ -234,7 +275,8 @@ export function toHttpSettings(values: HttpValues, tls: TlsValues, report: Setti
     ...toTls(tls, report, surroundings.headerCertificates),
     bodies: toBodies(values),
     drainMs: values.drainMs ?? toDrainMs(shutdown, origin, surroundings),
-    drainsAlways: values.drainMs !== undefined || surroundings.inKubernetes || origin.trustForwarded,
+    drainsAlways:
+      values.drainMs !== undefined || surroundings.inKubernetes || origin.trustForwarded,
     shutdownGraceMs: shutdown === 'immediate' ? 0 : values.graceMs,
     answerHeaders: values.answerHeaders.map((name) => name.toLowerCase()),
     cors: { ...values.cors, uiUrl: surroundings.uiUrl },
@@ -243,9 +285,15 @@ export function toHttpSettings(values: HttpValues, tls: TlsValues, report: Setti
   }
 }
 
-function toDrainMs(shutdown: HttpValues['shutdown'], origin: OriginSettings, surroundings: HttpSurroundings): number {
+function toDrainMs(
+  shutdown: HttpValues['shutdown'],
+  origin: OriginSettings,
+  surroundings: HttpSurroundings,
+): number {
   if (surroundings.onTerminal || shutdown === 'immediate') return 0
-  return surroundings.inContainer || surroundings.inKubernetes || origin.trustForwarded ? usualDrainMs : 0
+  return surroundings.inContainer || surroundings.inKubernetes || origin.trustForwarded
+    ? usualDrainMs
+    : 0
 }
 
 function toBodies({ bodies, openBodies }: HttpValues): BodySettings {
@@ -262,10 +310,22 @@ function toBodies({ bodies, openBodies }: HttpValues): BodySettings {
 }
 
 /** As in Spring, naming a header of the proxy is enough to have it believed. */
-function toOrigin(values: HttpValues, report: SettingsReport, { inKubernetes }: HttpSurroundings): OriginSettings {
-  const { olderScheme, scheme = olderScheme, olderAddress, address = olderAddress, host, port } = values.forwarding
+function toOrigin(
+  values: HttpValues,
+  report: SettingsReport,
+  { inKubernetes }: HttpSurroundings,
+): OriginSettings {
+  const {
+    olderScheme,
+    scheme = olderScheme,
+    olderAddress,
+    address = olderAddress,
+    host,
+    port,
+  } = values.forwarding
   const { isTrusted = inKubernetes, trustedProxies, strategy } = values.forwarding
-  const trustForwarded = Boolean(scheme || address) || (strategy ?? (isTrusted ? 'native' : 'none')) !== 'none'
+  const trustForwarded =
+    Boolean(scheme || address) || (strategy ?? (isTrusted ? 'native' : 'none')) !== 'none'
   if (trustForwarded) warnOfCrowds(values.forwarding, report)
   return {
     publicUrl: values.publicUrl,
@@ -282,7 +342,10 @@ function toOrigin(values: HttpValues, report: SettingsReport, { inKubernetes }: 
 }
 
 /** A trusted proxy chooses the address by which wrong passwords are counted, and that of the gateway. */
-function warnOfCrowds(values: Pick<OriginSettings, 'trustedProxies'>, report: SettingsReport): void {
+function warnOfCrowds(
+  values: Pick<OriginSettings, 'trustedProxies'>,
+  report: SettingsReport,
+): void {
   const trustsAll = trustsEveryAddress(values)
   if (namesProxies(report) && !trustsAll) return
   report.notice(

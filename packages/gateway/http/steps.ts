@@ -32,7 +32,9 @@ const neverPassedOn = new Set([
  * @param additional Lower-case names of further headers that are passed on to the services.
  */
 export function dropForgedIdentity(additional: readonly string[] = []): RequestStep {
-  const passedOn = additional.filter((name) => /^x-spinnaker-[a-z0-9-]+$/.test(name) && !neverPassedOn.has(name))
+  const passedOn = additional.filter(
+    (name) => /^x-spinnaker-[a-z0-9-]+$/.test(name) && !neverPassedOn.has(name),
+  )
   return {
     name: 'dropForgedIdentity',
     run(request) {
@@ -40,12 +42,15 @@ export function dropForgedIdentity(additional: readonly string[] = []): RequestS
       if (!rawHeaders.some(beginsWithX)) return
       const kept = passedOn.filter((name) => harmless.test(String(headers[name] ?? '')))
       if (kept.length > 0) {
-        request.state.passedOn = Object.fromEntries(kept.map((name) => [name.toUpperCase(), String(headers[name])]))
+        request.state.passedOn = Object.fromEntries(
+          kept.map((name) => [name.toUpperCase(), String(headers[name])]),
+        )
       }
       for (const name in headers) {
         if (name.charCodeAt(0) !== 120) continue
         const spinnaker = name.startsWith('x-spinnaker-') || /^x[-_]spinnaker[-_]/.test(name)
-        if (spinnaker && (!accepted.has(name) || !harmless.test(String(headers[name])))) delete headers[name]
+        if (spinnaker && (!accepted.has(name) || !harmless.test(String(headers[name]))))
+          delete headers[name]
         else if (name.includes('_')) delete headers[name]
       }
     },
@@ -67,12 +72,15 @@ export function answerOptions(methodsOf: (path: string) => string[]): RequestSte
       if (request.method !== 'OPTIONS') return undefined
       const { answerHeaders, path } = request.state
       if (isPreflight(request)) {
-        answerHeaders['vary'] = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
+        answerHeaders['vary'] =
+          'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
         return sendNothing(reply)
       }
       if (optionsOperations.test(path)) return undefined
       const methods = methodsOf(path)
-      return methods.length === 0 ? undefined : sendNothing(reply.header('allow', methods.join(', ')))
+      return methods.length === 0
+        ? undefined
+        : sendNothing(reply.header('allow', methods.join(', ')))
     },
   }
 }
@@ -99,7 +107,10 @@ const retryAfterMs = 60_000
  *
  * @see docs/contracts/http.md#request-shedding
  */
-export function shedRequests(settings: SheddingSettings, surroundings: SheddingSurroundings = {}): RequestStep {
+export function shedRequests(
+  settings: SheddingSettings,
+  surroundings: SheddingSurroundings = {},
+): RequestStep {
   const { now = Date.now, random = Math.random } = surroundings
   return {
     name: 'shedRequests',
@@ -118,7 +129,8 @@ export function shedRequests(settings: SheddingSettings, surroundings: SheddingS
 }
 
 /** Types for which browsers ask no permission; without a type, with a body or none, they ask for none either. */
-const unaskedType = /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*)?(?:;|$)/i
+const unaskedType =
+  /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*)?(?:;|$)/i
 
 /**
  * For after the login. Browsers ask for permission before they send JSON, or anything by a method but GET and POST, to
@@ -136,13 +148,25 @@ export function refuseCsrf(settings: CorsSettings): RequestStep {
       const { origin } = headers
       // No page can choose this header; without it and without Origin, it is no browser that asks.
       const site = headers['sec-fetch-site']
-      if ((origin === undefined && site !== 'cross-site') || isSafeMethod(method) || !bringsLoginUnasked(request)) return
+      if (
+        (origin === undefined && site !== 'cross-site') ||
+        isSafeMethod(method) ||
+        !bringsLoginUnasked(request)
+      )
+        return
       const slipsThrough = method === 'POST' && unaskedType.test(headers['content-type'] ?? '')
       if (!slipsThrough && !isMarkedForeign(request) && !settings.refuseForeignOrigins) return
-      if (origin !== undefined && (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))) return
+      if (
+        origin !== undefined &&
+        (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))
+      )
+        return
       // Behind a proxy that does not say how it is called, only the browser knows that the page is our own.
       if (site === 'same-origin') return
-      request.log.info({ requestId: state.requestId, origin, user: state.user?.username }, 'a page of another origin was refused')
+      request.log.info(
+        { requestId: state.requestId, origin, user: state.user?.username },
+        'a page of another origin was refused',
+      )
       throw new GatewayError(
         'ORIGIN_REFUSED',
         'Pages of this origin may not use the login of their visitor. Add the origin to cors.allowedOriginsPattern.',

@@ -28,8 +28,14 @@ export class Integrations {
   }
 
   async gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]> {
-    const { baseUrl } = configured(this.#settings.gremlin, 'Gremlin', 'integrations.gremlin.enabled')
-    return listOf(await read('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` }))
+    const { baseUrl } = configured(
+      this.#settings.gremlin,
+      'Gremlin',
+      'integrations.gremlin.enabled',
+    )
+    return listOf(
+      await read('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` }),
+    )
   }
 
   async #readChannels(): Promise<unknown[]> {
@@ -37,10 +43,20 @@ export class Integrations {
     const channels: unknown[] = []
     let cursor = ''
     for (let page = 0; page < maxPages; page++) {
-      const query = new URLSearchParams({ limit: '1000', exclude_archived: 'true', ...(cursor && { cursor }) })
-      const answer = await read('Slack', `${baseUrl}/conversations.list?${query}`, { authorization: `Bearer ${token}` })
+      const query = new URLSearchParams({
+        limit: '1000',
+        exclude_archived: 'true',
+        ...(cursor && { cursor }),
+      })
+      const answer = await read('Slack', `${baseUrl}/conversations.list?${query}`, {
+        authorization: `Bearer ${token}`,
+      })
       const { ok, error, channels: found, response_metadata: more } = answer as SlackAnswer
-      if (ok !== true) throw new GatewayError('UPSTREAM_UNREADABLE', `Slack rejected the request: ${String(error)}.`)
+      if (ok !== true)
+        throw new GatewayError(
+          'UPSTREAM_UNREADABLE',
+          `Slack rejected the request: ${String(error)}.`,
+        )
       channels.push(...listOf(found))
       cursor = more?.next_cursor ?? ''
       if (cursor === '') break
@@ -49,7 +65,10 @@ export class Integrations {
   }
 
   async #readServices(): Promise<Entry[]> {
-    const services = await this.#readPagerDuty('/services?include%5B%5D=integrations&total=true&limit=100', 'services')
+    const services = await this.#readPagerDuty(
+      '/services?include%5B%5D=integrations&total=true&limit=100',
+      'services',
+    )
     return services.map(toService)
   }
 
@@ -59,7 +78,10 @@ export class Integrations {
 
   async #readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<Entry[]> {
     const { baseUrl, token } = configured(this.#settings.pagerDuty, 'PagerDuty', 'pager-duty.token')
-    const headers = { accept: 'application/vnd.pagerduty+json;version=2', authorization: `Token token=${token}` }
+    const headers = {
+      accept: 'application/vnd.pagerduty+json;version=2',
+      authorization: `Token token=${token}`,
+    }
     const entries: Entry[] = []
     for (let page = 0; page < maxPages; page++) {
       const answer = await read('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, headers)
@@ -72,7 +94,13 @@ export class Integrations {
 }
 
 function read(name: string, url: string, headers: Record<string, string>): Promise<unknown> {
-  return readConfigured({ name, method: 'GET', url: new URL(url), headers: { accept: 'application/json', ...headers }, idleMs })
+  return readConfigured({
+    name,
+    method: 'GET',
+    url: new URL(url),
+    headers: { accept: 'application/json', ...headers },
+    idleMs,
+  })
 }
 
 interface SlackAnswer {
@@ -111,10 +139,15 @@ function keep<T>(read: () => Promise<T>, keptMs: number, now: () => number): () 
 }
 
 function toService(service: Entry): Entry {
-  const integrations = (service['integrations'] ?? []) as { type?: unknown; integration_key?: unknown }[]
+  const integrations = (service['integrations'] ?? []) as {
+    type?: unknown
+    integration_key?: unknown
+  }[]
   return {
     status: service['status'],
-    integration_key: integrations.find(({ type }) => type === 'generic_events_api_inbound_integration')?.integration_key ?? null,
+    integration_key:
+      integrations.find(({ type }) => type === 'generic_events_api_inbound_integration')
+        ?.integration_key ?? null,
     lastIncidentTimestamp: service['last_incident_timestamp'] ?? null,
     name: service['name'],
     id: service['id'],
@@ -127,6 +160,8 @@ function policyOf(entry: Entry): string | undefined {
 }
 
 function groupByPolicy(onCalls: readonly Entry[]): Record<string, Entry[]> {
-  const sorted = onCalls.toSorted((left, right) => Number(left['escalation_level']) - Number(right['escalation_level']))
+  const sorted = onCalls.toSorted(
+    (left, right) => Number(left['escalation_level']) - Number(right['escalation_level']),
+  )
   return Object.fromEntries(Map.groupBy(sorted, (entry) => String(policyOf(entry) ?? null)))
 }

@@ -24,18 +24,36 @@ export interface ProxyAnswer extends Answer {
  *
  * @throws {GatewayError} BAD_ARGUMENT for an unknown id, METHOD_NOT_ALLOWED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT
  */
-export async function callProxy(proxies: readonly ProxySettings[], request: ProxyRequest): Promise<ProxyAnswer> {
+export async function callProxy(
+  proxies: readonly ProxySettings[],
+  request: ProxyRequest,
+): Promise<ProxyAnswer> {
   const proxy = proxies.find(({ id }) => id.toLowerCase() === request.id.toLowerCase())
-  if (proxy === undefined) throw new GatewayError('BAD_ARGUMENT', `No proxy config found with id '${request.id}'`)
+  if (proxy === undefined)
+    throw new GatewayError('BAD_ARGUMENT', `No proxy config found with id '${request.id}'`)
   const { method, contentType, body } = request
   if (!proxy.methods.includes(method))
-    throw new GatewayError('METHOD_NOT_ALLOWED', `The proxy ${proxy.id} forwards ${proxy.methods.join(', ')} only.`)
-  const headers = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', ...(contentType !== undefined && { 'content-type': contentType }) }
+    throw new GatewayError(
+      'METHOD_NOT_ALLOWED',
+      `The proxy ${proxy.id} forwards ${proxy.methods.join(', ')} only.`,
+    )
+  const headers = {
+    'X-SPINNAKER-ANONYMOUS': 'anonymous',
+    ...(contentType !== undefined && { 'content-type': contentType }),
+  }
   let url = toUrl(proxy.uri, request)
   for (let followed = 0; ; followed++) {
-    const answer = await callConfigured({ ...proxy, name: `The service of the proxy ${proxy.id}`, method, url, headers, body })
+    const answer = await callConfigured({
+      ...proxy,
+      name: `The service of the proxy ${proxy.id}`,
+      method,
+      url,
+      headers,
+      body,
+    })
     const { location } = answer.headers
-    if (method !== 'GET' || !isRedirect(answer.status) || location === undefined) return { ...answer, url }
+    if (method !== 'GET' || !isRedirect(answer.status) || location === undefined)
+      return { ...answer, url }
     const target = URL.parse(location, url)
     if (target?.origin !== url.origin || followed === maxRedirects)
       throw new GatewayError(

@@ -11,7 +11,13 @@ import {
   settings,
   withoutEffect,
 } from '@fairlead/base/settings/setting.ts'
-import { loadAuthorities, loadKeyStoreIdentity, readTlsFile, TlsFileError, toStoreFile } from '@fairlead/base/tls/key-material.ts'
+import {
+  loadAuthorities,
+  loadKeyStoreIdentity,
+  readTlsFile,
+  TlsFileError,
+  toStoreFile,
+} from '@fairlead/base/tls/key-material.ts'
 import { z } from 'zod'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
@@ -22,9 +28,15 @@ const ProxyEntry = z.strictObject({
     .regex(/^[^/\s]+$/)
     .describe('Name in the path; upper and lower case do not matter.'),
   uri: httpAddress
-    .refine((uri) => !uri.includes('@'), 'must not hold a user or password, since every user may read it')
+    .refine(
+      (uri) => !uri.includes('@'),
+      'must not hold a user or password, since every user may read it',
+    )
     .describe('Address to which the rest of the path is appended.'),
-  methods: z.array(z.enum(methods)).default([]).describe('Methods that are forwarded. Default: GET, POST, PUT and DELETE.'),
+  methods: z
+    .array(z.enum(methods))
+    .default([])
+    .describe('Methods that are forwarded. Default: GET, POST, PUT and DELETE.'),
   skipHostnameVerification: off.describe('Accept a certificate for another host name.'),
   keyStore: optionalText.describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
   keyStoreType: withoutEffect('The format is recognised.'),
@@ -34,7 +46,9 @@ const ProxyEntry = z.strictObject({
   trustStoreType: withoutEffect('The format is recognised.'),
   trustStorePassword: optionalText.describe('Its password.'),
   trustStorePasswordFile: optionalText.describe('File with its password.'),
-  connectTimeoutMs: milliseconds.default(30_000).describe('Milliseconds to establish a connection.'),
+  connectTimeoutMs: milliseconds
+    .default(30_000)
+    .describe('Milliseconds to establish a connection.'),
   readTimeoutMs: milliseconds.default(59_000).describe('Milliseconds without a byte.'),
   writeTimeoutMs: withoutEffect('`readTimeoutMs` bounds the whole exchange.'),
   additionalAttributes: withoutEffect('Only extensions of Gate read them.'),
@@ -47,25 +61,34 @@ export const integrationKeys = settings(
       'Outside services to which `/proxies/{id}/**` is forwarded for all users.',
     ),
     slack: {
-      token: setting('slack.token', optionalText).describe('Token with which the channels of Slack are listed.'),
-      baseUrl: setting('slack.baseUrl', httpAddress.default('https://slack.com/api')).describe('Address of the API of Slack.'),
-      keptMs: setting('slack.channel-refresh-interval-millis', milliseconds.default(1_200_000)).describe(
-        'Milliseconds for which the list is kept.',
+      token: setting('slack.token', optionalText).describe(
+        'Token with which the channels of Slack are listed.',
       ),
+      baseUrl: setting('slack.baseUrl', httpAddress.default('https://slack.com/api')).describe(
+        'Address of the API of Slack.',
+      ),
+      keptMs: setting(
+        'slack.channel-refresh-interval-millis',
+        milliseconds.default(1_200_000),
+      ).describe('Milliseconds for which the list is kept.'),
     },
     pagerDuty: {
       token: setting('pager-duty.token', optionalText).describe(
         'Token with which services and people on call of PagerDuty are listed.',
       ),
-      baseUrl: setting('pager-duty.baseUrl', httpAddress.default('https://api.pagerduty.com')).describe(
-        'Address of the API of PagerDuty.',
-      ),
+      baseUrl: setting(
+        'pager-duty.baseUrl',
+        httpAddress.default('https://api.pagerduty.com'),
+      ).describe('Address of the API of PagerDuty.'),
     },
     gremlin: {
-      enabled: setting('integrations.gremlin.enabled', off).describe('Lists the templates of Gremlin.'),
-      baseUrl: setting('integrations.gremlin.baseUrl', httpAddress.default('https://api.gremlin.com/v1')).describe(
-        'Address of the API of Gremlin.',
+      enabled: setting('integrations.gremlin.enabled', off).describe(
+        'Lists the templates of Gremlin.',
       ),
+      baseUrl: setting(
+        'integrations.gremlin.baseUrl',
+        httpAddress.default('https://api.gremlin.com/v1'),
+      ).describe('Address of the API of Gremlin.'),
     },
   },
   {
@@ -77,7 +100,10 @@ export const integrationKeys = settings(
 export type IntegrationSettings = ReturnType<typeof toIntegrationSettings>
 export type ProxySettings = ReturnType<typeof toProxy>
 
-export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>, report: SettingsReport) {
+export function toIntegrationSettings(
+  values: SettingsOf<typeof integrationKeys>,
+  report: SettingsReport,
+) {
   const ids = new Set<string>()
   for (const { id } of values.proxies) {
     if (ids.has(id.toLowerCase())) report.problem('proxies', `the id "${id}" is used twice`)
@@ -93,7 +119,9 @@ export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>
 }
 
 function toProxy(proxy: ProxyEntry, key: string, report: SettingsReport) {
-  const identity = readStore(proxy, 'keyStore', key, report, (store) => loadKeyStoreIdentity(store, undefined))
+  const identity = readStore(proxy, 'keyStore', key, report, (store) =>
+    loadKeyStoreIdentity(store, undefined),
+  )
   const authorities = readStore(proxy, 'trustStore', key, report, loadAuthorities)
   const offered: readonly string[] = methods
   return {
@@ -120,7 +148,9 @@ function readStore<T>(
   if (!file) return undefined
   const passwordFile = proxy[`${name}PasswordFile`]
   try {
-    const password = passwordFile ? readTlsFile(`${key}.${name}PasswordFile`, passwordFile).toString('utf8').trim() : undefined
+    const password = passwordFile
+      ? readTlsFile(`${key}.${name}PasswordFile`, passwordFile).toString('utf8').trim()
+      : undefined
     return load(toStoreFile(`${key}.${name}`, file, password ?? proxy[`${name}Password`] ?? ''))
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error

@@ -45,7 +45,8 @@ export class RequestLimit implements RequestStep {
     const redis = settings.shared ? surroundings.redis : undefined
     const own = new MemoryCounters(now)
     const fallback = settings.countsAlone ? own : undefined
-    this.#counters = redis === undefined ? own : new RedisCounters({ redis, log, fallback, onUncounted })
+    this.#counters =
+      redis === undefined ? own : new RedisCounters({ redis, log, fallback, onUncounted })
     this.#runTimeLimits = redis && new RunTimeLimitsReader({ redis, log, now })
   }
 
@@ -58,18 +59,31 @@ export class RequestLimit implements RequestStep {
     return runTime.then((known) => this.#count(request, identified, known, cost))
   }
 
-  #count(request: FastifyRequest, identified: CallerIdentity, runTime: RunTimeLimits, cost: number): Promise<void> | undefined {
+  #count(
+    request: FastifyRequest,
+    identified: CallerIdentity,
+    runTime: RunTimeLimits,
+    cost: number,
+  ): Promise<void> | undefined {
     const caller = this.#callerOf(identified, request.state.token, runTime)
     if (caller === undefined) return undefined
     const { key, periodMs, counts } = caller
     const result = this.#counters.charge({ key, periodMs, cost, counts })
-    if (result instanceof Promise) return result.then((known) => known && this.#judge(request, caller, cost, known))
+    if (result instanceof Promise)
+      return result.then((known) => known && this.#judge(request, caller, cost, known))
     this.#judge(request, caller, cost, result)
     return undefined
   }
 
-  #judge(request: FastifyRequest, caller: LimitedCaller, cost: number, { used, fits, remainingMs }: ChargeResult): void {
-    const left = caller.counts.map(({ capacity }, index) => Math.max(0, capacity - (used[index] ?? 0)))
+  #judge(
+    request: FastifyRequest,
+    caller: LimitedCaller,
+    cost: number,
+    { used, fits, remainingMs }: ChargeResult,
+  ): void {
+    const left = caller.counts.map(({ capacity }, index) =>
+      Math.max(0, capacity - (used[index] ?? 0)),
+    )
     const decisive = fits
       ? left.indexOf(Math.min(...left))
       : caller.counts.findIndex((count, index) => (left[index] ?? 0) < costIn(count, cost))
@@ -77,26 +91,40 @@ export class RequestLimit implements RequestStep {
     if (count === undefined) return
     const { now, onLimited } = this.#surroundings
     const untilMs = now() + remainingMs
-    Object.assign(request.state.answerHeaders, toHeaders(count.capacity, left[decisive] ?? 0, untilMs, caller.learning))
+    Object.assign(
+      request.state.answerHeaders,
+      toHeaders(count.capacity, left[decisive] ?? 0, untilMs, caller.learning),
+    )
     if (fits) return
     onLimited({ kind: count.kind, enforced: !caller.learning })
     this.#tell(request, caller, count, untilMs)
     if (!caller.learning) throw tooMany(caller, count, remainingMs)
   }
 
-  #tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number): void {
+  #tell(
+    { state }: FastifyRequest,
+    { key, name, learning, periodMs }: LimitedCaller,
+    count: Limit,
+    untilMs: number,
+  ): void {
     const { log, now } = this.#surroundings
     if ((this.#toldUntilMs.get(key) ?? 0) > now()) return
     this.#toldUntilMs.set(key, untilMs)
     const { kind, capacity } = count
     log.warn(
       { kind, caller: name, token: state.token?.id, capacity, periodMs, learning },
-      learning ? 'requests beyond the limit would be refused' : 'requests beyond the limit are refused',
+      learning
+        ? 'requests beyond the limit would be refused'
+        : 'requests beyond the limit are refused',
     )
   }
 }
 
-function tooMany({ name, periodMs }: LimitedCaller, { kind, capacity }: Limit, remainingMs: number): GatewayError {
+function tooMany(
+  { name, periodMs }: LimitedCaller,
+  { kind, capacity }: Limit,
+  remainingMs: number,
+): GatewayError {
   const seconds = Math.ceil(remainingMs / 1000)
   return new GatewayError(
     'RATE_LIMITED',
@@ -124,7 +152,12 @@ export function labelUpstreamLimits(server: FastifyInstance, now: () => number):
 type Limit = LimitedCaller['counts'][number]
 
 /** A date has no milliseconds: rounded up, so that clients do not retry too early. */
-function toHeaders(capacity: number, remaining: number, resetMs: number, learning: boolean): Record<string, string> {
+function toHeaders(
+  capacity: number,
+  remaining: number,
+  resetMs: number,
+  learning: boolean,
+): Record<string, string> {
   return {
     'X-RateLimit-Capacity': String(capacity),
     'X-RateLimit-Remaining': String(remaining),
@@ -151,7 +184,11 @@ const maxNameLength = 200
 
 function createCallerIndex(
   settings: RateLimitSettings,
-): (identified: CallerIdentity, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
+): (
+  identified: CallerIdentity,
+  token: PresentedToken | undefined,
+  runTime: RunTimeLimits,
+) => LimitedCaller | undefined {
   const capacities = byName(settings.capacities)
   const periodsMs = byName(settings.periodsMs)
   const tokenCapacities = new Map(Object.entries(settings.tokenCapacities))
@@ -213,7 +250,13 @@ function identifyCaller(request: FastifyRequest): CallerIdentity {
     return { kind: 'app', name: app, key: app, names: [app, user.username, ...programs], isUi }
   }
   const key = `anonymous-${networkOf(clientAddress)}`
-  return { kind: 'address', name: `anonymous-${clientAddress}`, key, names: ['anonymous', ...programs], isUi }
+  return {
+    kind: 'address',
+    name: `anonymous-${clientAddress}`,
+    key,
+    names: ['anonymous', ...programs],
+    isUi,
+  }
 }
 
 /** Names under which settings are found: of a program without regard to case, as Gate does, of a user in every spelling. */
@@ -224,7 +267,8 @@ function toListed(name: string): string[] {
 /** What is said about a user in the very spelling counts before what is said in another. */
 function byName(values: Readonly<Record<string, number>>): Map<string, number> {
   const found = new Map<string, number>()
-  for (const [name, value] of Object.entries(values)) for (const listed of toListed(name)) found.getOrInsert(listed, value)
+  for (const [name, value] of Object.entries(values))
+    for (const listed of toListed(name)) found.getOrInsert(listed, value)
   for (const [name, value] of Object.entries(values)) if (found.has(name)) found.set(name, value)
   return found
 }

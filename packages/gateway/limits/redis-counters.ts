@@ -82,15 +82,25 @@ export class RedisCounters implements Counters {
 
   #fail(error: Error): void {
     if (!this.#failing) {
-      const meanwhile = this.#options.fallback === undefined ? 'they are not limited' : 'each replica counts for itself'
-      this.#options.log.error({ err: error }, `Redis cannot count requests; ${meanwhile} until it can`)
+      const meanwhile =
+        this.#options.fallback === undefined
+          ? 'they are not limited'
+          : 'each replica counts for itself'
+      this.#options.log.error(
+        { err: error },
+        `Redis cannot count requests; ${meanwhile} until it can`,
+      )
       this.#pausedUntilMs = performance.now() + pauseMs
     }
     this.#failing = true
   }
 }
 
-export async function chargeIn(redis: Redis, key: string, { periodMs, cost, counts }: Charge): Promise<ChargeResult> {
+export async function chargeIn(
+  redis: Redis,
+  key: string,
+  { periodMs, cost, counts }: Charge,
+): Promise<ChargeResult> {
   const charged = counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])
   const answer: unknown = await redis.run(script, key, periodMs, ...charged)
   if (!isNumbers(answer)) throw new Error('Redis answered with something else than numbers')
@@ -99,7 +109,9 @@ export async function chargeIn(redis: Redis, key: string, { periodMs, cost, coun
 }
 
 function isNumbers(answer: unknown): answer is number[] {
-  return Array.isArray(answer) && answer.length > 2 && answer.every((value) => typeof value === 'number')
+  return (
+    Array.isArray(answer) && answer.length > 2 && answer.every((value) => typeof value === 'number')
+  )
 }
 
 const timeoutMs = 250

@@ -77,7 +77,9 @@ export class RunTimeLimitsReader {
   of(names: readonly string[]): RunTimeLimits | Promise<RunTimeLimits> {
     const { redis, now } = this.#options
     const nowMs = now()
-    const stale = names.filter((name) => name.length <= maxNameLength && this.#ofNames.get(name) === undefined)
+    const stale = names.filter(
+      (name) => name.length <= maxNameLength && this.#ofNames.get(name) === undefined,
+    )
     const isFresh = stale.length === 0 && this.#lists.get(forAll) !== undefined
     const isGone = redis.wasReached() && !redis.isReachable()
     const isPaused = nowMs < this.#pausedUntilMs && this.#pausedUntilMs <= nowMs + freshMs
@@ -96,7 +98,11 @@ export class RunTimeLimitsReader {
       if (own?.capacity !== undefined) capacities.set(name, own.capacity)
       if (own?.periodMs !== undefined) periodsMs.set(name, own.periodMs)
     }
-    return { ...(this.#lists.peek(forAll, { allowStale: true }) ?? noRunTimeLimits), capacities, periodsMs }
+    return {
+      ...(this.#lists.peek(forAll, { allowStale: true }) ?? noRunTimeLimits),
+      capacities,
+      periodsMs,
+    }
   }
 
   async #read(names: readonly string[], nowMs: number): Promise<void> {
@@ -113,7 +119,8 @@ export class RunTimeLimitsReader {
       if (this.#failing) return
       this.#failing = true
       const advice = adviceFor(error as Error)
-      const what = 'limits that are set in Redis cannot be read; those that were read last count, else the configuration'
+      const what =
+        'limits that are set in Redis cannot be read; those that were read last count, else the configuration'
       this.#options.log.error({ err: error }, advice === undefined ? what : `${what}: ${advice}`)
     }
   }
@@ -124,7 +131,11 @@ export class RunTimeLimitsReader {
       this.#ask('smembers', runTimeLimitKeys.ignoring),
       this.#ask('get', runTimeLimitKeys.learning),
     ])
-    return { enforcing: toSet(enforcing), ignoring: toSet(ignoring), learning: this.#toFlag(learning) }
+    return {
+      enforcing: toSet(enforcing),
+      ignoring: toSet(ignoring),
+      learning: this.#toFlag(learning),
+    }
   }
 
   async #readOwn(name: string): Promise<OwnLimits> {
@@ -132,9 +143,19 @@ export class RunTimeLimitsReader {
       this.#ask('get', runTimeLimitKeys.capacity + name),
       this.#ask('get', runTimeLimitKeys.rateSeconds + name),
     ])
-    const periodSeconds = this.#toNumber(runTimeLimitKeys.rateSeconds + name, seconds, 1, maxRateSeconds)
+    const periodSeconds = this.#toNumber(
+      runTimeLimitKeys.rateSeconds + name,
+      seconds,
+      1,
+      maxRateSeconds,
+    )
     return {
-      capacity: this.#toNumber(runTimeLimitKeys.capacity + name, capacity, 0, Number.MAX_SAFE_INTEGER),
+      capacity: this.#toNumber(
+        runTimeLimitKeys.capacity + name,
+        capacity,
+        0,
+        Number.MAX_SAFE_INTEGER,
+      ),
       periodMs: periodSeconds === undefined ? undefined : periodSeconds * 1000,
     }
   }
@@ -169,7 +190,10 @@ export class RunTimeLimitsReader {
     const complaint = `${key} ${value}`
     if (this.#bad.has(complaint)) return
     this.#bad.set(complaint, true)
-    this.#options.log.warn({ key, value: value.slice(0, 100) }, 'a limit that is set in Redis is ignored, as it is not usable')
+    this.#options.log.warn(
+      { key, value: value.slice(0, 100) },
+      'a limit that is set in Redis is ignored, as it is not usable',
+    )
   }
 }
 

@@ -18,7 +18,9 @@ const requests = whole(0).describe('Requests.')
 export const limitKeys = settings(
   {
     enabled: setting('rate-limit.enabled', off).describe('Limit the requests of each user.'),
-    learning: setting('rate-limit.learning', on).describe('Report the quota in responses, reject nothing.'),
+    learning: setting('rate-limit.learning', on).describe(
+      'Report the quota in responses, reject nothing.',
+    ),
     capacity: setting('rate-limit.capacity', whole(1).default(60)).describe(
       'Requests in one period; expensive operations count as several.',
     ),
@@ -27,11 +29,15 @@ export const limitKeys = settings(
     ),
     byUser: setting(
       'rate-limit.capacityByPrincipal',
-      z.array(z.strictObject({ principal: z.string().describe('User.'), override: requests })).default([]),
+      z
+        .array(z.strictObject({ principal: z.string().describe('User.'), override: requests }))
+        .default([]),
     ).describe('Other capacities for single users.'),
     byApp: setting(
       'rate-limit.capacityBySourceApp',
-      z.array(z.strictObject({ sourceApp: z.string().describe('Program.'), override: requests })).default([]),
+      z
+        .array(z.strictObject({ sourceApp: z.string().describe('Program.'), override: requests }))
+        .default([]),
     ).describe('Other capacities for single client programs.'),
     periods: setting(
       'rate-limit.rateSecondsByPrincipal',
@@ -49,7 +55,11 @@ export const limitKeys = settings(
     ),
     byToken: setting(
       'rate-limit.capacityByToken',
-      z.array(z.strictObject({ token: z.string().describe('Id of an API token.'), override: requests })).default([]),
+      z
+        .array(
+          z.strictObject({ token: z.string().describe('Id of an API token.'), override: requests }),
+        )
+        .default([]),
     ).describe('Other capacities for single API tokens.'),
     enforcing: setting('rate-limit.enforcing', texts).describe(
       'Users and programs (`app:name`) that are limited even while learning.',
@@ -60,7 +70,10 @@ export const limitKeys = settings(
     shared: setting('rate-limit.redis.enabled', on).describe(
       'Count for all replicas together if Redis is configured; otherwise each replica counts for itself.',
     ),
-    fallback: setting('rate-limit.redis.fallback', z.enum(['none', 'memory']).default('none')).describe(
+    fallback: setting(
+      'rate-limit.redis.fallback',
+      z.enum(['none', 'memory']).default('none'),
+    ).describe(
       'While Redis is unavailable: `none` limits no request, as Gate does; with `memory` each replica counts for itself.',
     ),
   },
@@ -85,11 +98,12 @@ export function toRateLimit(values: SettingsOf<typeof limitKeys>, report: Settin
       ...byUser.map(({ principal, override }) => [principal, override]),
       ...byApp.map(({ sourceApp, override }) => [`app:${sourceApp}`, override]),
     ]) as Record<string, number>,
-    periodsMs: Object.fromEntries(periods.map(({ principal, override }) => [principal, override * 1000])) as Record<
-      string,
-      number
-    >,
-    tokenCapacities: Object.fromEntries(byToken.map(({ token, override }) => [token, override])) as Record<string, number>,
+    periodsMs: Object.fromEntries(
+      periods.map(({ principal, override }) => [principal, override * 1000]),
+    ) as Record<string, number>,
+    tokenCapacities: Object.fromEntries(
+      byToken.map(({ token, override }) => [token, override]),
+    ) as Record<string, number>,
     countsAlone: fallback === 'memory',
   }
 }

@@ -62,7 +62,8 @@ export class EmbeddedSource implements ChangeSource {
       close: () => {
         watchers.delete(watcher)
         if (watchers.size === 0 && this.#watchers.get(key) === watchers) this.#watchers.delete(key)
-        if (this.#watchers.size === 0) this.#linger = setTimeout(() => this.close(), lingerMs).unref()
+        if (this.#watchers.size === 0)
+          this.#linger = setTimeout(() => this.close(), lingerMs).unref()
       },
     }
   }
@@ -77,18 +78,32 @@ export class EmbeddedSource implements ChangeSource {
   async #awaitFeed(): Promise<void> {
     if (this.#isOpen) return
     await within(openMs, this.#open.promise, () => {
-      throw new GatewayError('UPSTREAM_UNREACHABLE', 'orca does not answer. Try again in a moment.', {
-        upstream: { service: 'orca' },
-      })
+      throw new GatewayError(
+        'UPSTREAM_UNREACHABLE',
+        'orca does not answer. Try again in a moment.',
+        {
+          upstream: { service: 'orca' },
+        },
+      )
     })
   }
 
   async #snapshot({ kind, name }: LiveSubject, since: string | undefined): Promise<Snapshot> {
-    const query = kind === 'application' ? { application: name, ...(since !== undefined && { since }) } : { id: name }
-    const answer = await this.#options.upstreams.call('orca', { path: pathTo`/changes`, query }, anonymousIdentity)
+    const query =
+      kind === 'application'
+        ? { application: name, ...(since !== undefined && { since }) }
+        : { id: name }
+    const answer = await this.#options.upstreams.call(
+      'orca',
+      { path: pathTo`/changes`, query },
+      anonymousIdentity,
+    )
     if (answer.status === 404) throw unknown(kind, name)
-    const snapshot = readJson(answer, 'orca', jsonObject) as Omit<Snapshot, 'changes'> & { changes: ChangeLine[] }
-    if (kind !== 'application' && snapshot.changes.some(({ type }) => type !== typeOf(kind))) throw unknown(kind, name)
+    const snapshot = readJson(answer, 'orca', jsonObject) as Omit<Snapshot, 'changes'> & {
+      changes: ChangeLine[]
+    }
+    if (kind !== 'application' && snapshot.changes.some(({ type }) => type !== typeOf(kind)))
+      throw unknown(kind, name)
     return snapshot
   }
 
@@ -107,7 +122,11 @@ export class EmbeddedSource implements ChangeSource {
           }
         }
       } catch (error) {
-        if (!feed.signal.aborted) this.#options.log.info({ err: error }, 'the feed of changes broke off and is opened again')
+        if (!feed.signal.aborted)
+          this.#options.log.info(
+            { err: error },
+            'the feed of changes broke off and is opened again',
+          )
       }
       // A closed feed has said so itself, and another one may be open by now.
       if (feed.signal.aborted) return
@@ -151,7 +170,9 @@ export class EmbeddedSource implements ChangeSource {
     const endpoint = upstreams.choose('orca', call, anonymousIdentity)
     await endpoint.enter(call, signal)
     try {
-      const target = createTarget(endpoint, call, { identity: upstreams.sendsIdentity ? anonymousIdentity : {} })
+      const target = createTarget(endpoint, call, {
+        identity: upstreams.sendsIdentity ? anonymousIdentity : {},
+      })
       yield* readJsonLines(openFeed(endpoint.takeConnection(), target, signal))
     } finally {
       endpoint.leave()

@@ -86,12 +86,20 @@ export class EventStream {
   /** The newest state of a run takes the place of an older one that was not sent yet. */
   push(run: string, event: PendingEvent): void {
     const known = this.#pending.get(run)?.version
-    if (this.#hasEnded || (known !== undefined && event.version !== undefined && isOlder(event.version, known))) return
+    if (
+      this.#hasEnded ||
+      (known !== undefined && event.version !== undefined && isOlder(event.version, known))
+    )
+      return
     this.#drop(run)
     this.#pending.set(run, event)
     this.#hold(event.text.length)
     const { allowance } = this.#options
-    if (this.#pending.size > maxPending || this.#pendingCharacters > maxPendingCharacters || allowance.held > allowance.maxHeld) {
+    if (
+      this.#pending.size > maxPending ||
+      this.#pendingCharacters > maxPendingCharacters ||
+      allowance.held > allowance.maxHeld
+    ) {
       // A single state cannot be made smaller, and is replaced by the next.
       if (this.#pending.size > 1) this.resync(event.version, 'slow')
     }
@@ -118,7 +126,8 @@ export class EventStream {
   check(): Promise<void> | undefined {
     if (this.#hasEnded) return undefined
     const { client, now } = this.#options
-    if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs) client.destroy()
+    if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs)
+      client.destroy()
     else if (this.#isStarted && this.#mustJudge(idleJudgedForMs)) return this.#judge()
     return undefined
   }
@@ -129,7 +138,9 @@ export class EventStream {
       this.#close()
       return
     }
-    const retryMs = Math.round(lastRetryMs.least + Math.random() * (lastRetryMs.most - lastRetryMs.least))
+    const retryMs = Math.round(
+      lastRetryMs.least + Math.random() * (lastRetryMs.most - lastRetryMs.least),
+    )
     const { client } = this.#options
     const isBlocked = this.#isBlocked
     this.#close()
@@ -151,7 +162,8 @@ export class EventStream {
   }
 
   #flush(): void {
-    if (this.#hasEnded || this.#isBlocked || (this.#pending.size === 0 && this.#notices === '')) return
+    if (this.#hasEnded || this.#isBlocked || (this.#pending.size === 0 && this.#notices === ''))
+      return
     if (this.#mustJudge()) return void this.#judge().then(() => this.#flush())
     let text = this.#notices
     this.#notices = ''

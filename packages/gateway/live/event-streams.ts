@@ -7,7 +7,15 @@ import type { IdentityHeaders } from '../upstreams/identity.ts'
 import { type Allowance, EventStream, eventStreamType, formatEvent } from './event-stream.ts'
 import type { PartChanges } from './part-changes.ts'
 import type { LiveSettings } from './settings.ts'
-import { type ChangeSource, isOlder, type LiveSubject, type Part, type RunChange, type Snapshot, type Watch } from './source.ts'
+import {
+  type ChangeSource,
+  isOlder,
+  type LiveSubject,
+  type Part,
+  type RunChange,
+  type Snapshot,
+  type Watch,
+} from './source.ts'
 
 interface EventStreamsOptions {
   source: ChangeSource
@@ -119,11 +127,17 @@ export class EventStreams {
   }
 
   /** The first events: nothing that the client has seen already. */
-  #greet(stream: EventStream, { subject }: Topic, snapshot: Snapshot, lastEventId: string | undefined): void {
+  #greet(
+    stream: EventStream,
+    { subject }: Topic,
+    snapshot: Snapshot,
+    lastEventId: string | undefined,
+  ): void {
     const { version, isComplete, changes } = snapshot
     if (subject.kind === 'application') {
       const { settings } = this.#options
-      if (lastEventId === undefined) stream.notify('ready', { parts: this.#parts, heartbeatMs: settings.heartbeatMs }, version)
+      if (lastEventId === undefined)
+        stream.notify('ready', { parts: this.#parts, heartbeatMs: settings.heartbeatMs }, version)
       // What has changed of them while the client was away is not known.
       else for (const part of this.#parts) if (part !== 'executions') tellPart(stream, part)
     }
@@ -145,7 +159,10 @@ export class EventStreams {
   close(): void {
     this.#closed = true
     clearInterval(this.#checks)
-    for (const stream of [...this.#streams, ...[...this.#topics.values()].flatMap(({ streams }) => [...streams.keys()])]) {
+    for (const stream of [
+      ...this.#streams,
+      ...[...this.#topics.values()].flatMap(({ streams }) => [...streams.keys()]),
+    ]) {
       stream.end('stopping')
     }
     this.#options.source.close?.()
@@ -156,7 +173,10 @@ export class EventStreams {
     if (this.#closed) throw stopping()
     const count = this.#counts.get(caller) ?? 0
     if (count >= maxStreamsPerUser) {
-      throw tooMany(`You have ${count} event streams open, which is the limit. Close some, or raise live.maxStreamsPerUser.`, 429)
+      throw tooMany(
+        `You have ${count} event streams open, which is the limit. Close some, or raise live.maxStreamsPerUser.`,
+        429,
+      )
     }
     if (this.#opened >= maxStreams) {
       throw tooMany(
@@ -186,7 +206,9 @@ export class EventStreams {
       for (const each of streams.keys()) tellPart(each, part)
     }
     const isOfApplication = subject.kind === 'application'
-    const stopParts = isOfApplication ? this.#options.partChanges?.watch(subject.name, partChanged) : undefined
+    const stopParts = isOfApplication
+      ? this.#options.partChanges?.watch(subject.name, partChanged)
+      : undefined
     const watch = this.#options.source.watch(subject, {
       changed: (change) => {
         this.#options.onChanged()
@@ -199,13 +221,21 @@ export class EventStreams {
         void this.#recover(topic)
       },
       stale: (isStale) => {
-        for (const each of streams.keys()) each.notify(isStale ? 'stale' : 'fresh', { service: 'orca' })
+        for (const each of streams.keys())
+          each.notify(isStale ? 'stale' : 'fresh', { service: 'orca' })
       },
       refused: () => streams.keys().next().value?.end('access'),
       identity: () => streams.values().next().value?.identity ?? listener.identity,
     })
     // The source reports nothing before this function has returned.
-    const topic: Topic = { subject, streams, watch, stopParts, version: undefined, recovery: undefined }
+    const topic: Topic = {
+      subject,
+      streams,
+      watch,
+      stopParts,
+      version: undefined,
+      recovery: undefined,
+    }
     this.#topics.set(key, topic)
     return topic
   }
@@ -224,7 +254,10 @@ export class EventStreams {
   }
 
   async #recover(topic: Topic): Promise<void> {
-    const { since, told } = topic.recovery ?? { since: topic.version, told: new Map<string, string>() }
+    const { since, told } = topic.recovery ?? {
+      since: topic.version,
+      told: new Map<string, string>(),
+    }
     const recovery: Recovery = { since, told }
     topic.recovery = recovery
     try {
@@ -234,13 +267,17 @@ export class EventStreams {
       topic.recovery = undefined
       this.#options.onChanged()
       const newest = newestOf(version, topic.version)
-      for (const change of changes) if (!isOlder(change.version, told.get(change.id) ?? change.version)) tell(topic, change)
+      for (const change of changes)
+        if (!isOlder(change.version, told.get(change.id) ?? change.version)) tell(topic, change)
       topic.version = newest
       if (!isComplete) for (const stream of topic.streams.keys()) stream.resync(version, 'gap')
     } catch (error) {
       if (topic.recovery !== recovery) return
       topic.recovery = undefined
-      this.#options.log.info({ err: error, subject: topic.subject }, 'event streams end, since their state cannot be read')
+      this.#options.log.info(
+        { err: error, subject: topic.subject },
+        'event streams end, since their state cannot be read',
+      )
       for (const stream of topic.streams.keys()) stream.end('unavailable')
     }
   }
@@ -265,7 +302,10 @@ export class EventStreams {
 
 /** Events about a part have no id: what they say holds for all that a client has. */
 function tellPart(stream: EventStream, part: Part): void {
-  stream.push(`part ${part}`, { version: undefined, text: formatEvent('changed', JSON.stringify({ part })) })
+  stream.push(`part ${part}`, {
+    version: undefined,
+    text: formatEvent('changed', JSON.stringify({ part })),
+  })
 }
 
 function tell(topic: Topic, change: RunChange): void {
@@ -273,7 +313,8 @@ function tell(topic: Topic, change: RunChange): void {
   topic.version = change.version
   const event = toEvent(subject, change)
   for (const stream of streams.keys()) {
-    if (change.summary === undefined && subject.kind !== 'application') stream.end('removed', event.text)
+    if (change.summary === undefined && subject.kind !== 'application')
+      stream.end('removed', event.text)
     else stream.push(change.id, event)
   }
 }
@@ -282,8 +323,12 @@ function newestOf(version: string, other: string | undefined): string {
   return other !== undefined && isOlder(version, other) ? other : version
 }
 
-function toEvent({ kind }: LiveSubject, { id, version, summary }: RunChange): { version: string; text: string } {
-  if (summary === undefined) return { version, text: formatEvent('removed', JSON.stringify({ id }), version) }
+function toEvent(
+  { kind }: LiveSubject,
+  { id, version, summary }: RunChange,
+): { version: string; text: string } {
+  if (summary === undefined)
+    return { version, text: formatEvent('removed', JSON.stringify({ id }), version) }
   return { version, text: formatEvent(kind === 'task' ? 'task' : 'execution', summary, version) }
 }
 

@@ -81,7 +81,10 @@ export class PartChanges {
           },
           (error: unknown) => {
             each.notBeforeMs = nowMs + pauseAfterErrorMs
-            this.#options.log.debug({ err: error, service: each.service }, 'versions for event streams could not be read')
+            this.#options.log.debug(
+              { err: error, service: each.service },
+              'versions for event streams could not be read',
+            )
           },
         )
         .finally(() => {
@@ -98,7 +101,8 @@ export class PartChanges {
       const query = { application: some.map(({ application }) => application) }
       const answer = await upstreams.call(service, { path: '/versions', query }, anonymousIdentity)
       const versions = readJson(answer, service, jsonList) as string[]
-      for (const [index, watched] of some.entries()) this.#note(watched, service, part, versions[index] ?? '')
+      for (const [index, watched] of some.entries())
+        this.#note(watched, service, part, versions[index] ?? '')
     }
   }
 
@@ -106,13 +110,18 @@ export class PartChanges {
     if (!this.#watched.has(watched)) return
     const known = watched.versions.get(part)
     watched.versions.set(part, version)
-    if (known === undefined ? this.#hasCounted(watched, service) : known !== version) watched.onChanged(part)
+    if (known === undefined ? this.#hasCounted(watched, service) : known !== version)
+      watched.onChanged(part)
   }
 
   /** Whether something may have changed between the begin of the watch and the first version. */
   #hasCounted({ counts: before }: WatchedApplication, service: ServiceName): boolean {
     const counts = this.#options.counts()
     const part = statePartOf(service)
-    return before === undefined || counts === undefined || countOf(before, part) !== countOf(counts, part)
+    return (
+      before === undefined ||
+      counts === undefined ||
+      countOf(before, part) !== countOf(counts, part)
+    )
   }
 }

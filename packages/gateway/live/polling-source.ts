@@ -28,7 +28,14 @@ interface PollingSourceOptions {
   log: FastifyBaseLogger
 }
 
-const ended = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED'])
+const ended = new Set([
+  'SUCCEEDED',
+  'FAILED_CONTINUE',
+  'TERMINAL',
+  'CANCELED',
+  'STOPPED',
+  'SKIPPED',
+])
 const activeStatuses = 'NOT_STARTED,RUNNING,PAUSED,SUSPENDED'
 /** Runs of each pipeline that are read besides those that run: one may begin and end between two polls. */
 const newestRuns = 2
@@ -82,7 +89,12 @@ class Poll implements Watch {
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
-  constructor(options: PollingSourceOptions, subject: LiveSubject, watcher: Watcher, versions: Versions) {
+  constructor(
+    options: PollingSourceOptions,
+    subject: LiveSubject,
+    watcher: Watcher,
+    versions: Versions,
+  ) {
     this.#options = options
     this.#subject = subject
     this.#watcher = watcher
@@ -111,7 +123,11 @@ class Poll implements Watch {
     }
     if (since === undefined) return { version, isComplete: true, changes: [] }
     if (!this.#knows(since)) return { version, isComplete: false, changes: [] }
-    return { version, isComplete: true, changes: runs.filter((run) => sequenceOf(run.version) > sequenceOf(since)) }
+    return {
+      version,
+      isComplete: true,
+      changes: runs.filter((run) => sequenceOf(run.version) > sequenceOf(since)),
+    }
   }
 
   /** A version of another process, or from before this poll, says nothing about what has changed since. */
@@ -119,13 +135,16 @@ class Poll implements Watch {
     const [epoch] = since.split('.')
     const isOurs = this.#firstVersion.split('.')[0] === epoch
     return (
-      isOurs && sequenceOf(since) >= sequenceOf(this.#firstVersion) && sequenceOf(since) <= sequenceOf(this.#versions.current())
+      isOurs &&
+      sequenceOf(since) >= sequenceOf(this.#firstVersion) &&
+      sequenceOf(since) <= sequenceOf(this.#versions.current())
     )
   }
 
   async #poll(): Promise<void> {
     try {
-      const runs = this.#subject.kind === 'application' ? await this.#loadApplication() : await this.#loadRun()
+      const runs =
+        this.#subject.kind === 'application' ? await this.#loadApplication() : await this.#loadRun()
       if (this.#closed) return
       for (const run of runs) this.#note(run)
       this.#forgetEnded()
@@ -143,7 +162,10 @@ class Poll implements Watch {
   #fail(error: unknown): void {
     const status = error instanceof GatewayError ? error.details.upstream?.status : undefined
     this.#failures++
-    this.#options.log.debug({ err: error, subject: this.#subject }, 'the state for event streams could not be read')
+    this.#options.log.debug(
+      { err: error, subject: this.#subject },
+      'the state for event streams could not be read',
+    )
     if (!this.#hasBegun) return void this.#first.reject(error)
     if (status === 401 || status === 403) this.#watcher.refused()
     else if (this.#failures === failuresUntilStale) this.#watcher.stale(true)
@@ -152,17 +174,29 @@ class Poll implements Watch {
   #pauseMs(): number {
     const { pollMs, idlePollMs } = this.#options.settings
     if (this.#failures > 0)
-      return backOffMs({ firstMs: pollMs, longestMs: maxPauseMs }, this.#failures) * (0.75 + Math.random() / 2)
+      return (
+        backOffMs({ firstMs: pollMs, longestMs: maxPauseMs }, this.#failures) *
+        (0.75 + Math.random() / 2)
+      )
     return [...this.#runs.values()].some(({ hasEnded }) => !hasEnded) ? pollMs : idlePollMs
   }
 
   #note(run: JsonObject): void {
     const id = String(run['id'])
     const isGone = run['status'] === undefined
-    const summary = isGone ? undefined : this.#subject.kind === 'task' ? summarizeTask(run) : summarizeExecution(run)
+    const summary = isGone
+      ? undefined
+      : this.#subject.kind === 'task'
+        ? summarizeTask(run)
+        : summarizeExecution(run)
     const known = this.#runs.get(id)
     if (known === undefined ? isGone : known.summary === summary) return
-    const change = { id, version: this.#versions.next(), summary, hasEnded: isGone || ended.has(String(run['status'])) }
+    const change = {
+      id,
+      version: this.#versions.next(),
+      summary,
+      hasEnded: isGone || ended.has(String(run['status'])),
+    }
     this.#runs.delete(id)
     if (!isGone) this.#runs.set(id, change)
     if (this.#hasBegun) this.#watcher.changed(change)
@@ -170,7 +204,8 @@ class Poll implements Watch {
 
   #forgetEnded(): void {
     const endedRuns = [...this.#runs.values()].filter(({ hasEnded }) => hasEnded)
-    for (const { id } of endedRuns.slice(0, Math.max(0, endedRuns.length - maxEnded))) this.#runs.delete(id)
+    for (const { id } of endedRuns.slice(0, Math.max(0, endedRuns.length - maxEnded)))
+      this.#runs.delete(id)
   }
 
   async #loadRun(): Promise<JsonObject[]> {
@@ -192,11 +227,17 @@ class Poll implements Watch {
       this.#list({ path, query: { limit: newestRuns, expand: false } }),
     ])
     const found = new Map(lists.flat().map((run) => [String(run['id']), run]))
-    const missing = [...this.#runs.values()].filter(({ id, hasEnded }) => !hasEnded && !found.has(id)).slice(0, maxLookups)
+    const missing = [...this.#runs.values()]
+      .filter(({ id, hasEnded }) => !hasEnded && !found.has(id))
+      .slice(0, maxLookups)
     if (missing.length > 0) {
       const executionIds = missing.map(({ id }) => id).join(',')
-      const answered = await this.#list({ path: '/pipelines', query: { executionIds, expand: false } })
-      for (const { id } of missing) found.set(id, answered.find((run) => run['id'] === id) ?? { id })
+      const answered = await this.#list({
+        path: '/pipelines',
+        query: { executionIds, expand: false },
+      })
+      for (const { id } of missing)
+        found.set(id, answered.find((run) => run['id'] === id) ?? { id })
     }
     return [...found.values()]
   }
@@ -205,7 +246,9 @@ class Poll implements Watch {
     const answer = await this.#call(call)
     if (answer.status === 404) return []
     const application = foldName(this.#subject.name)
-    return objectsOf(readJson(answer, 'orca', jsonList)).filter((run) => foldName(String(run['application'])) === application)
+    return objectsOf(readJson(answer, 'orca', jsonList)).filter(
+      (run) => foldName(String(run['application'])) === application,
+    )
   }
 
   #call(call: UpstreamCall) {

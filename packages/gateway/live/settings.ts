@@ -1,5 +1,11 @@
 /** Settings of event streams. */
-import { duration, type SettingsOf, setting, settings, whole } from '@fairlead/base/settings/setting.ts'
+import {
+  duration,
+  type SettingsOf,
+  setting,
+  settings,
+  whole,
+} from '@fairlead/base/settings/setting.ts'
 
 const interval = (byDefault: string) =>
   duration('ms')
@@ -22,6 +28,8 @@ export const liveSettings = settings({
   pollMs: setting('live.pollInterval', interval('2s')).describe(
     'With an external orca: pause between two reads of what a client listens to, while it runs.',
   ),
-  idlePollMs: setting('live.idlePollInterval', interval('10s')).describe('The same while nothing of it runs.'),
+  idlePollMs: setting('live.idlePollInterval', interval('10s')).describe(
+    'The same while nothing of it runs.',
+  ),
 })
 export type LiveSettings = SettingsOf<typeof liveSettings>

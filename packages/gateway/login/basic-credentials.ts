@@ -1,6 +1,11 @@
 /** Reads `Authorization: Basic`, and remembers for some seconds which credentials were right. */
 import { createHmac, randomBytes } from 'node:crypto'
-import { createCache, type ExpiringCache, forget, loadOnce } from '@fairlead/base/caches/expiring-cache.ts'
+import {
+  createCache,
+  type ExpiringCache,
+  forget,
+  loadOnce,
+} from '@fairlead/base/caches/expiring-cache.ts'
 
 export interface Credentials {
   readonly username: string
@@ -15,7 +20,9 @@ export function parseBasic(header: string | undefined): Credentials | 'unreadabl
   if (encoded.length > 4096 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return 'unreadable'
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text.indexOf(':')
-  return colon < 1 ? 'unreadable' : { username: text.slice(0, colon).trim(), password: text.slice(colon + 1) }
+  return colon < 1
+    ? 'unreadable'
+    : { username: text.slice(0, colon).trim(), password: text.slice(colon + 1) }
 }
 
 /** Scripts send their password with each request; checking it that often would keep a processor busy. */
@@ -32,7 +39,10 @@ export class VerifiedCredentials<Result> {
   }
 
   /** What `verify` says, asked once for requests that come together. Only a result is remembered; undefined and errors are not. */
-  get(credentials: Credentials, verify: () => Promise<Result | undefined>): Promise<Result | undefined> {
+  get(
+    credentials: Credentials,
+    verify: () => Promise<Result | undefined>,
+  ): Promise<Result | undefined> {
     const key = this.#keyOf(credentials)
     const result = loadOnce(this.#results, key, verify)
     result.then(
@@ -47,6 +57,8 @@ export class VerifiedCredentials<Result> {
   }
 
   #keyOf({ username, password }: Credentials): string {
-    return createHmac('sha256', this.#key).update(`${username.length}:${username}${password}`).digest('base64')
+    return createHmac('sha256', this.#key)
+      .update(`${username.length}:${username}${password}`)
+      .digest('base64')
   }
 }

@@ -7,13 +7,20 @@ export interface NameSettings {
   readonly caseInsensitiveNames: boolean | undefined
 }
 
-export function checkNameCase(report: Reporter, nameCase: NameCase, { caseInsensitiveNames }: NameSettings): Finding {
+export function checkNameCase(
+  report: Reporter,
+  nameCase: NameCase,
+  { caseInsensitiveNames }: NameSettings,
+): Finding {
   const tried = 'compare user names'
   if (caseInsensitiveNames !== undefined) {
-    const rule = caseInsensitiveNames ? 'mark and MARK are one user' : 'names with upper-case letters are refused'
+    const rule = caseInsensitiveNames
+      ? 'mark and MARK are one user'
+      : 'names with upper-case letters are refused'
     return report.ok(tried, `${rule} (login.caseInsensitiveNames)`)
   }
-  if (nameCase === 'insensitive') return report.ok(tried, 'mark and MARK are one user: this provider is known to ignore case')
+  if (nameCase === 'insensitive')
+    return report.ok(tried, 'mark and MARK are one user: this provider is known to ignore case')
   return report.ok(
     tried,
     'names with upper-case letters are refused; if the provider ignores case, login.caseInsensitiveNames: true accepts them',

@@ -30,13 +30,16 @@ export class CompletedLogins {
     if (this.#holds(this.#begun, id)) return false
     this.#begun.set(id, this.#options.now() + begunMs)
     const { redis } = this.#options
-    return redis === undefined ? !this.#holds(this.#completed, id) : (await redis.send('exists', redisPrefix + id)) === 0
+    return redis === undefined
+      ? !this.#holds(this.#completed, id)
+      : (await redis.send('exists', redisPrefix + id)) === 0
   }
 
   /** In one step; false when it has been completed before. @throws as Redis; the login must fail then */
   async complete(id: string): Promise<boolean> {
     const { redis } = this.#options
-    if (redis !== undefined) return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'
+    if (redis !== undefined)
+      return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'
     if (this.#holds(this.#completed, id)) return false
     this.#completed.set(id, this.#options.now() + completedMs)
     return true

@@ -19,7 +19,9 @@ interface KnownBrowsersOptions {
 
 const cookieName = 'LOGIN_BROWSER'
 /** Identifier, end in seconds in base 36, signature. */
-const cookieForm = new RegExp(`(?:^|;\\s*)${cookieName}=([A-Za-z0-9_-]{22})\\.([0-9a-z]{1,8})\\.([A-Za-z0-9_-]{43})(?:;|$)`)
+const cookieForm = new RegExp(
+  `(?:^|;\\s*)${cookieName}=([A-Za-z0-9_-]{22})\\.([0-9a-z]{1,8})\\.([A-Za-z0-9_-]{43})(?:;|$)`,
+)
 const lifetimeSeconds = 180 * 86_400
 
 export class KnownBrowsers {
@@ -35,7 +37,9 @@ export class KnownBrowsers {
     if (id === undefined || end === undefined || signature === undefined) return undefined
     if (Number.parseInt(end, 36) * 1000 <= this.#options.now()) return undefined
     const key = await this.#loadKey()
-    const isOurs = key !== undefined && timingSafeEqual(sign(key, id, end, username), Buffer.from(signature, 'base64url'))
+    const isOurs =
+      key !== undefined &&
+      timingSafeEqual(sign(key, id, end, username), Buffer.from(signature, 'base64url'))
     return isOurs ? id : undefined
   }
 
@@ -57,7 +61,10 @@ export class KnownBrowsers {
     try {
       return deriveKey(await keys.current(), 'known browsers')
     } catch (error) {
-      log.warn({ err: error }, 'browsers of users cannot be recognised, because the key of their cookies cannot be had')
+      log.warn(
+        { err: error },
+        'browsers of users cannot be recognised, because the key of their cookies cannot be had',
+      )
       return undefined
     }
   }

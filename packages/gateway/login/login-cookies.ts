@@ -27,7 +27,11 @@ interface LoginCookiesOptions {
   now: () => number
 }
 
-const Target = z.object({ path: z.string().startsWith('/'), isReturn: z.boolean(), untilMs: z.number() })
+const Target = z.object({
+  path: z.string().startsWith('/'),
+  isReturn: z.boolean(),
+  untilMs: z.number(),
+})
 type Target = z.infer<typeof Target>
 
 const Pending = z.object({
@@ -48,7 +52,12 @@ const lifetimeMs = 60 * 60_000
  * Proxies read responses into buffers of 4 KB and requests into such of 8 KB, all cookies included. A target that does not fit is
  * dropped: the login then leads to the web UI.
  */
-const limits = { targetPath: 1800, pendingCookie: 1024, allPending: 4096, pendingLogins: 10 } as const
+const limits = {
+  targetPath: 1800,
+  pendingCookie: 1024,
+  allPending: 4096,
+  pendingLogins: 10,
+} as const
 
 export class LoginCookies {
   readonly #options: LoginCookiesOptions
@@ -59,7 +68,11 @@ export class LoginCookies {
 
   /** Keeps where a browser wanted to go. A page that the web UI has asked for stays. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async saveTarget(request: FastifyRequest, { path, isReturn }: SavedRequest): Promise<void> {
-    if (path.length > limits.targetPath || (!isReturn && (await this.#readTarget(request))?.isReturn)) return
+    if (
+      path.length > limits.targetPath ||
+      (!isReturn && (await this.#readTarget(request))?.isReturn)
+    )
+      return
     const target: Target = { path, isReturn, untilMs: this.#options.now() + lifetimeMs }
     this.#set(request, this.#targetName, await this.#seal(this.#targetName, target))
   }
@@ -74,18 +87,31 @@ export class LoginCookies {
   }
 
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
-  async remember(request: FastifyRequest, id: string, { method, startedAtMs, values }: PendingLogin): Promise<void> {
+  async remember(
+    request: FastifyRequest,
+    id: string,
+    { method, startedAtMs, values }: PendingLogin,
+  ): Promise<void> {
     const name = this.#pendingName(id)
-    const pending: Pending = { method, startedAtMs, values: { ...values }, untilMs: this.#options.now() + lifetimeMs }
+    const pending: Pending = {
+      method,
+      startedAtMs,
+      values: { ...values },
+      untilMs: this.#options.now() + lifetimeMs,
+    }
     const target = await this.findTarget(request)
     const complete = await this.#seal(name, { ...pending, target })
-    const value = complete.length <= limits.pendingCookie ? complete : await this.#seal(name, pending)
+    const value =
+      complete.length <= limits.pendingCookie ? complete : await this.#seal(name, pending)
     await this.#makeRoom(request, value.length)
     this.#set(request, name, value)
   }
 
   /** A login that this browser has under way, and where it shall lead if that is known. @throws {GatewayError} SESSIONS_UNAVAILABLE */
-  async find(request: FastifyRequest, id: string): Promise<{ pending: PendingLogin; target: string | undefined } | undefined> {
+  async find(
+    request: FastifyRequest,
+    id: string,
+  ): Promise<{ pending: PendingLogin; target: string | undefined } | undefined> {
     const pending = await this.#read(request, this.#pendingName(id), Pending)
     return pending && { pending, target: pending.target ?? (await this.findTarget(request)) }
   }
@@ -112,14 +138,22 @@ export class LoginCookies {
 
   /** Tabs that were left alone do not add up: the oldest give way. */
   async #makeRoom(request: FastifyRequest, bytes: number): Promise<void> {
-    const sent = readCookies(request.headers.cookie, (name) => name.startsWith(this.#pendingPrefix)).slice(0, maxPendingRead)
-    const started = await Promise.all(sent.map(async (cookie) => (await this.#open(cookie, Pending))?.startedAtMs ?? 0))
-    const newestFirst = sent.map((cookie, index) => ({ ...cookie, startedAtMs: started[index] ?? 0 }))
+    const sent = readCookies(request.headers.cookie, (name) =>
+      name.startsWith(this.#pendingPrefix),
+    ).slice(0, maxPendingRead)
+    const started = await Promise.all(
+      sent.map(async (cookie) => (await this.#open(cookie, Pending))?.startedAtMs ?? 0),
+    )
+    const newestFirst = sent.map((cookie, index) => ({
+      ...cookie,
+      startedAtMs: started[index] ?? 0,
+    }))
     newestFirst.sort((a, b) => b.startedAtMs - a.startedAtMs)
     let allBytes = bytes
     newestFirst.forEach(({ name, value }, index) => {
       allBytes += name.length + value.length
-      if (index + 1 >= limits.pendingLogins || allBytes > limits.allPending) this.#clear(request, name)
+      if (index + 1 >= limits.pendingLogins || allBytes > limits.allPending)
+        this.#clear(request, name)
     })
   }
 
@@ -136,7 +170,10 @@ export class LoginCookies {
   }
 
   /** Undefined for what Fairlead has not sealed, and for what is too old. */
-  async #open<T extends { untilMs: number }>({ name, value }: Cookie, schema: z.ZodType<T>): Promise<T | undefined> {
+  async #open<T extends { untilMs: number }>(
+    { name, value }: Cookie,
+    schema: z.ZodType<T>,
+  ): Promise<T | undefined> {
     const text = await askStore(() => unseal(this.#options.keys, name, value))
     const content = text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data
     return content !== undefined && content.untilMs > this.#options.now() ? content : undefined
@@ -156,7 +193,8 @@ export class LoginCookies {
 
   /** Only what the browser has: others need not learn that there is such a cookie. */
   #clear(request: FastifyRequest, name: string): void {
-    if (this.#sent(request, name).length > 0) this.#send(request.state, { name, value: '', maxAgeSeconds: 0 })
+    if (this.#sent(request, name).length > 0)
+      this.#send(request.state, { name, value: '', maxAgeSeconds: 0 })
   }
 
   #send(state: RequestState, cookie: Parameters<typeof formatLoginCookie>[0]): void {

@@ -9,7 +9,8 @@ type Action = 'login' | 'logout'
 
 const words = {
   login: {
-    message: 'A page of another site has sent this sign-in. Open the sign-in page of this gateway, and sign in there.',
+    message:
+      'A page of another site has sent this sign-in. Open the sign-in page of this gateway, and sign in there.',
     path: '/login',
     label: 'Sign in',
   },
@@ -28,7 +29,12 @@ export function refuseLoginCsrf(cors: CorsSettings): RequestStep {
       const action = actionOf(request)
       if (action === undefined || !isForeign(request, cors)) return
       request.log.info(
-        { requestId: request.state.requestId, action, origin: request.headers.origin, address: request.state.clientAddress },
+        {
+          requestId: request.state.requestId,
+          action,
+          origin: request.headers.origin,
+          address: request.state.clientAddress,
+        },
         'a page of another origin was refused',
       )
       const { message, path, label } = words[action]
@@ -49,7 +55,8 @@ function isForeign(request: FastifyRequest, cors: CorsSettings): boolean {
   const { origin, referer, host, 'sec-fetch-site': site } = request.headers
   if (site === 'same-origin' || site === 'none') return false
   const from = origin ?? (site === undefined ? undefined : URL.parse(referer ?? '')?.origin)
-  if (from !== undefined && (isAllowedOrigin(from, cors) || isSameOrigin(from, request))) return false
+  if (from !== undefined && (isAllowedOrigin(from, cors) || isSameOrigin(from, request)))
+    return false
   if (site === 'cross-site' || site === 'same-site') return true
   // An older browser, perhaps behind a proxy that does not say that it ends TLS.
   return from !== undefined && URL.parse(from)?.host !== host

@@ -82,7 +82,8 @@ export function createRedisKeys(redis: Redis, now: () => number): LoginSecrets {
     return key
   }
   return {
-    current: async () => (known[0] !== undefined && elapsedMs(now(), readAtMs) < rereadMs ? known[0] : reread()),
+    current: async () =>
+      known[0] !== undefined && elapsedMs(now(), readAtMs) < rereadMs ? known[0] : reread(),
     find: async (id) => {
       const found = pick(known, id)
       if (found !== undefined) return found
@@ -97,7 +98,10 @@ async function readOrShare(records: Records, known: Buffer | undefined): Promise
   const held = await readShared(records)
   if (held !== undefined) return held
   const content = (known ?? randomBytes(secretBytes)).toString('base64url')
-  if (!(await records.put(sharedKey, { content }, null)) && (await readShared(records)) === undefined) {
+  if (
+    !(await records.put(sharedKey, { content }, null)) &&
+    (await readShared(records)) === undefined
+  ) {
     // Something else stands there: it gives way.
     await records.put(sharedKey, { content })
   }

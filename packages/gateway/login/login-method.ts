@@ -40,7 +40,9 @@ export type LoginOutcome =
   | { kind: 'not-mine'; objection?: string }
 
 /** The response of a protected path without login. */
-export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
+export type EntryPoint =
+  | { kind: 'redirect'; location: string }
+  | { kind: 'refusal'; error: GatewayError }
 
 export interface Visitor {
   /** A browser opens a page with the cookie of a session that is over. */

@@ -6,10 +6,22 @@ import { checkRedirectTarget, type UiAddress } from './redirect-target.ts'
 /** What the login page says; taken from this table only, so nothing that a stranger sends is shown. */
 const notices = {
   refused: { kind: 'alert', text: 'User name or password is wrong.' },
-  wait: { kind: 'alert', text: 'Too many wrong passwords. Try again in a moment, or ask an administrator.' },
-  unavailable: { kind: 'alert', text: 'The directory that knows you does not answer. Try again in a moment.' },
-  expired: { kind: 'alert', text: 'Your password has expired. Change it where you usually do, then sign in again.' },
-  restricted: { kind: 'alert', text: 'This account may not sign in at present. Ask an administrator.' },
+  wait: {
+    kind: 'alert',
+    text: 'Too many wrong passwords. Try again in a moment, or ask an administrator.',
+  },
+  unavailable: {
+    kind: 'alert',
+    text: 'The directory that knows you does not answer. Try again in a moment.',
+  },
+  expired: {
+    kind: 'alert',
+    text: 'Your password has expired. Change it where you usually do, then sign in again.',
+  },
+  restricted: {
+    kind: 'alert',
+    text: 'This account may not sign in at present. Ask an administrator.',
+  },
   'session-expired': { kind: 'status', text: 'Your session has expired. Sign in again.' },
   'signed-out': { kind: 'status', text: 'You are signed out.' },
 } as const
@@ -43,7 +55,10 @@ button.onclick = () => {
 field.form.onsubmit = () => void (field.type = 'password')`
 const scriptHash = hash('sha256', script, 'base64')
 
-export function createLoginPage({ contextPath, ui, brand }: PageOptions, { notice, username, destination }: LoginForm): Page {
+export function createLoginPage(
+  { contextPath, ui, brand }: PageOptions,
+  { notice, username, destination }: LoginForm,
+): Page {
   const shown = notice && toShown(notice)
   const invalid = shown?.kind === 'alert' ? ' aria-invalid="true" aria-describedby="notice"' : ''
   const [onName, onPassword] = username === undefined ? [' autofocus', ''] : ['', ' autofocus']
@@ -69,11 +84,15 @@ export function createLoginPage({ contextPath, ui, brand }: PageOptions, { notic
 
 /** Below the form, in a place that is always kept: the form does not move when there is something to say. */
 function formatNotice(shown: { kind: string; text: string } | undefined): string | undefined {
-  return shown && `<p id="notice" class="notice ${shown.kind}" role="${shown.kind}">${shown.text}</p>`
+  return (
+    shown && `<p id="notice" class="notice ${shown.kind}" role="${shown.kind}">${shown.text}</p>`
+  )
 }
 
 function formatDestination(destination: string | undefined): string {
-  return destination === undefined ? '' : `<p class="small">You continue to ${escapeHtml(destination)}.</p>`
+  return destination === undefined
+    ? ''
+    : `<p class="small">You continue to ${escapeHtml(destination)}.</p>`
 }
 
 function toShown({ notice, minutes }: PageNotice): { kind: string; text: string } {
@@ -86,11 +105,18 @@ export function inMinutes(minutes: number): string {
 }
 
 /** The web UI by its host, the console by its name; a path may hold any text, so it is not shown. */
-export function describeDestination(path: string, ui: UiAddress, baseUrl: string): string | undefined {
+export function describeDestination(
+  path: string,
+  ui: UiAddress,
+  baseUrl: string,
+): string | undefined {
   const [base, query] = path.split('?', 2)
   if (base !== '/auth/redirect') return path === '/' ? undefined : 'the page that you opened'
   try {
-    const target = new URL(checkRedirectTarget(new URLSearchParams(query).getAll('to'), ui, baseUrl), baseUrl)
+    const target = new URL(
+      checkRedirectTarget(new URLSearchParams(query).getAll('to'), ui, baseUrl),
+      baseUrl,
+    )
     return target.origin === new URL(baseUrl).origin ? 'the console' : target.host
   } catch {
     return undefined
@@ -124,7 +150,8 @@ interface Choice {
 
 export function createChoicePage({ contextPath, brand }: Site, choices: readonly Choice[]): Page {
   const links = choices.map(
-    ({ label, path }) => `<p><a class="button" href="${escapeHtml(contextPath + path)}">${escapeHtml(label)}</a></p>`,
+    ({ label, path }) =>
+      `<p><a class="button" href="${escapeHtml(contextPath + path)}">${escapeHtml(label)}</a></p>`,
   )
   return createPage(
     'Sign in',

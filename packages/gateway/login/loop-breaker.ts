@@ -62,21 +62,27 @@ export class LoopBreaker {
       return undefined
     }
     const rounds = this.#read(request)
-    if (rounds === undefined) return this.#completedBy(request).length >= enough ? 'cookie' : undefined
+    if (rounds === undefined)
+      return this.#completedBy(request).length >= enough ? 'cookie' : undefined
     if (rounds.completed.length >= enough) return 'session'
     return rounds.sent.length >= enough && !this.#isTogether(rounds) ? 'return' : undefined
   }
 
   sent(request: FastifyRequest): void {
     const rounds = this.#read(request) ?? none
-    if (!this.#isTogether(rounds)) this.#write(request, { ...rounds, sent: [...rounds.sent, this.#options.now()] })
+    if (!this.#isTogether(rounds))
+      this.#write(request, { ...rounds, sent: [...rounds.sent, this.#options.now()] })
   }
 
   /** A login was completed; whether the browser keeps it shows with the next request. */
   completed(request: FastifyRequest): void {
     const rounds = this.#read(request)
-    if (rounds === undefined) this.#remember(request, [...this.#completedBy(request), this.#options.now()])
-    this.#write(request, { sent: rounds?.sent ?? [], completed: [...(rounds?.completed ?? []), this.#options.now()] })
+    if (rounds === undefined)
+      this.#remember(request, [...this.#completedBy(request), this.#options.now()])
+    this.#write(request, {
+      sent: rounds?.sent ?? [],
+      completed: [...(rounds?.completed ?? []), this.#options.now()],
+    })
   }
 
   /** A request has a user, so the login does not loop. */
@@ -102,13 +108,22 @@ export class LoopBreaker {
     if (cookie?.includes(cookieName) !== true || this.#forgiven.has(request)) return undefined
     const value = cookieForm.exec(cookie)?.[1]
     if (value === undefined) return undefined
-    const [sent, completed, ...more] = value.split('_').map((list) => this.#recent(list.split('.').map(parseTime)))
-    return sent === undefined || completed === undefined || more.length > 0 ? undefined : { sent, completed }
+    const [sent, completed, ...more] = value
+      .split('_')
+      .map((list) => this.#recent(list.split('.').map(parseTime)))
+    return sent === undefined || completed === undefined || more.length > 0
+      ? undefined
+      : { sent, completed }
   }
 
   #write(request: FastifyRequest, { sent, completed }: Rounds): void {
-    const lists = [sent, completed].map((times) => times.slice(-enough).map((time) => time.toString(36)))
-    setCookie(request.state, this.#format(request, lists.map((list) => list.join('.')).join('_'), windowMs / 1000))
+    const lists = [sent, completed].map((times) =>
+      times.slice(-enough).map((time) => time.toString(36)),
+    )
+    setCookie(
+      request.state,
+      this.#format(request, lists.map((list) => list.join('.')).join('_'), windowMs / 1000),
+    )
   }
 
   #format({ state }: FastifyRequest, value: string, maxAgeSeconds: number): string {
@@ -138,7 +153,10 @@ function parseTime(text: string): number {
 
 /** Browsers of one kind at one address are taken for one. */
 function toClient({ state, headers }: FastifyRequest): string {
-  return hash('sha256', `${state.clientAddress} ${headers['user-agent'] ?? ''}`, 'base64url').slice(0, 22)
+  return hash('sha256', `${state.clientAddress} ${headers['user-agent'] ?? ''}`, 'base64url').slice(
+    0,
+    22,
+  )
 }
 
 interface LoopOptions {

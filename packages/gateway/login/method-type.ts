@@ -30,7 +30,11 @@ export interface LoginMethodType<Settings extends MethodSettings = MethodSetting
   /** Users log in with a password, so wrong ones make them wait. */
   readonly checksPasswords?: true
   readonly keys: z.ZodObject
-  toSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings): Settings | undefined
+  toSettings(
+    keys: object,
+    report: SettingsReport,
+    surroundings: LoginSurroundings,
+  ): Settings | undefined
   /** In a few words, for `fairlead check`. */
   describe(settings: Settings): string
   open(settings: Settings, context: MethodContext): Promise<LoginMethod>
@@ -43,7 +47,11 @@ export interface LoginMethodType<Settings extends MethodSettings = MethodSetting
   /** Where the identity provider sends browsers back to, as configured, placeholders included. */
   returnTemplates?(settings: Settings): string[]
   /** What the method does in Redis, on an unused name. */
-  redisUses?(redis: Redis, name: string, now: () => number): Promise<[tried: string, attempt: () => Promise<unknown>][]>
+  redisUses?(
+    redis: Redis,
+    name: string,
+    now: () => number,
+  ): Promise<[tried: string, attempt: () => Promise<unknown>][]>
 }
 
 export type MethodKind = 'page' | 'proxy' | 'certificate'
@@ -124,6 +132,12 @@ export interface RegisteredAddress {
 }
 
 /** An address, and others that are answered as well. */
-export function withOthers(first: RegisteredAddress, others: readonly string[]): RegisteredAddress[] {
-  return [first, ...others.filter((url) => url !== first.url).map((url) => ({ ...first, url, needed: false }))]
+export function withOthers(
+  first: RegisteredAddress,
+  others: readonly string[],
+): RegisteredAddress[] {
+  return [
+    first,
+    ...others.filter((url) => url !== first.url).map((url) => ({ ...first, url, needed: false })),
+  ]
 }

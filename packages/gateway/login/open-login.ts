@@ -16,7 +16,12 @@ import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './log
 import { describeDestination } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import type { MethodContext, MethodKind } from './method-type.ts'
-import { type Accounts, createNameRule, createUserPreparation, type PrepareUser } from './prepare-user.ts'
+import {
+  type Accounts,
+  createNameRule,
+  createUserPreparation,
+  type PrepareUser,
+} from './prepare-user.ts'
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
@@ -64,9 +69,14 @@ function createLoginSecrets({ redis, dataDir, now }: MethodOptions): LoginSecret
 
 const kinds: readonly MethodKind[] = ['page', 'proxy', 'certificate']
 
-export async function openMethods(options: MethodOptions, secrets = createLoginSecrets(options)): Promise<LoginMethods> {
+export async function openMethods(
+  options: MethodOptions,
+  secrets = createLoginSecrets(options),
+): Promise<LoginMethods> {
   const context = createContext(options, secrets)
-  const active = kinds.flatMap((kind) => options.settings.methods.filter(({ type }) => type.kind === kind))
+  const active = kinds.flatMap((kind) =>
+    options.settings.methods.filter(({ type }) => type.kind === kind),
+  )
   const methods: LoginMethod[] = []
   for (const { type, settings } of active) methods.push(await type.open(settings, context))
   const { prepareUser } = context
@@ -100,14 +110,20 @@ async function openTokenLogin(
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
   const { settings, permissions, dataDir, redis, log, keep, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
-  const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
+  const [{ openTokens }, { TokenLogin }] = await Promise.all([
+    import('./tokens/tokens.ts'),
+    import('./tokens/token-login.ts'),
+  ])
   const eraOf = (username: string, methodName: string) => {
     const current = methods.find(({ name }) => name === methodName)?.currentUser?.(username)
     return current === 'gone' ? undefined : current?.tokenEra
   }
   const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now }))
   const { legacyPortLogin } = settings
-  return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
+  return {
+    tokens,
+    method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }),
+  }
 }
 
 function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
@@ -116,7 +132,10 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
     try {
       return (await serviceAccounts()).some((known) => toUserKey(known) === toUserKey(name))
     } catch (error) {
-      log.warn({ err: error }, 'the service accounts are not known; the one that logs in counts as a person')
+      log.warn(
+        { err: error },
+        'the service accounts are not known; the one that logs in counts as a person',
+      )
       return undefined
     }
   }
@@ -140,7 +159,11 @@ export class Login implements LoginEnding {
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
 
-  constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
+  constructor(
+    options: LoginOptions,
+    { methods, prepareUser, tokens }: LoginMethods,
+    keys: LoginSecrets,
+  ) {
     const { sessions, permissions, accounts, settings, redis, now } = options
     this.#options = options
     this.sessions = sessions
@@ -184,11 +207,18 @@ export class Login implements LoginEnding {
   async unlock(username: string): Promise<void> {
     const method = this.#methods.find(({ unlock }) => unlock !== undefined)
     if (method?.unlock === undefined)
-      throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
+      throw new GatewayError(
+        'NOT_FOUND',
+        'No login with passwords is configured here, so no user has to wait.',
+      )
     try {
       await method.unlock(username)
     } catch (cause) {
-      throw new GatewayError('SESSIONS_UNAVAILABLE', 'This cannot be noted at present. Try again later.', { cause })
+      throw new GatewayError(
+        'SESSIONS_UNAVAILABLE',
+        'This cannot be noted at present. Try again later.',
+        { cause },
+      )
     }
   }
 
@@ -198,7 +228,9 @@ export class Login implements LoginEnding {
   }
 
   get routes(): { method: string; path: string; login: string }[] {
-    return this.#methods.flatMap(({ routes = [], name }) => routes.map((route) => ({ ...route, login: name })))
+    return this.#methods.flatMap(({ routes = [], name }) =>
+      routes.map((route) => ({ ...route, login: name })),
+    )
   }
 
   mount(server: FastifyInstance): void {
@@ -256,16 +288,25 @@ export class Login implements LoginEnding {
   }
 
   /** @see docs/contracts/authentication.md#order-of-a-login, steps 3 and 4 */
-  async complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void> {
+  async complete(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    login: CompletedLogin,
+  ): Promise<void> {
     const { sessions } = this
     const { state } = request
-    const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
-    const user = await this.#prepareUser(login.user, report, login.nameCase).catch((error: unknown) => {
-      noteRefusal(state, login.user.method, error)
-      throw error
-    })
+    const report = this.#methods
+      .find(({ name }) => name === login.user.method)
+      ?.reportOf(login.user)
+    const user = await this.#prepareUser(login.user, report, login.nameCase).catch(
+      (error: unknown) => {
+        noteRefusal(state, login.user.method, error)
+        throw error
+      },
+    )
     const returned = this.#returned.get(state)
-    const target = login.path ?? returned?.target ?? (await this.#cookies.findTarget(request)) ?? '/'
+    const target =
+      login.path ?? returned?.target ?? (await this.#cookies.findTarget(request)) ?? '/'
     if (returned !== undefined) await this.#checkFirstUse(returned.id)
     const { id } = await sessions.replace(await sessions.find(request.headers.cookie), {
       user,
@@ -277,7 +318,10 @@ export class Login implements LoginEnding {
     await login.onSession?.()
     this.#loops.completed(request)
     state.auditNote = { kind: 'login', user: user.username, method: user.method }
-    this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
+    this.#options.log.info(
+      { user: user.username, method: user.method, address: state.clientAddress },
+      'a user logged in',
+    )
     this.#cookies.forgetTarget(request)
     await reply.redirect(state.baseUrl + target, 302)
   }
@@ -304,7 +348,10 @@ export class Login implements LoginEnding {
   /** The cookie of a completed login is cleared, but an attacker may have kept it. @throws {GatewayError} CREDENTIALS_REFUSED */
   async #checkFirstUse(id: string): Promise<void> {
     if (await askStore(() => this.#completed.complete(id))) return
-    throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
+    throw new GatewayError(
+      'CREDENTIALS_REFUSED',
+      'This login has been completed already. Start again.',
+    )
   }
 
   /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
@@ -328,7 +375,10 @@ function noteRefusal(state: RequestState, method: string, error: unknown): void 
 }
 
 /** What distinguishes the sessions for users; other headers are not stored. */
-function originOfLogin({ state, headers }: FastifyRequest): { address: string; userAgent?: string } {
+function originOfLogin({ state, headers }: FastifyRequest): {
+  address: string
+  userAgent?: string
+} {
   const userAgent = headers['user-agent']?.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 300)
   return { address: state.clientAddress, ...(userAgent ? { userAgent } : {}) }
 }
@@ -339,8 +389,18 @@ function originOfLogin({ state, headers }: FastifyRequest): { address: string; u
  * @param accounts The cached list, replaced and never changed in place
  * @see docs/contracts/authentication.md#no-login-method
  */
-function createAnonymousUser(accounts: () => readonly AccountEntry[], permissionsEnabled: () => boolean): () => User {
-  const base = { username: 'anonymous', email: 'anonymous', firstName: null, lastName: null, roles: [], method: 'anonymous' }
+function createAnonymousUser(
+  accounts: () => readonly AccountEntry[],
+  permissionsEnabled: () => boolean,
+): () => User {
+  const base = {
+    username: 'anonymous',
+    email: 'anonymous',
+    firstName: null,
+    lastName: null,
+    roles: [],
+    method: 'anonymous',
+  }
   let known: readonly AccountEntry[] | undefined
   let unrestricted: string[] = []
   return () => {

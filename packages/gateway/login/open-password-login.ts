@@ -7,7 +7,10 @@ import { TypedName } from './typed-name.ts'
 import { Unlocks } from './unlocks.ts'
 
 /** @param source Knows the passwords */
-export async function openPasswordLogin(source: PasswordSource, context: MethodContext): Promise<PasswordLogin> {
+export async function openPasswordLogin(
+  source: PasswordSource,
+  context: MethodContext,
+): Promise<PasswordLogin> {
   const { page, secrets: keys, log, keep, now } = context
   const { contextPath } = page
   return new PasswordLogin(source, {

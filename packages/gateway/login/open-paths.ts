@@ -46,13 +46,16 @@ export class OpenPathIndex {
       table.filter(({ path }) => !path.endsWith('/**')),
       ({ path }) => path,
     )
-    this.#below = table.flatMap((entry) => (entry.path.endsWith('/**') ? [{ start: entry.path.slice(0, -2), entry }] : []))
+    this.#below = table.flatMap((entry) =>
+      entry.path.endsWith('/**') ? [{ start: entry.path.slice(0, -2), entry }] : [],
+    )
   }
 
   find(method: string, path: string): OpenPath | undefined {
     const exact = this.#exact.get(path)?.find((entry) => allows(entry, method))
     if (exact !== undefined) return exact
-    for (const { start, entry } of this.#below) if (path.startsWith(start) && allows(entry, method)) return entry
+    for (const { start, entry } of this.#below)
+      if (path.startsWith(start) && allows(entry, method)) return entry
     return undefined
   }
 }

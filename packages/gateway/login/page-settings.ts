@@ -1,6 +1,11 @@
 /** Settings of pages: name, text and logo. */
 import { readFileSync, statSync } from 'node:fs'
-import { optionalText, type SettingsReport, setting, type ValuesOf } from '@fairlead/base/settings/setting.ts'
+import {
+  optionalText,
+  type SettingsReport,
+  setting,
+  type ValuesOf,
+} from '@fairlead/base/settings/setting.ts'
 import { explainUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
 import { type Brand, fairleadBrand } from '../http/page.ts'
@@ -16,10 +21,15 @@ export const pageKeys = {
   text: setting('ui.loginText', z.string().max(600).optional()).describe(
     'Text above the login form, such as a help contact; line breaks are kept.',
   ),
-  logo: setting('ui.logo', optionalText).describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
+  logo: setting('ui.logo', optionalText).describe(
+    'SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.',
+  ),
 }
 
-export function toBrand({ title, text, logo }: ValuesOf<typeof pageKeys>, report: SettingsReport): Brand {
+export function toBrand(
+  { title, text, logo }: ValuesOf<typeof pageKeys>,
+  report: SettingsReport,
+): Brand {
   return {
     title: title?.trim() || fairleadBrand.title,
     lead: title === undefined ? fairleadBrand.lead : `to ${title.trim()}`,
@@ -32,7 +42,11 @@ export function toBrand({ title, text, logo }: ValuesOf<typeof pageKeys>, report
 function readLogo(file: string, report: SettingsReport): string | undefined {
   const bytes = readSmallFile(file, report)
   if (bytes === undefined) return undefined
-  const type = bytes.subarray(0, pngStart.length).equals(pngStart) ? 'image/png' : isSvg(bytes) ? 'image/svg+xml' : undefined
+  const type = bytes.subarray(0, pngStart.length).equals(pngStart)
+    ? 'image/png'
+    : isSvg(bytes)
+      ? 'image/svg+xml'
+      : undefined
   if (type === undefined) report.problem('ui.logo', `the file ${file} is neither SVG nor PNG`)
   return type && `data:${type};base64,${bytes.toString('base64')}`
 }
@@ -41,7 +55,10 @@ function readSmallFile(file: string, report: SettingsReport): Buffer | undefined
   try {
     const { size } = statSync(file)
     if (size <= maxLogoBytes) return readFileSync(file)
-    report.problem('ui.logo', `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`)
+    report.problem(
+      'ui.logo',
+      `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`,
+    )
   } catch (error) {
     report.problem('ui.logo', explainUnreadable(file, error))
   }
@@ -54,7 +71,11 @@ function isSvg(bytes: Buffer): boolean {
     .replace(/^\uFEFF/, '')
     .trimStart()
   for (;;) {
-    const prologue = text.startsWith('<!--') ? '-->' : /^<(?:\?xml|!DOCTYPE)/i.test(text) ? '>' : undefined
+    const prologue = text.startsWith('<!--')
+      ? '-->'
+      : /^<(?:\?xml|!DOCTYPE)/i.test(text)
+        ? '>'
+        : undefined
     if (prologue === undefined) return /^<svg[\s>]/i.test(text)
     const end = text.indexOf(prologue)
     if (end === -1) return false

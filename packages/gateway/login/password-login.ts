@@ -11,7 +11,15 @@ import { type Credentials, parseBasic, VerifiedCredentials } from './basic-crede
 import type { FormUsers } from './form/form-users.ts'
 import type { Guess, GuessDecision, Guesses } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
+import type {
+  CurrentUser,
+  EntryPoint,
+  LoginEnding,
+  LoginMethod,
+  LoginOutcome,
+  StartSteps,
+  Visitor,
+} from './login-method.ts'
 import { createLoginPage, inMinutes, type LoginNotice, type PageNotice } from './login-page.ts'
 import type { MethodContext } from './method-type.ts'
 import type { OpenPath } from './open-paths.ts'
@@ -31,7 +39,10 @@ interface SignInRefusal {
 
 /** What knows the passwords: the users of this gateway, or a directory. */
 export interface PasswordSource
-  extends Pick<LoginMethod, 'name' | 'reportOf' | 'stillValid' | 'isActive' | 'changes' | 'prepareStart' | 'users'> {
+  extends Pick<
+    LoginMethod,
+    'name' | 'reportOf' | 'stillValid' | 'isActive' | 'changes' | 'prepareStart' | 'users'
+  > {
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
   check(credentials: Credentials): Promise<PasswordMatch | SignInRefusal | undefined>
   currentUser?(username: string): CurrentUser | 'gone'
@@ -51,7 +62,9 @@ interface PasswordLoginOptions extends Pick<MethodContext, 'page' | 'prepareUser
   guesses: Guesses
 }
 
-type FormOutcome = PasswordMatch | (PageNotice & { readonly notice: Exclude<LoginNotice, 'signed-out' | 'session-expired'> })
+type FormOutcome =
+  | PasswordMatch
+  | (PageNotice & { readonly notice: Exclude<LoginNotice, 'signed-out' | 'session-expired'> })
 
 const maxFormBytes = 16 * 1024
 
@@ -61,7 +74,9 @@ const nameCase = 'insensitive'
 export class PasswordLogin implements LoginMethod {
   readonly interactive = true
   readonly challenge = 'Basic'
-  readonly openPaths: readonly OpenPath[] = [{ path: '/login', methods: ['GET', 'POST'], identity: 'none' }]
+  readonly openPaths: readonly OpenPath[] = [
+    { path: '/login', methods: ['GET', 'POST'], identity: 'none' },
+  ]
   readonly routes = [
     { method: 'GET', path: '/login' },
     { method: 'POST', path: '/login' },
@@ -102,14 +117,21 @@ export class PasswordLogin implements LoginMethod {
     try {
       const known = await this.#recall(credentials, request.state.clientAddress)
       if (known !== undefined) return { kind: 'user', ...known, ...this.#countsLater(known) }
-      return { ...this.#refusal('wrong user name or password'), user: this.#nameOf(credentials.username) }
+      return {
+        ...this.#refusal('wrong user name or password'),
+        user: this.#nameOf(credentials.username),
+      }
     } catch (error) {
       if (isTooMany(error)) {
         const user = this.#nameOf(credentials.username)
         request.state.auditNote = { kind: 'refused', method: this.name, reason: 'wait', user }
       }
       if (!isUnavailable(error)) throw error
-      return { ...this.#refusal('the credentials cannot be checked at present'), error, sentByBrowsers: false }
+      return {
+        ...this.#refusal('the credentials cannot be checked at present'),
+        error,
+        sentByBrowsers: false,
+      }
     }
   }
 
@@ -120,9 +142,11 @@ export class PasswordLogin implements LoginMethod {
   }
 
   async #recall(credentials: Credentials, address: string): Promise<PasswordMatch | undefined> {
-    const verify = () => this.#verified.get(credentials, () => this.#verifyBasic(credentials, address))
+    const verify = () =>
+      this.#verified.get(credentials, () => this.#verifyBasic(credentials, address))
     const known = await verify()
-    if (known === undefined || (await this.stillValid(known.user, known.credentialStamp))) return known
+    if (known === undefined || (await this.stillValid(known.user, known.credentialStamp)))
+      return known
     this.#verified.forget(credentials)
     return verify()
   }
@@ -144,13 +168,18 @@ export class PasswordLogin implements LoginMethod {
   }
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (credentials.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
+    if (credentials.kind !== 'password' || this.#source.explain === undefined)
+      return { kind: 'not-mine' }
     const known = await this.#source.explain(credentials, trace)
     if (known === undefined) {
-      const reason = credentials.password === undefined ? 'no such user is found' : 'user name and password are not accepted'
+      const reason =
+        credentials.password === undefined
+          ? 'no such user is found'
+          : 'user name and password are not accepted'
       return { kind: 'refused', reason }
     }
-    if ('notice' in known) return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }
+    if ('notice' in known)
+      return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }
     return { kind: 'user', ...known, nameCase }
   }
 
@@ -168,20 +197,34 @@ export class PasswordLogin implements LoginMethod {
     return (await this.#source.prepareStart?.()) ?? {}
   }
 
-  async #showForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+  async #showForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
     const { page, typedName } = this.#options
     const { html, headers } = createLoginPage(page, {
       notice: noticeOf(queryOf(request.url)),
-      username: request.method === 'GET' ? await typedName.take(request.state, request.headers.cookie) : undefined,
+      username:
+        request.method === 'GET'
+          ? await typedName.take(request.state, request.headers.cookie)
+          : undefined,
       destination: await ending.destinationOf(request),
     })
     return reply.code(200).headers(headers).send(html)
   }
 
-  async #takeForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+  async #takeForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
     const { state } = request
     const credentials = await readCredentials(request)
-    const outcome: FormOutcome = credentials === undefined ? { notice: 'refused' } : await this.#verifyForm(credentials, request)
+    const outcome: FormOutcome =
+      credentials === undefined
+        ? { notice: 'refused' }
+        : await this.#verifyForm(credentials, request)
     if ('user' in outcome) {
       const onSession = () => this.#options.browsers.remember(state, credentials?.username ?? '')
       await ending.complete(request, reply, { ...outcome, nameCase, onSession })
@@ -189,8 +232,17 @@ export class PasswordLogin implements LoginMethod {
     }
     const { notice, minutes } = outcome
     const user = this.#nameOf(credentials?.username)
-    state.auditNote = { kind: 'refused', method: this.name, reason: notice, user, failed: notice === 'unavailable' }
-    this.#options.log.info({ method: this.name, address: state.clientAddress, reason: notice }, 'a login was refused')
+    state.auditNote = {
+      kind: 'refused',
+      method: this.name,
+      reason: notice,
+      user,
+      failed: notice === 'unavailable',
+    }
+    this.#options.log.info(
+      { method: this.name, address: state.clientAddress, reason: notice },
+      'a login was refused',
+    )
     await this.#options.typedName.keep(state, credentials?.username ?? '')
     const query = `error${notice === 'refused' ? '' : `=${notice}`}${minutes === undefined ? '' : `&minutes=${minutes}`}`
     return reply.redirect(`${state.baseUrl}/login?${query}`, 302)
@@ -202,12 +254,19 @@ export class PasswordLogin implements LoginMethod {
     return current === undefined || current === 'gone' ? undefined : current.user.username
   }
 
-  async #verifyForm(credentials: Credentials, { state, headers }: FastifyRequest): Promise<FormOutcome> {
+  async #verifyForm(
+    credentials: Credentials,
+    { state, headers }: FastifyRequest,
+  ): Promise<FormOutcome> {
     if (!isUsable(credentials)) return { notice: 'refused' }
     const { username } = credentials
     const browser = await this.#options.browsers.find(headers.cookie, username)
     try {
-      const known = await this.#ask(credentials, { username, address: state.clientAddress, browser })
+      const known = await this.#ask(credentials, {
+        username,
+        address: state.clientAddress,
+        browser,
+      })
       return known ?? { notice: 'refused' }
     } catch (error) {
       if (error instanceof TooManyGuesses) return { notice: 'wait', minutes: error.minutes }
@@ -217,7 +276,10 @@ export class PasswordLogin implements LoginMethod {
   }
 
   /** Asks the source, unless the limit of guesses is reached. @throws {TooManyGuesses} and what the source throws */
-  async #ask(credentials: Credentials, guess: Guess): Promise<PasswordMatch | SignInRefusal | undefined> {
+  async #ask(
+    credentials: Credentials,
+    guess: Guess,
+  ): Promise<PasswordMatch | SignInRefusal | undefined> {
     const attempt = await this.#begin(guess)
     if (attempt.kind === 'wait') throw new TooManyGuesses(attempt.waitMs)
     try {
@@ -239,22 +301,41 @@ export class PasswordLogin implements LoginMethod {
       const unlockedAtMs = await unlocks.find(guess.username)
       return unlockedAtMs === undefined ? attempt : this.#guesses.begin(guess, unlockedAtMs)
     } catch (error) {
-      log.warn({ err: error }, 'unlocked users are not known, so the limit of guesses counts for all')
+      log.warn(
+        { err: error },
+        'unlocked users are not known, so the limit of guesses counts for all',
+      )
       return attempt
     }
   }
 
   /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
-  async #verifyBasic(credentials: Credentials, address: string): Promise<PasswordMatch | undefined> {
+  async #verifyBasic(
+    credentials: Credentials,
+    address: string,
+  ): Promise<PasswordMatch | undefined> {
     if (!isUsable(credentials)) return undefined
-    const known = await this.#ask(credentials, { username: credentials.username, address, browser: undefined })
+    const known = await this.#ask(credentials, {
+      username: credentials.username,
+      address,
+      browser: undefined,
+    })
     if (known === undefined || 'notice' in known) return undefined
-    return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user), nameCase) }
+    return {
+      ...known,
+      user: await this.#options.prepareUser(known.user, this.reportOf(known.user), nameCase),
+    }
   }
 
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
     const error = new GatewayError('CREDENTIALS_REFUSED', 'The user name or the password is wrong.')
-    return { kind: 'refused', reason, error, sentByBrowsers: true, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
+    return {
+      kind: 'refused',
+      reason,
+      error,
+      sentByBrowsers: true,
+      evenOnOpenPaths: this.#source.refusesOnOpenPaths,
+    }
   }
 }
 
@@ -263,9 +344,13 @@ class TooManyGuesses extends GatewayError {
 
   constructor(waitMs: number) {
     const minutes = Math.ceil(waitMs / 60_000)
-    super('RATE_LIMITED', `Too many wrong passwords. Try again in ${inMinutes(minutes)}, or ask an administrator.`, {
-      headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
-    })
+    super(
+      'RATE_LIMITED',
+      `Too many wrong passwords. Try again in ${inMinutes(minutes)}, or ask an administrator.`,
+      {
+        headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+      },
+    )
     this.minutes = minutes
   }
 }
@@ -285,13 +370,16 @@ function isUnavailable(error: unknown): error is GatewayError {
 
 async function readCredentials(request: FastifyRequest): Promise<Credentials | undefined> {
   const form = await readForm(request, maxFormBytes)
-  return form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
+  return (
+    form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
+  )
 }
 
 function noticeOf(query: URLSearchParams): PageNotice | undefined {
   const error = query.get('error')
   if (error === 'wait') return { notice: error, minutes: minutesOf(query.get('minutes')) }
-  if (error === 'unavailable' || error === 'expired' || error === 'restricted') return { notice: error }
+  if (error === 'unavailable' || error === 'expired' || error === 'restricted')
+    return { notice: error }
   if (error !== null) return { notice: 'refused' }
   if (query.has('expired')) return { notice: 'session-expired' }
   return query.has('logout') ? { notice: 'signed-out' } : undefined

@@ -22,7 +22,11 @@ export interface Accounts {
  * @param nameCase Whether the identity provider ignores case in user names; `unknown` unless given
  * @throws {GatewayError} USER_NAME_REFUSED; LOGIN_UNAVAILABLE when the permission service is unavailable
  */
-export type PrepareUser = (user: User, report: LoginReport | undefined, nameCase?: NameCase) => Promise<User>
+export type PrepareUser = (
+  user: User,
+  report: LoginReport | undefined,
+  nameCase?: NameCase,
+) => Promise<User>
 
 /** Just after a start the accounts may not be known yet; a login waits for them, but not for long. */
 const maxWaitMs = 3000
@@ -37,14 +41,20 @@ interface PreparationOptions {
 }
 
 /** @see docs/contracts/authentication.md#order-of-a-login (steps 3 to 5) and 4.10 */
-export function createUserPreparation({ objectionTo, permissions, accounts }: PreparationOptions): PrepareUser {
+export function createUserPreparation({
+  objectionTo,
+  permissions,
+  accounts,
+}: PreparationOptions): PrepareUser {
   return async (user, report, nameCase = 'unknown') => {
     const objection = objectionTo(user.username, nameCase)
-    if (objection !== undefined) throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}.`)
+    if (objection !== undefined)
+      throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}.`)
     if (permissions.enabled) {
       if (report !== undefined) await permissions.reportLogin(user, report)
       const view = await permissions.viewOf(user)
-      if (view?.legacyFallback !== true) return { ...user, allowedAccounts: allowedAccounts(view, [], user.roles) }
+      if (view?.legacyFallback !== true)
+        return { ...user, allowedAccounts: allowedAccounts(view, [], user.roles) }
     }
     if (accounts.list().length === 0) {
       await within(
@@ -57,7 +67,11 @@ export function createUserPreparation({ objectionTo, permissions, accounts }: Pr
 }
 
 /** @param caseInsensitiveNames Whether identity providers ignore case in user names; undefined: those that are known to */
-export function createNameRule({ caseInsensitiveNames }: { caseInsensitiveNames: boolean | undefined }): ObjectionTo {
+export function createNameRule({
+  caseInsensitiveNames,
+}: {
+  caseInsensitiveNames: boolean | undefined
+}): ObjectionTo {
   return (name, nameCase) => {
     const objection = findNameObjection(name)
     if (objection !== undefined) return `${objection}; ask an administrator for another name`
@@ -66,7 +80,8 @@ export function createNameRule({ caseInsensitiveNames }: { caseInsensitiveNames:
     const problem = `${shorten(name)} has upper-case letters, and ${shorten(lowerCase)} may be another user`
     const change = 'an administrator can change the name to lower case'
     const reason = caseInsensitiveNames === false ? ' (login.caseInsensitiveNames: false)' : ''
-    const setting = ', or set login.caseInsensitiveNames: true if the identity provider ignores case'
+    const setting =
+      ', or set login.caseInsensitiveNames: true if the identity provider ignores case'
     return `${problem}${reason}; ${change}${reason === '' ? setting : ''}`
   }
 }
@@ -78,7 +93,11 @@ const maxCached = 1000
  * The user under a key: prepared once for requests that come together, and again when that was a while ago. A failure reaches the
  * waiting requests and is not cached.
  */
-export type PrepareOnce = (key: string, prepare: () => Promise<User>, untilMs?: number) => Promise<User>
+export type PrepareOnce = (
+  key: string,
+  prepare: () => Promise<User>,
+  untilMs?: number,
+) => Promise<User>
 
 /** @param now Milliseconds since the epoch. */
 export function createPreparedUsers(now: () => number): PrepareOnce {

@@ -19,7 +19,11 @@ const maxLength = 8192
  * @throws {GatewayError} REDIRECT_REFUSED; the message does not repeat the address
  * @see docs/contracts/authentication.md#redirect-targets
  */
-export function checkRedirectTarget(targets: readonly string[], ui: UiAddress, baseUrl: string): string {
+export function checkRedirectTarget(
+  targets: readonly string[],
+  ui: UiAddress,
+  baseUrl: string,
+): string {
   const [to] = targets
   if (to === undefined || targets.length > 1) refuse('must be given once') // 1
   if (to === '' || to.length > maxLength) refuse(`must have 1 to ${maxLength} characters`) // 1
@@ -42,9 +46,14 @@ export function checkRedirectTarget(targets: readonly string[], ui: UiAddress, b
  */
 function isConsoleAddress(to: string, baseUrl: string): boolean {
   const { origin, pathname } = new URL(baseUrl)
-  const path = to.startsWith('/') ? to : to.startsWith(`${origin}/`) ? to.slice(origin.length) : undefined
+  const path = to.startsWith('/')
+    ? to
+    : to.startsWith(`${origin}/`)
+      ? to.slice(origin.length)
+      : undefined
   const root = `${pathname.replace(/\/$/, '')}/console`
-  if (path === undefined || !path.startsWith(root) || !/^(?:$|[/?#])/.test(path.slice(root.length))) return false
+  if (path === undefined || !path.startsWith(root) || !/^(?:$|[/?#])/.test(path.slice(root.length)))
+    return false
   const [written = ''] = path.split(/[?#]/, 1)
   if (/\/\/|%(?:2e|2f|5c|25|00)/i.test(written)) return false
   const url = URL.parse(path, origin)
@@ -57,7 +66,9 @@ function hostOf(authority: string): string {
 }
 
 function checkSameSite(scheme: string, url: URL, uiUrl: string): void {
-  const ui = URL.parse(uiUrl) ?? refuse('cannot be checked: the address of the web UI (services.deck.baseUrl) is not configured') // 10
+  const ui =
+    URL.parse(uiUrl) ??
+    refuse('cannot be checked: the address of the web UI (services.deck.baseUrl) is not configured') // 10
   const upgraded = scheme === 'https' && ui.protocol === 'http:'
   if (url.protocol !== ui.protocol && !upgraded) refuse('is not an address of the web UI') // 6
   if (url.hostname !== ui.hostname) refuse('is not an address of the web UI') // 7

@@ -100,7 +100,10 @@ export class RequestLogin {
     const { session, method, stillCounts } = state.loginFindings ?? {}
     if (session === undefined) return stillCounts === undefined || (await stillCounts())
     const { user, credentialStamp } = session.content
-    return (await this.#options.sessions.isLive(session)) && (await method?.stillValid?.(user, credentialStamp)) !== false
+    return (
+      (await this.#options.sessions.isLive(session)) &&
+      (await method?.stillValid?.(user, credentialStamp)) !== false
+    )
   }
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
@@ -114,7 +117,11 @@ export class RequestLogin {
       return
     }
     if (findings.open?.identity === 'none') return
-    if (guard.beforeSession.length > 0 && (await askMethods(request, findings, guard.beforeSession))) return
+    if (
+      guard.beforeSession.length > 0 &&
+      (await askMethods(request, findings, guard.beforeSession))
+    )
+      return
     if (guard.usesSessions && (await this.#findSession(request, findings, guard))) return
     await askMethods(request, findings, guard.afterSession)
   }
@@ -126,13 +133,17 @@ export class RequestLogin {
     const found = sessions.find(cookie)
     const session = found instanceof Promise ? await found : found
     if (session === undefined) {
-      findings.endedSession = parseSessionCookie(cookie, sessions.cookieRules.settings.name).length > 0
+      findings.endedSession =
+        parseSessionCookie(cookie, sessions.cookieRules.settings.name).length > 0
       return false
     }
     const { credentialStamp, user } = session.content
     const method = guard.methods.find(({ name }) => name === user.method)
     const validity = method?.stillValid?.(user, credentialStamp)
-    if (method !== undefined && (validity instanceof Promise ? await validity : validity) !== false) {
+    if (
+      method !== undefined &&
+      (validity instanceof Promise ? await validity : validity) !== false
+    ) {
       findings.session = session
       findings.method = method
       request.state.user = user
@@ -153,7 +164,12 @@ export class RequestLogin {
   #askPermissionService({ state }: FastifyRequest): Promise<void> | undefined {
     const { permissions } = this.#options
     const { user, loginFindings: findings } = state
-    if (user === undefined || findings?.method === undefined || !permissions.enabled || !permissions.sessionFilter) {
+    if (
+      user === undefined ||
+      findings?.method === undefined ||
+      !permissions.enabled ||
+      !permissions.sessionFilter
+    ) {
       return undefined
     }
     if (findings.method.filtered === false) return undefined
@@ -181,7 +197,11 @@ export class RequestLogin {
   }
 
   /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */
-  async #reportOnce(user: User, { session, method }: Findings, answer: PermissionAnswer): Promise<PermissionAnswer> {
+  async #reportOnce(
+    user: User,
+    { session, method }: Findings,
+    answer: PermissionAnswer,
+  ): Promise<PermissionAnswer> {
     const { permissions } = this.#options
     const report = method?.reportOf(user)
     if (answer.kind !== 'unknown' || session !== undefined || report === undefined) return answer
@@ -201,7 +221,10 @@ export class RequestLogin {
     if (open === undefined || !isReadMethod(method)) return
     const loop = loops.check(request)
     if (loop === undefined) return
-    request.log.warn({ requestId: state.requestId, loop, address: state.clientAddress }, 'a browser logs in again and again')
+    request.log.warn(
+      { requestId: state.requestId, loop, address: state.clientAddress },
+      'a browser logs in again and again',
+    )
     throw createLoopError({ loop, baseUrl: state.baseUrl })
   }
 
@@ -215,13 +238,18 @@ export class RequestLogin {
     const findings = state.loginFindings ?? { open: undefined }
     const { open, refused } = findings
     if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) {
-      if (this.#guards[state.listener].foreignPaths.find(method, state.path) === undefined) return undefined
+      if (this.#guards[state.listener].foreignPaths.find(method, state.path) === undefined)
+        return undefined
       throw new GatewayError('NO_ROUTE', 'The login with a browser is not offered on this port.')
     }
     return this.#sendToLogin(request, reply, findings)
   }
 
-  async #sendToLogin(request: FastifyRequest, reply: FastifyReply, findings: Findings): Promise<void> {
+  async #sendToLogin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    findings: Findings,
+  ): Promise<void> {
     const { state, method } = request
     const { refused } = findings
     if (method === 'OPTIONS') {
@@ -230,20 +258,34 @@ export class RequestLogin {
       return
     }
     const caller = callerOf(request.headers)
-    const entry = this.#entryPoint(state, { hadSession: caller === 'page' && findings.endedSession === true })
+    const entry = this.#entryPoint(state, {
+      hadSession: caller === 'page' && findings.endedSession === true,
+    })
     const mayRedirect = refused === undefined || refused.sentByBrowsers === true
-    if (entry.kind === 'refusal' || !mayRedirect || (caller === 'program' && !isProbe(request, findings))) {
+    if (
+      entry.kind === 'refusal' ||
+      !mayRedirect ||
+      (caller === 'program' && !isProbe(request, findings))
+    ) {
       throw this.#refusalFor(request, entry, findings)
     }
     if (refused === undefined) await this.#saveTarget(request)
     await reply.redirect(entry.location, 302)
   }
 
-  #refusalFor(request: FastifyRequest, entry: EntryPoint, { refused, objection }: Findings): GatewayError {
-    const error = refused === undefined ? toRefusal(request, entry, objection) : (refused.error ?? notAccepted())
+  #refusalFor(
+    request: FastifyRequest,
+    entry: EntryPoint,
+    { refused, objection }: Findings,
+  ): GatewayError {
+    const error =
+      refused === undefined
+        ? toRefusal(request, entry, objection)
+        : (refused.error ?? notAccepted())
     if (error.status === 401 && error.details.headers?.['www-authenticate'] === undefined) {
       const challenges = this.#challengesFor(request)
-      if (challenges.length > 0) request.state.answerHeaders['www-authenticate'] = challenges.join(', ')
+      if (challenges.length > 0)
+        request.state.answerHeaders['www-authenticate'] = challenges.join(', ')
     }
     return error
   }
@@ -255,7 +297,9 @@ export class RequestLogin {
    */
   #challengesFor({ state, headers }: FastifyRequest): string[] {
     const { methods, usesSessions } = this.#guards[state.listener]
-    const schemes = new Set(methods.flatMap(({ challenge }) => (challenge === undefined ? [] : [challenge])))
+    const schemes = new Set(
+      methods.flatMap(({ challenge }) => (challenge === undefined ? [] : [challenge])),
+    )
     if (isBrowser(headers)) schemes.delete('Basic')
     const challenges = [...schemes].map((scheme) => `${scheme} realm="Fairlead"`)
     return challenges.length === 0 && usesSessions ? ['Cookie realm="Fairlead"'] : challenges
@@ -265,7 +309,8 @@ export class RequestLogin {
     const { methods } = this.#guards[state.listener]
     const claimant = methods.find((method) => method.claims?.(state.path) === true)
     const method = claimant ?? methods.find(({ interactive }) => interactive) ?? methods.at(-1)
-    if (method === undefined) throw new Error('a login is required although no login method is active')
+    if (method === undefined)
+      throw new Error('a login is required although no login method is active')
     return method.entryPoint(state, visitor)
   }
 
@@ -276,7 +321,11 @@ export class RequestLogin {
 }
 
 /** Whether one of the methods takes or refuses the credentials of the request. */
-async function askMethods(request: FastifyRequest, findings: Findings, methods: readonly LoginMethod[]): Promise<boolean> {
+async function askMethods(
+  request: FastifyRequest,
+  findings: Findings,
+  methods: readonly LoginMethod[],
+): Promise<boolean> {
   for (const method of methods) {
     if (takeOutcome(request, findings, method, await authenticate(method, request))) return true
   }
@@ -294,13 +343,22 @@ async function authenticate(method: LoginMethod, request: FastifyRequest): Promi
 }
 
 /** Whether the credentials of a request that goes on would let it in again. */
-async function isUserOf(request: FastifyRequest, method: LoginMethod, { username }: User): Promise<boolean> {
+async function isUserOf(
+  request: FastifyRequest,
+  method: LoginMethod,
+  { username }: User,
+): Promise<boolean> {
   const outcome = await authenticate(method, request)
   return outcome.kind === 'user' && outcome.user.username === username
 }
 
 /** Whether the credentials are those of the method, and decide. */
-function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginMethod, outcome: LoginOutcome): boolean {
+function takeOutcome(
+  request: FastifyRequest,
+  findings: Findings,
+  method: LoginMethod,
+  outcome: LoginOutcome,
+): boolean {
   const { state } = request
   if (outcome.kind === 'not-mine') {
     if (outcome.objection !== undefined) findings.objection = outcome.objection
@@ -312,9 +370,17 @@ function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginM
     findings.stillCounts = outcome.stillCounts ?? (() => isUserOf(request, method, outcome.user))
   } else {
     findings.refused = outcome
-    state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }
+    state.auditNote = {
+      kind: 'refused',
+      method: method.name,
+      reason: outcome.reason,
+      user: outcome.user,
+    }
     const { requestId } = state
-    request.log.info({ requestId, method: method.name, reason: outcome.reason }, 'credentials were refused')
+    request.log.info(
+      { requestId, method: method.name, reason: outcome.reason },
+      'credentials were refused',
+    )
   }
   return true
 }
@@ -325,10 +391,16 @@ function isProbe({ state, method }: FastifyRequest, { refused }: Findings): bool
 }
 
 /** The response to a program without credentials, or without any that a method here accepts. */
-function toRefusal({ headers, state }: FastifyRequest, entry: EntryPoint, objection: string | undefined): GatewayError {
+function toRefusal(
+  { headers, state }: FastifyRequest,
+  entry: EntryPoint,
+  objection: string | undefined,
+): GatewayError {
   if (entry.kind === 'refusal') {
     const { code, message, details } = entry.error
-    return objection === undefined ? entry.error : new GatewayError(code, `${message} ${objection}`, details)
+    return objection === undefined
+      ? entry.error
+      : new GatewayError(code, `${message} ${objection}`, details)
   }
   if (objection !== undefined) return new GatewayError('CREDENTIALS_REFUSED', objection)
   if (headers.authorization !== undefined) {
@@ -354,14 +426,20 @@ function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guar
     ...alwaysOpen.filter(({ webhook }) => !(webhook && options.webhooksNeedLogin)),
     ...methods.flatMap(({ openPaths = [] }) => openPaths),
   ]
-  const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths ?? [])
+  const others = options.methods
+    .filter((method) => !methods.includes(method))
+    .flatMap((method) => method.openPaths ?? [])
   return {
     methods,
     beforeSession: methods.filter(({ interactive }) => !interactive),
     afterSession: methods.filter(({ interactive }) => interactive),
-    isOpen: options.methods.length === 0 || (listener === 'legacy' && !options.legacyPortLogin && methods.length === 0),
+    isOpen:
+      options.methods.length === 0 ||
+      (listener === 'legacy' && !options.legacyPortLogin && methods.length === 0),
     openPaths: new OpenPathIndex(openPaths),
-    foreignPaths: new OpenPathIndex(others.filter(({ path }) => openPaths.every((open) => open.path !== path))),
+    foreignPaths: new OpenPathIndex(
+      others.filter(({ path }) => openPaths.every((open) => open.path !== path)),
+    ),
     usesSessions: methods.some(({ interactive }) => interactive),
   }
 }

@@ -17,13 +17,29 @@ const returnPath = '/auth/redirect'
  *
  * @see docs/contracts/authentication.md#saved-request
  */
-export function toSavedRequest({ method, headers, url, state }: FastifyRequest): SavedRequest | undefined {
-  if (method !== 'GET' || state.path === '/favicon.ico' || !isNavigation(headers) || isPrefetch(headers)) return undefined
+export function toSavedRequest({
+  method,
+  headers,
+  url,
+  state,
+}: FastifyRequest): SavedRequest | undefined {
+  if (
+    method !== 'GET' ||
+    state.path === '/favicon.ico' ||
+    !isNavigation(headers) ||
+    isPrefetch(headers)
+  )
+    return undefined
   const mark = url.indexOf('?')
-  return { path: state.path + (mark === -1 ? '' : url.slice(mark)), isReturn: state.path === returnPath }
+  return {
+    path: state.path + (mark === -1 ? '' : url.slice(mark)),
+    isReturn: state.path === returnPath,
+  }
 }
 
 /** The browser guesses what its user will open next. */
 function isPrefetch(headers: FastifyRequest['headers']): boolean {
-  return ['sec-purpose', 'purpose', 'x-moz'].some((name) => /\bprefetch\b/.test(String(headers[name] ?? '')))
+  return ['sec-purpose', 'purpose', 'x-moz'].some((name) =>
+    /\bprefetch\b/.test(String(headers[name] ?? '')),
+  )
 }

@@ -22,7 +22,11 @@ export async function seal(keys: LoginSecrets, purpose: string, text: string): P
 }
 
 /** Undefined when it was altered, sealed for another purpose or by another key. @throws as the keys */
-export async function unseal(keys: LoginSecrets, purpose: string, sealed: string): Promise<string | undefined> {
+export async function unseal(
+  keys: LoginSecrets,
+  purpose: string,
+  sealed: string,
+): Promise<string | undefined> {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length < idBytes + nonceBytes + tagBytes) return undefined
   const key = await keys.find(bytes.subarray(0, idBytes))
@@ -30,10 +34,15 @@ export async function unseal(keys: LoginSecrets, purpose: string, sealed: string
   const nonce = bytes.subarray(idBytes, idBytes + nonceBytes)
   const tag = bytes.subarray(idBytes + nonceBytes, idBytes + nonceBytes + tagBytes)
   try {
-    const decipher = createDecipheriv(algorithm, toCipherKey(key), nonce, { authTagLength: tagBytes })
+    const decipher = createDecipheriv(algorithm, toCipherKey(key), nonce, {
+      authTagLength: tagBytes,
+    })
       .setAAD(Buffer.from(purpose))
       .setAuthTag(tag)
-    return decipher.update(bytes.subarray(idBytes + nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    return (
+      decipher.update(bytes.subarray(idBytes + nonceBytes + tagBytes), undefined, 'utf8') +
+      decipher.final('utf8')
+    )
   } catch {
     return undefined
   }

@@ -1,8 +1,22 @@
 /** Settings of the login: its methods, and what is common to them. */
 
-import { off, optionalFlag, type SettingsReport, setting, settings, shapeOf } from '@fairlead/base/settings/setting.ts'
+import {
+  off,
+  optionalFlag,
+  type SettingsReport,
+  setting,
+  settings,
+  shapeOf,
+} from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
-import type { LoginMethodType, LoginSurroundings, MethodSettings, Peer, PublicPlace, RegisteredAddress } from './method-type.ts'
+import type {
+  LoginMethodType,
+  LoginSurroundings,
+  MethodSettings,
+  Peer,
+  PublicPlace,
+  RegisteredAddress,
+} from './method-type.ts'
 import { loginMethods } from './methods.ts'
 import { pageKeys, toBrand } from './page-settings.ts'
 import { tokenKeys, toTokenSettings } from './tokens/settings.ts'
@@ -18,7 +32,9 @@ const commonKeys = settings(
       'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are rejected (false). Default: one user at ' +
         'providers that are known to ignore case, rejected at others.',
     ),
-    webhooksNeedLogin: setting('security.webhooks.defaultAuthEnabled', off).describe('Webhooks need a login too.'),
+    webhooksNeedLogin: setting('security.webhooks.defaultAuthEnabled', off).describe(
+      'Webhooks need a login too.',
+    ),
   },
   {
     'security.authn.enabled': 'Switch of installers.',
@@ -29,7 +45,11 @@ const commonKeys = settings(
   },
 )
 
-export const LoginKeys = z.strictObject({ ...shapeOf(loginMethods), ...tokenKeys.keys.shape, ...commonKeys.keys.shape })
+export const LoginKeys = z.strictObject({
+  ...shapeOf(loginMethods),
+  ...tokenKeys.keys.shape,
+  ...commonKeys.keys.shape,
+})
 
 export interface ActiveMethod {
   readonly type: LoginMethodType
@@ -46,15 +66,24 @@ export function toLoginSettings(
   const { page, ...common } = commonKeys.read(keys)
   const { anonymous, caseInsensitiveNames } = common
   const { standalone, listeners } = surroundings
-  if (anonymous) report.notice('Warning: anonymous.enabled serves every client that reaches the listener, without login.')
+  if (anonymous)
+    report.notice(
+      'Warning: anonymous.enabled serves every client that reaches the listener, without login.',
+    )
   const methods: ActiveMethod[] = []
   for (const type of loginMethods) {
     const isFollower = methods.length > 0
-    const settings = type.toSettings(keys, report, { ...surroundings, anonymous, caseInsensitiveNames, isFollower })
+    const settings = type.toSettings(keys, report, {
+      ...surroundings,
+      anonymous,
+      caseInsensitiveNames,
+      isFollower,
+    })
     if (settings !== undefined) methods.push({ type, settings })
   }
   refuseSeveral(methods, anonymous, report)
-  if (!anonymous && !methods.some(({ type }) => type.kind === 'certificate')) refuseUnguardedPorts(listeners, report)
+  if (!anonymous && !methods.some(({ type }) => type.kind === 'certificate'))
+    refuseUnguardedPorts(listeners, report)
   return {
     ...common,
     methods,
@@ -71,7 +100,10 @@ export function settingsOf<Settings extends MethodSettings>(
   return methods.find(({ type: { name } }) => name === type.name)?.settings as Settings | undefined
 }
 
-export function listAddresses({ methods }: Pick<LoginSettings, 'methods'>, place: PublicPlace): RegisteredAddress[] {
+export function listAddresses(
+  { methods }: Pick<LoginSettings, 'methods'>,
+  place: PublicPlace,
+): RegisteredAddress[] {
   return methods.flatMap(({ type, settings }) => type.addresses?.(settings, place) ?? [])
 }
 
@@ -85,18 +117,30 @@ function refuseUnguardedPorts(
   report: SettingsReport,
 ): void {
   if (apiPort !== undefined) {
-    report.problem('default.apiPort', 'this port is for client certificates: set x509.enabled: true, or remove the key')
+    report.problem(
+      'default.apiPort',
+      'this port is for client certificates: set x509.enabled: true, or remove the key',
+    )
   }
   if (legacyPort !== undefined && !legacyLogin) {
-    report.notice('Warning: default.legacyServerPortAuth: false serves every client that reaches the extra port, without login.')
+    report.notice(
+      'Warning: default.legacyServerPortAuth: false serves every client that reaches the extra port, without login.',
+    )
   }
 }
 
 /** At most one login page and one login by a proxy can be active, and no method with anonymous access. */
-function refuseSeveral(methods: readonly ActiveMethod[], anonymous: boolean, report: SettingsReport): void {
+function refuseSeveral(
+  methods: readonly ActiveMethod[],
+  anonymous: boolean,
+  report: SettingsReport,
+): void {
   if (anonymous && methods.length > 0) {
     const keys = methods.map(({ settings }) => settings.key).join(', ')
-    report.problem('anonymous.enabled', `anonymous access and ${keys} exclude each other; remove one of them`)
+    report.problem(
+      'anonymous.enabled',
+      `anonymous access and ${keys} exclude each other; remove one of them`,
+    )
   }
   for (const [what, kind] of [
     ['way to log in with a browser', 'page'],
@@ -105,7 +149,12 @@ function refuseSeveral(methods: readonly ActiveMethod[], anonymous: boolean, rep
     const chosen = methods.filter(({ type }) => type.kind === kind)
     const [first, ...more] = chosen
     if (first === undefined || more.length === 0) continue
-    const names = chosen.map(({ type, settings }) => `${type.title} (${settings.key})`).join(' and ')
-    report.problem(first.settings.key, `only one ${what} can be active, and there are ${names}; keep one of them`)
+    const names = chosen
+      .map(({ type, settings }) => `${type.title} (${settings.key})`)
+      .join(' and ')
+    report.problem(
+      first.settings.key,
+      `only one ${what} can be active, and there are ${names}; keep one of them`,
+    )
   }
 }

@@ -17,7 +17,11 @@ export type LoginCredentials =
   | { readonly kind: 'saml-response'; readonly text: string; readonly baseUrl: string }
   /** @param registration Of which provider they are; the first one unless given */
   | { readonly kind: 'id-token'; readonly text: string; readonly registration: string | undefined }
-  | { readonly kind: 'claims'; readonly claims: Readonly<Record<string, unknown>>; readonly registration: string | undefined }
+  | {
+      readonly kind: 'claims'
+      readonly claims: Readonly<Record<string, unknown>>
+      readonly registration: string | undefined
+    }
 
 export function joinNames(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.join(', ')

@@ -71,7 +71,8 @@ function toStoredKey(username: string): string {
 }
 
 function openStore({ dataDir, redis, now, log }: UnlocksOptions): Records {
-  if (redis !== undefined) return new RedisRecords(redis, { prefix: 'fairlead:login:unlocked:', now })
+  if (redis !== undefined)
+    return new RedisRecords(redis, { prefix: 'fairlead:login:unlocked:', now })
   const moves = { owner: 'unlocks', migrations: unlockMigrations }
   return openSqliteRecords(join(dataDir, 'users.db'), 'unlocked', { now, log, moves })
 }

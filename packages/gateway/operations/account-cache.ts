@@ -43,11 +43,16 @@ export class AccountCache {
       if (number < this.#lastRead) return
       this.#lastRead = number
       this.#accounts = read
-      if (this.freshness.loaded()) this.#log.info({ service: 'clouddriver' }, 'the account list is refreshed again')
+      if (this.freshness.loaded())
+        this.#log.info({ service: 'clouddriver' }, 'the account list is refreshed again')
     } catch (error) {
       if (number < this.#lastRead) return
       const isNew = this.freshness.failed(error)
-      if (isNew && !this.#closed) this.#log.warn({ err: error, service: 'clouddriver' }, 'the account list cannot be refreshed')
+      if (isNew && !this.#closed)
+        this.#log.warn(
+          { err: error, service: 'clouddriver' },
+          'the account list cannot be refreshed',
+        )
     }
   }
 

@@ -12,10 +12,19 @@ import { capabilityOperations } from './resources/capabilities.ts'
 import { deliveryOperations } from './resources/delivery.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { environmentOperations } from './resources/environments.ts'
-import { executionOperations, executionStreamOperations, taskStreamOperations } from './resources/executions.ts'
+import {
+  executionOperations,
+  executionStreamOperations,
+  taskStreamOperations,
+} from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
 import { formUserOperations } from './resources/form-users.ts'
-import { artifactOperations, bakeryOperations, chartOperations, imageOperations } from './resources/images.ts'
+import {
+  artifactOperations,
+  bakeryOperations,
+  chartOperations,
+  imageOperations,
+} from './resources/images.ts'
 import {
   ecsOperations,
   infrastructureOperations,
@@ -33,17 +42,39 @@ import {
 import { notificationOperations } from './resources/notifications.ts'
 import { pipelineStartOperations } from './resources/pipeline-starts.ts'
 import { orderOperations, pipelineOperations } from './resources/pipelines.ts'
-import { bannerOperations, deckPluginOperations, outsideOperations, pluginOperations } from './resources/plugins.ts'
+import {
+  bannerOperations,
+  deckPluginOperations,
+  outsideOperations,
+  pluginOperations,
+} from './resources/plugins.ts'
 import { secretOperations } from './resources/secrets.ts'
-import { loadBalancerOperations, networkOperations, securityGroupOperations } from './resources/security-groups.ts'
-import { clusterOperations, instanceOperations, jobOperations, serverGroupOperations } from './resources/server-groups.ts'
+import {
+  loadBalancerOperations,
+  networkOperations,
+  securityGroupOperations,
+} from './resources/security-groups.ts'
+import {
+  clusterOperations,
+  instanceOperations,
+  jobOperations,
+  serverGroupOperations,
+} from './resources/server-groups.ts'
 import { strategyOperations } from './resources/strategies.ts'
 import { doctorOperations, systemOperations } from './resources/system.ts'
 import { taskOperations } from './resources/tasks.ts'
 import { templateOperations } from './resources/templates.ts'
-import { cronOperations, triggerEventOperations, webhookOperations } from './resources/trigger-events.ts'
+import {
+  cronOperations,
+  triggerEventOperations,
+  webhookOperations,
+} from './resources/trigger-events.ts'
 
-const rows: readonly (readonly [name: string, description: string, operations: readonly Operation[]])[] = [
+const rows: readonly (readonly [
+  name: string,
+  description: string,
+  operations: readonly Operation[],
+])[] = [
   [
     'Applications',
     'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
@@ -57,14 +88,23 @@ const rows: readonly (readonly [name: string, description: string, operations: r
   [
     'Executions',
     'Runs of pipelines: start, follow, cancel, judge, and evaluate expressions against them.',
-    [...pipelineStartOperations, ...executionOperations, ...executionStreamOperations, ...expressionOperations],
+    [
+      ...pipelineStartOperations,
+      ...executionOperations,
+      ...executionStreamOperations,
+      ...expressionOperations,
+    ],
   ],
   [
     'Tasks',
     'Work that belongs to no pipeline: changes of applications, projects and infrastructure.',
     [...taskOperations, ...taskStreamOperations],
   ],
-  ['Projects', 'Applications that are shown together, with their clusters and pipelines.', projectOperations],
+  [
+    'Projects',
+    'Applications that are shown together, with their clusters and pipelines.',
+    projectOperations,
+  ],
   [
     'Server groups',
     'Clusters, server groups, their managers, and further reports of cloud providers.',
@@ -76,17 +116,33 @@ const rows: readonly (readonly [name: string, description: string, operations: r
     [...instanceOperations, ...jobOperations],
   ],
   ['Load balancers', 'Load balancers and the server groups behind them.', loadBalancerOperations],
-  ['Security groups', 'Security groups, also under their newer name of firewalls.', securityGroupOperations],
+  [
+    'Security groups',
+    'Security groups, also under their newer name of firewalls.',
+    securityGroupOperations,
+  ],
   ['Networks', 'Networks, subnets and instance types.', networkOperations],
   [
     'Images',
     'Machine and container images, the options and logs of bakes, and charts.',
     [...imageOperations, ...bakeryOperations, ...chartOperations],
   ],
-  ['Builds', 'Build servers, their jobs and builds.', [...buildOperations, ...integrationOperations]],
+  [
+    'Builds',
+    'Build servers, their jobs and builds.',
+    [...buildOperations, ...integrationOperations],
+  ],
   ['Artifacts', 'Results of builds that pipelines deploy.', artifactOperations],
-  ['Accounts', 'Accounts of cloud providers, and the definitions of those that can be changed at run time.', accountOperations],
-  ['Search', 'Finds applications, clusters, instances and other resources by a part of their name.', searchOperations],
+  [
+    'Accounts',
+    'Accounts of cloud providers, and the definitions of those that can be changed at run time.',
+    accountOperations,
+  ],
+  [
+    'Search',
+    'Finds applications, clusters, instances and other resources by a part of their name.',
+    searchOperations,
+  ],
   ['Snapshots', 'States of the infrastructure of an application.', snapshotOperations],
   [
     'Users',
@@ -104,9 +160,19 @@ const rows: readonly (readonly [name: string, description: string, operations: r
   [
     'Triggers',
     'Events from outside, timers, notifications, and what stages and expressions may use.',
-    [...webhookOperations, ...triggerEventOperations, ...cronOperations, ...notificationOperations, ...capabilityOperations],
+    [
+      ...webhookOperations,
+      ...triggerEventOperations,
+      ...cronOperations,
+      ...notificationOperations,
+      ...capabilityOperations,
+    ],
   ],
-  ['Secrets', 'Values that pipelines, builds and programs use by reference, and no operation returns.', secretOperations],
+  [
+    'Secrets',
+    'Values that pipelines, builds and programs use by reference, and no operation returns.',
+    secretOperations,
+  ],
   ['Templates', 'Pipeline templates of versions 1 and 2.', templateOperations],
   ['Tags', 'Tags of entities such as server groups.', entityTagOperations],
   ['Canaries', 'Canary configurations and analyses.', canaryOperations],
@@ -121,7 +187,11 @@ const rows: readonly (readonly [name: string, description: string, operations: r
       ...cleanupOperations,
     ],
   ],
-  ['Cloud extras', 'ECS, service brokers, and data that operators store.', [...ecsOperations, ...storedDataOperations]],
+  [
+    'Cloud extras',
+    'ECS, service brokers, and data that operators store.',
+    [...ecsOperations, ...storedDataOperations],
+  ],
   [
     'Gateway',
     'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
@@ -136,6 +206,10 @@ const rows: readonly (readonly [name: string, description: string, operations: r
   ],
 ]
 
-export const subjects: readonly Subject[] = rows.map(([name, description, operations]) => ({ name, description, operations }))
+export const subjects: readonly Subject[] = rows.map(([name, description, operations]) => ({
+  name,
+  description,
+  operations,
+}))
 
 export const allOperations: readonly Operation[] = subjects.flatMap(({ operations }) => operations)

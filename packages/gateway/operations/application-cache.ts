@@ -66,7 +66,10 @@ export class ApplicationCache {
     this.#settings = settings
     this.#log = log
     const { refreshMs } = settings
-    this.#freshness = { front50: new Freshness('front50', refreshMs), clouddriver: new Freshness('clouddriver', refreshMs) }
+    this.#freshness = {
+      front50: new Freshness('front50', refreshMs),
+      clouddriver: new Freshness('clouddriver', refreshMs),
+    }
     this.freshness = Object.values(this.#freshness)
   }
 
@@ -106,7 +109,8 @@ export class ApplicationCache {
 
   async start(): Promise<void> {
     await this.#refreshOnce()
-    if (!this.#closed) this.#timer = setTimeout(() => void this.start(), this.#settings.refreshMs).unref()
+    if (!this.#closed)
+      this.#timer = setTimeout(() => void this.start(), this.#settings.refreshMs).unref()
   }
 
   close(): void {
@@ -129,7 +133,12 @@ export class ApplicationCache {
     if (!this.#isOutdated) return
     this.#isOutdated = false
     const { front50, clouddriver } = this.#halves
-    this.#merged = mergeApplications(applicationsIn(front50), applicationsIn(clouddriver), this.#settings, this.#merged)
+    this.#merged = mergeApplications(
+      applicationsIn(front50),
+      applicationsIn(clouddriver),
+      this.#settings,
+      this.#merged,
+    )
     const all = [...this.#merged.values()].map(({ attributes }) => attributes)
     const now = all.filter((attributes) => isIncluded(attributes, this.#settings))
     if (areSame(now, this.#list)) return
@@ -142,7 +151,8 @@ export class ApplicationCache {
     const freshness = this.#freshness[source]
     try {
       const before = this.#halves[source]
-      const headers: Record<string, string> = before.tag === undefined ? {} : { 'if-none-match': before.tag }
+      const headers: Record<string, string> =
+        before.tag === undefined ? {} : { 'if-none-match': before.tag }
       const answer = await this.#upstreams.call(source, { path, query, headers }, anonymousIdentity)
       if (answer.status !== 304 || before.tag === undefined) {
         const digest = `${answer.status} ${hash('sha1', answer.text)}`
@@ -152,11 +162,13 @@ export class ApplicationCache {
         this.#halves[source] = { entries, digest, tag }
         if (!isSame) this.#isOutdated = true
       }
-      if (freshness.loaded()) this.#log.info({ service: source }, 'the application list is refreshed again')
+      if (freshness.loaded())
+        this.#log.info({ service: source }, 'the application list is refreshed again')
     } catch (error) {
       // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
       const isNew = freshness.failed(error)
-      if (isNew && !this.#closed) this.#log.warn({ err: error, service: source }, 'the application list cannot be refreshed')
+      if (isNew && !this.#closed)
+        this.#log.warn({ err: error, service: source }, 'the application list cannot be refreshed')
     }
   }
 }
@@ -205,12 +217,17 @@ function mergeApplications(
   const [storedByName, runningByName] = [stored, running].map((entries) =>
     Map.groupBy(entries, ({ attributes }) => attributes.name),
   ) as [Map<string, Entry[]>, Map<string, Entry[]>]
-  const names = new Set(definitionsOnly ? storedByName.keys() : [...storedByName.keys(), ...runningByName.keys()])
+  const names = new Set(
+    definitionsOnly ? storedByName.keys() : [...storedByName.keys(), ...runningByName.keys()],
+  )
   const merged = new Map<string, Merged>()
   for (const name of names) {
     const parts = { stored: storedByName.get(name) ?? [], running: runningByName.get(name) ?? [] }
     const known = before.get(name)
-    const isSame = known !== undefined && areSame(known.stored, parts.stored) && areSame(known.running, parts.running)
+    const isSame =
+      known !== undefined &&
+      areSame(known.stored, parts.stored) &&
+      areSame(known.running, parts.running)
     merged.set(name, isSame ? known : { ...parts, attributes: mergeParts(parts) })
   }
   return merged
@@ -225,7 +242,8 @@ function mergeParts({ stored, running }: Pick<Merged, 'stored' | 'running'>): Ca
   const [first, ...more] = stored
   let merged = first?.attributes
   for (const { attributes } of more) merged = { ...merged, ...attributes }
-  for (const { attributes, accounts } of running) merged = mergeRunning(merged, attributes, accounts)
+  for (const { attributes, accounts } of running)
+    merged = mergeRunning(merged, attributes, accounts)
   return merged as CachedAttributes
 }
 
@@ -247,7 +265,10 @@ export function mergeRunning(
 export function toAttributes(entry: unknown): CachedAttributes | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const { attributes, clusters, clusterNames, ...rest } = entry as Record<string, unknown>
-  const flat = { ...(typeof attributes === 'object' ? (attributes as Record<string, unknown> | null) : {}), ...rest }
+  const flat = {
+    ...(typeof attributes === 'object' ? (attributes as Record<string, unknown> | null) : {}),
+    ...rest,
+  }
   return typeof flat['name'] === 'string' && flat['name'].trim() !== ''
     ? { ...flat, name: flat['name'].trim().toLowerCase() }
     : undefined
@@ -255,11 +276,16 @@ export function toAttributes(entry: unknown): CachedAttributes | undefined {
 
 export function accountsOfApplication(entry: unknown): string[] {
   const { clusters, clusterNames } = entry as { clusters?: unknown; clusterNames?: unknown }
-  const accounts = [clusters, clusterNames].flatMap((map) => (typeof map === 'object' && map !== null ? Object.keys(map) : []))
+  const accounts = [clusters, clusterNames].flatMap((map) =>
+    typeof map === 'object' && map !== null ? Object.keys(map) : [],
+  )
   return [...new Set(accounts)]
 }
 
-function isIncluded({ accounts }: CachedAttributes, { includedAccounts }: ApplicationCacheSettings): boolean {
+function isIncluded(
+  { accounts }: CachedAttributes,
+  { includedAccounts }: ApplicationCacheSettings,
+): boolean {
   if (includedAccounts === undefined) return true
   const names = commaList(String(accounts ?? ''))
   return names.length === 0 || names.some((account) => includedAccounts.includes(account))

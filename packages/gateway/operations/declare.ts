@@ -7,7 +7,9 @@ import type { BodyRule, Method, Operation } from './operation.ts'
 import type { Platform } from './platform.ts'
 
 /** A schema alone is that of a body that is required. */
-type Rest = Omit<Operation, 'id' | 'method' | 'path' | 'summary' | 'body'> & { readonly body?: BodyRule | z.ZodType }
+type Rest = Omit<Operation, 'id' | 'method' | 'path' | 'summary' | 'body'> & {
+  readonly body?: BodyRule | z.ZodType
+}
 type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
 
 /**
@@ -17,11 +19,25 @@ type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
 export function operationsWith<const Shared extends Partial<Rest>>({ forward, ...shared }: Shared) {
   const by = (method: Method) => (id: string, path: string, summary: string, own: Own<Shared>) => {
     const forwarded = own.handle === undefined && forward !== undefined && { forward }
-    const { body, ...declared } = { id, method, path, summary, ...shared, ...forwarded, ...own } as Rest
+    const { body, ...declared } = {
+      id,
+      method,
+      path,
+      summary,
+      ...shared,
+      ...forwarded,
+      ...own,
+    } as Rest
     const rule = body instanceof z.ZodType ? { schema: body, required: true } : body
     return { ...declared, ...(rule && { body: rule }) } as Operation
   }
-  return { get: by('GET'), post: by('POST'), put: by('PUT'), patch: by('PATCH'), remove: by('DELETE') }
+  return {
+    get: by('GET'),
+    post: by('POST'),
+    put: by('PUT'),
+    patch: by('PATCH'),
+    remove: by('DELETE'),
+  }
 }
 
 export const { get, post, put, patch, remove } = operationsWith({})
@@ -49,9 +65,15 @@ export function checkServicePresent(platform: Platform, service: ServiceName): v
  * Operations of an optional service. Those without `forward` or `handle` are forwarded to their path without the prefix; those without
  * `whenDisabled` are missing while the service is switched off.
  */
-export function ofOptionalService(service: ServiceName, prefix: string, operations: readonly Operation[]): Operation[] {
+export function ofOptionalService(
+  service: ServiceName,
+  prefix: string,
+  operations: readonly Operation[],
+): Operation[] {
   return operations.map((operation) => ({
-    ...(operation.handle === undefined && { forward: `${service} ${operation.path.slice(prefix.length)}` as const }),
+    ...(operation.handle === undefined && {
+      forward: `${service} ${operation.path.slice(prefix.length)}` as const,
+    }),
     ...(!('whenDisabled' in operation) && { missingWhenDisabled: true }),
     ...operation,
   }))

@@ -1,11 +1,23 @@
 /** Figures of delivery for the metrics: refreshed behind scrapes, never by them. */
 
-import { changesIn, type DeliveryFigures, figuresOf, mayDeploy, productionOf } from '@fairlead/model/environments/delivery.ts'
+import {
+  changesIn,
+  type DeliveryFigures,
+  figuresOf,
+  mayDeploy,
+  productionOf,
+} from '@fairlead/model/environments/delivery.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
-import { type CallService, type Delivery, type DeliveryReader, listRuns, listTasks } from './delivery.ts'
+import {
+  type CallService,
+  type Delivery,
+  type DeliveryReader,
+  listRuns,
+  listTasks,
+} from './delivery.ts'
 
 const refreshMs = 10 * 60_000
 export const deliveryWindowMs = 30 * 86_400_000
@@ -40,7 +52,9 @@ export class DeliveryMetrics {
     const { upstreams, log, now } = this.#parts
     if (upstreams.isEmbedded('orca') && now() - this.#refreshedAtMs >= refreshMs) {
       this.#refreshedAtMs = now()
-      this.#refresh().catch((error: unknown) => log.debug({ err: error }, 'the figures of delivery cannot be refreshed'))
+      this.#refresh().catch((error: unknown) =>
+        log.debug({ err: error }, 'the figures of delivery cannot be refreshed'),
+      )
     }
     return this.#figures
   }
@@ -58,12 +72,23 @@ export class DeliveryMetrics {
       const { delivery } =
         before?.state === state
           ? before
-          : { delivery: await reader.read(call, application, { sinceMs, accounts: accounts.list() }) }
-      const production = productionOf(delivery.environments?.list ?? [], delivery.environments?.isDeclared ?? false)
+          : {
+              delivery: await reader.read(call, application, {
+                sinceMs,
+                accounts: accounts.list(),
+              }),
+            }
+      const production = productionOf(
+        delivery.environments?.list ?? [],
+        delivery.environments?.isDeclared ?? false,
+      )
       known.set(application, { state, delivery })
       figures.set(
         application,
-        figuresOf(changesIn(production, delivery.runs), { sinceMs: Math.max(sinceMs, delivery.sinceMs), untilMs }),
+        figuresOf(changesIn(production, delivery.runs), {
+          sinceMs: Math.max(sinceMs, delivery.sinceMs),
+          untilMs,
+        }),
       )
     }
     this.#known = known
@@ -71,9 +96,17 @@ export class DeliveryMetrics {
   }
 }
 
-async function listDeploying(call: CallService, sinceMs: number): Promise<[application: string, ids: string[]][]> {
-  const [{ runs }, tasks] = await Promise.all([listRuns(call, '*', sinceMs), listTasks(call, '*', sinceMs)])
-  const byApplication = Map.groupBy([...runs, ...tasks].filter(mayDeploy), ({ application }) => String(application))
+async function listDeploying(
+  call: CallService,
+  sinceMs: number,
+): Promise<[application: string, ids: string[]][]> {
+  const [{ runs }, tasks] = await Promise.all([
+    listRuns(call, '*', sinceMs),
+    listTasks(call, '*', sinceMs),
+  ])
+  const byApplication = Map.groupBy([...runs, ...tasks].filter(mayDeploy), ({ application }) =>
+    String(application),
+  )
   return [...byApplication]
     .toSorted(([, one], [, other]) => other.length - one.length)
     .slice(0, maxApplications)

@@ -39,7 +39,9 @@ const keptFactor = 10
 /** Runs that have ended do not change, so each is read once. */
 export class DeliveryReader {
   readonly #facts = new BoundedMap<string, RunFacts>(maxKept)
-  readonly #lists = new BoundedMap<string, { readonly listed: Listed; readonly untilMs: number }>(keptLists)
+  readonly #lists = new BoundedMap<string, { readonly listed: Listed; readonly untilMs: number }>(
+    keptLists,
+  )
 
   async read(
     call: CallService,
@@ -51,7 +53,9 @@ export class DeliveryReader {
       call('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'false' } }),
       this.#list(call, application, sinceMs - (sinceMs % hourMs)),
     ])
-    const runs = [...(await this.#readRuns(call, listed.ids)), ...listed.tasks].filter(({ steps }) => steps.length > 0)
+    const runs = [...(await this.#readRuns(call, listed.ids)), ...listed.tasks].filter(
+      ({ steps }) => steps.length > 0,
+    )
     const isKnown = stored.status !== 404
     const { environments: attribute } = isKnown ? readObject(stored, 'front50') : ({} as JsonObject)
     const definitions = readListIfAny(pipelines, 'front50')
@@ -73,7 +77,12 @@ export class DeliveryReader {
     ])
     const ids = runs.filter(mayDeploy).map(({ id }) => String(id))
     const oldestMs = numberOf(runs.at(-1)?.['buildTime']) ?? sinceMs
-    const listed = { ids, isComplete, sinceMs: isComplete ? sinceMs : oldestMs, tasks: tasks.map((task) => this.#keep(task)) }
+    const listed = {
+      ids,
+      isComplete,
+      sinceMs: isComplete ? sinceMs : oldestMs,
+      tasks: tasks.map((task) => this.#keep(task)),
+    }
     const endedMs = performance.now()
     this.#lists.set(key, { listed, untilMs: endedMs + keptFactor * (endedMs - begunMs) })
     return listed
@@ -83,7 +92,8 @@ export class DeliveryReader {
     const unknown = ids.filter((id) => !this.#facts.has(id))
     for (let at = 0; at < unknown.length; at += runsOfBatch) {
       const query = { executionIds: unknown.slice(at, at + runsOfBatch).join(','), expand: true }
-      for (const run of readList(await call('orca', { path: '/pipelines', query }), 'orca')) this.#keep(run)
+      for (const run of readList(await call('orca', { path: '/pipelines', query }), 'orca'))
+        this.#keep(run)
     }
     return ids.flatMap((id) => this.#facts.get(id) ?? [])
   }
@@ -112,7 +122,10 @@ export async function listRuns(
       startIndex: page * runsOfPage,
       size: runsOfPage,
     }
-    const answer = await call('orca', { path: pathTo`/applications/${application}/pipelines/search`, query })
+    const answer = await call('orca', {
+      path: pathTo`/applications/${application}/pipelines/search`,
+      query,
+    })
     const found = readList(answer, 'orca')
     runs.push(...found.filter((run) => textOf(fieldOf(run, 'id')) !== undefined))
     if (found.length < runsOfPage) return { runs, isComplete: true }
@@ -121,9 +134,16 @@ export async function listRuns(
 }
 
 /** Deployments and rollbacks by hand, in the form of runs. @param application `*` for all */
-export async function listTasks(call: CallService, application: string, sinceMs: number): Promise<JsonObject[]> {
+export async function listTasks(
+  call: CallService,
+  application: string,
+  sinceMs: number,
+): Promise<JsonObject[]> {
   const path = application === '*' ? '/tasks' : pathTo`/applications/${application}/tasks`
-  const answer = await call('orca', { path, query: { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' } })
+  const answer = await call('orca', {
+    path,
+    query: { limit: maxTasks, statuses: 'SUCCEEDED,TERMINAL' },
+  })
   const tasks = readListIfAny(answer, 'orca')
   return tasks
     .map(({ id, name, status, startTime, execution, application: own }) => {

@@ -50,7 +50,11 @@ export type Demand =
   /** The application in the query under which a task is filed: WRITE, unless it is none, such as the name of the platform. */
   | { readonly kind: 'filed' }
   /** One application, whatever the request says; an administrator as long as it does not exist. The gateway always checks it. */
-  | { readonly kind: 'named-application'; readonly authorization: Authorization; readonly application: string }
+  | {
+      readonly kind: 'named-application'
+      readonly authorization: Authorization
+      readonly application: string
+    }
   | {
       readonly kind: 'account'
       readonly authorization: Authorization
@@ -58,11 +62,19 @@ export type Demand =
       /** What is read there belongs to no application, such as images. */
       readonly shared?: true
     }
-  | { readonly kind: 'build-service'; readonly authorization: Authorization; readonly parameter: string }
+  | {
+      readonly kind: 'build-service'
+      readonly authorization: Authorization
+      readonly parameter: string
+    }
   /** The body holds definitions: WRITE on their applications, those they belong to now included, and their service accounts. */
   | { readonly kind: 'definitions' }
   /** A pipeline template, by the id of the path or as the body has it: its scopes say to which applications it belongs. */
-  | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' | 'source' }
+  | {
+      readonly kind: 'template'
+      readonly authorization: 'READ' | 'WRITE'
+      readonly of: 'path' | 'body' | 'source'
+    }
   /** Notification settings of all applications, which the path means with another type than `application`: an administrator. */
   | { readonly kind: 'notifications' }
   | { readonly kind: 'canary-config' }
@@ -99,7 +111,10 @@ export function demandsNothing(why: string, limitedTokens: TokenReach = 'never')
 
 const openTo = {
   'caller only': demandsNothing('it concerns the caller alone'),
-  'describes the caller': demandsNothing('it shows the caller and what the caller may do', 'always'),
+  'describes the caller': demandsNothing(
+    'it shows the caller and what the caller may do',
+    'always',
+  ),
   'signed by sender': demandsNothing('the sender proves itself to the service that is called'),
 }
 
@@ -108,9 +123,17 @@ export function open(reason: keyof typeof openTo): Demands {
   return openTo[reason]
 }
 
-export const aboutGateway = demandsNothing('it shows the gateway itself and no application', 'reads')
-export const sharedKnowledge = demandsNothing('it belongs to no application and no account', 'reads')
-export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
+export const aboutGateway = demandsNothing(
+  'it shows the gateway itself and no application',
+  'reads',
+)
+export const sharedKnowledge = demandsNothing(
+  'it belongs to no application and no account',
+  'reads',
+)
+export const decidedByService = demandsNothing(
+  'only the service behind it knows what this belongs to, and it decides',
+)
 
 export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
 export const adminInPerson: Demands = [{ kind: 'admin', withoutService: 'nobody', inPerson: true }]
@@ -127,9 +150,15 @@ export const readsTask = application('READ', 'task')
 export const executesTask = application('EXECUTE', 'task')
 export const writesTask = application('WRITE', 'task')
 /** Streams are made of reads in the name of several callers, so the gateway checks each of them. */
-export const streamsExecution: Demands = [{ kind: 'application', authorization: 'READ', of: 'execution', always: true }]
-export const streamsTask: Demands = [{ kind: 'application', authorization: 'READ', of: 'task', always: true }]
-export const streamsApplication: Demands = [{ kind: 'application', authorization: 'READ', of: 'path', always: true }]
+export const streamsExecution: Demands = [
+  { kind: 'application', authorization: 'READ', of: 'execution', always: true },
+]
+export const streamsTask: Demands = [
+  { kind: 'application', authorization: 'READ', of: 'task', always: true },
+]
+export const streamsApplication: Demands = [
+  { kind: 'application', authorization: 'READ', of: 'path', always: true },
+]
 /** A start of a stored definition, named or by the id in the parameter; the body is its trigger. */
 export function startsStored(parameter: string): Demands {
   return [...application('EXECUTE', 'started', parameter), { kind: 'trigger' }]
@@ -140,7 +169,9 @@ export const startsByEvent: Demands = [
   { kind: 'application', authorization: 'EXECUTE', of: 'path', always: true },
   { kind: 'trigger' },
 ]
-export const readsEventsOfApplication: Demands = [{ kind: 'application', authorization: 'READ', of: 'path', always: true }]
+export const readsEventsOfApplication: Demands = [
+  { kind: 'application', authorization: 'READ', of: 'path', always: true },
+]
 export const writesApplicationInBody = application('WRITE', 'body')
 export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
@@ -148,10 +179,14 @@ export const writesNotifications: Demands = [...writesApplication, { kind: 'noti
 export const writesDefinitions: Demands = [{ kind: 'definitions' }]
 export const writesFiledDefinitions: Demands = [{ kind: 'filed' }, ...writesDefinitions]
 export const submitsJobs: Demands = [{ kind: 'jobs' }]
-export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: pluginApplication }]
+export const writesPlugins: Demands = [
+  { kind: 'named-application', authorization: 'WRITE', application: pluginApplication },
+]
 
 export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ', of: 'path' }]
-export const readsTemplateSource: Demands = [{ kind: 'template', authorization: 'READ', of: 'source' }]
+export const readsTemplateSource: Demands = [
+  { kind: 'template', authorization: 'READ', of: 'source' },
+]
 export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
 export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
 export const deletesFiledTemplate: Demands = [{ kind: 'filed' }, ...deletesTemplate]
@@ -164,7 +199,9 @@ export const updatesCanaryConfig: Demands = [...deletesCanaryConfig, ...createsC
 
 export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
 export const writesAccount: Demands = [{ kind: 'account', authorization: 'WRITE', of: 'path' }]
-export const readsSharedOfAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path', shared: true }]
+export const readsSharedOfAccount: Demands = [
+  { kind: 'account', authorization: 'READ', of: 'path', shared: true },
+]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
 export const readsApplicationByAccount: Demands = [
   ...readsApplication,
@@ -175,7 +212,11 @@ export const readsApplicationByKeyAccount: Demands = [
   { kind: 'filter', by: ['key-account'], unlessEmbedded: 'clouddriver' },
 ]
 
-export function application(authorization: Authorization, of: ApplicationSource, parameter?: string): Demands {
+export function application(
+  authorization: Authorization,
+  of: ApplicationSource,
+  parameter?: string,
+): Demands {
   return [{ kind: 'application', authorization, of, ...(parameter !== undefined && { parameter }) }]
 }
 
@@ -192,7 +233,9 @@ const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver'
 
 export function isAlwaysDemanded(demand: Demand): boolean {
   return (
-    demand.kind === 'admin' || demand.kind === 'named-application' || (demand.kind === 'application' && demand.always === true)
+    demand.kind === 'admin' ||
+    demand.kind === 'named-application' ||
+    (demand.kind === 'application' && demand.always === true)
   )
 }
 
@@ -204,7 +247,9 @@ export function checksAtGateway(
 ): boolean {
   if (demands[0].kind === 'nothing') return false
   if (permissions.enforcement !== 'services') return true
-  return (service === undefined ? owningServices : [service]).some((one) => upstreams.isEmbedded(one))
+  return (service === undefined ? owningServices : [service]).some((one) =>
+    upstreams.isEmbedded(one),
+  )
 }
 
 export function formatDemands(demands: Demands): string {
@@ -217,7 +262,9 @@ function formatDemand(demand: Demand): string {
     case 'nothing':
       return `nothing: ${demand.why}`
     case 'admin':
-      return demand.inPerson ? 'an administrator who is logged in, and no API token' : 'an administrator'
+      return demand.inPerson
+        ? 'an administrator who is logged in, and no API token'
+        : 'an administrator'
     case 'account-manager':
       return 'an administrator or account manager'
     case 'application':
@@ -251,5 +298,7 @@ function formatDemand(demand: Demand): string {
 
 export function placeOf(of: ApplicationSource): string {
   if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
-  return of === 'started' ? 'of the definition that is started' : `of the ${of.replace('canary-config', 'canary configuration')}`
+  return of === 'started'
+    ? 'of the definition that is started'
+    : `of the ${of.replace('canary-config', 'canary configuration')}`
 }

@@ -6,7 +6,11 @@ const Verdict = z.enum(['ok', 'warning', 'problem'])
 export const ExaminationModel = z
   .object({
     verdict: Verdict.describe('The worst of all findings.'),
-    publicUrl: z.string().describe('The address of the gateway as browsers see it, as far as the configuration tells.'),
+    publicUrl: z
+      .string()
+      .describe(
+        'The address of the gateway as browsers see it, as far as the configuration tells.',
+      ),
     addresses: z
       .array(
         z.object({

@@ -9,5 +9,8 @@ export function parseMoment(name: string, text: string | null | undefined): numb
   if (text === undefined || text === null || text.trim() === '') return undefined
   const parsed = moment.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(parsed)) return parsed
-  throw new GatewayError('BAD_ARGUMENT', `"${name}" must be a moment with time zone, such as 2030-01-31T12:00:00Z.`)
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `"${name}" must be a moment with time zone, such as 2030-01-31T12:00:00Z.`,
+  )
 }

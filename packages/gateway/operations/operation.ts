@@ -38,7 +38,9 @@ export interface Operation {
   /** With `forward`: reduces the parsed answer; undefined becomes an empty body. */
   readonly pick?: (body: unknown, request: OperationRequest) => unknown
   /** With `forward`: what a 404 of the service means here: another answer with status 200, or an own message. */
-  readonly on404?: { readonly answer: unknown } | { readonly message: (request: OperationRequest) => string }
+  readonly on404?:
+    | { readonly answer: unknown }
+    | { readonly message: (request: OperationRequest) => string }
   /** With `forward`: the answer while the service is switched off, instead of SERVICE_DISABLED. */
   readonly whenDisabled?: unknown
   /** With `forward`: while the service is switched off this is a 404 that names the setting, as if the path did not exist. */

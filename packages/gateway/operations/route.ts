@@ -37,10 +37,17 @@ function toCall(
   forward: NonNullable<Operation['forward']>,
 ): ForwardedCall {
   const [service, at] = typeof forward === 'string' ? forward.split(' ') : []
-  const declared = typeof forward === 'string' ? ({ service, ...(at !== undefined && { path: at }) } as Forward) : forward
-  const path = declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
+  const declared =
+    typeof forward === 'string'
+      ? ({ service, ...(at !== undefined && { path: at }) } as Forward)
+      : forward
+  const path =
+    declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
   const inPath = path.names.filter((name) => !own.names.includes(name))
-  const sent = [...(declared.fromPath ?? []), ...Object.keys(query).filter((name) => !inPath.includes(name))]
+  const sent = [
+    ...(declared.fromPath ?? []),
+    ...Object.keys(query).filter((name) => !inPath.includes(name)),
+  ]
   const { constants = {}, otherQuery = false } = declared
   return {
     service: declared.service,

@@ -42,22 +42,33 @@ export class Freshness {
 
   staleness(): Staleness | undefined {
     const ageMs = this.#loadedAtMs === undefined ? undefined : performance.now() - this.#loadedAtMs
-    return this.#fault !== undefined || (ageMs ?? 0) > this.#maxAgeMs ? { service: this.#service, ageMs } : undefined
+    return this.#fault !== undefined || (ageMs ?? 0) > this.#maxAgeMs
+      ? { service: this.#service, ageMs }
+      : undefined
   }
 }
 
 /** Has the answer say how old it is: `Age` in seconds, and the service in `Warning` (RFC 9111, 5.1; RFC 7234, 5.5). */
-export function noteAge(state: RequestState, freshness: readonly Freshness[], names: ServiceNames): void {
+export function noteAge(
+  state: RequestState,
+  freshness: readonly Freshness[],
+  names: ServiceNames,
+): void {
   const stale = freshness.map((one) => one.staleness()).filter((found) => found !== undefined)
   if (stale.length === 0) return
   const ages = stale.flatMap(({ ageMs }) => (ageMs === undefined ? [] : [Math.round(ageMs / 1000)]))
   if (ages.length > 0) state.answerHeaders['age'] = String(Math.max(...ages))
-  state.answerHeaders['warning'] = stale.map(({ service, ageMs }) => toWarning(names.nameOf(service), ageMs))
+  state.answerHeaders['warning'] = stale.map(({ service, ageMs }) =>
+    toWarning(names.nameOf(service), ageMs),
+  )
 }
 
 export function formatMissing(services: readonly ServiceName[], names: ServiceNames): string {
   return services
-    .map((service) => `199 fairlead "${names.nameOf(service)} does not answer, so its part may be missing"`)
+    .map(
+      (service) =>
+        `199 fairlead "${names.nameOf(service)} does not answer, so its part may be missing"`,
+    )
     .join(', ')
 }
 

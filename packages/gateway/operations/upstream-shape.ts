@@ -28,5 +28,9 @@ export function readListIfAny(answer: UpstreamAnswer, service: ServiceName): Jso
 }
 
 function unreadable(service: ServiceName, wanted: string): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} did not answer with ${wanted}.`, { upstream: { service } })
+  return new GatewayError(
+    'UPSTREAM_UNREADABLE',
+    (name) => `${name} did not answer with ${wanted}.`,
+    { upstream: { service } },
+  )
 }

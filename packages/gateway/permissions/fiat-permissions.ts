@@ -8,10 +8,20 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { fallbackView, parsePermissionView } from '@fairlead/model/rights/permission-view.ts'
-import type { Enforcement, LoginReport, PermissionAnswer, PermissionView } from '@fairlead/model/rights/permissions.ts'
+import type {
+  Enforcement,
+  LoginReport,
+  PermissionAnswer,
+  PermissionView,
+} from '@fairlead/model/rights/permissions.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { User } from '../http/request-state.ts'
-import { checkDone, readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/answer-form.ts'
+import {
+  checkDone,
+  readJson,
+  type UpstreamAnswer,
+  upstreamFailed,
+} from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -63,17 +73,29 @@ export class Permissions {
   readonly #closing = new AbortController()
 
   constructor(options: PermissionsOptions) {
-    const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
+    const {
+      settings,
+      upstreams,
+      loginUpstreams = upstreams,
+      log,
+      version = () => 0,
+      now = Date.now,
+    } = options
     this.#version = version
     this.#settings = settings
-    this.#views = createCache({ maxSize: settings.cacheMaxEntries, ttlMs: settings.cacheTtlMs, now })
+    this.#views = createCache({
+      maxSize: settings.cacheMaxEntries,
+      ttlMs: settings.cacheTtlMs,
+      now,
+    })
     this.#switches = options.switches ?? settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
     this.#log = log
     this.#lookups = new ViewLookups({
       ask: (username, signal) => this.#askOnce(username, signal),
-      cache: (key, view, ofVersion) => void this.#views.set(key, { answer: { kind: 'view', view }, version: ofVersion }),
+      cache: (key, view, ofVersion) =>
+        void this.#views.set(key, { answer: { kind: 'view', view }, version: ofVersion }),
       version,
       isEmbedded: upstreams.isEmbedded('fiat'),
       settings,
@@ -85,7 +107,10 @@ export class Permissions {
 
   /** Whether a permission service decides; while it is off, every check passes and there are no administrators. */
   get enabled(): boolean {
-    return this.#upstreams.isEnabled('fiat') && (this.#switches.enabled || this.#upstreams.isEmbedded('fiat'))
+    return (
+      this.#upstreams.isEnabled('fiat') &&
+      (this.#switches.enabled || this.#upstreams.isEmbedded('fiat'))
+    )
   }
 
   /** Who checks what external services answer; what embedded ones answer is checked at the gateway in any case. */
@@ -115,7 +140,9 @@ export class Permissions {
     if (answer.kind !== 'unavailable') return answer
     const lastKnown = this.#lastKnown(key, version)
     if (lastKnown !== undefined) return { kind: 'view', view: lastKnown }
-    return this.#switches.legacyFallback ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) } : answer
+    return this.#switches.legacyFallback
+      ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) }
+      : answer
   }
 
   /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
@@ -137,7 +164,10 @@ export class Permissions {
    *
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
    */
-  async viewWithRoles({ username }: User, roles: readonly string[]): Promise<PermissionView | undefined> {
+  async viewWithRoles(
+    { username }: User,
+    roles: readonly string[],
+  ): Promise<PermissionView | undefined> {
     if (!this.enabled || !this.#upstreams.isEmbedded('fiat')) return undefined
     const signal = this.#within(this.#settings.lookupTimeoutMs)
     const call = { path: pathTo`/authorize/${username}`, query: { roles: roles.join(',') }, signal }
@@ -158,7 +188,11 @@ export class Permissions {
    * @param roles Supposed, instead of those of the user
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE; UPSTREAM_FAILED when the service does not understand the question
    */
-  async mayCreateApplication(user: User, application: string, roles?: readonly string[]): Promise<boolean> {
+  async mayCreateApplication(
+    user: User,
+    application: string,
+    roles?: readonly string[],
+  ): Promise<boolean> {
     if (!this.enabled) return true
     const call = {
       method: 'POST',
@@ -198,9 +232,15 @@ export class Permissions {
           const message = `The permission service accepts no user of this name: ${cause.message}`
           throw new GatewayError('USER_NAME_REFUSED', message, { cause })
         }
-        throw new GatewayError('LOGIN_UNAVAILABLE', whyLoginsFail(cause), { cause, headers: { 'retry-after': '5' } })
+        throw new GatewayError('LOGIN_UNAVAILABLE', whyLoginsFail(cause), {
+          cause,
+          headers: { 'retry-after': '5' },
+        })
       }
-      this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')
+      this.#log.warn(
+        { err: cause, user: user.username },
+        'a login could not be reported; legacyFallback lets it pass',
+      )
     } finally {
       this.#forget(toUserKey(user.username))
     }
@@ -214,7 +254,10 @@ export class Permissions {
     this.#forget(key)
     const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)
       .catch((error: unknown) =>
-        this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
+        this.#log.warn(
+          { err: error, user: username },
+          'a logout could not be reported to the permission service',
+        ),
       )
       .finally(() => this.#forget(key))
     await within(logoutWaitMs, reported)
@@ -231,7 +274,8 @@ export class Permissions {
     if (!enabled || application === undefined || application.trim() === '') return names
     const path = pathTo`/authorize/${user.username}/serviceAccounts`
     const signal = this.#within(this.#settings.lookupTimeoutMs)
-    const load = () => this.#upstreams.call('fiat', { path, query: { expand: 'true' }, signal }, anonymousIdentity)
+    const load = () =>
+      this.#upstreams.call('fiat', { path, query: { expand: 'true' }, signal }, anonymousIdentity)
     const fitting = await loadServiceAccounts(load, application, matchAuthorizations)
     return fitting === undefined || fitting.length === 0 ? names : fitting
   }
@@ -256,14 +300,25 @@ export class Permissions {
   async #synchronise(): Promise<void> {
     const { syncTimeoutMs: readTimeoutMs } = this.#settings
     const startedAtMs = performance.now()
-    const call = { method: 'POST', path: '/roles/sync', body: [], signal: this.#closing.signal, readTimeoutMs } as const
+    const call = {
+      method: 'POST',
+      path: '/roles/sync',
+      body: [],
+      signal: this.#closing.signal,
+      readTimeoutMs,
+    } as const
     const durationMs = () => Math.round(performance.now() - startedAtMs)
     try {
       // A failed one may have changed some users before it failed.
-      const asked = this.#loginUpstreams.call('fiat', call, anonymousIdentity).finally(() => this.#forget(undefined))
+      const asked = this.#loginUpstreams
+        .call('fiat', call, anonymousIdentity)
+        .finally(() => this.#forget(undefined))
       checkDone(await asked, 'fiat')
     } catch (error) {
-      this.#log.warn({ err: error, durationMs: durationMs() }, 'the roles could not be synchronised')
+      this.#log.warn(
+        { err: error, durationMs: durationMs() },
+        'the roles could not be synchronised',
+      )
       this.#onSynchronised('failed')
       throw error
     }
@@ -275,11 +330,18 @@ export class Permissions {
   async #askOnce(username: string, signal: AbortSignal): Promise<LookupResult> {
     let answer: UpstreamAnswer | undefined
     try {
-      answer = await this.#upstreams.call('fiat', { path: pathTo`/authorize/${username}`, signal }, anonymousIdentity)
+      answer = await this.#upstreams.call(
+        'fiat',
+        { path: pathTo`/authorize/${username}`, signal },
+        anonymousIdentity,
+      )
       if (answer.status === 404) return { answer: { kind: 'unknown' }, mayPass: false }
       return { answer: { kind: 'view', view: this.#readView(answer, username) }, mayPass: false }
     } catch (cause) {
-      return { answer: { kind: 'unavailable', cause }, mayPass: answer === undefined || answer.status >= 500 }
+      return {
+        answer: { kind: 'unavailable', cause },
+        mayPass: answer === undefined || answer.status >= 500,
+      }
     }
   }
 
@@ -287,7 +349,8 @@ export class Permissions {
   #readView(answer: UpstreamAnswer, username: string): PermissionView {
     const digest = hash('sha1', answer.text)
     const cached = this.#views.peek(toUserKey(username), { allowStale: true })?.answer.view
-    if (cached !== undefined && answer.status === 200 && this.#digests.get(cached) === digest) return cached
+    if (cached !== undefined && answer.status === 200 && this.#digests.get(cached) === digest)
+      return cached
     const view = parsePermissionView(readJson(answer, 'fiat'), username)
     this.#digests.set(view, digest)
     return view
@@ -296,7 +359,10 @@ export class Permissions {
   /** While the service is known to be in trouble, a short question shows whether a report is worth sending. */
   async #checkAvailable({ username }: User): Promise<void> {
     if (!this.#lookups.isFailing) return
-    const answer = await this.#lookups.find(toUserKey(username), { username, version: this.#version() })
+    const answer = await this.#lookups.find(toUserKey(username), {
+      username,
+      version: this.#version(),
+    })
     if (answer.kind === 'unavailable') throw answer.cause
   }
 
@@ -306,7 +372,11 @@ export class Permissions {
     const signal = this.#within(this.#settings.loginTimeoutMs)
     for (let attempt = 1; ; attempt++) {
       try {
-        const answer = await this.#loginUpstreams.call('fiat', { ...call, signal }, anonymousIdentity)
+        const answer = await this.#loginUpstreams.call(
+          'fiat',
+          { ...call, signal },
+          anonymousIdentity,
+        )
         return checkDone(answer, 'fiat')
       } catch (error) {
         if (attempt >= attempts || signal.aborted || isFinal(error)) throw error
@@ -323,7 +393,9 @@ export class Permissions {
   #lastKnown(key: string, version: number): PermissionView | undefined {
     const cached = this.#views.peek(key, { allowStale: true })
     if (cached?.version !== version) return undefined
-    return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0 ? cached.answer.view : undefined
+    return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0
+      ? cached.answer.view
+      : undefined
   }
 
   #forget(userKey: string | undefined): void {
@@ -352,6 +424,7 @@ function refusesUser(error: unknown): error is GatewayError {
 }
 
 function whyLoginsFail(cause: unknown): string {
-  if (statusOf(cause) === 507) return 'The permission service cannot store the roles of this login: its disk is full.'
+  if (statusOf(cause) === 507)
+    return 'The permission service cannot store the roles of this login: its disk is full.'
   return 'The permission service does not answer, so logins fail. Try again in a moment.'
 }

@@ -30,7 +30,8 @@ function adviceFor(need: Need, readsOnly = false): string {
     case 'account-manager':
       return 'Ask one to do it'
     case 'application':
-      if (need.authorization === 'CREATE') return readsOnly ? readerAdvice : 'Ask an administrator for it'
+      if (need.authorization === 'CREATE')
+        return readsOnly ? readerAdvice : 'Ask an administrator for it'
       return `Ask an owner of the application for it${readsOnly ? `; where it names no roles, an administrator for ${deployersCommand}` : ''}`
     case 'account':
       return `Ask an administrator for it. In an account of this machine without \`user\`, ${ownAccountAdvice}`

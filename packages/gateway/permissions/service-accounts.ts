@@ -34,14 +34,20 @@ export async function loadServiceAccounts(
   return undefined
 }
 
-function fittingAccounts(body: unknown, application: string, authorizations: readonly string[]): string[] {
+function fittingAccounts(
+  body: unknown,
+  application: string,
+  authorizations: readonly string[],
+): string[] {
   if (!Array.isArray(body)) return []
   const wanted = foldName(application)
   return body
     .flatMap((entry) => findPermissionView(entry) ?? [])
     .filter(({ applications }) =>
       applications.some(
-        (entry) => foldName(entry.name) === wanted && entry.authorizations.some((word) => authorizations.includes(word)),
+        (entry) =>
+          foldName(entry.name) === wanted &&
+          entry.authorizations.some((word) => authorizations.includes(word)),
       ),
     )
     .map(({ name }) => name)
@@ -61,5 +67,7 @@ export async function loadServiceAccountNames(upstreams: Upstreams): Promise<str
   const answer = await upstreams.call('front50', { path: '/serviceAccounts' }, anonymousIdentity)
   const accounts = readJson(answer, 'front50', jsonList)
   if (!Array.isArray(accounts)) return []
-  return accounts.map((account) => (account as { name?: unknown } | null)?.name).filter((name) => typeof name === 'string')
+  return accounts
+    .map((account) => (account as { name?: unknown } | null)?.name)
+    .filter((name) => typeof name === 'string')
 }

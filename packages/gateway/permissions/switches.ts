@@ -50,7 +50,10 @@ export class PermissionSwitches implements SwitchPositions {
       const complaint = String((error as Error).message)
       if (complaint === this.#complaint) return
       this.#complaint = complaint
-      log.warn({ err: error }, 'the configuration cannot be read again; the switches of the permission service stay as they are')
+      log.warn(
+        { err: error },
+        'the configuration cannot be read again; the switches of the permission service stay as they are',
+      )
     }
   }
 }

@@ -72,12 +72,16 @@ export class ViewLookups {
   }
 
   get isFailing(): boolean {
-    return !this.#options.isEmbedded && elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
+    return (
+      !this.#options.isEmbedded &&
+      elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
+    )
   }
 
   async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
     const known = this.#lookups.get(key)
-    if (known !== undefined && known.version < question.version) return this.#findAfter(known, question)
+    if (known !== undefined && known.version < question.version)
+      return this.#findAfter(known, question)
     const lookup = known ?? this.#start(key, question.username)
     if (lookup === undefined) return this.#findAfterOthers(key, question)
     if (lookup.givenUpAtMs !== undefined) {
@@ -102,10 +106,14 @@ export class ViewLookups {
     const known = this.isFailing
     this.#failedAtMs = this.#options.now()
     if (known || this.#closed) return
-    this.#options.log.warn({ err: cause }, 'the permission service does not answer; users without a cached view have to wait')
+    this.#options.log.warn(
+      { err: cause },
+      'the permission service does not answer; users without a cached view have to wait',
+    )
     const waiting = [...this.#lookups.values()]
     for (const lookup of waiting.slice(maxWhileFailing)) this.#drop(lookup)
-    for (const lookup of waiting.slice(0, maxWhileFailing)) if (lookup.givenUpAtMs === undefined) this.#limitWait(lookup)
+    for (const lookup of waiting.slice(0, maxWhileFailing))
+      if (lookup.givenUpAtMs === undefined) this.#limitWait(lookup)
   }
 
   close(): void {
@@ -121,7 +129,11 @@ export class ViewLookups {
   }
 
   #start(key: string, username: string): Lookup | undefined {
-    if (this.#closed || (this.isFailing && this.#lookups.size >= maxWhileFailing && !this.#makeRoom())) return undefined
+    if (
+      this.#closed ||
+      (this.isFailing && this.#lookups.size >= maxWhileFailing && !this.#makeRoom())
+    )
+      return undefined
     const lookup: Lookup = {
       key,
       username,
@@ -139,7 +151,9 @@ export class ViewLookups {
 
   /** Drops the newest lookup without waiting requests; a slow service may still answer the others. */
   #makeRoom(): boolean {
-    const idle = [...this.#lookups.values()].findLast(({ givenUpAtMs }) => givenUpAtMs !== undefined)
+    const idle = [...this.#lookups.values()].findLast(
+      ({ givenUpAtMs }) => givenUpAtMs !== undefined,
+    )
     if (idle !== undefined) this.#drop(idle)
     return idle !== undefined
   }
@@ -186,7 +200,8 @@ export class ViewLookups {
     if (this.isFailing) this.#options.log.info('the permission service answers again')
     this.#failedAtMs = Number.NEGATIVE_INFINITY
     const isCurrent = this.#lookups.get(lookup.key) === lookup
-    if (isCurrent && answer.kind === 'view') this.#options.cache(lookup.key, answer.view, lookup.version)
+    if (isCurrent && answer.kind === 'view')
+      this.#options.cache(lookup.key, answer.view, lookup.version)
     this.#settle(lookup, answer)
   }
 
@@ -205,7 +220,11 @@ export class ViewLookups {
     this.#settle(lookup, answer)
     const cause = answer.kind === 'unavailable' ? answer.cause : undefined
     if (mayPass) this.noteFailure(cause)
-    else this.#options.log.warn({ err: cause, user: lookup.username }, 'what a user may do cannot be read')
+    else
+      this.#options.log.warn(
+        { err: cause, user: lookup.username },
+        'what a user may do cannot be read',
+      )
   }
 
   #settle(lookup: Lookup, outcome: PermissionAnswer): void {

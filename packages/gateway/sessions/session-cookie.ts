@@ -20,7 +20,11 @@ export function parseSessionCookie(header: string | undefined, name: string): st
 /** @see docs/contracts/authentication.md#session: no SameSite and no Max-Age unless they are configured. */
 export function formatSessionCookie(id: string, secure: boolean, rules: CookieRules): string {
   const { maxAgeSeconds, sameSite } = rules.settings
-  return formatCookie({ name: rules.settings.name, value: id, maxAgeSeconds, sameSite }, secure, rules)
+  return formatCookie(
+    { name: rules.settings.name, value: id, maxAgeSeconds, sameSite },
+    secure,
+    rules,
+  )
 }
 
 export function formatClearedCookie(secure: boolean, rules: CookieRules): string {
@@ -37,7 +41,11 @@ export function formatLoginCookie(
   secure: boolean,
   rules: CookieRules,
 ): string {
-  return formatCookie({ ...cookie, sameSite: isSecure(secure, rules) ? 'none' : undefined }, secure, rules)
+  return formatCookie(
+    { ...cookie, sameSite: isSecure(secure, rules) ? 'none' : undefined },
+    secure,
+    rules,
+  )
 }
 
 interface CookieParts {

@@ -50,7 +50,12 @@ export interface Session {
 
 export function formatSession(key: string, content: SessionContent): string {
   const readers = oldestReader < ownVersion ? { readableFrom: oldestReader } : {}
-  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...readers, ...content })
+  return JSON.stringify({
+    version: ownVersion,
+    of: key.slice(0, keyLength),
+    ...readers,
+    ...content,
+  })
 }
 
 export function parseSession(key: string, text: string): SessionContent | undefined {

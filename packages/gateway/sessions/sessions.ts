@@ -14,7 +14,12 @@ import type { NewRecord, Records } from '@fairlead/base/storage/records.ts'
 import { openSqliteRecords } from '@fairlead/base/storage/sqlite-records.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
-import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
+import {
+  type CookieRules,
+  formatClearedCookie,
+  formatSessionCookie,
+  parseSessionCookie,
+} from './session-cookie.ts'
 import type { SessionSettings } from './settings.ts'
 
 interface SessionsOptions {
@@ -76,7 +81,14 @@ export class Sessions {
   readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
   #endings = 0
 
-  constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
+  constructor({
+    settings,
+    store,
+    contextPath,
+    log,
+    onStarted = () => {},
+    now = Date.now,
+  }: SessionsOptions) {
     this.#settings = settings
     this.#store = store
     this.cookieRules = { settings: settings.cookie, contextPath }
@@ -98,7 +110,9 @@ export class Sessions {
     const session = key === undefined ? undefined : this.#cache.get(key)?.session
     if (session === undefined) return this.#search(cookieHeader)
     const nowMs = this.#now()
-    return this.#isLiveAt(session, nowMs) && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
+    return this.#isLiveAt(session, nowMs) && !this.#needsTouch(session, nowMs)
+      ? session
+      : this.#search(cookieHeader)
   }
 
   /** A browser may send cookies of other paths and domains; another site of the domain may have placed one that belongs to its own user. */
@@ -107,10 +121,12 @@ export class Sessions {
     let found: Session | undefined
     for (const id of parseSessionCookie(cookieHeader, name)) {
       const session = await this.#load(toKey(id))
-      if (found !== undefined && session !== undefined && !isSameUser(found, session)) throw severalUsers(name)
+      if (found !== undefined && session !== undefined && !isSameUser(found, session))
+        throw severalUsers(name)
       found ??= session
     }
-    if (found !== undefined && cookieHeader.length <= maxKnownHeader) this.#keys.set(cookieHeader, found.key)
+    if (found !== undefined && cookieHeader.length <= maxKnownHeader)
+      this.#keys.set(cookieHeader, found.key)
     return found
   }
 
@@ -142,7 +158,10 @@ export class Sessions {
     try {
       const ended = await this.#endOldest(ownerOf(content), maxPerUser, key)
       if (ended === 0) return
-      this.#log.info({ user: content.user.username, ended }, 'a user had too many sessions: the oldest were ended')
+      this.#log.info(
+        { user: content.user.username, ended },
+        'a user had too many sessions: the oldest were ended',
+      )
     } catch (error) {
       this.#log.warn({ err: error }, 'the oldest sessions of a user could not be ended')
     }
@@ -164,7 +183,10 @@ export class Sessions {
    *
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */
-  async listOf(username: string, { offset, limit }: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {
+  async listOf(
+    username: string,
+    { offset, limit }: SessionRange,
+  ): Promise<{ sessions: UserSession[]; next?: number }> {
     const keys = await askStore(() => this.#store.keysOf(toUserKey(username), offset, limit + 1))
     const listed = await Promise.all(keys.slice(0, limit).map((key) => this.#toListed(key)))
     const sessions = listed.filter((session) => session !== undefined)
@@ -206,7 +228,8 @@ export class Sessions {
     const found = await askStore(() => this.#store.keysOf(owner, others, endedAtOnce + 1))
     const rest = found.filter((one) => one !== key)
     // Where `key` is not among them it stands before them, in the place of another one that stays.
-    const surplus = key !== undefined && others > 0 && rest.length === found.length ? rest.slice(1) : rest
+    const surplus =
+      key !== undefined && others > 0 && rest.length === found.length ? rest.slice(1) : rest
     const ended = surplus.slice(0, endedAtOnce)
     if (ended.length > 0) await this.#endAll(ended, owner)
     return ended.length
@@ -279,7 +302,12 @@ export class Sessions {
     if (!this.#needsTouch(session, nowMs)) return session
     const touched = { ...session, expiresAtMs }
     try {
-      if (!(await this.#store.extend(session.key, { endsAtMs: expiresAtMs, owner: ownerOf(session.content) }))) {
+      if (
+        !(await this.#store.extend(session.key, {
+          endsAtMs: expiresAtMs,
+          owner: ownerOf(session.content),
+        }))
+      ) {
         this.#setCached(session.key, undefined)
         return undefined
       }
@@ -310,7 +338,11 @@ export class Sessions {
   /** Checked against the settings of today, in case the limit was lowered since. */
   #isTooOld(content: SessionContent, nowMs: number): boolean {
     const { absoluteMs } = this.#settings
-    return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= nowMs
+    return (
+      absoluteMs !== undefined &&
+      content.loggedInAtMs !== undefined &&
+      content.loggedInAtMs + absoluteMs <= nowMs
+    )
   }
 
   #forgetAll(): void {
@@ -329,7 +361,9 @@ const commonPrefix = 'spring:session'
 const prefix = `${commonPrefix}:fairlead:`
 
 /** Sessions in the Redis that replicas share, or else in the data directory, file `sessions.db`. */
-export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir: string; redis?: Redis }): Sessions {
+export function openSessions(
+  options: Omit<SessionsOptions, 'store'> & { dataDir: string; redis?: Redis },
+): Sessions {
   const { settings, dataDir, redis, log, now = Date.now } = options
   const store =
     redis === undefined
@@ -338,9 +372,17 @@ export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir
   return new Sessions({ ...options, store })
 }
 
-export function createRedisSessions(redis: Redis, { idleMs, now }: { idleMs: number; now: () => number }): Records {
+export function createRedisSessions(
+  redis: Redis,
+  { idleMs, now }: { idleMs: number; now: () => number },
+): Records {
   const toKey = (owner: string) => hash('sha256', owner, 'hex')
-  return new RedisRecords(redis, { prefix, commonPrefix, now, lists: { prefix: `${prefix}of:`, toKey, lifeMs: idleMs } })
+  return new RedisRecords(redis, {
+    prefix,
+    commonPrefix,
+    now,
+    lists: { prefix: `${prefix}of:`, toKey, lifeMs: idleMs },
+  })
 }
 
 /** A damaged database costs users a login, not the start of the gateway. */
@@ -354,7 +396,10 @@ function openFile(file: string, log: FastifyBaseLogger, now: () => number): Reco
     const aside = `${file}.unreadable`
     renameSync(file, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
-    log.warn({ err: error, file, aside }, 'the session file was unreadable and has been put aside; users have to log in again')
+    log.warn(
+      { err: error, file, aside },
+      'the session file was unreadable and has been put aside; users have to log in again',
+    )
     return open()
   }
 }
@@ -363,7 +408,11 @@ export async function askStore<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question()
   } catch (cause) {
-    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
+    throw new GatewayError(
+      'SESSIONS_UNAVAILABLE',
+      'The session store does not answer. Try again in a moment.',
+      { cause },
+    )
   }
 }
 

@@ -35,7 +35,10 @@ export const sessionKeys = settings(
         'server.servlet.session.cookie.name',
         z
           .string()
-          .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a cookie name: letters, digits, dash, dot, underscore')
+          .regex(
+            /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
+            'must be a cookie name: letters, digits, dash, dot, underscore',
+          )
           .default('SESSION'),
       ).describe(
         'Name of the cookie. With the prefix `__Host-` or `__Secure-`, it is for HTTPS only; with `__Host-`, no other host of the domain can set it.',
@@ -53,9 +56,10 @@ export const sessionKeys = settings(
       maxAgeMs: setting('server.servlet.session.cookie.max-age', duration('s').optional()).describe(
         'Lifetime of the cookie. Default: until the browser closes.',
       ),
-      sameSite: setting('server.servlet.session.cookie.same-site', word(['none', 'lax', 'strict']).optional()).describe(
-        'SameSite attribute of the cookie. Default: none is set.',
-      ),
+      sameSite: setting(
+        'server.servlet.session.cookie.same-site',
+        word(['none', 'lax', 'strict']).optional(),
+      ).describe('SameSite attribute of the cookie. Default: none is set.'),
     },
   },
   {
@@ -70,11 +74,15 @@ export type SessionSettings = ReturnType<typeof toSessionSettings>
 export function toSessionSettings(values: SettingsOf<typeof sessionKeys>, report: SettingsReport) {
   const { name, domain, maxAgeMs, sameSite } = values.cookie
   const secure = values.cookie.secure ?? ('auto' as const)
-  const idleKey = values.springIdleMs === undefined ? 'server.servlet.session.timeout' : 'spring.session.timeout'
+  const idleKey =
+    values.springIdleMs === undefined ? 'server.servlet.session.timeout' : 'spring.session.timeout'
   const idleMs = values.springIdleMs ?? values.idleMs ?? values.idleSeconds * 1000
   if (idleMs < 1000) report.problem(idleKey, 'must be a second at least')
   if (sameSite === 'none' && secure === false) {
-    report.problem('server.servlet.session.cookie.same-site', 'browsers accept "none" only with cookie.secure: true')
+    report.problem(
+      'server.servlet.session.cookie.same-site',
+      'browsers accept "none" only with cookie.secure: true',
+    )
   }
   if (needsSecure(name) && secure === false) {
     report.problem(
@@ -83,7 +91,10 @@ export function toSessionSettings(values: SettingsOf<typeof sessionKeys>, report
     )
   }
   if (isHostOnly(name) && domain) {
-    report.problem('server.servlet.session.cookie.domain', `browsers drop cookies named ${name} that have a domain; remove it`)
+    report.problem(
+      'server.servlet.session.cookie.domain',
+      `browsers drop cookies named ${name} that have a domain; remove it`,
+    )
   }
   return {
     idleMs,

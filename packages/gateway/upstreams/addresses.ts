@@ -1,6 +1,11 @@
 /** Address of each enabled service. */
 import type { RemotePlace } from '@fairlead/base/services/backend-place.ts'
-import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '@fairlead/base/services/services.ts'
+import {
+  isEmbeddable,
+  type ServiceAddress,
+  type ServiceName,
+  serviceNames,
+} from '@fairlead/base/services/services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 
 export function toAddresses(
@@ -13,7 +18,11 @@ export function toAddresses(
     if (kind === 'external' && baseUrl !== undefined)
       addresses[service] = { kind, baseUrl, ...(baseUrls.length > 1 && { baseUrls }) }
     if (kind === 'embedded' && isEmbeddable(service)) {
-      addresses[service] = { kind, service, ...(typeof place === 'string' ? { socketPath: place } : { remote: place }) }
+      addresses[service] = {
+        kind,
+        service,
+        ...(typeof place === 'string' ? { socketPath: place } : { remote: place }),
+      }
     }
   }
   return addresses

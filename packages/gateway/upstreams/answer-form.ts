@@ -22,7 +22,12 @@ interface JsonForm {
 
 export const jsonObject: AnswerForm = { kind: 'json', object: true, list: false, mayBeEmpty: false }
 export const jsonList: AnswerForm = { kind: 'json', object: false, list: true, mayBeEmpty: false }
-export const objectOrList: AnswerForm = { kind: 'json', object: true, list: true, mayBeEmpty: false }
+export const objectOrList: AnswerForm = {
+  kind: 'json',
+  object: true,
+  list: true,
+  mayBeEmpty: false,
+}
 export const noPage: AnswerForm = { kind: 'no-page' }
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -48,19 +53,27 @@ const maxHeadBytes = 512
  * @param head The first bytes as they came, compressed perhaps.
  * @param isWhole There are no more bytes.
  */
-export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buffer, isWhole: boolean): Verdict {
+export function judgeAnswer(
+  form: AnswerForm,
+  headers: AnswerHeaders,
+  head: Buffer,
+  isWhole: boolean,
+): Verdict {
   const coding = answerCodingOf(headers)
   if (form.kind === 'anything' && coding !== 'gzip') return fits
   if (form.kind === 'json' && coding === undefined) {
     if (head.length === 0 && !isWhole) return unknown
-    if ((form.object && head[0] === openingBrace) || (form.list && head[0] === openingBracket)) return fits
+    if ((form.object && head[0] === openingBrace) || (form.list && head[0] === openingBracket))
+      return fits
   }
   const text = headOf(coding, head)
   if (text === null) return notPacked
   if (form.kind === 'anything') return fits
-  if (text === undefined || (head.length >= maxHeadBytes && text.trim() === '')) return judgeType(headers)
+  if (text === undefined || (head.length >= maxHeadBytes && text.trim() === ''))
+    return judgeType(headers)
   const start = text.replace(blanks, '')
-  if (form.kind !== 'json') return start.startsWith('<') ? page : start !== '' || isWhole ? fits : unknown
+  if (form.kind !== 'json')
+    return start.startsWith('<') ? page : start !== '' || isWhole ? fits : unknown
   if (start === '') {
     if (!isWhole) return unknown
     return form.mayBeEmpty ? fits : { kind: 'misfit', found: 'nothing' }
@@ -73,7 +86,12 @@ export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buff
 
 /** The same for an answer that was read, and unpacked. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export function checkForm(form: AnswerForm, service: ServiceName, text: string): void {
-  const verdict = judgeAnswer(form, {}, Buffer.from(text.slice(0, maxHeadBytes)), text.length <= maxHeadBytes)
+  const verdict = judgeAnswer(
+    form,
+    {},
+    Buffer.from(text.slice(0, maxHeadBytes)),
+    text.length <= maxHeadBytes,
+  )
   if (verdict.kind === 'misfit') throw misfit(form, service, verdict.found)
 }
 
@@ -85,12 +103,16 @@ export function misfit(form: AnswerForm, service: ServiceName, found: string): G
   const advice = `Check services.${service}.baseUrl, and the proxies on the way there.`
   return unreadable(
     service,
-    (name) => `${name} answered with ${found} instead of ${formatForm(form)}.${name === service ? ` ${advice}` : ''}`,
+    (name) =>
+      `${name} answered with ${found} instead of ${formatForm(form)}.${name === service ? ` ${advice}` : ''}`,
   )
 }
 
 const page: Verdict = { kind: 'misfit', found: 'a page of HTML' }
-const notPacked: Verdict = { kind: 'misfit', found: 'a body that is not compressed as its headers say' }
+const notPacked: Verdict = {
+  kind: 'misfit',
+  found: 'a body that is not compressed as its headers say',
+}
 
 function judgeType(headers: AnswerHeaders): Verdict {
   return /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ? page : fits
@@ -142,10 +164,14 @@ export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: An
     return parseJson(answer.text)
   } catch (cause) {
     checkForm(objectOrList, service, answer.text)
-    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with something that is not JSON.`, {
-      upstream: { service, status: answer.status },
-      cause,
-    })
+    throw new GatewayError(
+      'UPSTREAM_UNREADABLE',
+      (name) => `${name} answered with something that is not JSON.`,
+      {
+        upstream: { service, status: answer.status },
+        cause,
+      },
+    )
   }
 }
 
@@ -167,9 +193,13 @@ function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
   const { status } = answer
   if (status >= 400) throw upstreamFailed(service, answer)
   if (status >= 300) {
-    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect, which is not followed.`, {
-      upstream: { service, status },
-    })
+    throw new GatewayError(
+      'UPSTREAM_UNREADABLE',
+      (name) => `${name} answered with a redirect, which is not followed.`,
+      {
+        upstream: { service, status },
+      },
+    )
   }
 }
 
@@ -179,14 +209,25 @@ function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
  */
 export function upstreamFailed(
   service: ServiceName,
-  { status, text, isEmbedded = false, headers = {} }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
+  {
+    status,
+    text,
+    isEmbedded = false,
+    headers = {},
+  }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
 ): GatewayError {
   if (status >= 600) {
-    return unreadable(service, (name) => `${name} answered with the status ${status}, which HTTP does not have.`)
+    return unreadable(
+      service,
+      (name) => `${name} answered with the status ${status}, which HTTP does not have.`,
+    )
   }
   if (status === 407) {
     const advice = (name: string) => (name === service ? ` Check services.${service}.baseUrl.` : '')
-    return unreadable(service, (name) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`)
+    return unreadable(
+      service,
+      (name) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`,
+    )
   }
   const said = parseObject(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
@@ -194,11 +235,15 @@ export function upstreamFailed(
   const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
   return new GatewayError(
     'UPSTREAM_FAILED',
-    isEmbedded ? (told ?? describeStatus(status)) : `${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`,
+    isEmbedded
+      ? (told ?? describeStatus(status))
+      : `${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`,
     {
       status,
       upstream: { service, status },
-      ...(typeof headers['retry-after'] === 'string' && { headers: { 'retry-after': headers['retry-after'] } }),
+      ...(typeof headers['retry-after'] === 'string' && {
+        headers: { 'retry-after': headers['retry-after'] },
+      }),
       ...(lines.length > 0 && { fields: { errors: lines } }),
     },
   )
@@ -210,7 +255,8 @@ function describeStatus(status: number): string {
 
 type CodedHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> = promisify(gunzip)
+const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> =
+  promisify(gunzip)
 /** Compressed bytes may stand for a thousand times as many. */
 export const maxQuickUnpackBytes = 4096
 const maxErrorTextBytes = 1024 * 1024
@@ -223,7 +269,11 @@ export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): st
   return coding === 'x-gzip' ? 'gzip' : coding
 }
 
-export async function unpack(service: ServiceName, body: Buffer, maxBytes: number): Promise<Buffer> {
+export async function unpack(
+  service: ServiceName,
+  body: Buffer,
+  maxBytes: number,
+): Promise<Buffer> {
   if (body.length < maxQuickUnpackBytes) return unpackAtOnce(service, body, maxBytes)
   return gunzipAside(body, { maxOutputLength: maxBytes }).catch((cause: unknown) => {
     throw cannotUnpack(service, cause, maxBytes)
@@ -239,8 +289,13 @@ export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: numbe
 }
 
 function cannotUnpack(service: ServiceName, cause: unknown, maxBytes: number): GatewayError {
-  if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return answerTooLarge(service, maxBytes)
-  return unreadable(service, (name) => `${name} sent a compressed answer that cannot be unpacked.`, cause)
+  if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE')
+    return answerTooLarge(service, maxBytes)
+  return unreadable(
+    service,
+    (name) => `${name} sent a compressed answer that cannot be unpacked.`,
+    cause,
+  )
 }
 
 /** What an error says; empty when it cannot be read, as its status counts in any case. */

@@ -13,7 +13,12 @@ import {
   unpackAtOnce,
   upstreamFailed,
 } from './answer-form.ts'
-import { type AnswerSource, type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
+import {
+  type AnswerSource,
+  type ClientAnswer,
+  type ClientAnswerOptions,
+  firstOf,
+} from './client-answer.ts'
 import { clientGone } from './upstream-errors.ts'
 
 export interface AnswerHead {
@@ -131,7 +136,8 @@ export class Judging implements Phase {
     }
     const verdict = judgeAnswer(form, head.headers, bytes, true)
     if (verdict.kind === 'misfit') passed.fail(misfit(form, service, verdict.found))
-    else if (verdict.kind === 'null' || bytes.length === 0) this.#deliver(head.status, { 'content-length': '0' }, noBytes)
+    else if (verdict.kind === 'null' || bytes.length === 0)
+      this.#deliver(head.status, { 'content-length': '0' }, noBytes)
     else this.#deliver(head.status, head.headers, bytes)
   }
 
@@ -154,7 +160,11 @@ function toUnpacked({ status, headers }: AnswerHead, { length }: Buffer): Answer
   const tag = parseEntityTag(firstOf(etag))
   return {
     status,
-    headers: { ...others, 'content-length': String(length), ...(tag !== undefined && { etag: weakened(tag) }) },
+    headers: {
+      ...others,
+      'content-length': String(length),
+      ...(tag !== undefined && { etag: weakened(tag) }),
+    },
   }
 }
 

@@ -38,7 +38,11 @@ interface TargetHeaders {
 }
 
 /** @throws {Error} for what would not be one path, or not one header */
-export function createTarget(endpoint: CalledPlace, call: UpstreamCall, target: TargetHeaders): UpstreamTarget {
+export function createTarget(
+  endpoint: CalledPlace,
+  call: UpstreamCall,
+  target: TargetHeaders,
+): UpstreamTarget {
   const { identity, encoding = 'gzip', more } = target
   const { method = 'GET' } = call
   const described: Record<string, string> = {
@@ -55,8 +59,10 @@ export function createTarget(endpoint: CalledPlace, call: UpstreamCall, target: 
   const path = endpoint.basePath + pathOf(call)
   if (!pathText.test(path)) throw new Error('the path has characters that must be encoded')
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${endpoint.host}\r\n${framingOf(method, body, described)}`
-  for (const name in identity) if (!(name in described)) text += lineOf(name, identity[name] as string)
-  for (const name in described) if (name !== 'content-length') text += lineOf(name, described[name] as string)
+  for (const name in identity)
+    if (!(name in described)) text += lineOf(name, identity[name] as string)
+  for (const name in described)
+    if (name !== 'content-length') text += lineOf(name, described[name] as string)
   if (endpoint.backendKey !== undefined) text += lineOf(backendKeyHeader, endpoint.backendKey)
   return { endpoint, method, path, text, body, timeoutMs: endpoint.timeoutOf(call) }
 }
@@ -65,32 +71,57 @@ const pathText = /^[\x21-\xff]+$/
 const headerText = /^[\t\x20-\x7e\x80-\xff]*$/
 
 function lineOf(name: string, value: string): string {
-  if (!headerText.test(value)) throw new Error(`the header ${name} has characters that HTTP does not allow`)
+  if (!headerText.test(value))
+    throw new Error(`the header ${name} has characters that HTTP does not allow`)
   return `${name}: ${value}\r\n`
 }
 
-function framingOf(method: string, body: UpstreamTarget['body'], described: Readonly<Record<string, string>>): string {
+function framingOf(
+  method: string,
+  body: UpstreamTarget['body'],
+  described: Readonly<Record<string, string>>,
+): string {
   if (body instanceof Readable) {
     const length = described['content-length']
-    return length === undefined ? 'transfer-encoding: chunked\r\n' : lineOf('content-length', length)
+    return length === undefined
+      ? 'transfer-encoding: chunked\r\n'
+      : lineOf('content-length', length)
   }
   if (body !== undefined) return `content-length: ${Buffer.byteLength(body)}\r\n`
   return method === 'GET' || method === 'HEAD' || method === 'DELETE' ? '' : 'content-length: 0\r\n'
 }
 
 /** A streamed body is not kept, so that the call cannot be repeated. */
-export function sendTarget(target: UpstreamTarget, connection: Connection, receiver: ResponseReceiver): void {
+export function sendTarget(
+  target: UpstreamTarget,
+  connection: Connection,
+  receiver: ResponseReceiver,
+): void {
   const { body, timeoutMs } = target
-  connection.send(target, body instanceof Readable ? toRequestBody(body, target, connection) : body, receiver, timeoutMs)
+  connection.send(
+    target,
+    body instanceof Readable ? toRequestBody(body, target, connection) : body,
+    receiver,
+    timeoutMs,
+  )
   if (body instanceof Readable && body.destroyed) {
     connection.fail(body.errored ?? codedError('ECONNRESET', 'the body of the request broke off'))
   }
 }
 
-function toRequestBody(stream: Readable, { endpoint, text }: UpstreamTarget, connection: Connection): OutgoingBody {
+function toRequestBody(
+  stream: Readable,
+  { endpoint, text }: UpstreamTarget,
+  connection: Connection,
+): OutgoingBody {
   const { sweep } = endpoint
   const isChunked = text.includes('\r\ntransfer-encoding: chunked\r\n')
-  const body = new RequestBody({ sweep, bounds: nothingKept, replay: { bytes: 0 } }, stream, isChunked, false)
+  const body = new RequestBody(
+    { sweep, bounds: nothingKept, replay: { bytes: 0 } },
+    stream,
+    isChunked,
+    false,
+  )
   stream.once('error', (error) => {
     if (!body.hasEnded) connection.fail(error)
   })
@@ -112,10 +143,14 @@ export function isRedirect(status: number): boolean {
  *
  * @param asked The request that was answered with the redirect
  */
-export function redirectPath({ endpoint, method, path }: UpstreamTarget, location: string | undefined): string | undefined {
+export function redirectPath(
+  { endpoint, method, path }: UpstreamTarget,
+  location: string | undefined,
+): string | undefined {
   if (location === undefined || !isReadMethod(method)) return undefined
   const { origin, basePath } = endpoint
   const url = URL.parse(location, origin + path)
-  if (url === null || url.origin !== origin || !url.pathname.startsWith(`${basePath}/`)) return undefined
+  if (url === null || url.origin !== origin || !url.pathname.startsWith(`${basePath}/`))
+    return undefined
   return url.pathname.slice(basePath.length) + url.search
 }

@@ -71,7 +71,8 @@ export class Circuit {
     }
     this.#failures++
     const { failures } = this.#settings
-    if (this.#failures < (hasAlternative ? Math.min(failures, failuresWithAlternative) : failures)) return
+    if (this.#failures < (hasAlternative ? Math.min(failures, failuresWithAlternative) : failures))
+      return
     if (this.#failures < failingShare * (this.#failures + this.#successes)) return
     this.#open(cause)
   }

@@ -83,13 +83,15 @@ export class ClientAnswer {
     status: number,
     headers: IncomingHttpHeaders,
   ): { lines: readonly string[]; change: 'pack' | 'unpack' | 'none' } {
-    if (isEmptyByStatus(status) || headers['content-length'] === '0') return { lines: ['content-length', '0'], change: 'none' }
+    if (isEmptyByStatus(status) || headers['content-length'] === '0')
+      return { lines: ['content-length', '0'], change: 'none' }
     const { gzip } = this.#options
     const type = firstOf(headers['content-type'])
     const lines = ['content-type', toAnswerType(type)]
     const coding = answerCodingOf(headers)
     if (coding === 'gzip' && !gzip) return { lines, change: 'unpack' }
-    const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+    const length =
+      headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
     if (coding !== undefined) lines.push('content-encoding', coding)
     else if (gzip && isCompressible(type) && (length === undefined || length > minGzipBytes)) {
       lines.push('content-encoding', 'gzip')
@@ -122,7 +124,8 @@ export class ClientAnswer {
     this.#count(bytes.length)
     this.writeHead(status, headers)
     const sink = this.#sink
-    if (!sink.writableEnded) sink.end(this.#options.headersOnly || bytes.length === 0 ? undefined : bytes)
+    if (!sink.writableEnded)
+      sink.end(this.#options.headersOnly || bytes.length === 0 ? undefined : bytes)
   }
 
   end(): void {
@@ -143,7 +146,8 @@ export class ClientAnswer {
 
 /** Parts of a stream are in the old generation from the start, so it lets go of the client once it is over (docs/performance.md#garbage). */
 function connect(change: 'pack' | 'unpack', client: ServerResponse): Transform {
-  const transform = change === 'pack' ? createGzip({ level: zlibConstants.Z_BEST_SPEED }) : createGunzip()
+  const transform =
+    change === 'pack' ? createGzip({ level: zlibConstants.Z_BEST_SPEED }) : createGunzip()
   const end = () => void transform.destroy()
   transform.pipe(client)
   transform.on('error', () => client.destroy())

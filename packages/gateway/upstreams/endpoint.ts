@@ -75,8 +75,16 @@ export class Endpoint implements CalledPlace {
     this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
     this.#bounds = options
     this.#connections = new Connections({
-      target: socketPath === undefined ? targetOf(url, options.secureContext) : { place: { path: socketPath } },
-      bounds: { connectMs: options.connectTimeoutMs, stallMs: options.readTimeoutMs, keepAliveMs: options.keepAliveMs, maxAgeMs },
+      target:
+        socketPath === undefined
+          ? targetOf(url, options.secureContext)
+          : { place: { path: socketPath } },
+      bounds: {
+        connectMs: options.connectTimeoutMs,
+        stallMs: options.readTimeoutMs,
+        keepAliveMs: options.keepAliveMs,
+        maxAgeMs,
+      },
       sweep: options.sweep,
     })
     this.circuit =
@@ -87,11 +95,21 @@ export class Endpoint implements CalledPlace {
       })
   }
 
-  timeoutOf({ method = 'GET', isList, isForChange, readTimeoutMs: own, maxTimeoutMs }: CallClass): number {
+  timeoutOf({
+    method = 'GET',
+    isList,
+    isForChange,
+    readTimeoutMs: own,
+    maxTimeoutMs,
+  }: CallClass): number {
     const { readTimeoutMs, changeTimeoutMs, listTimeoutMs } = this.#bounds
     const isRead = isReadMethod(method)
-    let timeoutMs = own ?? (isList === true ? listTimeoutMs : isRead ? undefined : changeTimeoutMs) ?? readTimeoutMs
-    if (isForChange === true && isRead && changeTimeoutMs !== undefined) timeoutMs = shorter(timeoutMs, changeTimeoutMs)
+    let timeoutMs =
+      own ??
+      (isList === true ? listTimeoutMs : isRead ? undefined : changeTimeoutMs) ??
+      readTimeoutMs
+    if (isForChange === true && isRead && changeTimeoutMs !== undefined)
+      timeoutMs = shorter(timeoutMs, changeTimeoutMs)
     return maxTimeoutMs === undefined ? timeoutMs : shorter(timeoutMs, maxTimeoutMs)
   }
 
@@ -172,16 +190,23 @@ export class Endpoint implements CalledPlace {
   }
 
   #overloaded(): GatewayError {
-    const message = (name: string) => `Too many requests are waiting for ${name}. Try again in a moment.`
+    const message = (name: string) =>
+      `Too many requests are waiting for ${name}. Try again in a moment.`
     const { service } = this
-    return new GatewayError('UPSTREAM_OVERLOADED', message, { upstream: { service }, headers: { 'retry-after': '1' } })
+    return new GatewayError('UPSTREAM_OVERLOADED', message, {
+      upstream: { service },
+      headers: { 'retry-after': '1' },
+    })
   }
 
   /** Any answer shows that it is there, except those of a proxy before it. */
   async #answersProbe(): Promise<boolean> {
     const call = { path: '/health', maxTimeoutMs: probeTimeoutMs }
     try {
-      const { status } = await askWhole(this.takeConnection(), createTarget(this, call, { identity: anonymousIdentity }))
+      const { status } = await askWhole(
+        this.takeConnection(),
+        createTarget(this, call, { identity: anonymousIdentity }),
+      )
       return status !== 502 && status !== 504
     } catch {
       return false
@@ -189,13 +214,20 @@ export class Endpoint implements CalledPlace {
   }
 }
 
-function targetOf({ protocol, hostname, port }: URL, secureContext: SecureContext | undefined): Target {
+function targetOf(
+  { protocol, hostname, port }: URL,
+  secureContext: SecureContext | undefined,
+): Target {
   const host = hostname.replace(/^\[|\]$/g, '')
   if (protocol !== 'https:') return { place: { host, port: Number(port || 80) } }
   const servername = isIP(host) === 0 ? host : ''
   return {
     place: { host, port: Number(port || 443) },
-    secure: { servername, ALPNProtocols: ['http/1.1'], ...(secureContext !== undefined && { secureContext }) },
+    secure: {
+      servername,
+      ALPNProtocols: ['http/1.1'],
+      ...(secureContext !== undefined && { secureContext }),
+    },
   }
 }
 

@@ -11,18 +11,30 @@ export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'an
 /** The caller on an open path (docs/contracts/permissions.md#identity-towards-services). */
 const anonymous = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
-export function callerIdentityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
-  const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
+export function callerIdentityOf(
+  state: RequestState,
+  headers: IncomingHttpHeaders,
+): IdentityHeaders {
+  const identity: Record<string, string> = {
+    ...state.passedOn,
+    'X-SPINNAKER-REQUEST-ID': state.requestId,
+  }
   const { username, allowedAccounts } = state.user ?? anonymous
   identity['X-SPINNAKER-USER'] = toHeaderText(username)
   if (allowedAccounts.length > 0)
-    identity['X-SPINNAKER-ACCOUNTS'] = accountLists.getOrInsertComputed(allowedAccounts, joinAccounts)
-  identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
+    identity['X-SPINNAKER-ACCOUNTS'] = accountLists.getOrInsertComputed(
+      allowedAccounts,
+      joinAccounts,
+    )
+  identity['X-SPINNAKER-USER-ORIGIN'] =
+    String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
   const executionId = headers['x-spinnaker-execution-id']
   if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId
-  const executionType = state.path === '/tasks' ? 'orchestration' : headers['x-spinnaker-execution-type']
+  const executionType =
+    state.path === '/tasks' ? 'orchestration' : headers['x-spinnaker-execution-type']
   if (typeof executionType === 'string') identity['X-SPINNAKER-EXECUTION-TYPE'] = executionType
-  const application = state.application === undefined ? state.applicationSegment : toHeaderText(state.application)
+  const application =
+    state.application === undefined ? state.applicationSegment : toHeaderText(state.application)
   if (application !== undefined) identity['X-SPINNAKER-APPLICATION'] = application
   return identity
 }

@@ -12,7 +12,8 @@ export function openUpstreams(
   addresses: ReturnType<typeof toAddresses>,
   surroundings: UpstreamSurroundings,
 ): Upstreams {
-  const ofEach = <T>(read: (service: ServiceName) => T) => Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
+  const ofEach = <T>(read: (service: ServiceName) => T) =>
+    Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
   return new Upstreams(
     {
       services: addresses,
@@ -36,8 +37,11 @@ export function openLoginUpstreams(
 ): Upstreams | undefined {
   const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
   if (addresses.fiat === undefined) return undefined
-  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, surroundings)
-  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, surroundings)
+  if (baseUrl !== undefined)
+    return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, surroundings)
+  return addresses.fiat.kind === 'embedded'
+    ? undefined
+    : openUpstreams(configured, { fiat: addresses.fiat }, surroundings)
 }
 
 /**

@@ -3,7 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { CallSpan } from '@fairlead/base/telemetry/open-tracing.ts'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
-import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
+import {
+  type Fate,
+  Forward,
+  type ForwardedRequest,
+  type Progress,
+  type Wait,
+} from '@fairlead/proxy/forward.ts'
 import { toHeaderRecord } from '@fairlead/proxy/response-headers.ts'
 import type { ResponseHead } from '@fairlead/proxy/response-reader.ts'
 import { goneSignal } from '../http/gone-signal.ts'
@@ -17,12 +23,24 @@ import {
   type Phase,
   Streaming,
 } from './answer-phases.ts'
-import { createTarget, maxRedirects, redirectPath, sendTarget, type UpstreamTarget } from './call-target.ts'
+import {
+  createTarget,
+  maxRedirects,
+  redirectPath,
+  sendTarget,
+  type UpstreamTarget,
+} from './call-target.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { clientGone, maxInformational, onlyInformational, toGatewayError, unfollowed } from './upstream-errors.ts'
+import {
+  clientGone,
+  maxInformational,
+  onlyInformational,
+  toGatewayError,
+  unfollowed,
+} from './upstream-errors.ts'
 import type { Upstreams } from './upstreams.ts'
 
 export interface PassOnOptions extends PassedAnswerOptions {
@@ -59,7 +77,11 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
 
   choose({ tried }: Progress<Endpoint>): Endpoint | Wait<Endpoint> {
     const { service, identity, client } = this.options
-    return this.upstreams.enter(service, this.call, { identity, failed: tried, signal: () => goneSignal(client) })
+    return this.upstreams.enter(service, this.call, {
+      identity,
+      failed: tried,
+      signal: () => goneSignal(client),
+    })
   }
 
   send(endpoint: Endpoint): void {
@@ -238,7 +260,8 @@ class Attempt implements ResponseReceiver, PassedAnswer {
   }
 
   onInformation(): void {
-    if (++this.#informational > maxInformational) this.abort(onlyInformational(this.options.service))
+    if (++this.#informational > maxInformational)
+      this.abort(onlyInformational(this.options.service))
   }
 
   onHead(received: ResponseHead): void {
@@ -248,7 +271,8 @@ class Attempt implements ResponseReceiver, PassedAnswer {
     this.#status = status
     options.receiver.progress(status, 0)
     if (status >= 400) this.#phase = new ErrorBody(this, head)
-    else if (status === 304 && options.call.headers?.['if-none-match'] !== undefined) this.begin(head)
+    else if (status === 304 && options.call.headers?.['if-none-match'] !== undefined)
+      this.begin(head)
     else if (status >= 300) this.#redirect(head.headers)
     else if (isEmptyByStatus(status)) this.begin(head)
     else {

@@ -6,13 +6,22 @@ import { isPage } from './answer-form.ts'
 import { anonymousIdentity } from './identity.ts'
 import type { CircuitChange, EndpointState, Upstreams } from './upstreams.ts'
 
-export async function askHealth(upstreams: Upstreams, service: ServiceName): Promise<number | undefined> {
-  const answer = await upstreams.call(service, { path: '/health' }, anonymousIdentity).catch(() => undefined)
+export async function askHealth(
+  upstreams: Upstreams,
+  service: ServiceName,
+): Promise<number | undefined> {
+  const answer = await upstreams
+    .call(service, { path: '/health' }, anonymousIdentity)
+    .catch(() => undefined)
   return answer !== undefined && isPage(answer.text) ? undefined : answer?.status
 }
 
-export function logCircuit(log: FastifyBaseLogger, { service, address, state, cause, remainingMs }: CircuitChange): void {
-  if (state === 'closed') log.info({ service, address }, 'a service answers again; calls to it are resumed')
+export function logCircuit(
+  log: FastifyBaseLogger,
+  { service, address, state, cause, remainingMs }: CircuitChange,
+): void {
+  if (state === 'closed')
+    log.info({ service, address }, 'a service answers again; calls to it are resumed')
   else {
     log.warn(
       { service, address, err: cause, probeInMs: Math.round(remainingMs) },

@@ -27,8 +27,14 @@ const waitingPerConnection = 19
 
 const Shard = z.strictObject({
   baseUrl: httpAddress.describe('Address of the instance.'),
-  priority: z.int().default(1).describe('Among the instances whose selector matches, the highest number wins.'),
-  config: z.record(z.string(), z.unknown()).default({}).describe('Selector (`selectorClass`) and its arguments.'),
+  priority: z
+    .int()
+    .default(1)
+    .describe('Among the instances whose selector matches, the highest number wins.'),
+  config: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Selector (`selectorClass`) and its arguments.'),
 })
 
 const ServiceConfig = z.looseObject({
@@ -36,7 +42,9 @@ const ServiceConfig = z.looseObject({
     .record(z.string(), httpAddress)
     .optional()
     .describe('Other addresses: of clouddriver by origin (`deck`, `api`), of fiat for `login`.'),
-  includedAccounts: optionalTexts.describe('For front50: keep only applications that use one of these accounts.'),
+  includedAccounts: optionalTexts.describe(
+    'For front50: keep only applications that use one of these accounts.',
+  ),
 })
 
 const protocol = z.enum(['http', 'https'])
@@ -62,8 +70,12 @@ function serviceKeys(name: ServiceName) {
     enabled: setting(`services.${name}.enabled`, optionalFlag).describe(
       '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
     ),
-    host: setting(`services.${name}.host`, optionalText).describe('Host of the service; used when `baseUrl` is not set.'),
-    port: setting(`services.${name}.port`, port.optional()).describe('Port of the service; used when `baseUrl` is not set.'),
+    host: setting(`services.${name}.host`, optionalText).describe(
+      'Host of the service; used when `baseUrl` is not set.',
+    ),
+    port: setting(`services.${name}.port`, port.optional()).describe(
+      'Port of the service; used when `baseUrl` is not set.',
+    ),
     protocol: setting(`services.${name}.protocol`, protocol.optional()).describe(
       'Protocol for `host` and `port`. Default: `services.default.protocol`.',
     ),
@@ -98,7 +110,10 @@ function callKeys(name: ServiceName) {
     maxRequests: setting(`services.${name}.maxRequests`, whole(1).optional()).describe(
       'Concurrent requests to each address of this service; more wait. Default: `okHttpClient.maxRequestsPerHost`.',
     ),
-    maxWaitingRequests: setting(`services.${name}.maxWaitingRequests`, whole(0).optional()).describe(
+    maxWaitingRequests: setting(
+      `services.${name}.maxWaitingRequests`,
+      whole(0).optional(),
+    ).describe(
       'Requests that may wait for each address of this service; more are answered with 503. A request waits no longer ' +
         'than its timeout. Default: 19 for each concurrent one.',
     ),
@@ -106,7 +121,10 @@ function callKeys(name: ServiceName) {
 }
 
 function ofServices<Value>(create: (name: ServiceName) => Value): Record<ServiceName, Value> {
-  return Object.fromEntries(serviceNames.map((name) => [name, create(name)])) as Record<ServiceName, Value>
+  return Object.fromEntries(serviceNames.map((name) => [name, create(name)])) as Record<
+    ServiceName,
+    Value
+  >
 }
 
 export const upstreamKeys = settings(
@@ -128,19 +146,27 @@ export const upstreamKeys = settings(
         'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
           'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
       ),
-      failures: setting('services.default.circuitBreaker.failures', whole(1).default(usualCircuit.failures)).describe(
+      failures: setting(
+        'services.default.circuitBreaker.failures',
+        whole(1).default(usualCircuit.failures),
+      ).describe(
         'Calls that have to fail within ten seconds, at least half of all; responses with an error status are no failures.',
       ),
-      openMs: setting('services.default.circuitBreaker.openMs', milliseconds.default(usualCircuit.openMs)).describe(
+      openMs: setting(
+        'services.default.circuitBreaker.openMs',
+        milliseconds.default(usualCircuit.openMs),
+      ).describe(
         'Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`.',
       ),
-      maxOpenMs: setting('services.default.circuitBreaker.maxOpenMs', milliseconds.default(usualCircuit.maxOpenMs)).describe(
-        'Most milliseconds between two probes.',
-      ),
+      maxOpenMs: setting(
+        'services.default.circuitBreaker.maxOpenMs',
+        milliseconds.default(usualCircuit.maxOpenMs),
+      ).describe('Most milliseconds between two probes.'),
     },
-    uiBaseUrl: setting('services.deck.baseUrl', httpAddress.prefault('http://localhost:9000')).describe(
-      'Address of the web UI: target of redirects, and the origin that may use cookies.',
-    ),
+    uiBaseUrl: setting(
+      'services.deck.baseUrl',
+      httpAddress.prefault('http://localhost:9000'),
+    ).describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
     identityTokens: setting('authz.enabled', off).describe(
       'Identity tokens between services, signed by Gate. Not supported: switch it off in all services.',
     ),
@@ -152,12 +178,14 @@ export const upstreamKeys = settings(
       readTimeoutMs: setting('okHttpClient.readTimeoutMs', milliseconds.default(120_000)).describe(
         'Milliseconds without a byte from a service; 0: no limit.',
       ),
-      keepAliveMs: setting('okHttpClient.connectionPool.keepAliveDurationMs', milliseconds.default(30_000)).describe(
-        'Milliseconds that an idle connection is kept.',
-      ),
-      maxRequestsPerHost: setting('okHttpClient.maxRequestsPerHost', whole(1).default(100)).describe(
-        'Concurrent requests to one service; more wait.',
-      ),
+      keepAliveMs: setting(
+        'okHttpClient.connectionPool.keepAliveDurationMs',
+        milliseconds.default(30_000),
+      ).describe('Milliseconds that an idle connection is kept.'),
+      maxRequestsPerHost: setting(
+        'okHttpClient.maxRequestsPerHost',
+        whole(1).default(100),
+      ).describe('Concurrent requests to one service; more wait.'),
       retry: setting('okHttpClient.retryOnConnectionFailure', on).describe(
         'Retry a request whose connection failed before anything was sent, and a read whose connection broke, within a ' +
           'budget of a fifth of the calls to a service.',
@@ -174,15 +202,21 @@ export const upstreamKeys = settings(
       keyStore: setting('okHttpClient.keyStore', optionalText).describe(
         'PKCS #12, JKS or PEM file with client certificate and private key for calls to services; read at the start.',
       ),
-      keyStorePassword: setting('okHttpClient.keyStorePassword', optionalText).describe('Password of `keyStore`.'),
+      keyStorePassword: setting('okHttpClient.keyStorePassword', optionalText).describe(
+        'Password of `keyStore`.',
+      ),
       trustStore: setting('okHttpClient.trustStore', optionalText).describe(
         'PKCS #12, JKS or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
           'Default: those of Node and of `NODE_EXTRA_CA_CERTS`.',
       ),
-      trustStorePassword: setting('okHttpClient.trustStorePassword', optionalText).describe('Password of `trustStore`.'),
+      trustStorePassword: setting('okHttpClient.trustStorePassword', optionalText).describe(
+        'Password of `trustStore`.',
+      ),
     },
     routing: {
-      isOn: setting('dynamic-routing.enabled', off).describe('Choose among the shards of clouddriver by request.'),
+      isOn: setting('dynamic-routing.enabled', off).describe(
+        'Choose among the shards of clouddriver by request.',
+      ),
       forClouddriver: setting('dynamic-routing.clouddriver.enabled', off).describe(
         'Choose among the shards of clouddriver by request; both switches are needed.',
       ),
@@ -190,10 +224,14 @@ export const upstreamKeys = settings(
   },
   {
     ...Object.fromEntries(
-      serviceNames.map((name) => [`services.${name}.vipAddress`, 'Name in a service registry; Fairlead uses addresses.']),
+      serviceNames.map((name) => [
+        `services.${name}.vipAddress`,
+        'Name in a service registry; Fairlead uses addresses.',
+      ]),
     ),
     'okHttpClient.writeTimeoutMs': 'Fairlead stops writing when the service stops reading.',
-    'okHttpClient.connectionPool.maxIdleConnections': 'How long an idle connection is kept is what counts.',
+    'okHttpClient.connectionPool.maxIdleConnections':
+      'How long an idle connection is kept is what counts.',
     'okHttpClient.maxRequests': 'Each service has a limit of its own.',
     'okHttpClient.keyStoreType': 'Detected from the file.',
     'okHttpClient.trustStoreType': 'Detected from the file.',
@@ -249,21 +287,36 @@ export function toConfiguredUpstreams(values: UpstreamValues, report: SettingsRe
 
 /** One service. `kind` says where it is; the other fields have a meaning only where it is enabled. */
 function toService(name: ServiceName, values: UpstreamValues, report: SettingsReport) {
-  const { baseUrl: written, baseUrls: several, enabled, shards, config, ...own } = values.services[name]
+  const {
+    baseUrl: written,
+    baseUrls: several,
+    enabled,
+    shards,
+    config,
+    ...own
+  } = values.services[name]
   const address = written ?? several[0] ?? composeAddress(own, values.byDefault) ?? own.shardAddress
   const baseUrl = address === 'embedded' ? undefined : (address ?? shards[0]?.baseUrl)
-  const baseUrls = several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined)
+  const baseUrls =
+    several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined)
   if (several.length > 0 && written !== undefined) {
     report.problem(`services.${name}.baseUrls`, `set either this or services.${name}.baseUrl`)
   }
   for (const known of [...baseUrls, ...shards.map((shard) => shard.baseUrl)]) {
     if (new URL(known).username + new URL(known).password === '') continue
-    report.notice(`Warning: the user and password in the address of ${name} are not sent to it, as in Gate. Remove them.`)
+    report.notice(
+      `Warning: the user and password in the address of ${name} are not sent to it, as in Gate. Remove them.`,
+    )
     break
   }
   if (address === 'embedded' && !isEmbeddable(name)) {
     report.problem(`services.${name}.baseUrl`, `must be an address: there is no embedded ${name}`)
-  } else if (enabled === true && address === undefined && baseUrl === undefined && !isEmbeddable(name)) {
+  } else if (
+    enabled === true &&
+    address === undefined &&
+    baseUrl === undefined &&
+    !isEmbeddable(name)
+  ) {
     report.problem(
       `services.${name}.enabled`,
       `there is no embedded ${name}: set services.${name}.baseUrl, or services.${name}.enabled: false`,
@@ -283,19 +336,30 @@ function toService(name: ServiceName, values: UpstreamValues, report: SettingsRe
 
 type Service = ReturnType<typeof toService>
 
-function withCompanions(services: Record<ServiceName, Service>, values: UpstreamValues): Record<ServiceName, Service> {
+function withCompanions(
+  services: Record<ServiceName, Service>,
+  values: UpstreamValues,
+): Record<ServiceName, Service> {
   const { kayenta, orca } = services
   const { baseUrl, enabled } = values.services.kayenta
   const isWanted = orca.kind === 'embedded' || baseUrl === 'embedded' || enabled === true
-  return kayenta.kind !== 'embedded' || isWanted ? services : { ...services, kayenta: { ...kayenta, kind: 'disabled' } }
+  return kayenta.kind !== 'embedded' || isWanted
+    ? services
+    : { ...services, kayenta: { ...kayenta, kind: 'disabled' } }
 }
 
-function kindOf(name: ServiceName, baseUrl: string | undefined): 'embedded' | 'external' | 'disabled' {
+function kindOf(
+  name: ServiceName,
+  baseUrl: string | undefined,
+): 'embedded' | 'external' | 'disabled' {
   if (baseUrl !== undefined) return 'external'
   return isEmbeddable(name) ? 'embedded' : 'disabled'
 }
 
-type OwnValues = Omit<UpstreamValues['services'][ServiceName], 'baseUrl' | 'baseUrls' | 'enabled' | 'shards' | 'config'>
+type OwnValues = Omit<
+  UpstreamValues['services'][ServiceName],
+  'baseUrl' | 'baseUrls' | 'enabled' | 'shards' | 'config'
+>
 
 function toBounds(own: OwnValues, { client, byDefault }: UpstreamValues): CallBounds {
   const maxConnections = own.maxRequests ?? client.maxRequestsPerHost
@@ -309,7 +373,12 @@ function toBounds(own: OwnValues, { client, byDefault }: UpstreamValues): CallBo
   }
 }
 
-function toCircuit({ enabled, failures, openMs, maxOpenMs }: UpstreamValues['circuit']): CircuitSettings | false {
+function toCircuit({
+  enabled,
+  failures,
+  openMs,
+  maxOpenMs,
+}: UpstreamValues['circuit']): CircuitSettings | false {
   return enabled && { ...usualCircuit, failures, openMs, maxOpenMs: Math.max(openMs, maxOpenMs) }
 }
 

@@ -25,12 +25,19 @@ export type Criteria = Readonly<ReturnType<typeof criteriaOf>>
 
 type Selector = (criteria: Criteria) => boolean
 
-export function createChooser(shards: readonly Shard[]): (criteria: Criteria) => string | undefined {
-  const choices = shards.map(({ baseUrl, priority, config }) => ({ baseUrl, priority, matches: toSelector(config) }))
+export function createChooser(
+  shards: readonly Shard[],
+): (criteria: Criteria) => string | undefined {
+  const choices = shards.map(({ baseUrl, priority, config }) => ({
+    baseUrl,
+    priority,
+    matches: toSelector(config),
+  }))
   return (criteria) => {
     let best: (typeof choices)[number] | undefined
     for (const choice of choices) {
-      if ((best === undefined || choice.priority > best.priority) && choice.matches(criteria)) best = choice
+      if ((best === undefined || choice.priority > best.priority) && choice.matches(criteria))
+        best = choice
     }
     return (best ?? choices[0])?.baseUrl
   }
@@ -46,9 +53,9 @@ function toSelector(config: Readonly<Record<string, unknown>>): Selector {
       return ({ application }) => application !== undefined && pattern.test(application)
     }
     case 'ByUserServiceSelector': {
-      const patterns = Object.values((config['users'] as Record<string, unknown> | undefined) ?? {}).map((text) =>
-        parseJavaPattern(String(text)),
-      )
+      const patterns = Object.values(
+        (config['users'] as Record<string, unknown> | undefined) ?? {},
+      ).map((text) => parseJavaPattern(String(text)))
       return ({ user }) => user !== undefined && patterns.some((pattern) => pattern.test(user))
     }
     case 'ByOriginServiceSelector': {

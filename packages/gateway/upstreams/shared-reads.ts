@@ -22,7 +22,10 @@ export class SharedReads {
   /** By what they ask for. */
   readonly #calls = new Map<string, SharedCall>()
 
-  constructor(onShared?: (service: ServiceName) => void, now: () => number = () => performance.now()) {
+  constructor(
+    onShared?: (service: ServiceName) => void,
+    now: () => number = () => performance.now(),
+  ) {
     this.#onShared = onShared
     this.#now = now
   }
@@ -41,7 +44,11 @@ export class SharedReads {
    * @param signal The client went away; the call ends when no client waits for it.
    * @throws what `ask` throws, for all who wait
    */
-  async call(read: Read, signal: AbortSignal, ask: (signal: AbortSignal) => Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
+  async call(
+    read: Read,
+    signal: AbortSignal,
+    ask: (signal: AbortSignal) => Promise<UpstreamAnswer>,
+  ): Promise<UpstreamAnswer> {
     const key = formatRead(read)
     const known = this.#calls.get(key)
     if (known !== undefined && this.#now() - known.startedAtMs <= maxJoinMs) {
@@ -62,7 +69,9 @@ export class SharedReads {
 
 /** Users with the same rights count as the same user. */
 function formatRead({ service, path, headers, identity, rights }: Read): string {
-  const caller = Object.entries(identity).filter(([name]) => decidesAnswer(name, rights !== undefined))
+  const caller = Object.entries(identity).filter(([name]) =>
+    decidesAnswer(name, rights !== undefined),
+  )
   return JSON.stringify([service, path, rights, caller, headers])
 }
 

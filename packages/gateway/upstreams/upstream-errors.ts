@@ -25,7 +25,14 @@ export function switchedOff(service: ServiceName): GatewayError {
 
 /** Faults of this process or machine: descriptors, ports and buffers are exhausted. */
 const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
-const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const notSent = new Set([
+  'ECONNREFUSED',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
 const brokenOff = new Set(['ECONNRESET', 'EPIPE'])
 
 export function mayRetry(error: unknown, method: string): boolean {
@@ -58,25 +65,41 @@ export function toGatewayError(error: unknown, service: ServiceName): GatewayErr
   if (error instanceof GatewayError) return error
   if (codeOf(error) === 'ETIMEDOUT') return tooLate(service, error)
   if (isMalformed(error)) {
-    const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
+    const message = (name: string) =>
+      `${name} sent a response that is not valid HTTP, or has headers that are too large.`
     return unreadable(service, message, error)
   }
-  return new GatewayError('UPSTREAM_UNREACHABLE', (name) => `${name} could not be reached, or broke off before it answered.`, {
-    upstream: { service },
-    cause: error,
-  })
+  return new GatewayError(
+    'UPSTREAM_UNREACHABLE',
+    (name) => `${name} could not be reached, or broke off before it answered.`,
+    {
+      upstream: { service },
+      cause: error,
+    },
+  )
 }
 
 export function tooLate(service: ServiceName, cause: unknown): GatewayError {
-  return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
+  return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, {
+    upstream: { service },
+    cause,
+  })
 }
 
-export function unreadable(service: ServiceName, message: (name: string) => string, cause?: unknown): GatewayError {
+export function unreadable(
+  service: ServiceName,
+  message: (name: string) => string,
+  cause?: unknown,
+): GatewayError {
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
 }
 
 export function onlyInformational(service: ServiceName): GatewayError {
-  return unreadable(service, (name) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`)
+  return unreadable(
+    service,
+    (name) =>
+      `${name} sent more than ${maxInformational} informational responses instead of an answer.`,
+  )
 }
 
 export function unfollowed(service: ServiceName): GatewayError {

@@ -2,7 +2,11 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
-import { nameOfService, type ServiceAddress, type ServiceName } from '@fairlead/base/services/services.ts'
+import {
+  nameOfService,
+  type ServiceAddress,
+  type ServiceName,
+} from '@fairlead/base/services/services.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
 import type { StartCall } from '@fairlead/base/telemetry/open-tracing.ts'
@@ -17,7 +21,15 @@ import type { IdentityHeaders } from './identity.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 import type { UpstreamCall } from './upstream-call.ts'
-import { circuitOpen, isMalformed, isNoAnswer, isUnconnected, mayRetry, switchedOff, toGatewayError } from './upstream-errors.ts'
+import {
+  circuitOpen,
+  isMalformed,
+  isNoAnswer,
+  isUnconnected,
+  mayRetry,
+  switchedOff,
+  toGatewayError,
+} from './upstream-errors.ts'
 import { askWhole, boundAnswer, readWholeText, type WholeAnswer } from './whole-answer.ts'
 
 interface UpstreamSettings {
@@ -119,7 +131,10 @@ export class Upstreams {
     const counts = new Map<ServiceName, { pending: number; waiting: number }>()
     for (const { service, inFlight, waiting } of this.#known()) {
       const known = counts.get(service)
-      counts.set(service, { pending: inFlight + (known?.pending ?? 0), waiting: waiting + (known?.waiting ?? 0) })
+      counts.set(service, {
+        pending: inFlight + (known?.pending ?? 0),
+        waiting: waiting + (known?.waiting ?? 0),
+      })
     }
     return counts
   }
@@ -161,7 +176,9 @@ export class Upstreams {
   describe(service: ServiceName): string {
     const address = this.#settings.services[service]
     if (address === undefined) return 'off'
-    return address.kind === 'embedded' && address.remote === undefined ? 'embedded' : baseUrlsOf(address).join(', ')
+    return address.kind === 'embedded' && address.remote === undefined
+      ? 'embedded'
+      : baseUrlsOf(address).join(', ')
   }
 
   /**
@@ -170,14 +187,19 @@ export class Upstreams {
    * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT,
    * UPSTREAM_UNREADABLE (too large)
    */
-  async call(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<UpstreamAnswer> {
+  async call(
+    service: ServiceName,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): Promise<UpstreamAnswer> {
     const startedAtMs = performance.now()
     const method = call.method ?? 'GET'
     let status: number | undefined
     let bytes = 0
     const span = this.startCall?.(service, method)
     try {
-      const asked = span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
+      const asked =
+        span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
       const answer = await this.#askUntilAnswered(service, asked, identity)
       status = answer.status
       bytes = answer.body.length
@@ -191,7 +213,11 @@ export class Upstreams {
     }
   }
 
-  #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+  #askUntilAnswered(
+    service: ServiceName,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): Promise<WholeAnswer> {
     const { method = 'GET', signal } = call
     const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>()
     /** Says that the service is unavailable. */
@@ -213,11 +239,13 @@ export class Upstreams {
       },
       judge: (endpoint, error, { number: attempt, firstFailedMs: firstAtMs }) => {
         const failure = { error, status: refusal?.status, method, attempt, firstAtMs }
-        if (refusal !== undefined) return { retryMs: this.#retryDelay(endpoint, failure) === undefined ? undefined : 0 }
+        if (refusal !== undefined)
+          return { retryMs: this.#retryDelay(endpoint, failure) === undefined ? undefined : 0 }
         return { retryMs: signal?.aborted ? undefined : this.noteFailure(endpoint, failure) }
       },
       leave: (endpoint) => endpoint.leave(),
-      giveUp: (error) => (refusal === undefined ? reject(signal?.aborted ? signal.reason : error) : resolve(refusal)),
+      giveUp: (error) =>
+        refusal === undefined ? reject(signal?.aborted ? signal.reason : error) : resolve(refusal),
     })
     forward.attempt()
     return promise
@@ -228,7 +256,11 @@ export class Upstreams {
    *
    * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED
    */
-  enter(service: ServiceName, call: UpstreamCall, { identity, failed, signal }: Entry): Endpoint | Wait<Endpoint> {
+  enter(
+    service: ServiceName,
+    call: UpstreamCall,
+    { identity, failed, signal }: Entry,
+  ): Endpoint | Wait<Endpoint> {
     const endpoint = this.choose(service, call, identity, failed)
     const waiting = endpoint.enter(call, endpoint.isFull ? signal() : undefined)
     if (waiting === undefined) return endpoint
@@ -244,7 +276,12 @@ export class Upstreams {
    * @param failed Have failed for this call; others are preferred.
    * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN
    */
-  choose(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders, failed: readonly Endpoint[] = []): Endpoint {
+  choose(
+    service: ServiceName,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+    failed: readonly Endpoint[] = [],
+  ): Endpoint {
     const endpoints = this.#endpointsOf(service, call, identity)
     if (failed.length === 0) this.#budgetOf(service).count()
     const [only] = endpoints
@@ -254,12 +291,17 @@ export class Upstreams {
     if (linked) return linked
     const available = endpoints.filter(({ isAvailable }) => isAvailable)
     const best = this.#choice.pick(available, failed) ?? this.#choice.pick(available, [])
-    if (best === undefined) throw circuitOpen(service, Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0)))
+    if (best === undefined)
+      throw circuitOpen(
+        service,
+        Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0)),
+      )
     return best
   }
 
   noteAnswer(endpoint: Endpoint, status: number | undefined): void {
-    if (isUnavailable(status) && this.#hasAlternative(endpoint)) endpoint.circuit?.fail(new Error(`it answered ${status}`), true)
+    if (isUnavailable(status) && this.#hasAlternative(endpoint))
+      endpoint.circuit?.fail(new Error(`it answered ${status}`), true)
     else endpoint.circuit?.succeed()
   }
 
@@ -274,7 +316,10 @@ export class Upstreams {
     const delayMs = this.#retryDelay(endpoint, failure)
     if (error instanceof GatewayError && error.details.upstream?.status !== undefined) {
       this.noteAnswer(endpoint, error.details.upstream.status)
-    } else if ((delayMs === undefined && isNoAnswer(error)) || (hasAlternative && (isNoAnswer(error) || isMalformed(error)))) {
+    } else if (
+      (delayMs === undefined && isNoAnswer(error)) ||
+      (hasAlternative && (isNoAnswer(error) || isMalformed(error)))
+    ) {
       endpoint.circuit?.fail(error instanceof GatewayError ? error.cause : error, hasAlternative)
     }
     return delayMs
@@ -282,7 +327,10 @@ export class Upstreams {
 
   #hasAlternative(endpoint: Endpoint): boolean {
     const siblings = this.#endpoints.get(endpoint.service) ?? []
-    return siblings.includes(endpoint) && siblings.some((other) => other !== endpoint && other.isAvailable)
+    return (
+      siblings.includes(endpoint) &&
+      siblings.some((other) => other !== endpoint && other.isAvailable)
+    )
   }
 
   /**
@@ -293,9 +341,11 @@ export class Upstreams {
     const { error, method, attempt, firstAtMs = performance.now() } = failure
     const { service } = endpoint
     const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
-    const isElsewhere = isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
+    const isElsewhere =
+      isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
     const isEmbedded = this.isEmbedded(service)
-    if (!isElsewhere && !mayRetry(error, method) && !(isEmbedded && isUnconnected(error))) return undefined
+    if (!isElsewhere && !mayRetry(error, method) && !(isEmbedded && isUnconnected(error)))
+      return undefined
     if (isEmbedded && attempt < Number.POSITIVE_INFINITY)
       return performance.now() - firstAtMs < embeddedWaitMs ? embeddedDelayMs : undefined
     const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
@@ -314,7 +364,11 @@ export class Upstreams {
     this.#sweep.close()
   }
 
-  #endpointsOf(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): readonly Endpoint[] {
+  #endpointsOf(
+    service: ServiceName,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): readonly Endpoint[] {
     const address = this.#settings.services[service]
     if (address === undefined) throw switchedOff(service)
     const instance = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
@@ -328,13 +382,19 @@ export class Upstreams {
     return endpoints
   }
 
-  #createEndpoint(service: ServiceName, baseUrl: string, embedded: EmbeddedAddress | undefined): Endpoint {
+  #createEndpoint(
+    service: ServiceName,
+    baseUrl: string,
+    embedded: EmbeddedAddress | undefined,
+  ): Endpoint {
     const { bounds: given, circuit = usualCircuit, keepAliveMs } = this.#settings
     const bounds = typeof given === 'function' ? given(service) : given
     const mayBeElsewhere = (embedded?.remote?.baseUrls.length ?? 0) > 1
     return new Endpoint({
       ...bounds,
-      ...(mayBeElsewhere && { connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs) }),
+      ...(mayBeElsewhere && {
+        connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs),
+      }),
       keepAliveMs,
       sweep: this.#sweep,
       secureContext: this.#secureContext,
@@ -345,7 +405,13 @@ export class Upstreams {
       circuit: circuit === false || embedded !== undefined ? undefined : circuit,
       changed: (endpoint, state, cause) => {
         const remainingMs = endpoint.circuit?.remainingMs ?? 0
-        this.#surroundings.onCircuit?.({ service, address: endpoint.address, state, cause, remainingMs })
+        this.#surroundings.onCircuit?.({
+          service,
+          address: endpoint.address,
+          state,
+          cause,
+          remainingMs,
+        })
       },
     })
   }
@@ -354,12 +420,19 @@ export class Upstreams {
     return this.#budgets.getOrInsertComputed(service, () => new RetryBudget())
   }
 
-  async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+  async #ask(
+    endpoint: Endpoint,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): Promise<WholeAnswer> {
     for (let redirects = 0, asked = call; ; redirects++) {
       const target = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })
       const answer = await askWhole(endpoint.takeConnection(), target, {
         signal: call.signal,
-        check: boundAnswer(endpoint.service, { maxBytes: this.#settings.maxAnswerBytes, timeoutMs: target.timeoutMs }),
+        check: boundAnswer(endpoint.service, {
+          maxBytes: this.#settings.maxAnswerBytes,
+          timeoutMs: target.timeoutMs,
+        }),
       })
       if (answer.status < 300 || answer.status >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(target, [answer.headers['location']].flat()[0])

@@ -21,7 +21,11 @@ export interface AnswerBounds {
   readonly check?: (progress: 'informational' | number) => Error | undefined
 }
 
-export function askWhole(connection: Connection, target: UpstreamTarget, bounds: AnswerBounds = {}): Promise<WholeAnswer> {
+export function askWhole(
+  connection: Connection,
+  target: UpstreamTarget,
+  bounds: AnswerBounds = {},
+): Promise<WholeAnswer> {
   const collector = new Collector(connection, target, bounds)
   sendTarget(target, connection, collector)
   if (bounds.signal?.aborted) collector.handleEvent()

@@ -29,15 +29,18 @@ export function toAccounts(listed: readonly unknown[]): Accounts {
  */
 export function findUnknownPlaces(environment: Environment, known: Accounts): string[] {
   const { name, accounts } = environment
-  const regionsOf = (account: string) => known.get(account)?.regions.map((region) => region.name) ?? []
+  const regionsOf = (account: string) =>
+    known.get(account)?.regions.map((region) => region.name) ?? []
   const missing = accounts.filter((account) => !known.has(account))
   const there = accounts.flatMap(regionsOf).join(', ')
   return [
     ...missing.map(
-      (account) => `The environment "${name}" names the account "${account}", which does not exist: correct or add it.`,
+      (account) =>
+        `The environment "${name}" names the account "${account}", which does not exist: correct or add it.`,
     ),
     ...strangeRegions(environment, regionsOf).map(
-      (region) => `The environment "${name}" names the region "${region}": its accounts have ${there} only.`,
+      (region) =>
+        `The environment "${name}" names the region "${region}": its accounts have ${there} only.`,
     ),
   ]
 }
@@ -45,18 +48,27 @@ export function findUnknownPlaces(environment: Environment, known: Accounts): st
 /** Namespaces that none of the accounts has at the moment: a sentence for each. */
 export function findMissingNamespaces(environment: Environment, known: Accounts): string[] {
   return strangeRegions(environment, (account) => known.get(account)?.namespaces ?? []).map(
-    (namespace) => `The namespace "${namespace}" of the environment "${environment.name}" does not exist at present.`,
+    (namespace) =>
+      `The namespace "${namespace}" of the environment "${environment.name}" does not exist at present.`,
   )
 }
 
 /** None where one of the accounts does not say which it has. */
-function strangeRegions({ accounts, regions = [] }: Environment, regionsOf: (account: string) => string[]): string[] {
+function strangeRegions(
+  { accounts, regions = [] }: Environment,
+  regionsOf: (account: string) => string[],
+): string[] {
   const lists = accounts.map(regionsOf)
-  return lists.some((list) => list.length === 0) ? [] : regions.filter((region) => !lists.flat().includes(region))
+  return lists.some((list) => list.length === 0)
+    ? []
+    : regions.filter((region) => !lists.flat().includes(region))
 }
 
 /** Accounts in which users may deploy who may not promote: a sentence for each. */
-export function findWiderAccounts({ name, accounts, mayPromote }: Environment, known: Accounts): string[] {
+export function findWiderAccounts(
+  { name, accounts, mayPromote }: Environment,
+  known: Accounts,
+): string[] {
   if (mayPromote === undefined) return []
   const roles = mayPromote.map(foldName)
   return accounts.flatMap((account) => {

@@ -1,13 +1,24 @@
 /** Applications and projects, as the definition store keeps them. */
 
-import { AnyObject, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  maybeTexts,
+  millisecondsModel,
+  model,
+  TextList,
+} from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { DeclaredEnvironments } from './declaration.ts'
 
 const roles = TextList
 
 export const PermissionsModel = z
-  .looseObject({ READ: roles.optional(), WRITE: roles.optional(), EXECUTE: roles.optional(), CREATE: roles.optional() })
+  .looseObject({
+    READ: roles.optional(),
+    WRITE: roles.optional(),
+    EXECUTE: roles.optional(),
+    CREATE: roles.optional(),
+  })
   .meta({
     id: 'Permissions',
     description:
@@ -20,21 +31,37 @@ export const TrafficGuard = z
     ...maybeTexts('account', 'location', 'stack', 'detail'),
     enabled: z.boolean().nullish(),
   })
-  .meta({ id: 'TrafficGuard', description: 'A cluster that must never be without a server group that takes traffic.' })
+  .meta({
+    id: 'TrafficGuard',
+    description: 'A cluster that must never be without a server group that takes traffic.',
+  })
 
 export const ApplicationAttributes = model(
   'ApplicationAttributes',
   'Attributes of an application; any others are allowed beside these.',
   {
     name: z.string(),
-    ...maybeTexts('email', 'description', 'lastModifiedBy', 'repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
+    ...maybeTexts(
+      'email',
+      'description',
+      'lastModifiedBy',
+      'repoType',
+      'repoProjectKey',
+      'repoSlug',
+      'aliases',
+    ),
     cloudProviders: z.string().nullish().describe('Comma-separated.'),
-    accounts: z.string().nullish().describe('Those in which the application runs, comma-separated.'),
+    accounts: z
+      .string()
+      .nullish()
+      .describe('Those in which the application runs, comma-separated.'),
     createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     permissions: PermissionsModel.nullish(),
     trafficGuards: z.array(TrafficGuard).nullish(),
-    environments: DeclaredEnvironments.nullish().describe('In the order of promotion; derived unless given.'),
+    environments: DeclaredEnvironments.nullish().describe(
+      'In the order of promotion; derived unless given.',
+    ),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
   },
@@ -50,7 +77,9 @@ export const ProjectClusterRule = model('ProjectClusterRule', {
 export const ProjectConfig = z.looseObject({
   applications: TextList.nullish(),
   clusters: z.array(ProjectClusterRule).nullish(),
-  pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
+  pipelineConfigs: z
+    .array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() }))
+    .nullish(),
 })
 
 export const Project = model('Project', {
@@ -65,7 +94,10 @@ export const Project = model('Project', {
 export const ProjectClusterModel = model('ProjectCluster', {
   account: z.string(),
   ...maybeTexts('stack', 'detail'),
-  applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
+  applications: z
+    .array(AnyObject)
+    .nullish()
+    .describe('Each with its clusters and the builds that run there.'),
   instanceCounts: AnyObject.nullish(),
 })
 

@@ -3,7 +3,16 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Environment } from './declaration.ts'
-import { type Build, type Commit, deploymentOf, type Run, type RunStage, sourceOf, toRun, userOf } from './pipelines.ts'
+import {
+  type Build,
+  type Commit,
+  deploymentOf,
+  type Run,
+  type RunStage,
+  sourceOf,
+  toRun,
+  userOf,
+} from './pipelines.ts'
 
 /** What is kept of a run that has ended. */
 export interface RunFacts {
@@ -32,7 +41,11 @@ interface Step {
 
 /** A run that has deployed to an environment. */
 export interface Change {
-  readonly run: { readonly id: string; readonly pipeline: string; readonly user: string | undefined }
+  readonly run: {
+    readonly id: string
+    readonly pipeline: string
+    readonly user: string | undefined
+  }
   readonly atMs: number
   /** `restoration`: it deploys again what ran before. */
   readonly kind: 'deployment' | 'restoration'
@@ -51,8 +64,16 @@ export interface Change {
 export interface DeliveryFigures {
   readonly deploymentFrequency: { readonly perDay: number; readonly deployments: number }
   readonly leadTime: { readonly medianMs: number | null; readonly of: number }
-  readonly changeFailureRate: { readonly share: number | null; readonly failed: number; readonly of: number }
-  readonly timeToRestore: { readonly medianMs: number | null; readonly of: number; readonly open: number }
+  readonly changeFailureRate: {
+    readonly share: number | null
+    readonly failed: number
+    readonly of: number
+  }
+  readonly timeToRestore: {
+    readonly medianMs: number | null
+    readonly of: number
+    readonly open: number
+  }
 }
 
 const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutManifest']
@@ -65,7 +86,9 @@ const toListed = shape({ stages: list(shape({ type: or(textOf, ''), status: text
 export function mayDeploy(run: unknown): boolean {
   return toListed(run).stages.some(
     ({ type, status }) =>
-      status !== 'NOT_STARTED' && status !== 'SKIPPED' && (deployingTypes.test(type) || rollbackTypes.includes(type)),
+      status !== 'NOT_STARTED' &&
+      status !== 'SKIPPED' &&
+      (deployingTypes.test(type) || rollbackTypes.includes(type)),
   )
 }
 
@@ -74,11 +97,15 @@ export function factsOf(view: unknown): RunFacts {
   const run = toRun(view)
   const { stages } = run
   const byId = new Map(stages.map((stage) => [stage.id, stage]))
-  const found = stages.filter((stage) => !isOfCanary(stage, byId)).flatMap((stage) => deploymentBy(run, stage))
+  const found = stages
+    .filter((stage) => !isOfCanary(stage, byId))
+    .flatMap((stage) => deploymentBy(run, stage))
   const { commit, build } = found.find((each) => (each.commit ?? each.build) !== undefined) ?? {}
   const failed =
     run.status === 'TERMINAL'
-      ? stages.find(({ status, parentStageId }) => status === 'TERMINAL' && parentStageId === undefined)
+      ? stages.find(
+          ({ status, parentStageId }) => status === 'TERMINAL' && parentStageId === undefined,
+        )
       : undefined
   return {
     id: run.id,
@@ -101,7 +128,10 @@ function isOfCanary({ parentStageId }: RunStage, stages: ReadonlyMap<string, Run
 }
 
 /** A stage that failed after it had deployed has changed something as well. */
-function deploymentBy(run: Run, stage: RunStage): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
+function deploymentBy(
+  run: Run,
+  stage: RunStage,
+): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
   const { status, context, outputs, tasks } = stage
   const hasFailed = status === 'TERMINAL'
   const hasChanged = Object.keys(context.serverGroups).length > 0 || outputs.manifests.length > 0
@@ -110,7 +140,9 @@ function deploymentBy(run: Run, stage: RunStage): { step: Step; commit: Commit |
   if (deployment === undefined) return []
   const { account, images, serverGroups, manifests, run: of } = deployment
   const names = Object.values(serverGroups).flatMap(textsOf)
-  const named = manifests.filter(({ hasImages }) => hasImages).map(({ kind, name }) => `${kind} ${name}`.toLowerCase())
+  const named = manifests
+    .filter(({ hasImages }) => hasImages)
+    .map(({ kind, name }) => `${kind} ${name}`.toLowerCase())
   // The end of its own work, which what failed followed.
   const workedUntilMs = tasks.findLast((task) => task.status === 'SUCCEEDED')?.endTime
   // As strategies do unless told otherwise.
@@ -121,18 +153,29 @@ function deploymentBy(run: Run, stage: RunStage): { step: Step; commit: Commit |
     images,
     atMs: (hasFailed ? workedUntilMs : undefined) ?? of.atMs ?? 0,
     undoneAtMs: hasFailed && takesItselfBack ? of.atMs : undefined,
-    regions: [...new Set([...Object.keys(serverGroups), ...manifests.flatMap(({ namespace }) => namespace ?? [])])],
+    regions: [
+      ...new Set([
+        ...Object.keys(serverGroups),
+        ...manifests.flatMap(({ namespace }) => namespace ?? []),
+      ]),
+    ],
     clusters: [...new Set([...names.map(clusterOf), ...named])].toSorted(),
   }
   // The build of a run that another one has started is known to that one.
   const sources = deployment.commit === undefined ? parentsOf(run).map(sourceOf) : []
-  const { commit, build } = sources.findLast((each) => (each.commit ?? each.build) !== undefined) ?? deployment
+  const { commit, build } =
+    sources.findLast((each) => (each.commit ?? each.build) !== undefined) ?? deployment
   return [{ step, commit, build }]
 }
 
 /** The run as those would have started it that have led to it, the nearest first. */
-function parentsOf({ trigger: { parent }, stages }: Pick<Run, 'trigger' | 'stages'>): Pick<Run, 'trigger' | 'stages'>[] {
-  return parent === undefined ? [] : [{ trigger: parent, stages }, ...parentsOf({ trigger: parent, stages })]
+function parentsOf({
+  trigger: { parent },
+  stages,
+}: Pick<Run, 'trigger' | 'stages'>): Pick<Run, 'trigger' | 'stages'>[] {
+  return parent === undefined
+    ? []
+    : [{ trigger: parent, stages }, ...parentsOf({ trigger: parent, stages })]
 }
 
 function clusterOf(serverGroup: string): string {
@@ -142,7 +185,9 @@ function clusterOf(serverGroup: string): string {
 function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
   const { account, places, cluster, manifestName, serverGroupName, rollbackContext } = context
   if (!rollbackTypes.includes(type) || status !== 'SUCCEEDED' || account === undefined) return []
-  const groups = [serverGroupName, rollbackContext.rollbackServerGroupName].flatMap((name) => name ?? [])
+  const groups = [serverGroupName, rollbackContext.rollbackServerGroupName].flatMap(
+    (name) => name ?? [],
+  )
   return [
     {
       kind: 'rollback',
@@ -150,7 +195,9 @@ function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
       images: [],
       atMs: endTime ?? 0,
       regions: places.slice(0, 1),
-      clusters: [...cluster, ...manifestName, ...groups.map(clusterOf)].map((name) => name.toLowerCase()),
+      clusters: [...cluster, ...manifestName, ...groups.map(clusterOf)].map((name) =>
+        name.toLowerCase(),
+      ),
     },
   ]
 }
@@ -162,15 +209,23 @@ function isIn(place: Place, { account, regions, clusters }: Step): boolean {
   if (place === undefined) return true
   const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
     wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
-  return place.accounts.includes(account) && fits(regions, place.regions) && fits(clusters, place.clusters)
+  return (
+    place.accounts.includes(account) &&
+    fits(regions, place.regions) &&
+    fits(clusters, place.clusters)
+  )
 }
 
 type Draft = { -readonly [Key in keyof Change]: Change[Key] }
 
 /** The changes of an environment, the oldest first. */
 export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
-  const sources = new Map(runs.filter(({ commit }) => commit !== undefined).flatMap(imagesWithSource))
-  const events = runs.flatMap((run) => eventsOf(place, run)).toSorted((one, other) => one.atMs - other.atMs)
+  const sources = new Map(
+    runs.filter(({ commit }) => commit !== undefined).flatMap(imagesWithSource),
+  )
+  const events = runs
+    .flatMap((run) => eventsOf(place, run))
+    .toSorted((one, other) => one.atMs - other.atMs)
   const changes: Draft[] = []
   let open: Draft[] = []
   const seen = new Set<string>()
@@ -181,11 +236,16 @@ export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
       continue
     }
     const source =
-      run.commit === undefined ? step.images.map((image) => sources.get(image)).find((known) => known !== undefined) : run
+      run.commit === undefined
+        ? step.images.map((image) => sources.get(image)).find((known) => known !== undefined)
+        : run
     const change = toChange({ run, step, atMs }, source)
     const isFirst = change.commit !== undefined && !seen.has(change.commit.sha)
     if (change.commit !== undefined) seen.add(change.commit.sha)
-    const failure = run.failure !== undefined && concerns(place, run.failure.account) ? run.failure.text : undefined
+    const failure =
+      run.failure !== undefined && concerns(place, run.failure.account)
+        ? run.failure.text
+        : undefined
     if (failure === undefined) {
       noteReturn(before, change)
       open = open.filter((each) => each.restoredAtMs === undefined && !restores(change, each))
@@ -213,12 +273,20 @@ interface DeliveryEvent {
 function eventsOf(place: Place, run: RunFacts): DeliveryEvent[] {
   const own = run.steps.filter((step) => isIn(place, step))
   const deployments = own.filter(({ kind }) => kind === 'deployment')
-  const rollbacks = own.filter(({ kind }) => kind === 'rollback').map((step) => ({ run, step, atMs: step.atMs }))
+  const rollbacks = own
+    .filter(({ kind }) => kind === 'rollback')
+    .map((step) => ({ run, step, atMs: step.atMs }))
   const [first] = deployments
   if (first === undefined) return rollbacks
-  const merged = (values: (step: Step) => readonly string[]) => [...new Set(deployments.flatMap(values))].toSorted()
+  const merged = (values: (step: Step) => readonly string[]) =>
+    [...new Set(deployments.flatMap(values))].toSorted()
   const undoneAtMs = deployments.find((each) => each.undoneAtMs !== undefined)?.undoneAtMs
-  const step = { ...first, undoneAtMs, images: merged(({ images }) => images), clusters: merged(({ clusters }) => clusters) }
+  const step = {
+    ...first,
+    undoneAtMs,
+    images: merged(({ images }) => images),
+    clusters: merged(({ clusters }) => clusters),
+  }
   return [{ run, step, atMs: Math.max(...deployments.map(({ atMs }) => atMs)) }, ...rollbacks]
 }
 
@@ -230,7 +298,10 @@ function concerns(place: Place, account: string | undefined): boolean {
   return account === undefined || (place?.accounts.includes(account) ?? true)
 }
 
-function toChange({ run, step, atMs }: DeliveryEvent, source: Pick<RunFacts, 'commit' | 'build'> | undefined): Draft {
+function toChange(
+  { run, step, atMs }: DeliveryEvent,
+  source: Pick<RunFacts, 'commit' | 'build'> | undefined,
+): Draft {
   const { commit } = source ?? {}
   const commitMs = toMs(commit?.timestamp)
   return {
@@ -248,7 +319,8 @@ function toChange({ run, step, atMs }: DeliveryEvent, source: Pick<RunFacts, 'co
 }
 
 function toMs(timestamp: string | number | undefined): number | undefined {
-  const ms = typeof timestamp === 'string' ? (numberOf(timestamp) ?? Date.parse(timestamp)) : timestamp
+  const ms =
+    typeof timestamp === 'string' ? (numberOf(timestamp) ?? Date.parse(timestamp)) : timestamp
   return ms === undefined || Number.isNaN(ms) ? undefined : ms
 }
 
@@ -260,7 +332,13 @@ function fail(change: Draft | undefined, failure: string, atMs: number): void {
 
 /** A good deployment of the version that ran before the latest one says that this has failed. */
 function noteReturn([latest, earlier]: readonly Draft[], change: Draft): void {
-  if (earlier === undefined || latest === undefined || !isSame(earlier, change) || isSame(latest, change)) return
+  if (
+    earlier === undefined ||
+    latest === undefined ||
+    !isSame(earlier, change) ||
+    isSame(latest, change)
+  )
+    return
   change.kind = 'restoration'
   fail(latest, 'The version before it was deployed again.', change.atMs)
 }
@@ -294,23 +372,35 @@ export function figuresOf(
   const deployments = within.filter(({ kind }) => kind === 'deployment')
   const failed = deployments.filter(({ failure }) => failure !== undefined)
   const leads = deployments.flatMap(({ leadMs }) => leadMs ?? [])
-  const restores = failed.flatMap(({ restoredAtMs, atMs }) => (restoredAtMs === undefined ? [] : restoredAtMs - atMs))
+  const restores = failed.flatMap(({ restoredAtMs, atMs }) =>
+    restoredAtMs === undefined ? [] : restoredAtMs - atMs,
+  )
   const days = Math.max((window.untilMs - window.sinceMs) / dayMs, 1)
   return {
-    deploymentFrequency: { perDay: toPlaces(deployments.length / days, 2), deployments: deployments.length },
+    deploymentFrequency: {
+      perDay: toPlaces(deployments.length / days, 2),
+      deployments: deployments.length,
+    },
     leadTime: { medianMs: median(leads), of: leads.length },
     changeFailureRate: {
       share: deployments.length === 0 ? null : toPlaces(failed.length / deployments.length, 4),
       failed: failed.length,
       of: deployments.length,
     },
-    timeToRestore: { medianMs: median(restores), of: restores.length, open: failed.length - restores.length },
+    timeToRestore: {
+      medianMs: median(restores),
+      of: restores.length,
+      open: failed.length - restores.length,
+    },
   }
 }
 
 function median(values: readonly number[]): number | null {
   const sorted = values.toSorted((one, other) => one - other)
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]]
+  const [low, high] = [
+    sorted[Math.floor((sorted.length - 1) / 2)],
+    sorted[Math.floor(sorted.length / 2)],
+  ]
   return low === undefined || high === undefined ? null : Math.round((low + high) / 2)
 }
 
@@ -319,6 +409,11 @@ function toPlaces(value: number, places: number): number {
 }
 
 /** The environment that is production: one whose name says so, else the last of those that are declared. Undefined: none is. */
-export function productionOf(list: readonly Environment[], isDeclared: boolean): Environment | undefined {
-  return list.findLast(({ name }) => /prod|live/i.test(name)) ?? (isDeclared ? list.at(-1) : undefined)
+export function productionOf(
+  list: readonly Environment[],
+  isDeclared: boolean,
+): Environment | undefined {
+  return (
+    list.findLast(({ name }) => /prod|live/i.test(name)) ?? (isDeclared ? list.at(-1) : undefined)
+  )
 }

@@ -26,9 +26,18 @@ function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environ
     targetsOf(pipeline).flatMap(({ account = '' }) => (known.has(account) ? [account] : [])),
   )
   const meant = new Set([...used.filter((account) => known.has(account)), ...chains.flat()])
-  const byName = Map.groupBy(meant.size > 0 ? meant : known.keys(), (account) => known.get(account) ?? account)
-  const ways = chains.map((chain) => [...new Set(chain.map((account) => known.get(account) ?? account))])
-  return inOrder([...byName.keys()], ways).map((each) => ({ name: each, accounts: byName.get(each) ?? [], constraints: [] }))
+  const byName = Map.groupBy(
+    meant.size > 0 ? meant : known.keys(),
+    (account) => known.get(account) ?? account,
+  )
+  const ways = chains.map((chain) => [
+    ...new Set(chain.map((account) => known.get(account) ?? account)),
+  ])
+  return inOrder([...byName.keys()], ways).map((each) => ({
+    name: each,
+    accounts: byName.get(each) ?? [],
+    constraints: [],
+  }))
 }
 
 export interface Environments {

@@ -16,7 +16,9 @@ interface ChangedImage {
 
 /** Images that a promotion would change. */
 export function changedImages(source: Running, target: Running): ChangedImage[] {
-  const before = new Map(target.versions.toReversed().map((version) => [repositoryOf(version.image), version]))
+  const before = new Map(
+    target.versions.toReversed().map((version) => [repositoryOf(version.image), version]),
+  )
   return source.versions.flatMap((version) => {
     const image = repositoryOf(version.image)
     const there = before.get(image)
@@ -37,7 +39,9 @@ export function changedManifests(
   later: Environment,
   deployments: readonly Deployment[],
 ): ChangedManifest[] {
-  const [source, target] = [earlier, later].map((environment) => latestManifests(environment, deployments))
+  const [source, target] = [earlier, later].map((environment) =>
+    latestManifests(environment, deployments),
+  )
   if (source === undefined || target === undefined || target.size === 0) return []
   const kept = [...source].flatMap(([name, manifest]): ChangedManifest[] => {
     const there = target.get(name)
@@ -49,7 +53,10 @@ export function changedManifests(
 }
 
 /** By their names, as they may differ from environment to environment. */
-function latestManifests({ accounts, regions }: Environment, deployments: readonly Deployment[]): Map<string, unknown> {
+function latestManifests(
+  { accounts, regions }: Environment,
+  deployments: readonly Deployment[],
+): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { account, manifests } of deployments) {
     if (!accounts.includes(account)) continue
@@ -66,11 +73,18 @@ const compared = new WeakMap<JsonObject, unknown>()
 
 /** Without what the place, the cluster or a promotion decides. Each is compared with both of its neighbours. */
 function comparable(manifest: JsonObject): unknown {
-  return compared.getOrInsertComputed(manifest, ({ metadata: _metadata, status: _status, ...rest }) => withoutImages(rest))
+  return compared.getOrInsertComputed(
+    manifest,
+    ({ metadata: _metadata, status: _status, ...rest }) => withoutImages(rest),
+  )
 }
 
 function withoutImages(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutImages)
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).flatMap(([key, each]) => (key === 'image' ? [] : [[key, withoutImages(each)]])))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, each]) =>
+      key === 'image' ? [] : [[key, withoutImages(each)]],
+    ),
+  )
 }

@@ -13,7 +13,11 @@ const toDrift = shape({
 })
 
 /** @param drift Objects that something else has changed, as the infrastructure service reports them */
-export function driftIn({ accounts, regions }: Environment, { clusters }: Running, drift: readonly JsonObject[]): JsonObject[] {
+export function driftIn(
+  { accounts, regions }: Environment,
+  { clusters }: Running,
+  drift: readonly JsonObject[],
+): JsonObject[] {
   const own = drift.flatMap((each) => {
     const { account, namespace, name, fields, manager } = toDrift(each)
     if (!accounts.includes(account) || !(regions?.includes(namespace) ?? true)) return []

@@ -30,7 +30,10 @@ export function describeJudgment(roles: readonly string[] = []): string {
 }
 
 /** Why a user without these roles may not promote. */
-export function describeMissingRole({ name, mayPromote = [] }: Pick<Environment, 'name' | 'mayPromote'>, user: string): string {
+export function describeMissingRole(
+  { name, mayPromote = [] }: Pick<Environment, 'name' | 'mayPromote'>,
+  user: string,
+): string {
   return `${user} may not promote to ${name}: only users with the role ${listRoles(mayPromote)} may.`
 }
 
@@ -43,10 +46,15 @@ export function foreseenHolds(
   { constraints }: Environment,
   { from, sinceMs, now }: { from: string; sinceMs: number | undefined; now: number },
 ): string[] {
-  return constraints.flatMap((constraint) => describeConstraint(constraint, { from, sinceMs: sinceMs ?? now, now }) ?? [])
+  return constraints.flatMap(
+    (constraint) => describeConstraint(constraint, { from, sinceMs: sinceMs ?? now, now }) ?? [],
+  )
 }
 
-function describeConstraint(constraint: Constraint, soak: Omit<Soak, 'minutes'>): string | undefined {
+function describeConstraint(
+  constraint: Constraint,
+  soak: Omit<Soak, 'minutes'>,
+): string | undefined {
   switch (constraint.type) {
     case 'judgment':
       return describeJudgment(constraint.roles)

@@ -4,7 +4,9 @@
 export function labelOf(image: string): string {
   const [named = '', digest] = image.slice(image.lastIndexOf('/') + 1).split('@')
   const tag = named.indexOf(':')
-  return tag !== -1 ? named.slice(tag + 1) : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
+  return tag !== -1
+    ? named.slice(tag + 1)
+    : (digest?.slice(digest.indexOf(':') + 1).slice(0, 8) ?? named)
 }
 
 /** Its repository, without tag and digest. */
@@ -19,7 +21,12 @@ export function imagesIn(value: unknown): string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap(imagesIn))]
   if (typeof value !== 'object' || value === null) return []
   const { image, ...rest } = value as Readonly<Record<string, unknown>>
-  return [...new Set([...(typeof image === 'string' ? [image] : []), ...Object.values(rest).flatMap(imagesIn)])]
+  return [
+    ...new Set([
+      ...(typeof image === 'string' ? [image] : []),
+      ...Object.values(rest).flatMap(imagesIn),
+    ]),
+  ]
 }
 
 /** Where a stage that has created a server group has its image: given, or found among what ran before. */

@@ -3,8 +3,12 @@
 const usualOrder = [/dev|local|sandbox/i, /test|qa/i, /stag|pre|uat/i, /prod|live/i]
 
 /** @param ways Environments in the order in which versions reach them; of those that no way orders, the names say it */
-export function inOrder(names: readonly string[], ways: readonly (readonly string[])[]): readonly string[] {
-  const leads = (one: string, other: string) => ways.some((way) => way.includes(one) && way.indexOf(one) < way.indexOf(other))
+export function inOrder(
+  names: readonly string[],
+  ways: readonly (readonly string[])[],
+): readonly string[] {
+  const leads = (one: string, other: string) =>
+    ways.some((way) => way.includes(one) && way.indexOf(one) < way.indexOf(other))
   const rank = (name: string) => {
     const at = usualOrder.findIndex((pattern) => pattern.test(name))
     return at === -1 ? usualOrder.length - 1.5 : at

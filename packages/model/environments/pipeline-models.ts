@@ -3,11 +3,23 @@
 import { AnyObject, alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 
-export const Artifact = model('Artifact', 'Something that a pipeline deploys: an image, a file, a chart.', {
-  type: z.string().optional(),
-  ...maybeTexts('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
-  metadata: AnyObject.nullish(),
-})
+export const Artifact = model(
+  'Artifact',
+  'Something that a pipeline deploys: an image, a file, a chart.',
+  {
+    type: z.string().optional(),
+    ...maybeTexts(
+      'name',
+      'version',
+      'location',
+      'reference',
+      'artifactAccount',
+      'provenance',
+      'uuid',
+    ),
+    metadata: AnyObject.nullish(),
+  },
+)
 
 const ExpectedArtifact = model('ExpectedArtifact', {
   id: z.string().optional(),
@@ -25,12 +37,16 @@ export const Notification = model('Notification', {
   message: AnyObject.nullish(),
 })
 
-export const PipelineStage = model('PipelineStage', 'A stage of a definition; its settings are allowed beside these fields.', {
-  type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
-  name: z.string().nullish(),
-  refId: z.string().nullish().describe('By which other stages require this one.'),
-  requisiteStageRefIds: TextList.nullish().describe('Stages that must end before.'),
-})
+export const PipelineStage = model(
+  'PipelineStage',
+  'A stage of a definition; its settings are allowed beside these fields.',
+  {
+    type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
+    name: z.string().nullish(),
+    refId: z.string().nullish().describe('By which other stages require this one.'),
+    requisiteStageRefIds: TextList.nullish().describe('Stages that must end before.'),
+  },
+)
 
 export const PipelineTrigger = model(
   'PipelineTrigger',
@@ -39,7 +55,9 @@ export const PipelineTrigger = model(
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
     ...maybeTexts('id', 'runAsUser', 'source', 'cronExpression'),
     enabled: z.boolean().nullish(),
-    payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
+    payloadConstraints: AnyObject.nullish().describe(
+      'Field of the payload to a regular expression for its value.',
+    ),
     expectedArtifactIds: TextList.nullish(),
   },
 )
@@ -53,28 +71,32 @@ export const Parameter = model('Parameter', {
   options: z.array(z.looseObject({ value: z.string() })).nullish(),
 })
 
-export const Pipeline = model('Pipeline', 'A pipeline definition; fields that are not listed are kept.', {
-  application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
-  name: z.string(),
-  id: z.string().optional().describe('Given by the store unless sent.'),
-  ...maybeTexts('schema', 'description'),
-  type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
-  stages: z.array(PipelineStage).nullish(),
-  triggers: z.array(PipelineTrigger).nullish(),
-  parameterConfig: z.array(Parameter).nullish(),
-  expectedArtifacts: z.array(ExpectedArtifact).nullish(),
-  notifications: z.array(Notification).nullish(),
-  index: z.int().nullish().describe('Place in the list, from 0.'),
-  disabled: z.boolean().nullish(),
-  limitConcurrent: z.boolean().nullish().describe('One execution at a time.'),
-  maxConcurrentExecutions: z.int().nullish(),
-  keepWaitingPipelines: z.boolean().nullish(),
-  strategy: z.boolean().nullish().describe('True for a deployment strategy.'),
-  template: AnyObject.nullish(),
-  variables: z.unknown().optional(),
-  updateTs: z.string().nullish().describe('Milliseconds since the epoch; set by the store.'),
-  lastModifiedBy: z.string().nullish().describe('Set by the store.'),
-})
+export const Pipeline = model(
+  'Pipeline',
+  'A pipeline definition; fields that are not listed are kept.',
+  {
+    application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
+    name: z.string(),
+    id: z.string().optional().describe('Given by the store unless sent.'),
+    ...maybeTexts('schema', 'description'),
+    type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
+    stages: z.array(PipelineStage).nullish(),
+    triggers: z.array(PipelineTrigger).nullish(),
+    parameterConfig: z.array(Parameter).nullish(),
+    expectedArtifacts: z.array(ExpectedArtifact).nullish(),
+    notifications: z.array(Notification).nullish(),
+    index: z.int().nullish().describe('Place in the list, from 0.'),
+    disabled: z.boolean().nullish(),
+    limitConcurrent: z.boolean().nullish().describe('One execution at a time.'),
+    maxConcurrentExecutions: z.int().nullish(),
+    keepWaitingPipelines: z.boolean().nullish(),
+    strategy: z.boolean().nullish().describe('True for a deployment strategy.'),
+    template: AnyObject.nullish(),
+    variables: z.unknown().optional(),
+    updateTs: z.string().nullish().describe('Milliseconds since the epoch; set by the store.'),
+    lastModifiedBy: z.string().nullish().describe('Set by the store.'),
+  },
+)
 
 export const DefinitionMove = model('DefinitionMove', 'The old and the new name of a definition.', {
   application: z.string(),
@@ -88,8 +110,20 @@ export const PipelineTemplate = model('PipelineTemplate', {
   metadata: z.looseObject({ name: z.string().nullish(), scopes: TextList.nullish() }).nullish(),
 })
 
-export const NotificationSettings = model('NotificationSettings', 'Notifications of an application, by kind.', {
-  ...maybeTexts('application', 'lastModifiedBy'),
-  lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
-  ...alike(z.array(Notification).nullish(), 'email', 'slack', 'sms', 'googlechat', 'microsoftteams', 'pubsub'),
-})
+export const NotificationSettings = model(
+  'NotificationSettings',
+  'Notifications of an application, by kind.',
+  {
+    ...maybeTexts('application', 'lastModifiedBy'),
+    lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
+    ...alike(
+      z.array(Notification).nullish(),
+      'email',
+      'slack',
+      'sms',
+      'googlechat',
+      'microsoftteams',
+      'pubsub',
+    ),
+  },
+)

@@ -1,6 +1,14 @@
 /** What pipelines and their runs deploy where. */
 import { list, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Environment } from './declaration.ts'
 import { imageKeys, imagesIn } from './images.ts'
@@ -21,11 +29,16 @@ const toPlace = shape({
 /** @param fields Of a cluster, or of a stage with manifests */
 export function toTarget(fields: unknown): Target {
   const { account, region, regions, zones } = toPlace(fields)
-  return { account, regions: region === undefined ? (regions.length > 0 ? regions : Object.keys(zones)) : [region] }
+  return {
+    account,
+    regions: region === undefined ? (regions.length > 0 ? regions : Object.keys(zones)) : [region],
+  }
 }
 
 const toStageFields = shape({ type: textOf, to: textOf, clusters: list(toTarget) })
-const toDefinition = shape({ stages: list((stage) => ({ ...toStageFields(stage), own: toTarget(stage) })) })
+const toDefinition = shape({
+  stages: list((stage) => ({ ...toStageFields(stage), own: toTarget(stage) })),
+})
 
 /** Targets of clusters, and of stages with manifests. */
 export function targetsOf(pipeline: unknown): Target[] {
@@ -36,11 +49,16 @@ export function targetsOf(pipeline: unknown): Target[] {
 
 /** Whether a pipeline brings versions into an environment. */
 export function deploysTo(pipeline: unknown, environment: Environment): boolean {
-  return hasPromotion(pipeline, environment) || targetsOf(pipeline).some((target) => isWithin(target, environment))
+  return (
+    hasPromotion(pipeline, environment) ||
+    targetsOf(pipeline).some((target) => isWithin(target, environment))
+  )
 }
 
 export function hasPromotion(pipeline: unknown, environment: Environment): boolean {
-  return toDefinition(pipeline).stages.some(({ type, to }) => type === 'promote' && isNamed(environment, to))
+  return toDefinition(pipeline).stages.some(
+    ({ type, to }) => type === 'promote' && isNamed(environment, to),
+  )
 }
 
 export function promotesTo({ type, context }: RunStage, environment: Environment): boolean {
@@ -53,7 +71,9 @@ function isNamed({ name }: Environment, given = ''): boolean {
 
 function isWithin({ account = '', regions }: Target, environment: Environment): boolean {
   if (!environment.accounts.includes(account)) return false
-  return regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
+  return (
+    regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
+  )
 }
 
 export interface Build {
@@ -91,7 +111,9 @@ const sourceFields = {
   buildNumber: numberOf,
   /** Undefined: it names none. */
   buildInfo: (value: unknown) =>
-    isObject(value) && Object.keys(value).length > 0 ? { ...toBuildInfo(value), commits: commitsOf(value) } : undefined,
+    isObject(value) && Object.keys(value).length > 0
+      ? { ...toBuildInfo(value), commits: commitsOf(value) }
+      : undefined,
 } as const
 
 const toOwnTrigger = shape({ ...sourceFields, user: textOf, hash: textOf, branch: textOf })
@@ -118,7 +140,8 @@ function toManifest(whole: JsonObject) {
   return { whole, kind, ...metadata, hasImages: spec.template || spec.containers }
 }
 
-const toManifests: Reader<ReturnType<typeof toManifest>[]> = (value) => objectsOf(value).map(toManifest)
+const toManifests: Reader<ReturnType<typeof toManifest>[]> = (value) =>
+  objectsOf(value).map(toManifest)
 
 function toList(value: unknown): string[] {
   return typeof value === 'string' ? [value] : textsOf(value)
@@ -186,7 +209,9 @@ export interface Deployment {
 export function deploymentsOf(runs: readonly Run[]): Deployment[] {
   return runs.flatMap((run) => {
     const source = sourceOf(run)
-    return run.stages.flatMap((stage) => (stage.status === 'SUCCEEDED' ? deploymentOf(run, stage, source) : []))
+    return run.stages.flatMap((stage) =>
+      stage.status === 'SUCCEEDED' ? deploymentOf(run, stage, source) : [],
+    )
   })
 }
 
@@ -200,10 +225,21 @@ export function deploymentOf(run: Run, stage: RunStage, source = sourceOf(run)):
   const { account, serverGroups, image } = context
   const made = outputs.manifests.length > 0 ? outputs.manifests : context.manifests
   const manifests = type === 'deployManifest' ? made : []
-  const images = manifests.length > 0 ? imagesIn(manifests.map(({ whole }) => whole)) : image === undefined ? [] : [image]
-  const isEmpty = images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)
+  const images =
+    manifests.length > 0
+      ? imagesIn(manifests.map(({ whole }) => whole))
+      : image === undefined
+        ? []
+        : [image]
+  const isEmpty =
+    images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)
   if (account === undefined || isEmpty) return []
-  const shown = { id: run.id, pipeline: run.name ?? '', user: userOf(run), atMs: stage.endTime ?? stage.startTime }
+  const shown = {
+    id: run.id,
+    pipeline: run.name ?? '',
+    user: userOf(run),
+    atMs: stage.endTime ?? stage.startTime,
+  }
   return [{ run: shown, account, serverGroups, images, manifests, ...source }]
 }
 
@@ -212,9 +248,17 @@ export function userOf({ authentication, trigger }: Run): string | undefined {
 }
 
 /** The build that a run began with or has waited for, and its commit. */
-export function sourceOf({ trigger, stages }: Pick<Run, 'trigger' | 'stages'>): Pick<Deployment, 'build' | 'commit'> {
+export function sourceOf({
+  trigger,
+  stages,
+}: Pick<Run, 'trigger' | 'stages'>): Pick<Deployment, 'build' | 'commit'> {
   const sources = [trigger, ...stages.map(({ context }) => context)]
-  const { master: server, job, buildInfo, buildNumber } = sources.find((each) => each.buildInfo !== undefined) ?? trigger
+  const {
+    master: server,
+    job,
+    buildInfo,
+    buildNumber,
+  } = sources.find((each) => each.buildInfo !== undefined) ?? trigger
   const number = buildInfo?.number ?? buildNumber
   const { hash, branch } = trigger
   return {

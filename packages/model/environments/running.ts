@@ -85,7 +85,10 @@ const toFields = shape({
   servingSinceMs: numberOf,
   isDisabled: isTrue,
   disabled: isTrue,
-  counts: [shape({ total: numberOf, up: numberOf, down: or(numberOf, 0), starting: or(numberOf, 0) }), 'instanceCounts'],
+  counts: [
+    shape({ total: numberOf, up: numberOf, down: or(numberOf, 0), starting: or(numberOf, 0) }),
+    'instanceCounts',
+  ],
   instances: list(shape({ healthState: textOf, launchTime: numberOf })),
   serverGroupManagers: list(shape({ name: textOf })),
 })
@@ -115,7 +118,10 @@ export function toGroup(view: JsonObject): Group {
 }
 
 /** @param groups Server groups of the application */
-export function runningIn({ accounts, regions, clusters }: Environment, groups: readonly Group[]): Running {
+export function runningIn(
+  { accounts, regions, clusters }: Environment,
+  groups: readonly Group[],
+): Running {
   return runningOf(
     groups.filter((group) => {
       const isHere = accounts.includes(group.account) && (regions?.includes(group.region) ?? true)
@@ -127,14 +133,20 @@ export function runningIn({ accounts, regions, clusters }: Environment, groups: 
 /** What these server groups run together. */
 export function runningOf(groups: readonly Group[]): Running {
   const own = groups.filter((group) => !isJob(group)).toSorted(byAge)
-  return summaryOf([...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].flatMap(toCluster))
+  return summaryOf(
+    [...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].flatMap(toCluster),
+  )
 }
 
 /** What these clusters run together. */
 export function summaryOf(clusters: readonly RunningCluster[]): Running {
   const good = clusters.filter(({ health, isCanary }) => health.state !== 'disabled' && !isCanary)
-  const serving = (good.length > 0 ? good : clusters).toSorted((a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0))
-  const kept = clusters.flatMap(({ all, serverGroups }) => all.filter((group) => hasServed(group, serverGroups))).toSorted(byAge)
+  const serving = (good.length > 0 ? good : clusters).toSorted(
+    (a, b) => (b.sinceMs ?? 0) - (a.sinceMs ?? 0),
+  )
+  const kept = clusters
+    .flatMap(({ all, serverGroups }) => all.filter((group) => hasServed(group, serverGroups)))
+    .toSorted(byAge)
   return {
     clusters,
     serving,
@@ -153,7 +165,10 @@ function labelsOf(versions: readonly Version[]): readonly string[] {
 /** Where its provider does not say so, what is about to start or fails has not. @param serving Those of its cluster */
 export function hasServed(group: Group, serving: readonly Group[]): boolean {
   const { total, counts } = group
-  return group.hasServed ?? (serving.includes(group) || total === 0 || counts.down + counts.starting < total)
+  return (
+    group.hasServed ??
+    (serving.includes(group) || total === 0 || counts.down + counts.starting < total)
+  )
 }
 
 /** It ends by itself, and so serves nothing. */
@@ -165,7 +180,9 @@ function byAge(one: Group, other: Group): number {
   return (other.createdTime ?? 0) - (one.createdTime ?? 0)
 }
 
-function placeOf(group: Group): Pick<RunningCluster, 'provider' | 'account' | 'region' | 'cluster'> {
+function placeOf(
+  group: Group,
+): Pick<RunningCluster, 'provider' | 'account' | 'region' | 'cluster'> {
   const { provider, account, region } = group
   return { provider, account, region, cluster: clusterOf(group) }
 }
@@ -176,15 +193,22 @@ function clusterOf({ cluster, moniker, name }: Group): string {
 
 /** @param all The newest first */
 function toCluster(all: readonly Group[]): RunningCluster[] {
-  const serving = all.filter(({ isDisabled, disabled, total }) => !isDisabled && !disabled && total > 0)
+  const serving = all.filter(
+    ({ isDisabled, disabled, total }) => !isDisabled && !disabled && total > 0,
+  )
   const serverGroups = serving.length > 0 ? serving : all.slice(0, 1)
   const up = serverGroups.reduce((sum, each) => sum + each.up, 0)
   const total = serverGroups.reduce((sum, each) => sum + each.total, 0)
   const [newest] = serverGroups
   if (newest === undefined) return []
   const versions = distinct(serverGroups.flatMap(toVersions))
-  const newer = serving.length === 0 ? [] : all.slice(0, all.indexOf(newest)).filter((group) => hasServed(group, serverGroups))
-  const left = distinct(newer.flatMap(toVersions)).filter(({ image }) => versions.every((version) => version.image !== image))
+  const newer =
+    serving.length === 0
+      ? []
+      : all.slice(0, all.indexOf(newest)).filter((group) => hasServed(group, serverGroups))
+  const left = distinct(newer.flatMap(toVersions)).filter(({ image }) =>
+    versions.every((version) => version.image !== image),
+  )
   return [
     {
       ...placeOf(newest),
@@ -193,7 +217,10 @@ function toCluster(all: readonly Group[]): RunningCluster[] {
       all,
       versions,
       left,
-      sinceMs: newest.servingSinceMs ?? (left.length > 0 ? firstLaunch(newest) : undefined) ?? newest.createdTime,
+      sinceMs:
+        newest.servingSinceMs ??
+        (left.length > 0 ? firstLaunch(newest) : undefined) ??
+        newest.createdTime,
       health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
     },
   ]
@@ -219,11 +246,17 @@ function worst(all: readonly Health[]): Health {
   const up = all.reduce((sum, each) => sum + each.up, 0)
   const total = all.reduce((sum, each) => sum + each.total, 0)
   if (all.length === 0) return { state: 'empty', up, total }
-  return { state: all.every(({ state }) => state === 'disabled') ? 'disabled' : stateOf(up, total), up, total }
+  return {
+    state: all.every(({ state }) => state === 'disabled') ? 'disabled' : stateOf(up, total),
+    up,
+    total,
+  }
 }
 
 function distinct(versions: readonly Version[]): Version[] {
-  return versions.filter(({ image }, at) => versions.findIndex((each) => each.image === image) === at)
+  return versions.filter(
+    ({ image }, at) => versions.findIndex((each) => each.image === image) === at,
+  )
 }
 
 /** The version of a server group, or those of its containers. */
@@ -231,10 +264,15 @@ export function versionsOf(view: JsonObject): Version[] {
   return toVersions(toVersionFields(view))
 }
 
-export function toVersions({ buildInfo, image, launchConfig }: ShapeOf<typeof toVersionFields>): Version[] {
+export function toVersions({
+  buildInfo,
+  image,
+  launchConfig,
+}: ShapeOf<typeof toVersionFields>): Version[] {
   const { images, packageName, version } = buildInfo
   if (images.length > 0) return images.map(toVersion)
-  const built = packageName === undefined || version === undefined ? undefined : `${packageName}:${version}`
+  const built =
+    packageName === undefined || version === undefined ? undefined : `${packageName}:${version}`
   const found = image.imageId ?? built ?? launchConfig.imageId ?? image.name
   if (found === undefined) return []
   const { digest } = image
@@ -246,7 +284,12 @@ function toVersion(image: string): Version {
   return { image, label: labelOf(image), ...(digest !== undefined && { digest }) }
 }
 
-function sourceOf({ commit: sha, branch, url, jenkins }: ShapeOf<typeof toBuildInfo>): Pick<Version, 'commit' | 'build'> {
+function sourceOf({
+  commit: sha,
+  branch,
+  url,
+  jenkins,
+}: ShapeOf<typeof toBuildInfo>): Pick<Version, 'commit' | 'build'> {
   const { host: server, name: job, number } = jenkins
   return {
     ...(sha !== undefined && { commit: { sha, branch } }),

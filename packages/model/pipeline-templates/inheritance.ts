@@ -42,7 +42,9 @@ export function storedTemplate(reference: unknown): StoredTemplate | undefined {
 function versionOf(decoration: string): Pick<StoredTemplate, 'tag' | 'digest'> {
   if (decoration === '') return {}
   const version = decoration.slice(1)
-  return decoration.startsWith(':') ? { tag: version } : { digest: version.replace(/^sha256:/i, '') }
+  return decoration.startsWith(':')
+    ? { tag: version }
+    : { digest: version.replace(/^sha256:/i, '') }
 }
 
 /** The pipeline inside a template. */
@@ -51,7 +53,10 @@ export function pipelineOf(template: JsonObject): JsonObject {
 }
 
 /** Entries of the instance replace those of the template with the same key, and follow the others. */
-export function inheritLists(template: JsonObject, instance: JsonObject): Record<string, unknown[]> {
+export function inheritLists(
+  template: JsonObject,
+  instance: JsonObject,
+): Record<string, unknown[]> {
   const excluded = listOf(instance['exclude'])
   const lists: Record<string, unknown[]> = {}
   for (const { field, excludedAs, key } of inherited) {
@@ -59,7 +64,9 @@ export function inheritLists(template: JsonObject, instance: JsonObject): Record
     const keys = new Set(own.map((entry) => keyOf(entry, key)))
     const kept = excluded.includes(excludedAs)
       ? []
-      : listOf(pipelineOf(template)[field]).filter((entry) => !keys.has(keyOf(entry, key) ?? Symbol()))
+      : listOf(pipelineOf(template)[field]).filter(
+          (entry) => !keys.has(keyOf(entry, key) ?? Symbol()),
+        )
     lists[field] = [...kept, ...own]
   }
   return lists

@@ -7,7 +7,9 @@ const storePrefix = 'spinnaker://'
 export function templateOf(pipeline: JsonObject): string | undefined {
   if (pipeline['type'] !== 'templatedPipeline') return undefined
   // The second schema refers by an artifact, the first by a source inside its configuration.
-  const reference = fieldAt(pipeline, 'template', 'reference') ?? fieldAt(pipeline, 'config', 'pipeline', 'template', 'source')
+  const reference =
+    fieldAt(pipeline, 'template', 'reference') ??
+    fieldAt(pipeline, 'config', 'pipeline', 'template', 'source')
   return idInStore(reference)
 }
 
@@ -18,11 +20,14 @@ export function parentOf(template: JsonObject): string | undefined {
 
 /** The id without the tag or digest that a reference may carry. */
 export function undecorated(id: string): string {
-  return id.replace(/@sha256:[0-9a-f]+$/i, '').replace(/:(?:latest|stable|unstable|experimental|test|canary)$/i, '')
+  return id
+    .replace(/@sha256:[0-9a-f]+$/i, '')
+    .replace(/:(?:latest|stable|unstable|experimental|test|canary)$/i, '')
 }
 
 /** What a reference such as `spinnaker://web:stable` says after its scheme; undefined for one that leads elsewhere. */
 export function idInStore(reference: unknown): string | undefined {
-  if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) return undefined
+  if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix))
+    return undefined
   return reference.slice(storePrefix.length)
 }

@@ -16,7 +16,9 @@ export function allowedAccounts(
 ): string[] {
   if (view === undefined) return []
   if (view === 'off' || view.legacyFallback === true) return accountsByRole(accounts, roles)
-  return view.accounts.filter(({ authorizations }) => authorizations.includes('WRITE')).map(({ name }) => name)
+  return view.accounts
+    .filter(({ authorizations }) => authorizations.includes('WRITE'))
+    .map(({ name }) => name)
 }
 
 /** Accounts without restrictions, and those that name one of the roles. */
@@ -33,7 +35,11 @@ function accountsByRole(accounts: readonly AccountEntry[], roles: readonly strin
 /** Roles that may write to the account; undefined when it has no restrictions. */
 function writersOf(account: AccountEntry): string[] | undefined {
   const { permissions, requiredGroupMembership } = account
-  if (typeof permissions === 'object' && permissions !== null && Object.keys(permissions).length > 0) {
+  if (
+    typeof permissions === 'object' &&
+    permissions !== null &&
+    Object.keys(permissions).length > 0
+  ) {
     const lists = Object.values(permissions).map(textsOf)
     if (lists.every((list) => list.length === 0)) return undefined
     return textsOf((permissions as Record<string, unknown>)['WRITE'])

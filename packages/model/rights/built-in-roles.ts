@@ -9,7 +9,12 @@ export const deployers = 'deployers'
 export const readers = 'readers'
 const builtIn: ReadonlySet<string> = new Set([deployers, readers])
 
-const everything = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]
+const everything = [
+  'READ',
+  'WRITE',
+  'EXECUTE',
+  'CREATE',
+] as const satisfies readonly Authorization[]
 
 export interface Reach {
   readonly applications: readonly Authorization[]
@@ -25,7 +30,10 @@ const open: Reach = { applications: everything, accounts: everything, ownAccount
  *
  * @param roles In lower case
  */
-export function reachOf(roles: readonly string[], { areBuiltIn, admin }: { areBuiltIn: boolean; admin: boolean }): Reach {
+export function reachOf(
+  roles: readonly string[],
+  { areBuiltIn, admin }: { areBuiltIn: boolean; admin: boolean },
+): Reach {
   if (!areBuiltIn || admin) return open
   const deploys = roles.includes(deployers)
   const hasOwnRole = roles.some((role) => !builtIn.has(role))
@@ -42,12 +50,18 @@ interface RoleSettings {
 }
 
 /** Whether a run that no user starts acts for the user who has saved its pipeline, also beside rules of the operator. */
-export function actsForSaver({ keepsUsers, builtInRoles }: RoleSettings, isNewData: boolean): boolean {
+export function actsForSaver(
+  { keepsUsers, builtInRoles }: RoleSettings,
+  isNewData: boolean,
+): boolean {
   return keepsUsers && (builtInRoles ?? isNewData)
 }
 
 /** Whether the user has no role but this one, where built-in roles decide. */
-export function isReader({ readsOnly, roles }: Pick<PermissionView, 'readsOnly' | 'roles'>): boolean {
+export function isReader({
+  readsOnly,
+  roles,
+}: Pick<PermissionView, 'readsOnly' | 'roles'>): boolean {
   return readsOnly === true && roles.every(({ name }) => name === readers)
 }
 
@@ -57,10 +71,14 @@ interface OwnAccount {
   readonly isOpen: boolean
 }
 
-const toOwn = shape({ accounts: list(shape({ name: String, user: textOf, permissions: objectOf })) })
+const toOwn = shape({
+  accounts: list(shape({ name: String, user: textOf, permissions: objectOf })),
+})
 
 /** Accounts of this machine whose programs run as the user of this process. */
-export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
+export function ownAccounts(
+  infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined,
+): OwnAccount[] {
   return toOwn(infrastructure?.providers[standalone.provider])
     .accounts.filter(({ user }) => user === undefined || user === ownUser()?.username)
     .map(({ name, permissions }) => ({ name, isOpen: Object.keys(permissions).length === 0 }))

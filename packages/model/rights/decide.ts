@@ -12,7 +12,11 @@ export type Need =
       /** What an application needs that the permission service does not list; by the setting for unknown ones unless given. */
       readonly whenUnknown?: 'nothing' | 'admin'
     }
-  | { readonly kind: 'account' | 'build-service'; readonly name: string; readonly authorization: Authorization }
+  | {
+      readonly kind: 'account' | 'build-service'
+      readonly name: string
+      readonly authorization: Authorization
+    }
   | { readonly kind: 'service-account'; readonly name: string }
   /** Any of them is enough; at least one. */
   | { readonly kind: 'one-of'; readonly needs: readonly [Need, ...Need[]] }
@@ -27,12 +31,18 @@ export interface Decision {
  * @see docs/contracts/permissions.md#decision
  */
 export function decide(view: PermissionView | undefined, need: Need): Decision {
-  return view === undefined ? denied('the permission service does not know the user') : decideNeed(view, need)
+  return view === undefined
+    ? denied('the permission service does not know the user')
+    : decideNeed(view, need)
 }
 
 /** Whether nothing is demanded, as the permission service does not list the application. */
 export function isLeftOpen(view: PermissionView, need: Need): boolean {
-  return need.kind === 'application' && need.whenUnknown === 'nothing' && !isListed(view, 'application', need.name)
+  return (
+    need.kind === 'application' &&
+    need.whenUnknown === 'nothing' &&
+    !isListed(view, 'application', need.name)
+  )
 }
 
 /** "WRITE on the application web". */
@@ -53,14 +63,19 @@ export function describeNeed(need: Need): string {
 
 function decideNeed(view: PermissionView, need: Need): Decision {
   if (view.admin) return allowed('administrators may do everything')
-  if (view.legacyFallback === true && (need.kind === 'application' || need.kind === 'build-service')) {
+  if (
+    view.legacyFallback === true &&
+    (need.kind === 'application' || need.kind === 'build-service')
+  ) {
     return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
   }
   switch (need.kind) {
     case 'admin':
       return denied('the user has no role of `fiat.admin.roles`')
     case 'account-manager':
-      return view.accountManager === true ? allowed('the user manages accounts') : denied('the user does not manage accounts')
+      return view.accountManager === true
+        ? allowed('the user manages accounts')
+        : denied('the user does not manage accounts')
     case 'application':
       return decideApplication(view, need)
     case 'account':
@@ -77,17 +92,25 @@ function decideNeed(view: PermissionView, need: Need): Decision {
   }
 }
 
-function decideApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Decision {
+function decideApplication(
+  view: PermissionView,
+  need: Extract<Need, { kind: 'application' }>,
+): Decision {
   const { name, authorization, whenUnknown } = need
   if (isListed(view, 'application', name)) return granted(view, need)
-  if (isLeftOpen(view, need)) return allowed('the application is unknown, and nothing is demanded then')
-  if (whenUnknown === 'admin') return denied('the application is unknown, and only administrators may do it then')
+  if (isLeftOpen(view, need))
+    return allowed('the application is unknown, and nothing is demanded then')
+  if (whenUnknown === 'admin')
+    return denied('the application is unknown, and only administrators may do it then')
   return isGranted(view, 'application', name, authorization)
     ? allowed('the application is unknown, and unknown applications are open')
     : denied('the application is unknown, and unknown applications are closed')
 }
 
-function granted(view: PermissionView, { kind, name, authorization }: Extract<Need, { authorization: Authorization }>): Decision {
+function granted(
+  view: PermissionView,
+  { kind, name, authorization }: Extract<Need, { authorization: Authorization }>,
+): Decision {
   const what = kind.replace('-', ' ')
   return isGranted(view, kind, name, authorization)
     ? allowed(`a role of the user has ${authorization} on the ${what}, or it is not restricted`)

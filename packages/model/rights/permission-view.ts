@@ -15,7 +15,9 @@ const name = z.string()
 
 const Resource = z.object({
   name,
-  authorizations: words.transform((listed) => listed.map((word) => word.toUpperCase() as Authorization)),
+  authorizations: words.transform((listed) =>
+    listed.map((word) => word.toUpperCase() as Authorization),
+  ),
 })
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */
@@ -45,7 +47,9 @@ function entries<T extends z.ZodType>(entry: T) {
   return z
     .array(z.unknown())
     .nullish()
-    .transform((listed) => (listed ?? []).flatMap<z.output<T>>((one) => entry.safeParse(one).data ?? []))
+    .transform((listed) =>
+      (listed ?? []).flatMap<z.output<T>>((one) => entry.safeParse(one).data ?? []),
+    )
 }
 
 /** @throws {z.ZodError} when the body is not a permission view at all */
@@ -75,5 +79,7 @@ const rights = new WeakMap<PermissionView, string>()
 
 /** The same for users with the same rights, whatever their names: letters, digits, `-` and `_`. */
 export function rightsOf(view: PermissionView): string {
-  return rights.getOrInsertComputed(view, () => hash('sha1', JSON.stringify({ ...view, name: '' }), 'base64url'))
+  return rights.getOrInsertComputed(view, () =>
+    hash('sha1', JSON.stringify({ ...view, name: '' }), 'base64url'),
+  )
 }

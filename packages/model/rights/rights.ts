@@ -5,7 +5,12 @@ import type { Authorization, PermissionView, ResourceView } from './permissions.
 export type ResourceKind = 'application' | 'account' | 'build-service'
 
 /** @see docs/contracts/permissions.md#decision, steps 3 to 6 */
-export function isGranted(view: PermissionView, kind: ResourceKind, name: string, authorization: Authorization): boolean {
+export function isGranted(
+  view: PermissionView,
+  kind: ResourceKind,
+  name: string,
+  authorization: Authorization,
+): boolean {
   if (view.admin || (view.legacyFallback === true && kind !== 'account')) return true
   const granted = authorizationsOn(view, kind, name)
   if (granted !== undefined) return granted.has(authorization)
@@ -16,8 +21,15 @@ export function isGranted(view: PermissionView, kind: ResourceKind, name: string
 /** Whether there may be an application whose pipelines the user runs or changes. */
 export function mayRunSomething(view: PermissionView): boolean {
   const { admin, legacyFallback, allowAccessToUnknownApplications, readsOnly, applications } = view
-  if (admin || legacyFallback === true || (allowAccessToUnknownApplications === true && readsOnly !== true)) return true
-  return applications.some(({ authorizations }) => authorizations.includes('EXECUTE') || authorizations.includes('WRITE'))
+  if (
+    admin ||
+    legacyFallback === true ||
+    (allowAccessToUnknownApplications === true && readsOnly !== true)
+  )
+    return true
+  return applications.some(
+    ({ authorizations }) => authorizations.includes('EXECUTE') || authorizations.includes('WRITE'),
+  )
 }
 
 /** Whether the view says anything about the resource; an application that it does not list is unknown. */
@@ -48,8 +60,14 @@ const indexes = {
   'build-service': new WeakMap<PermissionView, Index>(),
 }
 
-function authorizationsOn(view: PermissionView, kind: ResourceKind, name: string): ReadonlySet<Authorization> | undefined {
-  return indexes[kind].getOrInsertComputed(view, () => toIndex(resourcesOf(view, kind))).get(foldName(name))
+function authorizationsOn(
+  view: PermissionView,
+  kind: ResourceKind,
+  name: string,
+): ReadonlySet<Authorization> | undefined {
+  return indexes[kind]
+    .getOrInsertComputed(view, () => toIndex(resourcesOf(view, kind)))
+    .get(foldName(name))
 }
 
 function resourcesOf(view: PermissionView, kind: ResourceKind): readonly ResourceView[] {

@@ -21,7 +21,9 @@ export function maskFormsOf(value: string): string[] {
     encodeValue(value),
     new URLSearchParams({ v: value }).toString().slice('v='.length),
     JSON.stringify(value).slice(1, -1),
-    ...(lines.length > 1 ? lines.map((line) => line.trim()).filter((line) => line.length >= minLineLength) : []),
+    ...(lines.length > 1
+      ? lines.map((line) => line.trim()).filter((line) => line.length >= minLineLength)
+      : []),
   ]
   return isRecognisable(value) ? [...new Set(forms)].filter(isRecognisable) : []
 }

@@ -38,7 +38,8 @@ export function isReference(text: string): boolean {
 export function referencesIn(text: string): string[] {
   if (!text.includes('secret:')) return []
   const [, name] = whole.exec(text) ?? []
-  const found = name === undefined ? [...text.matchAll(inside)].map(([, each = '']) => each) : [name]
+  const found =
+    name === undefined ? [...text.matchAll(inside)].map(([, each = '']) => each) : [name]
   return found.filter((each) => parseReference(each) !== undefined)
 }
 
@@ -51,7 +52,10 @@ export function allReferencesIn(value: unknown): Set<string> {
 export function writtenReferencesIn(value: unknown): Set<string> {
   const texts = textsWithin(value).filter((text) => text.includes('secret:'))
   const names = texts.flatMap((text) => [...text.matchAll(quoted)].map(([, each = '']) => each))
-  return new Set([...names.filter((name) => parseReference(name) !== undefined), ...texts.flatMap(referencesIn)])
+  return new Set([
+    ...names.filter((name) => parseReference(name) !== undefined),
+    ...texts.flatMap(referencesIn),
+  ])
 }
 
 /** A copy with values in place of references; itself where there are none. */
@@ -83,7 +87,10 @@ const holders: ReadonlySet<string> = new Set([
  * Replaces the members in which references count: those with such names at any depth, and `stringData` of a Secret of Kubernetes.
  * Other manifests are left alone: all users who may read their objects would see the values.
  */
-export async function mapHolders(value: unknown, change: (member: unknown, name: string) => Promise<unknown>): Promise<unknown> {
+export async function mapHolders(
+  value: unknown,
+  change: (member: unknown, name: string) => Promise<unknown>,
+): Promise<unknown> {
   if (Array.isArray(value)) {
     const members: unknown[] = []
     for (const each of value) members.push(await mapHolders(each, change))
@@ -93,7 +100,12 @@ export async function mapHolders(value: unknown, change: (member: unknown, name:
   const names = holdersOf(value)
   let changed: JsonObject = value
   for (const [name, member] of Object.entries(value)) {
-    const after = names === 'none' ? member : names(name) ? await change(member, name) : await mapHolders(member, change)
+    const after =
+      names === 'none'
+        ? member
+        : names(name)
+          ? await change(member, name)
+          : await mapHolders(member, change)
     if (after !== member) changed = { ...changed, [name]: after }
   }
   return changed

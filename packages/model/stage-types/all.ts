@@ -11,7 +11,14 @@ import { verificationStages } from './verification.ts'
 
 export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
   [
-    ...[...controlStages, ...artifactStages, ...buildStages, ...infrastructureStages, ...manifestStages, ...definitionStages],
+    ...[
+      ...controlStages,
+      ...artifactStages,
+      ...buildStages,
+      ...infrastructureStages,
+      ...manifestStages,
+      ...definitionStages,
+    ],
     ...verificationStages,
     ...canaryStages,
   ].map((each) => [each.type, each]),

@@ -27,7 +27,14 @@ export function toStageTypesAnswer(
   }
 }
 
-function toFieldView({ required, expression, onlyChoices, fields, hiddenFields: _hidden, ...field }: Field): object {
+function toFieldView({
+  required,
+  expression,
+  onlyChoices,
+  fields,
+  hiddenFields: _hidden,
+  ...field
+}: Field): object {
   return {
     ...field,
     required: required ?? false,

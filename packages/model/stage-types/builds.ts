@@ -1,6 +1,14 @@
 /** Descriptions of the stage types that run builds. */
 import { waitsForCompletion } from './common.ts'
-import { flag, longText, map, number, type StageDescription, stagesOf, text } from './description.ts'
+import {
+  flag,
+  longText,
+  map,
+  number,
+  type StageDescription,
+  stagesOf,
+  text,
+} from './description.ts'
 
 const builds = stagesOf('Builds')
 
@@ -20,7 +28,12 @@ const results = [
 ]
 
 /** Fields of stages that run a job that they name. */
-export const buildFields = [host, job, map('parameters', 'Values of the parameters of the job.'), ...results]
+export const buildFields = [
+  host,
+  job,
+  map('parameters', 'Values of the parameters of the job.'),
+  ...results,
+]
 
 export const script = builds.pipeline(
   'script',
@@ -32,7 +45,9 @@ export const script = builds.pipeline(
     text('repoBranch', 'Its branch, as REPO_BRANCH.'),
     text('scriptPath', 'Folder of the repository in which the command runs, as SCRIPT_PATH.'),
     text('job', 'The job; unless given, `script.job`.'),
-    text('account', 'Account that the command is about, as ENV_PARAM.', { choicesFrom: 'accounts' }),
+    text('account', 'Account that the command is about, as ENV_PARAM.', {
+      choicesFrom: 'accounts',
+    }),
     text('region', 'Region that it is about, as REGION_PARAM.', { choicesFrom: 'regions' }),
     text('cluster', 'Cluster that it is about, as CLUSTER_PARAM.', { choicesFrom: 'clusters' }),
     text('image', 'Image that it is about, as IMAGE_ID.', { choicesFrom: 'images' }),
@@ -54,7 +69,12 @@ export const buildStages: readonly StageDescription[] = [
     'Does what `jenkins` does, under the name that clients have for Travis.',
     buildFields,
   ),
-  builds.pipeline('gitlab-ci', 'Run a GitLab build', 'Does what `jenkins` does, for pipelines of GitLab CI.', buildFields),
+  builds.pipeline(
+    'gitlab-ci',
+    'Run a GitLab build',
+    'Does what `jenkins` does, for pipelines of GitLab CI.',
+    buildFields,
+  ),
   script,
   builds.task('stopBuild', 'Stop a build', 'Stops a build, or takes it out of the queue.', [
     host,

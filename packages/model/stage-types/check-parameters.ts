@@ -30,7 +30,10 @@ export function describeParameterProblem(
     const { name } = parameter
     const value = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
     if (value !== undefined && takesAny) continue
-    const problem = value === undefined ? describeMissing(parameter, declared, given) : describeOption(parameter, value)
+    const problem =
+      value === undefined
+        ? describeMissing(parameter, declared, given)
+        : describeOption(parameter, value)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -44,14 +47,19 @@ function describeMissing(
   if (!required || byDefault !== undefined) return undefined
   const sent = Object.keys(given).filter((key) => !declared.some((each) => each.name === key))
   const hint =
-    sent.length === 0 ? '' : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
+    sent.length === 0
+      ? ''
+      : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
   return `The parameter "${name}" is required and has no default. Send it in "parameters".${hint}`
 }
 
 /** So many options are named. */
 const mostNamed = 20
 
-function describeOption({ name, required, hasOptions, options: offered }: Parameter, value: unknown): string | undefined {
+function describeOption(
+  { name, required, hasOptions, options: offered }: Parameter,
+  value: unknown,
+): string | undefined {
   if (!hasOptions) return undefined
   const options = offered.flatMap((option) => option.value ?? [])
   const text = String(value)

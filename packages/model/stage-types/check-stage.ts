@@ -28,11 +28,18 @@ export function findFieldProblems(
   const common = occasion === 'start' ? [] : stageFields.filter(({ name }) => name !== 'type')
   const runs = !mayBeSkipped(stage)
   const complete = occasion === 'plan' && runs
-  return problemsOf(stage, [...common, ...fields], { complete, rejectsMisspelt: occasion === 'save' && runs, path: '' })
+  return problemsOf(stage, [...common, ...fields], {
+    complete,
+    rejectsMisspelt: occasion === 'save' && runs,
+    path: '',
+  })
 }
 
 /** Fields that the type does not have, near one that it has and that the stage lacks. They may be meant, and are passed on. */
-export function findMisspeltFields(stage: JsonObject, { fields }: Pick<StageDescription, 'fields'>): FieldProblem[] {
+export function findMisspeltFields(
+  stage: JsonObject,
+  { fields }: Pick<StageDescription, 'fields'>,
+): FieldProblem[] {
   return misspeltIn(stage, [...stageFields, ...fields], '')
 }
 
@@ -46,7 +53,9 @@ function misspeltIn(holder: JsonObject, fields: readonly Field[], path: string):
     const value = holder[name]
     const holders = Array.isArray(value) ? value : [value]
     return holders.flatMap((each, index) =>
-      isObject(each) ? misspeltIn(each, members, `${path}${name}${Array.isArray(value) ? `[${index}]` : ''}.`) : [],
+      isObject(each)
+        ? misspeltIn(each, members, `${path}${name}${Array.isArray(value) ? `[${index}]` : ''}.`)
+        : [],
     )
   })
   return [...own, ...inner]
@@ -58,7 +67,9 @@ function misspeltKeys(holder: JsonObject, fields: readonly Field[]): [key: strin
   return Object.keys(holder).flatMap((key) => {
     if (key.length < shortestMisspelt || key.length > longestName || byName.has(key)) return []
     const meant = byName.get(nearestName(byName.keys(), key, mostWrongLetters) ?? '')
-    return meant === undefined || namesOf(meant).some((name) => isGiven(holder[name])) ? [] : [[key, meant]]
+    return meant === undefined || namesOf(meant).some((name) => isGiven(holder[name]))
+      ? []
+      : [[key, meant]]
   })
 }
 
@@ -80,7 +91,11 @@ interface Place {
 }
 
 /** The same of any object with described fields, such as a trigger. */
-export function findProblemsIn(holder: JsonObject, fields: readonly Field[], complete: boolean): FieldProblem[] {
+export function findProblemsIn(
+  holder: JsonObject,
+  fields: readonly Field[],
+  complete: boolean,
+): FieldProblem[] {
   return problemsOf(holder, fields, { complete, rejectsMisspelt: false, path: '' })
 }
 
@@ -91,11 +106,13 @@ function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place):
   let misspelt: readonly [key: string, meant: Field][] | undefined
   return fields.flatMap((field) => {
     const name = namesOf(field).find((each) => isGiven(holder[each]))
-    if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, place) : []
+    if (name !== undefined)
+      return name === field.name ? problemsOfValue(holder[name], field, place) : []
     if (field.required && place.rejectsMisspelt && !mayBeSet) {
       misspelt ??= misspeltKeys(holder, fields)
       const [key] = misspelt.find(([, meant]) => meant === field) ?? []
-      if (key !== undefined) return [{ field: place.path + key, message: describeMisspelt(place.path + key, field) }]
+      if (key !== undefined)
+        return [{ field: place.path + key, message: describeMisspelt(place.path + key, field) }]
     }
     if (!field.required || mayLack) return []
     const path = place.path + field.name
@@ -111,7 +128,10 @@ function problemsOfValue(value: unknown, field: Field, place: Place): FieldProbl
   const fields = field.fields ?? field.hiddenFields
   if (fields === undefined) return []
   if (field.kind === 'object' && isObject(value))
-    return [...problemsOf(value, fields, { ...place, path: `${name}.` }), ...fallsIn(value, field, name)]
+    return [
+      ...problemsOf(value, fields, { ...place, path: `${name}.` }),
+      ...fallsIn(value, field, name),
+    ]
   if (field.kind !== 'objects' || !Array.isArray(value)) return []
   return value.flatMap((each, index) =>
     isObject(each) ? problemsOf(each, fields, { ...place, path: `${name}[${index}].` }) : [],
@@ -145,13 +165,25 @@ function describeWrong(value: unknown, field: Field): string | undefined {
 }
 
 /** @param number The value, or the seconds of it */
-function describeNumber(value: unknown, number: number | undefined, { form, range = {} }: Field): string | undefined {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, above = Number.NEGATIVE_INFINITY } = range
+function describeNumber(
+  value: unknown,
+  number: number | undefined,
+  { form, range = {} }: Field,
+): string | undefined {
+  const {
+    from = Number.NEGATIVE_INFINITY,
+    to = Number.POSITIVE_INFINITY,
+    above = Number.NEGATIVE_INFINITY,
+  } = range
   if (number === undefined)
     return `must be ${form === undefined ? 'a number' : 'a duration such as PT1H30M'}, not ${show(value)}.`
   if (number >= from && number <= to && number > above) return undefined
   const bounds =
-    range.above !== undefined ? `above ${above}` : range.to === undefined ? `at least ${from}` : `from ${from} to ${to}`
+    range.above !== undefined
+      ? `above ${above}`
+      : range.to === undefined
+        ? `at least ${from}`
+        : `from ${from} to ${to}`
   return `must be ${bounds}; it is ${show(value)}.`
 }
 
@@ -164,7 +196,12 @@ function fallsIn(holder: JsonObject, { rising = [] }: Field, path: string): Fiel
     const next = given[index + 1]
     return next === undefined || number <= next.number
       ? []
-      : [{ field, message: `"${field}" must not be above "${next.field}"; they are ${number} and ${next.number}.` }]
+      : [
+          {
+            field,
+            message: `"${field}" must not be above "${next.field}"; they are ${number} and ${next.number}.`,
+          },
+        ]
   })
 }
 

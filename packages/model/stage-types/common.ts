@@ -1,6 +1,16 @@
 /** Fields that several stage types share. */
 import { standalone } from '@fairlead/base/settings/standalone.ts'
-import { choice, type Field, flag, json, longText, number, object, text, textListField } from './description.ts'
+import {
+  choice,
+  type Field,
+  flag,
+  json,
+  longText,
+  number,
+  object,
+  text,
+  textListField,
+} from './description.ts'
 
 export const stageFields = [
   text('type', 'The stage type.', { required: true }),
@@ -11,14 +21,18 @@ export const stageFields = [
     default: [],
     expression: false,
   }),
-  text('alias', 'The stage type that runs, when `type` is a name of your own.', { expression: false }),
+  text('alias', 'The stage type that runs, when `type` is a name of your own.', {
+    expression: false,
+  }),
   longText('comments', 'Notes for readers.'),
   object(
     'stageEnabled',
     'Condition under which the stage runs; otherwise it is skipped.',
     [
       choice('type', 'The kind of condition.', { choices: ['expression'], expression: false }),
-      text('expression', 'Runs the stage when it is true; may be written without ${}.', { expression: false }),
+      text('expression', 'Runs the stage when it is true; may be written without ${}.', {
+        expression: false,
+      }),
     ],
     { expression: false },
   ),
@@ -33,13 +47,26 @@ export const stageFields = [
       number('maxDelay', 'Seconds.', { default: 0 }),
     ]),
   ]),
-  flag('failPipeline', 'A failure fails the execution. With false and no other option, only this branch stops.', {
-    default: true,
-  }),
+  flag(
+    'failPipeline',
+    'A failure fails the execution. With false and no other option, only this branch stops.',
+    {
+      default: true,
+    },
+  ),
   flag('continuePipeline', 'Goes on after a failure.'),
-  flag('completeOtherBranchesThenFail', 'After a failure, other branches end first; then the execution fails.'),
-  flag('allowSiblingStagesToContinueOnFailure', 'A failure of one inner stage leaves the others running.'),
-  flag('failOnFailedExpressions', 'Fails the stage when one of its expressions cannot be evaluated.'),
+  flag(
+    'completeOtherBranchesThenFail',
+    'After a failure, other branches end first; then the execution fails.',
+  ),
+  flag(
+    'allowSiblingStagesToContinueOnFailure',
+    'A failure of one inner stage leaves the others running.',
+  ),
+  flag(
+    'failOnFailedExpressions',
+    'Fails the stage when one of its expressions cannot be evaluated.',
+  ),
   number('stageTimeoutMs', 'Longest time of the stage in milliseconds.'),
   flag('markSuccessfulOnTimeout', 'A timeout counts as success.'),
   number(
@@ -53,11 +80,15 @@ export const stageFields = [
   text('group', 'Group in which web UIs show the stage.'),
 ]
 
-export const provider = text('cloudProvider', `The provider; \`${standalone.provider}\` is this machine.`, {
-  default: 'aws',
-  choicesFrom: 'providers',
-  otherNames: ['cloudProviderType', 'providerType', 'provider'],
-})
+export const provider = text(
+  'cloudProvider',
+  `The provider; \`${standalone.provider}\` is this machine.`,
+  {
+    default: 'aws',
+    choicesFrom: 'providers',
+    otherNames: ['cloudProviderType', 'providerType', 'provider'],
+  },
+)
 
 export const account = text('credentials', 'The account.', {
   required: true,
@@ -65,20 +96,36 @@ export const account = text('credentials', 'The account.', {
   otherNames: ['account', 'account.name', 'accountName'],
 })
 
-export const places = textListField('regions', 'Regions, zones or namespaces. The stage works on each of them.', {
-  required: true,
-  choicesFrom: 'regions',
-  otherNames: ['region', 'zone', 'namespace', 'location', 'zones', 'namespaces', 'availabilityZones'],
-})
+export const places = textListField(
+  'regions',
+  'Regions, zones or namespaces. The stage works on each of them.',
+  {
+    required: true,
+    choicesFrom: 'regions',
+    otherNames: [
+      'region',
+      'zone',
+      'namespace',
+      'location',
+      'zones',
+      'namespaces',
+      'availabilityZones',
+    ],
+  },
+)
 
 export const placeFields = [provider, account, places]
 
 /** The place of a job that names no region. */
 export const accountFields = [provider, account]
 
-export const applicationField = text('application', 'The application; unless given, that of the execution.', {
-  choicesFrom: 'applications',
-})
+export const applicationField = text(
+  'application',
+  'The application; unless given, that of the execution.',
+  {
+    choicesFrom: 'applications',
+  },
+)
 
 export const healthTypes = textListField(
   'interestingHealthProviderNames',
@@ -119,10 +166,17 @@ export const capacity = object('capacity', 'Numbers of instances.', [
   number('desired', 'Wanted at present.'),
 ])
 
-export const waitsForCompletion = flag('waitForCompletion', 'Waits for the end; otherwise the stage ends at once.', {
-  default: true,
-})
+export const waitsForCompletion = flag(
+  'waitForCompletion',
+  'Waits for the end; otherwise the stage ends at once.',
+  {
+    default: true,
+  },
+)
 
-export function optional<const F extends Field>({ required: _required, ...field }: F): Omit<F, 'required'> {
+export function optional<const F extends Field>({
+  required: _required,
+  ...field
+}: F): Omit<F, 'required'> {
   return field
 }

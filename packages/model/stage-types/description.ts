@@ -78,7 +78,10 @@ export type FieldKind =
   | 'webhook-source'
 
 /** Keys under which it may be set. */
-export function namesOf({ name, otherNames = [] }: Pick<Field, 'name' | 'otherNames'>): readonly string[] {
+export function namesOf({
+  name,
+  otherNames = [],
+}: Pick<Field, 'name' | 'otherNames'>): readonly string[] {
   return [name, ...otherNames]
 }
 
@@ -114,7 +117,12 @@ export type ChoicesSource =
 export function stagesOf(group: string) {
   const describe =
     (use: StageDescription['use']) =>
-    <const F extends readonly Field[]>(type: string, label: string, description: string, fields: F) => {
+    <const F extends readonly Field[]>(
+      type: string,
+      label: string,
+      description: string,
+      fields: F,
+    ) => {
       return { type, label, group, use, description, fields } satisfies StageDescription
     }
   return { pipeline: describe('pipeline'), task: describe('task'), both: describe('both') }
@@ -124,18 +132,33 @@ type FieldOptions = Omit<Field, 'name' | 'kind' | 'help' | 'fields'>
 
 /** Fields by their kind: `text('stack', 'Second part of the name of the cluster.')`. Its type holds name, kind and default. */
 function ofKind<const K extends FieldKind>(kind: K) {
-  return <const N extends string, const O extends FieldOptions = object>(name: N, help: string, options?: O) =>
-    ({ name, kind, help, ...options }) as { readonly name: N; readonly kind: K; readonly help: string } & O
+  return <const N extends string, const O extends FieldOptions = object>(
+    name: N,
+    help: string,
+    options?: O,
+  ) =>
+    ({ name, kind, help, ...options }) as {
+      readonly name: N
+      readonly kind: K
+      readonly help: string
+    } & O
 }
 
 function withMembers<const K extends 'object' | 'objects'>(kind: K) {
   const create = ofKind(kind)
-  return <const N extends string, const F extends readonly Field[] = readonly [], const O extends FieldOptions = object>(
+  return <
+    const N extends string,
+    const F extends readonly Field[] = readonly [],
+    const O extends FieldOptions = object,
+  >(
     name: N,
     help: string,
     fields?: F,
     options?: O,
-  ) => ({ ...create(name, help, options), ...(fields && { fields }) }) as ReturnType<typeof create<N, O>> & { readonly fields: F }
+  ) =>
+    ({ ...create(name, help, options), ...(fields && { fields }) }) as ReturnType<
+      typeof create<N, O>
+    > & { readonly fields: F }
 }
 
 export const text = ofKind('text')
@@ -168,11 +191,10 @@ export function parameterFields(
 }
 
 /** False unless another default is given. */
-export function flag<const N extends string, const O extends FieldOptions = { readonly default: false }>(
-  name: N,
-  help: string,
-  options?: O,
-) {
+export function flag<
+  const N extends string,
+  const O extends FieldOptions = { readonly default: false },
+>(name: N, help: string, options?: O) {
   return { name, kind: 'flag', help, default: false, ...options } as unknown as {
     readonly name: N
     readonly kind: 'flag'

@@ -1,6 +1,13 @@
 /** Effects of a stage on server groups: the engine writes them into its context, clients print them. */
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { clusterName, withoutSequence } from '@fairlead/base/names/moniker.ts'
 
 /** For each kind, when it is over and while it happens. */
@@ -55,7 +62,11 @@ const kinds: Readonly<Record<string, Effect['kind']>> = {
 interface StageView {
   readonly type: string
   readonly context: JsonObject
-  readonly tasks: readonly { readonly name: string; readonly status: string; readonly endTime?: number | null | undefined }[]
+  readonly tasks: readonly {
+    readonly name: string
+    readonly status: string
+    readonly endTime?: number | null | undefined
+  }[]
 }
 
 const toCluster = shape({
@@ -79,7 +90,10 @@ const toFields = shape({
   percent: numberOf,
   chosen: [list(shape({ name: textOf })), 'chosenServerGroups'],
   created: [(value) => Object.values(objectOf(value)).flatMap(textsOf), 'deploy.server.groups'],
-  manifests: [(value) => Object.entries(objectOf(value))[0] ?? [], 'outputs.manifestNamesByNamespace'],
+  manifests: [
+    (value) => Object.entries(objectOf(value))[0] ?? [],
+    'outputs.manifestNamesByNamespace',
+  ],
 })
 
 /** Those that the engine has written; without any, such as in Orca's executions, what type and context say. */
@@ -91,8 +105,10 @@ export function effectsOf({ type, context, tasks }: StageView): readonly Effect[
   const fields = toFields(context)
   const [namespace = '', manifests] = fields.manifests
   const chosen = fields.chosen.flatMap(({ name }) => name ?? [])
-  const names = kind === 'created' ? fields.created : chosen.length > 0 ? chosen : [fields.serverGroup]
-  const share = kind === 'disabled' ? 'desiredPercentage' : kind === 'created' ? 'trafficPercent' : 'percent'
+  const names =
+    kind === 'created' ? fields.created : chosen.length > 0 ? chosen : [fields.serverGroup]
+  const share =
+    kind === 'disabled' ? 'desiredPercentage' : kind === 'created' ? 'trafficPercent' : 'percent'
   return (names.length > 0 ? names : [undefined]).map((serverGroup) => ({
     kind,
     account: fields.account,
@@ -102,28 +118,38 @@ export function effectsOf({ type, context, tasks }: StageView): readonly Effect[
     source: fields.source.serverGroupName,
     desired: type === 'scaleDownCluster' ? 0 : fields.capacity.desired,
     percent: fields[share],
-    atMs: tasks.find(({ name, status }) => kind === 'created' && name === type && status === 'SUCCEEDED')?.endTime ?? undefined,
+    atMs:
+      tasks.find(
+        ({ name, status }) => kind === 'created' && name === type && status === 'SUCCEEDED',
+      )?.endTime ?? undefined,
   }))
 }
 
 function isEffect(value: JsonObject): value is JsonObject & Effect {
   return (
-    Object.hasOwn(words, String(value['kind'])) && ['account', 'region', 'cluster'].every((key) => typeof value[key] === 'string')
+    Object.hasOwn(words, String(value['kind'])) &&
+    ['account', 'region', 'cluster'].every((key) => typeof value[key] === 'string')
   )
 }
 
 /** @param name Of a server group; undefined for one that has none yet. */
 export function clusterIn(context: JsonObject, name: string | undefined): string {
   const { cluster, moniker, application: app, stack, detail } = toCluster(context)
-  return cluster ?? moniker.cluster ?? (name === undefined ? clusterName({ app, stack, detail }) : withoutSequence(name))
+  return (
+    cluster ??
+    moniker.cluster ??
+    (name === undefined ? clusterName({ app, stack, detail }) : withoutSequence(name))
+  )
 }
 
 /** Such as "resized to 3"; while it happens, what follows "is". */
 export function describeEffect({ kind, desired, percent }: Effect, isOver: boolean): string {
-  if (kind === 'shared' && percent !== undefined) return `${isOver ? 'takes' : 'getting'} ${percent} % of the traffic`
+  if (kind === 'shared' && percent !== undefined)
+    return `${isOver ? 'takes' : 'getting'} ${percent} % of the traffic`
   if (kind === 'resized' && desired === 0) return isOver ? 'scaled down' : 'being scaled down'
   const size = kind === 'resized' && desired !== undefined ? ` to ${desired}` : ''
-  const share = kind === 'disabled' && percent !== undefined ? ` for ${percent} % of its instances` : ''
+  const share =
+    kind === 'disabled' && percent !== undefined ? ` for ${percent} % of its instances` : ''
   return words[kind][isOver ? 0 : 1] + size + share
 }
 

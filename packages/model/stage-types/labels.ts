@@ -162,6 +162,8 @@ const labels: Readonly<Record<string, string>> = {
 
 /** `packageType` is "Package type" where it has no label of its own. */
 export function labelOf(name: string): string {
-  const text = (Object.hasOwn(labels, name) && labels[name]) || name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  const text =
+    (Object.hasOwn(labels, name) && labels[name]) ||
+    name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

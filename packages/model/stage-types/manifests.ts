@@ -36,7 +36,9 @@ const location = text('location', 'The namespace; none for what has no namespace
 const place = [provider, account, location]
 
 const moniker = object('moniker', 'Whose the objects are.', [
-  text('app', 'The application; unless given, that of the execution.', { choicesFrom: 'applications' }),
+  text('app', 'The application; unless given, that of the execution.', {
+    choicesFrom: 'applications',
+  }),
   text('cluster', 'The cluster; unless given, kind and name of each object.'),
   text('stack', 'The stack, for traffic guards.'),
   text('detail', 'The detail, for traffic guards.'),
@@ -54,7 +56,9 @@ export const target = [
   }),
   text('kind', 'dynamic: kind of the object, such as replicaSet.'),
   text('cluster', 'dynamic: the cluster, such as `replicaSet web`.', { choicesFrom: 'clusters' }),
-  text('app', 'dynamic: application of the cluster; unless given, that of the execution.', { choicesFrom: 'applications' }),
+  text('app', 'dynamic: application of the cluster; unless given, that of the execution.', {
+    choicesFrom: 'applications',
+  }),
 ]
 
 const selectors = object('labelSelectors', 'Labels that objects must have.', [
@@ -67,28 +71,54 @@ const selectors = object('labelSelectors', 'Labels that objects must have.', [
   ]),
 ])
 
-const source = choice('source', 'Where the manifests come from: the stage itself, or an artifact.', {
-  choices: ['text', 'artifact'],
-  default: 'text',
-})
+const source = choice(
+  'source',
+  'Where the manifests come from: the stage itself, or an artifact.',
+  {
+    choices: ['text', 'artifact'],
+    default: 'text',
+  },
+)
 
 export const sourced = [
-  text('manifestArtifactId', 'artifact: the expected artifact that holds the YAML.', { choicesFrom: 'artifacts' }),
-  json('manifestArtifact', 'artifact: an artifact that holds the YAML, in place of an expected one.'),
-  text('manifestArtifactAccount', 'artifact: the account from which it is fetched. Embedded artifacts need none.'),
-  flag('skipExpressionEvaluation', 'Leaves `${}` in manifests as it is.'),
-  textListField('requiredArtifactIds', 'Expected artifacts that the manifests must use; they are bound first.', {
+  text('manifestArtifactId', 'artifact: the expected artifact that holds the YAML.', {
     choicesFrom: 'artifacts',
   }),
+  json(
+    'manifestArtifact',
+    'artifact: an artifact that holds the YAML, in place of an expected one.',
+  ),
+  text(
+    'manifestArtifactAccount',
+    'artifact: the account from which it is fetched. Embedded artifacts need none.',
+  ),
+  flag('skipExpressionEvaluation', 'Leaves `${}` in manifests as it is.'),
+  textListField(
+    'requiredArtifactIds',
+    'Expected artifacts that the manifests must use; they are bound first.',
+    {
+      choicesFrom: 'artifacts',
+    },
+  ),
   json('requiredArtifacts', 'The same, each as an object with `expectedArtifactId` or `artifact`.'),
-  flag('enableArtifactBinding', 'Replaces images, config maps and secrets by the artifacts of the execution.', {
-    default: true,
-  }),
+  flag(
+    'enableArtifactBinding',
+    'Replaces images, config maps and secrets by the artifacts of the execution.',
+    {
+      default: true,
+    },
+  ),
 ]
 
 export const stability = [
-  number('stableManifestTimeoutMinutes', 'Minutes within which the objects must be stable.', { default: 30 }),
-  flag('failFast', 'Fails as soon as waiting is pointless, such as for an image that does not exist.', { default: true }),
+  number('stableManifestTimeoutMinutes', 'Minutes within which the objects must be stable.', {
+    default: 30,
+  }),
+  flag(
+    'failFast',
+    'Fails as soon as waiting is pointless, such as for an image that does not exist.',
+    { default: true },
+  ),
   flag('includeEvents', 'Keeps the events of the objects in the stage.'),
 ]
 
@@ -99,11 +129,15 @@ export const plannedFields = [
   source,
   json('manifests', 'The manifests, as a list of objects.'),
   ...sourced,
-  text('namespaceOverride', 'Namespace of all manifests, in place of their own.', { choicesFrom: 'regions' }),
+  text('namespaceOverride', 'Namespace of all manifests, in place of their own.', {
+    choicesFrom: 'regions',
+  }),
   object('trafficManagement', 'Which services send traffic to deployed replica sets.', [
     flag('enabled', 'Whether Fairlead manages the traffic.'),
     object('options', 'How.', [
-      textListField('services', 'Services, such as `service web`.', { choicesFrom: 'load-balancers' }),
+      textListField('services', 'Services, such as `service web`.', {
+        choicesFrom: 'load-balancers',
+      }),
       flag('enableTraffic', 'Sends traffic to the new version. With a strategy it is the default.'),
       choice(
         'strategy',
@@ -114,7 +148,10 @@ export const plannedFields = [
         'maxRemainingAsgs',
         'bluegreen, redblack, canary: versions that stay, 2 unless given, of which disabled ones are deleted; 0 keeps all, as does a manifest with a limit of its history.',
       ),
-      flag('scaleDown', 'bluegreen, redblack, canary: takes the pods of the former version away; a rollback scales it up first.'),
+      flag(
+        'scaleDown',
+        'bluegreen, redblack, canary: takes the pods of the former version away; a rollback scales it up first.',
+      ),
       canarySteps,
     ]),
   ]),
@@ -127,7 +164,9 @@ export const plannedFields = [
 const manifests = stagesOf('Manifests')
 const jobs = stagesOf('Jobs')
 
-const app = text('app', 'The application; unless given, that of the execution.', { choicesFrom: 'applications' })
+const app = text('app', 'The application; unless given, that of the execution.', {
+  choicesFrom: 'applications',
+})
 
 export const checkManifestDrift = manifests.both(
   'checkManifestDrift',
@@ -138,26 +177,42 @@ export const checkManifestDrift = manifests.both(
     optional(account),
     location,
     app,
-    flag('failOnDrift', 'Fails on drift; otherwise the stage reports it as the output `drift`.', { default: true }),
+    flag('failOnDrift', 'Fails on drift; otherwise the stage reports it as the output `drift`.', {
+      default: true,
+    }),
   ],
 )
 
 export const deploying = [
   flag('plan', 'Keeps what the deployment will change as the output `plan`.'),
   object('rollback', 'After a deployment that does not become stable.', [
-    flag('onFailure', 'Brings the former revision back. Of replica sets with a strategy, the new one is disabled in any case.', {
-      default: true,
-    }),
+    flag(
+      'onFailure',
+      'Brings the former revision back. Of replica sets with a strategy, the new one is disabled in any case.',
+      {
+        default: true,
+      },
+    ),
   ]),
   flag('noOutput', 'Hands no outputs to later stages.'),
 ]
 
-export const failOnError = flag('failOnError', 'Fails when the API server refuses an object.', { default: true })
-export const waitUntilStable = flag('waitUntilStable', 'Waits until the workload is stable.', { default: true })
+export const failOnError = flag('failOnError', 'Fails when the API server refuses an object.', {
+  default: true,
+})
+export const waitUntilStable = flag('waitUntilStable', 'Waits until the workload is stable.', {
+  default: true,
+})
 export const replicas = number('replicas', 'Number of replicas.', { required: true })
-export const onlyWithEarlierRevision = flag('onlyWithEarlierRevision', 'Does nothing for a workload that has only one revision.')
+export const onlyWithEarlierRevision = flag(
+  'onlyWithEarlierRevision',
+  'Does nothing for a workload that has only one revision.',
+)
 export const patchOptions = object('options', 'How.', [
-  choice('mergeStrategy', 'How the patch is merged.', { choices: ['strategic', 'json', 'merge'], default: 'strategic' }),
+  choice('mergeStrategy', 'How the patch is merged.', {
+    choices: ['strategic', 'json', 'merge'],
+    default: 'strategic',
+  }),
   flag('record', 'Notes the change in an annotation.', { default: true }),
 ])
 
@@ -169,10 +224,17 @@ export const jobFields = [
   json('manifest', 'The Job.'),
   ...sourced,
   waitsForCompletion,
-  text('propertyFile', 'Container whose output has properties, such as SPINNAKER_PROPERTY_NAME=value; they become outputs.'),
-  choice('consumeArtifactSource', 'artifact: reads a JSON object at the end; its fields become outputs.', {
-    choices: ['', 'artifact', 'propertyFile'],
-  }),
+  text(
+    'propertyFile',
+    'Container whose output has properties, such as SPINNAKER_PROPERTY_NAME=value; they become outputs.',
+  ),
+  choice(
+    'consumeArtifactSource',
+    'artifact: reads a JSON object at the end; its fields become outputs.',
+    {
+      choices: ['', 'artifact', 'propertyFile'],
+    },
+  ),
   text('consumeArtifactId', 'The expected artifact to read.', { choicesFrom: 'artifacts' }),
   json('consumeArtifact', 'The artifact to read, in place of an expected one.'),
   text('consumeArtifactAccount', 'The account from which it is fetched.'),
@@ -208,11 +270,12 @@ export const bakeManifest = manifests.pipeline(
 )
 
 export const manifestStages: readonly StageDescription[] = [
-  manifests.both('deployManifest', 'Deploy (Manifest)', 'Deploys manifests, and waits until their objects are stable.', [
-    ...plannedFields,
-    ...stability,
-    ...deploying,
-  ]),
+  manifests.both(
+    'deployManifest',
+    'Deploy (Manifest)',
+    'Deploys manifests, and waits until their objects are stable.',
+    [...plannedFields, ...stability, ...deploying],
+  ),
   manifests.both(
     'planManifest',
     'Plan (Manifest)',
@@ -220,41 +283,68 @@ export const manifestStages: readonly StageDescription[] = [
     [...plannedFields, failOnError],
   ),
   checkManifestDrift,
-  manifests.both('deleteManifest', 'Delete (Manifest)', 'Deletes an object, or all objects that labels select.', [
-    ...target.map((field) => (field.name === 'mode' ? { ...field, choices: ['static', 'dynamic', 'label'] } : field)),
-    textListField('kinds', 'label: kinds of the objects, such as configMap.'),
-    selectors,
-    object('options', 'How.', [
-      json('cascading', 'Also what they own: true, false, background, foreground or orphan.', { default: true }),
-      flag('orphanDependents', 'Leaves what they own.', { otherNames: ['orphanDependants'] }),
-      number('gracePeriodSeconds', 'Seconds that pods have to end.'),
-    ]),
-  ]),
-  manifests.both('patchManifest', 'Patch (Manifest)', 'Patches an object, and waits until it is stable.', [
-    ...target,
-    source,
-    json('patchBody', 'The patch: an object, or a list of operations for the strategy json.'),
-    ...sourced,
-    patchOptions,
-    ...stability,
-  ]),
-  manifests.both('scaleManifest', 'Scale (Manifest)', 'Changes the number of replicas, and waits until it is reached.', [
-    ...target,
-    replicas,
-    ...stability,
-  ]),
-  manifests.both('undoRolloutManifest', 'Undo Rollout (Manifest)', 'Brings an earlier revision of a workload back.', [
-    ...target,
-    number('revision', 'The revision to bring back.'),
-    number('numRevisionsBack', 'How many revisions to go back, unless `revision` is set.'),
-    onlyWithEarlierRevision,
-    ...stability,
-  ]),
-  manifests.both('pauseRolloutManifest', 'Pause Rollout (Manifest)', 'Pauses the rollout of a deployment.', target),
-  manifests.both('resumeRolloutManifest', 'Resume Rollout (Manifest)', 'Resumes the rollout of a deployment.', [
-    ...target,
-    ...stability,
-  ]),
+  manifests.both(
+    'deleteManifest',
+    'Delete (Manifest)',
+    'Deletes an object, or all objects that labels select.',
+    [
+      ...target.map((field) =>
+        field.name === 'mode' ? { ...field, choices: ['static', 'dynamic', 'label'] } : field,
+      ),
+      textListField('kinds', 'label: kinds of the objects, such as configMap.'),
+      selectors,
+      object('options', 'How.', [
+        json('cascading', 'Also what they own: true, false, background, foreground or orphan.', {
+          default: true,
+        }),
+        flag('orphanDependents', 'Leaves what they own.', { otherNames: ['orphanDependants'] }),
+        number('gracePeriodSeconds', 'Seconds that pods have to end.'),
+      ]),
+    ],
+  ),
+  manifests.both(
+    'patchManifest',
+    'Patch (Manifest)',
+    'Patches an object, and waits until it is stable.',
+    [
+      ...target,
+      source,
+      json('patchBody', 'The patch: an object, or a list of operations for the strategy json.'),
+      ...sourced,
+      patchOptions,
+      ...stability,
+    ],
+  ),
+  manifests.both(
+    'scaleManifest',
+    'Scale (Manifest)',
+    'Changes the number of replicas, and waits until it is reached.',
+    [...target, replicas, ...stability],
+  ),
+  manifests.both(
+    'undoRolloutManifest',
+    'Undo Rollout (Manifest)',
+    'Brings an earlier revision of a workload back.',
+    [
+      ...target,
+      number('revision', 'The revision to bring back.'),
+      number('numRevisionsBack', 'How many revisions to go back, unless `revision` is set.'),
+      onlyWithEarlierRevision,
+      ...stability,
+    ],
+  ),
+  manifests.both(
+    'pauseRolloutManifest',
+    'Pause Rollout (Manifest)',
+    'Pauses the rollout of a deployment.',
+    target,
+  ),
+  manifests.both(
+    'resumeRolloutManifest',
+    'Resume Rollout (Manifest)',
+    'Resumes the rollout of a deployment.',
+    [...target, ...stability],
+  ),
   manifests.both(
     'rollingRestartManifest',
     'Rolling Restart (Manifest)',
@@ -263,11 +353,17 @@ export const manifestStages: readonly StageDescription[] = [
   ),
   ...[
     ['enableManifest', 'Enable (Manifest)', 'Lets services send traffic to a workload.'],
-    ['disableManifest', 'Disable (Manifest)', 'Takes a workload out of the traffic of services; its pods keep running.'],
+    [
+      'disableManifest',
+      'Disable (Manifest)',
+      'Takes a workload out of the traffic of services; its pods keep running.',
+    ],
   ].map(([type = '', label = '', description = '']) =>
     manifests.both(type, label, description, [
       ...target,
-      textListField('loadBalancers', 'The services; unless given, those of its annotation.', { choicesFrom: 'load-balancers' }),
+      textListField('loadBalancers', 'The services; unless given, those of its annotation.', {
+        choicesFrom: 'load-balancers',
+      }),
       waitUntilStable,
       ...stability,
     ]),

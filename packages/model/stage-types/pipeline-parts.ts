@@ -21,13 +21,25 @@ export const pipelineFields = [
   flag('disabled', 'Neither users nor triggers start it.'),
   flag('limitConcurrent', 'One execution at a time; later ones wait.'),
   flag('keepWaitingPipelines', 'Keeps all that wait; otherwise a newer one replaces them.'),
-  number('maxConcurrentExecutions', 'So many at a time, where more than one may run. 0 sets no limit.'),
-  textListField('roles', 'Roles of the service account that Fairlead keeps for the triggers.', { choicesFrom: 'roles' }),
-  flag('respectQuietPeriod', 'Triggers do not start it during the quiet period.'),
-  objects('tags', 'For filters in lists.', [text('name', 'Such as team.', required), text('value', 'Its value.')]),
-  choice('spelEvaluator', 'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.', {
-    choices: ['v3', 'v4'],
+  number(
+    'maxConcurrentExecutions',
+    'So many at a time, where more than one may run. 0 sets no limit.',
+  ),
+  textListField('roles', 'Roles of the service account that Fairlead keeps for the triggers.', {
+    choicesFrom: 'roles',
   }),
+  flag('respectQuietPeriod', 'Triggers do not start it during the quiet period.'),
+  objects('tags', 'For filters in lists.', [
+    text('name', 'Such as team.', required),
+    text('value', 'Its value.'),
+  ]),
+  choice(
+    'spelEvaluator',
+    'v4 evaluates the fields of a stage in order, so that later ones see earlier ones.',
+    {
+      choices: ['v3', 'v4'],
+    },
+  ),
   object('locked', 'Keeps users from changing the pipeline here, for one that a program writes.', [
     flag('ui', 'Locks the pipeline.'),
     flag('allowUnlockUi', 'Users may lift the lock.', { default: true }),
@@ -47,7 +59,10 @@ export const parameterFields = [
   objects('options', 'Values to choose from.', [text('value', 'The value.', required)]),
   object('conditional', 'Shows the parameter only while another one has a value.', [
     text('parameter', 'Name of the other parameter.'),
-    choice('comparator', 'How it compares.', { choices: ['=', '!=', '>', '<', '>=', '<='], default: '=' }),
+    choice('comparator', 'How it compares.', {
+      choices: ['=', '!=', '>', '<', '>=', '<='],
+      default: '=',
+    }),
     text('comparatorValue', 'With this value.'),
   ]),
 ]
@@ -56,15 +71,23 @@ function triggerType(type: string, label: string, description: string, own: read
   const fields = [
     flag('enabled', 'Starts the pipeline.'),
     ...own,
-    text('runAsUser', 'Service account that the execution runs as.', { choicesFrom: 'service-accounts' }),
-    textListField('expectedArtifactIds', 'Artifacts that the event must bring.', { choicesFrom: 'artifacts' }),
+    text('runAsUser', 'Service account that the execution runs as.', {
+      choicesFrom: 'service-accounts',
+    }),
+    textListField('expectedArtifactIds', 'Artifacts that the event must bring.', {
+      choicesFrom: 'artifacts',
+    }),
     text('description', 'For readers.'),
   ]
   return { type, label, description, fields }
 }
 
-const cronHelp = 'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.'
-const constraints = map('payloadConstraints', 'Field of the payload to a regular expression that occurs in it.')
+const cronHelp =
+  'Second, minute, hour, day of month, month, day of week: 0 0 6 ? * MON-FRI is 6:00 on working days.'
+const constraints = map(
+  'payloadConstraints',
+  'Field of the payload to a regular expression that occurs in it.',
+)
 
 const buildFields = [
   text('master', 'The build server.', { ...required, choicesFrom: 'build-hosts' }),
@@ -86,7 +109,9 @@ const registry = [
 
 /** Those that this gateway and its event service know. */
 export const triggerTypes = [
-  triggerType('cron', 'Schedule', 'At times of a cron expression.', [cron('cronExpression', cronHelp, required)]),
+  triggerType('cron', 'Schedule', 'At times of a cron expression.', [
+    cron('cronExpression', cronHelp, required),
+  ]),
   triggerType('webhook', 'Webhook', 'A program calls an address of this gateway.', [
     { name: 'source', kind: 'webhook-source', help: 'Last part of the address.', required: true },
     constraints,
@@ -94,7 +119,10 @@ export const triggerTypes = [
   triggerType('pipeline', 'Pipeline', 'Another pipeline has ended.', [
     text('application', 'Its application.', { ...required, choicesFrom: 'applications' }),
     text('pipeline', 'The pipeline.', { ...required, choicesFrom: 'pipelines' }),
-    textListField('status', 'How it ends.', { ...required, choices: ['successful', 'failed', 'canceled'] }),
+    textListField('status', 'How it ends.', {
+      ...required,
+      choices: ['successful', 'failed', 'canceled'],
+    }),
   ]),
   triggerType('git', 'Git', 'A repository reports a push or a pull request.', [
     choice('source', 'Where the repository is; git has no host that sends webhooks of its own.', {
@@ -103,7 +131,10 @@ export const triggerTypes = [
     }),
     text('project', 'Owner or project of the repository, for webhooks.'),
     text('slug', 'Name of the repository, for webhooks.'),
-    text('repository', 'Its address, such as https://git.example.com/shop/web.git, for polls and webhooks.'),
+    text(
+      'repository',
+      'Its address, such as https://git.example.com/shop/web.git, for polls and webhooks.',
+    ),
     flag('poll', 'Looks for pushes from time to time, without a webhook.'),
     text('artifactAccount', 'Artifact account for Git whose credentials polls use.'),
     text('branch', 'Regular expression for the whole branch; any unless given.'),
@@ -119,7 +150,12 @@ export const triggerTypes = [
     text('chart', 'The chart; any unless given.'),
     text('version', 'Range of semantic versions, such as ^1.2; any unless given.'),
   ]),
-  triggerType('helm/oci', 'Helm chart in a registry', 'A chart was pushed to a registry of images.', registry),
+  triggerType(
+    'helm/oci',
+    'Helm chart in a registry',
+    'A chart was pushed to a registry of images.',
+    registry,
+  ),
   triggerType('artifact', 'Artifact', 'An artifact has a new version.', [
     text('account', 'Artifact account.', { ...required, choicesFrom: 'artifact-accounts' }),
     text('artifactType', 'Such as npm/package or maven/file.', required),
@@ -128,7 +164,12 @@ export const triggerTypes = [
   ]),
   triggerType('build', 'Build', 'A build of any build server has succeeded.', buildFields),
   ...['Jenkins', 'Travis', 'Concourse', 'GitLab CI'].map((label) =>
-    triggerType(label.toLowerCase().replace(' ', '-'), label, `A build of ${label} has succeeded.`, buildFields),
+    triggerType(
+      label.toLowerCase().replace(' ', '-'),
+      label,
+      `A build of ${label} has succeeded.`,
+      buildFields,
+    ),
   ),
   triggerType('pubsub', 'Message', 'A message arrives on a subscription.', [
     text('pubsubSystem', 'Such as google or amazon.', required),
@@ -151,7 +192,8 @@ export const channels = [
 
 export function notificationFields(of: 'pipeline' | 'stage'): readonly Field[] {
   const moments = ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
-  const ofJudgment = of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
+  const ofJudgment =
+    of === 'stage' ? ['manualJudgment', 'manualJudgmentContinue', 'manualJudgmentStop'] : []
   return [
     text('type', 'How it is sent.', { ...required, choices: channels }),
     text('address', 'Email address, channel, address of a webhook, or repository.'),

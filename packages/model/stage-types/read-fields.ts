@@ -1,5 +1,13 @@
 /** The context of a stage, read once as its description says: `const { waitTime } = readFields(waitFields, stage.context)`. */
-import { isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import { type Field, type FieldKind, namesOf } from './description.ts'
 
 interface Values {
@@ -26,7 +34,9 @@ type MembersOf<F extends Field> = F extends { readonly fields: infer M extends r
   : JsonObject
 
 /** Those that are there without anybody having set them. */
-type IsThere<F extends Field> = F extends { readonly kind: 'flag' | 'texts' | 'objects' | 'object' | 'map' }
+type IsThere<F extends Field> = F extends {
+  readonly kind: 'flag' | 'texts' | 'objects' | 'object' | 'map'
+}
   ? true
   : F extends { readonly default: NonNullable<unknown> }
     ? true
@@ -34,15 +44,20 @@ type IsThere<F extends Field> = F extends { readonly kind: 'flag' | 'texts' | 'o
 
 /** Text, numbers and moments without a default are undefined where the context has none; lists and objects are empty. */
 export type ValuesOf<Fields extends readonly Field[]> = {
-  readonly [F in Fields[number] as string extends F['name'] ? never : F['name']]: IsThere<F> extends true
-    ? ValueOf<F>
-    : ValueOf<F> | undefined
+  readonly [F in Fields[number] as string extends F['name']
+    ? never
+    : F['name']]: IsThere<F> extends true ? ValueOf<F> : ValueOf<F> | undefined
 }
 
 /** Numbers and flags may be texts and the other way round; what cannot be what the field takes counts as missing. */
-export function readFields<const Fields extends readonly Field[]>(fields: Fields, given: unknown): ValuesOf<Fields> {
+export function readFields<const Fields extends readonly Field[]>(
+  fields: Fields,
+  given: unknown,
+): ValuesOf<Fields> {
   const object = objectOf(given)
-  return Object.fromEntries(fields.map((field) => [field.name, readField(field, object)])) as ValuesOf<Fields>
+  return Object.fromEntries(
+    fields.map((field) => [field.name, readField(field, object)]),
+  ) as ValuesOf<Fields>
 }
 
 function readField(field: Field, object: JsonObject): unknown {
@@ -56,7 +71,8 @@ function readField(field: Field, object: JsonObject): unknown {
 const readers: { readonly [K in FieldKind]?: (value: unknown, field: Field) => unknown } = {
   number: readNumber,
   moment: readNumber,
-  flag: (value, field) => (field.default === true ? String(value).toLowerCase() !== 'false' : isTrue(value)),
+  flag: (value, field) =>
+    field.default === true ? String(value).toLowerCase() !== 'false' : isTrue(value),
   texts: (value) => listOf(value).flatMap((each) => scalarOf(each) ?? []),
   object: readObject,
   objects: (value, field) => objectsOf(value).map((each) => readObject(each, field)),

@@ -1,6 +1,17 @@
 /** Descriptions of the stage types that take a version on, and verify that it is good. */
 import { account, applicationField, optional, places, provider, serverGroup } from './common.ts'
-import { choice, flag, json, map, number, objects, type StageDescription, stagesOf, text, textListField } from './description.ts'
+import {
+  choice,
+  flag,
+  json,
+  map,
+  number,
+  objects,
+  type StageDescription,
+  stagesOf,
+  text,
+  textListField,
+} from './description.ts'
 
 export const checkTypes = ['http', 'metric', 'logs', 'prometheus', 'command'] as const
 
@@ -23,17 +34,30 @@ export const checkFields = [
   choice('metric', 'metric: of the server group, since the check began.', {
     choices: ['requests', 'errors', 'errorPercent', 'latency', 'memory', 'cpu'],
   }),
-  number('minRequests', 'metric: requests since the check began; with fewer, the metric tells nothing yet.', { default: 0 }),
+  number(
+    'minRequests',
+    'metric: requests since the check began; with fewer, the metric tells nothing yet.',
+    { default: 0 },
+  ),
   text('query', 'prometheus: every series of its result is compared.'),
   choice('comparison', 'metric, prometheus: how the value compares.', {
     choices: ['<', '<=', '==', '>=', '>'],
     onlyChoices: true,
     default: '<=',
   }),
-  number('bound', 'metric, prometheus: what it is compared with. Latency is in milliseconds, memory in bytes.'),
-  text('pattern', 'logs: regular expression that is searched in the latest output of each instance.'),
+  number(
+    'bound',
+    'metric, prometheus: what it is compared with. Latency is in milliseconds, memory in bytes.',
+  ),
+  text(
+    'pattern',
+    'logs: regular expression that is searched in the latest output of each instance.',
+  ),
   flag('appears', 'logs: whether it must appear; otherwise it must not.', { default: true }),
-  json('command', 'command: as a text or a list; it must end with 0. Only where bakes may run commands.'),
+  json(
+    'command',
+    'command: as a text or a list; it must end with 0. Only where bakes may run commands.',
+  ),
   map('env', 'command: environment variables.'),
 ]
 
@@ -46,7 +70,10 @@ export const verify = deployment.both(
   [
     objects('checks', 'They run at the same time.', checkFields),
     flag('rollback', 'After a failure, what ran before takes the traffic again.'),
-    { ...serverGroup, help: 'The server group; unless given, those that the nearest stage ahead has deployed.' },
+    {
+      ...serverGroup,
+      help: 'The server group; unless given, those that the nearest stage ahead has deployed.',
+    },
     optional(provider),
     optional(account),
     optional(places),
@@ -60,7 +87,9 @@ export const promote = deployment.pipeline(
   [
     text('to', 'The environment that the version is promoted to.', { required: true }),
     text('from', 'The environment that it is taken from; unless given, the one before.'),
-    textListField('clusters', 'Clusters that are promoted; all that serve unless given.', { choicesFrom: 'clusters' }),
+    textListField('clusters', 'Clusters that are promoted; all that serve unless given.', {
+      choicesFrom: 'clusters',
+    }),
     applicationField,
   ],
 )

@@ -12,12 +12,20 @@ const documents = 4
 const defaults: BackendBodies = { maxBytes: 10 * 1024 * 1024, maxValues: 100_000 }
 
 /** An empty body is none; numbers keep all their digits. */
-export function acceptJson(app: FastifyInstance, settings: BackendSettings, maxDepth?: number): void {
+export function acceptJson(
+  app: FastifyInstance,
+  settings: BackendSettings,
+  maxDepth?: number,
+): void {
   accept(app, settings, maxDepth, async (raw, bounds) => (await readJsonBody(raw, bounds))?.value)
 }
 
 /** Signatures cover the body as sent, so routes get its bytes and parse them themselves. */
-export function acceptBytes(app: FastifyInstance, settings: BackendSettings, maxDepth?: number): void {
+export function acceptBytes(
+  app: FastifyInstance,
+  settings: BackendSettings,
+  maxDepth?: number,
+): void {
   accept(app, settings, maxDepth, readJudgedBytes)
 }
 

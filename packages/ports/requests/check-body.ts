@@ -8,7 +8,9 @@ import { z } from 'zod'
 
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
-export const optionalFlagField = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
+export const optionalFlagField = z
+  .union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText)
+  .nullish()
 
 /**
  * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
@@ -18,7 +20,9 @@ export const optionalFlagField = z.union([z.boolean(), z.string().regex(/^(true|
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
   if (!isObject(body)) throw refused('The body must be a JSON object.')
   // Numbers that JavaScript cannot hold are objects, which a schema would take for objects of JSON.
-  const checked = schema.safeParse(mapLeaves(body, (leaf) => (isRawNumber(leaf) ? Number(leaf) : leaf)))
+  const checked = schema.safeParse(
+    mapLeaves(body, (leaf) => (isRawNumber(leaf) ? Number(leaf) : leaf)),
+  )
   if (checked.success) return body as T & JsonObject
   throw refused(`The body does not fit its declaration. ${describeIssues(checked.error)}.`)
 }

@@ -5,4 +5,6 @@ import { z } from 'zod'
 export const lenientText = z
   .union([z.string(), z.number(), z.boolean()])
   .nullish()
-  .transform((value) => (value === null || value === undefined ? undefined : String(value).trim() || undefined))
+  .transform((value) =>
+    value === null || value === undefined ? undefined : String(value).trim() || undefined,
+  )

@@ -11,7 +11,8 @@ export function userOf(request: FastifyRequest): string {
 export function trustedCallerOf(request: FastifyRequest): Caller {
   const identity: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)
+    if (name.startsWith('x-spinnaker-') && typeof value === 'string')
+      identity[name] = fromHeaderText(value)
   }
   return toCaller(identity)
 }

@@ -13,8 +13,14 @@ export function pathValue(request: Values, name: string): string {
 }
 
 /** Several of them, by name. */
-export function pathValues<const Name extends string>(request: Values, ...names: readonly Name[]): Record<Name, string> {
-  return Object.fromEntries(names.map((name) => [name, pathValue(request, name)])) as Record<Name, string>
+export function pathValues<const Name extends string>(
+  request: Values,
+  ...names: readonly Name[]
+): Record<Name, string> {
+  return Object.fromEntries(names.map((name) => [name, pathValue(request, name)])) as Record<
+    Name,
+    string
+  >
 }
 
 /** The first value of a query parameter, undefined when absent. */
@@ -53,5 +59,7 @@ export function requiredQuery(request: Values, name: string): string {
 }
 
 function invalidQuery(name: string, form: string): PortError {
-  return new PortError(400, `The parameter "${name}" must be ${form}.`, { exception: 'InvalidRequest' })
+  return new PortError(400, `The parameter "${name}" must be ${form}.`, {
+    exception: 'InvalidRequest',
+  })
 }

@@ -23,7 +23,11 @@ export function isSlices(body: unknown): body is Iterator<Slice, void> {
 }
 
 /** Sends a list that is complete; only its JSON is written in slices. */
-export function sendList<T>(reply: FastifyReply, list: readonly T[], write: (one: T) => string = formatJson): FastifyReply {
+export function sendList<T>(
+  reply: FastifyReply,
+  list: readonly T[],
+  write: (one: T) => string = formatJson,
+): FastifyReply {
   return sendSlices(reply, listSlices(list, { write }))
 }
 
@@ -34,7 +38,10 @@ interface ListForm<T> {
   readonly tail?: string
 }
 
-export function* listSlices<T>(list: readonly T[], { write, head = '[', tail = ']' }: ListForm<T>): Generator<Slice, void> {
+export function* listSlices<T>(
+  list: readonly T[],
+  { write, head = '[', tail = ']' }: ListForm<T>,
+): Generator<Slice, void> {
   for (let at = 0; at === 0 || at < list.length; at += portionSize) {
     const isLast = at + portionSize >= list.length
     const entries = list

@@ -8,7 +8,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
  *
  * @param version A different text for each different response: letters, digits, `.`, `-` and `_`.
  */
-export function isUnchanged(request: FastifyRequest, reply: FastifyReply, version: string): boolean {
+export function isUnchanged(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  version: string,
+): boolean {
   const tag = `"${version}"`
   reply.header('etag', tag)
   if (!isKnown(request.headers['if-none-match'], tag)) return false

@@ -4,7 +4,12 @@ import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
 import type { PermissionView } from '@fairlead/model/rights/permissions.ts'
-import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '@fairlead/model/rights/rights.ts'
+import {
+  hasRole,
+  isGranted,
+  mayRunSomething,
+  mayUseServiceAccount,
+} from '@fairlead/model/rights/rights.ts'
 import type { Access } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 import type { Ports } from '../ports.ts'
@@ -41,15 +46,22 @@ export async function requireAccess(context: Asking, user: string): Promise<Acce
   const { permissionVersion, ports, now } = context
   // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
-  const cache = caches.getOrInsertComputed(ports, () => createCache({ maxSize: maxCached, ttlMs: cacheMs, now }))
+  const cache = caches.getOrInsertComputed(ports, () =>
+    createCache({ maxSize: maxCached, ttlMs: cacheMs, now }),
+  )
   return loadOnce(cache, `${permissionVersion()} ${user}`, () => askFor(context, user))
 }
 
 /** Whether a user may create an application that does not exist. @throws {PortError} 503 */
-export async function mayCreateApplication(context: Asking, access: Access, name: string): Promise<boolean> {
+export async function mayCreateApplication(
+  context: Asking,
+  access: Access,
+  name: string,
+): Promise<boolean> {
   if (context.settings.authorization !== true || access.isAdmin) return true
   if (access.each !== undefined) {
-    for (const one of access.each) if (!(await mayCreateApplication(context, one, name))) return false
+    for (const one of access.each)
+      if (!(await mayCreateApplication(context, one, name))) return false
     return true
   }
   return context.ports.rights.mayCreateApplication(access.user, name)
@@ -59,10 +71,16 @@ export async function mayCreateApplication(context: Asking, access: Access, name
  * Users who may use the service account that comes first do not count: they could have let it start themselves what they steer.
  * Neither do administrators.
  */
-async function commonAccess(context: Asking, user: string, users: readonly [string, ...string[]]): Promise<Access> {
+async function commonAccess(
+  context: Asking,
+  user: string,
+  users: readonly [string, ...string[]],
+): Promise<Access> {
   const [first, ...others] = await callInTurns(users, (one) => requireAccess(context, one))
   const each = [first as Access, ...others.filter(({ mayUse }) => !mayUse(users[0]))]
-  const accounts = (first as Access).accounts.filter((account) => each.every((one) => one.accounts.includes(account)))
+  const accounts = (first as Access).accounts.filter((account) =>
+    each.every((one) => one.accounts.includes(account)),
+  )
   const all = (has: (one: Access) => boolean) => each.every(has)
   return {
     user,
@@ -71,9 +89,12 @@ async function commonAccess(context: Asking, user: string, users: readonly [stri
     isAdmin: all(({ isAdmin }) => isAdmin),
     mayRunSomething: all((one) => one.mayRunSomething),
     hasRole: (roles) => all((one) => one.hasRole(roles)),
-    mayOnApplication: (application, authorization) => all((one) => one.mayOnApplication(application, authorization)),
-    mayOnAccount: (account, authorization) => all((one) => one.mayOnAccount(account, authorization)),
-    mayOnBuildService: (name, authorization) => all((one) => one.mayOnBuildService(name, authorization)),
+    mayOnApplication: (application, authorization) =>
+      all((one) => one.mayOnApplication(application, authorization)),
+    mayOnAccount: (account, authorization) =>
+      all((one) => one.mayOnAccount(account, authorization)),
+    mayOnBuildService: (name, authorization) =>
+      all((one) => one.mayOnBuildService(name, authorization)),
     mayUse: (name) => all((one) => one.mayUse(name)),
   }
 }
@@ -106,9 +127,11 @@ function toAccess(user: string, view: PermissionView): Access {
     mayRunSomething: mayRunSomething(view),
     accounts: allowedAccounts(view, [], []),
     hasRole: (roles) => view.admin || roles.some((role) => hasRole(view, role)),
-    mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),
+    mayOnApplication: (application, authorization) =>
+      isGranted(view, 'application', application, authorization),
     mayOnAccount: (account, authorization) => isGranted(view, 'account', account, authorization),
-    mayOnBuildService: (name, authorization) => isGranted(view, 'build-service', name, authorization),
+    mayOnBuildService: (name, authorization) =>
+      isGranted(view, 'build-service', name, authorization),
     mayUse: (name) => mayUseServiceAccount(view, name),
   }
 }

@@ -34,7 +34,10 @@ export interface AccountJudge {
 }
 
 /** @param user For whom the call acts; undefined: Fairlead itself asks, as its operator has set it @throws {PortError} 503 */
-export async function openAccountJudge(context: BackendContext, user: string | undefined): Promise<AccountJudge> {
+export async function openAccountJudge(
+  context: BackendContext,
+  user: string | undefined,
+): Promise<AccountJudge> {
   if (user === undefined) return { mayUse: () => true, check: () => {} }
   const access = await requireAccess(context, user)
   return {

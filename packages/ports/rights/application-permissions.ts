@@ -14,7 +14,10 @@ export const PermissionFields = z.looseObject({
     .strictObject(grants, {
       error: ({ code, keys }) =>
         code === 'unrecognized_keys'
-          ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)).replace(/\.$/, '')
+          ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)).replace(
+              /\.$/,
+              '',
+            )
           : undefined,
     })
     .nullish(),

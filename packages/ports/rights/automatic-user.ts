@@ -2,13 +2,24 @@
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
-import { isTemplateInstance, referenceOf, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import {
+  isTemplateInstance,
+  referenceOf,
+  storedTemplate,
+} from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { actsForSaver } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
 import { anonymous, itself } from '../caller.ts'
 
 /** Fields of a pipeline that say nothing about what it does. */
-const marks: ReadonlySet<string> = new Set(['disabled', 'index', 'updateTs', 'lastModified', 'lastModifiedBy', 'name'])
+const marks: ReadonlySet<string> = new Set([
+  'disabled',
+  'index',
+  'updateTs',
+  'lastModified',
+  'lastModifiedBy',
+  'name',
+])
 /** Versions that are compared at most. */
 const mostVersions = 100
 
@@ -18,31 +29,56 @@ const mostVersions = 100
  *
  * @see docs/contracts/events.md#user-of-a-run
  */
-export async function automaticUserOf(context: BackendContext, pipeline: JsonObject): Promise<string> {
+export async function automaticUserOf(
+  context: BackendContext,
+  pipeline: JsonObject,
+): Promise<string> {
   const { permissions, authorization } = context.settings
-  if (authorization !== true || permissions === undefined || !actsForSaver(permissions, context.isNewData)) return anonymous
+  if (
+    authorization !== true ||
+    permissions === undefined ||
+    !actsForSaver(permissions, context.isNewData)
+  )
+    return anonymous
   const savers = [await authorOf(context, pipeline)]
   const template = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
   if (isTemplateInstance(pipeline))
-    savers.push(saverOf(template && (await context.ports.definitions.template(template, itself).catch(() => undefined))))
-  return savers.includes(undefined) ? anonymous : joinUsers(savers.flatMap((saver) => usersOf(String(saver))))
+    savers.push(
+      saverOf(
+        template &&
+          (await context.ports.definitions.template(template, itself).catch(() => undefined)),
+      ),
+    )
+  return savers.includes(undefined)
+    ? anonymous
+    : joinUsers(savers.flatMap((saver) => usersOf(String(saver))))
 }
 
 /** The same for one that follows from another run, with its trigger: undefined where a user started it through stages alone, or one is named. */
-export async function automaticUserOfChild(context: BackendContext, pipeline: JsonObject): Promise<string | undefined> {
+export async function automaticUserOfChild(
+  context: BackendContext,
+  pipeline: JsonObject,
+): Promise<string | undefined> {
   let trigger: unknown = pipeline['trigger']
   while (fieldOf(trigger, 'parentPipelineStageId') !== undefined)
     trigger = fieldOf(fieldOf(trigger, 'parentExecution'), 'trigger')
-  const isChosen = fieldOf(trigger, 'type') === 'manual' || textOf(fieldOf(trigger, 'runAsUser')) !== undefined
+  const isChosen =
+    fieldOf(trigger, 'type') === 'manual' || textOf(fieldOf(trigger, 'runAsUser')) !== undefined
   const user = isChosen ? anonymous : await automaticUserOf(context, pipeline)
   return user === anonymous ? undefined : user
 }
 
 /** Who switches a pipeline on or off, or puts it elsewhere in the list, has not looked at what it does. */
-async function authorOf(context: BackendContext, pipeline: JsonObject): Promise<string | undefined> {
+async function authorOf(
+  context: BackendContext,
+  pipeline: JsonObject,
+): Promise<string | undefined> {
   const id = textOf(pipeline['id'])
   const wanted = { id: id ?? '', most: mostVersions }
-  const versions = id === undefined ? [] : await context.ports.definitions.pipelineVersions(wanted, itself).catch(() => [])
+  const versions =
+    id === undefined
+      ? []
+      : await context.ports.definitions.pipelineVersions(wanted, itself).catch(() => [])
   const [current] = versions
   if (current === undefined) return saverOf(pipeline)
   const other = versions.findIndex((version) => contentOf(version) !== contentOf(current))

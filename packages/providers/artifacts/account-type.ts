@@ -30,7 +30,9 @@ interface ListedAccounts<Account> {
   open(accounts: readonly Account[], context: BackendContext): readonly ArtifactAccount[]
 }
 
-export function listedAccounts<Account extends OutsideAccount>(type: ListedAccounts<Account>): ArtifactAccountType {
+export function listedAccounts<Account extends OutsideAccount>(
+  type: ListedAccounts<Account>,
+): ArtifactAccountType {
   const { id, enabled, accounts, account, check, open } = type
   const key = `artifacts.${id}.accounts`
   const group = settings({

@@ -30,11 +30,16 @@ export const artifactAccountTypes: readonly ArtifactAccountType[] = [
 
 export const ArtifactKeys = z.strictObject(shapeOf(artifactAccountTypes))
 
-export function toArtifactSettings(keys: object, report: SettingsReport): Readonly<Record<string, unknown>> {
+export function toArtifactSettings(
+  keys: object,
+  report: SettingsReport,
+): Readonly<Record<string, unknown>> {
   return settingsById(artifactAccountTypes, (type) => type.toSettings(keys as never, report))
 }
 
 export function openArtifactAccounts(context: BackendContext): readonly ArtifactAccount[] {
   const settings = context.settings.infrastructure?.artifacts ?? { [embeddedArtifacts.id]: {} }
-  return artifactAccountTypes.flatMap((type) => (type.id in settings ? type.open(settings[type.id], context) : []))
+  return artifactAccountTypes.flatMap((type) =>
+    type.id in settings ? type.open(settings[type.id], context) : [],
+  )
 }

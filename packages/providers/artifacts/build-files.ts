@@ -15,7 +15,10 @@ export const buildFileArtifacts: ArtifactAccountType = {
   toSettings: () => ({}),
   open: (_settings, { ports, isEmbedded }) => {
     if (!isEmbedded('igor')) return []
-    const fetch: ArtifactAccount['fetch'] = async ({ location, name, version, reference }, user) => {
+    const fetch: ArtifactAccount['fetch'] = async (
+      { location, name, version, reference },
+      user,
+    ) => {
       const [host, job, number, file] = [location, name, version, reference].map(textOf)
       if (host === undefined || job === undefined || number === undefined || file === undefined)
         throw new PortError(
@@ -25,7 +28,10 @@ export const buildFileArtifacts: ArtifactAccountType = {
       const as = user === undefined ? itself : toCaller({ 'x-spinnaker-user': user })
       const content = await ports.builds.file({ host, job, number: Number(number) }, file, as)
       if (content !== undefined) return content
-      throw new PortError(404, `The file "${file}" of the build ${number} of "${job}" does not exist.`)
+      throw new PortError(
+        404,
+        `The file "${file}" of the build ${number} of "${job}" does not exist.`,
+      )
     }
     return [{ name: 'build-files', types, isImplied: true, fetch }]
   },

@@ -16,15 +16,22 @@ const algorithmsByLength = { 40: 'sha1', 64: 'sha256', 96: 'sha384', 128: 'sha51
  * @returns undefined for any other text
  */
 export function parseDigest(text: string): Digest | undefined {
-  const [, base64Algorithm, base64 = ''] = /^(sha1|sha256|sha384|sha512)-([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
-  if (base64Algorithm !== undefined) return toDigest(base64Algorithm, Buffer.from(base64, 'base64').toString('hex'))
-  const [, algorithm, hex = ''] = /^(?:(sha1|sha256|sha384|sha512):)?([0-9a-f]+)$/.exec(text.toLowerCase()) ?? []
+  const [, base64Algorithm, base64 = ''] =
+    /^(sha1|sha256|sha384|sha512)-([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
+  if (base64Algorithm !== undefined)
+    return toDigest(base64Algorithm, Buffer.from(base64, 'base64').toString('hex'))
+  const [, algorithm, hex = ''] =
+    /^(?:(sha1|sha256|sha384|sha512):)?([0-9a-f]+)$/.exec(text.toLowerCase()) ?? []
   return toDigest(algorithm, hex)
 }
 
 function toDigest(named: string | undefined, hex: string): Digest | undefined {
-  const algorithm = algorithmsByLength[hex.length as keyof typeof algorithmsByLength] as Digest['algorithm'] | undefined
-  return algorithm === undefined || (named !== undefined && named !== algorithm) ? undefined : { algorithm, hex }
+  const algorithm = algorithmsByLength[hex.length as keyof typeof algorithmsByLength] as
+    | Digest['algorithm']
+    | undefined
+  return algorithm === undefined || (named !== undefined && named !== algorithm)
+    ? undefined
+    : { algorithm, hex }
 }
 
 export function formatDigest({ algorithm, hex }: Digest): string {
@@ -59,7 +66,12 @@ export class ContentCache {
    * @param place For messages
    * @throws {PortError} 502 when what was loaded has another digest
    */
-  async fetch(account: string, digest: Digest, place: string, load: () => Promise<Buffer>): Promise<Buffer> {
+  async fetch(
+    account: string,
+    digest: Digest,
+    place: string,
+    load: () => Promise<Buffer>,
+  ): Promise<Buffer> {
     const key = JSON.stringify([account, formatDigest(digest)])
     const kept = this.#contents.get(key)
     if (kept !== undefined) return kept

@@ -11,7 +11,11 @@ const account: ArtifactAccount = {
   isImplied: true,
   async fetch({ reference }) {
     const content = textOf(reference)
-    if (content === undefined) throw new PortError(400, 'An artifact of type embedded/base64 needs its content as "reference".')
+    if (content === undefined)
+      throw new PortError(
+        400,
+        'An artifact of type embedded/base64 needs its content as "reference".',
+      )
     return Buffer.from(content, 'base64')
   },
 }

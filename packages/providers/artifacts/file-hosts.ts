@@ -42,7 +42,8 @@ const hosts: readonly FileHost[] = [
     title: 'Bitbucket',
     hosts: ['api.bitbucket.org'],
     form: 'https://api.bitbucket.org/2.0/repositories/shop/deploy/src/main/app.yml',
-    isFile: ({ pathname }) => /\/repositories\/[^/]+\/[^/]+\/src\/[^/]+\/.|\/repos\/[^/]+\/raw\/./.test(pathname),
+    isFile: ({ pathname }) =>
+      /\/repositories\/[^/]+\/[^/]+\/src\/[^/]+\/.|\/repos\/[^/]+\/raw\/./.test(pathname),
     // The addresses of Cloud hold the version, those of Data Center do not.
     versionParameter: ({ pathname }) => (/\/repos\/[^/]+\/raw\//.test(pathname) ? 'at' : undefined),
     toHeaders: (login) => authorizationHeader(login),
@@ -62,8 +63,14 @@ const hosts: readonly FileHost[] = [
     hosts: ['api.github.com'],
     form: 'https://api.github.com/repos/shop/deploy/contents/app.yml',
     keys: {
-      useContentAPI: z.boolean().optional().describe('Without effect: files always come from the API of contents.'),
-      githubAPIVersion: z.string().optional().describe('Without effect: the current version is used.'),
+      useContentAPI: z
+        .boolean()
+        .optional()
+        .describe('Without effect: files always come from the API of contents.'),
+      githubAPIVersion: z
+        .string()
+        .optional()
+        .describe('Without effect: the current version is used.'),
     },
     headers: { accept: 'application/vnd.github.raw+json', 'x-github-api-version': '2022-11-28' },
     isFile: ({ pathname }) => /\/repos\/[^/]+\/[^/]+\/contents\/./.test(pathname),
@@ -72,7 +79,10 @@ const hosts: readonly FileHost[] = [
     // The content of a file has a type of its own.
     checkFile({ headers }, reference) {
       if (/^application\/json\b/.test(String(headers['content-type'])))
-        throw new PortError(400, `${reference} is no file: it is a folder, or a link to another repository.`)
+        throw new PortError(
+          400,
+          `${reference} is no file: it is a folder, or a link to another repository.`,
+        )
     },
   },
   {
@@ -80,10 +90,12 @@ const hosts: readonly FileHost[] = [
     title: 'GitLab',
     hosts: ['gitlab.com'],
     form: 'https://gitlab.com/api/v4/projects/shop%2Fdeploy/repository/files/app.yml/raw',
-    isFile: ({ pathname }) => pathname.endsWith('/raw') && /\/projects\/[^/]+\/repository\/files\/[^/]/.test(pathname),
+    isFile: ({ pathname }) =>
+      pathname.endsWith('/raw') && /\/projects\/[^/]+\/repository\/files\/[^/]/.test(pathname),
     versionParameter: () => 'ref',
     usualVersion: 'HEAD',
-    toHeaders: (login) => (login.token === undefined ? authorizationHeader(login) : { 'private-token': login.token }),
+    toHeaders: (login) =>
+      login.token === undefined ? authorizationHeader(login) : { 'private-token': login.token },
   },
 ]
 
@@ -94,7 +106,9 @@ export const fileHostArtifacts: readonly ArtifactAccountType[] = hosts.map((host
     accounts: `Accounts at ${host.title}; one without credentials reads public repositories.`,
     account: accountSchema(host),
     check(accounts, key, report) {
-      for (const { name } of accounts.filter((each) => hasCredentials(each) && each.hosts?.length === 0))
+      for (const { name } of accounts.filter(
+        (each) => hasCredentials(each) && each.hosts?.length === 0,
+      ))
         report.problem(key, `"${name}" has credentials and no hosts that get them: list its hosts`)
     },
     open: (accounts, context) => openAccounts(host, accounts, context),
@@ -102,14 +116,27 @@ export const fileHostArtifacts: readonly ArtifactAccountType[] = hosts.map((host
 )
 
 function accountSchema({ hosts: usual, keys }: FileHost): z.ZodType<AccountCredentials> {
-  const known = usual.length === 0 ? 'Needed with credentials.' : `Default: ${usual.map((name) => `\`${name}\``).join(', ')}.`
-  const listed = z.array(z.string().min(1)).optional().describe(`Hosts that get the credentials. ${known}`)
+  const known =
+    usual.length === 0
+      ? 'Needed with credentials.'
+      : `Default: ${usual.map((name) => `\`${name}\``).join(', ')}.`
+  const listed = z
+    .array(z.string().min(1))
+    .optional()
+    .describe(`Hosts that get the credentials. ${known}`)
   return z
     .strictObject({ ...credentialKeys, hosts: listed, ...artifactTokenKeys, ...keys })
-    .transform((account) => ({ ...(account as AccountCredentials), hosts: (account as AccountCredentials).hosts ?? usual }))
+    .transform((account) => ({
+      ...(account as AccountCredentials),
+      hosts: (account as AccountCredentials).hosts ?? usual,
+    }))
 }
 
-function openAccounts(host: FileHost, accounts: readonly AccountCredentials[], context: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  host: FileHost,
+  accounts: readonly AccountCredentials[],
+  context: BackendContext,
+): ArtifactAccount[] {
   const open = createSource({ outside: context.settings.outside })
   return accounts.map((account) => ({
     name: account.name,
@@ -149,6 +176,7 @@ function toUrl({ type, reference, version }: JsonObject, host: FileHost): URL {
     )
   const parameter = host.versionParameter(url)
   const wanted = textOf(version) ?? host.usualVersion
-  if (parameter !== undefined && wanted !== undefined && !url.searchParams.has(parameter)) url.searchParams.set(parameter, wanted)
+  if (parameter !== undefined && wanted !== undefined && !url.searchParams.has(parameter))
+    url.searchParams.set(parameter, wanted)
   return url
 }

@@ -3,7 +3,11 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openGitAccess } from '@fairlead/base/outside/git-access.ts'
-import { gitEnvironment, isRevision, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
+import {
+  gitEnvironment,
+  isRevision,
+  withoutUserinfo,
+} from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -54,7 +58,9 @@ export class GitMirrors {
     const mark = JSON.stringify([repository.url, repository.account.name])
     const name = `${createHash('sha256').update(mark).digest('hex').slice(0, 32)}.git`
     const before = this.#running.get(name) ?? Promise.resolve()
-    const work = before.catch(() => {}).then(() => this.#read(repository, push, join(this.#folder, name)))
+    const work = before
+      .catch(() => {})
+      .then(() => this.#read(repository, push, join(this.#folder, name)))
     this.#running.set(name, work)
     try {
       return await work
@@ -65,7 +71,11 @@ export class GitMirrors {
 
   async #read(repository: GitRepository, push: Push, folder: string): Promise<string[]> {
     await this.#makeRoom(folder)
-    const { url, environment, readOnly } = await openGitAccess(repository.url, { ...repository, outside: this.#outside, folder })
+    const { url, environment, readOnly } = await openGitAccess(repository.url, {
+      ...repository,
+      outside: this.#outside,
+      folder,
+    })
     const tooLarge = new AbortController()
     const git = (...args: string[]) =>
       runProgram({
@@ -83,19 +93,34 @@ export class GitMirrors {
     try {
       await git('init', '--quiet', '--bare', '.')
       await this.#whileMeasured(folder, tooLarge, () => fetchBoth(git, url, push))
-      const list = await git('diff-tree', '-r', '--name-only', '--no-renames', '-z', push.before, push.after)
+      const list = await git(
+        'diff-tree',
+        '-r',
+        '--name-only',
+        '--no-renames',
+        '-z',
+        push.before,
+        push.after,
+      )
       return list
         .toString('utf8')
         .split('\0')
         .filter((path) => path !== '')
     } catch (error) {
       // Git that was ended leaves locks and half a pack behind.
-      if (error instanceof ProgramError && error.fault !== 'failed') await rm(folder, { recursive: true, force: true })
-      throw tooLarge.signal.aborted ? this.#tooLarge(repository.url) : toGitFailure(error, repository.url)
+      if (error instanceof ProgramError && error.fault !== 'failed')
+        await rm(folder, { recursive: true, force: true })
+      throw tooLarge.signal.aborted
+        ? this.#tooLarge(repository.url)
+        : toGitFailure(error, repository.url)
     }
   }
 
-  async #whileMeasured(folder: string, tooLarge: AbortController, fetch: () => Promise<void>): Promise<void> {
+  async #whileMeasured(
+    folder: string,
+    tooLarge: AbortController,
+    fetch: () => Promise<void>,
+  ): Promise<void> {
     const measure = async () => {
       if ((await packBytes(folder)) > this.#maxPackBytes) tooLarge.abort()
     }
@@ -116,15 +141,20 @@ export class GitMirrors {
   }
 
   async #makeRoom(folder: string): Promise<void> {
-    if ((await packBytes(folder)) > this.#maxPackBytes) await rm(folder, { recursive: true, force: true })
+    if ((await packBytes(folder)) > this.#maxPackBytes)
+      await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await utimes(folder, new Date(), new Date())
     const others = await this.#idleMirrors()
-    await this.#remove(others.toSorted((one, other) => other.usedMs - one.usedMs).slice(mostMirrors - 1))
+    await this.#remove(
+      others.toSorted((one, other) => other.usedMs - one.usedMs).slice(mostMirrors - 1),
+    )
   }
 
   async #idleMirrors(): Promise<Mirror[]> {
-    const names = (await readdir(this.#folder).catch(() => [])).filter((name) => !this.#running.has(name))
+    const names = (await readdir(this.#folder).catch(() => [])).filter(
+      (name) => !this.#running.has(name),
+    )
     const found = names.map(async (name) => {
       const stats = await stat(join(this.#folder, name)).catch(() => undefined)
       return stats === undefined ? [] : [{ name, usedMs: stats.mtimeMs }]
@@ -135,7 +165,8 @@ export class GitMirrors {
   /** Only while nothing runs in them. */
   async #remove(mirrors: readonly Mirror[]): Promise<void> {
     for (const { name } of mirrors)
-      if (!this.#running.has(name)) await rm(join(this.#folder, name), { recursive: true, force: true })
+      if (!this.#running.has(name))
+        await rm(join(this.#folder, name), { recursive: true, force: true })
   }
 }
 
@@ -147,15 +178,27 @@ interface Mirror {
 /** Commits that are fetched from a server that gives only what its refs name, as over SSH. */
 const fallbackDepth = 100
 
-async function fetchBoth(git: (...args: string[]) => Promise<Buffer>, url: string, { ref, before, after }: Push): Promise<void> {
+async function fetchBoth(
+  git: (...args: string[]) => Promise<Buffer>,
+  url: string,
+  { ref, before, after }: Push,
+): Promise<void> {
   const fetch = (depth: number, ...names: string[]) => {
-    const options = ['--quiet', '--depth', String(depth), '--no-tags', '--filter=blob:none', '--no-write-fetch-head']
+    const options = [
+      '--quiet',
+      '--depth',
+      String(depth),
+      '--no-tags',
+      '--filter=blob:none',
+      '--no-write-fetch-head',
+    ]
     return git('fetch', ...options, '--end-of-options', url, ...names)
   }
   try {
     await fetch(1, before, after)
   } catch (error) {
-    if (!(error instanceof ProgramError) || !/unadvertised object|not our ref/.test(error.errors)) throw error
+    if (!(error instanceof ProgramError) || !/unadvertised object|not our ref/.test(error.errors))
+      throw error
     await fetch(fallbackDepth, ref)
   }
 }

@@ -2,7 +2,11 @@
 
 import { createHash } from 'node:crypto'
 import { authorizationFor } from '@fairlead/base/outside/account-credentials.ts'
-import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
+import {
+  type CallOutside,
+  createOutsideCalls,
+  type OutsideAnswer,
+} from '@fairlead/base/outside/call-outside.ts'
 import { type GitAccount, repositoryUrl, withGit } from '@fairlead/base/outside/git-access.ts'
 import { withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError } from '@fairlead/base/outside/run-program.ts'
@@ -34,7 +38,8 @@ function parsePktLines(message: Buffer): string[] {
   for (let at = 0; at < message.length; ) {
     const digits = message.toString('latin1', at, at + 4)
     const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : Number.NaN
-    if (Number.isNaN(length) || length === 3 || at + length > message.length) throw new RangeError('It is no message of Git.')
+    if (Number.isNaN(length) || length === 3 || at + length > message.length)
+      throw new RangeError('It is no message of Git.')
     if (length >= 4) lines.push(message.toString('utf8', at + 4, at + length).replace(/\n$/, ''))
     at += Math.max(length, 4)
   }
@@ -63,7 +68,11 @@ export class GitRefReader {
 
   constructor(outside: OutsideSettings) {
     this.#outside = outside
-    this.#call = createOutsideCalls(outside, { maxAnswerBytes: maxBytes, timeoutMs: gitTimeoutMs, caller: 'Git triggers' })
+    this.#call = createOutsideCalls(outside, {
+      maxAnswerBytes: maxBytes,
+      timeoutMs: gitTimeoutMs,
+      caller: 'Git triggers',
+    })
   }
 
   /** @throws {PortError} 400, 404, 502 or 504, saying what failed and what to do */
@@ -76,19 +85,30 @@ export class GitRefReader {
     const base = url.endsWith('/') ? url.slice(0, -1) : url
     const host = URL.parse(base)?.hostname ?? ''
     const authorization = await authorizationFor(account, host)
-    const headers = { 'user-agent': 'git/fairlead', 'git-protocol': 'version=2', ...(authorization && { authorization }) }
+    const headers = {
+      'user-agent': 'git/fairlead',
+      'git-protocol': 'version=2',
+      ...(authorization && { authorization }),
+    }
     let format = this.#formats.get(base)
     if (format === undefined) {
-      const lines = parse(await this.#get(`${base}/info/refs?service=git-upload-pack`, headers), base)
+      const lines = parse(
+        await this.#get(`${base}/info/refs?service=git-upload-pack`, headers),
+        base,
+      )
       const hasService = lines[0]?.startsWith('# service=git-upload-pack') === true
       // Git's own server leaves out the service in version 2.
       const isVersion2 = lines[hasService ? 1 : 0] === 'version 2'
       if (!hasService && !isVersion2) throw noGit(base)
       if (!isVersion2) return refsOf(lines.map(parseAdvertised))
-      format = lines.find((line) => line.startsWith('object-format='))?.slice('object-format='.length) ?? 'sha1'
+      format =
+        lines.find((line) => line.startsWith('object-format='))?.slice('object-format='.length) ??
+        'sha1'
     }
     try {
-      const refs = refsOf(parse(await this.#post(`${base}/git-upload-pack`, headers, format), base).map(parseListed))
+      const refs = refsOf(
+        parse(await this.#post(`${base}/git-upload-pack`, headers, format), base).map(parseListed),
+      )
       this.#formats.set(base, format)
       return refs
     } catch (error) {
@@ -98,14 +118,39 @@ export class GitRefReader {
   }
 
   async #get(url: string, headers: Record<string, string>): Promise<OutsideAnswer> {
-    return check(await this.#ask({ method: 'GET', url, headers: { ...headers, accept: '*/*' }, body: undefined }), url)
+    return check(
+      await this.#ask({
+        method: 'GET',
+        url,
+        headers: { ...headers, accept: '*/*' },
+        body: undefined,
+      }),
+      url,
+    )
   }
 
-  async #post(url: string, headers: Record<string, string>, format: string): Promise<OutsideAnswer> {
-    const capabilities = ['command=ls-refs', 'agent=fairlead', ...(format === 'sha1' ? [] : [`object-format=${format}`])]
-    const body = formatCommand(capabilities, ['peel', ...prefixes.map((prefix) => `ref-prefix ${prefix}`)])
-    const types = { 'content-type': 'application/x-git-upload-pack-request', accept: 'application/x-git-upload-pack-result' }
-    return check(await this.#ask({ method: 'POST', url, headers: { ...headers, ...types }, body }), url)
+  async #post(
+    url: string,
+    headers: Record<string, string>,
+    format: string,
+  ): Promise<OutsideAnswer> {
+    const capabilities = [
+      'command=ls-refs',
+      'agent=fairlead',
+      ...(format === 'sha1' ? [] : [`object-format=${format}`]),
+    ]
+    const body = formatCommand(capabilities, [
+      'peel',
+      ...prefixes.map((prefix) => `ref-prefix ${prefix}`),
+    ])
+    const types = {
+      'content-type': 'application/x-git-upload-pack-request',
+      accept: 'application/x-git-upload-pack-result',
+    }
+    return check(
+      await this.#ask({ method: 'POST', url, headers: { ...headers, ...types }, body }),
+      url,
+    )
   }
 
   async #ask(request: Parameters<CallOutside>[0]): Promise<OutsideAnswer> {
@@ -137,11 +182,22 @@ function check(answer: OutsideAnswer, url: string): OutsideAnswer {
   const place = placeOf(url)
   const text = `The repository cannot be read: ${place} answered with ${status}.`
   if (status === 401 || status === 403)
-    throw new PortError(502, `${text} Choose an artifact account for Git whose credentials allow it, as "artifactAccount".`)
-  if (status === 404) throw new PortError(404, `${text} Correct the address, or choose an artifact account that may read it.`)
-  const target = typeof headers['location'] === 'string' ? headers['location'].split('/info/refs')[0] : undefined
+    throw new PortError(
+      502,
+      `${text} Choose an artifact account for Git whose credentials allow it, as "artifactAccount".`,
+    )
+  if (status === 404)
+    throw new PortError(
+      404,
+      `${text} Correct the address, or choose an artifact account that may read it.`,
+    )
+  const target =
+    typeof headers['location'] === 'string' ? headers['location'].split('/info/refs')[0] : undefined
   if (status > 300 && status < 400 && target !== undefined)
-    throw new PortError(502, `${text} It has moved to ${withoutUserinfo(target)}: use that address.`)
+    throw new PortError(
+      502,
+      `${text} It has moved to ${withoutUserinfo(target)}: use that address.`,
+    )
   throw new PortError(502, text)
 }
 
@@ -154,7 +210,10 @@ function parse({ bytes }: OutsideAnswer, url: string): string[] {
 }
 
 function noGit(url: string): PortError {
-  return new PortError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
+  return new PortError(
+    502,
+    `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`,
+  )
 }
 
 function placeOf(url: string): string {
@@ -167,7 +226,8 @@ type Listed = readonly [name: string, commit: string, peeled?: string | undefine
 
 /** Version 2: `commit name peeled:commit`. */
 function parseListed(line: string): Listed {
-  const [, commit, name, peeled] = /^([0-9a-f]{40,64}) (\S+)(?:.* peeled:([0-9a-f]{40,64}))?/.exec(line) ?? []
+  const [, commit, name, peeled] =
+    /^([0-9a-f]{40,64}) (\S+)(?:.* peeled:([0-9a-f]{40,64}))?/.exec(line) ?? []
   return commit === undefined || name === undefined ? undefined : [name, commit, peeled]
 }
 
@@ -180,12 +240,16 @@ function parseAdvertised(line: string): Listed {
 function refsOf(listed: readonly Listed[]): GitRefs {
   const refs: Record<string, string> = {}
   for (const [name, commit, peeled] of listed.filter((each) => each !== undefined)) {
-    if (prefixes.some((prefix) => name.startsWith(prefix))) refs[name.replace(/\^\{\}$/, '')] = peeled ?? commit
+    if (prefixes.some((prefix) => name.startsWith(prefix)))
+      refs[name.replace(/\^\{\}$/, '')] = peeled ?? commit
   }
   return refs
 }
 
-async function readByGit({ url, account }: GitRepository, outside: OutsideSettings): Promise<GitRefs> {
+async function readByGit(
+  { url, account }: GitRepository,
+  outside: OutsideSettings,
+): Promise<GitRefs> {
   const run = { account, outside, timeLimitMs: gitTimeoutMs, maxOutputBytes: maxBytes }
   try {
     const list = ['ls-remote', '--heads', '--tags', '--end-of-options']
@@ -200,8 +264,10 @@ async function readByGit({ url, account }: GitRepository, outside: OutsideSettin
 export function toGitFailure(error: unknown, url: string): unknown {
   if (!(error instanceof ProgramError)) return error
   const { fault, message, errors } = error
-  if (fault === 'missing') return new PortError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
+  if (fault === 'missing')
+    return new PortError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
   if (fault === 'machine') return new PortError(500, `Git ${message}`)
-  const text = `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim()
+  const text =
+    `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim()
   return new PortError(fault === 'timeout' ? 504 : 502, text.slice(0, 1000))
 }

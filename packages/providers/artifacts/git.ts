@@ -1,7 +1,11 @@
 /** Artifacts in Git repositories: `git/repo`, an archive of a commit, and `git/file`, a file of it. */
 
 import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { artifactTokenKeys, checkHosts, credentialKeys } from '@fairlead/base/outside/account-credentials.ts'
+import {
+  artifactTokenKeys,
+  checkHosts,
+  credentialKeys,
+} from '@fairlead/base/outside/account-credentials.ts'
 import { type GitAccount, sshKeys, withGit } from '@fairlead/base/outside/git-access.ts'
 import { fetchCommit, isRevision, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError } from '@fairlead/base/outside/run-program.ts'
@@ -14,14 +18,18 @@ import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 
 export const gitArtifacts = listedAccounts({
   id: 'git-repo',
-  enabled: 'Fetch artifacts from Git repositories: `git/repo` and `git/file`. Git must be installed.',
+  enabled:
+    'Fetch artifacts from Git repositories: `git/repo` and `git/file`. Git must be installed.',
   accounts: 'Accounts for repositories; one without credentials reads public repositories.',
   account: z.strictObject({ ...credentialKeys, ...artifactTokenKeys, ...sshKeys }),
   check: checkHosts,
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly GitAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly GitAccount[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   return accounts.map((account) => ({
     name: account.name,
     types: ['git/repo', 'git/file'],
@@ -37,24 +45,49 @@ interface RepositoryArtifact {
 }
 
 /** @throws {PortError} 400 */
-function parseArtifact({ type, name, version, reference, metadata }: JsonObject): RepositoryArtifact {
+function parseArtifact({
+  type,
+  name,
+  version,
+  reference,
+  metadata,
+}: JsonObject): RepositoryArtifact {
   const url = textOf(reference)
   if (url === undefined)
-    throw new PortError(400, `An artifact of type ${type} needs the address of its repository as "reference".`)
+    throw new PortError(
+      400,
+      `An artifact of type ${type} needs the address of its repository as "reference".`,
+    )
   const revision = textOf(version)
   if (revision !== undefined && !isRevision(revision))
-    throw new PortError(400, `"${revision}" is no version of a repository: name a branch, a tag or a commit.`)
+    throw new PortError(
+      400,
+      `"${revision}" is no version of a repository: name a branch, a tag or a commit.`,
+    )
   const isFile = type === 'git/file'
   const path = textOf(fieldOf(metadata, 'subPath')) ?? (isFile ? textOf(name) : undefined)
   if (isFile && path === undefined)
-    throw new PortError(400, 'An artifact of type git/file needs the path of the file as "name", or as "metadata.subPath".')
-  if (path !== undefined && (path.startsWith('/') || path.includes('\0') || path.split('/').includes('..')))
-    throw new PortError(400, `The path of an artifact must be inside its repository, and is "${path}".`)
+    throw new PortError(
+      400,
+      'An artifact of type git/file needs the path of the file as "name", or as "metadata.subPath".',
+    )
+  if (
+    path !== undefined &&
+    (path.startsWith('/') || path.includes('\0') || path.split('/').includes('..'))
+  )
+    throw new PortError(
+      400,
+      `The path of an artifact must be inside its repository, and is "${path}".`,
+    )
   return { url, revision, path: path?.replace(/^(?:\.\/+)+|(?<!\/)\/+$/g, '') || undefined, isFile }
 }
 
 /** The commit is never checked out: nothing of it becomes a file. */
-async function fetchFromRepository(artifact: RepositoryArtifact, account: GitAccount, outside: OutsideSettings): Promise<Buffer> {
+async function fetchFromRepository(
+  artifact: RepositoryArtifact,
+  account: GitAccount,
+  outside: OutsideSettings,
+): Promise<Buffer> {
   const { url, revision, path, isFile } = artifact
   const run = { account, outside, timeLimitMs: fetchTimeoutMs, maxOutputBytes: maxArtifactBytes }
   try {
@@ -73,14 +106,21 @@ const missingPattern =
   /couldn't find remote ref|not our ref|did not match any|does not exist|not a valid object|repository not found|' not found/i
 
 /** @returns 404 for what the repository does not have, else 502 or 504 */
-function toGitError(error: unknown, { url, revision }: Pick<RepositoryArtifact, 'url' | 'revision'>): unknown {
+function toGitError(
+  error: unknown,
+  { url, revision }: Pick<RepositoryArtifact, 'url' | 'revision'>,
+): unknown {
   if (!(error instanceof ProgramError)) return error
   const { fault, errors, message } = error
   if (fault === 'missing')
-    return new PortError(500, 'Git is not installed on this machine. Install it to fetch artifacts from repositories.')
+    return new PortError(
+      500,
+      'Git is not installed on this machine. Install it to fetch artifacts from repositories.',
+    )
   if (fault === 'machine') return new PortError(500, `Git ${message}`)
   const place = `${withoutUserinfo(url)}${revision === undefined ? '' : ` at ${revision}`}`
-  const text = `The artifact cannot be fetched from ${place}: git ${message}. ${withoutUserinfo(errors)}`.trim()
+  const text =
+    `The artifact cannot be fetched from ${place}: git ${message}. ${withoutUserinfo(errors)}`.trim()
   if (fault === 'timeout') return new PortError(504, text)
   return new PortError(missingPattern.test(errors) ? 404 : 502, text)
 }

@@ -1,8 +1,20 @@
 /** Charts of Helm repositories: `helm/chart`. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { authorizationHeader, loadLogin, loginKeys } from '@fairlead/base/outside/account-credentials.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
+import {
+  authorizationHeader,
+  loadLogin,
+  loginKeys,
+} from '@fairlead/base/outside/account-credentials.ts'
 import { addressFrom, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { createSource, type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -44,9 +56,11 @@ function findSections(text: string): ReadonlyMap<string, string> | undefined {
   if (first === 0) return undefined
   const after = lines.findIndex((line, index) => index >= first && /^[^\s#-]/.test(line))
   const block = lines.slice(first, after === -1 ? undefined : after)
-  const indentation = /^ +/.exec(block.find((line) => /^ *[^\s#]/.test(line)) ?? '')?.[0].length ?? 0
+  const indentation =
+    /^ +/.exec(block.find((line) => /^ *[^\s#]/.test(line)) ?? '')?.[0].length ?? 0
   if (indentation === 0) return undefined
-  const isKey = (line: string) => /^[^\s#-].*?:(?:\s|$)/.test(line.slice(indentation)) && line.slice(0, indentation).trim() === ''
+  const isKey = (line: string) =>
+    /^[^\s#-].*?:(?:\s|$)/.test(line.slice(indentation)) && line.slice(0, indentation).trim() === ''
   const starts = block.flatMap((line, index) => (isKey(line) ? [index] : []))
   const sections = starts.map((start, place) => block.slice(start, starts[place + 1]).join('\n'))
   return new Map(sections.map((section) => [nameOf(section), section]))
@@ -60,14 +74,18 @@ function nameOf(section: string): string {
 
 function parseWhole(text: string): JsonObject {
   const isJson = text.trimStart().startsWith('{')
-  if (!isJson && text.length > maxFreeFormLength) throw new HelmIndexError('it is too large for its layout')
+  if (!isJson && text.length > maxFreeFormLength)
+    throw new HelmIndexError('it is too large for its layout')
   const entries = fieldAt(isJson ? readJson(text) : parseYaml(text), 'entries')
   if (!isObject(entries)) throw new HelmIndexError('it has no entries')
   return entries
 }
 
 function indexOf(entries: JsonObject): HelmIndex {
-  return { names: () => Object.keys(entries), entriesOf: (name) => objectsOf(fieldOf(entries, name)) }
+  return {
+    names: () => Object.keys(entries),
+    entriesOf: (name) => objectsOf(fieldOf(entries, name)),
+  }
 }
 
 function readJson(text: string): unknown {
@@ -88,7 +106,9 @@ function parseYaml(text: string): unknown {
 
 const HelmAccount = z.strictObject({
   ...loginKeys,
-  repository: httpAddress.describe('Address of the repository; its index is `index.yaml` below it.'),
+  repository: httpAddress.describe(
+    'Address of the repository; its index is `index.yaml` below it.',
+  ),
 })
 type HelmAccount = z.infer<typeof HelmAccount>
 
@@ -100,7 +120,10 @@ export const helmArtifacts = listedAccounts({
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly HelmAccount[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
     const open = createSource({ outside, configured: account.repository })
@@ -112,7 +135,11 @@ function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } 
       names: async () => reading(account, (await repository.loadIndex(open())).names).toSorted(),
       versions: async (name) => versionsOf(await repository.entriesOf(name, open())),
       digestOf: async (name, version) =>
-        textOf((await repository.entriesOf(name, open())).find((entry) => entry['version'] === version)?.['digest']),
+        textOf(
+          (await repository.entriesOf(name, open())).find(
+            (entry) => entry['version'] === version,
+          )?.['digest'],
+        ),
     }
   })
 }
@@ -140,7 +167,8 @@ class Repository {
     if (answer.status === 304 && kept !== undefined) return kept.index
     const index = reading(this.#account, () => parseHelmIndex(answer.text))
     const tag = answer.headers['etag']
-    this.#kept = typeof tag === 'string' && answer.bytes.length <= maxKeptLength ? { tag, index } : undefined
+    this.#kept =
+      typeof tag === 'string' && answer.bytes.length <= maxKeptLength ? { tag, index } : undefined
     return index
   }
 
@@ -151,23 +179,41 @@ class Repository {
 
   async fetch({ name, version, type }: JsonObject, get: SourceGet): Promise<Buffer> {
     const chart = textOf(name)
-    if (chart === undefined) throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
+    if (chart === undefined)
+      throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
     const wanted = textOf(version)
     const entry = chooseEntry(await this.entriesOf(chart, get), wanted)
     const place = shownAddress(this.#account.repository)
     if (entry === undefined)
-      throw new PortError(404, `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`)
-    const address = textsOf(entry['urls']).map((each) => URL.parse(each, `${this.#account.repository}/`))[0]
+      throw new PortError(
+        404,
+        `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`,
+      )
+    const address = textsOf(entry['urls']).map((each) =>
+      URL.parse(each, `${this.#account.repository}/`),
+    )[0]
     if (address === undefined || address === null || !/^https?:$/.test(address.protocol)) {
-      const advice = address?.protocol === 'oci:' ? ' It is in a registry: use an artifact of type helm/image.' : ''
-      throw new PortError(502, `The repository ${place} gives no address of the chart ${chart}.${advice}`)
+      const advice =
+        address?.protocol === 'oci:'
+          ? ' It is in a registry: use an artifact of type helm/image.'
+          : ''
+      throw new PortError(
+        502,
+        `The repository ${place} gives no address of the chart ${chart}.${advice}`,
+      )
     }
     const isOwn = address.origin === new URL(this.#account.repository).origin
     const credentials = isOwn ? await this.#credentials() : {}
     const load = async () =>
-      (await get(addressFrom(address.href, [operatorAddress(this.#account.repository)]), { credentials })).bytes
+      (
+        await get(addressFrom(address.href, [operatorAddress(this.#account.repository)]), {
+          credentials,
+        })
+      ).bytes
     const digest = parseDigest(textOf(entry['digest']) ?? '')
-    return digest === undefined ? load() : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
+    return digest === undefined
+      ? load()
+      : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
   }
 
   async #credentials(): Promise<Record<string, string>> {
@@ -181,20 +227,30 @@ function reading<T>({ repository }: HelmAccount, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof HelmIndexError)) throw error
-    throw new PortError(502, `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`)
+    throw new PortError(
+      502,
+      `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`,
+    )
   }
 }
 
 function versionsOf(entries: readonly JsonObject[]): string[] {
   const versions = entries.flatMap(({ version }) => textOf(version) ?? [])
-  return versions.toSorted((a, b) => (semver.valid(a) && semver.valid(b) ? semver.rcompare(a, b) : 0))
+  return versions.toSorted((a, b) =>
+    semver.valid(a) && semver.valid(b) ? semver.rcompare(a, b) : 0,
+  )
 }
 
 /** A version, a range such as `^1.2`, or without either the newest that is no preview. */
-function chooseEntry(entries: readonly JsonObject[], wanted: string | undefined): JsonObject | undefined {
+function chooseEntry(
+  entries: readonly JsonObject[],
+  wanted: string | undefined,
+): JsonObject | undefined {
   const exact = entries.find(({ version }) => version === wanted)
   if (exact !== undefined) return exact
   const versions = versionsOf(entries)
-  const found = semver.maxSatisfying(versions, wanted ?? '*') ?? (wanted === undefined ? versions[0] : undefined)
+  const found =
+    semver.maxSatisfying(versions, wanted ?? '*') ??
+    (wanted === undefined ? versions[0] : undefined)
   return found === undefined ? undefined : entries.find(({ version }) => version === found)
 }

@@ -15,23 +15,32 @@ import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 
 export const httpArtifacts = listedAccounts({
   id: 'http',
-  enabled: 'Fetch artifacts of type `http/file`. The account `no-auth-http-account` needs no settings.',
+  enabled:
+    'Fetch artifacts of type `http/file`. The account `no-auth-http-account` needs no settings.',
   accounts: 'Accounts for artifacts that need a login.',
   account: z.strictObject(credentialKeys),
   check: checkHosts,
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly AccountCredentials[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly AccountCredentials[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   const open = createSource({ outside })
   return [{ name: 'no-auth-http-account' }, ...accounts].map((account: AccountCredentials) => ({
     name: account.name,
     types: ['http/file'],
     async fetch(artifact) {
       const reference = textOf(artifact['reference'])
-      if (reference === undefined) throw new PortError(400, 'An artifact of type http/file needs its address as "reference".')
+      if (reference === undefined)
+        throw new PortError(400, 'An artifact of type http/file needs its address as "reference".')
       const authorization = await authorizationFor(account, URL.parse(reference)?.hostname ?? '')
-      return (await open()(reference, { credentials: authorization === undefined ? {} : { authorization } })).bytes
+      return (
+        await open()(reference, {
+          credentials: authorization === undefined ? {} : { authorization },
+        })
+      ).bytes
     },
   }))
 }

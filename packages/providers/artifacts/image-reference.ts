@@ -37,5 +37,8 @@ export function parseImageReference(text: string, version: string | undefined): 
     (tag === undefined || tagPattern.test(tag)) &&
     (digest === undefined || isImageDigest(digest))
   if (isRight) return reference
-  throw new PortError(400, `"${text.slice(0, 200)}" is no reference such as registry.example/team/app:1.2 or team/app@sha256:….`)
+  throw new PortError(
+    400,
+    `"${text.slice(0, 200)}" is no reference such as registry.example/team/app:1.2 or team/app@sha256:….`,
+  )
 }

@@ -1,7 +1,11 @@
 /** Files of Maven repositories: `maven/file`. */
 
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { authorizationHeader, loadLogin, loginKeys } from '@fairlead/base/outside/account-credentials.ts'
+import {
+  authorizationHeader,
+  loadLogin,
+  loginKeys,
+} from '@fairlead/base/outside/account-credentials.ts'
 import { operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { createSource, type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -26,11 +30,24 @@ const form = 'group:artifact[:extension[:classifier]]:version'
 function parseCoordinates(reference: string, version: string | undefined): MavenCoordinates {
   const parts = reference.split(':')
   const isWhole = parts.length >= 3
-  const [group = '', artifact = '', extension = 'jar', classifier] = isWhole ? parts.slice(0, -1) : parts
-  const found = { group, artifact, extension, classifier, version: isWhole ? parts.at(-1) : version }
-  const isWrong = [group, artifact, extension, classifier, found.version].some((part) => part !== undefined && !isName(part))
+  const [group = '', artifact = '', extension = 'jar', classifier] = isWhole
+    ? parts.slice(0, -1)
+    : parts
+  const found = {
+    group,
+    artifact,
+    extension,
+    classifier,
+    version: isWhole ? parts.at(-1) : version,
+  }
+  const isWrong = [group, artifact, extension, classifier, found.version].some(
+    (part) => part !== undefined && !isName(part),
+  )
   if (parts.length < 2 || parts.length > 5 || isWrong)
-    throw new PortError(400, `"${reference}" is no artifact of a Maven repository: write it as ${form}.`)
+    throw new PortError(
+      400,
+      `"${reference}" is no artifact of a Maven repository: write it as ${form}.`,
+    )
   return found
 }
 
@@ -66,10 +83,16 @@ function parseMetadata(xml: string): MavenMetadata {
 }
 
 /** The version in the name of a snapshot's file, such as `1.2-20261124.101010-7`; undefined where the metadata has none. */
-function snapshotVersion(xml: string, { extension, classifier, version = '' }: MavenCoordinates): string | undefined {
+function snapshotVersion(
+  xml: string,
+  { extension, classifier, version = '' }: MavenCoordinates,
+): string | undefined {
   const versioning = elementOf(withoutComments(xml), 'versioning') ?? ''
   const files = elementsOf(elementOf(versioning, 'snapshotVersions') ?? '', 'snapshotVersion')
-  const own = files.find((each) => elementOf(each, 'extension') === extension && elementOf(each, 'classifier') === classifier)
+  const own = files.find(
+    (each) =>
+      elementOf(each, 'extension') === extension && elementOf(each, 'classifier') === classifier,
+  )
   if (own !== undefined) return elementOf(own, 'value')
   const snapshot = elementOf(versioning, 'snapshot') ?? ''
   const [timestamp, build] = [elementOf(snapshot, 'timestamp'), elementOf(snapshot, 'buildNumber')]
@@ -108,7 +131,10 @@ export const mavenArtifacts = listedAccounts({
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly MavenAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly MavenAccount[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
     const source = createSource({ outside, configured: account.repositoryUrl })
@@ -135,13 +161,20 @@ async function openReading(account: MavenAccount, get: SourceGet): Promise<Readi
   return {
     account,
     async find(path) {
-      const answer = await get(operatorAddress(account.repositoryUrl, `/${path}`), { credentials, expects: [404] })
+      const answer = await get(operatorAddress(account.repositoryUrl, `/${path}`), {
+        credentials,
+        expects: [404],
+      })
       return answer.status === 404 ? undefined : answer.bytes
     },
   }
 }
 
-async function fetchFile(artifact: JsonObject, reading: Reading, cache: ContentCache): Promise<Buffer> {
+async function fetchFile(
+  artifact: JsonObject,
+  reading: Reading,
+  cache: ContentCache,
+): Promise<Buffer> {
   const { account, find } = reading
   const coordinates = parseCoordinates(
     textOf(artifact['reference']) ?? textOf(artifact['name']) ?? '',
@@ -151,7 +184,8 @@ async function fetchFile(artifact: JsonObject, reading: Reading, cache: ContentC
   const place = `${shownAddress(account.repositoryUrl)}/${path}`
   const load = async () => {
     const content = await find(path)
-    if (content === undefined) throw new PortError(404, `The artifact cannot be fetched: ${place} does not exist.`)
+    if (content === undefined)
+      throw new PortError(404, `The artifact cannot be fetched: ${place} does not exist.`)
     return content
   }
   const digest = await loadChecksum(path, reading)
@@ -172,7 +206,10 @@ async function findPath(coordinates: MavenCoordinates, reading: Reading): Promis
   const version = await chooseVersion(coordinates, reading)
   if (!version.endsWith('-SNAPSHOT')) return fileOf(coordinates, version)
   const metadata = await reading.find(`${folderOf(coordinates)}/${version}/maven-metadata.xml`)
-  const built = metadata === undefined ? undefined : snapshotVersion(metadata.toString('utf8'), { ...coordinates, version })
+  const built =
+    metadata === undefined
+      ? undefined
+      : snapshotVersion(metadata.toString('utf8'), { ...coordinates, version })
   return fileOf(coordinates, version, built ?? version)
 }
 
@@ -183,7 +220,9 @@ async function chooseVersion(coordinates: MavenCoordinates, reading: Reading): P
   const isRelease = wanted === 'RELEASE' || wanted === 'LATEST.RELEASE'
   if (!isRelease && wanted !== 'LATEST' && wanted !== 'LATEST.INTEGRATION') return version
   const { release, latest, versions } = await loadMetadata(coordinates, reading)
-  const found = isRelease ? (release ?? versions.findLast((each) => !each.endsWith('-SNAPSHOT'))) : (latest ?? versions.at(-1))
+  const found = isRelease
+    ? (release ?? versions.findLast((each) => !each.endsWith('-SNAPSHOT')))
+    : (latest ?? versions.at(-1))
   if (found !== undefined && /^[\w.+-]+$/.test(found) && !found.includes('..')) return found
   const { group, artifact } = coordinates
   throw new PortError(
@@ -196,5 +235,8 @@ async function loadMetadata(coordinates: MavenCoordinates, { account, find }: Re
   const path = `${folderOf(coordinates)}/maven-metadata.xml`
   const metadata = await find(path)
   if (metadata !== undefined) return parseMetadata(metadata.toString('utf8'))
-  throw new PortError(404, `The artifact cannot be fetched: ${shownAddress(account.repositoryUrl)}/${path} does not exist.`)
+  throw new PortError(
+    404,
+    `The artifact cannot be fetched: ${shownAddress(account.repositoryUrl)}/${path} does not exist.`,
+  )
 }

@@ -2,7 +2,12 @@
 
 import { parseJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from '@fairlead/base/outside/account-credentials.ts'
+import {
+  artifactTokenKeys,
+  authorizationHeader,
+  loadLogin,
+  loginKeys,
+} from '@fairlead/base/outside/account-credentials.ts'
 import { addressFrom, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { createSource, type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -28,7 +33,10 @@ export const npmArtifacts = listedAccounts({
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly NpmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly NpmAccount[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
     const open = createSource({ outside, configured: account.registry })
@@ -36,10 +44,21 @@ function openAccounts(accounts: readonly NpmAccount[], { settings: { outside } }
       name: account.name,
       types: ['npm/package'],
       fetch: async (artifact) =>
-        fetchPackage(artifact, { account, credentials: authorizationHeader(await loadLogin(account)), cache, get: open() }),
+        fetchPackage(artifact, {
+          account,
+          credentials: authorizationHeader(await loadLogin(account)),
+          cache,
+          get: open(),
+        }),
       async versions(name) {
-        const reading = { account, credentials: authorizationHeader(await loadLogin(account)), get: open() }
-        const known = Object.keys(objectOf((await loadPackage(checkName(name), reading))['versions']))
+        const reading = {
+          account,
+          credentials: authorizationHeader(await loadLogin(account)),
+          get: open(),
+        }
+        const known = Object.keys(
+          objectOf((await loadPackage(checkName(name), reading))['versions']),
+        )
         return known.filter((each) => semver.valid(each)).sort(semver.rcompare)
       },
     }
@@ -52,7 +71,10 @@ interface PackageReading {
   readonly get: SourceGet
 }
 
-async function fetchPackage(artifact: JsonObject, reading: PackageReading & { readonly cache: ContentCache }): Promise<Buffer> {
+async function fetchPackage(
+  artifact: JsonObject,
+  reading: PackageReading & { readonly cache: ContentCache },
+): Promise<Buffer> {
   const { account, credentials, get, cache } = reading
   const name = checkName(textOf(artifact['name']) ?? textOf(artifact['reference']) ?? '')
   const document = await loadPackage(name, reading)
@@ -61,29 +83,48 @@ async function fetchPackage(artifact: JsonObject, reading: PackageReading & { re
   const archive = textOf(fieldAt(dist, 'tarball'))
   if (archive === undefined) {
     const wanted = textOf(artifact['version']) ?? 'latest'
-    throw new PortError(404, `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`)
+    throw new PortError(
+      404,
+      `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`,
+    )
   }
   const isOwn = URL.parse(archive)?.origin === new URL(account.registry).origin
   const address = addressFrom(archive, [operatorAddress(account.registry)])
   const load = async () => (await get(address, { credentials: isOwn ? credentials : {} })).bytes
   const integrity = textOf(fieldAt(dist, 'integrity'))?.split(/\s+/) ?? []
-  const digest = [...integrity, textOf(fieldAt(dist, 'shasum')) ?? ''].map(parseDigest).find((each) => each !== undefined)
-  return digest === undefined ? load() : cache.fetch(account.name, digest, shownAddress(archive), load)
+  const digest = [...integrity, textOf(fieldAt(dist, 'shasum')) ?? '']
+    .map(parseDigest)
+    .find((each) => each !== undefined)
+  return digest === undefined
+    ? load()
+    : cache.fetch(account.name, digest, shownAddress(archive), load)
 }
 
 /** @throws {PortError} 400 */
 function checkName(name: string): string {
   if (/^(?:@[\w~.-]+\/)?(?!\.)[\w~.-]+$/.test(name)) return name
-  throw new PortError(400, 'An artifact of type npm/package needs the name of a package as "name", such as express or @shop/web.')
+  throw new PortError(
+    400,
+    'An artifact of type npm/package needs the name of a package as "name", such as express or @shop/web.',
+  )
 }
 
-async function loadPackage(name: string, { account, credentials, get }: PackageReading): Promise<JsonObject> {
+async function loadPackage(
+  name: string,
+  { account, credentials, get }: PackageReading,
+): Promise<JsonObject> {
   const headers = { accept: 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8' }
-  const answer = await get(operatorAddress(account.registry, `/${name.replace('/', '%2f')}`), { headers, credentials })
+  const answer = await get(operatorAddress(account.registry, `/${name.replace('/', '%2f')}`), {
+    headers,
+    credentials,
+  })
   try {
     return objectOf(parseJson(answer.text))
   } catch {
-    throw new PortError(502, `${shownAddress(account.registry)} does not describe the package ${name} as a registry of npm does.`)
+    throw new PortError(
+      502,
+      `${shownAddress(account.registry)} does not describe the package ${name} as a registry of npm does.`,
+    )
   }
 }
 

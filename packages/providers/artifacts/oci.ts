@@ -2,7 +2,11 @@
 
 import { parseJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { artifactTokenKeys, loadLogin, loginKeys } from '@fairlead/base/outside/account-credentials.ts'
+import {
+  artifactTokenKeys,
+  loadLogin,
+  loginKeys,
+} from '@fairlead/base/outside/account-credentials.ts'
 import { createSource } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
@@ -17,32 +21,43 @@ const RegistryAccount = z.strictObject({
   ...loginKeys,
   ...artifactTokenKeys,
   address: httpAddress.describe('Address of the registry, such as `https://registry.example`.'),
-  repositories: z.array(z.string()).default([]).describe('Repositories to list. Default: those that the registry lists.'),
+  repositories: z
+    .array(z.string())
+    .default([])
+    .describe('Repositories to list. Default: those that the registry lists.'),
 })
 type RegistryAccount = z.infer<typeof RegistryAccount>
 
 export const ociArtifacts = listedAccounts({
   id: 'oci',
-  enabled: 'Fetch artifacts from OCI and Docker registries: `helm/image`, `oci/file`, and manifests of `docker/image`.',
+  enabled:
+    'Fetch artifacts from OCI and Docker registries: `helm/image`, `oci/file`, and manifests of `docker/image`.',
   accounts: 'Registries, each with its login.',
   account: RegistryAccount,
   open: openAccounts,
 })
 
-function openAccounts(accounts: readonly RegistryAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+function openAccounts(
+  accounts: readonly RegistryAccount[],
+  { settings: { outside } }: BackendContext,
+): ArtifactAccount[] {
   const cache = new ContentCache()
   return accounts.map((account) => {
     const { address, name, repositories } = account
     const tokens = new RegistryTokens(address)
     const open = createSource({ outside, configured: address })
-    const connect = async () => new RegistryClient({ address, tokens, login: await loadLogin(account), get: open() })
+    const connect = async () =>
+      new RegistryClient({ address, tokens, login: await loadLogin(account), get: open() })
     return {
       name,
       types: ['docker/image', 'helm/image', 'oci/file'],
       checksDigest: true,
-      fetch: async (artifact) => fetchContent(artifact, { account, cache, client: await connect() }),
-      names: async () => (repositories.length > 0 ? repositories : (await connect()).repositories()),
-      versions: async (image) => (await connect()).tags(toReference({ reference: image }, account).repository),
+      fetch: async (artifact) =>
+        fetchContent(artifact, { account, cache, client: await connect() }),
+      names: async () =>
+        repositories.length > 0 ? repositories : (await connect()).repositories(),
+      versions: async (image) =>
+        (await connect()).tags(toReference({ reference: image }, account).repository),
       host: new URL(address).host,
       digestOf: async (image, tag) => {
         const { repository } = toReference({ reference: image, version: tag }, account)
@@ -58,14 +73,18 @@ interface RegistryFetch {
   readonly client: RegistryClient
 }
 
-async function fetchContent(artifact: JsonObject, { account, cache, client }: RegistryFetch): Promise<Buffer> {
+async function fetchContent(
+  artifact: JsonObject,
+  { account, cache, client }: RegistryFetch,
+): Promise<Buffer> {
   const reference = toReference(artifact, account)
   const manifest = await client.loadManifest(reference)
   if (artifact['type'] === 'docker/image') return manifest
   const { repository } = reference
   const layer = chooseLayer(artifact, readManifest(manifest, repository), repository)
   const digest = parseDigest(layer)
-  if (digest === undefined) throw new PortError(502, `The manifest of ${repository} has a layer with an unknown digest.`)
+  if (digest === undefined)
+    throw new PortError(502, `The manifest of ${repository} has a layer with an unknown digest.`)
   return cache.fetch(account.name, digest, repository, () => client.loadBlob(repository, layer))
 }
 
@@ -80,13 +99,23 @@ export function toReference(
   const found = parseImageReference(textOf(reference) ?? textOf(name) ?? '', textOf(version))
   const { host } = new URL(account.address)
   const isHub = host === dockerHub.host
-  const isOwn = found.host === undefined || found.host === host || (isHub && dockerHub.names.includes(found.host))
+  const isOwn =
+    found.host === undefined ||
+    found.host === host ||
+    (isHub && dockerHub.names.includes(found.host))
   if (!isOwn)
-    throw new PortError(400, `The artifact account "${account.name}" is for ${host}, and the artifact is at ${found.host}.`)
+    throw new PortError(
+      400,
+      `The artifact account "${account.name}" is for ${host}, and the artifact is at ${found.host}.`,
+    )
   const noted = textOf(fieldAt(metadata, 'digest'))
   const digest = found.digest ?? (noted !== undefined && isImageDigest(noted) ? noted : undefined)
   const isOfficial = isHub && !found.repository.includes('/')
-  return { ...found, digest, repository: isOfficial ? `library/${found.repository}` : found.repository }
+  return {
+    ...found,
+    digest,
+    repository: isOfficial ? `library/${found.repository}` : found.repository,
+  }
 }
 
 function readManifest(manifest: Buffer, repository: string): JsonObject[] {
@@ -100,14 +129,25 @@ function readManifest(manifest: Buffer, repository: string): JsonObject[] {
 const chartTypes = ['application/vnd.cncf.helm.chart.content.v1.tar+gzip', 'application/tar+gzip']
 
 /** @returns its digest @throws {PortError} 400 */
-function chooseLayer({ type, metadata }: JsonObject, layers: readonly JsonObject[], repository: string): string {
+function chooseLayer(
+  { type, metadata }: JsonObject,
+  layers: readonly JsonObject[],
+  repository: string,
+): string {
   const wanted = textOf(fieldAt(metadata, 'subPath'))
-  const titled = layers.filter((layer) => fieldAt(layer, 'annotations', 'org.opencontainers.image.title') === wanted)
+  const titled = layers.filter(
+    (layer) => fieldAt(layer, 'annotations', 'org.opencontainers.image.title') === wanted,
+  )
   const charts = layers.filter(({ mediaType }) => chartTypes.includes(String(mediaType)))
   const found = type === 'helm/image' ? charts : wanted === undefined ? layers : titled
   const digest = textOf(found[0]?.['digest'])
   if (found.length === 1 && digest !== undefined) return digest
   const advice =
-    type === 'helm/image' ? 'It is no Helm chart.' : 'Name one of its files as "metadata.subPath"; images are no single files.'
-  throw new PortError(400, `${repository} has ${found.length} contents of the type ${type} and not one. ${advice}`)
+    type === 'helm/image'
+      ? 'It is no Helm chart.'
+      : 'Name one of its files as "metadata.subPath"; images are no single files.'
+  throw new PortError(
+    400,
+    `${repository} has ${found.length} contents of the type ${type} and not one. ${advice}`,
+  )
 }

@@ -1,9 +1,24 @@
 /** Calls to one OCI or Docker registry: manifests, blobs, tags and repositories. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { authorizationHeader, type SourceLogin } from '@fairlead/base/outside/account-credentials.ts'
-import { addressFrom, hrefOf, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import {
+  fieldOf,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
+import {
+  authorizationHeader,
+  type SourceLogin,
+} from '@fairlead/base/outside/account-credentials.ts'
+import {
+  addressFrom,
+  hrefOf,
+  type OutsideAnswer,
+  operatorAddress,
+} from '@fairlead/base/outside/call-outside.ts'
 import { type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { LRUCache } from 'lru-cache'
@@ -21,10 +36,13 @@ const maxChallengeLength = 2000
 
 /** @param header Value of `WWW-Authenticate` */
 export function parseChallenge(header: string): Challenge | undefined {
-  const [, scheme = '', rest = ''] = /^(basic|bearer)\s+(.*)$/is.exec(header.trim().slice(0, maxChallengeLength)) ?? []
+  const [, scheme = '', rest = ''] =
+    /^(basic|bearer)\s+(.*)$/is.exec(header.trim().slice(0, maxChallengeLength)) ?? []
   if (scheme === '') return undefined
   const pairs = [...rest.matchAll(/(\w+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/g)]
-  const values = new Map(pairs.map(([, name = '', quoted, plain]) => [name.toLowerCase(), quoted ?? plain]))
+  const values = new Map(
+    pairs.map(([, name = '', quoted, plain]) => [name.toLowerCase(), quoted ?? plain]),
+  )
   return {
     scheme: scheme.toLowerCase() as Challenge['scheme'],
     realm: values.get('realm'),
@@ -65,23 +83,37 @@ export class RegistryTokens {
   }
 
   /** @throws {PortError} 502 when the registry asks for it at a place that must not get credentials, or there is no token */
-  async load(scope: string, { realm, service, scope: asked }: Challenge, login: SourceLogin, get: SourceGet): Promise<string> {
+  async load(
+    scope: string,
+    { realm, service, scope: asked }: Challenge,
+    login: SourceLogin,
+    get: SourceGet,
+  ): Promise<string> {
     const url = realm === undefined ? null : URL.parse(realm)
     const isSafe = url?.protocol === 'https:' || url?.origin === new URL(this.#address).origin
     if (url === null || !isSafe)
-      throw new PortError(502, `${shownAddress(this.#address)} asks for a token of "${realm}", which is no https address.`)
+      throw new PortError(
+        502,
+        `${shownAddress(this.#address)} asks for a token of "${realm}", which is no https address.`,
+      )
     if (service !== undefined) url.searchParams.set('service', service)
     url.searchParams.set('scope', asked ?? scope)
-    const answer = await get(addressFrom(url.href, [operatorAddress(this.#address)]), { credentials: authorizationHeader(login) })
+    const answer = await get(addressFrom(url.href, [operatorAddress(this.#address)]), {
+      credentials: authorizationHeader(login),
+    })
     const { text, lifetimeS } = readToken(answer.text)
-    if (text === undefined) throw new PortError(502, `${shownAddress(url.href)} answered without a token.`)
+    if (text === undefined)
+      throw new PortError(502, `${shownAddress(url.href)} answered without a token.`)
     const usedS = Math.min(lifetimeS, maxLifetimeS) - reserveS
     if (usedS > 0) this.#tokens.set(scope, { text, endMs: performance.now() + usedS * 1000 })
     return text
   }
 }
 
-function readToken(text: string): { readonly text: string | undefined; readonly lifetimeS: number } {
+function readToken(text: string): {
+  readonly text: string | undefined
+  readonly lifetimeS: number
+} {
   try {
     const body = parseJson(text)
     const token = textOf(fieldOf(body, 'token')) ?? textOf(fieldOf(body, 'access_token'))
@@ -121,13 +153,20 @@ export class RegistryClient {
     const answer = await this.#get(path, pullOf(repository), { accept: manifestTypes.join(', ') })
     const named = digest ?? answer.headers['docker-content-digest']
     const expected = typeof named === 'string' ? parseDigest(named) : undefined
-    return expected === undefined ? answer.bytes : checkDigest(answer.bytes, expected, this.#shownAddress(path))
+    return expected === undefined
+      ? answer.bytes
+      : checkDigest(answer.bytes, expected, this.#shownAddress(path))
   }
 
   /** Registries that limit what is pulled do not count it. @throws {PortError} 404, 502 */
   async loadDigest(repository: string, tag: string): Promise<string | undefined> {
     const headers = { accept: manifestTypes.join(', ') }
-    const answer = await this.#get(`/v2/${repository}/manifests/${tag}`, pullOf(repository), headers, 'HEAD')
+    const answer = await this.#get(
+      `/v2/${repository}/manifests/${tag}`,
+      pullOf(repository),
+      headers,
+      'HEAD',
+    )
     const digest = answer.headers['docker-content-digest']
     return typeof digest === 'string' ? digest : undefined
   }
@@ -136,8 +175,12 @@ export class RegistryClient {
   async loadBlob(repository: string, digest: string): Promise<Buffer> {
     const path = `/v2/${repository}/blobs/${digest}`
     const expected = parseDigest(digest)
-    if (expected === undefined) throw new PortError(502, `${this.#shownAddress(path)} has a digest that is not known.`)
-    const { bytes } = await this.#get(`/v2/${repository}/blobs/${formatDigest(expected)}`, pullOf(repository))
+    if (expected === undefined)
+      throw new PortError(502, `${this.#shownAddress(path)} has a digest that is not known.`)
+    const { bytes } = await this.#get(
+      `/v2/${repository}/blobs/${formatDigest(expected)}`,
+      pullOf(repository),
+    )
     return checkDigest(bytes, expected, this.#shownAddress(path))
   }
 
@@ -182,14 +225,21 @@ export class RegistryClient {
         502,
         `The artifact cannot be fetched: ${shownAddress(hrefOf(url))} answered with 401. Give the account a login.`,
       )
-    return get(url, { method, headers, credentials: bearer(await tokens.load(scope, challenge, login, get)) })
+    return get(url, {
+      method,
+      headers,
+      credentials: bearer(await tokens.load(scope, challenge, login, get)),
+    })
   }
 
   #readJson({ text }: OutsideAnswer): JsonObject {
     try {
       return objectOf(parseJson(text))
     } catch {
-      throw new PortError(502, `${shownAddress(this.#access.address)} does not answer as a registry does.`)
+      throw new PortError(
+        502,
+        `${shownAddress(this.#access.address)} does not answer as a registry does.`,
+      )
     }
   }
 
@@ -210,5 +260,7 @@ function bearer(token: string | undefined): Record<string, string> {
 function nextPage({ headers }: OutsideAnswer, current: string): string | undefined {
   const link = textOf(/<([^<>]+)> ?; ?rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1])
   const url = link === undefined ? null : URL.parse(link, current)
-  return url !== null && url.origin === new URL(current).origin ? `${url.pathname}${url.search}` : undefined
+  return url !== null && url.origin === new URL(current).origin
+    ? `${url.pathname}${url.search}`
+    : undefined
 }

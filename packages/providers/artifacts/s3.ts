@@ -2,7 +2,11 @@
 
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { encodeForAws, signAws } from '@fairlead/base/net/aws-signature.ts'
-import { addressFrom, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import {
+  addressFrom,
+  type OutsideAnswer,
+  operatorAddress,
+} from '@fairlead/base/outside/call-outside.ts'
 import { useKeys } from '@fairlead/base/outside/outside-account.ts'
 import { createSource, type SourceGet } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -34,19 +38,26 @@ export const s3Artifacts = listedAccounts({
   check(accounts, key, report) {
     for (const { name, awsAccessKeyId, awsSecretAccessKey } of accounts)
       if ((awsAccessKeyId === undefined) !== (awsSecretAccessKey === undefined))
-        report.problem(key, `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`)
+        report.problem(
+          key,
+          `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`,
+        )
   },
   open: (accounts, context) => accounts.map((account) => openAccount(account, context)),
 })
 
-function openAccount(account: S3Account, { settings: { outside }, now }: BackendContext): ArtifactAccount {
+function openAccount(
+  account: S3Account,
+  { settings: { outside }, now }: BackendContext,
+): ArtifactAccount {
   const region = account.apiRegion ?? account.region ?? 'us-east-1'
   const endpoint = account.apiEndpoint ?? `https://s3.${region}.amazonaws.com`
   const open = createSource({ outside, configured: endpoint })
   return {
     name: account.name,
     types: ['s3/object'],
-    fetch: (artifact) => fetchObject(artifact, { account, region, endpoint, get: open(), now: new Date(now()) }),
+    fetch: (artifact) =>
+      fetchObject(artifact, { account, region, endpoint, get: open(), now: new Date(now()) }),
   }
 }
 
@@ -58,14 +69,25 @@ interface ObjectFetch {
   readonly now: Date
 }
 
-async function fetchObject(artifact: JsonObject, { account, region, endpoint, get, now }: ObjectFetch): Promise<Buffer> {
+async function fetchObject(
+  artifact: JsonObject,
+  { account, region, endpoint, get, now }: ObjectFetch,
+): Promise<Buffer> {
   const url = toUrl(artifact, endpoint)
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey } = account
   const asked = { 'x-amz-checksum-mode': 'ENABLED' }
   const credentials =
     accessKeyId === undefined || secretAccessKey === undefined
       ? asked
-      : signAws({ url, service: 's3', region, body: '', credentials: { accessKeyId, secretAccessKey }, now, headers: asked })
+      : signAws({
+          url,
+          service: 's3',
+          region,
+          body: '',
+          credentials: { accessKeyId, secretAccessKey },
+          now,
+          headers: asked,
+        })
   const answer = await get(addressFrom(url.href, [operatorAddress(endpoint)]), {
     credentials,
     isFixed: true,
@@ -77,10 +99,14 @@ async function fetchObject(artifact: JsonObject, { account, region, endpoint, ge
 
 /** @throws {PortError} 400 */
 function toUrl({ reference, version }: JsonObject, endpoint: string): URL {
-  const [, bucket = '', key = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(textOf(reference) ?? '') ?? []
+  const [, bucket = '', key = ''] =
+    /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(textOf(reference) ?? '') ?? []
   const segments = key.split('/')
   if (bucket === '' || segments.some((each) => each === '.' || each === '..'))
-    throw new PortError(400, 'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.')
+    throw new PortError(
+      400,
+      'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.',
+    )
   const url = new URL(`${endpoint}/${bucket}/${segments.map(encodeForAws).join('/')}`)
   const versionId = textOf(version)
   if (versionId !== undefined) url.searchParams.set('versionId', versionId)
@@ -105,7 +131,9 @@ function toRefusal(
 /** For an object that was uploaded in parts, the store has only a checksum of checksums. */
 function checkSum({ headers, bytes }: OutsideAnswer, url: URL): Buffer {
   for (const algorithm of ['sha256', 'sha1'] as const) {
-    const digest = parseDigest(`${algorithm}-${String(headers[`x-amz-checksum-${algorithm}`] ?? '')}`)
+    const digest = parseDigest(
+      `${algorithm}-${String(headers[`x-amz-checksum-${algorithm}`] ?? '')}`,
+    )
     if (digest !== undefined) return checkDigest(bytes, digest, `${url.host}${url.pathname}`)
   }
   return bytes

@@ -87,7 +87,8 @@ function createBakery(context: BackendContext, bakers: Bakers, manifests: Manife
       })
       return toStatus(bake)
     },
-    status: async ({ id }) => toStatus(requireBake(bakers, id, 'There is no bake with status id').bake),
+    status: async ({ id }) =>
+      toStatus(requireBake(bakers, id, 'There is no bake with status id').bake),
     details: async ({ region, id }) => toBakeDetails(detailsOf(bakers, id, region)),
     async cancel({ id }) {
       const { bake, baker } = requireBake(bakers, id, 'There is no incomplete bake with status id')
@@ -96,12 +97,15 @@ function createBakery(context: BackendContext, bakers: Bakers, manifests: Manife
     // Logs show the sources and commands of an account: they need READ on it.
     async log({ id }, { user }) {
       const found = findBake(bakers, id)
-      if (found === undefined) throw new PortError(404, `There are no logs of a bake with status id ${id}.`)
+      if (found === undefined)
+        throw new PortError(404, `There are no logs of a bake with status id ${id}.`)
       const { bake, baker } = found
       const access = await requireAccess(context, user || anonymous)
-      if (!access.mayOnAccount(bake.account, 'READ')) throw new PortError(403, `Access denied to account ${bake.account}.`)
+      if (!access.mayOnAccount(bake.account, 'READ'))
+        throw new PortError(403, `Access denied to account ${bake.account}.`)
       const log = await baker.log(bake.id)
-      if (log === undefined || log === '') throw new PortError(404, `The bake ${bake.id} has logged nothing yet.`)
+      if (log === undefined || log === '')
+        throw new PortError(404, `The bake ${bake.id} has logged nothing yet.`)
       return log
     },
     bakeManifest: (request, renderer, as) => manifests.bake(renderer, request, as),
@@ -119,7 +123,10 @@ function mountOptions(app: FastifyInstance, bakery: Bakery, bakers: Bakers): voi
   app.get('/bakeOptions', () => [...bakers.keys()].flatMap(optionsOf))
   app.get('/bakeOptions/:provider', (request, reply) => {
     const provider = pathValue(request, 'provider')
-    return optionsOf(provider)[0] ?? missing(reply, 'bake.options.not.found', `Bake options for ${provider} are not enabled.`)
+    return (
+      optionsOf(provider)[0] ??
+      missing(reply, 'bake.options.not.found', `Bake options for ${provider} are not enabled.`)
+    )
   })
   app.get('/bakeOptions/:provider/baseImages/:image', (request, reply) => {
     const { provider, image: id } = pathValues(request, 'provider', 'image')
@@ -147,10 +154,18 @@ function mountBakes(app: FastifyInstance, bakery: Bakery, bakers: Bakers): void 
   const placeOf = (request: FastifyRequest) => pathValues(request, 'region', 'id')
   app.post('/api/v1/:region/bake', (request) => {
     const isRebake = ['1', 'true'].includes(queryValue(request, 'rebake') ?? '')
-    return bakery.start(objectOf(request.body), { region: pathValue(request, 'region'), isRebake }, trustedCallerOf(request))
+    return bakery.start(
+      objectOf(request.body),
+      { region: pathValue(request, 'region'), isRebake },
+      trustedCallerOf(request),
+    )
   })
-  app.get('/api/v1/:region/status/:id', (request) => bakery.status(placeOf(request), trustedCallerOf(request)))
-  app.get('/api/v1/:region/bake/:id', (request) => detailsOf(bakers, pathValue(request, 'id'), pathValue(request, 'region')))
+  app.get('/api/v1/:region/status/:id', (request) =>
+    bakery.status(placeOf(request), trustedCallerOf(request)),
+  )
+  app.get('/api/v1/:region/bake/:id', (request) =>
+    detailsOf(bakers, pathValue(request, 'id'), pathValue(request, 'region')),
+  )
   app.get('/api/v1/:region/cancel/:id', async (request, reply) => {
     const place = placeOf(request)
     await bakery.cancel(place, trustedCallerOf(request))
@@ -169,7 +184,11 @@ function requireBake(bakers: Bakers, id: string, what: string): FoundBake {
 }
 
 /** @throws {PortError} 400 naming the provider, or the setting that enables it */
-function checkProvider(body: JsonObject, settings: BakerySettings | undefined, bakers: Bakers): Baker {
+function checkProvider(
+  body: JsonObject,
+  settings: BakerySettings | undefined,
+  bakers: Bakers,
+): Baker {
   const byDefault = settings?.defaultProvider ?? standalone.provider
   const wanted = textOf(body['cloud_provider_type']) ?? byDefault
   const baking = providerTypes.filter(({ bakery }) => bakery !== undefined).map(({ id }) => id)
@@ -205,7 +224,10 @@ function describeState({ state }: BakeView): string {
 function detailsOf(bakers: Bakers, wanted: string, region: string): JsonObject {
   const { bake, provider } = requireBake(bakers, wanted, 'There are no details of a bake with id')
   if (bake.state !== 'COMPLETED')
-    throw new PortError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
+    throw new PortError(
+      400,
+      `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`,
+    )
   const { id, image, imageName, request } = bake
   const { base_ami, build_info_url = null, build_number = null } = request
   return {

@@ -16,9 +16,16 @@ export const BakeryKeys = z.strictObject({
       'Whether users may run commands on this machine: bakes, `runCommand`, and `runJob` without an image. ' +
         'Default: only when standalone and listening on loopback addresses only.',
     ),
-  ...(Object.assign({}, ...providerTypes.map(({ bakery }) => bakery?.keys.shape)) as z.core.$ZodShape),
+  ...(Object.assign(
+    {},
+    ...providerTypes.map(({ bakery }) => bakery?.keys.shape),
+  ) as z.core.$ZodShape),
   ...manifestBakeKeys.keys.shape,
-  'bakery.default-provider': z.string().min(1).default(standalone.provider).describe('Cloud provider of bakes that name none.'),
+  'bakery.default-provider': z
+    .string()
+    .min(1)
+    .default(standalone.provider)
+    .describe('Cloud provider of bakes that name none.'),
 })
 export type BakeryKeys = z.infer<typeof BakeryKeys>
 
@@ -27,7 +34,9 @@ export function toBakerySettings(
   report: Pick<SettingsReport, 'problem'>,
   surroundings: BakerySurroundings,
 ): BakerySettings {
-  const providers = providerTypes.map(({ id, bakery }) => [id, bakery?.toSettings(keys, report, surroundings)] as const)
+  const providers = providerTypes.map(
+    ({ id, bakery }) => [id, bakery?.toSettings(keys, report, surroundings)] as const,
+  )
   return {
     allowsCommands: keys[standalone.commandsKey] ?? surroundings.isPrivate,
     defaultProvider: keys['bakery.default-provider'],

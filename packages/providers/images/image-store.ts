@@ -9,7 +9,13 @@ import type { SandboxChoice } from '@fairlead/base/sandbox/settings.ts'
 import { removeTree } from '@fairlead/base/storage/directory-trees.ts'
 import { closeToOthers } from '@fairlead/base/storage/private-files.ts'
 import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
-import { type ImageFile, imageNamePattern, imageVersionPattern, loadImageFile, parseImageId } from '@fairlead/ports/image-file.ts'
+import {
+  type ImageFile,
+  imageNamePattern,
+  imageVersionPattern,
+  loadImageFile,
+  parseImageId,
+} from '@fairlead/ports/image-file.ts'
 import type { ImageDescription } from '@fairlead/ports/machine.ts'
 import type { ImageContent } from './measure-image.ts'
 import { receiveArchive } from './receive.ts'
@@ -83,10 +89,16 @@ export class ImageStore {
     mkdirSync(this.#root, { recursive: true, mode: 0o700 })
     closeToOthers(this.#root)
     this.#statements = {
-      all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
-      named: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
+      all: db.prepare(
+        'SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC',
+      ),
+      named: db.prepare(
+        'SELECT document FROM infrastructure_images WHERE name = ? AND version = ?',
+      ),
       put: db.prepare('INSERT OR REPLACE INTO infrastructure_images VALUES (?, ?, ?, ?, ?, ?)'),
-      remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ? AND accounts = ?'),
+      remove: db.prepare(
+        'DELETE FROM infrastructure_images WHERE name = ? AND version = ? AND accounts = ?',
+      ),
       ofDigest: db.prepare('SELECT 1 FROM infrastructure_images WHERE digest = ? LIMIT 1'),
     }
     this.#clearLeftovers()
@@ -100,7 +112,9 @@ export class ImageStore {
   /** Each account has at most one of them. */
   named(id: string): StoredImage[] {
     const parsed = parseImageId(id)
-    return parsed === undefined ? [] : this.#statements.named.all(parsed.name, parsed.version).map(toImage)
+    return parsed === undefined
+      ? []
+      : this.#statements.named.all(parsed.name, parsed.version).map(toImage)
   }
 
   get(id: string, account: string): StoredImage | undefined {
@@ -117,12 +131,21 @@ export class ImageStore {
    *
    * @throws {PortError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */
-  async addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, imageFile?: string): Promise<StoredImage> {
+  async addArchive(
+    archive: AsyncIterable<Uint8Array>,
+    description: ImageDescription,
+    imageFile?: string,
+  ): Promise<StoredImage> {
     checkNames(description)
     const folder = this.#unfinishedPlace()
     mkdirSync(folder, { mode: 0o755 })
     try {
-      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, imageFile }, this.#options.sandbox)
+      const content = await unpackBeside(
+        archive,
+        folder,
+        { bounds: this.#options.bounds, imageFile },
+        this.#options.sandbox,
+      )
       return this.#adopt(folder, content, description)
     } finally {
       await removeTree(folder)
@@ -167,22 +190,42 @@ export class ImageStore {
     const id = `${description.name}:${description.version}`
     const before = this.named(id).filter((other) => haveCommonAccount(other, description))
     if (before.some(({ digest }) => digest !== content.digest)) {
-      throw new PortError(409, `The image ${id} exists with another content. Give the new one another version.`)
+      throw new PortError(
+        409,
+        `The image ${id} exists with another content. Give the new one another version.`,
+      )
     }
     if (!existsSync(this.folderOf(content))) renameSync(folder, this.folderOf(content))
-    const missing = description.accounts?.filter((account) => !before.some((other) => isInAccount(other, account)))
-    const known = missing?.length === 0 ? before[0] : before.find(({ accounts }) => accounts === undefined)
+    const missing = description.accounts?.filter(
+      (account) => !before.some((other) => isInAccount(other, account)),
+    )
+    const known =
+      missing?.length === 0 ? before[0] : before.find(({ accounts }) => accounts === undefined)
     if (known !== undefined) return known
     // One for all accounts takes the place of those of some.
     if (missing === undefined) for (const other of before) this.#forget(other)
-    const image = { ...description, accounts: missing, id, ...content, createdMs: this.#options.now(), program }
+    const image = {
+      ...description,
+      accounts: missing,
+      id,
+      ...content,
+      createdMs: this.#options.now(),
+      program,
+    }
     this.#put(image)
     return image
   }
 
   #put(image: StoredImage): void {
     const { name, version, digest, createdMs } = image
-    this.#statements.put.run(name, version, accountsKey(image), digest, createdMs, formatJson(image))
+    this.#statements.put.run(
+      name,
+      version,
+      accountsKey(image),
+      digest,
+      createdMs,
+      formatJson(image),
+    )
   }
 
   #forget(image: StoredImage): void {
@@ -200,7 +243,9 @@ export class ImageStore {
   /** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
   #clearLeftovers(): void {
     for (const name of readdirSync(this.#root)) {
-      const isLeft = name.startsWith(unfinishedPrefix) || (contentPattern.test(name) && !this.#isUsed(`sha256:${name}`))
+      const isLeft =
+        name.startsWith(unfinishedPrefix) ||
+        (contentPattern.test(name) && !this.#isUsed(`sha256:${name}`))
       if (isLeft) this.#removeAside(join(this.#root, name))
     }
   }
@@ -225,16 +270,25 @@ function accountsKey({ accounts }: Pick<StoredImage, 'accounts'>): string {
   return accounts === undefined ? '' : JSON.stringify(accounts)
 }
 
-function haveCommonAccount(one: Pick<StoredImage, 'accounts'>, { accounts }: Pick<StoredImage, 'accounts'>): boolean {
+function haveCommonAccount(
+  one: Pick<StoredImage, 'accounts'>,
+  { accounts }: Pick<StoredImage, 'accounts'>,
+): boolean {
   return accounts === undefined || accounts.some((account) => isInAccount(one, account))
 }
 
 /** @throws {PortError} 400 */
 function checkNames({ name, version }: ImageDescription): void {
   if (!imageNamePattern.test(name)) {
-    throw new PortError(400, `"${name}" is no name of an image: write letters, digits, ".", "_" and "-", at most 128.`)
+    throw new PortError(
+      400,
+      `"${name}" is no name of an image: write letters, digits, ".", "_" and "-", at most 128.`,
+    )
   }
   if (!imageVersionPattern.test(version)) {
-    throw new PortError(400, `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`)
+    throw new PortError(
+      400,
+      `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`,
+    )
   }
 }

@@ -26,7 +26,10 @@ export async function receiveArchive(
   await pipeline(checked(), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   const found = `sha256:${hash.digest('hex')}`
   if (digest !== undefined && digest !== found) {
-    throw new PortError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
+    throw new PortError(
+      400,
+      `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`,
+    )
   }
 }
 

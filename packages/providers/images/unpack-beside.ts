@@ -37,11 +37,23 @@ export async function unpackBeside(
   order: UnpackOrder,
   sandbox: SandboxChoice = 'auto',
 ): Promise<ImageContent> {
-  const file = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './unpacker.ts' : './unpacker.js', import.meta.url))
-  const command = [process.execPath, `--max-old-space-size=${memoryMegabytes}`, file, JSON.stringify(order)]
+  const file = fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './unpacker.ts' : './unpacker.js', import.meta.url),
+  )
+  const command = [
+    process.execPath,
+    `--max-old-space-size=${memoryMegabytes}`,
+    file,
+    JSON.stringify(order),
+  ]
   // It judges each entry by itself, so that machines without a sandbox have it, too.
   const { wrap } = await openSandbox(sandbox).catch(() => openSandbox('none'))
-  const [program = '', ...args] = wrap(command, { folder, network: 'none', readOnly: ownSources(file), memoryBytes })
+  const [program = '', ...args] = wrap(command, {
+    folder,
+    network: 'none',
+    readOnly: ownSources(file),
+    memoryBytes,
+  })
   const child = spawn(program, args, {
     cwd: folder,
     env: {},
@@ -55,7 +67,8 @@ export async function unpackBeside(
   const [answer, end, fault] = await Promise.all([text(child.stdout), ended, sent])
   // Once it has refused the archive it reads no more, which is no fault of the archive.
   if (fault instanceof PortError) throw fault
-  if (answer === '') throw new Error(`The image cannot be unpacked: the process for it ended with ${end}.`)
+  if (answer === '')
+    throw new Error(`The image cannot be unpacked: the process for it ended with ${end}.`)
   const report = JSON.parse(answer) as UnpackReport
   if (report.kind === 'refused') throw new PortError(report.status, report.message)
   return report.content

@@ -39,7 +39,11 @@ const kinds: ReadonlySet<string> = new Set([
  * @param folder Empty; after an error its content is undefined.
  * @throws {PortError} 400 for an archive that is damaged or hostile; 413 beyond the bounds
  */
-export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: string, bounds: UnpackBounds): Promise<void> {
+export async function unpackArchive(
+  archive: AsyncIterable<Uint8Array>,
+  folder: string,
+  bounds: UnpackBounds,
+): Promise<void> {
   const { Parser } = await import('tar')
   const guard = new EntryGuard(bounds)
   const writer = new EntryWriter(folder)
@@ -61,7 +65,8 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
     for await (const chunk of guard.watched(plainTar(archive))) {
       // What follows a fault is read and dropped: a client that is still sending would not see the answer. So is what follows the
       // end of the archive, which the library would collect, copying all of it with each piece.
-      if (damage === undefined && writer.fault === undefined && !isOver) parser.write(Buffer.from(chunk))
+      if (damage === undefined && writer.fault === undefined && !isOver)
+        parser.write(Buffer.from(chunk))
     }
     // It reports an archive that is incomplete.
     parser.end()
@@ -82,7 +87,10 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
 function toRefusal(fault: Error): Error {
   const known = toStorageError(fault)
   if (known instanceof PortError) return known
-  return new PortError(400, `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`)
+  return new PortError(
+    400,
+    `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
+  )
 }
 
 /**
@@ -235,18 +243,26 @@ class EntryGuard {
     // A copy of the image has a file of its own for each name.
     this.#bytes += type === 'Link' ? (this.#files.get(normalize(linkpath)) ?? 0) : entry.size
     // Folders that no entry names are made all the same.
-    for (let folder = dirname(normalize(path)); !this.#folders.has(folder) && isInside(folder); folder = dirname(folder)) {
+    for (
+      let folder = dirname(normalize(path));
+      !this.#folders.has(folder) && isInside(folder);
+      folder = dirname(folder)
+    ) {
       this.#folders.add(folder)
       this.entries++
       if (this.entries > this.#bounds.maxEntries) break
     }
-    if (this.entries > this.#bounds.maxEntries) throw tooLarge(`more than ${this.#bounds.maxEntries} entries`)
-    if (this.#bytes > this.#bounds.maxBytes) throw tooLarge(`more than ${this.#bounds.maxBytes} bytes unpacked`)
-    if (!kinds.has(type)) throw hostile(path, `is a ${type}; only files, directories and links may be in an image`)
+    if (this.entries > this.#bounds.maxEntries)
+      throw tooLarge(`more than ${this.#bounds.maxEntries} entries`)
+    if (this.#bytes > this.#bounds.maxBytes)
+      throw tooLarge(`more than ${this.#bounds.maxBytes} bytes unpacked`)
+    if (!kinds.has(type))
+      throw hostile(path, `is a ${type}; only files, directories and links may be in an image`)
     if (!isInside(path)) throw hostile(path, 'lies outside of the image')
     if (type === 'Link' && !this.#files.has(normalize(linkpath)))
       throw hostile(path, `is a link to ${linkpath}, which is no file of it`)
-    if (type === 'SymbolicLink' && isAbsolute(linkpath)) throw hostile(path, `is a link to the absolute path ${linkpath}`)
+    if (type === 'SymbolicLink' && isAbsolute(linkpath))
+      throw hostile(path, `is a link to the absolute path ${linkpath}`)
     if (type.endsWith('File')) this.#files.set(normalize(path), entry.size)
     // No set-user-ID and the like, and always removable by its owner.
     entry.mode = folderTypes.has(type) || ((entry.mode ?? 0) & 0o100) !== 0 ? folderMode : 0o644
@@ -285,7 +301,10 @@ export async function* bounded(
 }
 
 function tooLarge(what: string): PortError {
-  return new PortError(413, `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`)
+  return new PortError(
+    413,
+    `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`,
+  )
 }
 
 function hostile(path: string, why: string): PortError {
@@ -293,7 +312,10 @@ function hostile(path: string, why: string): PortError {
 }
 
 /** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
-export function listUnpacked(folder: string, below = ''): { readonly path: string; readonly entry: Dirent }[] {
+export function listUnpacked(
+  folder: string,
+  below = '',
+): { readonly path: string; readonly entry: Dirent }[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = join(below, entry.name)
     return [{ path, entry }, ...(entry.isDirectory() ? listUnpacked(folder, path) : [])]

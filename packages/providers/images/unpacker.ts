@@ -22,7 +22,11 @@ async function unpack({ bounds, imageFile }: UnpackOrder): Promise<UnpackReport>
 
 function toRefusal(error: unknown): UnpackReport {
   const known = toStorageError(error as Error)
-  return { kind: 'refused', status: known instanceof PortError ? known.status : 500, message: known.message }
+  return {
+    kind: 'refused',
+    status: known instanceof PortError ? known.status : 500,
+    message: known.message,
+  }
 }
 
 const report = await unpack(JSON.parse(process.argv[2] ?? '') as UnpackOrder).catch(toRefusal)

@@ -1,7 +1,13 @@
 /** Answers of routes: rights of the path first, and again once lists are loaded that were found missing. */
 import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
-import { type Asked, accessOf, checkReadable, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import {
+  type Asked,
+  accessOf,
+  checkReadable,
+  type Infrastructure,
+  type InfrastructureRoute,
+} from './route.ts'
 
 /** @returns what the route answers with @throws {PortError} */
 export async function answer(
@@ -22,20 +28,26 @@ const maxRounds = 4
 /** Makes an answer again once lists are loaded that it has found missing, with effects only if nothing was found. */
 async function answerWhenLoaded(
   answer: () => unknown,
-  { method, infrastructure: { providers } }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: Infrastructure },
+  {
+    method,
+    infrastructure: { providers },
+  }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: Infrastructure },
 ): Promise<unknown> {
   for (let round = 1; ; round++) {
     const reads = providers.flatMap((provider) => provider.trackReads?.() ?? [])
     const outcome = await attempt(answer)
     const isRepeatable = method === 'GET' || (outcome.kind === 'failed' && isMissing(outcome.error))
-    const loading = isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing() ?? []) : []
+    const loading =
+      isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing() ?? []) : []
     if (loading.length > 0) await Promise.all(loading)
     else if (outcome.kind === 'failed') throw outcome.error
     else return outcome.body
   }
 }
 
-type Outcome = { readonly kind: 'answered'; readonly body: unknown } | { readonly kind: 'failed'; readonly error: unknown }
+type Outcome =
+  | { readonly kind: 'answered'; readonly body: unknown }
+  | { readonly kind: 'failed'; readonly error: unknown }
 
 async function attempt(answer: () => unknown): Promise<Outcome> {
   try {

@@ -3,7 +3,14 @@
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
+import {
+  pathValue,
+  pathValues,
+  queryCount,
+  queryFlag,
+  queryValue,
+  queryValues,
+} from '@fairlead/ports/requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import type { ConsoleView } from './provider.ts'
@@ -29,7 +36,14 @@ import {
   serverGroupsOf,
   writtenList,
 } from './route.ts'
-import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
+import {
+  byName,
+  toInstanceView,
+  toJobView,
+  toLoadBalancerView,
+  toServerGroupView,
+  writeServerGroupSummary,
+} from './views.ts'
 
 interface FoundLine {
   /** Offset of its first byte. */
@@ -58,7 +72,8 @@ export async function findLines(
   text: string,
   read: (wish: ConsoleWish) => Promise<ConsoleView | undefined>,
 ): Promise<FoundLines> {
-  if (first.nextOffset === undefined || typeof first.output !== 'string') return { output: first.output }
+  if (first.nextOffset === undefined || typeof first.output !== 'string')
+    return { output: first.output }
   const wanted = text.toLowerCase()
   const matches: FoundLine[] = []
   let [line, offset, rest] = [1, first.offset ?? 0, '']
@@ -72,7 +87,8 @@ export async function findLines(
     rest = isLast ? '' : (lines.pop() ?? '')
     for (const one of lines) {
       if (one.replace(style, '').toLowerCase().includes(wanted)) matches.push({ offset, line })
-      if (matches.length > mostMatches) return { output: '', matches: matches.slice(0, mostMatches), hasMoreMatches: true }
+      if (matches.length > mostMatches)
+        return { output: '', matches: matches.slice(0, mostMatches), hasMoreMatches: true }
       offset += Buffer.byteLength(one) + 1
       line++
     }
@@ -84,14 +100,16 @@ export async function findLines(
 const serverGroups: Answer = async (request, infrastructure) => {
   const nowMs = infrastructure.context.now()
   const groups = (await readableGroups(request, infrastructure)).filter(createChoice(request))
-  if (queryFlag(request, 'expand') ?? false) return groups.map((group) => toServerGroupView(group, nowMs))
+  if (queryFlag(request, 'expand') ?? false)
+    return groups.map((group) => toServerGroupView(group, nowMs))
   return writtenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
 function createChoice(request: Asked): (group: ServerGroup) => boolean {
   const clusters = listedValues(request, 'clusters')
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
-  if (clusters === undefined) return (group) => provider === undefined || group.provider === provider
+  if (clusters === undefined)
+    return (group) => provider === undefined || group.provider === provider
   const wanted = new Set(clusters.filter((entry) => /^[^:]+:[^:]+$/.test(entry)))
   return ({ account, moniker }) => wanted.has(`${account}:${moniker.cluster}`)
 }
@@ -101,10 +119,19 @@ const serverGroup: Answer = async (request, infrastructure) => {
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
   await checkOwners(request, infrastructure, group)
-  return toServerGroupView(group, infrastructure.context.now(), queryFlag(request, 'includeDetails') ?? true)
+  return toServerGroupView(
+    group,
+    infrastructure.context.now(),
+    queryFlag(request, 'includeDetails') ?? true,
+  )
 }
 
-function findServerGroup({ providers }: Infrastructure, account: string, region: string, name: string): ServerGroup | undefined {
+function findServerGroup(
+  { providers }: Infrastructure,
+  account: string,
+  region: string,
+  name: string,
+): ServerGroup | undefined {
   const found = providers.values().map((provider) => provider.serverGroup(account, region, name))
   return found.find((group) => group !== undefined)
 }
@@ -125,7 +152,8 @@ function chosenServerGroups(request: Asked, infrastructure: Infrastructure): Ser
   if ((applications === undefined) === (ids === undefined)) {
     throw new PortError(400, 'Give either "applications" or "ids", and not both.')
   }
-  if (ids === undefined) return (applications ?? []).flatMap((name) => serverGroupsOf(infrastructure, name))
+  if (ids === undefined)
+    return (applications ?? []).flatMap((name) => serverGroupsOf(infrastructure, name))
   return ids.flatMap((id) => {
     const parts = id.split(':')
     if (parts.length !== 3 || parts.includes('')) {
@@ -165,15 +193,21 @@ const instance: Answer = async (request, infrastructure) => {
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
     if (found === undefined) continue
-    const owned = found.moniker.app === null ? await provider.ownerOfInstance?.(account, region, id) : undefined
+    const owned =
+      found.moniker.app === null ? await provider.ownerOfInstance?.(account, region, id) : undefined
     await checkOwners(request, infrastructure, owned ?? found)
     return toInstanceView(found, groupOf(found, infrastructure), infrastructure.context.now())
   }
   throw missing(request, 'Instance', 'id')
 }
 
-function groupOf({ account, region, serverGroup }: Instance, infrastructure: Infrastructure): ServerGroup | undefined {
-  return serverGroup === undefined ? undefined : findServerGroup(infrastructure, account, region, serverGroup)
+function groupOf(
+  { account, region, serverGroup }: Instance,
+  infrastructure: Infrastructure,
+): ServerGroup | undefined {
+  return serverGroup === undefined
+    ? undefined
+    : findServerGroup(infrastructure, account, region, serverGroup)
 }
 
 const console: Answer = async (request, infrastructure) => {
@@ -181,13 +215,17 @@ const console: Answer = async (request, infrastructure) => {
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
   const text = queryValue(request, 'find')
-  const choice = { container: queryValue(request, 'container'), previous: queryFlag(request, 'previous') }
+  const choice = {
+    container: queryValue(request, 'container'),
+    previous: queryFlag(request, 'previous'),
+  }
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
     const isJob = (job: Job) => job.id === id && job.account === account && job.location === region
     const owner = provider.instance(account, region, id) ?? provider.jobs().find(isJob)
     if (owner !== undefined) await checkOwners(request, infrastructure, owner)
-    const read = (part: ConsoleWish | undefined) => provider.console(account, region, id, part, choice)
+    const read = (part: ConsoleWish | undefined) =>
+      provider.console(account, region, id, part, choice)
     const found = await read(text === undefined ? wish : { offset: 0 })
     if (found === undefined) continue
     const { owned, ...view } = found
@@ -200,14 +238,17 @@ const console: Answer = async (request, infrastructure) => {
 /** @throws {PortError} 400 */
 function consoleWish(request: Asked): ConsoleWish | undefined {
   const [tail, offset] = [queryCount(request, 'tail'), queryCount(request, 'offset')]
-  if (tail !== undefined && offset !== undefined) throw new PortError(400, 'Give either "tail" or "offset", not both.')
+  if (tail !== undefined && offset !== undefined)
+    throw new PortError(400, 'Give either "tail" or "offset", not both.')
   if (tail !== undefined) return { tail }
   return offset === undefined ? undefined : { offset }
 }
 
 const jobs: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter((each) => isReadable(access, each))
+  const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter((each) =>
+    isReadable(access, each),
+  )
   return writtenList(shown.map((each) => formatJson(toJobView(each))))
 }
 
@@ -218,8 +259,15 @@ const job: Answer = async (request, infrastructure) => {
 }
 
 function requireJob(request: Asked, { providers }: Infrastructure) {
-  const { application, account, location, id } = pathValues(request, 'application', 'account', 'location', 'id')
-  const isWanted = (one: Job) => one.id === id && one.account === account && one.location === location && isOf(application, one)
+  const { application, account, location, id } = pathValues(
+    request,
+    'application',
+    'account',
+    'location',
+    'id',
+  )
+  const isWanted = (one: Job) =>
+    one.id === id && one.account === account && one.location === location && isOf(application, one)
   for (const provider of providers) {
     const found = provider.jobs().find(isWanted)
     if (found !== undefined) return { job: found, provider }
@@ -230,14 +278,21 @@ function requireJob(request: Asked, { providers }: Infrastructure) {
 const removeJob: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
-  for (const name of ownersOf(found)) checkRight(access, { kind: 'application', name, right: 'EXECUTE' })
+  for (const name of ownersOf(found))
+    checkRight(access, { kind: 'application', name, right: 'EXECUTE' })
   checkRight(access, { kind: 'account', name: found.account, right: 'WRITE' })
   await provider.removeJob(found)
   return ''
 }
 
 const jobFile: Answer = async (request, infrastructure) => {
-  const { application, account, id, fileName } = pathValues(request, 'application', 'account', 'id', 'fileName')
+  const { application, account, id, fileName } = pathValues(
+    request,
+    'application',
+    'account',
+    'id',
+    'fileName',
+  )
   for (const provider of infrastructure.providers) {
     const found = provider.jobs().find((one) => one.id === id && isOf(application, one))
     if (found !== undefined) await checkOwners(request, infrastructure, found)
@@ -265,8 +320,14 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
 
 const reads = ['application', 'account'] as const
 
-export const serverGroupsOfApplication = get('/applications/:application/serverGroups', serverGroups, ['application'])
-export const serverGroupByName = get('/serverGroups/:account/:region/:name', serverGroup, ['account'])
+export const serverGroupsOfApplication = get(
+  '/applications/:application/serverGroups',
+  serverGroups,
+  ['application'],
+)
+export const serverGroupByName = get('/serverGroups/:account/:region/:name', serverGroup, [
+  'account',
+])
 export const instanceById = get('/instances/:account/:region/:id', instance, ['account'])
 export const instanceOutput = get('/instances/:account/:region/:id/console', console, ['account'])
 export const jobById = get('/applications/:application/jobs/:account/:location/:id', job, reads)
@@ -281,7 +342,11 @@ export const propertiesOfPod = get(
   podProperties,
   reads,
 )
-export const jobFileByName = get('/applications/:application/jobs/:account/:location/:id/:fileName', jobFile, reads)
+export const jobFileByName = get(
+  '/applications/:application/jobs/:account/:location/:id/:fileName',
+  jobFile,
+  reads,
+)
 
 export const applicationRoutes: InfrastructureRoute[] = [
   serverGroupsOfApplication,
@@ -289,7 +354,9 @@ export const applicationRoutes: InfrastructureRoute[] = [
   get('/applications/:application/serverGroups/:account/:name/events', none),
   get('/serverGroups', serverGroupsByName),
   serverGroupByName,
-  get('/applications/:application/serverGroupManagers', ownResources('serverGroupManagers'), ['application']),
+  get('/applications/:application/serverGroupManagers', ownResources('serverGroupManagers'), [
+    'application',
+  ]),
   get('/applications/:application/rawResources', ownResources('rawResources'), ['application']),
 
   get('/applications/:application/loadBalancers', loadBalancers, ['application']),

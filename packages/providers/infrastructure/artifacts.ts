@@ -7,7 +7,14 @@ import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/acco
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { artifactAccountTypes } from '../artifacts/all.ts'
 import { checkDigest, parseDigest } from '../artifacts/digests.ts'
-import { type Answer, type Asked, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
+import {
+  type Answer,
+  type Asked,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  notFound,
+} from './route.ts'
 
 const kind = 'artifact account'
 
@@ -16,7 +23,9 @@ const credentials: Answer = async (request, { context, artifactAccounts, types }
   const { mayUse } = await openAccountJudge(context, request.asker)
   return [
     ...artifactAccounts.filter(mayUse).map(({ name, types: own }) => ({ name, types: own })),
-    ...types.flatMap(({ id, artifactTypes }) => (artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }])),
+    ...types.flatMap(({ id, artifactTypes }) =>
+      artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }],
+    ),
   ]
 }
 
@@ -28,7 +37,9 @@ const content: Answer = async (request, infrastructure) => {
   const account = findAccount(infrastructure, type, name, judge)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
   const found = await account.fetch(artifact, request.asker)
-  return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
+  return expected === undefined
+    ? found
+    : checkDigest(found, expected, `the artifact of type ${type}`)
 }
 
 /** What the artifact says about its content. @throws {PortError} 400 */
@@ -36,7 +47,10 @@ function expectedDigest({ metadata }: JsonObject) {
   const text = textOf(fieldOf(metadata, 'digest'))
   const digest = text === undefined ? undefined : parseDigest(text)
   if (text !== undefined && digest === undefined)
-    throw new PortError(400, `The "metadata.digest" of an artifact must be like sha256:…, and is "${text.slice(0, 200)}".`)
+    throw new PortError(
+      400,
+      `The "metadata.digest" of an artifact must be like sha256:…, and is "${text.slice(0, 200)}".`,
+    )
   return digest
 }
 
@@ -50,10 +64,14 @@ const versions: Answer = async (request, infrastructure) => {
 }
 
 /** The type in the query may be the beginning of one, such as `helm`. */
-async function accountInPath(request: Asked, infrastructure: Infrastructure): Promise<ArtifactAccount | undefined> {
+async function accountInPath(
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<ArtifactAccount | undefined> {
   const name = pathValue(request, 'account')
   const type = queryValue(request, 'type') ?? ''
-  const isWanted = (each: ArtifactAccount) => each.name === name && each.types.some((own) => own.startsWith(type))
+  const isWanted = (each: ArtifactAccount) =>
+    each.name === name && each.types.some((own) => own.startsWith(type))
   const account = infrastructure.artifactAccounts.find(isWanted)
   const judge = await openAccountJudge(infrastructure.context, request.asker)
   if (account !== undefined) judge.check(account, kind)
@@ -95,13 +113,20 @@ function findAccount(
           .map((each) => each.name)
           .join(', ')}.`
   if (name === undefined)
-    throw new PortError(400, `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`)
+    throw new PortError(
+      400,
+      `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`,
+    )
   const isKnown = artifactAccounts.some((each) => each.name === name)
   const problem = isKnown ? `does not fetch artifacts of type ${type}` : 'does not exist'
   throw new PortError(400, `The artifact account "${name}" ${problem}. ${choice}`)
 }
 
-export const artifactContent: InfrastructureRoute = { method: 'PUT', path: '/artifacts/fetch', answer: content }
+export const artifactContent: InfrastructureRoute = {
+  method: 'PUT',
+  path: '/artifacts/fetch',
+  answer: content,
+}
 
 export const artifactRoutes: InfrastructureRoute[] = [
   get('/artifacts/credentials', credentials),

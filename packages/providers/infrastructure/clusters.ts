@@ -39,7 +39,9 @@ interface TargetQuery {
   readonly validateOldest: boolean
 }
 
-type TargetOutcome = { readonly kind: 'found'; readonly group: ServerGroup } | { readonly kind: 'none'; readonly why: string }
+type TargetOutcome =
+  | { readonly kind: 'found'; readonly group: ServerGroup }
+  | { readonly kind: 'none'; readonly why: string }
 
 type Candidate = ServerGroup & { readonly createdMs: number }
 
@@ -54,27 +56,37 @@ const choices: Readonly<Record<string, Choice>> = {
   newest: current,
   previous,
   ancestor: previous,
-  oldest: (newest, validateOldest) => (validateOldest && newest.length < 2 ? undefined : newest.at(-1)),
+  oldest: (newest, validateOldest) =>
+    validateOldest && newest.length < 2 ? undefined : newest.at(-1),
   // The newest of equal ones.
-  largest: (newest) => newest.toSorted((one, other) => other.instances.length - one.instances.length)[0],
+  largest: (newest) =>
+    newest.toSorted((one, other) => other.instances.length - one.instances.length)[0],
   fail: (newest) => (newest.length > 1 ? undefined : newest[0]),
 }
 
 export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): TargetOutcome {
   const target = query.target.toLowerCase().replace(/_asg(?:_dynamic)?$/, '')
   const choose = Object.hasOwn(choices, target) ? choices[target] : undefined
-  if (choose === undefined) return { kind: 'none', why: 'known targets are current, previous, oldest, largest and fail' }
+  if (choose === undefined)
+    return { kind: 'none', why: 'known targets are current, previous, oldest, largest and fail' }
   const candidates = groups
     .filter(({ region, zones }) => region === query.scope || zones.includes(query.scope))
     .filter(({ isDisabled }) => !(query.onlyEnabled && isDisabled))
     .filter((group): group is Candidate => group.createdMs !== undefined)
     // Where times are whole seconds, the numbers of a cluster decide.
-    .sort((one, other) => other.createdMs - one.createdMs || (other.moniker.sequence ?? 0) - (one.moniker.sequence ?? 0))
+    .sort(
+      (one, other) =>
+        other.createdMs - one.createdMs ||
+        (other.moniker.sequence ?? 0) - (one.moniker.sequence ?? 0),
+    )
   const group = choose(candidates, query.validateOldest)
   if (group !== undefined) return { kind: 'found', group }
   const isAmbiguous = target === 'fail' && candidates.length > 1
   const names = candidates.map(({ name }) => name).join(', ')
-  return { kind: 'none', why: isAmbiguous ? `several are there: ${names}` : 'there are too few server groups' }
+  return {
+    kind: 'none',
+    why: isAmbiguous ? `several are there: ${names}` : 'there are too few server groups',
+  }
 }
 
 const cluster = '/applications/:application/clusters/:account/:cluster'
@@ -87,20 +99,26 @@ const applications: Answer = async (request, infrastructure) => {
     .filter(([name]) => access?.mayOnApplication(name, 'READ') !== false)
     .sort(([one], [other]) => compareText(one, other))
   return writtenList(
-    shown.map(([name, groups]) => formatJson({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) })),
+    shown.map(([name, groups]) =>
+      formatJson({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) }),
+    ),
   )
 }
 
 /** Providers with a remote API give only what is known at present: a list of everything is read often, and not looked at. */
 export function groupsByApplication({ providers }: Infrastructure): Map<string, ServerGroup[]> {
-  const groups = providers.flatMap((provider) => [...(provider.knownServerGroups?.() ?? provider.serverGroups())])
+  const groups = providers.flatMap((provider) => [
+    ...(provider.knownServerGroups?.() ?? provider.serverGroups()),
+  ])
   const named = groups.filter(({ moniker }) => moniker.app !== null)
   return Map.groupBy(named, ({ moniker }) => String(moniker.app).toLowerCase())
 }
 
 function clusterNamesByAccount(groups: readonly ServerGroup[]): Record<string, string[]> {
   const byAccount = Map.groupBy(groups, ({ account }) => account)
-  return Object.fromEntries([...byAccount].map(([account, ofAccount]) => [account, clusterNamesOf(ofAccount)]))
+  return Object.fromEntries(
+    [...byAccount].map(([account, ofAccount]) => [account, clusterNamesOf(ofAccount)]),
+  )
 }
 
 function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
@@ -133,7 +151,11 @@ const application: Answer = async (request, infrastructure) => {
 }
 
 function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
-  return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
+  return [
+    ...Map.groupBy(groups, ({ moniker, provider }) =>
+      JSON.stringify([moniker.cluster, provider]),
+    ).values(),
+  ]
 }
 
 const clusterNames: Answer = async (request, infrastructure) =>
@@ -145,19 +167,34 @@ const clustersOfAccount: Answer = async (request, infrastructure) => {
   return byCluster(groups).map(toClusterSummary)
 }
 
-async function groupsOfAccount(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsOfAccount(
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<ServerGroup[]> {
   const account = pathValue(request, 'account')
-  return (await readableGroups(request, infrastructure)).filter((group) => group.account === account)
+  return (await readableGroups(request, infrastructure)).filter(
+    (group) => group.account === account,
+  )
 }
 
-async function groupsOfCluster(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsOfCluster(
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<ServerGroup[]> {
   const name = pathValue(request, 'cluster')
-  return (await groupsOfAccount(request, infrastructure)).filter(({ moniker }) => moniker.cluster === name)
+  return (await groupsOfAccount(request, infrastructure)).filter(
+    ({ moniker }) => moniker.cluster === name,
+  )
 }
 
-async function groupsAtProvider(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsAtProvider(
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<ServerGroup[]> {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
-  return (await groupsOfCluster(request, infrastructure)).filter((group) => group.provider === provider)
+  return (await groupsOfCluster(request, infrastructure)).filter(
+    (group) => group.provider === provider,
+  )
 }
 
 function noCluster(request: Asked): PortError {
@@ -177,27 +214,42 @@ const clusterAtProvider: Answer = async (request, infrastructure) => {
   return viewCluster(groups, request, infrastructure)
 }
 
-async function viewCluster(groups: readonly ServerGroup[], request: Asked, infrastructure: Infrastructure): Promise<JsonObject> {
+async function viewCluster(
+  groups: readonly ServerGroup[],
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<JsonObject> {
   const named = balancersOfGroups(groups, loadBalancersOf(infrastructure))
   const balancers = await readableBalancers(request, infrastructure, named)
   return toClusterView(groups, balancers, infrastructure.context.now())
 }
 
-export function balancersOfGroups(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
-  const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
-  const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))
+export function balancersOfGroups(
+  groups: readonly ServerGroup[],
+  balancers: readonly LoadBalancer[],
+): LoadBalancer[] {
+  const key = (place: { account: string; region: string }, name: string) =>
+    JSON.stringify([place.account, place.region, name])
+  const named = new Set(
+    groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))),
+  )
   return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
 const clusterBalancers: Answer = async (request, infrastructure) => {
-  const named = balancersOfGroups(await groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure))
+  const named = balancersOfGroups(
+    await groupsAtProvider(request, infrastructure),
+    loadBalancersOf(infrastructure),
+  )
   return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
 }
 
 const scalingActivities: Answer = async (request, infrastructure) => {
   const region = requiredQuery(request, 'region')
   const name = pathValue(request, 'name')
-  const group = (await groupsAtProvider(request, infrastructure)).find((one) => one.name === name && one.region === region)
+  const group = (await groupsAtProvider(request, infrastructure)).find(
+    (one) => one.name === name && one.region === region,
+  )
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))
   const activities = group && provider?.scalingActivities(group)
   if (activities === undefined) throw noCluster(request)
@@ -211,17 +263,29 @@ const target: Answer = async (request, infrastructure) => {
     onlyEnabled: queryFlag(request, 'onlyEnabled') ?? false,
     validateOldest: queryFlag(request, 'validateOldest') ?? true,
   })
-  if (outcome.kind === 'found') return toServerGroupView(outcome.group, infrastructure.context.now())
-  const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
-  throw new PortError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
+  if (outcome.kind === 'found')
+    return toServerGroupView(outcome.group, infrastructure.context.now())
+  const place = ['provider', 'account', 'scope', 'cluster']
+    .map((name) => pathValue(request, name))
+    .join('/')
+  throw new PortError(
+    404,
+    `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`,
+  )
 }
 
 const reads = ['application', 'account'] as const
 
 export const runningApplications = get('/applications', applications)
-export const clustersByAccount = get('/applications/:application/clusters', clusterNames, ['application'])
+export const clustersByAccount = get('/applications/:application/clusters', clusterNames, [
+  'application',
+])
 export const clusterByPlace = get(`${cluster}/:provider`, clusterAtProvider, reads)
-export const targetByWord = get(`${cluster}/:provider/:scope/serverGroups/target/:target`, target, reads)
+export const targetByWord = get(
+  `${cluster}/:provider/:scope/serverGroups/target/:target`,
+  target,
+  reads,
+)
 
 export const clusterRoutes: InfrastructureRoute[] = [
   runningApplications,

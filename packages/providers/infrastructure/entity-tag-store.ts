@@ -2,7 +2,15 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { maxTagBytes } from '@fairlead/ports/cloud-values.ts'
 import type { OperationRun, OperationType, OperationTypes } from './operation-type.ts'
 
@@ -20,7 +28,11 @@ const maxTags = 1000
 const maxAllBytes = 8 * 1024 * 1024
 
 /** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
-type FindApplications = (provider: string | undefined, name: string, type: string) => readonly string[]
+type FindApplications = (
+  provider: string | undefined,
+  name: string,
+  type: string,
+) => readonly string[]
 
 export class EntityTagStore {
   readonly #statements: Record<'all' | 'get' | 'put' | 'size' | 'remove', StatementSync>
@@ -34,7 +46,9 @@ export class EntityTagStore {
       all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
       get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
       put: db.prepare('INSERT OR REPLACE INTO infrastructure_entity_tags VALUES (?, ?)'),
-      size: db.prepare('SELECT total(octet_length(document)) AS bytes FROM infrastructure_entity_tags WHERE id <> ?'),
+      size: db.prepare(
+        'SELECT total(octet_length(document)) AS bytes FROM infrastructure_entity_tags WHERE id <> ?',
+      ),
       remove: db.prepare('DELETE FROM infrastructure_entity_tags WHERE id = ?'),
     }
   }
@@ -48,7 +62,8 @@ export class EntityTagStore {
       },
     },
     bulkUpsertEntityTags: {
-      check: ({ entityTags }) => checkBulk(entityTags) ?? objectsOf(entityTags).flatMap((each) => this.#check(each)),
+      check: ({ entityTags }) =>
+        checkBulk(entityTags) ?? objectsOf(entityTags).flatMap((each) => this.#check(each)),
       ...this.#ownersOf(({ entityTags }) => objectsOf(entityTags)),
       run: async ({ entityTags, isPartial }, run) => {
         run.commit(() => {
@@ -84,27 +99,38 @@ export class EntityTagStore {
     const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
     const [named, id] = [textOf(application), textOf(entityId) ?? '']
     const type = String(entityType).toLowerCase()
-    const found = named === undefined || namedEntities.has(type) ? this.#findApplications(textOf(cloudProvider), id, type) : []
+    const found =
+      named === undefined || namedEntities.has(type)
+        ? this.#findApplications(textOf(cloudProvider), id, type)
+        : []
     const all = [...(named === undefined ? [] : [named]), ...found]
     return all.length === 0 ? [id] : all
   }
 
   /** Owners of what was sent about entities, and of what is stored under their ids: a reference may name any application and account. */
-  #ownersOf(entitiesIn: (description: JsonObject) => readonly JsonObject[]): Pick<OperationType, 'applications' | 'accounts'> {
+  #ownersOf(
+    entitiesIn: (description: JsonObject) => readonly JsonObject[],
+  ): Pick<OperationType, 'applications' | 'accounts'> {
     const versionsIn = (description: JsonObject) =>
       entitiesIn(description).flatMap((entity) => [entity, ...this.#stored(idOf(entity))])
     return {
-      applications: (description) => versionsIn(description).flatMap((tags) => this.applicationsOf(tags)),
+      applications: (description) =>
+        versionsIn(description).flatMap((tags) => this.applicationsOf(tags)),
       accounts: (description) => versionsIn(description).flatMap(accountsOfEntity),
     }
   }
 
   /** The id of one entity is not for another one to take, whose owners would then decide about its tags. */
   #check(description: JsonObject): string[] {
-    const [given, own] = [textOf(description['id'])?.toLowerCase(), idOf({ ...description, id: undefined })]
+    const [given, own] = [
+      textOf(description['id'])?.toLowerCase(),
+      idOf({ ...description, id: undefined }),
+    ]
     const isTaken = given?.includes(':') && given !== own && this.#stored(given).length === 0
     return [
-      ...(isTaken ? [`id: it is that of another entity than entityRef names. Send ${own}, or none.`] : []),
+      ...(isTaken
+        ? [`id: it is that of another entity than entityRef names. Send ${own}, or none.`]
+        : []),
       ...checkTags(description),
     ]
   }
@@ -114,7 +140,9 @@ export class EntityTagStore {
     const merged = mergeTags(this.get(id), { ...description, id }, { user, nowMs: this.#now() })
     const { length } = objectsOf(merged['tags'])
     if (length > maxTags) {
-      throw new Error(`The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`)
+      throw new Error(
+        `The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`,
+      )
     }
     const document = formatJson(merged)
     checkSize(id, Buffer.byteLength(document), Number(this.#statements.size.get(id)?.['bytes']))
@@ -140,7 +168,9 @@ function toTags(row: Record<string, unknown>): JsonObject {
 function checkBulk(entityTags: unknown): string[] | undefined {
   const { length } = objectsOf(entityTags)
   if (length === 0) return ['entityTags: it is missing or empty.']
-  return length > maxBulk ? [`entityTags: it has ${length} entries; ${maxBulk} are allowed.`] : undefined
+  return length > maxBulk
+    ? [`entityTags: it has ${length} entries; ${maxBulk} are allowed.`]
+    : undefined
 }
 
 /** @param others Bytes of the tags of all other entities. @throws {Error} */
@@ -151,7 +181,9 @@ function checkSize(id: string, bytes: number, others: number): void {
     )
   }
   if (bytes + others > maxAllBytes) {
-    throw new Error(`The tags of all entities would have more than ${maxAllBytes} bytes. Delete those of entities that are gone.`)
+    throw new Error(
+      `The tags of all entities would have more than ${maxAllBytes} bytes. Delete those of entities that are gone.`,
+    )
   }
 }
 
@@ -164,8 +196,10 @@ function checkTags(description: JsonObject): string[] {
   if (!isObject(entityRef)) return ['entityRef: it is missing.']
   const listed = objectsOf(tags)
   return [
-    !/^[a-z]+$/i.test(String(entityRef['entityType'])) && 'entityRef.entityType: it must be a word, such as servergroup.',
-    /:/.test(String(entityRef['cloudProvider'])) && 'entityRef.cloudProvider: it may not have a colon.',
+    !/^[a-z]+$/i.test(String(entityRef['entityType'])) &&
+      'entityRef.entityType: it must be a word, such as servergroup.',
+    /:/.test(String(entityRef['cloudProvider'])) &&
+      'entityRef.cloudProvider: it may not have a colon.',
     textOf(entityRef['entityId']) === undefined && 'entityRef.entityId: it is missing.',
     listed.length === 0 && 'tags: it is missing or empty.',
     listed.length > maxTags && `tags: it has ${listed.length} entries; ${maxTags} are allowed.`,
@@ -196,7 +230,13 @@ function idOf(description: JsonObject): string {
   const given = textOf(description['id'])
   if (given !== undefined) return given.toLowerCase()
   const account = textOf(reference['accountId']) ?? textOf(reference['account'])
-  const parts = [reference['cloudProvider'], reference['entityType'], reference['entityId'], account, reference['region']]
+  const parts = [
+    reference['cloudProvider'],
+    reference['entityType'],
+    reference['entityId'],
+    account,
+    reference['region'],
+  ]
   return parts
     .map((part) => textOf(part) ?? '*')
     .join(':')
@@ -219,12 +259,18 @@ function mergeTags(
   const isPartial = sent['isPartial'] === undefined || isTrue(sent['isPartial'])
   const names = new Set(tags.map(({ name }) => name))
   const others = stored === undefined || !isPartial ? [] : withoutTags(stored, names)
-  const created = new Map(objectsOf(stored?.['tagsMetadata']).map((each) => [String(each['name']), each]))
+  const created = new Map(
+    objectsOf(stored?.['tagsMetadata']).map((each) => [String(each['name']), each]),
+  )
   const all: JsonObject[] = [...others, ...tags]
   return {
     id: sent['id'],
     idPattern: '{{cloudProvider}}:{{entityType}}:{{entityId}}:{{account}}:{{region}}',
-    entityRef: { ...objectOf(stored?.['entityRef']), ...reference, entityType: String(reference['entityType']).toLowerCase() },
+    entityRef: {
+      ...objectOf(stored?.['entityRef']),
+      ...reference,
+      entityType: String(reference['entityType']).toLowerCase(),
+    },
     tags: all,
     tagsMetadata: all.map((tag) => {
       const name = String(tag['name'])

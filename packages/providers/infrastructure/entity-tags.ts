@@ -14,30 +14,52 @@ const listed: Answer = async (request, infrastructure) => {
   return infrastructure.entityTags
     .all()
     .filter((each) => filters.every((holds) => holds(each)))
-    .filter((each) => infrastructure.entityTags.applicationsOf(each).every((name) => mayRead(access, name, 'application')))
-    .filter((each) => accountsOfEntity(each).every((account) => access.mayOnAccount(account, 'READ')))
+    .filter((each) =>
+      infrastructure.entityTags
+        .applicationsOf(each)
+        .every((name) => mayRead(access, name, 'application')),
+    )
+    .filter((each) =>
+      accountsOfEntity(each).every((account) => access.mayOnAccount(account, 'READ')),
+    )
     .slice(0, Number.isSafeInteger(maxResults) && maxResults >= 0 ? maxResults : defaultMaxResults)
 }
 
-const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
+const referenceFields = [
+  'cloudProvider',
+  'application',
+  'entityType',
+  'account',
+  'region',
+  'namespace',
+] as const
 
 function createFilters(request: Parameters<Answer>[0]): ((tags: JsonObject) => boolean)[] {
-  const same = (value: unknown, wanted: string) => String(value).toLowerCase() === wanted.toLowerCase()
+  const same = (value: unknown, wanted: string) =>
+    String(value).toLowerCase() === wanted.toLowerCase()
   const idPrefix = queryValue(request, 'idPrefix')
   const entityIds = queryValues(request, 'entityId').flatMap((value) => value.split(','))
-  const tagFilters = Object.keys({ ...(request.query as object) }).filter((name) => name.startsWith('tag:'))
+  const tagFilters = Object.keys({ ...(request.query as object) }).filter((name) =>
+    name.startsWith('tag:'),
+  )
   return [
     ...referenceFields.flatMap((field) => {
       const wanted = queryValue(request, field)
-      return wanted === undefined ? [] : [({ entityRef }: JsonObject) => same(fieldOf(entityRef, field), wanted)]
+      return wanted === undefined
+        ? []
+        : [({ entityRef }: JsonObject) => same(fieldOf(entityRef, field), wanted)]
     }),
-    ({ entityRef }) => entityIds.length === 0 || entityIds.some((id) => same(fieldOf(entityRef, 'entityId'), id)),
-    ({ id }) => idPrefix === undefined || String(id).startsWith(idPrefix.replace(/\*$/, '').toLowerCase()),
+    ({ entityRef }) =>
+      entityIds.length === 0 || entityIds.some((id) => same(fieldOf(entityRef, 'entityId'), id)),
+    ({ id }) =>
+      idPrefix === undefined || String(id).startsWith(idPrefix.replace(/\*$/, '').toLowerCase()),
     ...tagFilters.map((filter) => {
       const wanted = queryValue(request, filter) ?? '*'
       const name = filter.slice('tag:'.length)
       return ({ tags }: JsonObject) =>
-        objectsOf(tags).some((tag) => same(tag['name'], name) && (wanted === '*' || same(tag['value'], wanted)))
+        objectsOf(tags).some(
+          (tag) => same(tag['name'], name) && (wanted === '*' || same(tag['value'], wanted)),
+        )
     }),
   ]
 }
@@ -47,7 +69,9 @@ const one: Answer = async (request, infrastructure) => {
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)
   const isReadable =
-    infrastructure.entityTags.applicationsOf(found).every((name) => mayRead(access, name, 'application')) &&
+    infrastructure.entityTags
+      .applicationsOf(found)
+      .every((name) => mayRead(access, name, 'application')) &&
     accountsOfEntity(found).every((account) => mayRead(access, account, 'account'))
   // The names are those of the tags, which the caller may not know.
   if (!isReadable) throw new PortError(403, 'Access is denied.', { exception: 'AccessDenied' })

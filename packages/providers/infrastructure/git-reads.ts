@@ -25,7 +25,11 @@ function readers(context: BackendContext): Readers {
   })
 }
 
-export async function gitRefs(wanted: PolledRepository, known: string | undefined, context: BackendContext) {
+export async function gitRefs(
+  wanted: PolledRepository,
+  known: string | undefined,
+  context: BackendContext,
+) {
   const repository = repositoryOf(wanted, context)
   const refs = await readers(context).refs.read(repository)
   removeUnusedMirrors(context)
@@ -36,7 +40,11 @@ export async function gitRefs(wanted: PolledRepository, known: string | undefine
 /** At each start and poll: triggers that needed them may be gone. */
 export function removeUnusedMirrors(context: BackendContext): void {
   const { mirrors } = readers(context)
-  mirrors.removeUnused().catch((error: unknown) => context.log.debug({ err: error }, 'unused mirrors cannot be removed'))
+  mirrors
+    .removeUnused()
+    .catch((error: unknown) =>
+      context.log.debug({ err: error }, 'unused mirrors cannot be removed'),
+    )
 }
 
 export async function changedPaths(
@@ -49,9 +57,15 @@ export async function changedPaths(
 }
 
 /** @throws {PortError} 400 naming the accounts */
-function repositoryOf({ url, account: name }: PolledRepository, context: BackendContext): GitRepository {
+function repositoryOf(
+  { url, account: name }: PolledRepository,
+  context: BackendContext,
+): GitRepository {
   if (name === undefined && !/^https?:/i.test(url))
-    throw new PortError(400, 'SSH needs a key: name an account of artifacts.git-repo as "artifactAccount" of the trigger.')
+    throw new PortError(
+      400,
+      'SSH needs a key: name an account of artifacts.git-repo as "artifactAccount" of the trigger.',
+    )
   return { url, account: findAccount(name, context) }
 }
 
@@ -61,6 +75,12 @@ function findAccount(name: string | undefined, { settings }: BackendContext): Gi
   const accounts = objectsOf(configured) as unknown as GitAccount[]
   const found = accounts.find((account) => account.name === name)
   if (found !== undefined) return found
-  const choice = accounts.length === 0 ? 'none is set' : `there are ${accounts.map((account) => account.name).join(', ')}`
-  throw new PortError(400, `The artifact account "${name}" is none of artifacts.git-repo.accounts: ${choice}.`)
+  const choice =
+    accounts.length === 0
+      ? 'none is set'
+      : `there are ${accounts.map((account) => account.name).join(', ')}`
+  throw new PortError(
+    400,
+    `The artifact account "${name}" is none of artifacts.git-repo.accounts: ${choice}.`,
+  )
 }

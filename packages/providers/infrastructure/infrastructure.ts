@@ -51,7 +51,11 @@ export const infrastructureBackend: Backend = createInfrastructureBackend(provid
 export function createInfrastructureBackend(types: readonly ProviderType[]): Backend {
   return {
     service: 'clouddriver',
-    ...migrationsOf(types, [...taskMigrations, ...entityTagMigrations], ({ migrations }) => migrations),
+    ...migrationsOf(
+      types,
+      [...taskMigrations, ...entityTagMigrations],
+      ({ migrations }) => migrations,
+    ),
     open(context) {
       const settings = context.settings.infrastructure?.providers ?? {}
       const enabled = types.filter(({ id }) => settings[id] !== undefined)
@@ -70,18 +74,28 @@ function openInfrastructure(
   const entityTags = new EntityTagStore(db, now, (id, name, type) =>
     applicationsOf(providers, id, (provider) => provider.applicationOf(name, type)),
   )
-  const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
+  const find = (provider: string, name: string) =>
+    findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
   const artifactAccounts = [
     ...openArtifactAccounts(context),
     ...providers.flatMap(({ artifactAccount }) => artifactAccount ?? []),
   ]
-  const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, artifactAccounts, marks }
+  const infrastructure: Infrastructure = {
+    context,
+    providers,
+    types,
+    tasks,
+    entityTags,
+    artifactAccounts,
+    marks,
+  }
   return {
     routes(app) {
       for (const route of tables.flat()) {
-        const handler: RouteHandler = (request, reply) => answerRoute(route, { request, reply, infrastructure })
+        const handler: RouteHandler = (request, reply) =>
+          answerRoute(route, { request, reply, infrastructure })
         app.route({ method: route.method, url: route.path, handler })
       }
       for (const provider of providers) provider.routes?.(app)
@@ -119,12 +133,20 @@ function applicationsOf(
 }
 
 function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountState[] {
-  return accounts.map(({ name, details }) => ({ provider, account: name, isReachable: details?.['unreachable'] === undefined }))
+  return accounts.map(({ name, details }) => ({
+    provider,
+    account: name,
+    isReachable: details?.['unreachable'] === undefined,
+  }))
 }
 
 async function answerRoute(
   route: InfrastructureRoute,
-  { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
+  {
+    request,
+    reply,
+    infrastructure,
+  }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
 ): Promise<FastifyReply> {
   const { params, query, body: sent } = request
   const caller = { as: trustedCallerOf(request), user: userOf(request), asker: askerOf(request) }

@@ -31,7 +31,8 @@ const accountsOfType: Answer = (request, { providers, marks }) =>
     .flatMap((provider) => provider.accounts)
     .map((account) => toAccountView(account, marks))
 
-const account: Answer = (request, infrastructure) => toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
+const account: Answer = (request, infrastructure) =>
+  toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
 /** @throws {PortError} 404 */
 function requireAccount(request: Asked, { providers }: Infrastructure): Account {
@@ -67,8 +68,14 @@ export const accountRoutes: InfrastructureRoute[] = [
 
 const all: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const groups = securityGroupsOf(infrastructure).filter(({ account }) => access.mayOnAccount(account, 'READ'))
-  return nest(groups, [({ account }) => account, ({ provider }) => provider, ({ region }) => region])
+  const groups = securityGroupsOf(infrastructure).filter(({ account }) =>
+    access.mayOnAccount(account, 'READ'),
+  )
+  return nest(groups, [
+    ({ account }) => account,
+    ({ provider }) => provider,
+    ({ region }) => region,
+  ])
 }
 
 type Key = (group: SecurityGroup) => string
@@ -81,7 +88,9 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
 
 const ofProvider: Answer = (request, infrastructure) => {
   const region = queryValue(request, 'region')
-  const groups = groupsOf(request, infrastructure).filter((group) => region === undefined || group.region === region)
+  const groups = groupsOf(request, infrastructure).filter(
+    (group) => region === undefined || group.region === region,
+  )
   return nest(groups, region === undefined ? [(group) => group.region] : [])
 }
 
@@ -96,16 +105,24 @@ const details: Answer = (request, infrastructure) => {
   const { region, name } = pathValues(request, 'region', 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
   const found = groupsOf(request, infrastructure).filter(
-    (group) => group.region === region && group.name === name && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
+    (group) =>
+      group.region === region &&
+      group.name === name &&
+      (vpcId === '*' || (group.vpcId ?? '') === vpcId),
   )
   const [only] = found
-  if (only === undefined || found.length > 1) throw new PortError(404, `Security group '${name}' does not exist`)
+  if (only === undefined || found.length > 1)
+    throw new PortError(404, `Security group '${name}' does not exist`)
   return toSecurityGroupView(only)
 }
 
 const reads = ['account'] as const
 
-export const securityGroupByName = get('/securityGroups/:account/:provider/:region/:name', details, reads)
+export const securityGroupByName = get(
+  '/securityGroups/:account/:provider/:region/:name',
+  details,
+  reads,
+)
 
 export const securityGroupRoutes: InfrastructureRoute[] = [
   get('/securityGroups', all),
@@ -129,41 +146,64 @@ function ofOne(kind: Kind): Answer {
   return async (request, infrastructure) => {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
-    if (provider !== undefined) return listOf(provider, kind, await accessOf(request, infrastructure))
+    if (provider !== undefined)
+      return listOf(provider, kind, await accessOf(request, infrastructure))
     return id === alias && kind !== 'certificates' ? ofAll(kind)(request, infrastructure) : []
   }
 }
 
 function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
   return (provider[kind]?.() ?? [])
-    .filter(({ account, accountName }) => access.mayOnAccount(String(account ?? accountName), 'READ'))
+    .filter(({ account, accountName }) =>
+      access.mayOnAccount(String(account ?? accountName), 'READ'),
+    )
     .sort(byName)
 }
 
 const networksByProvider: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  return Object.fromEntries(infrastructure.providers.map((provider) => [provider.id, listOf(provider, 'networks', access)]))
+  return Object.fromEntries(
+    infrastructure.providers.map((provider) => [provider.id, listOf(provider, 'networks', access)]),
+  )
 }
 
 const operationNames: Answer = (_request, { providers }) =>
-  [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))].sort().map((name) => ({ name, enabled: true }))
+  [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))]
+    .sort()
+    .map((name) => ({ name, enabled: true }))
 
-const descriptions: Answer = (_request, { types }) => types.map(({ id, description }) => ({ id, ...description }))
+const descriptions: Answer = (_request, { types }) =>
+  types.map(({ id, description }) => ({ id, ...description }))
 
 const metrics: Answer = (request, infrastructure) => {
   const { provider, account, region } = pathValues(request, 'provider', 'account', 'region')
   const names = infrastructure.types.find(({ id }) => id === provider)?.description.metrics ?? []
-  return names.map((name) => ({ cloudProvider: provider, account, region, namespace: 'Fairlead', id: name, name }))
+  return names.map((name) => ({
+    cloudProvider: provider,
+    account,
+    region,
+    namespace: 'Fairlead',
+    id: name,
+    name,
+  }))
 }
 
 const noMetric = notFound('Metric', 'metric', 'account', 'region')
 
 const statistics: Answer = async (request, infrastructure) => {
-  const { provider, account, region, metric } = pathValues(request, 'provider', 'account', 'region', 'metric')
+  const { provider, account, region, metric } = pathValues(
+    request,
+    'provider',
+    'account',
+    'region',
+    'metric',
+  )
   const found = providerOf(infrastructure, provider)
-  const group = found?.metrics && found.serverGroup(account, region, queryValue(request, 'serverGroup') ?? '')
+  const group =
+    found?.metrics && found.serverGroup(account, region, queryValue(request, 'serverGroup') ?? '')
   if (found?.metrics === undefined || group === undefined) return noMetric(request, infrastructure)
-  if (!isReadable(await accessOf(request, infrastructure), group)) return noMetric(request, infrastructure)
+  if (!isReadable(await accessOf(request, infrastructure), group))
+    return noMetric(request, infrastructure)
   const values = await found.metrics.statistics(metric, group).catch((error: Error) => {
     throw new PortError(503, error.message)
   })
@@ -185,7 +225,10 @@ const unknownHere = [
 ]
 
 export const knownOperations = get('/features/stages', operationNames)
-export const statisticsOfGroup = get('/cloudMetrics/:provider/:account/:region/:metric/statistics', statistics)
+export const statisticsOfGroup = get(
+  '/cloudMetrics/:provider/:account/:region/:metric/statistics',
+  statistics,
+)
 
 export const lookupRoutes: InfrastructureRoute[] = [
   get('/networks', networksByProvider),

@@ -3,7 +3,12 @@
 import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { pathValue, pathValues, queryFlag, queryValue } from '@fairlead/ports/requests/request-values.ts'
+import {
+  pathValue,
+  pathValues,
+  queryFlag,
+  queryValue,
+} from '@fairlead/ports/requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
 import {
   type Answer,
@@ -19,11 +24,18 @@ import {
 
 const drift: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const place = { account: textOf(queryValue(request, 'account')), location: textOf(queryValue(request, 'location')) }
+  const place = {
+    account: textOf(queryValue(request, 'account')),
+    location: textOf(queryValue(request, 'location')),
+  }
   const wanted = { application: pathValue(request, 'application'), ...place }
   const found = await Promise.all(
     infrastructure.providers.map(
-      ({ manifests }) => manifests?.drift({ ...wanted, isReadable: (account) => access.mayOnAccount(account, 'READ') }) ?? [],
+      ({ manifests }) =>
+        manifests?.drift({
+          ...wanted,
+          isReadable: (account) => access.mayOnAccount(account, 'READ'),
+        }) ?? [],
     ),
   )
   return found
@@ -35,19 +47,31 @@ const drift: Answer = async (request, infrastructure) => {
 /** Needs what the deployment needs: it shows what is there now. */
 const plan: Answer = async (request, infrastructure) => {
   const description = objectOf(request.body)
-  const [account, application] = [textOf(description['account']), textOf(description['application'])]
+  const [account, application] = [
+    textOf(description['account']),
+    textOf(description['application']),
+  ]
   if (account === undefined || application === undefined) {
-    throw new PortError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
+    throw new PortError(
+      400,
+      'A plan needs "account", "application" and "manifests", a list of objects.',
+    )
   }
   const access = await accessOf(request, infrastructure)
   checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
   checkRight(access, { kind: 'application', name: application, right: 'WRITE' })
   for (const { accounts, manifests } of infrastructure.providers) {
     if (manifests !== undefined && accounts.some(({ name }) => name === account)) {
-      return manifests.plan({ ...description, account, moniker: { app: application } }, request.user)
+      return manifests.plan(
+        { ...description, account, moniker: { app: application } },
+        request.user,
+      )
     }
   }
-  throw new PortError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
+  throw new PortError(
+    400,
+    `The account "${account}" does not exist at a provider that deploys manifests.`,
+  )
 }
 
 export const driftOfApplication = get('/applications/:application/drift', drift, ['application'])
@@ -84,12 +108,16 @@ const manifestsOfCluster: Answer = async (request, infrastructure) => {
 
 async function membersOf(request: Asked, { providers }: Infrastructure): Promise<ClusterMember[]> {
   const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
-  const found = await Promise.all(providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []))
+  const found = await Promise.all(
+    providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []),
+  )
   return found.flat()
 }
 
 /** Members come oldest first. */
-const criteria: Readonly<Record<string, (members: readonly ClusterMember[]) => ClusterMember | undefined>> = {
+const criteria: Readonly<
+  Record<string, (members: readonly ClusterMember[]) => ClusterMember | undefined>
+> = {
   newest: (members) => members.at(-1),
   second_newest: (members) => members.at(-2),
   oldest: ([first]) => first,
@@ -100,7 +128,8 @@ const criteria: Readonly<Record<string, (members: readonly ClusterMember[]) => C
 const dynamicManifest: Answer = async (request, infrastructure) => {
   const criterion = pathValue(request, 'criteria').toLowerCase()
   const choose = Object.hasOwn(criteria, criterion) ? criteria[criterion] : undefined
-  if (choose === undefined) throw new PortError(400, describeChoice(criterion, 'a criterion', Object.keys(criteria)))
+  if (choose === undefined)
+    throw new PortError(400, describeChoice(criterion, 'a criterion', Object.keys(criteria)))
   const found = choose(await membersOf(request, infrastructure))
   if (found !== undefined) return found.view
   const { account, location, kind, application, cluster } = pathValues(

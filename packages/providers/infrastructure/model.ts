@@ -2,12 +2,18 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Moniker } from '@fairlead/base/names/moniker.ts'
 
-export type InstanceCounts = Record<'total' | 'up' | 'down' | 'unknown' | 'starting' | 'outOfService', number>
+export type InstanceCounts = Record<
+  'total' | 'up' | 'down' | 'unknown' | 'starting' | 'outOfService',
+  number
+>
 
 const startingMs = 180_000
 
 /** @see docs/contracts/infrastructure.md#waiting; the first rule that matches wins */
-export function healthStateOf({ health, launchMs }: Pick<Instance, 'health' | 'launchMs'>, nowMs: number): HealthState {
+export function healthStateOf(
+  { health, launchMs }: Pick<Instance, 'health' | 'launchMs'>,
+  nowMs: number,
+): HealthState {
   const known = health.filter(({ state }) => state !== 'Unknown')
   for (const state of ['Up', 'Succeeded'] as const) {
     if (known.length > 0 && known.every((record) => record.state === state)) return state
@@ -23,7 +29,11 @@ export function isAgeing({ health }: Pick<Instance, 'health'>): boolean {
 }
 
 export function rollUpLoadBalancers(states: readonly HealthState[]): HealthState {
-  return (['Starting', 'Down', 'Draining', 'OutOfService'] as const).find((state) => states.includes(state)) ?? 'Up'
+  return (
+    (['Starting', 'Down', 'Draining', 'OutOfService'] as const).find((state) =>
+      states.includes(state),
+    ) ?? 'Up'
+  )
 }
 
 const countOf: Readonly<Record<HealthState, keyof InstanceCounts>> = {
@@ -37,7 +47,14 @@ const countOf: Readonly<Record<HealthState, keyof InstanceCounts>> = {
   Failed: 'down',
 }
 
-const noInstances: InstanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }
+const noInstances: InstanceCounts = {
+  total: 0,
+  up: 0,
+  down: 0,
+  unknown: 0,
+  starting: 0,
+  outOfService: 0,
+}
 
 export function countStates(states: readonly HealthState[]): InstanceCounts {
   const counts = { ...noInstances, total: states.length }
@@ -47,7 +64,8 @@ export function countStates(states: readonly HealthState[]): InstanceCounts {
 
 export function addCounts(all: readonly InstanceCounts[]): InstanceCounts {
   const sum = { ...noInstances }
-  for (const counts of all) for (const key of Object.keys(sum) as (keyof InstanceCounts)[]) sum[key] += counts[key]
+  for (const counts of all)
+    for (const key of Object.keys(sum) as (keyof InstanceCounts)[]) sum[key] += counts[key]
   return sum
 }
 
@@ -62,7 +80,15 @@ export interface Account {
   readonly details: JsonObject
 }
 
-export type HealthState = 'Up' | 'Down' | 'Starting' | 'OutOfService' | 'Unknown' | 'Draining' | 'Succeeded' | 'Failed'
+export type HealthState =
+  | 'Up'
+  | 'Down'
+  | 'Starting'
+  | 'OutOfService'
+  | 'Unknown'
+  | 'Draining'
+  | 'Succeeded'
+  | 'Failed'
 
 /** Whose a resource is: READ and WRITE on its account, and on each of its applications, decide. */
 export interface Owned {
@@ -179,7 +205,12 @@ export interface LoadBalancerInstance {
   readonly id: string
   readonly name: string
   readonly zone: string
-  readonly health: { readonly type: string; readonly state: string; readonly reasonCode?: string; readonly description?: string }
+  readonly health: {
+    readonly type: string
+    readonly state: string
+    readonly reasonCode?: string
+    readonly description?: string
+  }
 }
 
 export interface SecurityGroup extends Owned {

@@ -1,5 +1,11 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownAccountAdvice, ownAccounts } from '@fairlead/model/rights/built-in-roles.ts'
@@ -32,7 +38,9 @@ const submit: Answer = async (request, infrastructure) => {
   const errors = problemsOf(operations, infrastructure)
   if (errors.length > 0) throw validationFailed(errors)
   const { user, as } = request
-  return resource(infrastructure.tasks.submit({ requestId, user, identity: as.identity, operations }))
+  return resource(
+    infrastructure.tasks.submit({ requestId, user, identity: as.identity, operations }),
+  )
 }
 
 const previewTask: Answer = async (request, infrastructure) => {
@@ -48,13 +56,19 @@ async function refusals(
   infrastructure: Infrastructure,
 ): Promise<string[]> {
   if (operations.length === 0) {
-    throw new PortError(400, 'Send a list of operations, each an object with one key: [{"<operation>": {…}}].')
+    throw new PortError(
+      400,
+      'Send a list of operations, each an object with one key: [{"<operation>": {…}}].',
+    )
   }
   const access = await accessOf(request, infrastructure)
   return operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
 }
 
-function problemsOf(operations: readonly SubmittedOperation[], infrastructure: Infrastructure): string[] {
+function problemsOf(
+  operations: readonly SubmittedOperation[],
+  infrastructure: Infrastructure,
+): string[] {
   return operations.flatMap((operation) => {
     const { name, description } = operation
     return findOperationType(infrastructure, operation)!
@@ -72,7 +86,9 @@ function validationFailed(errors: readonly string[]): PortError {
 }
 
 function submittedOperations(request: Asked): SubmittedOperation[] {
-  const named = objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
+  const named = objectsOf(request.body).flatMap((operation) =>
+    Object.entries(operation).slice(0, 1),
+  )
   return named.map(([name, value]) => {
     const description = objectOf(value)
     const provider = pathValue(request, 'provider') || textOf(description['cloudProvider']) || ''
@@ -88,17 +104,25 @@ export function findOperationType(
   { providers, entityTags }: Pick<Infrastructure, 'providers' | 'entityTags'>,
   { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
 ): OperationType | undefined {
-  const types = provider === '' ? entityTags.operations : providers.find(({ id }) => id === provider.toLowerCase())?.operations
+  const types =
+    provider === ''
+      ? entityTags.operations
+      : providers.find(({ id }) => id === provider.toLowerCase())?.operations
   return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined
 }
 
-function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructure, access: Access): string[] {
+function refusalsOf(
+  operation: SubmittedOperation,
+  infrastructure: Infrastructure,
+  access: Access,
+): string[] {
   const { provider, name, description } = operation
   const type = findOperationType(infrastructure, operation)
   if (provider !== '') {
     const known = providerOf(infrastructure, provider)
     if (known === undefined) return [`${name}: ${unknownProvider(infrastructure, provider)}`]
-    if (type === undefined) return [`${name}: ${describeChoice(name, 'an operation', Object.keys(known.operations))}`]
+    if (type === undefined)
+      return [`${name}: ${describeChoice(name, 'an operation', Object.keys(known.operations))}`]
     const account = accountOf(description)
     if (account === undefined) return [`${name}: names no account; write it into "credentials".`]
     if (!known.accounts.some((one) => one.name === account)) {
@@ -106,27 +130,49 @@ function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructur
     }
   }
   if (type === undefined) return [`${name}: names neither an account nor a cloud provider.`]
-  const own = ownAccounts(infrastructure.context.settings.infrastructure).filter(({ isOpen }) => isOpen)
+  const own = ownAccounts(infrastructure.context.settings.infrastructure).filter(
+    ({ isOpen }) => isOpen,
+  )
   // With READ alone, it is most often the default of built-in roles that denies.
-  const isOwn = (name: string) => own.some((account) => account.name === name) && access.mayOnAccount(name, 'READ')
-  return deniedBy(access, description, type).map(([name, denial]) => (isOwn(name) ? `${denial}: ${ownAccountAdvice}.` : denial))
+  const isOwn = (name: string) =>
+    own.some((account) => account.name === name) && access.mayOnAccount(name, 'READ')
+  return deniedBy(access, description, type).map(([name, denial]) =>
+    isOwn(name) ? `${denial}: ${ownAccountAdvice}.` : denial,
+  )
 }
 
 /** Each operation needs WRITE on its account, on those that it takes from, and on every application whose resources it names. */
-function deniedBy(access: Access, description: JsonObject, type: OperationType): (readonly [name: string, denial: string])[] {
+function deniedBy(
+  access: Access,
+  description: JsonObject,
+  type: OperationType,
+): (readonly [name: string, denial: string])[] {
   const own = accountOf(description)
-  const accounts = new Set([...(own === undefined ? [] : [own]), ...(type.accounts?.(description) ?? [])])
-  const denials = (kind: string, names: Iterable<string>, has: (one: Access, name: string) => boolean) =>
+  const accounts = new Set([
+    ...(own === undefined ? [] : [own]),
+    ...(type.accounts?.(description) ?? []),
+  ])
+  const denials = (
+    kind: string,
+    names: Iterable<string>,
+    has: (one: Access, name: string) => boolean,
+  ) =>
     [...names]
       .filter((name) => !has(access, name))
       .map((name) => {
         const lacking =
-          access.each && `: ${lackingOf(access, (one) => has(one, name))}, who steered the run or started it, has no WRITE.`
-        return [kind === 'account' ? name : '', `Access denied to ${kind} ${name}${lacking ?? ''}`] as const
+          access.each &&
+          `: ${lackingOf(access, (one) => has(one, name))}, who steered the run or started it, has no WRITE.`
+        return [
+          kind === 'account' ? name : '',
+          `Access denied to ${kind} ${name}${lacking ?? ''}`,
+        ] as const
       })
   return [
     ...denials('account', accounts, (one, name) => one.mayOnAccount(name, 'WRITE')),
-    ...denials('application', applicationsOf(type, description), (one, name) => one.mayOnApplication(name, 'WRITE')),
+    ...denials('application', applicationsOf(type, description), (one, name) =>
+      one.mayOnApplication(name, 'WRITE'),
+    ),
   ]
 }
 
@@ -134,22 +180,29 @@ function deniedBy(access: Access, description: JsonObject, type: OperationType):
 const task: Answer = async (request, infrastructure) => {
   const id = pathValue(request, 'id')
   const [found, subject] = [infrastructure.tasks.view(id), infrastructure.tasks.subjectOf(id)]
-  if (found === undefined || subject === undefined) throw new PortError(404, `Task not found (id: ${id})`)
+  if (found === undefined || subject === undefined)
+    throw new PortError(404, `Task not found (id: ${id})`)
   if (subject.user === request.user) return found
   const access = await accessOf(request, infrastructure)
   for (const name of subject.applications) checkReadable(access, name, 'application')
-  if (subject.applications.length === 0) for (const name of subject.accounts) checkReadable(access, name, 'account')
+  if (subject.applications.length === 0)
+    for (const name of subject.accounts) checkReadable(access, name, 'account')
   return found
 }
 
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
 const refreshed: Answer = (request) => {
-  if (request.body !== undefined && !isObject(request.body)) throw new PortError(400, 'The body is not a JSON object.')
+  if (request.body !== undefined && !isObject(request.body))
+    throw new PortError(400, 'The body is not a JSON object.')
   return { cachedIdentifiersByType: {} }
 }
 
 export const submission: InfrastructureRoute = { method: 'POST', path: '/ops', answer: submit }
-export const preview: InfrastructureRoute = { method: 'POST', path: '/judge/:provider', answer: previewTask }
+export const preview: InfrastructureRoute = {
+  method: 'POST',
+  path: '/judge/:provider',
+  answer: previewTask,
+}
 export const taskById = get('/task/:id', task)
 
 export const operationRoutes: InfrastructureRoute[] = [

@@ -1,12 +1,26 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
 
-import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { addCounts, type ServerGroup } from './model.ts'
-import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
+import {
+  type Answer,
+  accessOf,
+  get,
+  type InfrastructureRoute,
+  isReadable,
+  serverGroupsOf,
+} from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
 /** Without applications of its own, a project's cluster covers all applications of the project. */
@@ -20,23 +34,34 @@ const clusters: Answer = async (request, infrastructure) => {
   return objectsOf(fieldOf(config, 'clusters')).map((cluster) => {
     const own = textsOf(cluster['applications'])
     const applications = (own.length > 0 ? own : all).map((application) =>
-      toApplication(application, serverGroupsOf(infrastructure, application).filter(readable).filter(isPartOf(cluster)), nowMs),
+      toApplication(
+        application,
+        serverGroupsOf(infrastructure, application).filter(readable).filter(isPartOf(cluster)),
+        nowMs,
+      ),
     )
     return {
       account: textOf(cluster['account']) ?? '',
       stack: textOf(cluster['stack']) ?? null,
       detail: textOf(cluster['detail']) ?? null,
       applications,
-      instanceCounts: addCounts(applications.flatMap(({ clusters }) => clusters.map(({ instanceCounts }) => instanceCounts))),
+      instanceCounts: addCounts(
+        applications.flatMap(({ clusters }) =>
+          clusters.map(({ instanceCounts }) => instanceCounts),
+        ),
+      ),
     }
   })
 }
 
 /** `*` matches every stack or detail, an empty one only server groups without. */
 function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
-  const matches = (wanted: unknown, part: string | null) => wanted === '*' || (textOf(wanted) ?? null) === part
+  const matches = (wanted: unknown, part: string | null) =>
+    wanted === '*' || (textOf(wanted) ?? null) === part
   return ({ account, moniker }) =>
-    account === cluster['account'] && matches(cluster['stack'], moniker.stack) && matches(cluster['detail'], moniker.detail)
+    account === cluster['account'] &&
+    matches(cluster['stack'], moniker.stack) &&
+    matches(cluster['detail'], moniker.detail)
 }
 
 function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number) {

@@ -8,7 +8,17 @@ import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { FastifyInstance } from 'fastify'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
-import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
+import type {
+  Account,
+  Instance,
+  Job,
+  LoadBalancer,
+  Owned,
+  OwnHit,
+  OwnResource,
+  SecurityGroup,
+  ServerGroup,
+} from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
 export interface PodContainer {

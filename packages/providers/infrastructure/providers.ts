@@ -2,7 +2,12 @@
 import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
-import { pathValue, pathValues, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
+import {
+  pathValue,
+  pathValues,
+  queryValue,
+  requiredQuery,
+} from '@fairlead/ports/requests/request-values.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
   type Answer,
@@ -21,7 +26,11 @@ import {
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
 /** One that does not exist is a mistake of the caller (400) or missing (404): docs/contracts/infrastructure.md#errors. */
-function requireProvider(request: Asked, infrastructure: Infrastructure, status: 400 | 404): CloudProvider {
+function requireProvider(
+  request: Asked,
+  infrastructure: Infrastructure,
+  status: 400 | 404,
+): CloudProvider {
   const id = pathValue(request, 'provider')
   const provider = providerOf(infrastructure, id)
   if (provider !== undefined) return provider
@@ -31,7 +40,9 @@ function requireProvider(request: Asked, infrastructure: Infrastructure, status:
 const loadBalancers: Answer = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 400)
   const access = await accessOf(request, infrastructure)
-  return toLoadBalancerItems(provider.loadBalancers().filter((balancer) => isReadable(access, balancer)))
+  return toLoadBalancerItems(
+    provider.loadBalancers().filter((balancer) => isReadable(access, balancer)),
+  )
 }
 
 const loadBalancer: Answer = async (request, infrastructure) => {
@@ -47,7 +58,10 @@ const loadBalancerDetails: Answer = async (request, infrastructure) => {
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const named = requireProvider(request, infrastructure, 400)
     .loadBalancers()
-    .filter((balancer) => balancer.account === account && balancer.region === region && balancer.name === name)
+    .filter(
+      (balancer) =>
+        balancer.account === account && balancer.region === region && balancer.name === name,
+    )
   return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
 }
 
@@ -56,22 +70,33 @@ const findImages: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
   if (account !== undefined && account !== '') checkReadable(access, account, 'account')
-  return (provider.images?.find(toImageQuery(request)) ?? []).flatMap((image) => readableImage(image, access))
+  return (provider.images?.find(toImageQuery(request)) ?? []).flatMap((image) =>
+    readableImage(image, access),
+  )
 }
 
 /** With the accounts that the caller may read; nothing of an image that only others have. */
 export function readableImage(image: JsonObject, access: Access): JsonObject[] {
-  const accounts = textsOf(image['accounts']).filter((account) => access.mayOnAccount(account, 'READ'))
+  const accounts = textsOf(image['accounts']).filter((account) =>
+    access.mayOnAccount(account, 'READ'),
+  )
   return accounts.length === 0 ? [] : [{ ...image, accounts }]
 }
 
 function toImageQuery(request: Asked): ImageQuery {
-  const filters = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith('tag:'))
+  const filters = Object.entries({ ...(request.query as object) }).filter(([name]) =>
+    name.startsWith('tag:'),
+  )
   return {
     text: queryValue(request, 'q'),
     region: queryValue(request, 'region') || undefined,
     account: queryValue(request, 'account') || undefined,
-    tags: new Map(filters.map(([name, value]) => [name.slice('tag:'.length).toLowerCase(), String(value).toLowerCase()])),
+    tags: new Map(
+      filters.map(([name, value]) => [
+        name.slice('tag:'.length).toLowerCase(),
+        String(value).toLowerCase(),
+      ]),
+    ),
   }
 }
 
@@ -85,7 +110,8 @@ const imageTags: Answer = async (request, infrastructure) => {
 
 const imageDetails: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
-  const found = requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
+  const found =
+    requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
   const access = await accessOf(request, infrastructure)
   return found.flatMap((image) => readableImage(image, access))

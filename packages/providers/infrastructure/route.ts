@@ -47,7 +47,11 @@ export interface Asked {
 /** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */
 export type Answer = (request: Asked, infrastructure: Infrastructure) => unknown
 
-export function get(path: string, answer: Answer, reads: InfrastructureRoute['reads'] = []): InfrastructureRoute {
+export function get(
+  path: string,
+  answer: Answer,
+  reads: InfrastructureRoute['reads'] = [],
+): InfrastructureRoute {
   return { method: 'GET', path, reads, answer }
 }
 
@@ -105,7 +109,8 @@ type NeededRight =
 
 /** @throws {PortError} 403 */
 export function checkRight(access: Access, { kind, name, right }: NeededRight): void {
-  const has = (one: Access) => (kind === 'application' ? one.mayOnApplication(name, right) : one.mayOnAccount(name, right))
+  const has = (one: Access) =>
+    kind === 'application' ? one.mayOnApplication(name, right) : one.mayOnAccount(name, right)
   if (has(access)) return
   const user = lackingOf(access, has)
   const advice = user === 'anonymous' ? ` ${anonymousAdvice}` : ''
@@ -114,12 +119,18 @@ export function checkRight(access: Access, { kind, name, right }: NeededRight): 
 }
 
 export function mayRead(access: Access, name: string, kind: NeededRight['kind']): boolean {
-  return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
+  return kind === 'application'
+    ? access.mayOnApplication(name, 'READ')
+    : access.mayOnAccount(name, 'READ')
 }
 
 /** Whether the caller may READ the account of a resource, and its applications. */
 export function isReadable(access: Access, owned: Owned): boolean {
-  if (!access.mayOnAccount(owned.account, 'READ') || (owned.unknownController !== undefined && !access.isAdmin)) return false
+  if (
+    !access.mayOnAccount(owned.account, 'READ') ||
+    (owned.unknownController !== undefined && !access.isAdmin)
+  )
+    return false
   return ownersOf(owned).every((name) => access.mayOnApplication(name, 'READ'))
 }
 
@@ -128,7 +139,11 @@ export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
 }
 
 /** The applications of what was found count, not the one that the path names. @throws {PortError} 403 */
-export async function checkOwners(request: Asked, infrastructure: Infrastructure, owned: Owned): Promise<void> {
+export async function checkOwners(
+  request: Asked,
+  infrastructure: Infrastructure,
+  owned: Owned,
+): Promise<void> {
   checkOwned(await accessOf(request, infrastructure), owned)
 }
 
@@ -140,7 +155,8 @@ export function checkOwned(access: Access, owned: Owned): void {
   throw new PortError(403, text, { exception: 'AccessDenied' })
 }
 
-const anonymousAdvice = 'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
+const anonymousAdvice =
+  'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
 
 export function providerOf({ providers }: Infrastructure, id: string): CloudProvider | undefined {
   return providers.find((provider) => provider.id === id.toLowerCase())
@@ -150,7 +166,10 @@ export function serverGroupsOf({ providers }: Infrastructure, application?: stri
   return providers.flatMap((provider) => [...provider.serverGroups(application)])
 }
 
-export async function readableGroups(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+export async function readableGroups(
+  request: Asked,
+  infrastructure: Infrastructure,
+): Promise<ServerGroup[]> {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
   return groups.filter((group) => isReadable(access, group))
@@ -164,7 +183,10 @@ export async function readableBalancers(
   const access = await accessOf(request, infrastructure)
   return balancers
     .filter((balancer) => isReadable(access, balancer))
-    .map((balancer) => ({ ...balancer, serverGroups: balancer.serverGroups.filter(({ owned }) => isReadable(access, owned)) }))
+    .map((balancer) => ({
+      ...balancer,
+      serverGroups: balancer.serverGroups.filter(({ owned }) => isReadable(access, owned)),
+    }))
 }
 
 export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
@@ -172,7 +194,9 @@ export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
 }
 
 export function jobsOf({ providers }: Infrastructure, application: string): Job[] {
-  return providers.flatMap((provider) => [...provider.jobs()]).filter((job) => isOf(application, job))
+  return providers
+    .flatMap((provider) => [...provider.jobs()])
+    .filter((job) => isOf(application, job))
 }
 
 /** Without regard to case. */

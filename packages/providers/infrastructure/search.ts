@@ -26,11 +26,21 @@ import {
 } from './route.ts'
 
 /** Query parameters with a meaning of their own; every other one filters the field of its name. */
-const ownParameters = new Set(['q', 'type', 'platform', 'page', 'pageSize', 'allowShortQuery', 'cloudProvider'])
+const ownParameters = new Set([
+  'q',
+  'type',
+  'platform',
+  'page',
+  'pageSize',
+  'allowShortQuery',
+  'cloudProvider',
+])
 
 /** @see docs/contracts/infrastructure.md#search */
 const search: Answer = async (request, infrastructure) => {
-  const types = queryValues(request, 'type').flatMap((value) => value.split(',').filter((type) => type !== ''))
+  const types = queryValues(request, 'type').flatMap((value) =>
+    value.split(',').filter((type) => type !== ''),
+  )
   if (types.length === 0) throw new PortError(400, 'The query parameter "type" is required.')
   const pageNumber = positive(queryValue(request, 'page'), 1)
   const pageSize = positive(queryValue(request, 'pageSize'), 10_000)
@@ -38,9 +48,11 @@ const search: Answer = async (request, infrastructure) => {
   const filters = filtersOf(request)
   const wanted = query === '' ? ([...filters.values()][0]?.[0] ?? '') : query
   const access = await accessOf(request, infrastructure)
-  const isShown = (hit: Hit) => isShownTo(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
+  const isShown = (hit: Hit) =>
+    isShownTo(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
   const ranked: Hit[][] = []
-  for (const type of new Set(types)) ranked.push(await find(infrastructure, type, { wanted, isShown }))
+  for (const type of new Set(types))
+    ranked.push(await find(infrastructure, type, { wanted, isShown }))
   const found = ranked.flat()
   const page = found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
   const platform = queryValue(request, 'platform') ?? ''
@@ -57,20 +69,31 @@ function isShownTo(access: Access, { owners = [], account }: Hit): boolean {
 /** Applications name the accounts where they run. */
 function withReadableAccounts(result: JsonObject, access: Access): JsonObject {
   if (!Array.isArray(result['accounts'])) return result
-  return { ...result, accounts: result['accounts'].filter((account) => access.mayOnAccount(String(account), 'READ')) }
+  return {
+    ...result,
+    accounts: result['accounts'].filter((account) => access.mayOnAccount(String(account), 'READ')),
+  }
 }
 
 function filtersOf(request: Asked): ReadonlyMap<string, string[]> {
-  const names = Object.keys({ ...(request.query as object) }).filter((name) => !ownParameters.has(name))
-  const filters = names.map((name) => [name, queryValues(request, name).flatMap((value) => value.split(','))] as const)
+  const names = Object.keys({ ...(request.query as object) }).filter(
+    (name) => !ownParameters.has(name),
+  )
+  const filters = names.map(
+    (name) => [name, queryValues(request, name).flatMap((value) => value.split(','))] as const,
+  )
   const provider = queryValue(request, 'cloudProvider')
-  return new Map([...filters, ...(provider === undefined ? [] : [['provider', [provider]] as [string, string[]]])])
+  return new Map([
+    ...filters,
+    ...(provider === undefined ? [] : [['provider', [provider]] as [string, string[]]]),
+  ])
 }
 
 function matches(result: JsonObject, filters: ReadonlyMap<string, string[]>): boolean {
   return [...filters].every(
     ([name, values]) =>
-      Object.hasOwn(result, name) && values.some((value) => value.toLowerCase() === String(result[name]).toLowerCase()),
+      Object.hasOwn(result, name) &&
+      values.some((value) => value.toLowerCase() === String(result[name]).toLowerCase()),
   )
 }
 
@@ -90,7 +113,11 @@ interface Wanted {
 }
 
 /** Hits by the position of the query in their keys, then by key. */
-async function find(infrastructure: Infrastructure, type: string, { wanted, isShown }: Wanted): Promise<Hit[]> {
+async function find(
+  infrastructure: Infrastructure,
+  type: string,
+  { wanted, isShown }: Wanted,
+): Promise<Hit[]> {
   const part = wanted.toLowerCase()
   const found = await flatMapInTurns(await hitsOf(infrastructure, type), (hit) => {
     const keys = hit.keys.map((key) => key.toLowerCase())
@@ -117,16 +144,23 @@ const sources: Readonly<Record<string, Source>> = {
       return { keys: [textOf(stored['name']) ?? '', ...applications], toResult }
     }),
   clusters: (infrastructure) => {
-    const byCluster = Map.groupBy(serverGroupsOf(infrastructure), ({ account, moniker, provider }) =>
-      JSON.stringify([account, provider, moniker.cluster]),
+    const byCluster = Map.groupBy(
+      serverGroupsOf(infrastructure),
+      ({ account, moniker, provider }) => JSON.stringify([account, provider, moniker.cluster]),
     )
-    return [...byCluster.values()].flatMap(([first]) => (first === undefined ? [] : toClusterHit(first)))
+    return [...byCluster.values()].flatMap(([first]) =>
+      first === undefined ? [] : toClusterHit(first),
+    )
   },
   serverGroups: (infrastructure) => serverGroupsOf(infrastructure).map(toServerGroupHit),
   instances: (infrastructure) => [
-    ...serverGroupsOf(infrastructure).flatMap((group) => group.instances.map((instance) => toInstanceHit(instance, group))),
+    ...serverGroupsOf(infrastructure).flatMap((group) =>
+      group.instances.map((instance) => toInstanceHit(instance, group)),
+    ),
     ...infrastructure.providers.flatMap((provider) =>
-      provider.detachedInstances().map((instance) => toInstanceHit(instance, undefined, provider.id)),
+      provider
+        .detachedInstances()
+        .map((instance) => toInstanceHit(instance, undefined, provider.id)),
     ),
   ],
   loadBalancers: (infrastructure) => loadBalancersOf(infrastructure).map(toLoadBalancerHit),
@@ -174,7 +208,16 @@ function toClusterHit(group: ServerGroup): Hit {
   const { app: application, stack, detail } = moniker
   const cluster = moniker.cluster ?? ''
   const url = clusterUrl(application, account, cluster)
-  return toHit(group, [cluster], () => ({ type: 'clusters', provider, account, application, cluster, stack, detail, url }))
+  return toHit(group, [cluster], () => ({
+    type: 'clusters',
+    provider,
+    account,
+    application,
+    cluster,
+    stack,
+    detail,
+    url,
+  }))
 }
 
 function toServerGroupHit(group: ServerGroup): Hit {
@@ -212,7 +255,17 @@ function toSecurityGroupHit(group: SecurityGroup): Hit {
   const { provider, account, region, id, name, moniker, vpcId } = group
   return toHit(group, [name, id], () => {
     const url = `/securityGroups/${[account, provider, name].map(encodeValue).join('/')}?region=${encodeValue(region)}`
-    return { type: 'securityGroups', provider, account, region, id, name, application: moniker.app, vpcId, url }
+    return {
+      type: 'securityGroups',
+      provider,
+      account,
+      region,
+      id,
+      name,
+      application: moniker.app,
+      vpcId,
+      url,
+    }
   })
 }
 
@@ -220,10 +273,18 @@ function clusterUrl(application: string | null, account: string, cluster: string
   return `/applications/${encodeValue(application ?? '')}/clusters/${[account, cluster].map(encodeValue).join('/')}`
 }
 
-function toInstanceHit(instance: Instance, group: ServerGroup | undefined, provider = group?.provider): Hit {
+function toInstanceHit(
+  instance: Instance,
+  group: ServerGroup | undefined,
+  provider = group?.provider,
+): Hit {
   const { id, account, region, moniker } = instance
   return toHit(instance, [id, group?.name ?? ''], () => {
-    const owner = group && { application: moniker.app, cluster: moniker.cluster, serverGroup: group.name }
+    const owner = group && {
+      application: moniker.app,
+      cluster: moniker.cluster,
+      serverGroup: group.name,
+    }
     return { type: 'instances', provider, account, region, instanceId: id, ...owner }
   })
 }
@@ -233,9 +294,15 @@ const keptMs = 30_000
 const keptLists = new WeakMap<BackendContext, StoredLists<JsonObject>>()
 
 /** A source that fails contributes nothing. */
-async function loadAll(context: BackendContext, kind: 'applications' | 'projects'): Promise<readonly JsonObject[]> {
+async function loadAll(
+  context: BackendContext,
+  kind: 'applications' | 'projects',
+): Promise<readonly JsonObject[]> {
   const { definitions } = context.ports
-  const kept = keptLists.getOrInsertComputed(context, () => new StoredLists({ toEntry: (stored) => stored, keptMs }))
+  const kept = keptLists.getOrInsertComputed(
+    context,
+    () => new StoredLists({ toEntry: (stored) => stored, keptMs }),
+  )
   try {
     return await kept.load(definitions, { key: kind, kind }, () => definitions[kind](itself))
   } catch (error) {

@@ -14,8 +14,12 @@ export const InfrastructureKeys = z.strictObject({
   ...ArtifactKeys.shape,
   'credentials.challengeDestructiveActionsEnvironments': names
     .default(['default'])
-    .describe('Environments of accounts where Deck asks users to confirm before it destroys anything.'),
-  'credentials.primaryAccountTypes': names.default(['default']).describe('Types of accounts that are marked as primary.'),
+    .describe(
+      'Environments of accounts where Deck asks users to confirm before it destroys anything.',
+    ),
+  'credentials.primaryAccountTypes': names
+    .default(['default'])
+    .describe('Types of accounts that are marked as primary.'),
 })
 export type InfrastructureKeys = z.infer<typeof InfrastructureKeys>
 
@@ -24,7 +28,9 @@ export function toInfrastructureSettings(
   report: SettingsReport,
   surroundings: ProviderSurroundings = { ownPorts: [] },
 ): InfrastructureSettings {
-  const providers = providerTypes.map((type) => [type.id, type.toSettings(keys, report, surroundings)] as const)
+  const providers = providerTypes.map(
+    (type) => [type.id, type.toSettings(keys, report, surroundings)] as const,
+  )
   return {
     challengedEnvironments: keys['credentials.challengeDestructiveActionsEnvironments'],
     primaryAccountTypes: keys['credentials.primaryAccountTypes'],
@@ -38,9 +44,14 @@ interface WithInfrastructure {
 }
 
 /** The current settings, with those of the next that count without a restart. */
-export function withReloaded<Settings extends WithInfrastructure>(current: Settings, next: WithInfrastructure): Settings {
+export function withReloaded<Settings extends WithInfrastructure>(
+  current: Settings,
+  next: WithInfrastructure,
+): Settings {
   return withProviders(current, (providers) => {
-    const changed = Object.entries(next.infrastructure?.providers ?? {}).filter(([id]) => isReloaded(id) && id in providers)
+    const changed = Object.entries(next.infrastructure?.providers ?? {}).filter(
+      ([id]) => isReloaded(id) && id in providers,
+    )
     return { ...providers, ...Object.fromEntries(changed) }
   })
 }
@@ -51,7 +62,10 @@ function withProviders<Settings extends WithInfrastructure>(
 ): Settings {
   const { infrastructure } = settings
   if (infrastructure === undefined) return settings
-  return { ...settings, infrastructure: { ...infrastructure, providers: change(infrastructure.providers) } }
+  return {
+    ...settings,
+    infrastructure: { ...infrastructure, providers: change(infrastructure.providers) },
+  }
 }
 
 function isReloaded(id: string): boolean {

@@ -55,7 +55,8 @@ interface Task {
 }
 
 interface TaskOptions {
-  readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'> & Partial<Pick<BackendContext, 'secrets'>>
+  readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'> &
+    Partial<Pick<BackendContext, 'secrets'>>
   readonly find: (provider: string, name: string) => OperationType | undefined
 }
 
@@ -69,7 +70,10 @@ const storeRetryMs = 1000
 export class Tasks {
   readonly #options: TaskOptions
   readonly #ids: () => string
-  readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
+  readonly #statements: Record<
+    'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune',
+    StatementSync
+  >
   /** Operations look for what is free and take it, so that one runs at a time. */
   readonly #turns = new WorkLine(1)
   /** The end of the last task by what operations are ordered by, which is mostly the application. */
@@ -82,11 +86,17 @@ export class Tasks {
     this.#options = options
     this.#ids = createUlids(now)
     this.#statements = {
-      insert: db.prepare('INSERT INTO infrastructure_tasks (id, request_id, started_ms, document) VALUES (?, ?, ?, ?)'),
-      update: db.prepare('UPDATE infrastructure_tasks SET completed_ms = ?, document = ? WHERE id = ?'),
+      insert: db.prepare(
+        'INSERT INTO infrastructure_tasks (id, request_id, started_ms, document) VALUES (?, ?, ?, ?)',
+      ),
+      update: db.prepare(
+        'UPDATE infrastructure_tasks SET completed_ms = ?, document = ? WHERE id = ?',
+      ),
       get: db.prepare('SELECT document FROM infrastructure_tasks WHERE id = ?'),
       byRequest: db.prepare('SELECT id FROM infrastructure_tasks WHERE request_id = ?'),
-      running: db.prepare('SELECT document FROM infrastructure_tasks WHERE completed_ms IS NULL ORDER BY id'),
+      running: db.prepare(
+        'SELECT document FROM infrastructure_tasks WHERE completed_ms IS NULL ORDER BY id',
+      ),
       prune: db.prepare(
         'DELETE FROM infrastructure_tasks WHERE id IN (SELECT id FROM infrastructure_tasks WHERE completed_ms < ? LIMIT ?)',
       ),
@@ -98,7 +108,9 @@ export class Tasks {
       kind: 'infrastructure-tasks',
       sweep: async ({ turn, chunkSize }) => {
         for (let count = 0; ; await turn()) {
-          const removed = Number(this.#statements.prune.run(this.#options.context.now() - keptMs, chunkSize).changes)
+          const removed = Number(
+            this.#statements.prune.run(this.#options.context.now() - keptMs, chunkSize).changes,
+          )
           count += removed
           if (removed < chunkSize) return count
         }
@@ -133,7 +145,8 @@ export class Tasks {
 
   /** Continues what a stopped process left; a request may have come before. */
   start(): void {
-    for (const task of this.#statements.running.all().map(toTask)) if (!this.#queued.has(task.id)) this.#enqueue(task)
+    for (const task of this.#statements.running.all().map(toTask))
+      if (!this.#queued.has(task.id)) this.#enqueue(task)
   }
 
   /** Resolves when the operations that run have ended; what follows is done after the next start. */
@@ -166,7 +179,10 @@ export class Tasks {
     const end = this.#queued.get(id)
     if (end === undefined) return
     const wait = new AbortController()
-    const timer = sleep(withinMs, undefined, { signal: AbortSignal.any([signal, wait.signal]), ref: false }).catch(() => {})
+    const timer = sleep(withinMs, undefined, {
+      signal: AbortSignal.any([signal, wait.signal]),
+      ref: false,
+    }).catch(() => {})
     await Promise.race([end, timer])
     wait.abort()
   }
@@ -177,7 +193,10 @@ export class Tasks {
     const end = Promise.all(before)
       .then(() => this.#complete(task))
       .catch((error: unknown) => {
-        this.#options.context.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
+        this.#options.context.log.error(
+          { err: error, task: task.id },
+          'a task of the infrastructure could not be recorded',
+        )
       })
       .finally(() => {
         this.#queued.delete(task.id)
@@ -238,7 +257,10 @@ export class Tasks {
     this.#store(task)
   }
 
-  async #carryOut(task: Task, { provider, name, description }: SubmittedOperation): Promise<Error | undefined> {
+  async #carryOut(
+    task: Task,
+    { provider, name, description }: SubmittedOperation,
+  ): Promise<Error | undefined> {
     const type = this.#options.find(provider, name)
     if (type === undefined) return new Error(`The operation ${name} is not known to this version.`)
     this.#note(task, orchestration, `Processing operation: ${name}`)
@@ -278,10 +300,20 @@ export class Tasks {
     { run, revealed }: { readonly run: OperationRun; readonly revealed: string[] },
   ): Promise<JsonObject> {
     const { secrets } = this.#options.context
-    if (type.keepsReferences === true || secrets === undefined || allReferencesIn(description).size === 0) return description
+    if (
+      type.keepsReferences === true ||
+      secrets === undefined ||
+      allReferencesIn(description).size === 0
+    )
+      return description
     const application = applicationsOf(type, description)[0]
     const account = accountOf(description)
-    const use = { application, account, user: run.user, place: `operation on ${application ?? 'no application'} in ${account}` }
+    const use = {
+      application,
+      account,
+      user: run.user,
+      place: `operation on ${application ?? 'no application'} in ${account}`,
+    }
     const reveal = async (member: unknown) => {
       const found = await secrets.reveal(member, use)
       revealed.push(...found.secrets)
@@ -331,7 +363,11 @@ export class Tasks {
   }
 
   #store(task: Task): void {
-    this.#statements.update.run(task.status.completed ? this.#options.context.now() : null, formatJson(task), task.id)
+    this.#statements.update.run(
+      task.status.completed ? this.#options.context.now() : null,
+      formatJson(task),
+      task.id,
+    )
     this.#options.context.stateChanged()
   }
 }

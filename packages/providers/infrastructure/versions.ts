@@ -6,15 +6,29 @@ import { hash, randomUUID } from 'node:crypto'
 import { queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, OwnResource, ServerGroup } from './model.ts'
-import { type Answer, get, type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
+import {
+  type Answer,
+  get,
+  type InfrastructureRoute,
+  jobsOf,
+  loadBalancersOf,
+  serverGroupsOf,
+} from './route.ts'
 
 /** One for each `application` of the query, in its order. */
 const versions: Answer = (request, infrastructure) => {
   const all = loadBalancersOf(infrastructure)
   return queryValues(request, 'application').map((name) => {
     const groups = serverGroupsOf(infrastructure, name)
-    const managers = infrastructure.providers.flatMap((provider) => provider.serverGroupManagers?.(name) ?? [])
-    return versionOf(groups, balancersOfApplication(name, groups, all), jobsOf(infrastructure, name), managers)
+    const managers = infrastructure.providers.flatMap(
+      (provider) => provider.serverGroupManagers?.(name) ?? [],
+    )
+    return versionOf(
+      groups,
+      balancersOfApplication(name, groups, all),
+      jobsOf(infrastructure, name),
+      managers,
+    )
   })
 }
 
@@ -25,7 +39,12 @@ export function versionOf(
   jobs: readonly Job[],
   managers: readonly OwnResource[] = [],
 ): string {
-  const state = [groups.map(stateOfGroup), balancers.map(stateOfBalancer), jobs.map(stateOfJob), managers.map(nameOf)]
+  const state = [
+    groups.map(stateOfGroup),
+    balancers.map(stateOfBalancer),
+    jobs.map(stateOfJob),
+    managers.map(nameOf),
+  ]
   return hash('sha1', JSON.stringify(state), 'base64url')
 }
 
@@ -47,7 +66,14 @@ function stateOfGroup(group: ServerGroup): unknown {
   ]
 }
 
-function stateOfBalancer({ account, region, name, securityGroups, details, serverGroups }: LoadBalancer): unknown {
+function stateOfBalancer({
+  account,
+  region,
+  name,
+  securityGroups,
+  details,
+  serverGroups,
+}: LoadBalancer): unknown {
   const groups = serverGroups.map((group) => [
     group.name,
     group.isDisabled,

@@ -73,7 +73,10 @@ function toCommonView(group: ServerGroup, nowMs: number): JsonObject {
   }
 }
 
-const written = new WeakMap<ServerGroup, { readonly instances: readonly Instance[]; readonly json: string }>()
+const written = new WeakMap<
+  ServerGroup,
+  { readonly instances: readonly Instance[]; readonly json: string }
+>()
 
 /** As lists of an application have it, as JSON. It is written again only where the server group or its list of instances is another one. */
 export function writeServerGroupSummary(group: ServerGroup, nowMs: number): string {
@@ -88,7 +91,11 @@ export function writeServerGroupSummary(group: ServerGroup, nowMs: number): stri
   return json
 }
 
-export function toServerGroupView(group: ServerGroup, nowMs: number, hasInstances = true): JsonObject {
+export function toServerGroupView(
+  group: ServerGroup,
+  nowMs: number,
+  hasInstances = true,
+): JsonObject {
   return {
     ...toCommonView(group, nowMs),
     accountName: group.account,
@@ -98,7 +105,9 @@ export function toServerGroupView(group: ServerGroup, nowMs: number, hasInstance
     image: group.image && toImageView(group),
     launchConfig: group.launchConfig,
     ...group.details,
-    instances: hasInstances ? group.instances.map((instance) => toInstanceView(instance, group, nowMs)) : [],
+    instances: hasInstances
+      ? group.instances.map((instance) => toInstanceView(instance, group, nowMs))
+      : [],
   }
 }
 
@@ -122,17 +131,23 @@ function toInstanceSummary(instance: Instance, nowMs: number): JsonObject {
 function toHealthSummary(record: HealthRecord): JsonObject {
   const { loadBalancers } = record
   if (!Array.isArray(loadBalancers)) return record
-  const entries = loadBalancers.map(({ loadBalancerName: name, state, description, healthState }: JsonObject) => ({
-    name,
-    state,
-    description,
-    healthState,
-  }))
+  const entries = loadBalancers.map(
+    ({ loadBalancerName: name, state, description, healthState }: JsonObject) => ({
+      name,
+      state,
+      description,
+      healthState,
+    }),
+  )
   return { ...record, loadBalancers: entries }
 }
 
 /** @param group Undefined for an instance that belongs to none */
-export function toInstanceView(instance: Instance, group: ServerGroup | undefined, nowMs: number): JsonObject {
+export function toInstanceView(
+  instance: Instance,
+  group: ServerGroup | undefined,
+  nowMs: number,
+): JsonObject {
   return {
     id: instance.id,
     name: instance.id,
@@ -148,7 +163,11 @@ export function toInstanceView(instance: Instance, group: ServerGroup | undefine
     cluster: instance.moniker.cluster ?? undefined,
     application: instance.moniker.app ?? undefined,
     loadBalancers: instance.loadBalancers,
-    ...(group && { cloudProvider: group.provider, providerType: group.provider, instanceType: group.instanceType }),
+    ...(group && {
+      cloudProvider: group.provider,
+      providerType: group.provider,
+      instanceType: group.instanceType,
+    }),
     ...instance.summary,
     ...instance.details,
   }
@@ -167,7 +186,11 @@ export function toClusterSummary(groups: readonly ServerGroup[]): JsonObject {
   }
 }
 
-export function toClusterView(groups: readonly ServerGroup[], loadBalancers: readonly LoadBalancer[], nowMs: number): JsonObject {
+export function toClusterView(
+  groups: readonly ServerGroup[],
+  loadBalancers: readonly LoadBalancer[],
+  nowMs: number,
+): JsonObject {
   const [first] = groups as readonly [ServerGroup]
   return {
     name: first.moniker.cluster,
@@ -209,7 +232,12 @@ export function toLoadBalancerView(balancer: LoadBalancer): JsonObject {
     targetGroups: [],
     securityGroups: balancer.securityGroups,
     ...balancer.details,
-    serverGroups: balancer.serverGroups.map(({ owned: _, ...group }) => ({ ...group, account, region, cloudProvider: provider })),
+    serverGroups: balancer.serverGroups.map(({ owned: _, ...group }) => ({
+      ...group,
+      account,
+      region,
+      cloudProvider: provider,
+    })),
     instances: balancer.serverGroups.flatMap(({ instances }) => instances.map(({ id }) => id)),
   }
 }
@@ -245,13 +273,22 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : 1
 }
 
-export function byName<T extends { readonly name?: unknown; readonly id?: unknown }>(one: T, other: T): number {
+export function byName<T extends { readonly name?: unknown; readonly id?: unknown }>(
+  one: T,
+  other: T,
+): number {
   return (
-    compareText(String(one.name).toLowerCase(), String(other.name).toLowerCase()) || compareText(String(one.id), String(other.id))
+    compareText(String(one.name).toLowerCase(), String(other.name).toLowerCase()) ||
+    compareText(String(one.id), String(other.id))
   )
 }
 
-export function toSecurityGroupSummary({ id, name, vpcId, moniker }: SecurityGroup): JsonObject & { id: string; name: string } {
+export function toSecurityGroupSummary({
+  id,
+  name,
+  vpcId,
+  moniker,
+}: SecurityGroup): JsonObject & { id: string; name: string } {
   return { id, name, vpcId, moniker }
 }
 

@@ -27,11 +27,17 @@ export interface AccountClientOptions {
 
 /** Where the API server of an account is. @throws {Error} with a text for operators */
 export function loadClusterAccess(account: KubernetesAccountSettings): Promise<ClusterAccess> {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, KUBECONFIG: usual } = process.env
+  const {
+    KUBERNETES_SERVICE_HOST: host,
+    KUBERNETES_SERVICE_PORT: port,
+    KUBECONFIG: usual,
+  } = process.env
   if (account.serviceAccount) return inClusterAccess({ host, port })
   const { kubeconfigFile, kubeconfigContents: contents, context } = account
   const isDefault = kubeconfigFile === undefined && contents === undefined
-  const file = isDefault ? usual?.split(delimiter)[0] || join(homedir(), '.kube', 'config') : kubeconfigFile
+  const file = isDefault
+    ? usual?.split(delimiter)[0] || join(homedir(), '.kube', 'config')
+    : kubeconfigFile
   return loadKubeconfig({ file: file && resolve(file), contents, context })
 }
 
@@ -59,7 +65,9 @@ export class AccountClient {
   }
 
   /** The watch is open until it is closed. @throws {ApiError} where the account cannot be used at all */
-  async watch<Entry>(options: Omit<ObjectWatchOptions<Entry>, 'source'>): Promise<ObjectWatch<Entry>> {
+  async watch<Entry>(
+    options: Omit<ObjectWatchOptions<Entry>, 'source'>,
+  ): Promise<ObjectWatch<Entry>> {
     const source = await this.#use()
     return openObjectWatch({ ...options, source })
   }
@@ -104,7 +112,9 @@ export class AccountClient {
     this.#client ??= this.#open().catch((error: unknown) => {
       // A corrected kubeconfig counts with the next request.
       this.#client = undefined
-      throw error instanceof ApiError ? error : new ApiError((error as Error).message, { status: 0, cause: error })
+      throw error instanceof ApiError
+        ? error
+        : new ApiError((error as Error).message, { status: 0, cause: error })
     })
     return this.#client
   }

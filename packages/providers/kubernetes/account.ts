@@ -57,11 +57,29 @@ export class OpenAccount implements KubernetesAccount {
     this.#options = options
     this.settings = settings
     this.kinds = new KindTable(settings.customResources)
-    this.client = new AccountClient({ account: settings, provider, connections, log, now, rejected: options.rejected })
+    this.client = new AccountClient({
+      account: settings,
+      provider,
+      connections,
+      log,
+      now,
+      rejected: options.rejected,
+    })
     this.api = this.client.api
-    this.#catalog = new KindCatalog({ account: settings, provider, table: this.kinds, api: this.api, underWay })
+    this.#catalog = new KindCatalog({
+      account: settings,
+      provider,
+      table: this.kinds,
+      api: this.api,
+      underWay,
+    })
     const { name: account } = settings
-    this.#objects = new AccountObjects({ account, listsPods: provider.detailsPodsOfJobs, settings, sharing })
+    this.#objects = new AccountObjects({
+      account,
+      listsPods: provider.detailsPodsOfJobs,
+      settings,
+      sharing,
+    })
     this.#namespaces = new Namespaces({ settings, client: this.client, now, changed })
     this.#watches = new KindWatches({
       kinds: () => this.#catalog.all,
@@ -71,7 +89,10 @@ export class OpenAccount implements KubernetesAccount {
       now,
       underWay,
       refused: (kind, problem) =>
-        log.warn({ account, kind: kind.name, problem }, 'a kind of a Kubernetes account is empty, because it may not be listed'),
+        log.warn(
+          { account, kind: kind.name, problem },
+          'a kind of a Kubernetes account is empty, because it may not be listed',
+        ),
       open: (kind, resource, namespace) => this.#watch(kind, resource, namespace),
       dropped: (kind) => this.#objects.removeAll(kind),
     })
@@ -118,7 +139,9 @@ export class OpenAccount implements KubernetesAccount {
         cacheIntervalSeconds: this.settings.cacheIntervalSeconds ?? null,
         enabled: true,
         ...olderPermissions(this.settings),
-        ...(absence !== undefined && { unreachable: { since: absence.sinceMs, reason: absence.reason } }),
+        ...(absence !== undefined && {
+          unreachable: { since: absence.sinceMs, reason: absence.reason },
+        }),
       },
     }
   }
@@ -162,7 +185,8 @@ export class OpenAccount implements KubernetesAccount {
       namespace,
       metadataOnly: this.#catalog.isPlain(kind),
       // A list that is on its way may arrive after the end.
-      toEntry: (object) => (this.#watches.isOpen(kind) ? this.#objects.put(object, { kind, apiVersion }) : undefined),
+      toEntry: (object) =>
+        this.#watches.isOpen(kind) ? this.#objects.put(object, { kind, apiVersion }) : undefined,
       onGone: (kept) => this.#objects.remove(kept),
       onChange: () => this.#changed(),
     })
@@ -174,7 +198,8 @@ export class OpenAccount implements KubernetesAccount {
     const account = this.settings.name
     if (absence !== undefined && !this.#isAway)
       log.warn({ account, problem: absence.reason }, 'a Kubernetes account does not answer')
-    if (absence === undefined && this.#isAway) log.info({ account }, 'a Kubernetes account answers again')
+    if (absence === undefined && this.#isAway)
+      log.info({ account }, 'a Kubernetes account answers again')
     this.#isAway = absence !== undefined
     changed()
   }
@@ -194,22 +219,33 @@ function isNamespace({ kind, apiVersion }: KubeObject): boolean {
   return kind === 'Namespace' && apiVersion === 'v1'
 }
 
-const builtInMap: JsonObject = Object.fromEntries(builtInKinds.map(({ name, spinnakerKind }) => [name, spinnakerKind]))
+const builtInMap: JsonObject = Object.fromEntries(
+  builtInKinds.map(({ name, spinnakerKind }) => [name, spinnakerKind]),
+)
 
 function spinnakerKinds({ custom }: KindTable): JsonObject {
   if (custom.length === 0) return builtInMap
-  return { ...builtInMap, ...Object.fromEntries(custom.map(({ name, spinnakerKind }) => [name, spinnakerKind])) }
+  return {
+    ...builtInMap,
+    ...Object.fromEntries(custom.map(({ name, spinnakerKind }) => [name, spinnakerKind])),
+  }
 }
 
 /** Roles of the older form may see and change the account. */
-function permissionsOf({ permissions, requiredGroupMembership }: KubernetesAccountSettings): Account['permissions'] {
+function permissionsOf({
+  permissions,
+  requiredGroupMembership,
+}: KubernetesAccountSettings): Account['permissions'] {
   if (isRestricted(permissions)) return permissions
   if (requiredGroupMembership.length === 0) return {}
   return { READ: requiredGroupMembership, WRITE: requiredGroupMembership }
 }
 
 /** Clients see the form that is configured. */
-function olderPermissions({ permissions, requiredGroupMembership }: KubernetesAccountSettings): JsonObject {
+function olderPermissions({
+  permissions,
+  requiredGroupMembership,
+}: KubernetesAccountSettings): JsonObject {
   if (isRestricted(permissions) || requiredGroupMembership.length === 0) return {}
   return { permissions: null, requiredGroupMembership }
 }

@@ -20,7 +20,12 @@ export const maxControllers = 5
 export async function loadOwned(account: KubernetesAccount, object: KubeObject): Promise<Owned> {
   const { applications, ...unknown } = await answered(account, () => ownershipOf(account, object))
   const [app = null, ...coOwners] = applications
-  return { account: account.settings.name, moniker: { ...monikerOf(object), app }, coOwners, ...unknown }
+  return {
+    account: account.settings.name,
+    moniker: { ...monikerOf(object), app },
+    coOwners,
+    ...unknown,
+  }
 }
 
 /** Why an object is closed: a sentence. */
@@ -29,7 +34,10 @@ export function describeUnknown(object: string, controller: string): string {
 }
 
 /** @throws {ApiError} where the API server does not answer */
-export async function ownershipOf(account: KubernetesAccount, object: Pick<KubeObject, 'metadata'>): Promise<Ownership> {
+export async function ownershipOf(
+  account: KubernetesAccount,
+  object: Pick<KubeObject, 'metadata'>,
+): Promise<Ownership> {
   const applications = new Set<string>()
   let found: Pick<KubeObject, 'metadata'> = object
   for (let step = 0; ; step++) {
@@ -37,7 +45,10 @@ export async function ownershipOf(account: KubernetesAccount, object: Pick<KubeO
     if (claim !== undefined) applications.add(claim)
     const controller: OwnerReference | undefined = ownerReferenceOf(found)
     if (controller === undefined) return { applications: [...applications] }
-    const next = step === maxControllers ? undefined : await loadController(account, controller, object.metadata.namespace)
+    const next =
+      step === maxControllers
+        ? undefined
+        : await loadController(account, controller, object.metadata.namespace)
     if (next === undefined) {
       const isClaimed = applications.size > 0
       return {

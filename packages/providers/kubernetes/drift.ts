@@ -1,7 +1,14 @@
 /** Drift: what other managers have changed in deployed objects since Fairlead applied them. */
 
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import type { OwnResource } from '../infrastructure/model.ts'
 import type { DriftQuery } from '../infrastructure/provider.ts'
 import { isApiError } from './api/api-error.ts'
@@ -16,8 +23,25 @@ import type { KubernetesAccount } from './parts.ts'
 
 /** What users deploy; the objects that controllers create from it follow it. */
 const kinds = [
-  ...['deployment', 'statefulSet', 'daemonSet', 'replicaSet', 'cronJob', 'service', 'ingress', 'networkPolicy', 'configMap'],
-  ...['horizontalpodautoscaler', 'podDisruptionBudget', 'serviceAccount', 'role', 'roleBinding', 'persistentVolumeClaim'],
+  ...[
+    'deployment',
+    'statefulSet',
+    'daemonSet',
+    'replicaSet',
+    'cronJob',
+    'service',
+    'ingress',
+    'networkPolicy',
+    'configMap',
+  ],
+  ...[
+    'horizontalpodautoscaler',
+    'podDisruptionBudget',
+    'serviceAccount',
+    'role',
+    'roleBinding',
+    'persistentVolumeClaim',
+  ],
 ]
 
 /** @param namespaces Where the application has objects, as lists know it */
@@ -26,13 +50,20 @@ export async function loadDrift(
   namespaces: readonly string[],
   { application, location }: Pick<DriftQuery, 'application' | 'location'>,
 ): Promise<OwnResource[]> {
-  const wanted = location === undefined ? namespaces : namespaces.filter((namespace) => namespace === location)
+  const wanted =
+    location === undefined ? namespaces : namespaces.filter((namespace) => namespace === location)
   if (wanted.length === 0) return []
-  const found = [...kinds, ...account.kinds.custom.map(({ name }) => name)].map((name) => account.api.find(parseKind(name)))
-  const resources = (await Promise.all(found)).filter((resource) => resource?.isNamespaced === true && mayList(resource))
+  const found = [...kinds, ...account.kinds.custom.map(({ name }) => name)].map((name) =>
+    account.api.find(parseKind(name)),
+  )
+  const resources = (await Promise.all(found)).filter(
+    (resource) => resource?.isNamespaced === true && mayList(resource),
+  )
   const lists = await Promise.all(
     resources.flatMap((resource) =>
-      resource === undefined ? [] : wanted.map((namespace) => driftIn(account, resource, { application, namespace })),
+      resource === undefined
+        ? []
+        : wanted.map((namespace) => driftIn(account, resource, { application, namespace })),
     ),
   )
   return lists.flat()
@@ -48,14 +79,17 @@ async function driftIn(
   { application, namespace }: { readonly application: string; readonly namespace: string },
 ): Promise<OwnResource[]> {
   // Deployed objects carry the label, unless `kubernetes.v2.apply-app-labels` is off.
-  const objects = await account.api.list(resource, { namespace, labelSelector: managerLabel }).catch((error: unknown) => {
-    // A kind that may not be listed has nothing to show.
-    if (isApiError(error, 403, 404, 405)) return []
-    throw error
-  })
+  const objects = await account.api
+    .list(resource, { namespace, labelSelector: managerLabel })
+    .catch((error: unknown) => {
+      // A kind that may not be listed has nothing to show.
+      if (isApiError(error, 403, 404, 405)) return []
+      throw error
+    })
   return objects.flatMap((object) => {
     // Replica sets and pods of a deployment follow it.
-    if (!isDeployedFor(application, object) || (object.metadata.ownerReferences ?? []).length > 0) return []
+    if (!isDeployedFor(application, object) || (object.metadata.ownerReferences ?? []).length > 0)
+      return []
     const name = formatFullName(account.kinds.kindOf(kindOfManifest(object)), object.metadata.name)
     const place = { account: account.settings.name, namespace, name }
     return driftOf(object).map((drift) => ({
@@ -89,7 +123,9 @@ const ignoredFields =
 
 function driftOf(object: KubeObject): Drift[] {
   const entries = objectsOf(object.metadata['managedFields'])
-  const own = entries.filter(({ manager, subresource }) => manager === fieldManager && subresource === undefined)
+  const own = entries.filter(
+    ({ manager, subresource }) => manager === fieldManager && subresource === undefined,
+  )
   // After a client-side apply there are updates only.
   const applied = own.find(({ operation }) => operation === 'Apply') ?? own[0]
   if (applied === undefined) return []
@@ -99,20 +135,26 @@ function driftOf(object: KubeObject): Drift[] {
     const manager = textOf(entry['manager']) ?? ''
     // The API server notes no time for the scale subresource. A deployment that sets the number takes it over.
     const since = textOf(entry['time']) ?? null
-    const isLater = since === null ? fieldAt(manifest, 'spec', 'replicas') !== undefined : since >= appliedAt
+    const isLater =
+      since === null ? fieldAt(manifest, 'spec', 'replicas') !== undefined : since >= appliedAt
     if (controllers.test(manager) || entry['subresource'] === 'status' || !isLater) return []
     const fields = ownedPaths(entry['fieldsV1']).filter((path) => !ignoredFields.test(path))
     return fields.length === 0 ? [] : [{ manager, since, fields }]
   })
   const removed = manifest === undefined ? [] : removedFields(manifest, object)
-  return removed.length === 0 ? foreign : [...foreign, { manager: null, since: null, fields: removed }]
+  return removed.length === 0
+    ? foreign
+    : [...foreign, { manager: null, since: null, fields: removed }]
 }
 
 function removedFields(manifest: JsonObject, object: KubeObject): string[] {
-  const fields = diffObjects(manifest, object).filter(({ change, before }) => change === 'removed' && !isEmpty(before))
+  const fields = diffObjects(manifest, object).filter(
+    ({ change, before }) => change === 'removed' && !isEmpty(before),
+  )
   // Disabling a group takes away the labels that its services select.
   const hasTraffic = annotationOf(object, trafficAnnotation) !== undefined
-  const isExpected = (path: string) => hasTraffic && path.startsWith('spec.template.metadata.labels.')
+  const isExpected = (path: string) =>
+    hasTraffic && path.startsWith('spec.template.metadata.labels.')
   return fields
     .map(({ path }) => path)
     .filter((path) => !ignoredFields.test(path) && !path.startsWith('status') && !isExpected(path))
@@ -121,7 +163,9 @@ function removedFields(manifest: JsonObject, object: KubeObject): string[] {
 /** The API server drops empty values. */
 function isEmpty(value: unknown): boolean {
   if (value === null || value === '') return true
-  return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0
+  return Array.isArray(value)
+    ? value.length === 0
+    : isObject(value) && Object.keys(value).length === 0
 }
 
 /**

@@ -40,8 +40,19 @@ const builtInGroups: ReadonlySet<string> = new Set([
     'apiregistration.k8s.io',
     'autoscaling',
   ],
-  ...['admissionregistration.k8s.io', 'policy', 'scheduling.k8s.io', 'settings.k8s.io', 'authorization.k8s.io'],
-  ...['authentication.k8s.io', 'rbac.authorization.k8s.io', 'certificates.k8s.io', 'networking.k8s.io'],
+  ...[
+    'admissionregistration.k8s.io',
+    'policy',
+    'scheduling.k8s.io',
+    'settings.k8s.io',
+    'authorization.k8s.io',
+  ],
+  ...[
+    'authentication.k8s.io',
+    'rbac.authorization.k8s.io',
+    'certificates.k8s.io',
+    'networking.k8s.io',
+  ],
 ])
 
 export const priorities: Readonly<Record<string, number>> = {
@@ -108,18 +119,22 @@ const rows: readonly Row[] = [
   ['event', 'unclassified', 'N', 1000],
 ]
 
-export const builtInKinds: readonly Kind[] = rows.map(([name, spinnakerKind, scope, priority, , versioned]) => ({
-  name,
-  spinnakerKind,
-  isNamespaced: scope === 'N',
-  isVersioned: versioned === 'V',
-  priority,
-}))
+export const builtInKinds: readonly Kind[] = rows.map(
+  ([name, spinnakerKind, scope, priority, , versioned]) => ({
+    name,
+    spinnakerKind,
+    isNamespaced: scope === 'N',
+    isVersioned: versioned === 'V',
+    priority,
+  }),
+)
 
 const builtInByName: ReadonlyMap<string, Kind> = new Map(
   rows.flatMap(([name, , , , alias = ''], index) => {
     const kind = builtInKinds[index] as Kind
-    return [name.toLowerCase(), ...(alias === '' ? [] : [alias])].map((each) => [each, kind] as const)
+    return [name.toLowerCase(), ...(alias === '' ? [] : [alias])].map(
+      (each) => [each, kind] as const,
+    )
   }),
 )
 
@@ -135,9 +150,18 @@ export function isBuiltInGroup(group: string): boolean {
   return builtInGroups.has(group.toLowerCase())
 }
 
-export function kindOfManifest({ kind, apiVersion }: { readonly kind?: unknown; readonly apiVersion?: unknown }): ParsedKind {
+export function kindOfManifest({
+  kind,
+  apiVersion,
+}: {
+  readonly kind?: unknown
+  readonly apiVersion?: unknown
+}): ParsedKind {
   const [group = '', version] = (textOf(apiVersion) ?? '').split('/')
-  return { kind: textOf(kind) ?? '', group: version === undefined || isBuiltInGroup(group) ? undefined : group }
+  return {
+    kind: textOf(kind) ?? '',
+    group: version === undefined || isBuiltInGroup(group) ? undefined : group,
+  }
 }
 
 /** A kind of 2.1 by name or alias; undefined for others, and for a kind of that name in a group of its own. */
@@ -159,7 +183,13 @@ export class KindTable {
     const name = printKind(parsed)
     return (
       this.#custom.get(name.toLowerCase()) ??
-      builtInKind(parsed) ?? { name, spinnakerKind: 'unclassified', isNamespaced, isVersioned: false, priority: 1000 }
+      builtInKind(parsed) ?? {
+        name,
+        spinnakerKind: 'unclassified',
+        isNamespaced,
+        isVersioned: false,
+        priority: 1000,
+      }
     )
   }
 

@@ -103,10 +103,16 @@ export class KubernetesProvider implements CloudProvider {
   /** @param id Full name, `pod web-abc` */
   instance(account: string, region: string, id: string): Instance | undefined {
     const found = this.#find(account, id)
-    return found?.account.kinds.kindOf(found).name === 'pod' ? found.account.reads.instance(region, found.name) : undefined
+    return found?.account.kinds.kindOf(found).name === 'pod'
+      ? found.account.reads.instance(region, found.name)
+      : undefined
   }
 
-  async ownerOfInstance(account: string, namespace: string, name: string): Promise<Owned | undefined> {
+  async ownerOfInstance(
+    account: string,
+    namespace: string,
+    name: string,
+  ): Promise<Owned | undefined> {
     const found = this.#accounts.get(account)
     return found && ownerOfObject(found, { namespace, name })
   }
@@ -129,7 +135,14 @@ export class KubernetesProvider implements CloudProvider {
   ): Promise<ConsoleView | undefined> {
     const found = this.#accounts.get(account)
     const tailLines = wish !== undefined && 'tail' in wish ? wish.tail : undefined
-    return found && readConsole(found, { namespace: region, name: id }, { choice, bounds: this.#settings.log, tailLines })
+    return (
+      found &&
+      readConsole(
+        found,
+        { namespace: region, name: id },
+        { choice, bounds: this.#settings.log, tailLines },
+      )
+    )
   }
 
   jobs(): Job[] {
@@ -140,7 +153,11 @@ export class KubernetesProvider implements CloudProvider {
     const account = this.#accounts.get(job.account)
     if (account === undefined) return undefined
     const pods = account.reads.podsOf(job)
-    return readProperties(account, { namespace: job.location, pods, container: name }, this.#settings.log)
+    return readProperties(
+      account,
+      { namespace: job.location, pods, container: name },
+      this.#settings.log,
+    )
   }
 
   /** Its pods go, too. */
@@ -159,9 +176,14 @@ export class KubernetesProvider implements CloudProvider {
 
   get hits(): Readonly<Record<string, () => readonly OwnHit[]>> {
     if (!this.#settings.isSearched) return {}
-    const kinds = [...builtInKinds, ...this.#accounts.values().flatMap((account) => account.kinds.custom)]
+    const kinds = [
+      ...builtInKinds,
+      ...this.#accounts.values().flatMap((account) => account.kinds.custom),
+    ]
     const types = new Set(kinds.flatMap(({ name, spinnakerKind }) => [name, spinnakerKind]))
-    return Object.fromEntries([...types].map((type) => [type, () => this.#shown((account) => account.reads.hits(type))]))
+    return Object.fromEntries(
+      [...types].map((type) => [type, () => this.#shown((account) => account.reads.hits(type))]),
+    )
   }
 
   /** The API server does not record them. */
@@ -206,7 +228,12 @@ export class KubernetesProvider implements CloudProvider {
   /** A kubeconfig may be another one under the same path. */
   async #renew(name: string): Promise<void> {
     const account = this.#accounts.get(name)
-    if (account === undefined || !(await account.client.isOutdated()) || this.#accounts.get(name) !== account) return
+    if (
+      account === undefined ||
+      !(await account.client.isOutdated()) ||
+      this.#accounts.get(name) !== account
+    )
+      return
     this.#begin(this.#open(account.settings))
     await account.close()
   }

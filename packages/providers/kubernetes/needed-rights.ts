@@ -1,6 +1,12 @@
 /** Rights that Fairlead's user needs on an API server, which of them it lacks, and the YAML that grants them. */
 
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { fieldAt, textOf } from '@fairlead/base/json/values.ts'
 import { Document, isScalar, visit } from 'yaml'
 import { loadClusterAccess } from './account-client.ts'
@@ -21,7 +27,12 @@ const reads = ['get', 'list', 'watch']
 const writes = ['create', 'patch', 'update', 'delete']
 
 /** By group: resources, separated by blanks, with their verbs. */
-const rows: readonly (readonly [group: string, resources: string, verbs: readonly string[], isClusterWide?: true])[] = [
+const rows: readonly (readonly [
+  group: string,
+  resources: string,
+  verbs: readonly string[],
+  isClusterWide?: true,
+])[] = [
   ['', 'pods services', [...reads, ...writes]],
   ['', 'configmaps secrets', ['get', 'list', ...writes]],
   ['', 'events', ['list', 'watch']],
@@ -42,12 +53,17 @@ function neededRights(hasNamespaces: boolean): NeededRight[] {
     if (isClusterWide && hasNamespaces) return []
     return resources
       .split(' ')
-      .flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, ...(isClusterWide && { isClusterWide }) })))
+      .flatMap((resource) =>
+        verbs.map((verb) => ({ group, resource, verb, ...(isClusterWide && { isClusterWide }) })),
+      )
   })
 }
 
 /** Asks the API server about each right. @param namespace Undefined: in all namespaces @throws {ApiError} */
-export async function findMissingRights(api: ClusterApi, namespace: string | undefined): Promise<NeededRight[]> {
+export async function findMissingRights(
+  api: ClusterApi,
+  namespace: string | undefined,
+): Promise<NeededRight[]> {
   const needed = neededRights(namespace !== undefined)
   const allowed = await Promise.all(needed.map((right) => isAllowed(api, right, namespace)))
   return needed.filter((_, index) => allowed[index] !== true)
@@ -60,8 +76,18 @@ async function isAllowed(
 ): Promise<boolean> {
   const [name, subresource] = resource.split('/')
   const place = isClusterWide ? {} : { namespace: namespace ?? '' }
-  const resourceAttributes = { group, resource: name, ...(subresource && { subresource }), verb, ...place }
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }
+  const resourceAttributes = {
+    group,
+    resource: name,
+    ...(subresource && { subresource }),
+    verb,
+    ...place,
+  }
+  const review = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes },
+  }
   const answer = await api.post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review)
   return fieldAt(answer, 'status', 'allowed') === true
 }
@@ -69,7 +95,9 @@ async function isAllowed(
 /** `list, watch pods; get secrets`: what is missing, in few words. */
 export function describeRights(rights: readonly NeededRight[]): string {
   const byVerbs = Map.groupBy(groupByResource(rights), ({ verbs }) => verbs.join(', '))
-  return [...byVerbs].map(([verbs, of]) => `${verbs} ${of.map(({ resource }) => resource).join(', ')}`).join('; ')
+  return [...byVerbs]
+    .map(([verbs, of]) => `${verbs} ${of.map(({ resource }) => resource).join(', ')}`)
+    .join('; ')
 }
 
 /**
@@ -80,13 +108,15 @@ export function describeRights(rights: readonly NeededRight[]): string {
  */
 export function formatGrant(user: string, namespaces: readonly string[]): string {
   const rights = neededRights(namespaces.length > 0)
-  const rules = [...Map.groupBy(groupByResource(rights), ({ group, verbs }) => JSON.stringify([group, verbs])).values()].map(
-    (alike) => ({
-      apiGroups: [alike[0]?.group ?? ''],
-      resources: alike.map(({ resource }) => resource),
-      verbs: [...(alike[0]?.verbs ?? [])],
-    }),
-  )
+  const rules = [
+    ...Map.groupBy(groupByResource(rights), ({ group, verbs }) =>
+      JSON.stringify([group, verbs]),
+    ).values(),
+  ].map((alike) => ({
+    apiGroups: [alike[0]?.group ?? ''],
+    resources: alike.map(({ resource }) => resource),
+    verbs: [...(alike[0]?.verbs ?? [])],
+  }))
   const group = 'rbac.authorization.k8s.io'
   const kind = namespaces.length === 0 ? 'ClusterRole' : 'Role'
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }))
@@ -121,7 +151,8 @@ function formatObject(object: object): string {
 
 function subjectOf(user: string): Record<string, string> {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? []
-  if (namespace !== undefined && name !== undefined) return { kind: 'ServiceAccount', namespace, name }
+  if (namespace !== undefined && name !== undefined)
+    return { kind: 'ServiceAccount', namespace, name }
   return { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }
 }
 
@@ -132,21 +163,36 @@ interface ResourceVerbs {
 }
 
 function groupByResource(rights: readonly NeededRight[]): ResourceVerbs[] {
-  return [...Map.groupBy(rights, ({ group, resource }) => `${group}/${resource}`).values()].map((alike) => ({
-    group: alike[0]?.group ?? '',
-    resource: alike[0]?.resource ?? '',
-    verbs: alike.map(({ verb }) => verb),
-  }))
+  return [...Map.groupBy(rights, ({ group, resource }) => `${group}/${resource}`).values()].map(
+    (alike) => ({
+      group: alike[0]?.group ?? '',
+      resource: alike[0]?.resource ?? '',
+      verbs: alike.map(({ verb }) => verb),
+    }),
+  )
 }
 
-export function checkAccounts({ accounts, execCommands }: KubernetesSettings, { answerMs }: Timeouts): Check[] {
+export function checkAccounts(
+  { accounts, execCommands }: KubernetesSettings,
+  { answerMs }: Timeouts,
+): Check[] {
   return accounts.map((account) =>
     createCheck(`Kubernetes account ${account.name}`, async (report) => {
       const access = await loadClusterAccess(account).catch((error: unknown) => error as Error)
       if (access instanceof Error) {
-        return [report.problem('read its kubeconfig', access.message, 'correct kubeconfigFile or context of the account')]
+        return [
+          report.problem(
+            'read its kubeconfig',
+            access.message,
+            'correct kubeconfigFile or context of the account',
+          ),
+        ]
       }
-      const client = new KubeClient(access, { requestTimeoutMs: answerMs, execCommands, retries: { maxAttempts: 1, pauseMs: 0 } })
+      const client = new KubeClient(access, {
+        requestTimeoutMs: answerMs,
+        execCommands,
+        retries: { maxAttempts: 1, pauseMs: 0 },
+      })
       try {
         return await examine(client, { account, access, report })
       } finally {
@@ -162,18 +208,25 @@ interface Examined {
   readonly report: Reporter
 }
 
-async function examine(client: KubeClient, { account, access, report }: Examined): Promise<Finding[]> {
+async function examine(
+  client: KubeClient,
+  { account, access, report }: Examined,
+): Promise<Finding[]> {
   const tried = `ask ${access.server} for its version`
   const version = await client.read('/version').catch((error: unknown) => error as Error)
   if (version instanceof Error) {
-    const advice = 'see whether the API server runs and can be reached from here, and whether the credentials are valid'
+    const advice =
+      'see whether the API server runs and can be reached from here, and whether the credentials are valid'
     return [report.problem(tried, version.message, advice)]
   }
   const { namespaces } = account
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const missing = await Promise.all(places.map((namespace) => findMissingRights(client, namespace)))
   return [
-    report.ok(tried, `it answers as Kubernetes ${textOf(fieldAt(version, 'gitVersion')) ?? 'of an unknown version'}`),
+    report.ok(
+      tried,
+      `it answers as Kubernetes ${textOf(fieldAt(version, 'gitVersion')) ?? 'of an unknown version'}`,
+    ),
     ...(await checkRights(distinct(missing.flat()), { client, namespaces, report })),
   ]
 }
@@ -188,17 +241,28 @@ interface RightsContext {
   readonly report: Reporter
 }
 
-async function checkRights(missing: readonly NeededRight[], { client, namespaces, report }: RightsContext): Promise<Finding[]> {
+async function checkRights(
+  missing: readonly NeededRight[],
+  { client, namespaces, report }: RightsContext,
+): Promise<Finding[]> {
   const tried = 'ask which verbs its role has'
   if (missing.length === 0) return [report.ok(tried, 'all that Fairlead uses')]
   const user = await loadUserName(client)
   const grant = formatGrant(user, namespaces)
-  return [report.warning(tried, `${user} lacks: ${describeRights(missing)}`, `apply this if users need it:\n${grant}`)]
+  return [
+    report.warning(
+      tried,
+      `${user} lacks: ${describeRights(missing)}`,
+      `apply this if users need it:\n${grant}`,
+    ),
+  ]
 }
 
 /** As the API server knows Fairlead. */
 async function loadUserName(client: KubeClient): Promise<string> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-  const answer = await client.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', review).catch(() => undefined)
+  const answer = await client
+    .post('/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
+    .catch(() => undefined)
   return textOf(fieldAt(answer, 'status', 'userInfo', 'username')) ?? 'fairlead'
 }

@@ -83,7 +83,15 @@ export function isOwnedBy({ metadata }: Described, owner: Described): boolean {
 
 const toConditions = shape({
   status: shape({
-    conditions: list(shape({ type: textOf, status: textOf, reason: textOf, message: textOf, lastTransitionTime: textOf })),
+    conditions: list(
+      shape({
+        type: textOf,
+        status: textOf,
+        reason: textOf,
+        message: textOf,
+        lastTransitionTime: textOf,
+      }),
+    ),
   }),
 })
 export type Condition = ReturnType<typeof conditionsOf>[number]
@@ -96,7 +104,15 @@ export function conditionOf(object: JsonObject, type: string): Condition | undef
   return conditionsOf(object).find((condition) => condition.type === type)
 }
 
-const toEnding = maybe(shape({ exitCode: numberOf, signal: numberOf, reason: textOf, message: textOf, finishedAt: textOf }))
+const toEnding = maybe(
+  shape({
+    exitCode: numberOf,
+    signal: numberOf,
+    reason: textOf,
+    message: textOf,
+    finishedAt: textOf,
+  }),
+)
 const toStates = shape({
   running: isObject,
   terminated: toEnding,

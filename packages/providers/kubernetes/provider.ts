@@ -12,7 +12,12 @@ const type: ProviderType<typeof kubernetesKeys.keys, KubernetesSettings> = {
   toSettings: toKubernetesSettings,
   migrations: [],
   reloads: true,
-  artifactTypes: ['kubernetes/configMap', 'kubernetes/deployment', 'kubernetes/replicaSet', 'kubernetes/secret'],
+  artifactTypes: [
+    'kubernetes/configMap',
+    'kubernetes/deployment',
+    'kubernetes/replicaSet',
+    'kubernetes/secret',
+  ],
   checks: checkAccounts,
   open: (context, settings) => new KubernetesProvider(context, settings),
   description: {

@@ -23,7 +23,9 @@ const CustomResource = z
       .union([z.string(), z.int()])
       .default('100')
       .transform(toPriority)
-      .describe('Order of deployments, a number or a name such as `workload_priority`; smaller ones come first.'),
+      .describe(
+        'Order of deployments, a number or a name such as `workload_priority`; smaller ones come first.',
+      ),
     versioned: off.describe('Whether each change is deployed under a new name.'),
     namespaced: on.describe('False for a cluster-wide kind.'),
   })
@@ -37,7 +39,10 @@ const CustomResource = z
     }),
   )
 
-function toPriority(written: string | number, context: z.core.$RefinementCtx<string | number>): number {
+function toPriority(
+  written: string | number,
+  context: z.core.$RefinementCtx<string | number>,
+): number {
   const text = String(written).trim().toLowerCase()
   const priority = Object.hasOwn(priorities, text) ? priorities[text] : Number(text)
   if (priority !== undefined && text !== '' && Number.isSafeInteger(priority)) return priority
@@ -61,17 +66,24 @@ function toRoles(listed: readonly string[]): string[] {
   return listed.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')
 }
 
-const ignored = (description: string) => z.unknown().optional().meta({ description, effect: 'none' })
+const ignored = (description: string) =>
+  z.unknown().optional().meta({ description, effect: 'none' })
 const older = 'Key of older releases.'
 
 const AccountKeys = z.strictObject({
   name: z.string().min(1).describe('Name of the account; users choose it by that name.'),
   environment: optionalText.describe('Such as `test` or `prod`. Default: the name of the account.'),
-  accountType: optionalText.describe('A name that related accounts share. Default: the name of the account.'),
-  kubeconfigFile: optionalText.describe('Path of a kubeconfig. Default: `$KUBECONFIG`, else `~/.kube/config`.'),
+  accountType: optionalText.describe(
+    'A name that related accounts share. Default: the name of the account.',
+  ),
+  kubeconfigFile: optionalText.describe(
+    'Path of a kubeconfig. Default: `$KUBECONFIG`, else `~/.kube/config`.',
+  ),
   kubeconfigContents: optionalText.describe('Text of a kubeconfig, where no file is named.'),
   context: optionalText.describe('Context of the kubeconfig. Default: its current one.'),
-  serviceAccount: off.describe('Uses the service account of the pod that Fairlead runs in, and no kubeconfig.'),
+  serviceAccount: off.describe(
+    'Uses the service account of the pod that Fairlead runs in, and no kubeconfig.',
+  ),
   namespaces: texts.describe('Only these namespaces. Default: all.'),
   omitNamespaces: texts.describe('All namespaces but these.'),
   kinds: texts.describe('Lists show only these kinds. Default: all.'),
@@ -81,7 +93,9 @@ const AccountKeys = z.strictObject({
     .default([])
     .describe('Kinds of custom resources that Fairlead treats in a certain way.'),
   onlySpinnakerManaged: off.describe('Lists show only what was deployed by Fairlead or Spinnaker.'),
-  cacheAllApplicationRelationships: off.describe('Raw resources include kinds that no other list has.'),
+  cacheAllApplicationRelationships: off.describe(
+    'Raw resources include kinds that no other list has.',
+  ),
   apply: z
     .enum(['server', 'client'])
     .default('server')
@@ -92,7 +106,9 @@ const AccountKeys = z.strictObject({
   watch: z
     .enum(['on-demand', 'always'])
     .default('on-demand')
-    .describe('`on-demand`: what no client has asked for within an hour is not watched. `always`: watched from the start on.'),
+    .describe(
+      '`on-demand`: what no client has asked for within an hour is not watched. `always`: watched from the start on.',
+    ),
   permissions: z
     .strictObject({
       READ: roles.describe('Roles that may see what runs there.'),
@@ -100,25 +116,41 @@ const AccountKeys = z.strictObject({
     })
     .prefault({})
     .describe('Roles by authorization; without any, the account is open to all users.'),
-  requiredGroupMembership: roles.describe('Older form of `permissions`: roles that may see and change the account.'),
+  requiredGroupMembership: roles.describe(
+    'Older form of `permissions`: roles that may see and change the account.',
+  ),
   clusterScoped: optionalTexts
     .transform((listed) => listed && toRoles(listed))
     .describe(
       'Roles that may change cluster-wide objects, such as namespaces and cluster roles, besides WRITE on the account. ' +
         'Default: all users where the account is open, else none.',
     ),
-  kubectlRequestTimeoutSeconds: inSeconds(z.number().min(1).max(3600).default(30)).describe('Longest time of a request.'),
+  kubectlRequestTimeoutSeconds: inSeconds(z.number().min(1).max(3600).default(30)).describe(
+    'Longest time of a request.',
+  ),
   rawResourcesEndpointConfig: z
     .strictObject({
-      kindExpressions: z.array(Pattern).default([]).describe('Regular expressions of kinds that raw resources include.'),
-      omitKindExpressions: z.array(Pattern).default([]).describe('Regular expressions of kinds that raw resources omit.'),
+      kindExpressions: z
+        .array(Pattern)
+        .default([])
+        .describe('Regular expressions of kinds that raw resources include.'),
+      omitKindExpressions: z
+        .array(Pattern)
+        .default([])
+        .describe('Regular expressions of kinds that raw resources omit.'),
     })
     .prefault({})
     .describe('Which kinds are listed as raw resources.'),
   metrics: on.describe('Reads the processor time and memory of pods.'),
-  prometheus: PrometheusSettings.optional().describe('A Prometheus that has metrics of its server groups.'),
+  prometheus: PrometheusSettings.optional().describe(
+    'A Prometheus that has metrics of its server groups.',
+  ),
   namingStrategy: z.literal('kubernetesAnnotations').optional().describe('The only strategy.'),
-  cacheIntervalSeconds: z.int().min(1).optional().describe('Shown in the account; lists are watched and need no interval.'),
+  cacheIntervalSeconds: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Shown in the account; lists are watched and need no interval.'),
   cacheThreads: z.int().min(1).default(1).meta({ description: 'Shown in the account.' }),
   checkPermissionsOnStartup: ignored('A kind counts as readable until the API server refuses it.'),
   cachingPolicies: ignored('Lists are watched.'),
@@ -137,21 +169,28 @@ const AccountKeys = z.strictObject({
   kubectlPath: ignored(older),
 })
 
-const Account = AccountKeys.transform(({ kubectlRequestTimeoutSeconds, rawResourcesEndpointConfig, ...account }) => ({
-  ...account,
-  environment: account.environment ?? account.name,
-  accountType: account.accountType ?? account.name,
-  requestTimeoutMs: kubectlRequestTimeoutSeconds,
-  rawKinds: rawResourcesEndpointConfig,
-}))
+const Account = AccountKeys.transform(
+  ({ kubectlRequestTimeoutSeconds, rawResourcesEndpointConfig, ...account }) => ({
+    ...account,
+    environment: account.environment ?? account.name,
+    accountType: account.accountType ?? account.name,
+    requestTimeoutMs: kubectlRequestTimeoutSeconds,
+    rawKinds: rawResourcesEndpointConfig,
+  }),
+)
 
 export const kubernetesKeys = settings(
   {
-    enabled: setting('kubernetes.enabled', off).describe('Whether the embedded infrastructure deploys to Kubernetes clusters.'),
-    accounts: setting('kubernetes.accounts', z.array(Account).default([])).describe('Accounts of the provider `kubernetes`.'),
-    execCommands: setting('kubernetes.exec-commands', z.array(z.string().min(1)).default([...usualExecCommands()])).describe(
-      'Commands that kubeconfigs may run for credentials, by name or absolute path.',
+    enabled: setting('kubernetes.enabled', off).describe(
+      'Whether the embedded infrastructure deploys to Kubernetes clusters.',
     ),
+    accounts: setting('kubernetes.accounts', z.array(Account).default([])).describe(
+      'Accounts of the provider `kubernetes`.',
+    ),
+    execCommands: setting(
+      'kubernetes.exec-commands',
+      z.array(z.string().min(1)).default([...usualExecCommands()]),
+    ).describe('Commands that kubeconfigs may run for credentials, by name or absolute path.'),
     checksOwners: setting('kubernetes.check-owners', on).describe(
       'Whether a change of an object also needs WRITE on the application that owns it.',
     ),
@@ -168,25 +207,42 @@ export const kubernetesKeys = settings(
       'kubernetes.artifact-binding.docker-image',
       z.enum(['match-name-and-tag', 'match-name-only']).default('match-name-and-tag'),
     ).describe('`match-name-only`: artifacts replace only images without tag and digest.'),
-    detailsPodsOfJobs: setting('kubernetes.jobs.detailed-pod-status', on).describe('Whether the state of a job lists its pods.'),
-    isSearched: setting('kubernetes.search.enabled', on).describe('Whether searches find Kubernetes objects.'),
+    detailsPodsOfJobs: setting('kubernetes.jobs.detailed-pod-status', on).describe(
+      'Whether the state of a job lists its pods.',
+    ),
+    isSearched: setting('kubernetes.search.enabled', on).describe(
+      'Whether searches find Kubernetes objects.',
+    ),
     lists: {
-      allKinds: setting('kubernetes.cache.cacheAll', off).describe('Whether lists and searches have objects of every kind.'),
-      kinds: setting('kubernetes.cache.cacheKinds', texts).describe('Further kinds that lists and searches have.'),
-      omitKinds: setting('kubernetes.cache.cacheOmitKinds', texts).describe('Kinds that lists and searches omit.'),
+      allKinds: setting('kubernetes.cache.cacheAll', off).describe(
+        'Whether lists and searches have objects of every kind.',
+      ),
+      kinds: setting('kubernetes.cache.cacheKinds', texts).describe(
+        'Further kinds that lists and searches have.',
+      ),
+      omitKinds: setting('kubernetes.cache.cacheOmitKinds', texts).describe(
+        'Kinds that lists and searches omit.',
+      ),
       onlyKnownApplications: setting('kubernetes.cache.checkApplicationInFront50', off).describe(
         'Whether lists omit objects of applications that are not stored.',
       ),
     },
     retries: {
-      maxAttempts: setting('kubernetes.jobExecutor.retries.maxAttempts', z.int().min(1).max(20).default(3)).describe(
+      maxAttempts: setting(
+        'kubernetes.jobExecutor.retries.maxAttempts',
+        z.int().min(1).max(20).default(3),
+      ).describe(
         'Attempts of a request that the API server rejects as too many, or that reads and gets no response.',
       ),
-      pauseMs: setting('kubernetes.jobExecutor.retries.backOffInMs', z.int().min(0).default(500)).describe(
-        'Pause before the second attempt; it doubles.',
-      ),
+      pauseMs: setting(
+        'kubernetes.jobExecutor.retries.backOffInMs',
+        z.int().min(0).default(500),
+      ).describe('Pause before the second attempt; it doubles.'),
     },
-    outageMs: setting('kubernetes.outage-seconds', inSeconds(z.number().min(0).max(3600).default(30))).describe(
+    outageMs: setting(
+      'kubernetes.outage-seconds',
+      inSeconds(z.number().min(0).max(3600).default(30)),
+    ).describe(
       'Seconds that an operation waits for an API server that does not answer, such as one that restarts, before it fails.',
     ),
     log: {
@@ -211,14 +267,24 @@ export const kubernetesKeys = settings(
     'kubernetes.jobExecutor.retries.exponentialBackoffEnabled': 'The pause doubles.',
     'kubernetes.jobExecutor.retries.exponentialBackoffMultiplier': 'The pause doubles.',
     'kubernetes.jobExecutor.retries.exponentialBackOffIntervalMs': 'The pause is bounded.',
-    'kubernetes.jobExecutor.retries.retryableErrorMessages': 'Errors are told apart by their status.',
+    'kubernetes.jobExecutor.retries.retryableErrorMessages':
+      'Errors are told apart by their status.',
     'kubernetes.jobExecutor.persistTaskOutput': 'Tasks have no output of a program.',
     'kubernetes.jobExecutor.enableTaskOutputForAllAccounts': 'Tasks have no output of a program.',
   },
 )
 
 function usualExecCommands(): readonly string[] {
-  return ['aws', 'aws-iam-authenticator', 'gke-gcloud-auth-plugin', 'kubelogin', 'doctl', 'oci', 'ibmcloud', 'tsh']
+  return [
+    'aws',
+    'aws-iam-authenticator',
+    'gke-gcloud-auth-plugin',
+    'kubelogin',
+    'doctl',
+    'oci',
+    'ibmcloud',
+    'tsh',
+  ]
 }
 
 export type KubernetesSettings = NonNullable<ReturnType<typeof toKubernetesSettings>>
@@ -236,7 +302,12 @@ export function toKubernetesSettings(keys: object, report: SettingsReport) {
     const pairs = [
       ['namespaces', account.namespaces, 'omitNamespaces', account.omitNamespaces],
       ['kinds', account.kinds, 'omitKinds', account.omitKinds],
-      ['kindExpressions', rawKinds.kindExpressions, 'omitKindExpressions', rawKinds.omitKindExpressions],
+      [
+        'kindExpressions',
+        rawKinds.kindExpressions,
+        'omitKindExpressions',
+        rawKinds.omitKindExpressions,
+      ],
     ] as const
     for (const [one, ones, other, others] of pairs) {
       if (ones.length > 0 && others.length > 0) {

@@ -48,21 +48,37 @@ export class Builders implements MachineBuilders {
     if (job === undefined) return undefined
     const folder = this.folderOf(id)
     const { end } = job
-    if (end !== undefined) return { hasEnded: true, hasBegun: true, exitCode: end.exitCode, reason: end.reason, folder }
+    if (end !== undefined)
+      return { hasEnded: true, hasBegun: true, exitCode: end.exitCode, reason: end.reason, folder }
     const observed = this.#parts.reconciler.observation.instances.get(id)
     const hasEnded = observed?.phase === 'ended' || observed?.phase === 'failed'
     const hasBegun = hasEnded || observed?.phase === 'ready'
-    return { hasEnded, hasBegun, exitCode: undefined, reason: observed?.reason ?? this.#agent.problem(), folder }
+    return {
+      hasEnded,
+      hasBegun,
+      exitCode: undefined,
+      reason: observed?.reason ?? this.#agent.problem(),
+      folder,
+    }
   }
 
   async console(id: string): Promise<string> {
     const job = this.#find(id)
     if (job === undefined) return ''
-    return this.#secrets.mask((await this.#agent.console(id, logBytes).catch(() => undefined)) ?? '', job)
+    return this.#secrets.mask(
+      (await this.#agent.console(id, logBytes).catch(() => undefined)) ?? '',
+      job,
+    )
   }
 
-  async consolePart(id: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
-    return this.#find(id) && (await this.#agent.consolePart(id, wish, maxBytes).catch(() => undefined))
+  async consolePart(
+    id: string,
+    wish: ConsoleWish,
+    maxBytes: number,
+  ): Promise<ConsolePart | undefined> {
+    return (
+      this.#find(id) && (await this.#agent.consolePart(id, wish, maxBytes).catch(() => undefined))
+    )
   }
 
   async logPart(id: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
@@ -86,14 +102,31 @@ function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {
 }
 
 /** @throws {PortError} 400 when the account cannot run it */
-function toJob(id: string, order: BuilderOrder, { settings, users, context }: OperationParts): LocalJob {
-  const { account, image, command, environment, timeLimitMs, memoryMb, diskMb, processes, content, consoleBytes } = order
+function toJob(
+  id: string,
+  order: BuilderOrder,
+  { settings, users, context }: OperationParts,
+): LocalJob {
+  const {
+    account,
+    image,
+    command,
+    environment,
+    timeLimitMs,
+    memoryMb,
+    diskMb,
+    processes,
+    content,
+    consoleBytes,
+  } = order
   const place = settings.accounts.find(({ name }) => name === account)
   if (place === undefined) throw new PortError(400, `The account "${account}" does not exist.`)
   const problem = users.problemOf(account)
   if (problem !== undefined) throw new PortError(400, problem)
   const limits = { memoryMb, diskMb, processes }
-  const sealed = order.revealed && sealEnvironment(environment, order.revealed, { account, secrets: context.secrets })
+  const sealed =
+    order.revealed &&
+    sealEnvironment(environment, order.revealed, { account, secrets: context.secrets })
   return {
     id,
     name: id,

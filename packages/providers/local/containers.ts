@@ -15,7 +15,8 @@ import type { AccountUsers } from './users.ts'
 const runtimes = ['podman', 'docker'] as const
 const pullMs = 20 * 60_000
 /** What both read from their environment: where their service, storage and logins are, and proxies. */
-const runtimeVariable = /^(PATH|LANG|HOME|TMPDIR|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|STORAGE_\w+|REGISTRY_AUTH_FILE|\w+_PROXY)$/i
+const runtimeVariable =
+  /^(PATH|LANG|HOME|TMPDIR|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|STORAGE_\w+|REGISTRY_AUTH_FILE|\w+_PROXY)$/i
 /** Those of a user. */
 const ownVariable = /^(HOME|TMPDIR|XDG_\w+)$/
 
@@ -27,8 +28,11 @@ export function isContainerImage(id: string): boolean {
 /** The path of the configured runtime, or of the first that is installed; undefined: none is. */
 export function findRuntime(configured: string | undefined): string | undefined {
   const path = process.env['PATH'] ?? ''
-  const find = (name: string) => (name.includes('/') ? (isExecutable(name) ? name : undefined) : findOnPath(name, path))
-  return (configured === undefined ? runtimes : [configured]).map(find).find((found) => found !== undefined)
+  const find = (name: string) =>
+    name.includes('/') ? (isExecutable(name) ? name : undefined) : findOnPath(name, path)
+  return (configured === undefined ? runtimes : [configured])
+    .map(find)
+    .find((found) => found !== undefined)
 }
 
 export interface ResolvedContainer {
@@ -68,7 +72,11 @@ export class Containers {
    *
    * @throws {Error} that says what to do
    */
-  async resolve(account: string, file: ContainerPlan, signal: AbortSignal): Promise<ResolvedContainer> {
+  async resolve(
+    account: string,
+    file: ContainerPlan,
+    signal: AbortSignal,
+  ): Promise<ResolvedContainer> {
     await this.#removal
     const caller = this.toCaller(account)
     const image = withoutTag(file.image)
@@ -82,8 +90,17 @@ export class Containers {
       found.digests.find((each) => each.startsWith(`${repository}@`)) ??
       (image.includes('@') ? image : (found.digests[0] ?? found.id))
     const isOwn = file.network === 'own'
-    const container = { image: file.image, reference, port: portOf(file, found.ports), ...(isOwn && { network: 'own' as const }) }
-    return { container, digest: reference.split('@')[1] ?? found.id, pulledId: before?.id === found.id ? undefined : found.id }
+    const container = {
+      image: file.image,
+      reference,
+      port: portOf(file, found.ports),
+      ...(isOwn && { network: 'own' as const }),
+    }
+    return {
+      container,
+      digest: reference.split('@')[1] ?? found.id,
+      pulledId: before?.id === found.id ? undefined : found.id,
+    }
   }
 
   /** Whether an operation may have found an image that nothing uses yet. */
@@ -122,18 +139,37 @@ export class Containers {
     const { runtime, environment: runtimeEnvironment } = this.toCaller(instance.account)
     const name = `fairlead-${instance.id}`
     const options = [
-      ...['--name', name, '--label', `fairlead.instance=${instance.id}`, '--label', `fairlead.agent=${this.#options.agentMark}`],
-      ...['--log-driver', 'none', '--stop-timeout', String(Math.ceil(stopMs / 1000)), '--security-opt', 'no-new-privileges'],
+      ...[
+        '--name',
+        name,
+        '--label',
+        `fairlead.instance=${instance.id}`,
+        '--label',
+        `fairlead.agent=${this.#options.agentMark}`,
+      ],
+      ...[
+        '--log-driver',
+        'none',
+        '--stop-timeout',
+        String(Math.ceil(stopMs / 1000)),
+        '--security-opt',
+        'no-new-privileges',
+      ],
       ...networkOptions(instance, container),
       ...limitOptions(limits),
-      ...Object.entries(environment).flatMap(([key, value]) => ['--env', isArgument(key, value) ? `${key}=${value}` : key]),
+      ...Object.entries(environment).flatMap(([key, value]) => [
+        '--env',
+        isArgument(key, value) ? `${key}=${value}` : key,
+      ]),
       // Where SELinux is on, the container may use the folder only with its label.
       ...mounts.flatMap(({ folder, path }) => ['--volume', `${folder}:${path}:z`]),
       ...(readable === undefined ? [] : ['--volume', `${readable}:${readable}:ro,z`]),
     ]
     return {
       command: [runtime, 'run', '--rm', ...options, container.reference, ...given.command],
-      environment: Object.fromEntries(Object.entries(environment).filter(([key, value]) => !isArgument(key, value))),
+      environment: Object.fromEntries(
+        Object.entries(environment).filter(([key, value]) => !isArgument(key, value)),
+      ),
       container: { name, runtimeEnvironment },
     }
   }
@@ -143,10 +179,16 @@ export class Containers {
     const user = this.#options.users.of(account)
     const passedOn = Object.entries(process.env).filter(
       (entry): entry is [string, string] =>
-        entry[1] !== undefined && runtimeVariable.test(entry[0]) && !(user !== undefined && ownVariable.test(entry[0])),
+        entry[1] !== undefined &&
+        runtimeVariable.test(entry[0]) &&
+        !(user !== undefined && ownVariable.test(entry[0])),
     )
     const configured = this.#configured(account)
-    return { runtime: findRuntime(configured) ?? configured ?? runtimes[0], environment: Object.fromEntries(passedOn), user }
+    return {
+      runtime: findRuntime(configured) ?? configured ?? runtimes[0],
+      environment: Object.fromEntries(passedOn),
+      user,
+    }
   }
 
   #configured(account: string): string | undefined {
@@ -155,10 +197,13 @@ export class Containers {
 }
 
 /** A container of `own` network publishes nothing. */
-export type ContainerPlan = Omit<ContainerFile, 'network'> & { readonly network?: 'host' | 'own' | undefined }
+export type ContainerPlan = Omit<ContainerFile, 'network'> & {
+  readonly network?: 'host' | 'own' | undefined
+}
 
 /** An instance, or a job, which has no port. */
-type ContainerOwner = Pick<LocalInstance, 'id' | 'account'> & Partial<Pick<LocalInstance, 'host' | 'port'>>
+type ContainerOwner = Pick<LocalInstance, 'id' | 'account'> &
+  Partial<Pick<LocalInstance, 'host' | 'port'>>
 
 export interface ContainerStart {
   /** Replaces the command of the image, unless it is empty. */
@@ -178,7 +223,9 @@ function isArgument(name: string, value: string): boolean {
 
 function networkOptions({ host, port }: ContainerOwner, container: GroupContainer): string[] {
   if (container.network === 'own') return []
-  return container.port === undefined ? ['--network', 'host'] : ['--publish', `${host}:${port}:${container.port}`]
+  return container.port === undefined
+    ? ['--network', 'host']
+    : ['--publish', `${host}:${port}:${container.port}`]
 }
 
 function limitOptions({ memoryBytes, processes, openFiles }: ProgramLimits): string[] {
@@ -205,10 +252,14 @@ interface FoundImage {
 async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage | undefined> {
   const printed = await callRuntime(caller, ['image', 'inspect', image]).catch((error: unknown) => {
     const { message } = error as Error
-    if (/no such image|image not known|unable to inspect|failed to find image/i.test(message)) return undefined
-    throw new Error(`${basename(caller.runtime)} cannot be used. ${adviceOn(caller, 'info')} It reports: ${message}`, {
-      cause: error,
-    })
+    if (/no such image|image not known|unable to inspect|failed to find image/i.test(message))
+      return undefined
+    throw new Error(
+      `${basename(caller.runtime)} cannot be used. ${adviceOn(caller, 'info')} It reports: ${message}`,
+      {
+        cause: error,
+      },
+    )
   })
   const found: unknown = printed === undefined ? undefined : listOf(JSON.parse(printed))[0]
   if (!isObject(found)) return undefined
@@ -216,7 +267,9 @@ async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage
   return {
     id: `sha256:${(textOf(found['Id']) ?? '').replace('sha256:', '')}`,
     digests: textsOf(found['RepoDigests']),
-    ports: exposed.filter((port) => /^\d+(\/tcp)?$/.test(port)).map((port) => Number.parseInt(port, 10)),
+    ports: exposed
+      .filter((port) => /^\d+(\/tcp)?$/.test(port))
+      .map((port) => Number.parseInt(port, 10)),
   }
 }
 
@@ -226,9 +279,12 @@ async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): 
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
     const advice = adviceOn(caller, 'pull')
-    throw new Error(`The image ${image} cannot be pulled: ${(error as Error).message}. Check its name. ${advice}`, {
-      cause: error,
-    })
+    throw new Error(
+      `The image ${image} cannot be pulled: ${(error as Error).message}. Check its name. ${advice}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -237,11 +293,16 @@ function adviceOn({ runtime }: RuntimeCaller, command: string): string {
 }
 
 /** @throws {Error} when neither the file nor the image says it */
-function portOf({ image, port, network }: ContainerPlan, exposed: readonly number[]): number | undefined {
+function portOf(
+  { image, port, network }: ContainerPlan,
+  exposed: readonly number[],
+): number | undefined {
   if (network !== undefined) return undefined
   const [only, ...others] = exposed
   const chosen = port ?? (others.length === 0 ? only : undefined)
   if (chosen !== undefined) return chosen
   const found = exposed.length === 0 ? 'exposes no port' : `exposes the ports ${exposed.join(', ')}`
-  throw new Error(`The image ${image} ${found}: say in "container" which port its program listens on, such as { port: 8080 }.`)
+  throw new Error(
+    `The image ${image} ${found}: say in "container" which port its program listens on, such as { port: 8080 }.`,
+  )
 }

@@ -35,7 +35,12 @@ export interface LocalGroup extends Place {
   /** When it last began to take traffic; null: it has never come up. Undefined: a former version has created it. */
   readonly servingSinceMs?: number | null | undefined
   readonly capacity: LocalCapacity
-  readonly image: { readonly id: string; readonly name: string; readonly version: string; readonly digest: string }
+  readonly image: {
+    readonly id: string
+    readonly name: string
+    readonly version: string
+    readonly digest: string
+  }
   readonly buildInfo: JsonObject | undefined
   readonly program: GroupProgram
   readonly instanceType: string
@@ -246,7 +251,11 @@ export class Desired {
   }
 
   isEmpty(): boolean {
-    return this.#tables.instances.size === 0 && this.#tables.balancers.size === 0 && this.#tables.jobs.size === 0
+    return (
+      this.#tables.instances.size === 0 &&
+      this.#tables.balancers.size === 0 &&
+      this.#tables.jobs.size === 0
+    )
   }
 
   all<K extends keyof Kinds>(kind: K): Iterable<Kinds[K]> {
@@ -329,7 +338,9 @@ export class Desired {
   #store(journal: readonly JournalEntry[]): void {
     this.#revision++
     this.#write.run('revision', '', String(this.#revision))
-    for (const { kind, key } of new Map(journal.map((entry) => [`${entry.kind} ${entry.key}`, entry])).values()) {
+    for (const { kind, key } of new Map(
+      journal.map((entry) => [`${entry.kind} ${entry.key}`, entry]),
+    ).values()) {
       const document = this.#tables[kind].get(key)
       if (document === undefined) this.#remove.run(kind, key)
       else this.#write.run(kind, key, formatJson(document))
@@ -337,7 +348,8 @@ export class Desired {
   }
 
   #record(kind: keyof Kinds, key: string): void {
-    if (this.#journal === undefined) throw new Error('The desired state changes within a transaction only.')
+    if (this.#journal === undefined)
+      throw new Error('The desired state changes within a transaction only.')
     this.#journal.push({ kind, key, before: this.#tables[kind].get(key) })
   }
 
@@ -345,7 +357,8 @@ export class Desired {
     this.#unset(kind, key)
     ;(this.#tables[kind] as Map<string, unknown>).set(key, document)
     const owner = ownerOf(kind, document)
-    if (owner !== undefined) this.#owned.getOrInsertComputed(owner, () => new Map()).set(key, document)
+    if (owner !== undefined)
+      this.#owned.getOrInsertComputed(owner, () => new Map()).set(key, document)
   }
 
   #unset(kind: keyof Kinds, key: string): void {
@@ -360,12 +373,15 @@ export class Desired {
 }
 
 function keyOf<K extends keyof Kinds>(kind: K, document: Kinds[K]): string {
-  return kind === 'instances' || kind === 'jobs' ? (document as LocalInstance | LocalJob).id : placeKey(document as LocalGroup)
+  return kind === 'instances' || kind === 'jobs'
+    ? (document as LocalInstance | LocalJob).id
+    : placeKey(document as LocalGroup)
 }
 
 /** Key of the server group of an instance, or of the application of a server group. */
 function ownerOf(kind: keyof Kinds, document: Kinds[keyof Kinds]): string | undefined {
-  if (kind === 'groups') return applicationKey(parseMoniker((document as LocalGroup).name).app ?? '')
+  if (kind === 'groups')
+    return applicationKey(parseMoniker((document as LocalGroup).name).app ?? '')
   if (kind !== 'instances') return undefined
   const { account, region, group } = document as LocalInstance
   return group === undefined ? undefined : `group ${placeKey({ account, region, name: group })}`

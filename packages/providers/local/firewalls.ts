@@ -13,11 +13,25 @@ const anyProtocol = new Set(['tcp', '-1', 'all', ''])
  *
  * @returns undefined when the load balancer names no security group
  */
-export function allowedSources(desired: Desired, balancer: LocalBalancer, listener: BalancerListener): string[] | undefined {
+export function allowedSources(
+  desired: Desired,
+  balancer: LocalBalancer,
+  listener: BalancerListener,
+): string[] | undefined {
   if (balancer.securityGroups.length === 0) return undefined
   const { account, region } = balancer
-  const lets = ({ protocol, startPort, endPort }: { protocol: string; startPort: number; endPort: number }) =>
-    anyProtocol.has(protocol.toLowerCase()) && startPort <= listener.port && listener.port <= endPort
+  const lets = ({
+    protocol,
+    startPort,
+    endPort,
+  }: {
+    protocol: string
+    startPort: number
+    endPort: number
+  }) =>
+    anyProtocol.has(protocol.toLowerCase()) &&
+    startPort <= listener.port &&
+    listener.port <= endPort
   const sources = balancer.securityGroups.flatMap((name) => {
     const firewall = desired.get('firewalls', placeKey({ account, region, name }))
     if (firewall === undefined) return []
@@ -74,15 +88,21 @@ function referenceTo(
 
 /** What users might expect of a security group, and this machine does not do. */
 function warningsOf({ addressRules, groupRules }: LocalFirewall): string[] {
-  const others = [...addressRules, ...groupRules].filter(({ protocol }) => !anyProtocol.has(protocol.toLowerCase()))
+  const others = [...addressRules, ...groupRules].filter(
+    ({ protocol }) => !anyProtocol.has(protocol.toLowerCase()),
+  )
   return [
     'Listeners of load balancers enforce these rules. Instances listen on the loopback address, so other machines cannot reach them ' +
       'unless a program ignores HOST; blocking that, and limiting outbound connections, needs the firewall of the machine.',
     ...(groupRules.length > 0
-      ? ['Rules that name a security group let in every process of this machine: they cannot be told apart by their address.']
+      ? [
+          'Rules that name a security group let in every process of this machine: they cannot be told apart by their address.',
+        ]
       : []),
     ...(others.length > 0
-      ? [`Rules for ${[...new Set(others.map(({ protocol }) => protocol))].join(', ')} have no effect: listeners speak TCP only.`]
+      ? [
+          `Rules for ${[...new Set(others.map(({ protocol }) => protocol))].join(', ')} have no effect: listeners speak TCP only.`,
+        ]
       : []),
   ]
 }

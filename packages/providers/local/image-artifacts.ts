@@ -8,13 +8,19 @@ import type { ImageStore, StoredImage } from '../images/image-store.ts'
 import { ownersOf } from './local-images.ts'
 import type { LocalSettings } from './settings.ts'
 
-export function createImageArtifacts(context: BackendContext, images: ImageStore, settings: LocalSettings): ArtifactAccount {
+export function createImageArtifacts(
+  context: BackendContext,
+  images: ImageStore,
+  settings: LocalSettings,
+): ArtifactAccount {
   /** Newest first. */
   const readable = async (user: string | undefined): Promise<StoredImage[]> => {
     const all = images.all().toSorted((one, other) => other.createdMs - one.createdMs)
     if (user === undefined) return all
     const access = await requireAccess(context, user)
-    return all.filter((image) => ownersOf(image, settings).some((account) => access.mayOnAccount(account, 'READ')))
+    return all.filter((image) =>
+      ownersOf(image, settings).some((account) => access.mayOnAccount(account, 'READ')),
+    )
   }
   return {
     name: 'local',

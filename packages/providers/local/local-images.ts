@@ -41,21 +41,39 @@ function accountsOf(image: StoredImage, { accounts }: LocalSettings, region?: st
 
 function regionsOf(image: StoredImage, settings: LocalSettings): string[] {
   const names = settings.accounts.flatMap(({ regions }) => regions.map(({ name }) => name))
-  return [...new Set(names)].filter((name) => image.regions === undefined || image.regions.includes(name))
+  return [...new Set(names)].filter(
+    (name) => image.regions === undefined || image.regions.includes(name),
+  )
 }
 
-function hasImage(image: StoredImage, account: string, region: string, settings: LocalSettings): boolean {
-  return accountsOf(image, settings, region).includes(account) && regionsOf(image, settings).includes(region)
+function hasImage(
+  image: StoredImage,
+  account: string,
+  region: string,
+  settings: LocalSettings,
+): boolean {
+  return (
+    accountsOf(image, settings, region).includes(account) &&
+    regionsOf(image, settings).includes(region)
+  )
 }
 
 /** Accounts whose image it is: a change needs the right to change each of them. */
-export function ownersOf({ accounts }: Pick<StoredImage, 'accounts'>, settings: LocalSettings): readonly string[] {
+export function ownersOf(
+  { accounts }: Pick<StoredImage, 'accounts'>,
+  settings: LocalSettings,
+): readonly string[] {
   return accounts ?? settings.accounts.map(({ name }) => name)
 }
 
 /** The image of an account, by its id or by its name as clients list it. */
-export function findImage(images: ImageStore, idOrName: string, account: string): StoredImage | undefined {
-  const isMeant = (image: StoredImage) => imageNameOf(image) === idOrName && isInAccount(image, account)
+export function findImage(
+  images: ImageStore,
+  idOrName: string,
+  account: string,
+): StoredImage | undefined {
+  const isMeant = (image: StoredImage) =>
+    imageNameOf(image) === idOrName && isInAccount(image, account)
   return images.get(idOrName, account) ?? images.all().find(isMeant)
 }
 
@@ -71,7 +89,9 @@ export function buildInfoOf({ name, version, labels }: StoredImage): JsonObject 
     ...(commit !== undefined && { commit }),
     ...(branch !== undefined && { branch }),
     ...(buildInfoUrl !== undefined && { buildInfoUrl }),
-    ...(buildNumber !== undefined && { jenkins: { name: job ?? name, number: buildNumber, host: host ?? '' } }),
+    ...(buildNumber !== undefined && {
+      jenkins: { name: job ?? name, number: buildNumber, host: host ?? '' },
+    }),
   }
 }
 
@@ -105,29 +125,46 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
     find(query) {
       const { text = '' } = query
       if (text.length < minQueryLength) {
-        throw new PortError(400, `The query parameter "q" needs at least ${minQueryLength} characters.`)
+        throw new PortError(
+          400,
+          `The query parameter "q" needs at least ${minQueryLength} characters.`,
+        )
       }
       return images
         .all()
         .filter((image) => isFound(image, query, settings))
-        .sort((one, other) => rankOf(one, text) - rankOf(other, text) || (imageNameOf(one) < imageNameOf(other) ? -1 : 1))
+        .sort(
+          (one, other) =>
+            rankOf(one, text) - rankOf(other, text) ||
+            (imageNameOf(one) < imageNameOf(other) ? -1 : 1),
+        )
         .slice(0, maxFound)
         .map((image) => toView(image, settings))
     },
     tags: (account, repository) =>
       images
         .all()
-        .filter((image) => image.name === repository && accountsOf(image, settings).includes(account))
+        .filter(
+          (image) => image.name === repository && accountsOf(image, settings).includes(account),
+        )
         .map(({ version }) => version),
     details(account, region, id) {
       const image = findImage(images, id, account)
-      return image === undefined || !hasImage(image, account, region, settings) ? [] : [toView(image, settings)]
+      return image === undefined || !hasImage(image, account, region, settings)
+        ? []
+        : [toView(image, settings)]
     },
   }
 }
 
-function isFound(image: StoredImage, { text = '', account, region, tags }: ImageQuery, settings: LocalSettings): boolean {
-  const marks = new Map(Object.entries(image.tags).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
+function isFound(
+  image: StoredImage,
+  { text = '', account, region, tags }: ImageQuery,
+  settings: LocalSettings,
+): boolean {
+  const marks = new Map(
+    Object.entries(image.tags).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]),
+  )
   return (
     (image.id === text || matchesGlob(imageNameOf(image), text)) &&
     (region === undefined || regionsOf(image, settings).includes(region)) &&
@@ -145,7 +182,9 @@ function rankOf(image: StoredImage, text: string): number {
 
 /** `*`, `?`, `[a-c]` and `[!abc]`; a text without them may stand anywhere. */
 function matchesGlob(name: string, glob: string): boolean {
-  const pattern = (/[*?[]/.test(glob) ? glob : `*${glob}*`).toLowerCase().replaceAll(/\[(!?)([^\]]+)\]|[\s\S]/g, toRegexPart)
+  const pattern = (/[*?[]/.test(glob) ? glob : `*${glob}*`)
+    .toLowerCase()
+    .replaceAll(/\[(!?)([^\]]+)\]|[\s\S]/g, toRegexPart)
   try {
     return matchesWhole(pattern, name.toLowerCase(), createRegexMeter())
   } catch (error) {
@@ -154,7 +193,11 @@ function matchesGlob(name: string, glob: string): boolean {
   }
 }
 
-function toRegexPart(part: string, negation: string | undefined, listed: string | undefined): string {
+function toRegexPart(
+  part: string,
+  negation: string | undefined,
+  listed: string | undefined,
+): string {
   if (part === '*') return '.*'
   if (part === '?') return '.'
   const literal = (text: string) => text.replaceAll(/[^\w-]/g, '\\$&')
@@ -168,7 +211,9 @@ export function usersOf(image: StoredImage, desired: Desired): string[] {
     ...[...desired.all('groups')]
       .filter((group) => isHere(group) && group.image.id === image.id)
       .map(({ name }) => `the server group ${name}`),
-    ...[...desired.all('jobs')].filter((job) => isHere(job) && job.image === image.id).map(({ id }) => `the job ${id}`),
+    ...[...desired.all('jobs')]
+      .filter((job) => isHere(job) && job.image === image.id)
+      .map(({ id }) => `the job ${id}`),
     ...[...desired.all('instances')]
       .filter((instance) => isHere(instance) && instance.program.digest === image.digest)
       .map(({ id }) => `the instance ${id}`),
@@ -179,7 +224,8 @@ export function usersOf(image: StoredImage, desired: Desired): string[] {
 export function removeImage(image: StoredImage, images: ImageStore, desired: Desired): void {
   const users = usersOf(image, desired)
   if (users.length > 0) {
-    const shown = users.slice(0, 5).join(', ') + (users.length > 5 ? ` and ${users.length - 5} more` : '')
+    const shown =
+      users.slice(0, 5).join(', ') + (users.length > 5 ? ` and ${users.length - 5} more` : '')
     throw new PortError(409, `The image ${image.id} is in use by ${shown}. Destroy them first.`)
   }
   images.remove(image)
@@ -238,7 +284,10 @@ class Uploads {
     const description = await this.#descriptionOf(request)
     const digest = digestOf(request)
     const user = userOf(request)
-    if (this.#running.length >= maxUploads || this.#running.filter((other) => other === user).length >= maxUserUploads) {
+    if (
+      this.#running.length >= maxUploads ||
+      this.#running.filter((other) => other === user).length >= maxUserUploads
+    ) {
       reply.header('retry-after', retryAfterSeconds)
       throw new PortError(
         429,
@@ -247,7 +296,10 @@ class Uploads {
     }
     this.#running.push(user)
     try {
-      const image = await images.addUpload(bytesOf(request.body), description, { digest, line: this.#line })
+      const image = await images.addUpload(bytesOf(request.body), description, {
+        digest,
+        line: this.#line,
+      })
       return reply.code(201).send(toView(image, settings))
     } finally {
       this.#running.splice(this.#running.indexOf(user), 1)
@@ -258,9 +310,16 @@ class Uploads {
   async #descriptionOf(request: FastifyRequest): Promise<ImageDescription> {
     const { settings } = this.#parts
     const accounts = listOf(request, 'accounts')
-    const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
+    const unknown = accounts?.find((account) =>
+      settings.accounts.every(({ name }) => name !== account),
+    )
     if (unknown !== undefined) throw new PortError(400, `The account "${unknown}" does not exist.`)
-    await checkWriter(request, this.#parts, ownersOf({ accounts }, settings), accounts === undefined)
+    await checkWriter(
+      request,
+      this.#parts,
+      ownersOf({ accounts }, settings),
+      accounts === undefined,
+    )
     return {
       name: pathValue(request, 'name'),
       version: pathValue(request, 'version'),
@@ -284,11 +343,16 @@ async function* bytesOf(body: unknown): AsyncIterable<Uint8Array> {
 }
 
 /** Images of the accounts in the query, or all of that version. @throws {PortError} 404 */
-function requireImages(request: FastifyRequest, images: ImageStore): [StoredImage, ...StoredImage[]] {
+function requireImages(
+  request: FastifyRequest,
+  images: ImageStore,
+): [StoredImage, ...StoredImage[]] {
   const accounts = listOf(request, 'accounts')
   const [first, ...others] = images
     .named(idOf(request))
-    .filter((image) => accounts === undefined || accounts.some((account) => isInAccount(image, account)))
+    .filter(
+      (image) => accounts === undefined || accounts.some((account) => isInAccount(image, account)),
+    )
   if (first === undefined) throw imageMissing(request)
   return [first, ...others]
 }
@@ -324,8 +388,12 @@ async function checkWriter(
   const access = await requireAccess(context, userOf(request))
   const denied = accounts.find((account) => !access.mayOnAccount(account, 'WRITE'))
   if (denied === undefined) return
-  const hint = mayNameFewer ? ' Name those that you may change in the query parameter "accounts".' : ''
-  throw new PortError(403, `Access denied to account ${denied}.${hint}`, { exception: 'AccessDenied' })
+  const hint = mayNameFewer
+    ? ' Name those that you may change in the query parameter "accounts".'
+    : ''
+  throw new PortError(403, `Access denied to account ${denied}.${hint}`, {
+    exception: 'AccessDenied',
+  })
 }
 
 function listOf(request: FastifyRequest, name: string): string[] | undefined {
@@ -334,8 +402,12 @@ function listOf(request: FastifyRequest, name: string): string[] | undefined {
 }
 
 function prefixed(request: FastifyRequest, prefix: string): Record<string, string> {
-  const entries = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith(prefix))
-  return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), String(value)]))
+  const entries = Object.entries({ ...(request.query as object) }).filter(([name]) =>
+    name.startsWith(prefix),
+  )
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name.slice(prefix.length), String(value)]),
+  )
 }
 
 /** @throws {PortError} 400 when the header cannot be read */
@@ -343,6 +415,7 @@ function digestOf(request: FastifyRequest): string | undefined {
   const header = request.headers['content-digest']
   if (header === undefined) return undefined
   const [, encoded] = /(?:^|[\s,])sha-256=:([A-Za-z0-9+/]{43}=):/.exec(String(header)) ?? []
-  if (encoded === undefined) throw new PortError(400, 'The header Content-Digest has no sha-256: write sha-256=:<base64>:.')
+  if (encoded === undefined)
+    throw new PortError(400, 'The header Content-Digest has no sha-256: write sha-256=:<base64>:.')
   return `sha256:${Buffer.from(encoded, 'base64').toString('hex')}`
 }

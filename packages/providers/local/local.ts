@@ -18,9 +18,21 @@ import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { FastifyInstance } from 'fastify'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { ImageStore } from '../images/image-store.ts'
-import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../infrastructure/model.ts'
+import type {
+  Account,
+  Instance,
+  Job,
+  LoadBalancer,
+  SecurityGroup,
+  ServerGroup,
+} from '../infrastructure/model.ts'
 import type { OperationTypes } from '../infrastructure/operation-type.ts'
-import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../infrastructure/provider.ts'
+import type {
+  CloudProvider,
+  ConsoleView,
+  ImageReads,
+  MetricReads,
+} from '../infrastructure/provider.ts'
 import { Builders } from './builders.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
@@ -71,20 +83,42 @@ export class LocalProvider implements CloudProvider {
     const { db, now } = context
     const dataDir = dirname(db.location() ?? '')
     const desired = new Desired(db)
-    const images = new ImageStore({ db, dataDir, now, bounds: settings.images, sandbox: context.settings.outside.sandbox })
+    const images = new ImageStore({
+      db,
+      dataDir,
+      now,
+      bounds: settings.images,
+      sandbox: context.settings.outside.sandbox,
+    })
     const users = openAccountUsers(settings.accounts)
     for (const { name } of settings.accounts) {
       const problem = users.problemOf(name)
       if (problem !== undefined) context.log.warn({ account: name }, problem)
     }
     const agent = context.openAgent(dataDir, settings.startsAgent)
-    const variables = new AccountVariables({ accounts: settings.accounts, dataDir, secrets: context.secrets })
+    const variables = new AccountVariables({
+      accounts: settings.accounts,
+      dataDir,
+      secrets: context.secrets,
+    })
     const secrets = new ProgramSecrets(context, variables)
-    const containers = new Containers({ accounts: settings.accounts, users, agentMark: markOfDataDir(dataDir) })
-    const toState = () => toDesiredState({ desired, settings, images, users, secrets, variables, containers, dataDir })
+    const containers = new Containers({
+      accounts: settings.accounts,
+      users,
+      agentMark: markOfDataDir(dataDir),
+    })
+    const toState = () =>
+      toDesiredState({ desired, settings, images, users, secrets, variables, containers, dataDir })
     const pulled = new PulledImages({ desired, containers, log: context.log })
     const onStep: ReconcilerOptions['onStep'] = (change) => pulled.prune(change)
-    const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs, onStep })
+    const reconciler = new Reconciler({
+      context,
+      desired,
+      agent,
+      toState,
+      drainMs: settings.drainMs,
+      onStep,
+    })
     const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
     const volumes = new Volumes({ context, dataDir, backups: settings.volumeBackups })
     const made = { reconciler, volumes, containers, variables, newId: createUlids(now) }
@@ -93,7 +127,13 @@ export class LocalProvider implements CloudProvider {
     this.#agent = agent
     this.#secrets = secrets
     this.dataDir = dataDir
-    this.#readings = new Readings({ desired, reconciler, agent, volumes, accounts: settings.accounts })
+    this.#readings = new Readings({
+      desired,
+      reconciler,
+      agent,
+      volumes,
+      accounts: settings.accounts,
+    })
     this.accounts = settings.accounts.map(toAccount)
     this.operations = openOperations(this.parts)
     this.images = createImageReads(images, settings)
@@ -142,24 +182,44 @@ export class LocalProvider implements CloudProvider {
 
   instance(account: string, region: string, id: string): Instance | undefined {
     const instance = this.parts.desired.get('instances', id)
-    return instance?.account === account && instance.region === region ? this.#readings.instance(instance) : undefined
+    return instance?.account === account && instance.region === region
+      ? this.#readings.instance(instance)
+      : undefined
   }
 
   applicationOf(name: string, type: string): string | undefined {
-    const owner = type === 'instance' ? this.parts.desired.get('instances', name.toLowerCase())?.program.startedFor : name
+    const owner =
+      type === 'instance'
+        ? this.parts.desired.get('instances', name.toLowerCase())?.program.startedFor
+        : name
     return parseMoniker(owner ?? '').app ?? undefined
   }
 
   detachedInstances(): Instance[] {
-    const detached = [...this.parts.desired.all('instances')].filter(({ group }) => group === undefined)
+    const detached = [...this.parts.desired.all('instances')].filter(
+      ({ group }) => group === undefined,
+    )
     return detached.map((instance) => this.#readings.instance(instance))
   }
 
-  async console(account: string, region: string, id: string, wish: ConsoleWish | undefined): Promise<ConsoleView | undefined> {
+  async console(
+    account: string,
+    region: string,
+    id: string,
+    wish: ConsoleWish | undefined,
+  ): Promise<ConsoleView | undefined> {
     const { desired } = this.parts
     const owner = desired.get('instances', id) ?? desired.get('jobs', id)
-    if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
-    if (wish === undefined) return { output: this.#secrets.mask((await this.#agent.console(id, consoleBytes)) ?? '', owner) }
+    if (
+      owner?.account !== account ||
+      owner.region !== region ||
+      ('isBuild' in owner && owner.isBuild)
+    )
+      return undefined
+    if (wish === undefined)
+      return {
+        output: this.#secrets.mask((await this.#agent.console(id, consoleBytes)) ?? '', owner),
+      }
     const part = await this.#agent.consolePart(id, wish, partBytes)
     if (part !== undefined) return { ...part, output: this.#secrets.mask(part.output, owner) }
     return { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
@@ -187,20 +247,28 @@ export class LocalProvider implements CloudProvider {
   }
 
   networks(): JsonObject[] {
-    return this.#places().flatMap(({ account, region }) => toNetworkViews(account.name, region.name))
+    return this.#places().flatMap(({ account, region }) =>
+      toNetworkViews(account.name, region.name),
+    )
   }
 
   subnets(): JsonObject[] {
-    return this.#places().flatMap(({ account, region }) => toSubnetViews(account.name, region.name, region.zones))
+    return this.#places().flatMap(({ account, region }) =>
+      toSubnetViews(account.name, region.name, region.zones),
+    )
   }
 
   instanceTypes(): JsonObject[] {
     const { settings } = this.parts
-    return this.#places().flatMap(({ account, region }) => toInstanceTypeViews(account, region.name, settings))
+    return this.#places().flatMap(({ account, region }) =>
+      toInstanceTypeViews(account, region.name, settings),
+    )
   }
 
   #places() {
-    return this.parts.settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
+    return this.parts.settings.accounts.flatMap((account) =>
+      account.regions.map((region) => ({ account, region })),
+    )
   }
 
   certificates(): JsonObject[] {
@@ -234,7 +302,14 @@ export class LocalProvider implements CloudProvider {
   }
 }
 
-function toAccount({ name, environment, accountType, permissions, regions, instanceTypes }: LocalAccountSettings): Account {
+function toAccount({
+  name,
+  environment,
+  accountType,
+  permissions,
+  regions,
+  instanceTypes,
+}: LocalAccountSettings): Account {
   return {
     name,
     provider: 'local',
@@ -243,13 +318,21 @@ function toAccount({ name, environment, accountType, permissions, regions, insta
     accountType,
     permissions,
     details: {
-      regions: regions.map((region) => ({ name: region.name, availabilityZones: region.zones, preferredZones: region.zones })),
+      regions: regions.map((region) => ({
+        name: region.name,
+        availabilityZones: region.zones,
+        preferredZones: region.zones,
+      })),
       instanceTypes,
     },
   }
 }
 
-function toInstanceTypeViews(account: LocalAccountSettings, region: string, { instanceTypes }: LocalSettings): JsonObject[] {
+function toInstanceTypeViews(
+  account: LocalAccountSettings,
+  region: string,
+  { instanceTypes }: LocalSettings,
+): JsonObject[] {
   return instanceTypes
     .filter(({ name }) => account.instanceTypes.includes(name))
     .map(({ name, memoryBytes, processes, openFiles, diskBytes }) => ({
@@ -272,10 +355,15 @@ async function readProperties(folder: string, name: string): Promise<JsonObject 
   if (path === undefined) return undefined
   const text = await readAsOwner(folder, path, maxPropertyFileBytes)
   if (text === undefined) return undefined
-  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
+  const lines = text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
   if (!/\.(?:ya?ml|json)$/.test(name) && lines.every((line) => line.includes('='))) {
     return Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf('=')).trim(),
+        line.slice(line.indexOf('=') + 1).trim(),
+      ]),
     )
   }
   try {

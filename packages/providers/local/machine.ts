@@ -15,7 +15,9 @@ export function addressOf(interfaceName: string): string | undefined {
 }
 
 export function ownNetworks(): string[] {
-  const addresses = listInterfaces().flatMap((each) => each.addresses.filter(({ address }) => !address.startsWith('fe80:')))
+  const addresses = listInterfaces().flatMap((each) =>
+    each.addresses.filter(({ address }) => !address.startsWith('fe80:')),
+  )
   const hosts = addresses.map(({ address, family }) => `${address}/${family === 'IPv4' ? 32 : 128}`)
   return [...new Set(['127.0.0.0/8', '::1/128', ...hosts])]
 }
@@ -25,11 +27,22 @@ export function dnsNameOf(host: string): string {
 }
 
 export function toNetworkViews(account: string, region: string): JsonObject[] {
-  return listInterfaces().map(({ name }) => ({ cloudProvider: 'local', id: name, name, account, region, deprecated: false }))
+  return listInterfaces().map(({ name }) => ({
+    cloudProvider: 'local',
+    id: name,
+    name,
+    account,
+    region,
+    deprecated: false,
+  }))
 }
 
 /** One per address of an interface; its purpose is the name of the interface. */
-export function toSubnetViews(account: string, region: string, zones: readonly string[]): JsonObject[] {
+export function toSubnetViews(
+  account: string,
+  region: string,
+  zones: readonly string[],
+): JsonObject[] {
   return listInterfaces().flatMap(({ name, addresses }) =>
     addresses.map(({ address, cidr }) => ({
       type: 'local',

@@ -10,7 +10,8 @@ import type { LocalAccountSettings } from './settings.ts'
 function usedPorts(desired: Desired): Set<number> {
   const used = new Set<number>()
   for (const { port } of desired.all('instances')) used.add(port)
-  for (const { listeners } of desired.all('balancers')) for (const { port } of listeners) used.add(port)
+  for (const { listeners } of desired.all('balancers'))
+    for (const { port } of listeners) used.add(port)
   return used
 }
 
@@ -48,7 +49,8 @@ export class InstancePorts {
       else foreign += 1
     }
     if (found.length < count) {
-      const others = foreign === 0 ? '' : `Other programs listen on ${foreign} of them; "ss -tlnp" names them. `
+      const others =
+        foreign === 0 ? '' : `Other programs listen on ${foreign} of them; "ss -tlnp" names them. `
       throw new Error(
         `The account ${name} has ${found.length} free ports in ${ports.first}-${ports.last}, and ${count} are needed. ${others}` +
           'Remove server groups that are no longer needed, or widen its range (local.accounts, ports).',
@@ -69,6 +71,8 @@ export class InstancePorts {
 
   /** Installations on one machine have the same range by default, and both may see a port free until a program listens on it. */
   #placeOfOwn({ first, last }: PortRange): number {
-    return first + (Number.parseInt(markOfDataDir(this.#dataDir).slice(0, 8), 16) % (last - first + 1))
+    return (
+      first + (Number.parseInt(markOfDataDir(this.#dataDir).slice(0, 8), 16) % (last - first + 1))
+    )
   }
 }

@@ -18,7 +18,8 @@ type SandboxParts = Pick<OperationParts, 'context' | 'users' | 'dataDir' | 'vari
 /** What stands beside a folder of programs, where each has a folder for itself, as with nvm; not `share`, which has data of users. */
 const besidePrograms = ['bin', 'include', 'lib', 'lib64', 'libexec', 'pkg', 'src']
 /** What tools of builds are told by this machine; its keys and passwords are elsewhere. */
-const toolSettings = /^(?:containers|fonts|gitconfig|java(?:-.*)?|maven|npmrc|os-release|pip\.conf|timezone)$/
+const toolSettings =
+  /^(?:containers|fonts|gitconfig|java(?:-.*)?|maven|npmrc|os-release|pip\.conf|timezone)$/
 
 /** @returns the command that runs a file of Fairlead in it @throws {PortError} where this machine has no sandbox */
 export function confineFile(
@@ -26,7 +27,10 @@ export function confineFile(
   parts: SandboxParts,
   places: ProgramPlaces,
 ): Promise<string[]> {
-  return confine([process.execPath, file, ...args], parts, { ...places, readable: [...ownSources(file), ...places.readable] })
+  return confine([process.execPath, file, ...args], parts, {
+    ...places,
+    readable: [...ownSources(file), ...places.readable],
+  })
 }
 
 /** @returns what runs the command that follows it @throws as `confineFile` */
@@ -50,7 +54,9 @@ async function confine(
   const shown = more.filter((path) => !isWithin(dataDir, path) && !isWithin(path, dataDir))
   return wrap(command, {
     folder: workFolderOf(dataDir, id),
-    readOnly: [...shown, ...sources, ...(ofAccount === undefined ? [] : [ofAccount])].filter((path) => isReachable(path, user)),
+    readOnly: [...shown, ...sources, ...(ofAccount === undefined ? [] : [ofAccount])].filter(
+      (path) => isReachable(path, user),
+    ),
     writable: cache === undefined ? [] : [cache],
     network: 'host',
     // Browsers in tests and builders of containers do.
@@ -85,7 +91,9 @@ function settingsOfTools(): string[] {
 function programFolders(): string[] {
   const all = [...(process.env['PATH'] ?? '').split(':'), dirname(process.execPath)]
   const folders = all.filter((path) => isAbsolute(path) && !/^\/(?:usr\/|s?bin\/?$)/.test(path))
-  return folders.flatMap((path) => (basename(path) === 'bin' ? besidePrograms.map((name) => join(dirname(path), name)) : [path]))
+  return folders.flatMap((path) =>
+    basename(path) === 'bin' ? besidePrograms.map((name) => join(dirname(path), name)) : [path],
+  )
 }
 
 /**
@@ -96,11 +104,18 @@ function programFolders(): string[] {
 export async function adoptFolder(
   images: ImageStore,
   { work, name, what }: BuiltFolder,
-  { description, imageFile }: { readonly description: ImageDescription; readonly imageFile?: string | undefined },
+  {
+    description,
+    imageFile,
+  }: { readonly description: ImageDescription; readonly imageFile?: string | undefined },
 ): Promise<StoredImage> {
   const found = lstatSync(join(work, name), { throwIfNoEntry: false })
   if (found === undefined)
-    throw new PortError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
-  if (!found.isDirectory()) throw new PortError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
+    throw new PortError(
+      400,
+      `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`,
+    )
+  if (!found.isDirectory())
+    throw new PortError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
   return images.addArchive(packTree(work, name), description, imageFile)
 }

@@ -6,7 +6,13 @@ import { longestFirst } from '@fairlead/model/secrets/mask-forms.ts'
 import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
 import { referencesIn } from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
+import type {
+  Revealed,
+  SecretHolder,
+  SecretUse,
+  SecretValues,
+  SecretVersion,
+} from '@fairlead/ports/secrets.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { OperationRun } from '../infrastructure/operation-type.ts'
 import type { Desired, LocalInstance, LocalJob } from './desired.ts'
@@ -27,15 +33,24 @@ interface OpenedSecrets {
 const nothing: OpenedSecrets = { environment: {}, masks: [] }
 
 /** Variables of a deployment that refer to secrets. The environment of an image refers to nothing: its author may be a stranger. */
-export function referringVariables({ overrides, environment }: GroupProgram): Record<string, string> {
+export function referringVariables({
+  overrides,
+  environment,
+}: GroupProgram): Record<string, string> {
   const given = { ...overrides.environment, ...overrides.secrets }
   return Object.fromEntries(
-    Object.entries(given).filter(([name, value]) => environment[name] === value && referencesIn(value).length > 0),
+    Object.entries(given).filter(
+      ([name, value]) => environment[name] === value && referencesIn(value).length > 0,
+    ),
   )
 }
 
 /** Whether a deployment in the account has secrets, its own or those of the account's variables. */
-export function needsSecrets(program: GroupProgram, account: string, variables: AccountVariables): boolean {
+export function needsSecrets(
+  program: GroupProgram,
+  account: string,
+  variables: AccountVariables,
+): boolean {
   return variables.refers(account) || Object.keys(referringVariables(program)).length > 0
 }
 
@@ -57,7 +72,9 @@ export async function sealSecrets(
     Promise.all([secrets.reveal(referringVariables(program), use), variables.reveal(account, use)]),
   )
   const plain = variables.plain(account)
-  const given = Object.entries(ofAccount.value).filter(([name]) => !Object.hasOwn(plain, name) && !(name in program.environment))
+  const given = Object.entries(ofAccount.value).filter(
+    ([name]) => !Object.hasOwn(plain, name) && !(name in program.environment),
+  )
   const environment = { ...Object.fromEntries(given), ...own.value }
   const masks = longestFirst([...own.secrets, ...ofAccount.secrets])
   const text = secrets.seal(formatJson({ environment, masks }), placeOf(use))
@@ -85,7 +102,10 @@ export class ProgramSecrets {
   readonly #variables: AccountVariables
   readonly #opened = new WeakMap<SealedSecrets, OpenedSecrets>()
 
-  constructor({ secrets, log }: Pick<BackendContext, 'secrets' | 'log'>, variables: AccountVariables) {
+  constructor(
+    { secrets, log }: Pick<BackendContext, 'secrets' | 'log'>,
+    variables: AccountVariables,
+  ) {
     this.#secrets = secrets
     this.#log = log
     this.#variables = variables
@@ -95,14 +115,19 @@ export class ProgramSecrets {
   environmentOf(owner: SecretOwner): Record<string, string> {
     const { program, account, isBuild } = owner
     const referring = referringVariables(program)
-    const plain = Object.entries(program.environment).filter(([name]) => !Object.hasOwn(referring, name))
+    const plain = Object.entries(program.environment).filter(
+      ([name]) => !Object.hasOwn(referring, name),
+    )
     // The plan of a build has them for its steps.
     const ofAccount = isBuild === true ? {} : this.#variables.plain(account)
     return { ...ofAccount, ...Object.fromEntries(plain), ...this.#open(owner).environment }
   }
 
   mask(text: string, owner: SecretOwner): string {
-    return withoutSecrets(text, longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]))
+    return withoutSecrets(
+      text,
+      longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]),
+    )
   }
 
   /** Encrypts with the newest key what an older one did. Within a change. */
@@ -112,7 +137,8 @@ export class ProgramSecrets {
         if (owner.sealed === undefined) continue
         const text = this.#resealed(owner, owner.sealed)
         if (text !== owner.sealed.text)
-          desired.put(kind, { ...owner, sealed: { ...owner.sealed, text } } as LocalInstance & LocalJob)
+          desired.put(kind, { ...owner, sealed: { ...owner.sealed, text } } as LocalInstance &
+            LocalJob)
       }
     }
   }
@@ -127,7 +153,9 @@ export class ProgramSecrets {
 
   #open(owner: SecretOwner): OpenedSecrets {
     const { sealed } = owner
-    return sealed === undefined ? nothing : this.#opened.getOrInsertComputed(sealed, () => this.#unseal(owner, sealed))
+    return sealed === undefined
+      ? nothing
+      : this.#opened.getOrInsertComputed(sealed, () => this.#unseal(owner, sealed))
   }
 
   #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
@@ -137,7 +165,10 @@ export class ProgramSecrets {
     } catch (error) {
       const { message: problem } = error as Error
       const names = versions.map(({ name }) => name)
-      this.#log.error({ instance: owner.id, secrets: names, problem }, 'a program misses its secrets when it starts again')
+      this.#log.error(
+        { instance: owner.id, secrets: names, problem },
+        'a program misses its secrets when it starts again',
+      )
       return nothing
     }
   }
@@ -152,7 +183,10 @@ export function secretHoldersOf(desired: Desired): SecretHolder[] {
     }
   }
   for (const { account, region, group, id, sealed } of desired.all('instances'))
-    add(sealed?.versions, `${group === undefined ? `instance ${id}` : `server group ${group}`} in ${account}/${region}`)
+    add(
+      sealed?.versions,
+      `${group === undefined ? `instance ${id}` : `server group ${group}`} in ${account}/${region}`,
+    )
   for (const { account, region, name, end, sealed } of desired.all('jobs'))
     if (end === undefined) add(sealed?.versions, `job ${name} in ${account}/${region}`)
   return [...holders.values()]

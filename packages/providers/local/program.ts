@@ -2,7 +2,12 @@
 
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
-import { looksSecret, mask, withoutPasswords, withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
+import {
+  looksSecret,
+  mask,
+  withoutPasswords,
+  withoutSecrets,
+} from '@fairlead/model/secrets/secret-names.ts'
 import { isReference } from '@fairlead/model/secrets/secret-references.ts'
 import type { ImageFile } from '@fairlead/ports/image-file.ts'
 import type { SecretVersion } from '@fairlead/ports/secrets.ts'
@@ -62,16 +67,20 @@ export interface ProgramOverrides {
 export type ProgramImage = ImageFile & { readonly resolved?: GroupContainer | undefined }
 
 /** @param source Program of the server group that a clone starts from; what that overrides is kept unless overridden again. */
-export function toProgram(image: ProgramImage, given: ProgramOverrides, source?: GroupProgram): GroupProgram {
+export function toProgram(
+  image: ProgramImage,
+  given: ProgramOverrides,
+  source?: GroupProgram,
+): GroupProgram {
   const overrides: ProgramOverrides = { ...source?.overrides, ...withoutMasks(given, source) }
   const secrets = overrides.secrets ?? {}
   const environment = { ...image.environment, ...overrides.environment, ...secrets }
   return {
     command: overrides.command ?? image.command ?? [],
     environment,
-    secrets: [...new Set([...Object.keys(secrets), ...Object.keys(environment).filter(looksSecret)])].filter(
-      (name) => !isReference(environment[name] ?? ''),
-    ),
+    secrets: [
+      ...new Set([...Object.keys(secrets), ...Object.keys(environment).filter(looksSecret)]),
+    ].filter((name) => !isReference(environment[name] ?? '')),
     ready: overrides.ready ?? image.ready,
     limits: { ...image.limits, ...overrides.limits },
     stopMs: Math.round((overrides.stopSeconds ?? image.stopSeconds) * 1000),
@@ -86,10 +95,17 @@ function withoutMasks(given: ProgramOverrides, source: GroupProgram | undefined)
   const unmask = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       Object.entries(values)
-        .map(([name, value]) => [name, value === mask || value === shown?.[name] ? source?.environment[name] : value] as const)
+        .map(
+          ([name, value]) =>
+            [
+              name,
+              value === mask || value === shown?.[name] ? source?.environment[name] : value,
+            ] as const,
+        )
         .filter((entry): entry is [string, string] => entry[1] !== undefined),
     )
-  const isShownCommand = source !== undefined && given.command?.join('\0') === shownCommand(source).join('\0')
+  const isShownCommand =
+    source !== undefined && given.command?.join('\0') === shownCommand(source).join('\0')
   const present = definedOf(given)
   return {
     ...present,
@@ -104,7 +120,10 @@ export function shownEnvironment(program: GroupProgram): Record<string, string> 
   const hidden = new Set(program.secrets)
   const show = createMasking(program)
   return Object.fromEntries(
-    Object.entries(program.environment).map(([name, value]) => [name, hidden.has(name) ? mask : show(value)]),
+    Object.entries(program.environment).map(([name, value]) => [
+      name,
+      hidden.has(name) ? mask : show(value),
+    ]),
   )
 }
 
@@ -116,7 +135,9 @@ function shownCommand(program: GroupProgram): string[] {
 const minCopyLength = 4
 
 function createMasking({ environment, secrets }: GroupProgram): (text: string) => string {
-  const values = secrets.map((name) => environment[name] ?? '').filter((value) => value.length >= minCopyLength)
+  const values = secrets
+    .map((name) => environment[name] ?? '')
+    .filter((value) => value.length >= minCopyLength)
   values.sort((one, other) => other.length - one.length)
   return (text) => withoutPasswords(withoutSecrets(text, values))
 }
@@ -136,7 +157,8 @@ const megabyte = 1024 ** 2
 
 /** The smaller ones of the image's limits and those of the instance type. */
 export function toLimits({ limits }: GroupProgram, type: LocalInstanceType): ProgramLimits {
-  const bytes = (megabytes: number | undefined) => (megabytes === undefined ? undefined : megabytes * megabyte)
+  const bytes = (megabytes: number | undefined) =>
+    megabytes === undefined ? undefined : megabytes * megabyte
   return {
     memoryBytes: smaller(bytes(limits.memoryMb), type.memoryBytes),
     processes: smaller(limits.processes, type.processes),

@@ -1,6 +1,12 @@
 /** The provider `local` as a type: server groups are processes of this machine. */
 import { basename } from 'node:path'
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { callRuntime } from '@fairlead/base/sandbox/container-runtime.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { imageMigrations } from '../images/image-store.ts'
@@ -12,7 +18,12 @@ import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts
 import { Containers, findRuntime } from './containers.ts'
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
-import { type LocalAccountSettings, type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
+import {
+  type LocalAccountSettings,
+  type LocalSettings,
+  localKeys,
+  toLocalSettings,
+} from './settings.ts'
 import { metricNames } from './traffic-metrics.ts'
 import { openAccountUsers } from './users.ts'
 
@@ -26,7 +37,11 @@ export function createLocalProvider(times: BakeTimes): ProviderType {
     open: (context, settings) => new LocalProvider(context, settings),
     bakery: bakeryOf(times),
     checks: checkContainers,
-    uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
+    uploadLimits: ({ images }) => ({
+      ...images,
+      bytesKey: 'local.images.max-size',
+      entriesKey: 'local.images.max-files',
+    }),
     description: {
       label: 'This machine',
       forms: ['loadBalancer', 'securityGroup'],
@@ -45,7 +60,8 @@ function bakeryOf(times: BakeTimes): BakeryType {
     keys: bakeKeys.keys,
     toSettings: toBakeSettings,
     migrations: bakeMigrations,
-    open: (context, provider, settings) => new Bakes({ context, provider: provider as LocalProvider, settings, times }),
+    open: (context, provider, settings) =>
+      new Bakes({ context, provider: provider as LocalProvider, settings, times }),
   }
   return type
 }
@@ -55,7 +71,9 @@ export const localProvider: ProviderType = createLocalProvider(bakeTimes)
 function checkContainers({ accounts }: LocalSettings, { answerMs }: Timeouts): Check[] {
   const containers = new Containers({ accounts, users: openAccountUsers(accounts), agentMark: '' })
   return accounts.map((account) =>
-    createCheck(`Containers of the account ${account.name}`, (report) => checkAccount(account, { containers, answerMs, report })),
+    createCheck(`Containers of the account ${account.name}`, (report) =>
+      checkAccount(account, { containers, answerMs, report }),
+    ),
   )
 }
 
@@ -65,12 +83,21 @@ interface Examined {
   readonly report: Reporter
 }
 
-async function checkAccount(account: LocalAccountSettings, { containers, answerMs, report }: Examined): Promise<Finding[]> {
+async function checkAccount(
+  account: LocalAccountSettings,
+  { containers, answerMs, report }: Examined,
+): Promise<Finding[]> {
   const found = findRuntime(account.containerRuntime)
   const tried = `look for ${account.containerRuntime ?? 'podman and docker'}`
   if (found === undefined) {
     if (account.containerRuntime !== undefined) {
-      return [report.problem(tried, 'it is not installed', 'install it, or correct container-runtime of the account')]
+      return [
+        report.problem(
+          tried,
+          'it is not installed',
+          'install it, or correct container-runtime of the account',
+        ),
+      ]
     }
     return [report.ok(tried, 'none is installed: the account runs programs only')]
   }

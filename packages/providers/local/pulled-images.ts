@@ -9,7 +9,11 @@ import type { OperationParts } from './operations/parts.ts'
 
 const dayMs = 24 * 60 * 60_000
 
-export function oldImages({ images, desired, context }: Pick<OperationParts, 'images' | 'desired' | 'context'>): RetainedKind {
+export function oldImages({
+  images,
+  desired,
+  context,
+}: Pick<OperationParts, 'images' | 'desired' | 'context'>): RetainedKind {
   return {
     kind: 'images',
     async sweep({ turn, isMentioned }, rule) {
@@ -17,10 +21,17 @@ export function oldImages({ images, desired, context }: Pick<OperationParts, 'im
       if (rule === undefined || days === undefined) return 0
       const before = context.now() - days * dayMs
       const byName = Map.groupBy(images.all(), ({ name }) => name).values()
-      const old = byName.flatMap((newest) => newest.slice(rule.kept).filter(({ createdMs }) => createdMs < before))
+      const old = byName.flatMap((newest) =>
+        newest.slice(rule.kept).filter(({ createdMs }) => createdMs < before),
+      )
       let count = 0
       for (const image of old) {
-        if (usersOf(image, desired).length > 0 || isMentioned(image.id) || isMentioned(image.digest)) continue
+        if (
+          usersOf(image, desired).length > 0 ||
+          isMentioned(image.id) ||
+          isMentioned(image.digest)
+        )
+          continue
         removeImage(image, images, desired)
         count += 1
         await turn()
@@ -52,16 +63,22 @@ export class PulledImages {
   /** @param change As of the reconciler */
   prune(change: (work: () => void) => void): void {
     const { desired, log } = this.#options
-    const unused = this.#findUnused([...desired.all('pulls')]).filter((pull) => !this.#tried.has(placeKey(pull)))
+    const unused = this.#findUnused([...desired.all('pulls')]).filter(
+      (pull) => !this.#tried.has(placeKey(pull)),
+    )
     if (unused.length === 0 || this.#running !== undefined) return
     this.#running = this.#removeAll(unused)
       .then((gone) => {
         this.#running = undefined
         const stillUnused = new Set(this.#findUnused(gone))
-        if (stillUnused.size > 0) change(() => stillUnused.forEach((pull) => void desired.remove('pulls', pull)))
+        if (stillUnused.size > 0)
+          change(() => stillUnused.forEach((pull) => void desired.remove('pulls', pull)))
       })
       .catch((err: unknown) => {
-        log.warn({ err }, 'images of containers cannot be removed; another attempt follows in a minute')
+        log.warn(
+          { err },
+          'images of containers cannot be removed; another attempt follows in a minute',
+        )
         setTimeout(() => {
           this.#running = undefined
         }, retryMs).unref()
@@ -73,7 +90,9 @@ export class PulledImages {
     if (pulls.length === 0) return []
     const jobs = [...desired.all('jobs')].filter(({ end }) => end === undefined)
     const users = [...desired.all('groups'), ...desired.all('instances'), ...jobs]
-    const used = new Set(users.map(({ account, program }) => `${account} ${program.container?.reference}`))
+    const used = new Set(
+      users.map(({ account, program }) => `${account} ${program.container?.reference}`),
+    )
     const isUsed = ({ account, name }: LocalPull) => used.has(`${account} ${name}`)
     for (const pull of pulls.filter(isUsed)) this.#tried.delete(placeKey(pull))
     return pulls.filter((pull) => !isUsed(pull))

@@ -13,7 +13,14 @@ import {
   rollUpLoadBalancers,
   type ServerGroup,
 } from '../infrastructure/model.ts'
-import type { Activity, BalancerListener, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'
+import type {
+  Activity,
+  BalancerListener,
+  LocalBalancer,
+  LocalGroup,
+  LocalInstance,
+  LocalJob,
+} from './desired.ts'
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
@@ -29,7 +36,10 @@ export const platformHealth = 'Local'
 export function toServerGroup(
   group: LocalGroup,
   startLimits: StartLimits | undefined,
-  parts: { readonly instances: () => readonly Instance[]; readonly volumes: () => readonly JsonObject[] },
+  parts: {
+    readonly instances: () => readonly Instance[]
+    readonly volumes: () => readonly JsonObject[]
+  },
 ): ServerGroup {
   const { account, region, name, zones, createdMs, isDisabled, capacity, image, program } = group
   const { loadBalancers, securityGroups, instanceType, buildInfo, tags, labels } = group
@@ -57,14 +67,22 @@ export function toServerGroup(
       image: { imageId: image.id, name: image.name, digest: image.digest },
       ...definedOf({ trafficPercent: group.trafficPercent, servingSinceMs: group.servingSinceMs }),
     },
-    image: { id: image.id, name: `${image.name}-${image.version}`, details: { digest: image.digest, version: image.version } },
+    image: {
+      id: image.id,
+      name: `${image.name}-${image.version}`,
+      details: { digest: image.digest, version: image.version },
+    },
     launchConfig: { imageId: image.id, instanceType, securityGroups, ...toProgramView(program) },
     // Sizes of volumes change without the server group.
     get details() {
       return {
         startLimits: { ...startLimits, ...group.startLimits },
-        asg: { suspendedProcesses: group.suspendedProcesses.map((processName) => ({ processName })) },
-        ...(group.isLeaving && { status: 'It is being removed; its instances finish their last requests.' }),
+        asg: {
+          suspendedProcesses: group.suspendedProcesses.map((processName) => ({ processName })),
+        },
+        ...(group.isLeaving && {
+          status: 'It is being removed; its instances finish their last requests.',
+        }),
         ...(program.volumes !== undefined && { volumes: parts.volumes() }),
       }
     },
@@ -113,8 +131,23 @@ export function toInstance(instance: LocalInstance, state: InstanceState): Insta
 
 function processView(observed: ObservedInstance | undefined): JsonObject {
   if (observed === undefined) return {}
-  const { phase, pid, startedAt, endedAt, exitCode, signal, restarts, reason, enforcement, events } = observed
-  return { process: { phase, pid, startedAt, endedAt, exitCode, signal, restarts, reason }, enforcement, events }
+  const {
+    phase,
+    pid,
+    startedAt,
+    endedAt,
+    exitCode,
+    signal,
+    restarts,
+    reason,
+    enforcement,
+    events,
+  } = observed
+  return {
+    process: { phase, pid, startedAt, endedAt, exitCode, signal, restarts, reason },
+    enforcement,
+    events,
+  }
 }
 
 function healthOf(instance: LocalInstance, state: InstanceState): HealthRecord[] {
@@ -126,20 +159,26 @@ function healthOf(instance: LocalInstance, state: InstanceState): HealthRecord[]
 /** A process that runs says nothing about traffic: its platform record is Unknown. */
 function platformRecord({ observed, problem }: InstanceState): HealthRecord {
   const isDown =
-    observed !== undefined && (observed.phase === 'waiting' || observed.phase === 'failed' || observed.phase === 'ended')
-  const description = problem ?? (observed === undefined ? 'It has not been started yet.' : observed.reason)
+    observed !== undefined &&
+    (observed.phase === 'waiting' || observed.phase === 'failed' || observed.phase === 'ended')
+  const description =
+    problem ?? (observed === undefined ? 'It has not been started yet.' : observed.reason)
   return {
     type: platformHealth,
     healthClass: 'platform',
     state: isDown ? 'Down' : 'Unknown',
-    ...(observed !== undefined && observed.failedStarts > 0 && { failedStarts: observed.failedStarts }),
+    ...(observed !== undefined &&
+      observed.failedStarts > 0 && { failedStarts: observed.failedStarts }),
     ...(observed?.phase === 'failed' && { canStart: false }),
     ...(description !== undefined && { description }),
   }
 }
 
 /** In place of a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
-function readinessRecord(instance: LocalInstance, { observed, isServing }: InstanceState): HealthRecord {
+function readinessRecord(
+  instance: LocalInstance,
+  { observed, isServing }: InstanceState,
+): HealthRecord {
   const { host, port, isOutOfDiscovery, program } = instance
   const state = isOutOfDiscovery || !isServing ? 'OutOfService' : readinessOf(observed)
   const path = program.ready.path
@@ -147,7 +186,8 @@ function readinessRecord(instance: LocalInstance, { observed, isServing }: Insta
     type: 'Discovery',
     discoveryType: 'readiness',
     state,
-    status: state === 'Up' ? 'UP' : state === 'OutOfService' ? 'OUT_OF_SERVICE' : state.toUpperCase(),
+    status:
+      state === 'Up' ? 'UP' : state === 'OutOfService' ? 'OUT_OF_SERVICE' : state.toUpperCase(),
     ipAddress: host,
     port,
     ...(path !== undefined && { healthCheckUrl: `http://${host}:${port}${path}` }),
@@ -182,7 +222,11 @@ function balancerRecord(instance: LocalInstance, state: InstanceState): HealthRe
     instanceId: instance.id,
     ...registrationOf(instance, membership, state),
   }))
-  return { type: 'LoadBalancer', state: rollUpLoadBalancers(loadBalancers.map(({ healthState }) => healthState)), loadBalancers }
+  return {
+    type: 'LoadBalancer',
+    state: rollUpLoadBalancers(loadBalancers.map(({ healthState }) => healthState)),
+    loadBalancers,
+  }
 }
 
 function registrationOf(
@@ -222,12 +266,18 @@ function outOfService(member: ObservedMember | undefined): Registration {
     state: 'OutOfService',
     healthState: 'OutOfService',
     reasonCode: 'Instance',
-    description: running === 0 ? 'It is out of service.' : `It is out of service; ${running} requests still run.`,
+    description:
+      running === 0
+        ? 'It is out of service.'
+        : `It is out of service; ${running} requests still run.`,
   }
 }
 
 /** Server groups that name a load balancer, with the state of their instances. */
-export type BalancerUser = readonly [group: LocalGroup, instances: readonly (readonly [LocalInstance, InstanceState])[]]
+export type BalancerUser = readonly [
+  group: LocalGroup,
+  instances: readonly (readonly [LocalInstance, InstanceState])[],
+]
 
 /**
  * @param users Called by those who need them
@@ -282,7 +332,9 @@ function toListenerView(listener: BalancerListener): JsonObject {
 }
 
 function toBalancerGroup([group, all]: BalancerUser, name: string): LoadBalancerServerGroup {
-  const [detached, attached] = [true, false].map((is) => all.filter(([instance]) => instance.deregistered.includes(name) === is))
+  const [detached, attached] = [true, false].map((is) =>
+    all.filter(([instance]) => instance.deregistered.includes(name) === is),
+  )
   return {
     name: group.name,
     owned: { account: group.account, moniker: parseMoniker(group.name) },
@@ -297,7 +349,12 @@ function toBalancerGroup([group, all]: BalancerUser, name: string): LoadBalancer
         membership ?? { loadBalancer: name, member: undefined },
         current,
       )
-      return { id, name: id, zone, health: { type: 'LoadBalancer', state, reasonCode, description } }
+      return {
+        id,
+        name: id,
+        zone,
+        health: { type: 'LoadBalancer', state, reasonCode, description },
+      }
     }),
   }
 }
@@ -318,13 +375,19 @@ export function toJob(job: LocalJob, { observation }: { readonly observation: Ob
     completionDetails:
       end === undefined
         ? {}
-        : { exitCode: end.exitCode ?? null, signal: end.signal ?? null, message: end.reason ?? null, reason: end.reason ?? null },
+        : {
+            exitCode: end.exitCode ?? null,
+            signal: end.signal ?? null,
+            message: end.reason ?? null,
+            reason: end.reason ?? null,
+          },
     details: {
       image: job.image,
       instanceType: job.instanceType,
       labels: job.labels,
       ...toProgramView(job.program),
-      ...(end !== undefined && end.exitCode !== 0 && { failureDetails: end.reason ?? 'It has failed.' }),
+      ...(end !== undefined &&
+        end.exitCode !== 0 && { failureDetails: end.reason ?? 'It has failed.' }),
     },
   }
 }
@@ -335,7 +398,10 @@ function jobStateOf({ end }: LocalJob, observed: ObservedInstance | undefined): 
 }
 
 /** `details` is JSON as text, as clients expect it. */
-export function toActivityView({ id, atMs, description, cause, zone }: Activity, group: LocalGroup): JsonObject {
+export function toActivityView(
+  { id, atMs, description, cause, zone }: Activity,
+  group: LocalGroup,
+): JsonObject {
   return {
     activityId: id,
     autoScalingGroupName: group.name,

@@ -1,7 +1,20 @@
 /** Readings of this machine's resources, kept as long as they show the same. */
 import type { Instance, Job, LoadBalancer, ServerGroup } from '../infrastructure/model.ts'
-import { type Desired, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
-import { type BalancerUser, type InstanceState, toInstance, toJob, toLoadBalancer, toServerGroup } from './reading.ts'
+import {
+  type Desired,
+  type LocalGroup,
+  type LocalInstance,
+  type LocalJob,
+  placeKey,
+} from './desired.ts'
+import {
+  type BalancerUser,
+  type InstanceState,
+  toInstance,
+  toJob,
+  toLoadBalancer,
+  toServerGroup,
+} from './reading.ts'
 import type { Observation } from './reconciler.ts'
 import type { LocalAccountSettings } from './settings.ts'
 import type { Volumes } from './volumes.ts'
@@ -44,7 +57,8 @@ export class Readings {
   }
 
   #instancesOf(group: LocalGroup): readonly Instance[] {
-    const read = () => this.#parts.desired.instancesOf(group).map((instance) => this.instance(instance))
+    const read = () =>
+      this.#parts.desired.instancesOf(group).map((instance) => this.instance(instance))
     return this.#moment().instances.getOrInsertComputed(group, read)
   }
 
@@ -63,7 +77,11 @@ export class Readings {
       const isUser = (group: LocalGroup) =>
         group.account === account && group.region === region && group.loadBalancers.includes(name)
       const users = () => [...desired.all('groups')].filter(isUser).map(toUser)
-      return toLoadBalancer(balancer, users, reconciler.observation.closed.get(placeKey(balancer)) ?? [])
+      return toLoadBalancer(
+        balancer,
+        users,
+        reconciler.observation.closed.get(placeKey(balancer)) ?? [],
+      )
     })
   }
 
@@ -76,7 +94,12 @@ export class Readings {
     const { desired, reconciler, agent } = this.#parts
     const [{ revision }, { observation }, problem] = [desired, reconciler, agent.problem()]
     const before = this.#latestMoment
-    if (before?.revision === revision && before.observation === observation && before.problem === problem) return before
+    if (
+      before?.revision === revision &&
+      before.observation === observation &&
+      before.problem === problem
+    )
+      return before
     this.#latestMoment = { revision, observation, problem, instances: new Map() }
     return this.#latestMoment
   }

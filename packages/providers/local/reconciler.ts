@@ -1,8 +1,21 @@
 /** Reconciles this machine with its desired state: sends it to the agent, continues waiting steps. */
-import type { Agent, DesiredState, ObservedInstance, ObservedMember, ObservedState } from '@fairlead/base/net/agent-protocol.ts'
+import type {
+  Agent,
+  DesiredState,
+  ObservedInstance,
+  ObservedMember,
+  ObservedState,
+} from '@fairlead/base/net/agent-protocol.ts'
 import { isRunning } from '@fairlead/base/settings/time-span.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { type Desired, type Leaving, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import {
+  type Desired,
+  type Leaving,
+  type LocalGroup,
+  type LocalInstance,
+  type LocalJob,
+  placeKey,
+} from './desired.ts'
 import { balancersOf, isServing } from './wanted.ts'
 
 export interface Observation {
@@ -14,7 +27,12 @@ export interface Observation {
   readonly closed: ReadonlyMap<string, readonly string[]>
 }
 
-const nothing: Observation = { revision: 0, instances: new Map(), members: new Map(), closed: new Map() }
+const nothing: Observation = {
+  revision: 0,
+  instances: new Map(),
+  members: new Map(),
+  closed: new Map(),
+}
 
 export interface ReconcilerOptions {
   readonly context: Pick<BackendContext, 'now' | 'steady' | 'log' | 'stateChanged'>
@@ -112,7 +130,10 @@ export class Reconciler {
       }
     } catch (error) {
       isRecorded = false
-      this.#options.context.log.error({ err: error }, 'a step towards the desired state could not be recorded')
+      this.#options.context.log.error(
+        { err: error },
+        'a step towards the desired state could not be recorded',
+      )
     }
     if (this.#sent !== desired.revision) {
       this.#sent = desired.revision
@@ -132,7 +153,9 @@ export class Reconciler {
       if (step === undefined) continue
       steps.push(step)
       if (instance.leaving?.stage === 'stopping' && instance.group !== undefined) {
-        emptied.add(placeKey({ account: instance.account, region: instance.region, name: instance.group }))
+        emptied.add(
+          placeKey({ account: instance.account, region: instance.region, name: instance.group }),
+        )
       }
     }
     for (const group of desired.all('groups')) {
@@ -153,8 +176,11 @@ export class Reconciler {
 
   #isUp(group: LocalGroup): boolean {
     const { desired } = this.#options
-    const isReady = ({ id }: LocalInstance) => this.#observation.instances.get(id)?.phase === 'ready'
-    return desired.stayingInstances(group).some((instance) => isServing(desired, instance) && isReady(instance))
+    const isReady = ({ id }: LocalInstance) =>
+      this.#observation.instances.get(id)?.phase === 'ready'
+    return desired
+      .stayingInstances(group)
+      .some((instance) => isServing(desired, instance) && isReady(instance))
   }
 
   #stepOf(instance: LocalInstance): (() => void) | undefined {
@@ -163,7 +189,11 @@ export class Reconciler {
     if (leaving === undefined) return undefined
     if (leaving.stage === 'draining') {
       if (this.#leftMs(instance.id, leaving) > 0 && !this.#isDrained(instance)) return undefined
-      const stopping = { stage: 'stopping', sinceMs: context.now(), revision: desired.revision + 1 } as const
+      const stopping = {
+        stage: 'stopping',
+        sinceMs: context.now(),
+        revision: desired.revision + 1,
+      } as const
       return () => desired.put('instances', { ...instance, leaving: stopping })
     }
     if (!this.#isGone(instance.id, leaving.revision ?? 0)) return undefined
@@ -178,7 +208,9 @@ export class Reconciler {
     const { context, drainMs } = this.#options
     const { now, steady } = context
     const untilMs = sinceMs + drainMs
-    const endMs = this.#drainEnds.get(id) ?? steady() + (isRunning(now(), untilMs, 2 * drainMs) ? untilMs - now() : 0)
+    const endMs =
+      this.#drainEnds.get(id) ??
+      steady() + (isRunning(now(), untilMs, 2 * drainMs) ? untilMs - now() : 0)
     this.#drainEnds.set(id, endMs)
     return endMs - steady()
   }
@@ -206,16 +238,24 @@ export class Reconciler {
       return this.#isGone(job.id, job.leavingRevision) ? [() => desired.remove('jobs', job)] : []
     if (job.end !== undefined) return []
     const observed = this.#observation.instances.get(job.id)
-    if (observed === undefined || (observed.phase !== 'ended' && observed.phase !== 'failed')) return []
+    if (observed === undefined || (observed.phase !== 'ended' && observed.phase !== 'failed'))
+      return []
     const { endedAt, exitCode, signal, reason } = observed
-    return [() => desired.put('jobs', { ...job, end: { atMs: endedAt ?? context.now(), exitCode, signal, reason } })]
+    return [
+      () =>
+        desired.put('jobs', {
+          ...job,
+          end: { atMs: endedAt ?? context.now(), exitCode, signal, reason },
+        }),
+    ]
   }
 
   /** The oldest of many ended jobs make room. */
   #forgetJobs(): (() => void)[] {
     const { desired } = this.#options
     const ended = [...desired.all('jobs')].filter(
-      ({ end, leavingRevision, isBuild }) => end !== undefined && leavingRevision === undefined && isBuild !== true,
+      ({ end, leavingRevision, isBuild }) =>
+        end !== undefined && leavingRevision === undefined && isBuild !== true,
     )
     return [...Map.groupBy(ended, ({ account }) => account).values()].flatMap((ofAccount) =>
       ofAccount
@@ -243,11 +283,18 @@ function toObservation({ revision, instances, loadBalancers }: ObservedState): O
   return {
     revision,
     instances: new Map(instances.map((instance) => [instance.id, instance])),
-    members: new Map(loadBalancers.map(({ id, members }) => [id, new Map(members.map((member) => [member.instanceId, member]))])),
+    members: new Map(
+      loadBalancers.map(({ id, members }) => [
+        id,
+        new Map(members.map((member) => [member.instanceId, member])),
+      ]),
+    ),
     closed: new Map(
       loadBalancers.map(({ id, listeners }) => [
         id,
-        listeners.filter(({ open }) => !open).map(({ port, reason }) => `port ${port}: ${reason ?? 'it is being opened'}`),
+        listeners
+          .filter(({ open }) => !open)
+          .map(({ port, reason }) => `port ${port}: ${reason ?? 'it is being opened'}`),
       ]),
     ),
   }

@@ -1,6 +1,13 @@
 /** Settings of the provider `local`. */
 
-import { byteCount, inSeconds, on, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  byteCount,
+  inSeconds,
+  on,
+  type SettingsReport,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { lookUpUser } from '@fairlead/base/storage/directory-trees.ts'
 import { loadCertificate } from '@fairlead/base/tls/listener-certificate.ts'
 import { z } from 'zod'
@@ -9,7 +16,9 @@ import { parsePortRange } from './machine.ts'
 import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
 
 const names = z.array(z.string())
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
 
 const portRange = z
   .string()
@@ -32,12 +41,18 @@ const Region = z
   .transform((region) => ({ name: region.name, zones: region.zones ?? [`${region.name}-a`] }))
 
 export const StartLimits = z.strictObject({
-  seconds: z.number().min(1).max(86_400).describe('Seconds within which the instances have to be up.'),
+  seconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .describe('Seconds within which the instances have to be up.'),
   failures: z
     .int()
     .min(1)
     .max(1000)
-    .describe('Failed starts of an instance in a row: its program cannot start, or ends within a minute.'),
+    .describe(
+      'Failed starts of an instance in a row: its program cannot start, or ends within a minute.',
+    ),
 })
 export type StartLimits = z.infer<typeof StartLimits>
 
@@ -45,8 +60,14 @@ const usualStartLimits: StartLimits = { seconds: 600, failures: 5 }
 
 const AccountKeys = z.strictObject({
   name: name.describe('Name of the account; users choose it by that name.'),
-  environment: z.string().optional().describe('Such as `test` or `prod`. Default: the name of the account.'),
-  accountType: z.string().optional().describe('A name that related accounts share. Default: the name of the account.'),
+  environment: z
+    .string()
+    .optional()
+    .describe('Such as `test` or `prod`. Default: the name of the account.'),
+  accountType: z
+    .string()
+    .optional()
+    .describe('A name that related accounts share. Default: the name of the account.'),
   permissions: z
     .strictObject({
       READ: names.optional().describe('Roles that may see what runs there.'),
@@ -58,26 +79,43 @@ const AccountKeys = z.strictObject({
   regions: z
     .array(Region)
     .default([])
-    .transform((regions) => (regions.length === 0 ? [{ name: 'local', zones: ['local-a'] }] : regions))
+    .transform((regions) =>
+      regions.length === 0 ? [{ name: 'local', zones: ['local-a'] }] : regions,
+    )
     .describe('Parts of the account, for users to tell apart. Default: one, named `local`.'),
   ports: portRange
     .prefault('20000-29999')
-    .describe('Ports that instances listen on. Accounts must not share any; two accounts need this setting.'),
+    .describe(
+      'Ports that instances listen on. Accounts must not share any; two accounts need this setting.',
+    ),
   'load-balancer-ports': portRange
     .prefault('1-65535')
-    .describe('Ports that load balancers may listen on, apart from those of the instances of any account.'),
+    .describe(
+      'Ports that load balancers may listen on, apart from those of the instances of any account.',
+    ),
   address: z
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('Address that load balancers listen on unless they are internal; `0.0.0.0` for all of this machine.'),
-  user: z.string().optional().describe('User of this machine that the processes run as; Fairlead must run as root for this.'),
+    .describe(
+      'Address that load balancers listen on unless they are internal; `0.0.0.0` for all of this machine.',
+    ),
+  user: z
+    .string()
+    .optional()
+    .describe(
+      'User of this machine that the processes run as; Fairlead must run as root for this.',
+    ),
   'container-runtime': z
     .string()
     .min(1)
     .optional()
-    .describe('`podman`, `docker` or a path: what runs containers. Default: Podman where it is installed, else Docker.'),
-  'instance-types': names.optional().describe('Names of the instance types that users may choose. Default: all.'),
+    .describe(
+      '`podman`, `docker` or a path: what runs containers. Default: Podman where it is installed, else Docker.',
+    ),
+  'instance-types': names
+    .optional()
+    .describe('Names of the instance types that users may choose. Default: all.'),
   ...outgoingKeys,
   'start-limits': z
     .strictObject({
@@ -85,7 +123,9 @@ const AccountKeys = z.strictObject({
       failures: StartLimits.shape.failures.default(usualStartLimits.failures),
     })
     .prefault({})
-    .describe('When a stage fails that waits for instances to be up; `startLimits` of a server group takes precedence.'),
+    .describe(
+      'When a stage fails that waits for instances to be up; `startLimits` of a server group takes precedence.',
+    ),
 })
 
 const LocalAccount = AccountKeys.transform(
@@ -109,8 +149,12 @@ const LocalAccount = AccountKeys.transform(
 function toPermissions(
   roles: Readonly<Record<string, readonly string[] | undefined>>,
 ): Readonly<Record<string, readonly string[]>> {
-  const named = Object.entries(roles).flatMap(([verb, listed = []]) => (listed.length > 0 ? [[verb, listed] as const] : []))
-  return Object.fromEntries(named.map(([verb, listed]) => [verb, listed.map((role) => role.trim().toLowerCase())]))
+  const named = Object.entries(roles).flatMap(([verb, listed = []]) =>
+    listed.length > 0 ? [[verb, listed] as const] : [],
+  )
+  return Object.fromEntries(
+    named.map(([verb, listed]) => [verb, listed.map((role) => role.trim().toLowerCase())]),
+  )
 }
 
 const InstanceType = z
@@ -119,7 +163,9 @@ const InstanceType = z
     memory: byteCount.optional().describe('Memory of an instance.'),
     processes: z.int().min(1).optional().describe('Number of processes and threads.'),
     'open-files': z.int().min(16).optional().describe('Number of open files of each process.'),
-    disk: byteCount.optional().describe('Size of the working directory; each entry counts for 4 KiB at least.'),
+    disk: byteCount
+      .optional()
+      .describe('Size of the working directory; each entry counts for 4 KiB at least.'),
     console: byteCount.optional().describe('Console output that is kept. Default: 10MB.'),
   })
   .transform(({ memory, processes, 'open-files': openFiles, disk, console, ...type }) => ({
@@ -134,15 +180,23 @@ export type LocalInstanceType = z.output<typeof InstanceType>
 
 const Certificate = z
   .strictObject({
-    name: name.describe('Name by which a listener of a load balancer refers to it (`sslCertificateId`).'),
+    name: name.describe(
+      'Name by which a listener of a load balancer refers to it (`sslCertificateId`).',
+    ),
     'certificate-file': z.string().min(1).describe('PEM file with the certificate and its chain.'),
     'key-file': z.string().min(1).describe('PEM file with the private key.'),
     accounts: names.optional().describe('Accounts whose load balancers may use it. Default: all.'),
   })
-  .transform(({ 'certificate-file': certificateFile, 'key-file': keyFile, ...named }) => ({ ...named, certificateFile, keyFile }))
+  .transform(({ 'certificate-file': certificateFile, 'key-file': keyFile, ...named }) => ({
+    ...named,
+    certificateFile,
+    keyFile,
+  }))
 
 export const localKeys = settings({
-  enabled: setting('local.enabled', on).describe('Whether the embedded infrastructure deploys to this machine.'),
+  enabled: setting('local.enabled', on).describe(
+    'Whether the embedded infrastructure deploys to this machine.',
+  ),
   accounts: setting('local.accounts', z.array(LocalAccount).default([])).describe(
     'Accounts of the provider `local`. Default: one, named `local`, open to all users.',
   ),
@@ -156,7 +210,9 @@ export const localKeys = settings({
     'Certificates that listeners of load balancers can use.',
   ),
   images: {
-    maxBytes: setting('local.images.max-size', byteCount.prefault('2GB')).describe('Maximum size of an image, unpacked.'),
+    maxBytes: setting('local.images.max-size', byteCount.prefault('2GB')).describe(
+      'Maximum size of an image, unpacked.',
+    ),
     maxEntries: setting('local.images.max-files', z.int().min(1).default(100_000)).describe(
       'Maximum number of files of an image.',
     ),
@@ -170,7 +226,10 @@ export const localKeys = settings({
   startsAgent: setting('local.start-agent', on).describe(
     'Whether Fairlead starts the agent, which runs deployed programs; `false` where a service manager runs `fairlead agent`.',
   ),
-  drainMs: setting('local.drain-seconds', inSeconds(z.number().min(0).max(3600).default(30))).describe(
+  drainMs: setting(
+    'local.drain-seconds',
+    inSeconds(z.number().min(0).max(3600).default(30)),
+  ).describe(
     'Seconds that an instance has for its last requests after load balancers stop sending new ones, before it is stopped.',
   ),
 })
@@ -178,7 +237,10 @@ export const localKeys = settings({
 export type LocalSettings = NonNullable<ReturnType<typeof toLocalSettings>>
 export type LocalAccountSettings = LocalSettings['accounts'][number]
 
-export function certificatesOf({ certificates }: Pick<LocalSettings, 'certificates'>, account: string) {
+export function certificatesOf(
+  { certificates }: Pick<LocalSettings, 'certificates'>,
+  account: string,
+) {
   return certificates.filter(({ accounts }) => accounts?.includes(account) !== false)
 }
 
@@ -192,8 +254,17 @@ const usualInstanceTypes: readonly LocalInstanceType[] = [
 const usualAccount = LocalAccount.parse({ name: 'local' })
 
 /** Undefined where it is switched off; what is wrong is reported nevertheless. */
-export function toLocalSettings(keys: object, report: SettingsReport, { ownPorts }: ProviderSurroundings) {
-  const { enabled, accounts: listed, instanceTypes: listedTypes, ...settings } = localKeys.read(keys)
+export function toLocalSettings(
+  keys: object,
+  report: SettingsReport,
+  { ownPorts }: ProviderSurroundings,
+) {
+  const {
+    enabled,
+    accounts: listed,
+    instanceTypes: listedTypes,
+    ...settings
+  } = localKeys.read(keys)
   const { defaultInstanceType, certificates } = settings
   const instanceTypes = listedTypes.length === 0 ? usualInstanceTypes : listedTypes
   const allTypes = instanceTypes.map((type) => type.name)
@@ -204,7 +275,10 @@ export function toLocalSettings(keys: object, report: SettingsReport, { ownPorts
   }))
   reportClashes(accounts, allTypes, report)
   if (defaultInstanceType !== undefined && !allTypes.includes(defaultInstanceType)) {
-    report.problem('local.default-instance-type', `there is no instance type "${defaultInstanceType}"`)
+    report.problem(
+      'local.default-instance-type',
+      `there is no instance type "${defaultInstanceType}"`,
+    )
   }
   if (!enabled) return undefined
   reportUnknownUsers(accounts, report)
@@ -219,34 +293,55 @@ function checkCertificate(
   accounts: readonly LocalAccountSettings[],
   report: SettingsReport,
 ): void {
-  const unknown = certificate.accounts?.find((name) => accounts.every((account) => account.name !== name))
+  const unknown = certificate.accounts?.find((name) =>
+    accounts.every((account) => account.name !== name),
+  )
   if (unknown !== undefined)
-    report.problem('local.certificates', `the certificate "${certificate.name}": there is no account "${unknown}"`)
+    report.problem(
+      'local.certificates',
+      `the certificate "${certificate.name}": there is no account "${unknown}"`,
+    )
   try {
     loadCertificate(certificate)
   } catch (error) {
-    report.problem('local.certificates', `the certificate "${certificate.name}": ${(error as Error).message}`)
+    report.problem(
+      'local.certificates',
+      `the certificate "${certificate.name}": ${(error as Error).message}`,
+    )
   }
 }
 
-function reportUnknownUsers(accounts: readonly LocalAccountSettings[], report: SettingsReport): void {
+function reportUnknownUsers(
+  accounts: readonly LocalAccountSettings[],
+  report: SettingsReport,
+): void {
   for (const { name, user } of accounts) {
     if (user === undefined) continue
     try {
       lookUpUser(user)
     } catch (error) {
-      report.problem('local.accounts', `the account "${name}": ${(error as Error).message}; create it, or correct user`)
+      report.problem(
+        'local.accounts',
+        `the account "${name}": ${(error as Error).message}; create it, or correct user`,
+      )
     }
   }
 }
 
-function reportClashes(accounts: readonly LocalAccountSettings[], types: readonly string[], report: SettingsReport): void {
+function reportClashes(
+  accounts: readonly LocalAccountSettings[],
+  types: readonly string[],
+  report: SettingsReport,
+): void {
   const key = 'local.accounts'
   accounts.forEach((account, index) => {
     for (const other of accounts.slice(0, index)) {
       if (other.name.toLowerCase() === account.name.toLowerCase()) {
         report.problem(key, `the account "${account.name}" is listed twice`)
-      } else if (other.ports.first <= account.ports.last && account.ports.first <= other.ports.last) {
+      } else if (
+        other.ports.first <= account.ports.last &&
+        account.ports.first <= other.ports.last
+      ) {
         report.problem(
           key,
           `the accounts "${other.name}" and "${account.name}" share ports; give each a range of its own (ports)`,
@@ -255,7 +350,10 @@ function reportClashes(accounts: readonly LocalAccountSettings[], types: readonl
     }
     for (const type of account.instanceTypes) {
       if (!types.includes(type)) {
-        report.problem(key, `the account "${account.name}" names the instance type "${type}", which does not exist`)
+        report.problem(
+          key,
+          `the account "${account.name}" names the instance type "${type}", which does not exist`,
+        )
       }
     }
     if (new Set(account.regions.map(({ name }) => name)).size < account.regions.length) {

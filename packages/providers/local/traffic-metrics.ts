@@ -1,7 +1,11 @@
 /** Metrics of server groups of this machine: what load balancers count of their instances, and the memory that these use. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { samplePeriodMs, type TrafficSample, type TrafficSamples } from '@fairlead/base/net/agent-protocol.ts'
+import {
+  samplePeriodMs,
+  type TrafficSample,
+  type TrafficSamples,
+} from '@fairlead/base/net/agent-protocol.ts'
 
 interface Metric {
   readonly unit: string
@@ -15,7 +19,9 @@ const metrics: Readonly<Record<string, Metric>> = {
     unit: 'Milliseconds',
     value: (samples) => {
       const requests = sum(samples, (sample) => sample.requests)
-      return requests === 0 ? undefined : sum(samples, ({ latencyUs }) => latencyUs) / requests / 1000
+      return requests === 0
+        ? undefined
+        : sum(samples, ({ latencyUs }) => latencyUs) / requests / 1000
     },
   },
   memory: {
@@ -34,11 +40,17 @@ function sum(samples: readonly TrafficSample[], of: (sample: TrafficSample) => n
 export const metricNames: readonly string[] = Object.keys(metrics)
 
 /** @returns undefined for a metric that does not exist */
-export function toStatistics(name: string, samples: TrafficSamples, ids: readonly string[]): JsonObject | undefined {
+export function toStatistics(
+  name: string,
+  samples: TrafficSamples,
+  ids: readonly string[],
+): JsonObject | undefined {
   const metric = Object.hasOwn(metrics, name) ? metrics[name] : undefined
   if (metric === undefined) return undefined
   const [all = [], open = []] = [false, true].map((isOpen) =>
-    ids.flatMap((id) => (samples[id] ?? []).filter((sample) => (sample.isOpen === true) === isOpen)),
+    ids.flatMap((id) =>
+      (samples[id] ?? []).filter((sample) => (sample.isOpen === true) === isOpen),
+    ),
   )
   const key = metric.unit === 'Count' ? 'sum' : 'average'
   // The agent takes the samples of all instances at the same moments.

@@ -11,9 +11,16 @@ export function openAccountUsers(accounts: readonly LocalAccountSettings[]) {
       const found = lookUpUser(user)
       const own = process.getuid?.()
       if (own === 0 || own === found.uid) users.set(name, found)
-      else problems.set(name, `The account ${name} runs programs as ${user}, for which Fairlead must run as root.`)
+      else
+        problems.set(
+          name,
+          `The account ${name} runs programs as ${user}, for which Fairlead must run as root.`,
+        )
     } catch (error) {
-      problems.set(name, `The account ${name} cannot run programs: ${(error as Error).message}. Correct local.accounts, user.`)
+      problems.set(
+        name,
+        `The account ${name} cannot run programs: ${(error as Error).message}. Correct local.accounts, user.`,
+      )
     }
   }
   return {

@@ -20,7 +20,10 @@ function rootOf(dataDir: string, { account, region, name }: Place): string {
   return join(dataDir, volumesFolderName, account, region, parseMoniker(name).cluster ?? name)
 }
 
-export function toProgramVolumes(instance: LocalInstance, dataDir: string): ProgramVolumes | undefined {
+export function toProgramVolumes(
+  instance: LocalInstance,
+  dataDir: string,
+): ProgramVolumes | undefined {
   const folders = volumesOf(instance, dataDir).map(({ folder }) => folder)
   return folders.length === 0 ? undefined : { root: rootOf(dataDir, placeOf(instance)), folders }
 }
@@ -28,7 +31,9 @@ export function toProgramVolumes(instance: LocalInstance, dataDir: string): Prog
 export function volumeVariables(instance: LocalInstance, dataDir: string): Record<string, string> {
   const { container } = instance.program
   const named = volumesOf(instance, dataDir)
-  return Object.fromEntries(named.map(({ variable, folder, path }) => [variable, container === undefined ? folder : path]))
+  return Object.fromEntries(
+    named.map(({ variable, folder, path }) => [variable, container === undefined ? folder : path]),
+  )
 }
 
 export function volumesOf({ ordinal = 0, ...instance }: LocalInstance, dataDir: string) {
@@ -46,14 +51,19 @@ export interface SharedVolume {
 }
 
 /** Directories that are for one writer and that another instance has as well. */
-export function sharedVolumesOf(instance: LocalInstance, all: Iterable<LocalInstance>): SharedVolume[] {
+export function sharedVolumesOf(
+  instance: LocalInstance,
+  all: Iterable<LocalInstance>,
+): SharedVolume[] {
   const volumes = (instance.program.volumes ?? []).filter(hasOneWriter)
   const root = rootOf('', placeOf(instance))
   const others = volumes.length === 0 ? [] : [...all].filter((other) => isBeside(instance, other))
   return others
     .filter((other) => rootOf('', placeOf(other)) === root)
     .flatMap((other) => {
-      const own = new Set((other.program.volumes ?? []).flatMap(({ name, shared }) => (shared ? [] : [name])))
+      const own = new Set(
+        (other.program.volumes ?? []).flatMap(({ name, shared }) => (shared ? [] : [name])),
+      )
       return volumes.filter(({ name }) => own.has(name)).map((volume) => ({ volume, other }))
     })
 }
@@ -99,14 +109,18 @@ export class Volumes {
     const root = rootOf(dataDir, cluster)
     if (backups === 0 || !existsSync(join(root, currentName))) return undefined
     const time = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-    const name = [time, version?.replaceAll(/[^\w.+-]/g, '_').slice(0, 80)].filter(Boolean).join('-')
+    const name = [time, version?.replaceAll(/[^\w.+-]/g, '_').slice(0, 80)]
+      .filter(Boolean)
+      .join('-')
     try {
       await keepCopy(root, currentName, `${backupsName}/${name}`, backups)
       return join(root, backupsName, name)
     } catch (cause) {
       const { message } = cause as Error
       const advice = 'Mend the cause, or set local.volumes.backups to 0 to deploy without a backup.'
-      throw new Error(`The volumes of ${cluster.name} cannot be backed up: ${message}. ${advice}`, { cause })
+      throw new Error(`The volumes of ${cluster.name} cannot be backed up: ${message}. ${advice}`, {
+        cause,
+      })
     }
   }
 

@@ -14,7 +14,13 @@ import type {
 import { workFolderOf } from '@fairlead/base/outside/builder-process.ts'
 import type { ImageStore } from '../images/image-store.ts'
 import type { ContainerStart, Containers } from './containers.ts'
-import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import {
+  type Desired,
+  type LocalBalancer,
+  type LocalInstance,
+  type LocalJob,
+  placeKey,
+} from './desired.ts'
 import { allowedSources } from './firewalls.ts'
 import type { AccountVariables } from './outgoing/account-variables.ts'
 import { type GroupProgram, toLimits } from './program.ts'
@@ -38,13 +44,23 @@ export function toDesiredState(parts: WantedParts): DesiredState {
   const { desired } = parts
   const all = [...desired.all('instances')]
   const present = new Set(all.map(({ id }) => id))
-  const running = all.filter(({ leaving, waitsFor }) => leaving?.stage !== 'stopping' && !waitsFor?.some((id) => present.has(id)))
-  const jobs = [...desired.all('jobs')].filter(({ leavingRevision }) => leavingRevision === undefined)
+  const running = all.filter(
+    ({ leaving, waitsFor }) =>
+      leaving?.stage !== 'stopping' && !waitsFor?.some((id) => present.has(id)),
+  )
+  const jobs = [...desired.all('jobs')].filter(
+    ({ leavingRevision }) => leavingRevision === undefined,
+  )
   const members = membersByBalancer(desired, running)
   return {
     revision: desired.revision,
-    instances: [...running.map((instance) => toInstance(instance, parts)), ...jobs.map((job) => toJobInstance(job, parts))],
-    loadBalancers: [...desired.all('balancers')].map((balancer) => toLoadBalancer(balancer, members, parts)),
+    instances: [
+      ...running.map((instance) => toInstance(instance, parts)),
+      ...jobs.map((job) => toJobInstance(job, parts)),
+    ],
+    loadBalancers: [...desired.all('balancers')].map((balancer) =>
+      toLoadBalancer(balancer, members, parts),
+    ),
   }
 }
 
@@ -53,10 +69,17 @@ export function balancersOf(desired: Desired, instance: LocalInstance): string[]
 }
 
 export function isServing(desired: Desired, instance: LocalInstance): boolean {
-  return !instance.isOut && instance.leaving === undefined && desired.groupOf(instance)?.isDisabled !== true
+  return (
+    !instance.isOut &&
+    instance.leaving === undefined &&
+    desired.groupOf(instance)?.isDisabled !== true
+  )
 }
 
-function membersByBalancer(desired: Desired, running: readonly LocalInstance[]): Map<string, DesiredMember[]> {
+function membersByBalancer(
+  desired: Desired,
+  running: readonly LocalInstance[],
+): Map<string, DesiredMember[]> {
   const members = new Map<string, DesiredMember[]>()
   for (const instance of running) {
     const { id, account, region, host, port, deregistered } = instance
@@ -65,7 +88,13 @@ function membersByBalancer(desired: Desired, running: readonly LocalInstance[]):
     const share = percent === undefined ? {} : { share: { group, percent } }
     for (const name of balancersOf(desired, instance)) {
       const key = placeKey({ account, region, name })
-      const member = { instanceId: id, host, port, inService: serves && !deregistered.includes(name), ...share }
+      const member = {
+        instanceId: id,
+        host,
+        port,
+        inService: serves && !deregistered.includes(name),
+        ...share,
+      }
       members.getOrInsertComputed(key, () => []).push(member)
     }
   }
@@ -77,17 +106,23 @@ function toLoadBalancer(
   members: ReadonlyMap<string, DesiredMember[]>,
   { desired, settings }: WantedParts,
 ): DesiredLoadBalancer {
-  const { kind, path, intervalMs, timeoutMs, healthyThreshold, unhealthyThreshold } = balancer.health
+  const { kind, path, intervalMs, timeoutMs, healthyThreshold, unhealthyThreshold } =
+    balancer.health
   const id = placeKey(balancer)
   return {
     id,
     listeners: balancer.listeners.map((listener): DesiredListener => {
-      const certificate = certificatesOf(settings, balancer.account).find(({ name }) => name === listener.certificate)
+      const certificate = certificatesOf(settings, balancer.account).find(
+        ({ name }) => name === listener.certificate,
+      )
       return {
         protocol: listener.protocol,
         host: listener.host,
         port: listener.port,
-        certificate: certificate && { certificateFile: certificate.certificateFile, keyFile: certificate.keyFile },
+        certificate: certificate && {
+          certificateFile: certificate.certificateFile,
+          keyFile: certificate.keyFile,
+        },
         allowedSources: allowedSources(desired, balancer, listener),
       }
     }),
@@ -139,20 +174,31 @@ function toStart(
   const { container, stopMs } = owner.program
   const command = withAddress(owner.program.command, start.environment)
   const confined = 'confined' in owner ? owner.confined : []
-  if (container === undefined) return { command: [...(confined ?? []), ...command], content, environment: start.environment }
+  if (container === undefined)
+    return { command: [...(confined ?? []), ...command], content, environment: start.environment }
   const readable = variables.folderOf(owner.account)
-  return { ...containers.commandOf(owner, container, { ...start, command, stopMs, readable }), content: undefined }
+  return {
+    ...containers.commandOf(owner, container, { ...start, command, stopMs, readable }),
+    content: undefined,
+  }
 }
 
 /** A program often takes its port as an argument. A shell has the variables itself. */
-function withAddress(command: readonly string[], environment: Readonly<Record<string, string>>): readonly string[] {
+function withAddress(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): readonly string[] {
   if (shells.test(command[0] ?? '')) return command
-  const fill = (text: string, bare?: string, braced?: string) => environment[bare ?? braced ?? ''] ?? text
+  const fill = (text: string, bare?: string, braced?: string) =>
+    environment[bare ?? braced ?? ''] ?? text
   return command.map((argument) => argument.replaceAll(addressVariable, fill))
 }
 
 /** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
-function toInstanceEnvironment(instance: LocalInstance, { secrets, dataDir }: WantedParts): Record<string, string> {
+function toInstanceEnvironment(
+  instance: LocalInstance,
+  { secrets, dataDir }: WantedParts,
+): Record<string, string> {
   const { program } = instance
   const { app, stack, detail, cluster } = parseMoniker(program.startedFor)
   return {
@@ -173,14 +219,24 @@ function toInstanceEnvironment(instance: LocalInstance, { secrets, dataDir }: Wa
 }
 
 function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
-  const times = { host, port, intervalMs: ready.intervalSeconds * 1000, timeoutMs: ready.timeoutSeconds * 1000 }
-  return ready.path === undefined ? { ...times, kind: 'tcp' } : { ...times, kind: 'http', path: ready.path }
+  const times = {
+    host,
+    port,
+    intervalMs: ready.intervalSeconds * 1000,
+    timeoutMs: ready.timeoutSeconds * 1000,
+  }
+  return ready.path === undefined
+    ? { ...times, kind: 'tcp' }
+    : { ...times, kind: 'http', path: ready.path }
 }
 
 function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
   const { id, program, digest, account, instanceType, content, consoleBytes, confined } = job
   const type = typeOf(instanceType, parts)
-  const limits = toLimits(program, confined === undefined ? type : { ...type, ...ofCommands, ...definedOf(type) })
+  const limits = toLimits(
+    program,
+    confined === undefined ? type : { ...type, ...ofCommands, ...definedOf(type) },
+  )
   const environment = {
     // There is no other home in the sandbox.
     ...(confined !== undefined && { HOME: workFolderOf(parts.dataDir, id) }),
@@ -191,7 +247,12 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
     FAIRLEAD_REGION: job.region,
     FAIRLEAD_APPLICATION: job.application,
   }
-  const start = { environment, limits, mounts: [], content: digest === undefined ? content : parts.images.folderOf({ digest }) }
+  const start = {
+    environment,
+    limits,
+    mounts: [],
+    content: digest === undefined ? content : parts.images.folderOf({ digest }),
+  }
   return {
     id,
     generation: 0,
@@ -209,9 +270,20 @@ function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
 
 /** Bounds of a command where its instance type has none. */
 const ofCommands = { memoryBytes: 4 * 1024 ** 3, processes: 4096, diskBytes: 16 * 1024 ** 3 }
-const without = { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined }
+const without = {
+  memoryBytes: undefined,
+  processes: undefined,
+  openFiles: undefined,
+  diskBytes: undefined,
+}
 
 /** An instance type that has left the configuration limits nothing but the console. */
 function typeOf(name: string, { settings }: WantedParts): LocalInstanceType {
-  return settings.instanceTypes.find((type) => type.name === name) ?? { ...without, name, consoleBytes: 10 * 1024 ** 2 }
+  return (
+    settings.instanceTypes.find((type) => type.name === name) ?? {
+      ...without,
+      name,
+      consoleBytes: 10 * 1024 ** 2,
+    }
+  )
 }

@@ -39,7 +39,11 @@ for (const keepAlive of [true, false]) {
       await waitUntil(() => names.every(hasAnswered), 'the instances to answer under load')
       await Promise.all(killed.map((index) => processes[index]?.kill()))
       for (const index of killed) {
-        processes[index] = await startProcess(t, names[index] as string, processes[index]?.member.port)
+        processes[index] = await startProcess(
+          t,
+          names[index] as string,
+          processes[index]?.member.port,
+        )
       }
     }
 
@@ -83,7 +87,11 @@ for (const [method, body, status] of methods) {
   test(`${method} to an instance that hangs up ends with ${status}`, async (t) => {
     const requests: string[] = []
     const broken = await startRawInstance(t, 'broken', hangUp(requests))
-    const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
+    const sound = await startInstance(
+      t,
+      'sound',
+      (request, response) => void request.pipe(response),
+    )
     const rig = await openRig(t, { members: [sound.member, broken.member], healthCheck: tcpCheck })
     await rig.untilUp('broken', 'sound')
 
@@ -110,7 +118,11 @@ test('after a refused connection another instance gets the request', async (t) =
   await gone.kill()
 
   for (let count = 0; count < 3; count++) {
-    const answer = await fetch(rig.url, { method: 'POST', body: new Blob(['posted']).stream(), duplex: 'half' })
+    const answer = await fetch(rig.url, {
+      method: 'POST',
+      body: new Blob(['posted']).stream(),
+      duplex: 'half',
+    })
     assert.equal(await answer.text(), 'posted')
   }
 
@@ -152,8 +164,16 @@ test('a kept connection that the instance closes costs no request', async (t) =>
 })
 
 test('a request that must not be repeated takes no old connection', async (t) => {
-  const instance = await startInstance(t, 'a', (request, response) => void request.resume().on('end', () => response.end()))
-  const rig = await openRig(t, { members: [instance.member], healthCheck: tcpCheck }, { freshMs: -1 })
+  const instance = await startInstance(
+    t,
+    'a',
+    (request, response) => void request.resume().on('end', () => response.end()),
+  )
+  const rig = await openRig(
+    t,
+    { members: [instance.member], healthCheck: tcpCheck },
+    { freshMs: -1 },
+  )
   await rig.untilUp('a')
   await (await fetch(rig.url)).text()
   const before = instance.connections()
@@ -165,8 +185,14 @@ test('a request that must not be repeated takes no old connection', async (t) =>
 
 test('attempts are bounded', async (t) => {
   const requests: string[] = []
-  const broken = await Promise.all(['a', 'b', 'c', 'd'].map((name) => startRawInstance(t, name, hangUp(requests))))
-  const rig = await openRig(t, { members: broken.map(({ member }) => member), healthCheck: tcpCheck }, { maxAttempts: 3 })
+  const broken = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((name) => startRawInstance(t, name, hangUp(requests))),
+  )
+  const rig = await openRig(
+    t,
+    { members: broken.map(({ member }) => member), healthCheck: tcpCheck },
+    { maxAttempts: 3 },
+  )
   await rig.untilUp('a', 'b', 'c', 'd')
 
   const answer = await fetch(rig.url)
@@ -180,9 +206,16 @@ test('a response that is cut off does not look complete', async (t) => {
   const heads = ['Content-Length: 100000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n5\r\n']
   for (const [index, head] of heads.entries()) {
     const instance = await startRawInstance(t, 'a', (socket) => {
-      socket.once('data', () => void socket.write(`HTTP/1.1 200 OK\r\n${head}start`, () => socket.destroy()))
+      socket.once(
+        'data',
+        () => void socket.write(`HTTP/1.1 200 OK\r\n${head}start`, () => socket.destroy()),
+      )
     })
-    const rig = await openRig(t, { id: `lb-${index}`, members: [instance.member], healthCheck: tcpCheck })
+    const rig = await openRig(t, {
+      id: `lb-${index}`,
+      members: [instance.member],
+      healthCheck: tcpCheck,
+    })
     await rig.untilUp('a')
     const answer = await fetch(rig.url)
     await assert.rejects(answer.text())
@@ -196,13 +229,21 @@ for (const [method, status] of [
 ] as const) {
   test(`${method}: a small response that is cut off ${status === 200 ? 'comes from another instance' : 'stays cut off'}`, async (t) => {
     const broken = await startRawInstance(t, 'broken', (socket) => {
-      socket.once('data', () => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbeg', () => socket.destroy()))
+      socket.once(
+        'data',
+        () =>
+          void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbeg', () =>
+            socket.destroy(),
+          ),
+      )
     })
     const sound = await startInstance(t, 'sound')
     const rig = await openRig(t, { members: [broken.member, sound.member], healthCheck: tcpCheck })
     await rig.untilUp('broken', 'sound')
 
-    const answers = await Promise.all([1, 2].map(async () => (await fetch(rig.url, { method })).text().catch(() => 'cut off')))
+    const answers = await Promise.all(
+      [1, 2].map(async () => (await fetch(rig.url, { method })).text().catch(() => 'cut off')),
+    )
 
     assert.equal(answers.filter((answer) => answer === 'sound').length, status === 200 ? 2 : 1)
   })
@@ -240,7 +281,11 @@ test('the only instance gets a request again that it has lost', async (t) => {
       else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na')
     })
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: tcpCheck }, { firstRepeatMs: 1 })
+  const rig = await openRig(
+    t,
+    { members: [instance.member], healthCheck: tcpCheck },
+    { firstRepeatMs: 1 },
+  )
   await rig.untilUp('a')
 
   assert.equal(await (await fetch(rig.url)).text(), 'a')
@@ -259,7 +304,9 @@ test('more refusals than attempts cost no request', async (t) => {
   }
 
   const answers = await Promise.all(
-    ['GET', 'PUT', 'POST'].map((method) => fetch(rig.url, { method, ...(method !== 'GET' && { body: method }) })),
+    ['GET', 'PUT', 'POST'].map((method) =>
+      fetch(rig.url, { method, ...(method !== 'GET' && { body: method }) }),
+    ),
   )
 
   assert.deepEqual(await Promise.all(answers.map((answer) => answer.text())), ['', 'PUT', 'POST'])
@@ -276,7 +323,9 @@ test('requests wait while there is no healthy instance', async (t) => {
   )
 
   // More than take their turn at once.
-  const waiting = [...requests, ...Array.from({ length: 100 }, () => ({}))].map((init) => fetch(rig.url, init))
+  const waiting = [...requests, ...Array.from({ length: 100 }, () => ({}))].map((init) =>
+    fetch(rig.url, init),
+  )
   await waitUntil(() => rig.member('a')?.health === 'down', 'the refusal to be noted')
   await startProcess(t, 'a', gone.member.port)
 
@@ -310,10 +359,17 @@ const ends: [name: string, bounds: object, apply: object | undefined][] = [
 ]
 for (const [name, bounds, wish] of ends) {
   test(`${name} ends waiting requests with 503`, async (t) => {
-    const members = [{ instanceId: 'a', host: '127.0.0.1', port: await freePort(), inService: true }]
+    const members = [
+      { instanceId: 'a', host: '127.0.0.1', port: await freePort(), inService: true },
+    ]
     const rig = await openRig(t, { members }, bounds)
-    const waiting = ['GET', 'POST'].map((method) => fetch(rig.url, { method, ...(method === 'POST' && { body: 'x' }) }))
-    await waitUntil(() => rig.member('a')?.reason?.includes('nothing listens') === true, 'a health check')
+    const waiting = ['GET', 'POST'].map((method) =>
+      fetch(rig.url, { method, ...(method === 'POST' && { body: 'x' }) }),
+    )
+    await waitUntil(
+      () => rig.member('a')?.reason?.includes('nothing listens') === true,
+      'a health check',
+    )
     if (wish !== undefined) rig.apply({ members: [] })
 
     assert.deepEqual(
@@ -328,7 +384,9 @@ test('without a healthy instance, those get requests that fail their health chec
   const failing = new Set([one, other])
   for (const instance of [one, other]) {
     instance!.server.removeAllListeners('request').on('request', (request, response) => {
-      response.writeHead(request.url === '/health' && failing.has(instance) ? 500 : 200).end(instance!.member.instanceId)
+      response
+        .writeHead(request.url === '/health' && failing.has(instance) ? 500 : 200)
+        .end(instance!.member.instanceId)
     })
   }
   failing.clear()
@@ -365,12 +423,24 @@ test('an instance that is silent is given up with 504', async (t) => {
 const slowClients: [name: string, text: string, status: number][] = [
   ['headers', 'GET / HTTP/1.1\r\nHost: a\r\nX-Slow', 408],
   ['a small body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab', 408],
-  ['a streamed body', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', 408],
+  [
+    'a streamed body',
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n',
+    408,
+  ],
 ]
 for (const [name, text, status] of slowClients) {
   test(`a client that does not finish ${name} is given up`, async (t) => {
-    const instance = await startInstance(t, 'a', (request, response) => void request.resume().on('end', () => response.end()))
-    const rig = await openRig(t, { members: [instance.member] }, { clientStallMs: 100, headersMs: 100 })
+    const instance = await startInstance(
+      t,
+      'a',
+      (request, response) => void request.resume().on('end', () => response.end()),
+    )
+    const rig = await openRig(
+      t,
+      { members: [instance.member] },
+      { clientStallMs: 100, headersMs: 100 },
+    )
     await rig.untilUp('a')
     const connection = await openRawConnection(t, rig.url)
 
@@ -383,7 +453,11 @@ for (const [name, text, status] of slowClients) {
 }
 
 test('a client that does not read its response is given up', async (t) => {
-  const instance = await startInstance(t, 'a', (_request, response) => void response.end(Buffer.alloc(32 * 1024 * 1024)))
+  const instance = await startInstance(
+    t,
+    'a',
+    (_request, response) => void response.end(Buffer.alloc(32 * 1024 * 1024)),
+  )
   const rig = await openRig(t, { members: [instance.member] }, { clientStallMs: 200 })
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
@@ -434,7 +508,10 @@ for (const [name, thresholds, count] of checks) {
     const goTo = async (healthy: boolean) => {
       isHealthy = healthy
       checksSince = 0
-      await waitUntil(() => rig.member('a')?.health === (healthy ? 'up' : 'down'), 'the health to change')
+      await waitUntil(
+        () => rig.member('a')?.health === (healthy ? 'up' : 'down'),
+        'the health to change',
+      )
       return checksSince
     }
 
@@ -450,7 +527,10 @@ for (const [name, thresholds, count] of checks) {
 test('a new instance is down, with a reason, until one success', async (t) => {
   const port = await freePort()
   const member = { instanceId: 'a', host: '127.0.0.1', port, inService: true }
-  const rig = await openRig(t, { members: [member], healthCheck: { intervalMs: 60_000, healthyThreshold: 10 } })
+  const rig = await openRig(t, {
+    members: [member],
+    healthCheck: { intervalMs: 60_000, healthyThreshold: 10 },
+  })
   await waitUntil(() => /nothing listens/.test(rig.member('a')?.reason ?? ''), 'a reason')
   assert.equal(rig.member('a')?.health, 'starting')
 

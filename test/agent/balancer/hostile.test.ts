@@ -19,15 +19,47 @@ const requests: [name: string, text: string, status: number][] = [
     `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked${end}0${end}${smuggled}`,
     400,
   ],
-  ['two lengths', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2${end}xx${smuggled}`, 400],
-  ['a length that is a list', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1${end}x${smuggled}`, 400],
+  [
+    'two lengths',
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2${end}xx${smuggled}`,
+    400,
+  ],
+  [
+    'a length that is a list',
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1${end}x${smuggled}`,
+    400,
+  ],
   ['a negative length', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1${end}${smuggled}`, 400],
-  ['a length with a sign', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1${end}x${smuggled}`, 400],
-  ['another encoding', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked${end}0${end}`, 501],
-  ['two encodings', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked${end}0${end}`, 400],
-  ['an encoding that is not last', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip${end}0${end}`, 400],
-  ['an encoding with a vertical tab', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \x0bchunked${end}0${end}`, 400],
-  ['a space before the colon', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked${end}0${end}`, 400],
+  [
+    'a length with a sign',
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1${end}x${smuggled}`,
+    400,
+  ],
+  [
+    'another encoding',
+    `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked${end}0${end}`,
+    501,
+  ],
+  [
+    'two encodings',
+    `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked${end}0${end}`,
+    400,
+  ],
+  [
+    'an encoding that is not last',
+    `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip${end}0${end}`,
+    400,
+  ],
+  [
+    'an encoding with a vertical tab',
+    `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \x0bchunked${end}0${end}`,
+    400,
+  ],
+  [
+    'a space before the colon',
+    `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked${end}0${end}`,
+    400,
+  ],
   ['a folded header', `GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\r\n two${end}`, 400],
   ['a bare line feed', `GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\nX-Two: 2${end}`, 400],
   ['a bare carriage return', `GET / HTTP/1.1\r\nHost: a\r\nX-One: 1\rX-Two: 2${end}`, 400],
@@ -41,15 +73,26 @@ const requests: [name: string, text: string, status: number][] = [
   ['CONNECT', `CONNECT other:443 HTTP/1.1\r\nHost: a${end}`, 405],
   ['HTTP/0.9 with headers', `GET / HTTP/0.9\r\nHost: a${end}`, 505],
   ['HTTP/2.0 with headers', `GET / HTTP/2.0\r\nHost: a${end}`, 505],
-  ['chunks of HTTP/1.0', `POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked${end}0${end}`, 400],
+  [
+    'chunks of HTTP/1.0',
+    `POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked${end}0${end}`,
+    400,
+  ],
   ['HTTP/2 without agreement', `PRI * HTTP/2.0\r\n\r\nSM${end}`, 400],
-  ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(40_000)}${end}`, 431],
+  [
+    'headers that are too large',
+    `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(40_000)}${end}`,
+    431,
+  ],
   ['TLS on a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01', 400],
 ]
 
 test('hostile requests are refused and reach no instance', async (t) => {
   const instance = await startInstance(t, 'a')
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   for (const [name, text, status] of requests) {
     await t.test(name, async (t) => {
@@ -71,7 +114,10 @@ test('a malformed chunk size ends the request at the instance', async (t) => {
     request.on('data', () => {})
     request.on('error', () => void broken.push(request.url ?? ''))
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   for (const size of ['x', '1\n', '-1', '0x1', 'fffffffffffffffffff']) {
     const connection = await openRawConnection(t, rig.url)
@@ -101,14 +147,18 @@ test('an absolute target decides about the host', async (t) => {
 
 test('thousands of headers all reach the instance', async (t) => {
   const instance = await startInstance(t, 'a', (request, response) => {
-    response.end(`${request.rawHeaders.filter((name) => name === 'h').length} ${request.headers['content-length']}`)
+    response.end(
+      `${request.rawHeaders.filter((name) => name === 'h').length} ${request.headers['content-length']}`,
+    )
   })
   instance.server.maxHeadersCount = 0
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
 
-  connection.send(`PUT / HTTP/1.1\r\nHost: a\r\n${'h:1\r\n'.repeat(2500)}Content-Length: 2\r\n\r\nok`)
+  connection.send(
+    `PUT / HTTP/1.1\r\nHost: a\r\n${'h:1\r\n'.repeat(2500)}Content-Length: 2\r\n\r\nok`,
+  )
 
   assert.equal((await connection.next()).body, '2500 2')
 })
@@ -137,7 +187,10 @@ test('responses that are not HTTP become 502', async (t) => {
   const instance = await startRawInstance(t, 'a', (socket) => {
     socket.once('data', () => void socket.write(Buffer.from(text, 'latin1')))
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   for (const [name, response] of responses) {
     await t.test(name, async () => {
@@ -160,7 +213,10 @@ test('what follows a response is not taken for the next one', async (t) => {
       socket.write(`${ok}Content-Length: 5${end}right${ok}Content-Length: 5${end}wrong`)
     })
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
 
   for (let sent = 1; sent <= 4; sent++) assert.equal(await textOf(rig), 'right')
@@ -169,14 +225,20 @@ test('what follows a response is not taken for the next one', async (t) => {
 })
 
 test('a response in single bytes is the same response', async (t) => {
-  const bytes = Buffer.from(`${ok}Transfer-Encoding: chunked\r\nTrailer: x${end}5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nX: y${end}`)
+  const bytes = Buffer.from(
+    `${ok}Transfer-Encoding: chunked\r\nTrailer: x${end}5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nX: y${end}`,
+  )
   const instance = await startRawInstance(t, 'a', (socket) => {
     socket.setNoDelay(true)
     socket.once('data', async () => {
-      for (const byte of bytes) await new Promise<unknown>((resolve) => socket.write(Buffer.from([byte]), resolve))
+      for (const byte of bytes)
+        await new Promise<unknown>((resolve) => socket.write(Buffer.from([byte]), resolve))
     })
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
 
   assert.equal(await textOf(rig), 'hello!')
@@ -191,7 +253,10 @@ test('responses that have no body announce none', async (t) => {
   const instance = await startRawInstance(t, 'a', (socket) => {
     socket.on('data', () => void socket.write(text))
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
   let received = ''
@@ -231,7 +296,9 @@ test('CONNECT behind a request that runs ends the connection', async (t) => {
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
 
-  connection.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\nCONNECT other:443 HTTP/1.1\r\nHost: a\r\n\r\n')
+  connection.send(
+    'GET /first HTTP/1.1\r\nHost: a\r\n\r\nCONNECT other:443 HTTP/1.1\r\nHost: a\r\n\r\n',
+  )
 
   await assert.rejects(connection.next(), /ended within an answer: ""/)
 })
@@ -240,9 +307,14 @@ test('a load balancer with many connections leaves the others theirs', async (t)
   const [one, other] = [await startInstance(t, 'one'), await startInstance(t, 'other')]
   const rig = await openRig(t, { members: [one.member] }, { maxTotalConnections: 8 })
   const port = await freePort()
-  rig.apply({ members: [one.member] }, { id: 'dev:east:other', listeners: [{ port }], members: [other.member] })
+  rig.apply(
+    { members: [one.member] },
+    { id: 'dev:east:other', listeners: [{ port }], members: [other.member] },
+  )
   await rig.untilUp('one', 'other')
-  const flood = Array.from({ length: 8 }, () => connect(rig.port, '127.0.0.1').on('error', () => {}))
+  const flood = Array.from({ length: 8 }, () =>
+    connect(rig.port, '127.0.0.1').on('error', () => {}),
+  )
   t.after(() => flood.forEach((socket) => void socket.destroy()))
   const isClosed = (socket: Socket) => socket.destroyed || socket.readableEnded
   for (const socket of flood) socket.resume()
@@ -257,7 +329,10 @@ test('a load balancer with many connections leaves the others theirs', async (t)
   assert.equal(flood.filter(isClosed).length, 4)
   assert.equal(rig.lines.filter((line) => line.includes('its share of all connections')).length, 1)
   for (const socket of flood) socket.destroy()
-  await waitUntil(async () => (await fetch(rig.url).catch(() => undefined))?.status === 200, 'room again')
+  await waitUntil(
+    async () => (await fetch(rig.url).catch(() => undefined))?.status === 200,
+    'room again',
+  )
 })
 
 test('a body in chunks of one byte takes hardly more memory than its bytes', async (t) => {
@@ -268,7 +343,10 @@ test('a body in chunks of one byte takes hardly more memory than its bytes', asy
       arrived += piece.length
     })
   })
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -279,7 +357,9 @@ test('a body in chunks of one byte takes hardly more memory than its bytes', asy
 
   for (let count = 0; count < bodies; count++) {
     const connection = await openRawConnection(t, rig.url)
-    connection.send(`PUT /${count} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(bytes)}`)
+    connection.send(
+      `PUT /${count} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(bytes)}`,
+    )
   }
   await waitUntil(() => arrived === bodies * bytes, 'the bodies to arrive')
 

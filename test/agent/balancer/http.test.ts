@@ -9,7 +9,11 @@ import { openRig, startInstance, startRawInstance } from './support.ts'
 
 test('requests go to the instance with the least of them', async (t) => {
   const held: (() => void)[] = []
-  const slow = await startInstance(t, 'slow', (_request, response) => void held.push(() => response.end('slow')))
+  const slow = await startInstance(
+    t,
+    'slow',
+    (_request, response) => void held.push(() => response.end('slow')),
+  )
   const quick = await startInstance(t, 'quick')
   const rig = await openRig(t, { members: [slow.member, quick.member] })
   await rig.untilUp('quick', 'slow')
@@ -39,11 +43,15 @@ test('idle instances take turns', async (t) => {
 
 test('connections to instances are kept', async (t) => {
   const instance = await startInstance(t, 'a')
-  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member],
+    healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+  })
   await rig.untilUp('a')
   const before = instance.connections()
 
-  for (let count = 0; count < 5; count++) await (await fetch(rig.url, { headers: { connection: 'close' } })).text()
+  for (let count = 0; count < 5; count++)
+    await (await fetch(rig.url, { headers: { connection: 'close' } })).text()
 
   assert.equal(instance.connections() - before, 1)
 })
@@ -103,15 +111,23 @@ test('a client gets the response head as it was sent', async (t) => {
   assert.equal(await answer.text(), 'ok')
 })
 
-const bodiless: [name: string, method: string, status: number, headers: Record<string, string>][] = [
-  ['a response to HEAD', 'HEAD', 200, { 'content-length': '1234' }],
-  ['204', 'GET', 204, {}],
-  ['304', 'GET', 304, { etag: '"1"' }],
-]
+const bodiless: [name: string, method: string, status: number, headers: Record<string, string>][] =
+  [
+    ['a response to HEAD', 'HEAD', 200, { 'content-length': '1234' }],
+    ['204', 'GET', 204, {}],
+    ['304', 'GET', 304, { etag: '"1"' }],
+  ]
 for (const [name, method, status, headers] of bodiless) {
   test(`${name} has no body and keeps both connections`, async (t) => {
-    const instance = await startInstance(t, 'a', (_request, response) => void response.writeHead(status, headers).end())
-    const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+    const instance = await startInstance(
+      t,
+      'a',
+      (_request, response) => void response.writeHead(status, headers).end(),
+    )
+    const rig = await openRig(t, {
+      members: [instance.member],
+      healthCheck: { kind: 'tcp', intervalMs: 60_000 },
+    })
     await rig.untilUp('a')
     const before = instance.connections()
     const connection = await openRawConnection(t, rig.url)
@@ -120,7 +136,8 @@ for (const [name, method, status, headers] of bodiless) {
       connection.send(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`)
       const answer = await connection.next({ toHead: true })
       assert.equal(answer.status, status)
-      for (const [header, value] of Object.entries(headers)) assert.equal(answer.headers[header], value)
+      for (const [header, value] of Object.entries(headers))
+        assert.equal(answer.headers[header], value)
     }
 
     assert.equal(instance.connections() - before, 1)
@@ -233,7 +250,10 @@ test('informational responses and an invitation to send reach the client', async
   })
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
-  const sent = nodeRequest(rig.url, { method: 'POST', headers: { expect: '100-continue', 'transfer-encoding': 'chunked' } })
+  const sent = nodeRequest(rig.url, {
+    method: 'POST',
+    headers: { expect: '100-continue', 'transfer-encoding': 'chunked' },
+  })
   const statuses: number[] = []
   sent.on('information', ({ statusCode }) => void statuses.push(statusCode))
   sent.flushHeaders()
@@ -252,7 +272,9 @@ test('an instance may refuse a body that it has not invited', async (t) => {
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
 
-  connection.send('POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n')
+  connection.send(
+    'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n',
+  )
   const answer = await connection.next()
 
   assert.equal(answer.status, 417)
@@ -273,7 +295,10 @@ test('trailers pass in both directions', async (t) => {
   })
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
-  const sent = nodeRequest(rig.url, { method: 'POST', headers: { 'transfer-encoding': 'chunked', trailer: 'x-check' } })
+  const sent = nodeRequest(rig.url, {
+    method: 'POST',
+    headers: { 'transfer-encoding': 'chunked', trailer: 'x-check' },
+  })
   sent.write('body')
   sent.addTrailers({ 'x-check': '7', 'x-forwarded-for': '1.2.3.4' })
   sent.end()
@@ -316,7 +341,9 @@ test('pipelined requests are answered in order', async (t) => {
   await rig.untilUp('a')
   const connection = await openRawConnection(t, rig.url)
 
-  connection.send(['/1', '/2', '/3', '/4'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''))
+  connection.send(
+    ['/1', '/2', '/3', '/4'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
+  )
 
   for (const path of ['/1', '/2', '/3', '/4']) assert.equal((await connection.next()).body, path)
   assert.equal(most, 1)
@@ -336,7 +363,9 @@ test('a client that sends too many requests ahead is disconnected', async (t) =>
 
 test('without an instance the answer is 503 and says why', async (t) => {
   const instance = await startInstance(t, 'a')
-  instance.server.removeAllListeners('request').on('request', (_request, response) => void response.writeHead(500).end())
+  instance.server
+    .removeAllListeners('request')
+    .on('request', (_request, response) => void response.writeHead(500).end())
   const out = await startInstance(t, 'b')
   const rig = await openRig(t, { members: [instance.member, { ...out.member, inService: false }] })
   await waitUntil(() => rig.member('b')?.health === 'up', 'the other instance to be up')

@@ -16,7 +16,11 @@ import { openRig, startInstance } from './support.ts'
 
 test('an instance out of service drains and gets no new requests', async (t) => {
   const held: (() => void)[] = []
-  const leaving = await startInstance(t, 'leaving', (_request, response) => void held.push(() => response.end('late')))
+  const leaving = await startInstance(
+    t,
+    'leaving',
+    (_request, response) => void held.push(() => response.end('late')),
+  )
   const rig = await openRig(t, { members: [leaving.member] })
   await rig.untilUp('leaving')
   const running = fetch(rig.url)
@@ -45,7 +49,11 @@ test('an instance out of service drains and gets no new requests', async (t) => 
 
 test('a removed instance is listed until its requests end', async (t) => {
   const held: (() => void)[] = []
-  const instance = await startInstance(t, 'a', (_request, response) => void held.push(() => response.end('late')))
+  const instance = await startInstance(
+    t,
+    'a',
+    (_request, response) => void held.push(() => response.end('late')),
+  )
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
   const running = fetch(rig.url)
@@ -91,7 +99,11 @@ test('an unchanged listener keeps its connections', async (t) => {
 
 test('a removed listener closes its port and drains its requests', async (t) => {
   const held: (() => void)[] = []
-  const instance = await startInstance(t, 'a', (_request, response) => void held.push(() => response.end('late')))
+  const instance = await startInstance(
+    t,
+    'a',
+    (_request, response) => void held.push(() => response.end('late')),
+  )
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
   const idle = await openRawConnection(t, rig.url)
@@ -140,17 +152,27 @@ test('a port belongs to one load balancer', async (t) => {
   const [first, second] = rig.balancers.observe()
 
   assert.equal(first?.listeners[0]?.open, true)
-  assert.equal(second?.listeners[0]?.reason, `Port ${rig.port} belongs to the load balancer dev:east:shop-front.`)
+  assert.equal(
+    second?.listeners[0]?.reason,
+    `Port ${rig.port} belongs to the load balancer dev:east:shop-front.`,
+  )
   assert.equal(await (await fetch(rig.url)).text(), 'a')
 })
 
 const faults: [name: string, listener: object, reason: RegExp][] = [
-  ['an address that the machine does not have', { host: '192.0.2.1' }, /does not have the address 192\.0\.2\.1/],
+  [
+    'an address that the machine does not have',
+    { host: '192.0.2.1' },
+    /does not have the address 192\.0\.2\.1/,
+  ],
   ['a network that is none', { allowedSources: ['10.0.0.0/33'] }, /10\.0\.0\.0\/33 is no network/],
   ['TLS without a certificate', { protocol: 'https' }, /needs a certificate/],
   [
     'certificate files that are missing',
-    { protocol: 'https', certificate: { certificateFile: '/no/such.pem', keyFile: '/no/such.key' } },
+    {
+      protocol: 'https',
+      certificate: { certificateFile: '/no/such.pem', keyFile: '/no/such.key' },
+    },
     /the file \/no\/such\.pem does not exist/,
   ],
 ]
@@ -168,13 +190,20 @@ for (const [name, listener, reason] of faults) {
 test('only allowed sources may connect', async (t) => {
   const instance = await startInstance(t, 'a')
   const members = [instance.member]
-  const rig = await openRig(t, { listeners: [{ host: '::', allowedSources: ['127.0.0.0/30', '2001:db8::/32'] }], members })
+  const rig = await openRig(t, {
+    listeners: [{ host: '::', allowedSources: ['127.0.0.0/30', '2001:db8::/32'] }],
+    members,
+  })
   await rig.untilUp('a')
   const allowed = await openRawConnection(t, rig.url)
   allowed.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   assert.equal((await allowed.next()).status, 200)
   for (const localAddress of ['127.0.0.9', '::1']) {
-    const refused = connect({ port: rig.port, host: localAddress === '::1' ? '::1' : '127.0.0.1', localAddress })
+    const refused = connect({
+      port: rig.port,
+      host: localAddress === '::1' ? '::1' : '127.0.0.1',
+      localAddress,
+    })
     refused.on('error', () => {})
     refused.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     refused.on('data', () => assert.fail('a refused source is answered'))
@@ -205,12 +234,18 @@ test('connections of a listener are bounded', async (t) => {
   await third.ended
 
   first.socket.destroy()
-  await waitUntil(async () => (await fetch(rig.url).catch(() => undefined))?.status === 200, 'room for another connection')
+  await waitUntil(
+    async () => (await fetch(rig.url).catch(() => undefined))?.status === 200,
+    'room for another connection',
+  )
 })
 
 test('a certificate is read again when it changes', async (t) => {
   const folder = createFolder('balancer-tls')
-  const certificate = { certificateFile: join(folder, 'certificate.pem'), keyFile: join(folder, 'key.pem') }
+  const certificate = {
+    certificateFile: join(folder, 'certificate.pem'),
+    keyFile: join(folder, 'key.pem'),
+  }
   const write = (name: string) => {
     const pair = keyPairOf(name, 'ec')
     for (const [file, text] of [
@@ -222,9 +257,15 @@ test('a certificate is read again when it changes', async (t) => {
     }
   }
   write('first')
-  const instance = await startInstance(t, 'a', (request, response) => response.end(request.headers['x-forwarded-proto']))
+  const instance = await startInstance(t, 'a', (request, response) =>
+    response.end(request.headers['x-forwarded-proto']),
+  )
   const listeners = [{ protocol: 'https' as const, certificate }]
-  const rig = await openRig(t, { listeners, members: [instance.member] }, { certificateCheckMs: 20 })
+  const rig = await openRig(
+    t,
+    { listeners, members: [instance.member] },
+    { certificateCheckMs: 20 },
+  )
   await rig.untilUp('a')
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } })
   t.after(() => dispatcher.destroy())
@@ -234,7 +275,10 @@ test('a certificate is read again when it changes', async (t) => {
   assert.equal(await subjectOf(rig.port), 'first')
 
   writeFileSync(certificate.keyFile, 'no key')
-  await waitUntil(() => /cannot be used/.test(rig.balancers.observe()[0]?.listeners[0]?.reason ?? ''), 'the fault to be reported')
+  await waitUntil(
+    () => /cannot be used/.test(rig.balancers.observe()[0]?.listeners[0]?.reason ?? ''),
+    'the fault to be reported',
+  )
   assert.equal(await subjectOf(rig.port), 'first')
 
   write('second')

@@ -33,7 +33,11 @@ async function answers({ url }: Rig, count: number): Promise<string[]> {
 const countOf = (all: readonly string[], name: string) => all.filter((each) => each === name).length
 
 test('of 100 requests, a server group with 5 % gets 5, and at no time more than its share', async (t) => {
-  const [one, other, young] = (await startAll(t, 'one', 'other', 'young')) as [DesiredMember, DesiredMember, DesiredMember]
+  const [one, other, young] = (await startAll(t, 'one', 'other', 'young')) as [
+    DesiredMember,
+    DesiredMember,
+    DesiredMember,
+  ]
   const rig = await openRig(t, { members: [one, other, shared(young, 0)] })
   await rig.untilUp('one', 'other', 'young')
   assert.equal(countOf(await answers(rig, 30), 'young'), 0)
@@ -42,13 +46,18 @@ test('of 100 requests, a server group with 5 % gets 5, and at no time more than 
   const all = await answers(rig, 100)
 
   assert.equal(countOf(all, 'young'), 5)
-  for (const [index] of all.entries()) assert.ok(countOf(all.slice(0, index + 1), 'young') <= (5 * (index + 1)) / 100)
+  for (const [index] of all.entries())
+    assert.ok(countOf(all.slice(0, index + 1), 'young') <= (5 * (index + 1)) / 100)
   // The others take turns as always.
   assert.ok(Math.abs(countOf(all, 'one') - countOf(all, 'other')) <= 1)
 })
 
 test('several shares are exact together, and 100 takes all', async (t) => {
-  const [old, a, b] = (await startAll(t, 'old', 'a', 'b')) as [DesiredMember, DesiredMember, DesiredMember]
+  const [old, a, b] = (await startAll(t, 'old', 'a', 'b')) as [
+    DesiredMember,
+    DesiredMember,
+    DesiredMember,
+  ]
   const rig = await openRig(t, { members: [old, shared(a, 7), shared(b, 30)] })
   await rig.untilUp('old', 'a', 'b')
   const all = await answers(rig, 100)
@@ -123,7 +132,13 @@ test('connections of plain TCP are shared, too', async (t) => {
 /** Name of the instance that accepts a WebSocket over TLS. */
 function upgraded(port: number): Promise<unknown> {
   const headers = { connection: 'upgrade', upgrade: 'websocket' }
-  const asked = request({ host: '127.0.0.1', port, agent: false, rejectUnauthorized: false, headers })
+  const asked = request({
+    host: '127.0.0.1',
+    port,
+    agent: false,
+    rejectUnauthorized: false,
+    headers,
+  })
   return new Promise((resolve, reject) => {
     asked.on('error', reject).on('upgrade', ({ headers }: IncomingMessage, socket: Socket) => {
       resolve(headers['x-name'])
@@ -135,7 +150,10 @@ function upgraded(port: number): Promise<unknown> {
 
 test('WebSockets over TLS are shared, too', async (t) => {
   const folder = createFolder('shares')
-  const certificate = { certificateFile: join(folder, 'certificate.pem'), keyFile: join(folder, 'key.pem') }
+  const certificate = {
+    certificateFile: join(folder, 'certificate.pem'),
+    keyFile: join(folder, 'key.pem'),
+  }
   const pair = keyPairOf('shares', 'ec')
   writeFileSync(certificate.certificateFile, pair.certificate)
   writeFileSync(certificate.keyFile, pair.keyPem)
@@ -146,7 +164,10 @@ test('WebSockets over TLS are shared, too', async (t) => {
     return member
   }
   const [old, young] = await Promise.all([start('old'), start('young')])
-  const rig = await openRig(t, { listeners: [{ protocol: 'https', certificate }], members: [old, shared(young, 25)] })
+  const rig = await openRig(t, {
+    listeners: [{ protocol: 'https', certificate }],
+    members: [old, shared(young, 25)],
+  })
   await rig.untilUp('old', 'young')
   const names = []
   for (let turn = 0; turn < 8; turn++) names.push(String(await upgraded(rig.port)))

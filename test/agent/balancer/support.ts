@@ -2,7 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Balancers } from '../../../packages/agent/balancer/balancers.ts'
@@ -48,11 +53,16 @@ const healthCheck: HealthCheck = {
 }
 
 /** Opens a load balancer on a free port. It ends with the test. */
-export async function openRig(t: TestContext, wish: Wish, bounds: Partial<Bounds> = {}): Promise<Rig> {
+export async function openRig(
+  t: TestContext,
+  wish: Wish,
+  bounds: Partial<Bounds> = {},
+): Promise<Rig> {
   const port = await freePort()
   const lines: string[] = []
   let count = 0
-  const write = (fields: object, text: string) => void lines.push(`${text} ${JSON.stringify(fields)}`)
+  const write = (fields: object, text: string) =>
+    void lines.push(`${text} ${JSON.stringify(fields)}`)
   const balancers = new Balancers({
     log: { info: write, warn: write, error: write },
     onChange: () => {
@@ -74,7 +84,9 @@ export async function openRig(t: TestContext, wish: Wish, bounds: Partial<Bounds
     untilUp: (...instanceIds) =>
       waitUntil(
         () => {
-          const up = members().flatMap(({ instanceId, health, inService }) => (health === 'up' && inService ? [instanceId] : []))
+          const up = members().flatMap(({ instanceId, health, inService }) =>
+            health === 'up' && inService ? [instanceId] : [],
+          )
           return up.sort().join() === instanceIds.sort().join()
         },
         () => `${instanceIds.join()} to be up: ${JSON.stringify(balancers.observe())}`,
@@ -82,7 +94,12 @@ export async function openRig(t: TestContext, wish: Wish, bounds: Partial<Bounds
   }
   rig.apply(wish)
   await waitUntil(
-    () => balancers.observe().every(({ listeners }) => listeners.every(({ open, reason }) => open || reason !== undefined)),
+    () =>
+      balancers
+        .observe()
+        .every(({ listeners }) =>
+          listeners.every(({ open, reason }) => open || reason !== undefined),
+        ),
     'the ports to open',
   )
   return rig
@@ -117,7 +134,12 @@ export interface Instance {
 }
 
 /** An instance in this process. Without a handler it answers with its name; `/health` is answered with 200 in any case. */
-export async function startInstance(t: TestContext, instanceId: string, handler?: RequestListener, port = 0): Promise<Instance> {
+export async function startInstance(
+  t: TestContext,
+  instanceId: string,
+  handler?: RequestListener,
+  port = 0,
+): Promise<Instance> {
   const paths: string[] = []
   let connections = 0
   const server = createHttpServer((request, response) => {
@@ -129,7 +151,12 @@ export async function startInstance(t: TestContext, instanceId: string, handler?
   server.on('connection', () => {
     connections++
   })
-  return { member: await listen(t, instanceId, server, port), server, paths, connections: () => connections }
+  return {
+    member: await listen(t, instanceId, server, port),
+    server,
+    paths,
+    connections: () => connections,
+  }
 }
 
 /** An instance that speaks to its connections byte by byte. Its health is checked by `tcp`. */
@@ -146,7 +173,12 @@ export async function startRawInstance(
   return { member: await listen(t, instanceId, server, port), server }
 }
 
-async function listen(t: TestContext, instanceId: string, server: TcpServer, port: number): Promise<DesiredMember> {
+async function listen(
+  t: TestContext,
+  instanceId: string,
+  server: TcpServer,
+  port: number,
+): Promise<DesiredMember> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -158,7 +190,12 @@ async function listen(t: TestContext, instanceId: string, server: TcpServer, por
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  return { instanceId, host: '127.0.0.1', port: (server.address() as AddressInfo).port, inService: true }
+  return {
+    instanceId,
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    inService: true,
+  }
 }
 
 export interface ProcessInstance {
@@ -169,10 +206,18 @@ export interface ProcessInstance {
 }
 
 /** An instance of its own process, which answers with its name. @param port Given, to start it again in its place. */
-export async function startProcess(t: TestContext, instanceId: string, port?: number): Promise<ProcessInstance> {
-  const child = spawn(process.execPath, [resolve(import.meta.dirname, 'instance-process.js'), instanceId, String(port ?? 0)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+export async function startProcess(
+  t: TestContext,
+  instanceId: string,
+  port?: number,
+): Promise<ProcessInstance> {
+  const child = spawn(
+    process.execPath,
+    [resolve(import.meta.dirname, 'instance-process.js'), instanceId, String(port ?? 0)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   t.after(() => void child.kill('SIGKILL'))
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   return {

@@ -13,7 +13,11 @@ import { type Instance, openRig, startInstance, startProcess, startRawInstance }
 const tcpCheck = { kind: 'tcp', intervalMs: 60_000 } as const
 
 /** Accepts every WebSocket, and says back what it is told in short frames. */
-async function startEcho(t: TestContext, instanceId: string, seen: IncomingMessage[] = []): Promise<Instance> {
+async function startEcho(
+  t: TestContext,
+  instanceId: string,
+  seen: IncomingMessage[] = [],
+): Promise<Instance> {
   const instance = await startInstance(t, instanceId)
   instance.server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
     seen.push(request)
@@ -79,7 +83,8 @@ for (const [name, bounds] of [
   })
 }
 
-const handshake = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1\r\n\r\n'
+const handshake =
+  'Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1\r\n\r\n'
 
 test('a refused upgrade by HEAD ends with its head', async (t) => {
   const instance = await startInstance(t, 'a')
@@ -100,7 +105,9 @@ test('a refused upgrade by HEAD ends with its head', async (t) => {
 test('an upgrade that the instance refuses is an ordinary response', async (t) => {
   const instance = await startInstance(t, 'a')
   instance.server.on('upgrade', (_request, socket: Socket) => {
-    socket.end('HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nContent-Length: 3\r\n\r\nold')
+    socket.end(
+      'HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\nContent-Length: 3\r\n\r\nold',
+    )
   })
   const rig = await openRig(t, { members: [instance.member] })
   await rig.untilUp('a')
@@ -121,7 +128,9 @@ test('an upgrade that the instance refuses is an ordinary response', async (t) =
 test('bytes sent before the change of protocol are not lost', async (t) => {
   const instance = await startInstance(t, 'a')
   instance.server.on('upgrade', (_request, socket: Socket, head: Buffer) => {
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nfirst ')
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nfirst ',
+    )
     if (head.length > 0) socket.write(head)
     socket.pipe(socket)
   })
@@ -145,7 +154,10 @@ test('bytes sent before the change of protocol are not lost', async (t) => {
 test('an upgrade goes to another instance where the connection is refused', async (t) => {
   const gone = await startProcess(t, 'gone')
   const instance = await startEcho(t, 'a')
-  const rig = await openRig(t, { members: [instance.member, gone.member], healthCheck: { intervalMs: 60_000 } })
+  const rig = await openRig(t, {
+    members: [instance.member, gone.member],
+    healthCheck: { intervalMs: 60_000 },
+  })
   await rig.untilUp('a', 'gone')
   await gone.kill()
 
@@ -184,7 +196,11 @@ test('TCP passes through in both directions, each with its own end', async (t) =
     socket.on('data', (piece: Buffer) => void pieces.push(piece))
     socket.on('end', () => socket.end(`got ${Buffer.concat(pieces).length} bytes`))
   })
-  const rig = await openRig(t, { listeners: [{ protocol: 'tcp' }], members: [instance.member], healthCheck: tcpCheck })
+  const rig = await openRig(t, {
+    listeners: [{ protocol: 'tcp' }],
+    members: [instance.member],
+    healthCheck: tcpCheck,
+  })
   await rig.untilUp('a')
   const socket = connect({ port: rig.port, host: '127.0.0.1', allowHalfOpen: true })
 
@@ -219,12 +235,18 @@ test('upgrades and TCP connections wait for an instance', async (t) => {
   const upgrade = await openRawConnection(t, rig.url)
   upgrade.send(`GET / HTTP/1.1\r\n${handshake}`)
   const passage = connect(listeners[1]?.port as number, '127.0.0.1')
-  await waitUntil(() => rig.member('a')?.reason?.includes('nothing listens') === true, 'a health check')
+  await waitUntil(
+    () => rig.member('a')?.reason?.includes('nothing listens') === true,
+    'a health check',
+  )
 
   await startRawInstance(
     t,
     'a',
-    (socket) => void socket.on('data', () => {}).write('HTTP/1.1 204 No Content\r\nX-Was: here\r\n\r\n', () => socket.end()),
+    (socket) =>
+      void socket
+        .on('data', () => {})
+        .write('HTTP/1.1 204 No Content\r\nX-Was: here\r\n\r\n', () => socket.end()),
     port,
   )
 
@@ -246,18 +268,28 @@ for (const side of ['client', 'instance'] as const) {
     const sockets: Socket[] = []
     const instance = await startRawInstance(t, 'a', (socket) => void sockets.push(socket.resume()))
     const members = [instance.member]
-    const rig = await openRig(t, { listeners: [{ protocol: 'tcp' }], members, healthCheck: tcpCheck })
+    const rig = await openRig(t, {
+      listeners: [{ protocol: 'tcp' }],
+      members,
+      healthCheck: tcpCheck,
+    })
     await rig.untilUp('a')
     const client = connect(rig.port, '127.0.0.1')
     client.on('error', () => {})
     client.write('hello')
-    await waitUntil(() => rig.member('a')?.inFlight === 1 && sockets.some(({ bytesRead }) => bytesRead > 0), 'the connection')
+    await waitUntil(
+      () => rig.member('a')?.inFlight === 1 && sockets.some(({ bytesRead }) => bytesRead > 0),
+      'the connection',
+    )
     const served = sockets.find(({ bytesRead }) => bytesRead > 0)
 
     if (side === 'client') client.resetAndDestroy()
     else served?.resetAndDestroy()
 
     const other = side === 'client' ? served : client
-    await waitUntil(() => other?.readableEnded === true && rig.member('a')?.inFlight === 0, 'both sides to end')
+    await waitUntil(
+      () => other?.readableEnded === true && rig.member('a')?.inFlight === 0,
+      'both sides to end',
+    )
   })
 }

@@ -26,7 +26,11 @@ import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'
 
 /** @param fill Does what steps did, in the folder of the builder */
-async function adopt(t: TestContext, fill: (folder: string) => void, root = createFolder('bake-image')) {
+async function adopt(
+  t: TestContext,
+  fill: (folder: string) => void,
+  root = createFolder('bake-image'),
+) {
   t.after(() => removeFolder(root))
   const db = new DatabaseSync(':memory:')
   for (const migration of imageMigrations) db.exec(migration)
@@ -35,7 +39,14 @@ async function adopt(t: TestContext, fill: (folder: string) => void, root = crea
   const folder = join(root, 'builder')
   mkdirSync(folder)
   fill(folder)
-  const bake = { id: 'b', name: 'app', version: '1', request: {}, user: 'ann', createdMs: 0 } as unknown as Bake
+  const bake = {
+    id: 'b',
+    name: 'app',
+    version: '1',
+    request: {},
+    user: 'ann',
+    createdMs: 0,
+  } as unknown as Bake
   return adoptImage(images, bake, { folder, template: { image: 'command: [run]\n' } as never })
 }
 
@@ -87,7 +98,9 @@ test('a process of the bake that goes on writing does not change the image', asy
   assert.equal(statSync(stored).mode & 0o7777, 0o755)
 })
 
-test('an image gets nothing that the user of the bake may not read', { skip: needsRoot }, async (t) => {
+test('an image gets nothing that the user of the bake may not read', {
+  skip: needsRoot,
+}, async (t) => {
   const root = createFolder('bake-image')
   const adopted = adopt(
     t,

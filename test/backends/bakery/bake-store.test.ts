@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Bake, BakeStore, bakeMigrations, removedLog } from '../../../packages/providers/local/bakes/bake-store.ts'
+import {
+  type Bake,
+  BakeStore,
+  bakeMigrations,
+  removedLog,
+} from '../../../packages/providers/local/bakes/bake-store.ts'
 
 function openStore(bounds: { bakes: number; logLength: number }) {
   const db = new DatabaseSync(':memory:')
@@ -18,7 +23,16 @@ test('the user with most bakes loses the oldest', () => {
   add('running', 'ann', 0, 'RUNNING')
   add('quiet', 'bob', 1)
   for (let time = 2; time < 8; time++) add(`many-${time}`, 'ann', time)
-  const kept = ['running', 'quiet', 'many-2', 'many-3', 'many-4', 'many-5', 'many-6', 'many-7'].filter((id) => store.get(id))
+  const kept = [
+    'running',
+    'quiet',
+    'many-2',
+    'many-3',
+    'many-4',
+    'many-5',
+    'many-6',
+    'many-7',
+  ].filter((id) => store.get(id))
   assert.deepEqual(kept, ['running', 'quiet', 'many-5', 'many-6', 'many-7'])
 })
 

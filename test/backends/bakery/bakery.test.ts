@@ -27,7 +27,14 @@ test("bakery-scenario 4: options of a disabled provider are missing, in the orch
   assert.match((image.body as { messages: string[] }).messages[0]!, /nope/)
 })
 
-const answers: [scenario: number, method: string, path: string, body: unknown, status: number, says: RegExp][] = [
+const answers: [
+  scenario: number,
+  method: string,
+  path: string,
+  body: unknown,
+  status: number,
+  says: RegExp,
+][] = [
   [17, 'POST', '/api/v1/global/bake', { package: 'app', cloud_provider_type: 'gce' }, 400, /"gce"/],
   [17, 'POST', '/api/v1/global/bake?rebake=1', { cloud_provider_type: 'zzz' }, 400, /"zzz"/],
   [18, 'POST', '/api/v1/global/bake', {}, 400, /"local"/],
@@ -40,7 +47,14 @@ const answers: [scenario: number, method: string, path: string, body: unknown, s
   [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: [] }, 400, /inputArtifacts/],
   [29, 'POST', '/api/v2/manifest/bake/kustomize4', {}, 400, /inputArtifact/],
   [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: 1 }, 400, /inputArtifacts/],
-  [29, 'POST', '/api/v2/manifest/bake/CF', {}, 400, /"CF" is none of HELM2, HELM3, .*services\.rosco\.baseUrl/],
+  [
+    29,
+    'POST',
+    '/api/v2/manifest/bake/CF',
+    {},
+    400,
+    /"CF" is none of HELM2, HELM3, .*services\.rosco\.baseUrl/,
+  ],
 ]
 
 for (const [scenario, method, path, body, status, says] of answers) {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
@@ -10,7 +18,11 @@ import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { createBakeryBackend } from '../../../packages/providers/bakery/bakery.ts'
 import { bakeTimes } from '../../../packages/providers/local/bakes/running-bakes.ts'
 import { createLocalProvider } from '../../../packages/providers/local/provider.ts'
-import { packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import {
+  packImage,
+  startInfrastructure,
+  type TestInfrastructure,
+} from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
@@ -18,7 +30,10 @@ const needsRoot = process.getuid?.() === 0 ? false : 'only root can become anoth
 const imageFile = 'command: [sh, -c, "exit 0"]\n'
 /** Starts take long on a busy machine; a request waits for a builder that fails, however late. */
 const patient = { ...bakeTimes, startMs: 60_000 }
-const template = (id: string, shell: string) => ({ id, steps: [{ copy: { from: '.', to: '.' } }, { shell }] })
+const template = (id: string, shell: string) => ({
+  id,
+  steps: [{ copy: { from: '.', to: '.' } }, { shell }],
+})
 /** The file `go` in the folder of the rig lets the builder go on. */
 const waiting = 'echo line1; until [ -e "$BAKE_GATE" ]; do sleep 0.05; done'
 const templates = [
@@ -31,8 +46,17 @@ interface Bakery {
   readonly infra: TestInfrastructure
   /** Packages `app` and `other`, and the gate of builders. */
   readonly folder: string
-  ask(method: string, path: string, body?: unknown, user?: string): Promise<{ status: number; body: JsonObject }>
-  bake(request: JsonObject, query?: string, times?: number): Promise<{ status: number; body: JsonObject }>
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    user?: string,
+  ): Promise<{ status: number; body: JsonObject }>
+  bake(
+    request: JsonObject,
+    query?: string,
+    times?: number,
+  ): Promise<{ status: number; body: JsonObject }>
   /** Waits until the bake has ended. */
   ended(id: unknown): Promise<JsonObject>
   /** Lets builders go on; with a code they fail. */
@@ -57,7 +81,8 @@ async function startBakery(
   if (given === undefined) t.after(() => removeFolder(folder))
   for (const name of ['app', 'other']) {
     mkdirSync(join(folder, name), { recursive: true })
-    if (!existsSync(join(folder, name, 'fairlead-image.yml'))) writeFileSync(join(folder, name, 'fairlead-image.yml'), imageFile)
+    if (!existsSync(join(folder, name, 'fairlead-image.yml')))
+      writeFileSync(join(folder, name, 'fairlead-image.yml'), imageFile)
   }
   const infra = await startInfrastructure(t, {
     beside: [createBakeryBackend([createLocalProvider({ ...patient, settleMs })])],
@@ -118,7 +143,10 @@ const builds = (bakery: Bakery) => bakery.infra.builders().ids('bake')
 
 test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake that runs', async (t) => {
   const bakery = await startBakery(t)
-  const [first, twin] = await Promise.all([bakery.bake({}), bakery.bake({ user: 'somebody', build_number: '7' })])
+  const [first, twin] = await Promise.all([
+    bakery.bake({}),
+    bakery.bake({ user: 'somebody', build_number: '7' }),
+  ])
   const { id, ...rest } = first.body
   assert.deepEqual(rest, { state: 'RUNNING', result: null, resource_id: id })
   assert.deepEqual(twin, first)
@@ -127,7 +155,10 @@ test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake 
   const other = await bakery.bake({ package: 'other' })
   assert.notEqual(other.body['id'], id)
   assert.equal(builds(bakery).length, 2)
-  await waitFor(async () => (await logOf(bakery, id, 'anything-else')).includes('line1') || undefined, 'the log')
+  await waitFor(
+    async () => (await logOf(bakery, id, 'anything-else')).includes('line1') || undefined,
+    'the log',
+  )
   assert.equal((await bakery.ask('GET', `/api/v1/global/bake/${String(id)}`)).status, 400)
   const again = await bakery.bake({}, '?rebake=1')
   assert.notEqual(again.body['id'], id)
@@ -138,7 +169,12 @@ test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake 
 test('bakery-scenario 10, 11, 12: a bake becomes an image, which equal requests get', async (t) => {
   const bakery = await startBakery(t)
   bakery.go()
-  const { body: started } = await bakery.bake({ ami_suffix: '1.0.0', commit_hash: 'abc', build_number: '7', job: 'shop-main' })
+  const { body: started } = await bakery.bake({
+    ami_suffix: '1.0.0',
+    commit_hash: 'abc',
+    build_number: '7',
+    job: 'shop-main',
+  })
   const id = String(started['id'])
   assert.deepEqual(
     await bakery.ended(id),
@@ -159,7 +195,13 @@ test('bakery-scenario 10, 11, 12: a bake becomes an image, which equal requests 
   const image = await bakery.infra.read('/local/images/app/1.0.0')
   const { labels, origin } = image['attributes'] as { labels: JsonObject; origin: JsonObject }
   assert.deepEqual(labels, { commit: 'abc', job: 'shop-main', buildNumber: '7' })
-  assert.deepEqual(origin, { kind: 'bake', bake: id, user: 'anonymous', baseOs: 'trusty', package: 'app' })
+  assert.deepEqual(origin, {
+    kind: 'bake',
+    bake: id,
+    user: 'anonymous',
+    baseOs: 'trusty',
+    package: 'app',
+  })
   assert.match(await logOf(bakery, id), /app:1\.0\.0 is stored/)
   assert.deepEqual(builds(bakery), [])
 
@@ -173,7 +215,11 @@ test('bakery-scenario 10, 11, 12: a bake becomes an image, which equal requests 
 
   writeFileSync(join(bakery.folder, 'app', 'more'), 'changed')
   const changed = await bakery.bake({ ami_suffix: '1.0.0' })
-  assert.equal((await bakery.ended(changed.body['id']))['result'], 'FAILURE', 'the version has another content')
+  assert.equal(
+    (await bakery.ended(changed.body['id']))['result'],
+    'FAILURE',
+    'the version has another content',
+  )
   assert.match(await logOf(bakery, changed.body['id']), /exists with another content/)
 })
 
@@ -195,7 +241,9 @@ test('bakery-scenario 15: a builder that fails at once fails the request', async
 })
 
 test('bakery-scenario 1, 3, 5, 16, 17, 18: templates are base images', async (t) => {
-  const bakery = await startBakery(t, { bakery: { 'local.templates': [{ ...template('plain', 'true'), description: 'Plain' }] } })
+  const bakery = await startBakery(t, {
+    bakery: { 'local.templates': [{ ...template('plain', 'true'), description: 'Plain' }] },
+  })
   const options = (await bakery.ask('GET', '/bakeOptions')).body as unknown as {
     cloudProvider: string
     baseImages: JsonObject[]
@@ -231,7 +279,10 @@ test('bakery-scenario 1, 3, 5, 16, 17, 18: templates are base images', async (t)
     assert.equal(status, 400, JSON.stringify(body))
     assert.match(String(body['message']), says)
   }
-  assert.match(String((await bakery.ask('POST', '/api/v1/mars/bake', { base_os: 'plain' })).body['message']), /"mars"/)
+  assert.match(
+    String((await bakery.ask('POST', '/api/v1/mars/bake', { base_os: 'plain' })).body['message']),
+    /"mars"/,
+  )
   const { status, body } = await bakery.bake({ base_os: 'plain', cloud_provider_type: undefined })
   assert.equal(status, 200, JSON.stringify(body))
   assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS')
@@ -263,12 +314,20 @@ test('bakery-scenario 24: a bake ends at its time limit', async (t) => {
 })
 
 test('a bake ends when it takes more disk than it may', async (t) => {
-  const filling = template('filling', `head -c 40000000 /dev/zero > "$HOME/cache"; echo filled; ${waiting}`)
-  const bakery = await startBakery(t, { bakery: { 'local.disk-mb': 16, 'local.templates': [filling] } })
+  const filling = template(
+    'filling',
+    `head -c 40000000 /dev/zero > "$HOME/cache"; echo filled; ${waiting}`,
+  )
+  const bakery = await startBakery(t, {
+    bakery: { 'local.disk-mb': 16, 'local.templates': [filling] },
+  })
   const { body } = await bakery.bake({ base_os: 'filling' })
   const ended = await bakery.ended(body['id'])
   assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
-  assert.match(await logOf(bakery, body['id']), /exceeded its limit of 16.+raise bakery\.local\.disk-mb/)
+  assert.match(
+    await logOf(bakery, body['id']),
+    /exceeded its limit of 16.+raise bakery\.local\.disk-mb/,
+  )
   assert.deepEqual(builds(bakery), [], 'its folder is gone')
 })
 
@@ -314,7 +373,9 @@ test('bakes are refused where commands may not run', async (t) => {
   assert.equal(status, 400)
   assert.match(String(body['message']), /bakery\.local\.enabled/)
   assert.deepEqual((await bakery.ask('GET', '/bakeOptions')).body, [])
-  const job = { runJob: { credentials: 'local', region: 'local', application: 'shop', command: ['true'] } }
+  const job = {
+    runJob: { credentials: 'local', region: 'local', application: 'shop', command: ['true'] },
+  }
   const refused = await bakery.infra.ask('POST', '/local/ops', [job])
   assert.equal(refused.status, 400)
   assert.match(String((refused.body as JsonObject)['message']), /bakery\.local\.enabled/)
@@ -345,11 +406,18 @@ function createRepository(folder: string): { path: string; first: string; second
 test('revisions of a repository, directories and archives are sources', async (t) => {
   const bakery = await startBakery(t, { settleMs: 60_000 })
   const { path: git, first, second } = createRepository(bakery.folder)
-  await create({ cwd: join(bakery.folder, 'app'), file: join(bakery.folder, 'packed_2.0.tar.gz'), gzip: true }, ['.'])
+  await create(
+    { cwd: join(bakery.folder, 'app'), file: join(bakery.folder, 'packed_2.0.tar.gz'), gzip: true },
+    ['.'],
+  )
   const bakeOf = async (request: JsonObject) => {
     const { status, body } = await bakery.bake({ base_os: 'directory', ...request })
     assert.equal(status, 200, JSON.stringify(body))
-    assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS', await logOf(bakery, body['id']))
+    assert.equal(
+      (await bakery.ended(body['id']))['result'],
+      'SUCCESS',
+      await logOf(bakery, body['id']),
+    )
     return (await bakery.ask('GET', `/api/v1/global/bake/${String(body['id'])}`)).body
   }
   const pages: [revision: string | undefined, commit: string, text: string][] = [
@@ -360,7 +428,10 @@ test('revisions of a repository, directories and archives are sources', async (t
     [first.slice(0, 7), first, 'one'],
   ]
   for (const [revision, commit, text] of pages) {
-    const { ami } = await bakeOf({ package: 'web', extended_attributes: { git, revision, path: 'service' } })
+    const { ami } = await bakeOf({
+      package: 'web',
+      extended_attributes: { git, revision, path: 'service' },
+    })
     assert.match(String(ami), new RegExp(`^web:\\d+-${commit.slice(0, 7)}$`))
     const [name, version] = String(ami).split(':')
     const image = await bakery.infra.read(`/local/images/${name}/${version}`)
@@ -370,7 +441,12 @@ test('revisions of a repository, directories and archives are sources', async (t
     assert.equal(readFileSync(join(folder, 'page'), 'utf8'), text)
     assert.deepEqual(readdirSync(folder).sort(), ['fairlead-image.yml', 'page'])
   }
-  assert.equal((await bakeOf({ package: 'here:3', extended_attributes: { directory: join(git, 'service') } }))['ami'], 'here:3')
+  assert.equal(
+    (await bakeOf({ package: 'here:3', extended_attributes: { directory: join(git, 'service') } }))[
+      'ami'
+    ],
+    'here:3',
+  )
   assert.equal((await bakeOf({ package: 'packed_2.0' }))['ami'], 'packed:2.0')
   writeFileSync(join(bakery.folder, 'other', 'package.json'), '{"main": "server.js"}')
   removeFolder(join(bakery.folder, 'other', 'fairlead-image.yml'))
@@ -380,21 +456,35 @@ test('revisions of a repository, directories and archives are sources', async (t
 test('dependencies without a lock file fail the bake with the remedy', async (t) => {
   const bakery = await startBakery(t, { settleMs: 60_000 })
   const sources: [template: string, file: string, text: string, says: RegExp][] = [
-    ['node', 'package.json', '{"dependencies": {"express": "^5.0.0"}}', /no package-lock\.json\. Run \\?"npm install/],
+    [
+      'node',
+      'package.json',
+      '{"dependencies": {"express": "^5.0.0"}}',
+      /no package-lock\.json\. Run \\?"npm install/,
+    ],
     [
       'python',
       'pyproject.toml',
       '[project]\ndependencies = ["fastapi"]\n',
       /neither uv\.lock nor requirements\.txt\. Run \\?"uv lock/,
     ],
-    ['python', 'uv.lock', 'no lock', /Install uv on this machine, or run \\?"uv export --frozen.+commit requirements\.txt/],
+    [
+      'python',
+      'uv.lock',
+      'no lock',
+      /Install uv on this machine, or run \\?"uv export --frozen.+commit requirements\.txt/,
+    ],
     ['go', 'main.go', 'package main\n', /no go\.mod at its root\. Run \\?"go mod init/],
   ]
   for (const [template, file, text, says] of sources) {
     const directory = join(bakery.folder, `locked-${file}`)
     mkdirSync(directory)
     writeFileSync(join(directory, file), text)
-    const { status, body } = await bakery.bake({ base_os: template, package: template, extended_attributes: { directory } })
+    const { status, body } = await bakery.bake({
+      base_os: template,
+      package: template,
+      extended_attributes: { directory },
+    })
     assert.equal(status, 400, JSON.stringify(body))
     assert.match(JSON.stringify(body), says)
   }
@@ -407,23 +497,37 @@ test('a version manager that finds no Python fails the bake with the remedy', as
     process.env['PATH'] = path
     removeFolder(shims)
   })
-  writeFileSync(join(shims, 'python3'), '#!/bin/sh\necho "No version is set for command python3"\nexit 126\n', { mode: 0o755 })
+  writeFileSync(
+    join(shims, 'python3'),
+    '#!/bin/sh\necho "No version is set for command python3"\nexit 126\n',
+    { mode: 0o755 },
+  )
   process.env['PATH'] = `${shims}:${path}`
   const bakery = await startBakery(t, { settleMs: 60_000 })
   writeFileSync(join(bakery.folder, 'app', 'requirements.txt'), '')
   const { status, body } = await bakery.bake({ base_os: 'python' })
   assert.equal(status, 400, JSON.stringify(body))
-  assert.match(String(body['message']), /No version is set.+failed with exit code 126.+Install python3 and python3-pip/s)
+  assert.match(
+    String(body['message']),
+    /No version is set.+failed with exit code 126.+Install python3 and python3-pip/s,
+  )
 })
 
 test('an account keeps its cache between bakes until it is too large', async (t) => {
-  const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
+  const account = (name: string, first: number) => ({
+    name,
+    ports: `${first}-${first + 9}`,
+    regions: [{ name: 'east' }],
+  })
   const keeping =
     'cache=${XDG_CACHE_HOME:-none}; echo "kept: $(cat "$cache/kept" 2>&1)"; [ "$cache" = none ] || echo "$BAKE_WORD" > "$cache/kept"'
   const filling = 'head -c 3000000 /dev/zero > "$XDG_CACHE_HOME/large"'
   const bakery = await startBakery(t, {
     settleMs: 60_000,
-    bakery: { 'local.cache-mb': 2, 'local.templates': [template('keeping', keeping), template('filling', filling)] },
+    bakery: {
+      'local.cache-mb': 2,
+      'local.templates': [template('keeping', keeping), template('filling', filling)],
+    },
     local: { accounts: [account('dev', 64_100), account('prod', 64_110)] },
   })
   const logAfter = async (word: string, account_name: string | undefined, base_os = 'keeping') => {
@@ -440,10 +544,17 @@ test('an account keeps its cache between bakes until it is too large', async (t)
   await logAfter('first', 'dev')
   assert.match(await logAfter('second', 'dev'), /kept: first\n/)
   assert.match(await logAfter('third', 'prod'), /kept: .*No such file/, 'accounts share no cache')
-  assert.match(await logAfter('fourth', undefined), /kept: .*none\/kept.*No such file/, 'an image for both uses none')
+  assert.match(
+    await logAfter('fourth', undefined),
+    /kept: .*none\/kept.*No such file/,
+    'an image for both uses none',
+  )
   await logAfter('fifth', 'dev', 'filling')
   const caches = join(bakery.infra.dataDir, 'bake-caches')
-  await waitFor(async () => readdirSync(caches).join() === 'account-prod' || undefined, 'the removal of the cache')
+  await waitFor(
+    async () => readdirSync(caches).join() === 'account-prod' || undefined,
+    'the removal of the cache',
+  )
   assert.match(await logAfter('sixth', 'dev'), /kept: .*No such file/)
 })
 
@@ -465,7 +576,15 @@ test('hostile sources are refused before anything runs', async (t) => {
     assert.equal(status, 400, JSON.stringify(extended_attributes))
     assert.match(String(body['message']), says)
   }
-  for (const name of ['../app', '/etc', 'app/../..', '.hidden', '-x', 'x_../../y', 'x'.repeat(5000)]) {
+  for (const name of [
+    '../app',
+    '/etc',
+    'app/../..',
+    '.hidden',
+    '-x',
+    'x_../../y',
+    'x'.repeat(5000),
+  ]) {
     const { status, body } = await bakery.bake({ package: name })
     assert.match(`${status} ${String(body['message'])}`, /^400 .*package/, name)
   }
@@ -502,7 +621,10 @@ test('copies stay within source and image', async (t) => {
     ['directory', /link to the absolute path/],
   ]
   for (const [base_os, says, attributes] of outcomes) {
-    const { status, body } = await bakery.bake({ base_os, extended_attributes: { outside, ...attributes } })
+    const { status, body } = await bakery.bake({
+      base_os,
+      extended_attributes: { outside, ...attributes },
+    })
     assert.equal(status, 400, base_os)
     assert.match(String(body['message']), says)
   }
@@ -510,11 +632,14 @@ test('copies stay within source and image', async (t) => {
 })
 
 test('commands see their own environment only, and logs no secrets', async (t) => {
-  const shell = 'env | cut -d= -f1 | sort | tr "\\n" " "; echo; echo "$BAKE_API_TOKEN $KEEP_PASSWORD"; pwd'
+  const shell =
+    'env | cut -d= -f1 | sort | tr "\\n" " "; echo; echo "$BAKE_API_TOKEN $KEEP_PASSWORD"; pwd'
   const bakery = await startBakery(t, {
     settleMs: 60_000,
     bakery: {
-      'local.templates': [{ ...template('environment', shell), environment: { KEEP_PASSWORD: 'from-the-template' } }],
+      'local.templates': [
+        { ...template('environment', shell), environment: { KEEP_PASSWORD: 'from-the-template' } },
+      ],
     },
   })
   process.env['FAIRLEAD_TEST_SECRET'] = 'own'
@@ -523,8 +648,25 @@ test('commands see their own environment only, and logs no secrets', async (t) =
   const { body } = await bakery.bake({ base_os: 'environment', extended_attributes })
   await bakery.ended(body['id'])
   const log = await logOf(bakery, body['id'])
-  const known = ['BAKE_API_TOKEN', 'BAKE_BASE_OS', 'BAKE_COPY_TO_1', 'BAKE_COPY_TO_2', 'BAKE_GATE', 'BAKE_PACKAGE']
-  const own = ['FAIRLEAD_PROCESS', 'GOMODCACHE', 'HOME', 'KEEP_PASSWORD', 'LANG', 'PATH', 'PWD', 'TMPDIR', 'XDG_CACHE_HOME']
+  const known = [
+    'BAKE_API_TOKEN',
+    'BAKE_BASE_OS',
+    'BAKE_COPY_TO_1',
+    'BAKE_COPY_TO_2',
+    'BAKE_GATE',
+    'BAKE_PACKAGE',
+  ]
+  const own = [
+    'FAIRLEAD_PROCESS',
+    'GOMODCACHE',
+    'HOME',
+    'KEEP_PASSWORD',
+    'LANG',
+    'PATH',
+    'PWD',
+    'TMPDIR',
+    'XDG_CACHE_HOME',
+  ]
   const names = [...known, ...own, 'npm_config_cache']
   assert.ok(log.includes(`${names.join(' ')} \n`), log)
   assert.match(log, /\*{6} \*{6}\n/)
@@ -532,10 +674,17 @@ test('commands see their own environment only, and logs no secrets', async (t) =
 })
 
 test('bakes beyond the limits of users and of the machine are refused', async (t) => {
-  const bakery = await startBakery(t, { bakery: { 'local.max-running': 3, 'local.max-running-per-user': 2 } })
+  const bakery = await startBakery(t, {
+    bakery: { 'local.max-running': 3, 'local.max-running-per-user': 2 },
+  })
   const bake = (user: string, ami_name: string) => {
     const extended_attributes = { gate: join(bakery.folder, 'go') }
-    return bakery.ask('POST', '/api/v1/global/bake', { package: 'app', base_os: 'trusty', ami_name, extended_attributes }, user)
+    return bakery.ask(
+      'POST',
+      '/api/v1/global/bake',
+      { package: 'app', base_os: 'trusty', ami_name, extended_attributes },
+      user,
+    )
   }
   const first = await bake('ann', 'one')
   const later = []
@@ -559,7 +708,11 @@ test('bakes beyond the limits of users and of the machine are refused', async (t
 })
 
 test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) => {
-  const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
+  const account = (name: string, first: number) => ({
+    name,
+    ports: `${first}-${first + 9}`,
+    regions: [{ name: 'east' }],
+  })
   const reads = { name: 'prod', authorizations: ['READ'] }
   const bakery = await startBakery(t, {
     local: { accounts: [account('dev', 64_100), account('prod', 64_110)] },
@@ -596,8 +749,13 @@ test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) 
   const archive = await packImage('1')
   const upload = async (version: string, accounts: string, headers: Record<string, string>) => {
     const address = `${bakery.infra.backends.url('clouddriver')}/local/images/up/${version}${accounts}`
-    return (await fetch(address, { method: 'PUT', body: archive, headers: { 'content-type': 'application/x-tar', ...headers } }))
-      .status
+    return (
+      await fetch(address, {
+        method: 'PUT',
+        body: archive,
+        headers: { 'content-type': 'application/x-tar', ...headers },
+      })
+    ).status
   }
   const ann = { 'x-spinnaker-user': 'ann' }
   assert.equal(await upload('1', '', ann), 403)
@@ -605,7 +763,8 @@ test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) 
   assert.equal(await upload('1', '?accounts=nope', ann), 400)
   assert.equal(await upload('1', '?accounts=dev', ann), 201)
   assert.equal(await upload('2', '', { 'x-fairlead-operator': 'true' }), 201)
-  const remove = (id: string) => bakery.infra.ask('DELETE', `/local/images/up/${id}`, undefined, 'bob')
+  const remove = (id: string) =>
+    bakery.infra.ask('DELETE', `/local/images/up/${id}`, undefined, 'bob')
   assert.equal((await remove('1')).status, 403)
 })
 
@@ -615,7 +774,13 @@ test('an account with a user of its own bakes from an image', { skip: needsRoot 
     dataDir,
     local: { accounts: [{ name: 'local', user: 'nobody' }] },
     bakery: {
-      'local.templates': [{ id: 'on-base', from: 'base:1', steps: [{ shell: 'id -un; cat image; echo added > added' }] }],
+      'local.templates': [
+        {
+          id: 'on-base',
+          from: 'base:1',
+          steps: [{ shell: 'id -un; cat image; echo added > added' }],
+        },
+      ],
     },
   })
   chmodSync(bakery.folder, 0o755)
@@ -626,7 +791,11 @@ test('an account with a user of its own bakes from an image', { skip: needsRoot 
   writeFileSync(join(base, 'image'), 'of the base')
   const archive = await text(create({ cwd: base, portable: true }, ['.']))
   const url = `${bakery.infra.backends.url('clouddriver')}/local/images/base/1`
-  await fetch(url, { method: 'PUT', body: archive, headers: { 'content-type': 'application/x-tar' } })
+  await fetch(url, {
+    method: 'PUT',
+    body: archive,
+    headers: { 'content-type': 'application/x-tar' },
+  })
 
   const { body } = await bakery.bake({ base_os: 'on-base', ami_suffix: '1' })
   const { result } = await bakery.ended(body['id'])

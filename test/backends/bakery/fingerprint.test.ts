@@ -30,7 +30,9 @@ test('a change in a file is a change of the source, and one in its repository is
   assert.notDeepEqual(await read(source), before)
 })
 
-test('a source is read with the rights of the user of the account', { skip: needsRoot }, async (t) => {
+test('a source is read with the rights of the user of the account', {
+  skip: needsRoot,
+}, async (t) => {
   const source = openSource(t)
   chmodSync(source, 0o755)
   const before = await read(source, 65_534)

@@ -19,7 +19,8 @@ import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 const longestMs = 900_000
 const password = 'correct-horse-battery'
 const guide = readGuide('deploy-web-frameworks')
-const section = (heading: string) => guide.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+const section = (heading: string) =>
+  guide.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
 const commandsOf = (heading: string) => blocksOf(section(heading), 'bash').join('\n')
 
 /** Follows a section and then the last one, in a folder that has the files. @returns what the deployed program answers */
@@ -27,7 +28,10 @@ async function follow(
   t: TestContext,
   heading: string,
   files: Readonly<Record<string, string>>,
-  { commands, settings }: { readonly commands: string; readonly settings?: Readonly<Record<string, string>> },
+  {
+    commands,
+    settings,
+  }: { readonly commands: string; readonly settings?: Readonly<Record<string, string>> },
 ): Promise<string> {
   const folder = createFolder('framework')
   t.after(() => removeFolder(folder))
@@ -41,16 +45,21 @@ async function follow(
   const { last: balancer } = await claimPorts()
   const readme = readFileSync(resolve(import.meta.dirname, '../../../README.md'), 'utf8')
   const [api = ''] = /^api\(\).*?; }$/ms.exec(readme) ?? []
-  const script = `set -eo pipefail\nPASSWORD=${password}\n${api}\n${commands}\n${commandsOf('Bake and deploy')}`
-    .replaceAll('localhost:8084', `127.0.0.1:${port}`)
-    .replaceAll('localhost:8081', `127.0.0.1:${balancer}`)
-    .replaceAll('Port": 8081', `Port": ${balancer}`)
+  const script =
+    `set -eo pipefail\nPASSWORD=${password}\n${api}\n${commands}\n${commandsOf('Bake and deploy')}`
+      .replaceAll('localhost:8084', `127.0.0.1:${port}`)
+      .replaceAll('localhost:8081', `127.0.0.1:${balancer}`)
+      .replaceAll('Port": 8081', `Port": ${balancer}`)
   const { code, output, errors } = await runInBash(t, script, {
     cwd: folder,
     env: { ...env, GOPROXY: 'off' },
     timeout: longestMs,
   })
-  assert.equal(code, 0, `${heading}:\n${output}\n${errors}\n${code === 0 ? '' : await logsOf(port)}`)
+  assert.equal(
+    code,
+    0,
+    `${heading}:\n${output}\n${errors}\n${code === 0 ? '' : await logsOf(port)}`,
+  )
   return output.trim().split('\n').at(-1) ?? ''
 }
 
@@ -69,7 +78,10 @@ function whyNot(program: string, what: string, ...args: string[]): string | fals
 function packExpress(t: TestContext): string {
   const folder = createFolder('express')
   t.after(() => removeFolder(folder))
-  writeFileSync(join(folder, 'package.json'), '{"name": "express", "version": "5.0.0", "main": "index.cjs"}')
+  writeFileSync(
+    join(folder, 'package.json'),
+    '{"name": "express", "version": "5.0.0", "main": "index.cjs"}',
+  )
   writeFileSync(
     join(folder, 'index.cjs'),
     `const { createServer } = require('node:http')
@@ -90,7 +102,10 @@ module.exports = () => {
 test('the guide for Express ends with its greeting', async (t) => {
   const [server = ''] = blocksOf(section('Express'), 'js')
   const commands = `cp ${packExpress(t)} .\n${commandsOf('Express').replace('install express', 'install ./express-5.0.0.tgz')}`
-  assert.equal(await follow(t, 'Express', { 'server.mjs': server }, { commands }), 'hello from Express')
+  assert.equal(
+    await follow(t, 'Express', { 'server.mjs': server }, { commands }),
+    'hello from Express',
+  )
 })
 
 const modules = {
@@ -139,10 +154,15 @@ test('the guide for FastAPI ends with its greeting', { skip: noPython }, async (
   const commands = `${commandsOf('FastAPI').replace('install ', 'install --requirement options.txt ')}
 cat requirements.txt >> options.txt && mv options.txt requirements.txt`
   const files = { 'main.py': main, 'options.txt': options }
-  assert.equal(await follow(t, 'FastAPI', files, { commands, settings: { LOCAL_READABLE: wheels } }), '"hello from FastAPI"')
+  assert.equal(
+    await follow(t, 'FastAPI', files, { commands, settings: { LOCAL_READABLE: wheels } }),
+    '"hello from FastAPI"',
+  )
 })
 
-test('the guide for Go ends with its greeting', { skip: whyNot('go', 'Go', 'version') }, async (t) => {
+test('the guide for Go ends with its greeting', {
+  skip: whyNot('go', 'Go', 'version'),
+}, async (t) => {
   const [main = ''] = blocksOf(section('Go'), 'go')
   const options = { commands: commandsOf('Go'), settings: { LOCAL_READABLE: goCache.join() } }
   assert.equal(await follow(t, 'Go', { 'main.go': main }, options), 'hello from Go')

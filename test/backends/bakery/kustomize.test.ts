@@ -15,7 +15,10 @@ const files = {
   'overlays/prod/kustomization.yaml':
     'resources: [../../base]\nnamePrefix: prod-\ncommonAnnotations: {see: "https://docs.example"}\n',
 }
-const gitSettings = { 'artifacts.git-repo.enabled': true, 'artifacts.git-repo.accounts': [{ name: 'git' }] }
+const gitSettings = {
+  'artifacts.git-repo.enabled': true,
+  'artifacts.git-repo.accounts': [{ name: 'git' }],
+}
 
 test('bakery-scenario 30: a kustomization of a repository is built', async (t) => {
   const repository = await startGitServer(t)
@@ -24,8 +27,17 @@ test('bakery-scenario 30: a kustomization of a repository is built', async (t) =
     programs: { kustomize4: 'cat overlays/*/kustomization.yaml || cat "$2"/*' },
     artifacts: gitSettings,
   })
-  const inputArtifact = { type: 'git/repo', artifactAccount: 'git', reference: repository.url, version: 'main' }
-  const request = { inputArtifact, outputArtifactName: 'm', kustomizeFilePath: 'overlays/prod/kustomization.yaml' }
+  const inputArtifact = {
+    type: 'git/repo',
+    artifactAccount: 'git',
+    reference: repository.url,
+    version: 'main',
+  }
+  const request = {
+    inputArtifact,
+    outputArtifactName: 'm',
+    kustomizeFilePath: 'overlays/prod/kustomization.yaml',
+  }
   const { status, text, body } = await bakery.bake('KUSTOMIZE4', request)
   assert.equal(status, 200, text)
   assert.equal(body['name'], 'm')
@@ -42,7 +54,10 @@ test('bakery-scenario 30: kubectl builds what Kustomize would', async (t) => {
   const settings = { 'bakery.manifests.kubectl': kubectl }
   const bakery = await startManifestBakery(withoutKustomize(t), { settings, sandbox: 'auto' })
   const inputArtifact = embedded(await packFiles(files))
-  const { status, text } = await bakery.bake('kustomize', { inputArtifact, kustomizeFilePath: './overlays/prod' })
+  const { status, text } = await bakery.bake('kustomize', {
+    inputArtifact,
+    kustomizeFilePath: './overlays/prod',
+  })
   assert.equal(status, 200, text)
   assert.match(text, /kind: Service/)
   assert.match(text, /name: prod-web/)
@@ -72,14 +87,29 @@ test('whatever a kustomization names, Kustomize reads its repository alone', asy
     'a resource of a server': { 'kustomization.yaml': `resources: ["${url}"]` },
     'an address in another spelling': { 'kustomization.yaml': `resources: [${binary(url)}]` },
     'another encoding': {
-      'kustomization.yaml': Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(`resources: ["${url}"]\n`, 'utf16le')]),
+      'kustomization.yaml': Buffer.concat([
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from(`resources: ["${url}"]\n`, 'utf16le'),
+      ]),
     },
-    'a file of a generator': { 'kustomization.yaml': `configMapGenerator: [{name: a, files: ["a b=${url}"]}]` },
+    'a file of a generator': {
+      'kustomization.yaml': `configMapGenerator: [{name: a, files: ["a b=${url}"]}]`,
+    },
     'a repository': { 'kustomization.yaml': `resources: ["${service.url}/x.git//base?ref=v1"]` },
-    'an address in a base': { 'kustomization.yaml': 'bases: [b]', 'b/kustomization.yml': `crds: [${binary(url)}]` },
-    'an inline transformer': { 'kustomization.yaml': `transformers:\n- |-\n${transformer.replaceAll(/^/gm, '  ')}` },
-    'a transformer of its own': { 'kustomization.yaml': 'transformers: [t.yaml]', 't.yaml': transformer },
-    'a folder of this machine': { 'kustomization.yaml': `resources: [${JSON.stringify(dirname(hidden))}]` },
+    'an address in a base': {
+      'kustomization.yaml': 'bases: [b]',
+      'b/kustomization.yml': `crds: [${binary(url)}]`,
+    },
+    'an inline transformer': {
+      'kustomization.yaml': `transformers:\n- |-\n${transformer.replaceAll(/^/gm, '  ')}`,
+    },
+    'a transformer of its own': {
+      'kustomization.yaml': 'transformers: [t.yaml]',
+      't.yaml': transformer,
+    },
+    'a folder of this machine': {
+      'kustomization.yaml': `resources: [${JSON.stringify(dirname(hidden))}]`,
+    },
     'a file of this machine': { 'kustomization.yaml': `resources: [${JSON.stringify(hidden)}]` },
     'a chart': { 'kustomization.yaml': `helmCharts: [{name: a, repo: "${service.url}"}]` },
     'a function': {
@@ -95,7 +125,10 @@ test('whatever a kustomization names, Kustomize reads its repository alone', asy
   })
   for (const [what, content] of Object.entries(hostile)) {
     const inputArtifact = embedded(await packFiles(content))
-    const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact, kustomizeFilePath: 'kustomization.yaml' })
+    const { status, text } = await bakery.bake('KUSTOMIZE', {
+      inputArtifact,
+      kustomizeFilePath: 'kustomization.yaml',
+    })
     assert.equal(status, 500, `${what}: ${text}`)
     assert.doesNotMatch(text, /stolen|root:/)
   }
@@ -122,7 +155,9 @@ test('files that a kustomization names are fetched beside it', async (t) => {
   const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact })
   assert.equal(status, 200, text)
   assert.equal(text, 'kind: A[]resources: [b.yaml]kind: B')
-  const other = await bakery.bake('KUSTOMIZE', { inputArtifact: { ...artifact, reference: `${source.url}/web/prod/a.yaml` } })
+  const other = await bakery.bake('KUSTOMIZE', {
+    inputArtifact: { ...artifact, reference: `${source.url}/web/prod/a.yaml` },
+  })
   assert.equal(other.status, 400)
   source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, 'resources: [a.yaml]') })
   assert.equal((await bakery.bake('KUSTOMIZE', { inputArtifact })).status, 404)

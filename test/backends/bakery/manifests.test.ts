@@ -27,7 +27,8 @@ kind: Service
 END`
 
 /** Folders of bakes that exist. */
-const workFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('fairlead-manifest-'))
+const workFolders = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('fairlead-manifest-'))
 
 test('bakery-scenario 28: a chart is rendered with values files before overrides', async (t) => {
   const bakery = await startManifestBakery(t, {
@@ -45,7 +46,10 @@ test('bakery-scenario 28: a chart is rendered with values files before overrides
     includeCRDs: true,
   })
   assert.equal(status, 200, text)
-  assert.deepEqual({ type: body['type'], name: body['name'] }, { type: 'embedded/base64', name: 'm' })
+  assert.deepEqual(
+    { type: body['type'], name: body['name'] },
+    { type: 'embedded/base64', name: 'm' },
+  )
   assert.match(text, /kind: Pod\n---\n# Source: web\/templates\/b\.yaml\nkind: Service/)
   assert.doesNotMatch(text, /kind: Job/)
   assert.deepEqual(bakery.starts(), [
@@ -78,7 +82,10 @@ test('raw overrides keep their types, and Helm 2 has its own arguments', async (
     inputArtifacts: [embedded(await packFiles({ 'Chart.yaml': 'a', 'b/c': '' }))],
     includeCRDs: true,
   }
-  assert.equal((await bakery.bake('helm2', { ...request, overrides: { a: 1 }, rawOverrides: 'true' })).status, 200)
+  assert.equal(
+    (await bakery.bake('helm2', { ...request, overrides: { a: 1 }, rawOverrides: 'true' })).status,
+    200,
+  )
   assert.deepEqual(bakery.starts(), [['template', '--set=a=1', '--name=-f', '--', './chart']])
   const list = await bakery.bake('HELM2', { ...request, overrides: { a: [1] } })
   assert.equal(list.status, 400)
@@ -88,8 +95,13 @@ test('raw overrides keep their types, and Helm 2 has its own arguments', async (
 test('a program renders without the environment and the home of Fairlead', async (t) => {
   process.env['FAIRLEAD_TEST_SECRET'] = 'hidden'
   t.after(() => delete process.env['FAIRLEAD_TEST_SECRET'])
-  const bakery = await startManifestBakery(t, { programs: { helm3: 'mkdir "$HOME/x"; echo kind: Pod' } })
-  const { status } = await bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [embedded(await packFiles(chart))] })
+  const bakery = await startManifestBakery(t, {
+    programs: { helm3: 'mkdir "$HOME/x"; echo kind: Pod' },
+  })
+  const { status } = await bakery.bake('HELM3', {
+    outputName: 'rel',
+    inputArtifacts: [embedded(await packFiles(chart))],
+  })
   assert.equal(status, 200)
   const work = readFileSync(join(bakery.folder, 'pwd'), 'utf8').trim()
   const variables = new Map(
@@ -111,19 +123,33 @@ test('bakery-scenario 29: a failed rendering is 500 with the words of the progra
   const inputArtifacts = [embedded(await packFiles(chart))]
   const failed = await bakery.bake('HELM3', { outputName: 'rel', inputArtifacts })
   assert.equal(failed.status, 500)
-  assert.match(failed.text, /Helm failed with exit code 1\. parse error at \(chart\/web\/templates\/a\.yaml:3\)/)
+  assert.match(
+    failed.text,
+    /Helm failed with exit code 1\. parse error at \(chart\/web\/templates\/a\.yaml:3\)/,
+  )
   const before = bakery.starts().length
   const cases: [status: number, request: JsonObject, says: RegExp][] = [
     [400, { inputArtifacts }, /outputName/],
     [400, { outputName: 'rel', inputArtifacts: [] }, /"inputArtifacts"/],
     [400, { outputName: 'rel', inputArtifacts: [embedded('a: 1')] }, /must be a chart/],
-    [400, { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ 'a/b': '' }))] }, /no Chart\.yaml/],
     [
       400,
-      { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ 'web/x': '->/etc/passwd' }))] },
+      { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ 'a/b': '' }))] },
+      /no Chart\.yaml/,
+    ],
+    [
+      400,
+      {
+        outputName: 'rel',
+        inputArtifacts: [embedded(await packFiles({ 'web/x': '->/etc/passwd' }))],
+      },
       /cannot be unpacked.*link/,
     ],
-    [400, { outputName: 'rel', inputArtifacts: [{ type: 'http/file', artifactAccount: 'web' }] }, /"web" does not exist/],
+    [
+      400,
+      { outputName: 'rel', inputArtifacts: [{ type: 'http/file', artifactAccount: 'web' }] },
+      /"web" does not exist/,
+    ],
     [400, { outputName: 'rel', inputArtifacts: 'x' }, /inputArtifacts: /],
   ]
   for (const [status, request, says] of cases) {
@@ -147,7 +173,9 @@ test('bakery-scenario 29: the status of a failed download is passed on', async (
   })
   const artifact = { type: 'http/file', name: 'web.tgz', artifactAccount: 'web' }
   const request = { outputName: 'rel', inputArtifacts: [artifact] }
-  const answer = await backends.ask('rosco', 'POST', '/api/v2/manifest/bake/HELM3', request, { 'x-spinnaker-user': 'al' })
+  const answer = await backends.ask('rosco', 'POST', '/api/v2/manifest/bake/HELM3', request, {
+    'x-spinnaker-user': 'al',
+  })
   assert.equal(answer.status, 404)
   assert.match(String((answer.body as JsonObject)['message']), /"web\.tgz".*no such file/)
   assert.deepEqual(asked, [['clouddriver', 'PUT', '/artifacts/fetch', artifact, 'al']])
@@ -163,7 +191,10 @@ function withoutPrograms(t: TestContext): void {
 
 test('a machine without a sandbox is 500 with what to install', async (t) => {
   withoutPrograms(t)
-  const bakery = await startManifestBakery(t, { programs: { helm3: 'echo kind: Pod' }, sandbox: 'bwrap' })
+  const bakery = await startManifestBakery(t, {
+    programs: { helm3: 'echo kind: Pod' },
+    sandbox: 'bwrap',
+  })
   const inputArtifacts = [embedded(await packFiles(chart))]
   const { status, text } = await bakery.bake('HELM3', { outputName: 'rel', inputArtifacts })
   assert.equal(status, 500)
@@ -173,11 +204,21 @@ test('a machine without a sandbox is 500 with what to install', async (t) => {
 
 test('a program that is not installed is named with its setting', async (t) => {
   withoutPrograms(t)
-  const bakery = await startManifestBakery(t, { settings: { 'bakery.manifests.helm2': '/nonexistent/helm' } })
+  const bakery = await startManifestBakery(t, {
+    settings: { 'bakery.manifests.helm2': '/nonexistent/helm' },
+  })
   const inputArtifacts = [embedded('')]
   for (const [type, request, says] of [
-    ['HELM3', { outputName: 'rel', inputArtifacts }, /need Helm.*Install it, or set bakery\.manifests\.helm3 /],
-    ['HELM2', { outputName: 'rel', inputArtifacts }, /bakery\.manifests\.helm2 is \/nonexistent\/helm/],
+    [
+      'HELM3',
+      { outputName: 'rel', inputArtifacts },
+      /need Helm.*Install it, or set bakery\.manifests\.helm3 /,
+    ],
+    [
+      'HELM2',
+      { outputName: 'rel', inputArtifacts },
+      /bakery\.manifests\.helm2 is \/nonexistent\/helm/,
+    ],
     [
       'KUSTOMIZE4',
       { inputArtifact: embedded('') },
@@ -222,7 +263,9 @@ test('more bakes than are allowed at the same time are answered with 503', async
 
 test('a repository has its chart where helmChartFilePath says', async (t) => {
   const bakery = await startManifestBakery(t, { programs: { helm3: 'echo kind: Pod' } })
-  const content = embedded(await packFiles({ 'charts/web/Chart.yaml': '', 'charts/api/Chart.yaml': '', README: '' }))
+  const content = embedded(
+    await packFiles({ 'charts/web/Chart.yaml': '', 'charts/api/Chart.yaml': '', README: '' }),
+  )
   const ask = (helmChartFilePath: string) =>
     bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [content], helmChartFilePath })
   assert.equal((await ask('charts/web')).status, 200)
@@ -243,7 +286,10 @@ test('whatever a chart contains, Helm reads its folder alone, within its memory'
   const folder = createFolder('private')
   t.after(() => removeFolder(folder))
   writeFileSync(join(folder, 'schema'), '{"enum": ["stolen"]}')
-  const web = { 'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 0.1.0\n', 'web/values.yaml': 'x: 1\n' }
+  const web = {
+    'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 0.1.0\n',
+    'web/values.yaml': 'x: 1\n',
+  }
   const refer = (ref: string) => JSON.stringify({ properties: { x: { $ref: ref } } })
   const dependency = (ref: string) =>
     packFiles({
@@ -254,17 +300,32 @@ test('whatever a chart contains, Helm reads its folder alone, within its memory'
   const linked = { 'web/charts': '->deps' }
   const cases: [says: RegExp, files: Record<string, string | Buffer>][] = [
     [/it has no network/, { 'web/values.schema.json': refer(`${service.url}/schema`) }],
-    [/it has no network/, { ...linked, 'web/deps/sub-1.tgz': await dependency(`${service.url}/schema`) }],
-    [/no such file/, { ...linked, 'web/deps/sub-1.tgz': await dependency(`file://${folder}/schema`) }],
+    [
+      /it has no network/,
+      { ...linked, 'web/deps/sub-1.tgz': await dependency(`${service.url}/schema`) },
+    ],
+    [
+      /no such file/,
+      { ...linked, 'web/deps/sub-1.tgz': await dependency(`file://${folder}/schema`) },
+    ],
     [/no such file/, { 'web/values.schema.json': refer('file:///etc/shadow') }],
     [
       /MiB of memory/,
-      { 'web/templates/a.yaml': '{{ $a := repeat 1200000000 "x" }}{{ $b := printf "%s" $a }}kind: {{ len $b }}' },
+      {
+        'web/templates/a.yaml':
+          '{{ $a := repeat 1200000000 "x" }}{{ $b := printf "%s" $a }}kind: {{ len $b }}',
+      },
     ],
   ]
-  const bakery = await startManifestBakery(t, { settings: { 'bakery.manifests.helm3': helm }, sandbox: 'auto' })
+  const bakery = await startManifestBakery(t, {
+    settings: { 'bakery.manifests.helm3': helm },
+    sandbox: 'auto',
+  })
   const bake = async (files: Record<string, string | Buffer>) =>
-    bakery.bake('HELM3', { outputName: 'rel', inputArtifacts: [embedded(await packFiles({ ...web, ...files }))] })
+    bakery.bake('HELM3', {
+      outputName: 'rel',
+      inputArtifacts: [embedded(await packFiles({ ...web, ...files }))],
+    })
   for (const [says, files] of cases) {
     const { status, text } = await bake(files)
     assert.equal(status, 500, text)
@@ -280,14 +341,28 @@ test('whatever a chart contains, Helm reads its folder alone, within its memory'
 })
 
 test('Helmfile needs its setting and commands', async (t) => {
-  const inputArtifacts = [embedded(await packFiles({ 'helmfile.yaml': 'releases: []', 'other/h.yaml': '' })), embedded('a: 1')]
-  const request = { inputArtifacts, environment: 'prod', namespace: 'web', includeCRDs: true, overrides: { a: 1 } }
-  const refusing = await startManifestBakery(t, { programs: { helmfile: 'echo kind: Pod', helm3: '' } })
+  const inputArtifacts = [
+    embedded(await packFiles({ 'helmfile.yaml': 'releases: []', 'other/h.yaml': '' })),
+    embedded('a: 1'),
+  ]
+  const request = {
+    inputArtifacts,
+    environment: 'prod',
+    namespace: 'web',
+    includeCRDs: true,
+    overrides: { a: 1 },
+  }
+  const refusing = await startManifestBakery(t, {
+    programs: { helmfile: 'echo kind: Pod', helm3: '' },
+  })
   assert.match((await refusing.bake('HELMFILE', request)).text, /bakery\.local\.enabled/)
   const unset = await startManifestBakery(t, { programs: { helm3: '' }, allowsCommands: true })
   assert.match((await unset.bake('HELMFILE', request)).text, /bakery\.manifests\.helmfile /)
 
-  const bakery = await startManifestBakery(t, { programs: { helmfile: rendered, helm3: '' }, allowsCommands: true })
+  const bakery = await startManifestBakery(t, {
+    programs: { helmfile: rendered, helm3: '' },
+    allowsCommands: true,
+  })
   const { status, text } = await bakery.bake('HELMFILE', {
     ...request,
     stateValuesArtifacts: [embedded('s: 1')],

@@ -21,11 +21,20 @@ interface RigOptions {
   readonly local?: JsonObject
 }
 
-async function startRig(t: TestContext, dataDir: string, { sandbox, steps = [], bakery, local }: RigOptions) {
+async function startRig(
+  t: TestContext,
+  dataDir: string,
+  { sandbox, steps = [], bakery, local }: RigOptions,
+) {
   const packages = join(dataDir, 'packages')
   mkdirSync(join(packages, 'app'), { recursive: true })
   writeFileSync(join(packages, 'app', 'fairlead-image.yml'), 'command: [sh]\n')
-  const templates = [{ id: 'given', steps: [{ copy: { from: '.', to: '.' } }, ...steps.map((shell) => ({ shell }))] }]
+  const templates = [
+    {
+      id: 'given',
+      steps: [{ copy: { from: '.', to: '.' } }, ...steps.map((shell) => ({ shell }))],
+    },
+  ]
   const infra = await startInfrastructure(t, {
     dataDir,
     beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 60_000 })])],
@@ -63,7 +72,11 @@ async function startRig(t: TestContext, dataDir: string, { sandbox, steps = [], 
       const job = { credentials: 'local', region: 'local', application: 'shop', command, ...more }
       const { resultObjects } = await infra.succeed({ runJob: job })
       const [id = ''] = (resultObjects as { deployedNames: string[] }[])[0]?.deployedNames ?? []
-      return { id, path: `/applications/shop/jobs/local/local/${id}`, console: `/instances/local/local/${id}/console` }
+      return {
+        id,
+        path: `/applications/shop/jobs/local/local/${id}`,
+        console: `/instances/local/local/${id}/console`,
+      }
     },
   }
 }
@@ -81,9 +94,15 @@ test('without a sandbox neither bakes nor commands run', async (t) => {
   process.env['PATH'] = '/nonexistent'
   const rig = await startRig(t, dataDir, { sandbox: 'unshare', local: { 'start-agent': false } })
   const { status, body } = await rig.start()
-  assert.match(`${status} ${String(body['message'])}`, /^500 There is no sandbox .*Install bubblewrap/)
+  assert.match(
+    `${status} ${String(body['message'])}`,
+    /^500 There is no sandbox .*Install bubblewrap/,
+  )
   const job = { credentials: 'local', region: 'local', application: 'shop', command: 'true' }
-  assert.match(JSON.stringify(await rig.infra.run({ runJob: job })), /There is no sandbox .*Install bubblewrap/)
+  assert.match(
+    JSON.stringify(await rig.infra.run({ runJob: job })),
+    /There is no sandbox .*Install bubblewrap/,
+  )
 })
 
 for (const sandbox of ['bwrap', 'unshare'] as const) {
@@ -92,10 +111,16 @@ for (const sandbox of ['bwrap', 'unshare'] as const) {
     t.after(() => removeFolder(dataDir))
     const attacks = sandboxAttacks(dataDir)
     const rig = await startRig(t, dataDir, { sandbox, steps: attacks.steps })
-    const victim = await rig.run('touch victim.txt; echo begins; sleep 600', { environment: neighbour })
-    await rig.infra.until<{ output: string }>(victim.console, ({ output }) => output.includes('begins'))
+    const victim = await rig.run('touch victim.txt; echo begins; sleep 600', {
+      environment: neighbour,
+    })
+    await rig.infra.until<{ output: string }>(victim.console, ({ output }) =>
+      output.includes('begins'),
+    )
     await attacks.assertHeld(await rig.logOf(await rig.start()))
-    const attacker = await rig.run(`${attacks.steps.join('\n')}\ntouch "$HOME/written" && [ "$HOME" = "$PWD" ]`)
+    const attacker = await rig.run(
+      `${attacks.steps.join('\n')}\ntouch "$HOME/written" && [ "$HOME" = "$PWD" ]`,
+    )
     const { jobState } = await rig.infra.until<JsonObject>(attacker.path, isOver)
     const { output } = await rig.infra.read<{ output: string }>(attacker.console)
     await attacks.assertHeld(output)
@@ -107,20 +132,45 @@ test('sources are read where they are, and never of Fairlead or the machine', as
   const dataDir = createFolder('bakes-sources')
   const outside = createFolder('bakes-outside')
   t.after(() => [dataDir, outside].forEach(removeFolder))
-  const rig = await startRig(t, dataDir, { sandbox: 'auto', steps: ['ls "$BAKE_PLACE" && exit 1; ls'] })
+  const rig = await startRig(t, dataDir, {
+    sandbox: 'auto',
+    steps: ['ls "$BAKE_PLACE" && exit 1; ls'],
+  })
   writeFileSync(join(outside, 'of-the-source'), '')
   symlinkSync('/proc/self', join(outside, 'link'))
   symlinkSync(dataDir, join(outside, 'state'))
-  const taken = await rig.logOf(await rig.start({ directory: outside, place: outside }, { package: 'mine' }))
-  assert.match(taken, /No such file or directory\nfairlead-image|No such file.*\n(?:.*\n)*of-the-source/)
-  for (const directory of ['/', '/proc/self', '/run', '/etc', '/sys/kernel', tmpdir(), dataDir, join(dataDir, 'instances')]) {
+  const taken = await rig.logOf(
+    await rig.start({ directory: outside, place: outside }, { package: 'mine' }),
+  )
+  assert.match(
+    taken,
+    /No such file or directory\nfairlead-image|No such file.*\n(?:.*\n)*of-the-source/,
+  )
+  for (const directory of [
+    '/',
+    '/proc/self',
+    '/run',
+    '/etc',
+    '/sys/kernel',
+    tmpdir(),
+    dataDir,
+    join(dataDir, 'instances'),
+  ]) {
     for (const attributes of [{ directory }, { git: directory }, { git: `file://${directory}` }]) {
       const { status, body } = await rig.start(attributes, { package: 'mine' })
-      assert.match(`${status} ${String(body['message'])}`, /^400 \S+ cannot be a source/, JSON.stringify(attributes))
+      assert.match(
+        `${status} ${String(body['message'])}`,
+        /^400 \S+ cannot be a source/,
+        JSON.stringify(attributes),
+      )
     }
   }
   for (const name of ['link', 'state', 'state/instances'])
-    assert.equal((await rig.start({ directory: join(outside, name) }, { package: 'mine' })).status, 400, name)
+    assert.equal(
+      (await rig.start({ directory: join(outside, name) }, { package: 'mine' })).status,
+      400,
+      name,
+    )
 })
 
 test('a command has bounds also where its instance type has none', async (t) => {
@@ -129,7 +179,11 @@ test('a command has bounds also where its instance type has none', async (t) => 
   const rig = await startRig(t, dataDir, { sandbox: 'auto' })
   const cases: [command: string, says: RegExp, more?: JsonObject][] = [
     ['sleep 600', /time limit of 1 s/, { runtimeLimitSecs: 1 }],
-    ['i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done; wait', /processes/, { limits: { processes: 20 } }],
+    [
+      'i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done; wait',
+      /processes/,
+      { limits: { processes: 20 } },
+    ],
     ['head -c 40000000 /dev/zero > large; sleep 60', /1 MiB/, { limits: { diskMb: 1 } }],
     ['nowhere-to-be-found', /exit code 127/],
   ]

@@ -4,7 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { fieldAt, type JsonObject } from '../../../packages/base/json/values.ts'
 import type { BuildServerType } from '../../../packages/builds/build-server.ts'
 import { buildsBackend } from '../../../packages/builds/builds.ts'
-import { giteaActionsType, githubActionsType } from '../../../packages/builds/github-actions/actions-type.ts'
+import {
+  giteaActionsType,
+  githubActionsType,
+} from '../../../packages/builds/github-actions/actions-type.ts'
 import { defaults } from '../../support/backend-settings.ts'
 import { startBackends } from '../../support/backends.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
@@ -20,13 +23,23 @@ interface Given {
   readonly host?: object
 }
 
-async function startActions(t: TestContext, file: string, { repositories = ['shop/web'], host = { token } }: Given = {}) {
+async function startActions(
+  t: TestContext,
+  file: string,
+  { repositories = ['shop/web'], host = { token } }: Given = {},
+) {
   const upstream = await startExchangeServer(t, file)
   const surroundings = createServerContext()
   const type: BuildServerType = file.startsWith('github') ? githubActionsType : giteaActionsType
   const key = file.startsWith('github') ? 'github-actions.hosts' : 'gitea-actions.hosts'
-  const keys = type.keys.parse({ [key]: [{ name: 'hub', address: upstream.url, repositories, ...host }] })
-  const settings = type.toSettings(keys, { problem: assert.fail, notice: assert.fail, isSet: () => true })
+  const keys = type.keys.parse({
+    [key]: [{ name: 'hub', address: upstream.url, repositories, ...host }],
+  })
+  const settings = type.toSettings(keys, {
+    problem: assert.fail,
+    notice: assert.fail,
+    isSet: () => true,
+  })
   assert.ok(settings !== undefined)
   const [server] = type.open(settings, surroundings.context)
   assert.ok(server !== undefined)
@@ -38,7 +51,9 @@ const numbersOf = (builds: readonly JsonObject[] | undefined) => builds?.map(({ 
 
 test('workflow files of GitHub are jobs with their inputs', async (t) => {
   const { server } = await startActions(t, 'github-actions/workflows.json')
-  const { server: other } = await startActions(t, 'github-actions/workflows.json', { repositories: ['shop/gone', 'shop/web'] })
+  const { server: other } = await startActions(t, 'github-actions/workflows.json', {
+    repositories: ['shop/gone', 'shop/web'],
+  })
   assert.deepEqual(await other.jobs(), [job])
   const described = await server.job(job)
   assert.deepEqual([described?.['displayName'], described?.['buildable']], ['Build', true])
@@ -58,7 +73,10 @@ test('a run of GitHub is a build, read again only when changed', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
   const build = await server.build(job, 30433642)
   const { building, result, timestamp, duration, fullDisplayName, scm } = build ?? {}
-  assert.deepEqual([building, result, timestamp, duration], [false, 'SUCCESS', '1777885200000', 120_000])
+  assert.deepEqual(
+    [building, result, timestamp, duration],
+    [false, 'SUCCESS', '1777885200000', 120_000],
+  )
   assert.equal(fullDisplayName, 'Build #562')
   assert.deepEqual(scm, [
     {
@@ -80,17 +98,35 @@ test('a run of GitHub is a build, read again only when changed', async (t) => {
 
 test('a dispatch to GitHub names its run', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
-  assert.equal(await server.start(job, { config: {}, parameters: { ref: 'next', tier: 'b' } }), '30433700')
+  assert.equal(
+    await server.start(job, { config: {}, parameters: { ref: 'next', tier: 'b' } }),
+    '30433700',
+  )
   const sent = upstream.requests.find(({ method }) => method === 'POST')
-  assert.deepEqual(JSON.parse(sent?.body ?? ''), { ref: 'next', inputs: { tier: 'b' }, return_run_details: true })
+  assert.deepEqual(JSON.parse(sent?.body ?? ''), {
+    ref: 'next',
+    inputs: { tier: 'b' },
+    return_run_details: true,
+  })
   assert.equal(sent?.headers.authorization, `Bearer ${token}`)
-  assert.deepEqual(await server.queueItem('30433700'), { number: 30433700, executable: { number: 30433700 } })
-  upstream.exchange({ request: dispatches, status: 422, body: { message: 'Unexpected inputs provided: ["x"]' } })
+  assert.deepEqual(await server.queueItem('30433700'), {
+    number: 30433700,
+    executable: { number: 30433700 },
+  })
+  upstream.exchange({
+    request: dispatches,
+    status: 422,
+    body: { message: 'Unexpected inputs provided: ["x"]' },
+  })
   await assert.rejects(server.start(job, { config: {}, parameters: { x: '1' } }), {
     status: 400,
     message: /on "main" \(422\): Unexpected inputs/,
   })
-  upstream.exchange({ request: dispatches, status: 403, body: { message: 'Resource not accessible by personal access token' } })
+  upstream.exchange({
+    request: dispatches,
+    status: 403,
+    body: { message: 'Resource not accessible by personal access token' },
+  })
   await assert.rejects(server.start(job, { config: {}, parameters: {} }), {
     status: 400,
     message: /not accessible.*Actions: read and write/,
@@ -100,7 +136,10 @@ test('a dispatch to GitHub names its run', async (t) => {
 test('without run details, each dispatch finds a run of its own', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
   upstream.exchange({ request: dispatches, status: 204 })
-  const items = [await server.start(job, { config: {}, parameters: {} }), await server.start(job, { config: {}, parameters: {} })]
+  const items = [
+    await server.start(job, { config: {}, parameters: {} }),
+    await server.start(job, { config: {}, parameters: {} }),
+  ]
   assert.deepEqual(await server.queueItem(items[0] ?? ''), { number: null, executable: null })
   const run = (id: number, branch: string) => ({
     id,
@@ -109,8 +148,16 @@ test('without run details, each dispatch finds a run of its own', async (t) => {
     head_branch: branch,
   })
   upstream.exchange({
-    request: 'GET /repos/shop/web/actions/workflows/build.yml/runs?per_page=100&event=workflow_dispatch',
-    body: { workflow_runs: [run(30433703, 'main'), run(30433702, 'main'), run(30433701, 'other'), run(30433600, 'main')] },
+    request:
+      'GET /repos/shop/web/actions/workflows/build.yml/runs?per_page=100&event=workflow_dispatch',
+    body: {
+      workflow_runs: [
+        run(30433703, 'main'),
+        run(30433702, 'main'),
+        run(30433701, 'other'),
+        run(30433600, 'main'),
+      ],
+    },
   })
   const found = [
     await server.queueItem(items[0] ?? ''),
@@ -118,8 +165,11 @@ test('without run details, each dispatch finds a run of its own', async (t) => {
     await server.queueItem(items[0] ?? ''),
   ]
   assert.deepEqual(numbersOf(found.map((each) => each ?? {})), [30433702, 30433703, 30433702])
-  const foreign = Buffer.from(JSON.stringify(['other/vault/build.yml', 'main', 1])).toString('base64url')
-  for (const item of ['bm90IGFuIGl0ZW0', foreign]) assert.equal(await server.queueItem(item), undefined)
+  const foreign = Buffer.from(JSON.stringify(['other/vault/build.yml', 'main', 1])).toString(
+    'base64url',
+  )
+  for (const item of ['bm90IGFuIGl0ZW0', foreign])
+    assert.equal(await server.queueItem(item), undefined)
 })
 
 test('a stop cancels the run, and one that has ended is no failure', async (t) => {
@@ -140,7 +190,10 @@ test('archives of a run hold its property file', async (t) => {
     archives.map(({ fileName }) => fileName),
     ['site.zip', 'build.zip'],
   )
-  assert.equal(archives[1]?.['reference'], `${upstream.url}/repos/shop/web/actions/artifacts/12/zip`)
+  assert.equal(
+    archives[1]?.['reference'],
+    `${upstream.url}/repos/shop/web/actions/artifacts/12/zip`,
+  )
   const properties = await server.properties(job, 30433642, 'build.properties')
   assert.deepEqual(properties, { version: '1.2.3', image: 'registry.example/web:1.2.3' })
   const list = 'GET /repos/shop/web/actions/runs/30433642/artifacts?per_page=100'
@@ -148,7 +201,10 @@ test('archives of a run hold its property file', async (t) => {
   upstream.exchange({ request: `${list}&name=build`, body: { artifacts: [named] } })
   upstream.taken()
   assert.deepEqual(await server.properties(job, 30433642, 'build.properties'), properties)
-  assert.ok(!upstream.taken().some((line) => line.startsWith(`${list} `)), 'by the name of the archive')
+  assert.ok(
+    !upstream.taken().some((line) => line.startsWith(`${list} `)),
+    'by the name of the archive',
+  )
   await assert.rejects(server.properties(job, 30433642, 'none.yml'), {
     status: 413,
     message: /site is larger.*archive of its own/,
@@ -168,7 +224,9 @@ test('the log of a run joins those of its jobs', async (t) => {
 
 test('the store that GitHub redirects to gets no token', async (t) => {
   const { server, upstream } = await startActions(t, 'github-actions/workflows.json')
-  const store = await startUpstream(t, { 'GET /test.txt': new Reply(200, 'from the store', { 'content-type': 'text/plain' }) })
+  const store = await startUpstream(t, {
+    'GET /test.txt': new Reply(200, 'from the store', { 'content-type': 'text/plain' }),
+  })
   const request = 'GET /repos/shop/web/actions/jobs/399444496/logs'
   upstream.exchange({ request, status: 302, headers: { location: `${store.url}/test.txt?sig=x` } })
   assert.match((await server.output(job, 30433642)) ?? '', /from the store/)
@@ -177,9 +235,13 @@ test('the store that GitHub redirects to gets no token', async (t) => {
 })
 
 test('one conditional request polls all workflows of a repository', async (t) => {
-  const { server, upstream, signal, warnings } = await startActions(t, 'github-actions/workflows.json', {
-    repositories: ['shop/web', 'shop/gone'],
-  })
+  const { server, upstream, signal, warnings } = await startActions(
+    t,
+    'github-actions/workflows.json',
+    {
+      repositories: ['shop/web', 'shop/gone'],
+    },
+  )
   const recent = await server.recentBuilds(signal, new Map())
   assert.deepEqual(
     recent.map((each) => [each.job, numbersOf(each.builds)]),
@@ -197,16 +259,31 @@ test('one conditional request polls all workflows of a repository', async (t) =>
 
 test('a poll reads as many pages as are new, and what ran before a restart', async (t) => {
   const { server, upstream, signal } = await startActions(t, 'github-actions/workflows.json')
-  const run = (id: number) => ({ id, path: '.github/workflows/build.yml', status: 'completed', conclusion: 'success' })
-  const runs = (from: number, count: number) => Array.from({ length: count }, (_each, index) => run(from - index))
+  const run = (id: number) => ({
+    id,
+    path: '.github/workflows/build.yml',
+    status: 'completed',
+    conclusion: 'success',
+  })
+  const runs = (from: number, count: number) =>
+    Array.from({ length: count }, (_each, index) => run(from - index))
   const list = 'GET /repos/shop/web/actions/runs?per_page=100'
-  const second = { request: `${list}&page=2`, body: { workflow_runs: [run(201), ...runs(200, 99)] } }
-  upstream.exchange({ request: list, headers: { etag: '"1"' }, body: { workflow_runs: runs(300, 100) } }, second)
+  const second = {
+    request: `${list}&page=2`,
+    body: { workflow_runs: [run(201), ...runs(200, 99)] },
+  }
+  upstream.exchange(
+    { request: list, headers: { etag: '"1"' }, body: { workflow_runs: runs(300, 100) } },
+    second,
+  )
   upstream.exchange({ request: 'GET /repos/shop/web/actions/runs/90', body: run(90) })
   const positions = new Map([[job, { upTo: 89, sent: [110], open: [90], marks: [] }]])
   const [recent] = await server.recentBuilds(signal, positions)
   const numbers = numbersOf(recent?.builds) ?? []
-  assert.deepEqual([numbers.length, numbers[0], numbers.at(-1), new Set(numbers).size], [200, 300, 90, 200])
+  assert.deepEqual(
+    [numbers.length, numbers[0], numbers.at(-1), new Set(numbers).size],
+    [200, 300, 90, 200],
+  )
   assert.deepEqual(
     upstream.taken().filter((line) => line.includes('page=3')),
     [],
@@ -214,7 +291,11 @@ test('a poll reads as many pages as are new, and what ran before a restart', asy
   assert.deepEqual(await server.recentBuilds(signal, positions), [])
 
   // A page that cannot be read is read again.
-  upstream.exchange({ request: list, headers: { etag: '"2"' }, body: { workflow_runs: runs(500, 100) } })
+  upstream.exchange({
+    request: list,
+    headers: { etag: '"2"' },
+    body: { workflow_runs: runs(500, 100) },
+  })
   upstream.exchange({ ...second, status: 500 })
   await assert.rejects(server.recentBuilds(signal, positions), { status: 500 })
   upstream.exchange(second)
@@ -223,10 +304,17 @@ test('a poll reads as many pages as are new, and what ran before a restart', asy
 })
 
 test('polls pause while the rate limit is nearly used up', async (t) => {
-  const { server, upstream, signal, pass, context } = await startActions(t, 'github-actions/workflows.json')
+  const { server, upstream, signal, pass, context } = await startActions(
+    t,
+    'github-actions/workflows.json',
+  )
   const reset = Math.ceil(context.now() / 1000) + 600
   const request = 'GET /repos/shop/web/actions/runs?per_page=100'
-  const headers = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '20', 'x-ratelimit-reset': String(reset) }
+  const headers = {
+    'x-ratelimit-limit': '5000',
+    'x-ratelimit-remaining': '20',
+    'x-ratelimit-reset': String(reset),
+  }
   upstream.exchange({ request, headers, body: { workflow_runs: [] } })
   await server.recentBuilds(signal, new Map())
   await assert.rejects(server.recentBuilds(signal, new Map()), {
@@ -242,18 +330,36 @@ test('polls pause while the rate limit is nearly used up', async (t) => {
 test('calls wait until the rate limit allows them', async (t) => {
   const { server, upstream, pass } = await startActions(t, 'github-actions/workflows.json')
   const request = 'GET /repos/shop/web/actions/runs/30433642'
-  upstream.exchange({ request, status: 403, headers: { 'retry-after': '120' }, body: { message: 'secondary rate limit' } })
-  await assert.rejects(server.build(job, 30433642), { status: 503, message: /"hub" limits calls for 120 s/ })
+  upstream.exchange({
+    request,
+    status: 403,
+    headers: { 'retry-after': '120' },
+    body: { message: 'secondary rate limit' },
+  })
+  await assert.rejects(server.build(job, 30433642), {
+    status: 503,
+    message: /"hub" limits calls for 120 s/,
+  })
   await assert.rejects(server.build(job, 30433642), { status: 503 })
   assert.equal(upstream.taken().length, 1)
-  upstream.exchange({ request, body: { id: 30433642, path: '.github/workflows/build.yml', status: 'queued' } })
+  upstream.exchange({
+    request,
+    body: { id: 30433642, path: '.github/workflows/build.yml', status: 'queued' },
+  })
   pass(121_000)
   assert.equal((await server.build(job, 30433642))?.['building'], true)
 })
 
 test('a server that is away fails polls with one reason', async (t) => {
-  const repositories = ['shop/web', ...Array.from({ length: 20 }, (_each, index) => `shop/other-${index}`)]
-  const { server, upstream, signal, warnings } = await startActions(t, 'github-actions/workflows.json', { repositories })
+  const repositories = [
+    'shop/web',
+    ...Array.from({ length: 20 }, (_each, index) => `shop/other-${index}`),
+  ]
+  const { server, upstream, signal, warnings } = await startActions(
+    t,
+    'github-actions/workflows.json',
+    { repositories },
+  )
   const stopping = new AbortController()
   upstream.answer(() => {
     stopping.abort()
@@ -263,7 +369,10 @@ test('a server that is away fails polls with one reason', async (t) => {
   const { server: away } = await startActions(t, 'github-actions/workflows.json', {
     host: { token, address: 'http://127.0.0.1:1' },
   })
-  await assert.rejects(away.recentBuilds(signal, new Map()), { status: 503, message: /"hub" cannot be reached/ })
+  await assert.rejects(away.recentBuilds(signal, new Map()), {
+    status: 503,
+    message: /"hub" cannot be reached/,
+  })
   assert.deepEqual(warnings, [])
 })
 
@@ -276,19 +385,35 @@ test('a renamed repository is read further, and starts say so', async (t) => {
     body: { id: 1, path: '.github/workflows/build.yml', status: 'queued' },
   })
   assert.equal((await server.build(job, 1))?.['number'], 1)
-  upstream.exchange({ request: dispatches, status: 307, headers: { location: '/repositories/7/dispatches' } })
-  await assert.rejects(server.start(job, { config: {}, parameters: {} }), { status: 400, message: /has been renamed/ })
+  upstream.exchange({
+    request: dispatches,
+    status: 307,
+    headers: { location: '/repositories/7/dispatches' },
+  })
+  await assert.rejects(server.start(job, { config: {}, parameters: {} }), {
+    status: 400,
+    message: /has been renamed/,
+  })
 })
 
 test('a GitHub App fetches its token, and again before it expires', async (t) => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const appPrivateKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const host = { appId: 'Iv1.1', appInstallationId: '42', appPrivateKey }
-  const { server, upstream, context, pass } = await startActions(t, 'github-actions/workflows.json', { host })
+  const { server, upstream, context, pass } = await startActions(
+    t,
+    'github-actions/workflows.json',
+    { host },
+  )
   const expires_at = new Date(context.now() + 3_600_000).toISOString()
-  upstream.exchange({ request: 'POST /app/installations/42/access_tokens', status: 201, body: { token: 'ghs-1', expires_at } })
+  upstream.exchange({
+    request: 'POST /app/installations/42/access_tokens',
+    status: 201,
+    body: { token: 'ghs-1', expires_at },
+  })
   await Promise.all([server.build(job, 30433642), server.build(job, 30433642)])
-  const tokens = () => upstream.requests.filter(({ path }) => path.endsWith('/access_tokens')).length
+  const tokens = () =>
+    upstream.requests.filter(({ path }) => path.endsWith('/access_tokens')).length
   assert.equal(tokens(), 1)
   assert.equal(upstream.requests.at(-1)?.headers.authorization, 'Bearer ghs-1')
   pass(3_400_000)
@@ -322,7 +447,8 @@ test('Gitea finds the run of a dispatch and cannot always cancel', async (t) => 
 
 test('a short ref that is no branch of Gitea is a tag', async (t) => {
   const { server, upstream } = await startActions(t, 'gitea-actions/runs.json')
-  const request = 'POST /api/v1/repos/shop/web/actions/workflows/build.yml/dispatches?return_run_details=true'
+  const request =
+    'POST /api/v1/repos/shop/web/actions/workflows/build.yml/dispatches?return_run_details=true'
   upstream.answer(({ body, method }) => {
     if (method === 'GET') return new Reply(404)
     return JSON.parse(body).ref === 'refs/tags/v1'
@@ -330,7 +456,10 @@ test('a short ref that is no branch of Gitea is a tag', async (t) => {
       : new Reply(404, { message: 'no ref' })
   })
   assert.equal(await server.start(job, { config: {}, parameters: { ref: 'v1' } }), '74')
-  await assert.rejects(server.start(job, { config: {}, parameters: { ref: 'refs/heads/v1' } }), /\(404\): no ref.*branch or tag/)
+  await assert.rejects(
+    server.start(job, { config: {}, parameters: { ref: 'refs/heads/v1' } }),
+    /\(404\): no ref.*branch or tag/,
+  )
   const posts = upstream.requests.filter(({ method }) => method === 'POST')
   assert.equal(posts.length, 3)
   assert.equal(`POST ${posts[0]?.path}?${posts[0]?.query}`, request)
@@ -342,14 +471,21 @@ test('Forgejo lists no workflows, and names the run of a dispatch', async (t) =>
   assert.equal(await server.start(job, { config: {}, parameters: {} }), '1707')
   const [recent] = await server.recentBuilds(signal, new Map())
   const [build] = recent?.builds ?? []
-  assert.deepEqual([recent?.job, build?.['number'], build?.['result'], build?.['duration']], [job, 1706, 'SUCCESS', 120_000])
+  assert.deepEqual(
+    [recent?.job, build?.['number'], build?.['result'], build?.['duration']],
+    [job, 1706, 'SUCCESS', 120_000],
+  )
 })
 
 test('a stage starts a workflow, and its end is an event', async (t) => {
   const upstream = await startExchangeServer(t, 'github-actions/workflows.json')
   const hosts = [{ name: 'hub', address: upstream.url, repositories: ['shop/web'], token }]
   const keys = githubActionsType.keys.parse({ 'github-actions.hosts': hosts })
-  const settings = githubActionsType.toSettings(keys, { problem: assert.fail, notice: assert.fail, isSet: () => true })
+  const settings = githubActionsType.toSettings(keys, {
+    problem: assert.fail,
+    notice: assert.fail,
+    isSet: () => true,
+  })
   const events: JsonObject[] = []
   const backends = await startBackends(t, [buildsBackend], {
     now: () => Date.parse('2026-05-04T09:03:00Z'),
@@ -366,15 +502,29 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
   assert.equal(String(started.body), '30433700')
   const refused = await backends.ask('igor', 'PUT', `/masters/hub/jobs/${job}?tier=z`, 1000)
   assert.equal(refused.status, 400)
-  assert.deepEqual((await backends.ask('igor', 'GET', '/masters?type=github_actions')).body, ['hub'])
+  assert.deepEqual((await backends.ask('igor', 'GET', '/masters?type=github_actions')).body, [
+    'hub',
+  ])
   await waitUntil(() => events.length > 0, 'the event of the run that has ended')
   const { details, content } = events[0] ?? {}
   assert.deepEqual(details, { type: 'build', source: 'igor' })
-  const { type, project } = content as { type: string; project: { name: string; lastBuild: JsonObject } }
-  assert.deepEqual([type, project.name, project.lastBuild['number']], ['GITHUB_ACTIONS', job, 30433642])
+  const { type, project } = content as {
+    type: string
+    project: { name: string; lastBuild: JsonObject }
+  }
+  assert.deepEqual(
+    [type, project.name, project.lastBuild['number']],
+    ['GITHUB_ACTIONS', job, 30433642],
+  )
 
   // Run again, it keeps its number.
-  const run = { id: 30433642, path: '.github/workflows/build.yml', status: 'completed', conclusion: 'success', run_attempt: 2 }
+  const run = {
+    id: 30433642,
+    path: '.github/workflows/build.yml',
+    status: 'completed',
+    conclusion: 'success',
+    run_attempt: 2,
+  }
   upstream.exchange({
     request: 'GET /repos/shop/web/actions/runs?per_page=100',
     headers: { etag: '"2"' },

@@ -45,7 +45,10 @@ function openShelf(name: string): BuildServer {
 
 test('a build server is a file and a line', async (t) => {
   const { files } = walkthrough('A build server')
-  assert.ok(files.includes('packages/builds/build-server.ts') && files.includes('packages/builds/build-servers.ts'))
+  assert.ok(
+    files.includes('packages/builds/build-server.ts') &&
+      files.includes('packages/builds/build-servers.ts'),
+  )
   const { program, add, list } = extendProgram(t)
   add('packages/builds/shelf.ts', shelf)
   list('packages/builds/build-servers.ts', {
@@ -67,7 +70,10 @@ test('a build server is a file and a line', async (t) => {
   assert.deepEqual(await read('/attic/jobs'), ['team/app'])
   assert.deepEqual(await read('/attic/job?job=team/app'), { name: 'team/app', buildable: true })
   assert.equal(((await read('/attic/builds?job=team/app')) as unknown[]).length, 1)
-  assert.equal(((await read('/attic/build/1?job=team/app')) as { result: string }).result, 'SUCCESS')
+  assert.equal(
+    ((await read('/attic/build/1?job=team/app')) as { result: string }).result,
+    'SUCCESS',
+  )
   assert.equal(await read('/attic/build/2?job=team/app'), 404)
   assert.equal(await read('/cellar/jobs'), 404)
 })

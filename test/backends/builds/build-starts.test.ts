@@ -4,7 +4,13 @@ import { test } from 'node:test'
 import { PortError } from '../../../packages/base/port-error.ts'
 import { BuildStarts, buildStartMigrations } from '../../../packages/builds/build-starts.ts'
 
-const identity = { server: 'ci', job: 'app', executionId: 'E1', startTime: '1000', parameters: { A: '1', B: '2' } }
+const identity = {
+  server: 'ci',
+  job: 'app',
+  executionId: 'E1',
+  startTime: '1000',
+  parameters: { A: '1', B: '2' },
+}
 const minuteMs = 60_000
 
 test('equal starts are recognized after a restart, for ten minutes', async (t) => {
@@ -17,11 +23,17 @@ test('equal starts are recognized after a restart, for ten minutes', async (t) =
   const failing = (status: number) => async () => {
     throw new PortError(status, 'no')
   }
-  const run = (change: Partial<typeof identity> = {}, work: () => Promise<string | undefined> = start) =>
-    new BuildStarts(db, () => now).run({ ...identity, ...change }, work)
+  const run = (
+    change: Partial<typeof identity> = {},
+    work: () => Promise<string | undefined> = start,
+  ) => new BuildStarts(db, () => now).run({ ...identity, ...change }, work)
 
   assert.equal(await run(), '1')
-  assert.equal(await run({ parameters: { B: '2', A: '1' } }), '1', 'the order of parameters does not matter')
+  assert.equal(
+    await run({ parameters: { B: '2', A: '1' } }),
+    '1',
+    'the order of parameters does not matter',
+  )
   assert.equal(await run(), '2', 'the number was given once more')
   assert.equal(await run({ startTime: '2000' }), '3')
   now = 11 * minuteMs

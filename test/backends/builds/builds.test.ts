@@ -10,7 +10,13 @@ async function startBuilds(t: TestContext) {
 
 test('builds-scenario 3: without a build server the list of hosts is empty', async (t) => {
   const ask = await startBuilds(t)
-  for (const path of ['/masters', '/masters/', '/masters?type=', '/masters?type=jenkins', '/masters?type=GITLAB_CI']) {
+  for (const path of [
+    '/masters',
+    '/masters/',
+    '/masters?type=',
+    '/masters?type=jenkins',
+    '/masters?type=GITLAB_CI',
+  ]) {
     assert.deepEqual(await ask('GET', path), { status: 200, body: [] }, path)
   }
 })

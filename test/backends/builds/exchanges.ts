@@ -7,7 +7,12 @@ import pino from 'pino'
 import { outsideKeys } from '../../../packages/base/outside/settings.ts'
 import type { BackendContext } from '../../../packages/ports/backend.ts'
 import { defaults } from '../../support/backend-settings.ts'
-import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
+import {
+  type RecordedRequest,
+  Reply,
+  startUpstream,
+  type Upstream,
+} from '../../support/upstream.ts'
 
 export interface Exchange {
   /** `GET /path?query`. */
@@ -30,7 +35,9 @@ export interface ExchangeServer extends Upstream {
 
 /** @param file Below `exchanges/` */
 export async function startExchangeServer(t: TestContext, file: string): Promise<ExchangeServer> {
-  const { exchanges } = JSON.parse(readFileSync(join(import.meta.dirname, 'exchanges', file), 'utf8')) as {
+  const { exchanges } = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'exchanges', file), 'utf8'),
+  ) as {
     exchanges: Exchange[]
   }
   const known = new Map(exchanges.map((each) => [each.request, each]))
@@ -55,14 +62,18 @@ export async function startExchangeServer(t: TestContext, file: string): Promise
 
 function toReply(exchange: Exchange | undefined, { headers }: RecordedRequest): Reply {
   if (exchange === undefined) return new Reply(404, { message: 'Not Found' })
-  const isSame = exchange.headers?.['etag'] !== undefined && exchange.headers['etag'] === headers['if-none-match']
+  const isSame =
+    exchange.headers?.['etag'] !== undefined &&
+    exchange.headers['etag'] === headers['if-none-match']
   if (isSame) return new Reply(304, undefined, exchange.headers)
   const { status = 200, body, text, zip } = exchange
   return new Reply(status, text ?? (zip === undefined ? body : zipOf(zip)), exchange.headers)
 }
 
 function zipOf(files: Readonly<Record<string, string>>): Buffer {
-  return Buffer.from(zipSync(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, strToU8(text)]))))
+  return Buffer.from(
+    zipSync(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, strToU8(text)]))),
+  )
 }
 
 const outside = outsideKeys.read(

@@ -9,9 +9,19 @@ const token = 'glpat-of-the-test'
 async function startGitlab(t: TestContext) {
   const gitlab = await startExchangeServer(t, 'gitlab-ci/pipelines.json')
   const surroundings = createServerContext()
-  const master = { name: 'lab', address: gitlab.url, privateToken: token, limitByMembership: true, limitByOwnership: false }
+  const master = {
+    name: 'lab',
+    address: gitlab.url,
+    privateToken: token,
+    limitByMembership: true,
+    limitByOwnership: false,
+  }
   const keys = gitlabCiType.keys.parse({ 'gitlab-ci.enabled': true, 'gitlab-ci.masters': [master] })
-  const settings = gitlabCiType.toSettings(keys, { problem: assert.fail, notice: assert.fail, isSet: () => true })
+  const settings = gitlabCiType.toSettings(keys, {
+    problem: assert.fail,
+    notice: assert.fail,
+    isSet: () => true,
+  })
   assert.ok(settings !== undefined)
   const [server] = gitlabCiType.open(settings, surroundings.context)
   assert.ok(server !== undefined)
@@ -46,7 +56,10 @@ test('a pipeline of GitLab is a build with its commit', async (t) => {
   const { server } = await startGitlab(t)
   const build = await server.build('shop/web/main', 47)
   const { building, result, timestamp, duration, scm } = build ?? {}
-  assert.deepEqual([building, result, timestamp, duration], [false, 'SUCCESS', '1777885210000', 98_000])
+  assert.deepEqual(
+    [building, result, timestamp, duration],
+    [false, 'SUCCESS', '1777885210000', 98_000],
+  )
   assert.deepEqual(scm, [
     {
       name: 'shop/web',
@@ -56,7 +69,8 @@ test('a pipeline of GitLab is a build with its commit', async (t) => {
       committer: 'Ada',
       message: 'Sell hats\n',
       timestamp: '2026-05-04T08:59:00.000+00:00',
-      compareUrl: 'https://gitlab.example/shop/web/-/commit/a91957a858320c0e17f3a0eca7cfacbff50ea29a',
+      compareUrl:
+        'https://gitlab.example/shop/web/-/commit/a91957a858320c0e17f3a0eca7cfacbff50ea29a',
     },
   ])
   assert.equal(await server.build('shop/web/other', 47), undefined)
@@ -67,7 +81,10 @@ test('a start at GitLab sends variables, and a stop cancels', async (t) => {
   const { server, gitlab } = await startGitlab(t)
   assert.equal(await server.start('shop/web', { config: {}, parameters: { TIER: 'a' } }), '49')
   const started = gitlab.requests.find(({ method }) => method === 'POST')
-  assert.deepEqual(JSON.parse(started?.body ?? ''), { ref: 'main', variables: [{ key: 'TIER', value: 'a' }] })
+  assert.deepEqual(JSON.parse(started?.body ?? ''), {
+    ref: 'main',
+    variables: [{ key: 'TIER', value: 'a' }],
+  })
   assert.deepEqual(await server.queueItem('49'), { number: 49, executable: { number: 49 } })
   await server.stop('shop/web', '48', 48)
   // GitLab does not know it: nothing is left to cancel.
@@ -78,13 +95,19 @@ test('a start at GitLab sends variables, and a stop cancels', async (t) => {
     server.start('shop/web/docs/old', { config: {}, parameters: {} }),
     /shop\/web\/docs on "old" \(400\).*Reference not found/,
   )
-  const moved = { status: 405, body: { message: 'Non GET methods are not allowed for moved projects' } }
+  const moved = {
+    status: 405,
+    body: { message: 'Non GET methods are not allowed for moved projects' },
+  }
   gitlab.exchange({ request: 'POST /api/v4/projects/shop%2Fweb%2Fdocs/pipeline', ...moved })
   await assert.rejects(server.start('shop/web/docs/old', { config: {}, parameters: {} }), {
     status: 400,
     message: /been renamed/,
   })
-  await assert.rejects(server.stop('shop/web', '', 999), { status: 400, message: /needs the scope "api"/ })
+  await assert.rejects(server.stop('shop/web', '', 999), {
+    status: 400,
+    message: /needs the scope "api"/,
+  })
 })
 
 test('properties of a pipeline come from archives, else from logs', async (t) => {
@@ -100,8 +123,14 @@ test('archives and logs of a pipeline are those of its jobs', async (t) => {
   const { server, gitlab } = await startGitlab(t)
   const [archive, ...others] = (await server.artifacts('shop/web', 47)) ?? []
   assert.deepEqual(others, [])
-  assert.deepEqual([archive?.['fileName'], archive?.['name']], ['artifacts.zip', 'package/artifacts.zip'])
-  assert.equal(archive?.['reference'], `${gitlab.url}/api/v4/projects/shop%2Fweb/jobs/502/artifacts`)
+  assert.deepEqual(
+    [archive?.['fileName'], archive?.['name']],
+    ['artifacts.zip', 'package/artifacts.zip'],
+  )
+  assert.equal(
+    archive?.['reference'],
+    `${gitlab.url}/api/v4/projects/shop%2Fweb/jobs/502/artifacts`,
+  )
   const jobs = Array.from({ length: 100 }, (_each, index) => ({
     id: 400 + index,
     name: 'early',
@@ -114,7 +143,10 @@ test('archives and logs of a pipeline are those of its jobs', async (t) => {
   assert.equal((await server.artifacts('shop/web', 48))?.[0]?.['name'], 'late/late.zip')
   const log = (await server.output('shop/web', 47)) ?? ''
   assert.ok(log.indexOf('test / test (success)') < log.indexOf('build / package (success)'), log)
-  assert.match(log, /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/)
+  assert.match(
+    log,
+    /Running tests[\s\S]*=== build \/ child \(success\) ===\n\[the build server has no log of this job\]/,
+  )
 })
 
 test('unchanged pipelines are polled with 304, and failing projects harm no other', async (t) => {
@@ -130,10 +162,17 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
     ],
   )
   assert.equal(warnings.length, 1)
-  assert.match(warnings[0] ?? '', /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/)
+  assert.match(
+    warnings[0] ?? '',
+    /builds of shop\/web\/docs cannot be polled: .*403.*gitlab-ci.masters.*scope/,
+  )
   gitlab.taken()
   assert.deepEqual(await server.recentBuilds(signal, new Map()), [])
-  assert.ok(gitlab.taken().includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100 304'))
+  assert.ok(
+    gitlab
+      .taken()
+      .includes('GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100 304'),
+  )
   assert.equal(warnings.length, 1)
   for (const { headers } of gitlab.requests) assert.equal(headers['private-token'], token)
 })
@@ -141,7 +180,10 @@ test('unchanged pipelines are polled with 304, and failing projects harm no othe
 test('a pipeline that waits has ended for triggers, not for stages', async (t) => {
   const { server, gitlab } = await startGitlab(t)
   const states = async (status: string) => {
-    gitlab.exchange({ request: 'GET /api/v4/projects/shop%2Fweb/pipelines/47', body: { id: 47, status, ref: 'main' } })
+    gitlab.exchange({
+      request: 'GET /api/v4/projects/shop%2Fweb/pipelines/47',
+      body: { id: 47, status, ref: 'main' },
+    })
     const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
     gitlab.exchange({ request: list, body: [{ id: 47, status, ref: 'main' }] })
     const [listed] = (await server.builds('shop/web')) ?? []
@@ -158,7 +200,11 @@ test('a pipeline that left the list is followed to its end', async (t) => {
   const list = 'GET /api/v4/projects/shop%2Fweb/pipelines?order_by=id&sort=desc&per_page=100'
   const one = 'GET /api/v4/projects/shop%2Fweb/pipelines/48'
   gitlab.exchange(
-    { request: list, headers: { etag: '"l2"' }, body: [{ id: 50, status: 'success', ref: 'main' }] },
+    {
+      request: list,
+      headers: { etag: '"l2"' },
+      body: [{ id: 50, status: 'success', ref: 'main' }],
+    },
     { request: one, body: { id: 48, status: 'running', ref: 'feature/cart' } },
   )
   const positions = new Map([['shop/web', { upTo: 47, sent: [], open: [48], marks: [] }]])

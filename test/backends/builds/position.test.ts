@@ -6,7 +6,12 @@ const rules = { handlesFirstBuilds: true, lookBackMs: 600, nowMs: 10_000 }
 
 function build(
   number: number,
-  { building = false, endMs = 9_900, result = 'SUCCESS', attempt = undefined as number | undefined } = {},
+  {
+    building = false,
+    endMs = 9_900,
+    result = 'SUCCESS',
+    attempt = undefined as number | undefined,
+  } = {},
 ) {
   return { number, building, result, attempt, timestamp: String(endMs - 100), duration: 100 }
 }
@@ -24,7 +29,10 @@ function dueOf(known: Position | undefined, ...builds: ReturnType<typeof build>[
 const upTo7: Position = { upTo: 7, sent: [], open: [], marks: [] }
 
 test('of an unknown job, builds that have just ended are reported', () => {
-  assert.deepEqual(dueOf(undefined, build(3), build(2, { building: true }), build(1, { endMs: 9_000 })), [3])
+  assert.deepEqual(
+    dueOf(undefined, build(3), build(2, { building: true }), build(1, { endMs: 9_000 })),
+    [3],
+  )
   assert.deepEqual(dueBuilds(undefined, [build(3)], { ...rules, handlesFirstBuilds: false }), [])
 })
 
@@ -37,7 +45,11 @@ test('a running build holds the position below it', () => {
     [7, 8, 10],
   )
   assert.deepEqual(dueOf(running, build(10), build(9), build(8)), [9])
-  assert.deepEqual(placeOf(running, [build(10), build(9), build(8)]), { upTo: 10, sent: [], open: [] })
+  assert.deepEqual(placeOf(running, [build(10), build(9), build(8)]), {
+    upTo: 10,
+    sent: [],
+    open: [],
+  })
   // A list of changes alone need not name it.
   assert.deepEqual(placeOf(running, [build(11)]), { upTo: 8, sent: [10, 11], open: [9] })
 })
@@ -45,7 +57,11 @@ test('a running build holds the position below it', () => {
 test('what has not been sent holds the position too', () => {
   const [unsent, later] = [build(8), build(9)]
   assert.deepEqual(placeOf(upTo7, [later, unsent], [unsent]), { upTo: 7, sent: [9], open: [] })
-  assert.deepEqual(placeOf(undefined, [later, unsent, build(7)], [later]), { upTo: 8, sent: [], open: [] })
+  assert.deepEqual(placeOf(undefined, [later, unsent, build(7)], [later]), {
+    upTo: 8,
+    sent: [],
+    open: [],
+  })
 })
 
 test('a job that was created anew begins with its first build', () => {
@@ -76,7 +92,10 @@ test('a build that failed and was run again is reported once more', () => {
 })
 
 test('a first build that runs again does not make its job a new one', () => {
-  const rerun = nextPosition({ upTo: 3, sent: [], open: [], marks: [[1, 'FAILURE']] }, [build(3), build(1, { building: true })])
+  const rerun = nextPosition({ upTo: 3, sent: [], open: [], marks: [[1, 'FAILURE']] }, [
+    build(3),
+    build(1, { building: true }),
+  ])
   assert.deepEqual(dueOf(rerun, build(1)), [1])
   assert.equal(nextPosition(rerun, [build(1)]).upTo, 3)
 })

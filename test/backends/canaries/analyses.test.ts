@@ -41,23 +41,35 @@ function orderOf(canaryConfig: object, scopes: object = scopesOf('web-baseline',
 
 /** As Prometheus answers, with a point in each minute. */
 function rangeOf(values: readonly (number | undefined)[], metric: Record<string, string> = {}) {
-  const points = values.flatMap((value, index) => (value === undefined ? [] : [[beginMs / 1000 + index * 60, String(value)]]))
+  const points = values.flatMap((value, index) =>
+    value === undefined ? [] : [[beginMs / 1000 + index * 60, String(value)]],
+  )
   return { metric, values: points }
 }
 
-const found = (...result: object[]) => ({ status: 'success', data: { resultType: 'matrix', result } })
-const wave = (height: number) => Array.from({ length: 30 }, (_, index) => height + Math.sin(index * 7))
+const found = (...result: object[]) => ({
+  status: 'success',
+  data: { resultType: 'matrix', result },
+})
+const wave = (height: number) =>
+  Array.from({ length: 30 }, (_, index) => height + Math.sin(index * 7))
 
 async function startMetrics(t: TestContext, answer: (query: string) => unknown) {
-  const server = await startUpstream(t, ({ query }) => answer(new URLSearchParams(query).get('query') ?? ''))
-  const canaries = { keptDays: 30, accounts: { prometheus: [{ name: 'prom', endpoint: { baseUrl: server.url } }] } }
+  const server = await startUpstream(t, ({ query }) =>
+    answer(new URLSearchParams(query).get('query') ?? ''),
+  )
+  const canaries = {
+    keptDays: 30,
+    accounts: { prometheus: [{ name: 'prom', endpoint: { baseUrl: server.url } }] },
+  }
   return { server, settings: { canaries } }
 }
 
 test('an analysis pairs series by their labels and keeps gaps', async (t) => {
   const { settings } = await startMetrics(t, (query) => {
     const height = query.includes('web-canary') ? 20 : 10
-    if (!query.includes('by (zone)')) return found(rangeOf([1, undefined, height, 4], { group: query }))
+    if (!query.includes('by (zone)'))
+      return found(rangeOf([1, undefined, height, 4], { group: query }))
     const zones = height === 10 ? ['a', 'b'] : ['b', 'a', 'c']
     return found(...zones.map((zone) => rangeOf(wave(height), { zone })))
   })
@@ -81,7 +93,11 @@ test('an analysis pairs series by their labels and keeps gaps', async (t) => {
     control: { query: 'avg(latency{group="web-baseline"})' },
     experiment: { query: 'avg(latency{group="web-canary"})' },
   })
-  const scope = { startTimeIso: '2026-01-31T08:00:00.000Z', startTimeMillis: beginMs, stepMillis: 60_000 }
+  const scope = {
+    startTimeIso: '2026-01-31T08:00:00.000Z',
+    startTimeMillis: beginMs,
+    stepMillis: 60_000,
+  }
   assert.deepEqual(single?.scopes, { control: scope, experiment: scope })
   assert.deepEqual(
     pairs.slice(1).map(({ tags, values }) => [tags, values.control[0], values.experiment[0]]),
@@ -95,22 +111,39 @@ test('an analysis pairs series by their labels and keeps gaps', async (t) => {
 
 test('a metric that cannot be read ends the analysis with the reason', async (t) => {
   const busy = new Reply(503, { status: 'error', error: 'too many queries' })
-  const refused = new Reply(400, { status: 'error', errorType: 'bad_data', error: 'unknown function "rat"' })
+  const refused = new Reply(400, {
+    status: 'error',
+    errorType: 'bad_data',
+    error: 'unknown function "rat"',
+  })
   const passing = new InTurn(busy, found(rangeOf(wave(10))))
-  const { settings } = await startMetrics(t, (query) => (query.startsWith('avg(latency') ? passing.next() : refused))
+  const { settings } = await startMetrics(t, (query) =>
+    query.startsWith('avg(latency') ? passing.next() : refused,
+  )
   const backends = await startBackends(t, [canariesBackend], { settings })
-  const endOf = async (config: object) => endedAnalysis(backends, await startAnalysis(backends, orderOf(config)))
+  const endOf = async (config: object) =>
+    endedAnalysis(backends, await startAnalysis(backends, orderOf(config)))
   const again = await endOf(configOf(latency))
-  assert.equal(again.result?.judgeResult.score.classification, 'Pass', 'an error that passes is retried')
+  assert.equal(
+    again.result?.judgeResult.score.classification,
+    'Pass',
+    'an error that passes is retried',
+  )
 
-  const broken = { name: 'broken', query: { type: 'prometheus', customInlineTemplate: 'PromQL:rat(x)' } }
+  const broken = {
+    name: 'broken',
+    query: { type: 'prometheus', customInlineTemplate: 'PromQL:rat(x)' },
+  }
   const failed = await endOf(configOf(latency, broken))
   assert.equal(failed.status, 'terminal')
   assert.match(
     failed.exception?.details.errors[0] ?? '',
     /^The metric "broken" of the (baseline|canary) cannot be read\. The metrics account "prom" \(Prometheus\) answered with 400: unknown function "rat"\.$/,
   )
-  const nameless = { name: 'nameless', query: { type: 'prometheus', customInlineTemplate: 'PromQL:up{a="${shard}"}' } }
+  const nameless = {
+    name: 'nameless',
+    query: { type: 'prometheus', customInlineTemplate: 'PromQL:up{a="${shard}"}' },
+  }
   const { exception } = await endOf(configOf(nameless))
   assert.match(
     exception?.details.errors[0] ?? '',
@@ -151,10 +184,15 @@ test('an analysis goes on in the next process, and one that never ends is given 
 })
 
 test('an analysis of several says whether its verdict is certain', async (t) => {
-  const { settings } = await startMetrics(t, (query) => found(rangeOf(wave(query.includes('web-canary') ? 30 : 10))))
+  const { settings } = await startMetrics(t, (query) =>
+    found(rangeOf(wave(query.includes('web-canary') ? 30 : 10))),
+  )
   const backends = await startBackends(t, [canariesBackend], { settings })
   const { canaryConfig, executionRequest } = orderOf(configOf(latency))
-  const order = { canaryConfig, executionRequest: { ...executionRequest, progress: { done: 1, left: 5 } } }
+  const order = {
+    canaryConfig,
+    executionRequest: { ...executionRequest, progress: { done: 1, left: 5 } },
+  }
   const { result } = await endedAnalysis(backends, await startAnalysis(backends, order))
   assert.equal(result?.judgeResult.score.classification, 'Fail')
   assert.equal(result?.outlook?.verdict, 'Fail')
@@ -179,7 +217,10 @@ test('orders that cannot be carried out are rejected', async (t) => {
   const backends = await startBackends(t, [canariesBackend], { settings })
   const scopes = scopesOf('web-baseline', 'web-canary')
   const { classifier: _none, ...withoutScores } = configOf(latency)
-  const tooHigh = { ...configOf(latency), classifier: { scoreThresholds: { pass: 900, marginal: 60 } } }
+  const tooHigh = {
+    ...configOf(latency),
+    classifier: { scoreThresholds: { pass: 900, marginal: 60 } },
+  }
   const cases: [query: string, config: object, scopes: object, message: RegExp][] = [
     ['', tooHigh, scopes, /"pass" is 900: set it from 0 to 100/],
     ['', configOf(), scopes, /has no metrics/],
@@ -190,9 +231,24 @@ test('orders that cannot be carried out are rejected', async (t) => {
     ['', configOf(latency), scopesOf('', 'b'), /controlScope" has no "scope"/],
     ['', configOf(latency), scopesOf('a', 'b', { step: 0.01 }), /at least 1 second/],
     ['', configOf(latency), scopesOf('a', 'b', { step: 'often' }), /at least 1 second/],
-    ['', configOf(latency), scopesOf('a', 'b', { location: 5 }), /"scopes.default.controlScope.location" must be a text/],
-    ['', configOf(latency), scopesOf('a', 'b', { extendedScopeParams: [] }), /extendedScopeParams" must be an object of texts/],
-    ['', { ...configOf(latency), metrics: [{ ...latency, groups: 5 }] }, scopes, /metrics\.0\.groups: it must be a list/],
+    [
+      '',
+      configOf(latency),
+      scopesOf('a', 'b', { location: 5 }),
+      /"scopes.default.controlScope.location" must be a text/,
+    ],
+    [
+      '',
+      configOf(latency),
+      scopesOf('a', 'b', { extendedScopeParams: [] }),
+      /extendedScopeParams" must be an object of texts/,
+    ],
+    [
+      '',
+      { ...configOf(latency), metrics: [{ ...latency, groups: 5 }] },
+      scopes,
+      /metrics\.0\.groups: it must be a list/,
+    ],
     ['', configOf(latency, latency), scopes, /another metric is named "latency"/],
     [
       '',
@@ -200,7 +256,12 @@ test('orders that cannot be carried out are rejected', async (t) => {
       scopes,
       /is one of datadog, which has no account: add one to kayenta.datadog.accounts/,
     ],
-    ['metricsAccountName=nowhere', configOf(latency), scopes, /no metrics account "nowhere". There are "server-groups", "prom"/],
+    [
+      'metricsAccountName=nowhere',
+      configOf(latency),
+      scopes,
+      /no metrics account "nowhere". There are "server-groups", "prom"/,
+    ],
   ]
   for (const [query, canaryConfig, given, message] of cases) {
     const body = orderOf(canaryConfig, given)
@@ -222,22 +283,36 @@ test('an analysis is shown to its starter and to readers of its application', as
     const name = path.split('/').at(-1) ?? ''
     return { status: 200, body: view(name, name !== 'eve') }
   }
-  const backends = await startBackends(t, [canariesBackend], { settings: { ...settings, authorization: true }, others })
+  const backends = await startBackends(t, [canariesBackend], {
+    settings: { ...settings, authorization: true },
+    others,
+  })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
   const body = orderOf(configOf(latency))
   const started = await backends.ask('kayenta', 'POST', '/canary?application=web', body, as('stan'))
   const { canaryExecutionId: id } = started.body as { canaryExecutionId: string }
-  const read = (user: string, path: string) => backends.ask('kayenta', 'GET', path, undefined, as(user))
+  const read = (user: string, path: string) =>
+    backends.ask('kayenta', 'GET', path, undefined, as(user))
   const done = await endedAnalysis(backends, id, as('stan'))
   for (const path of [`/canary/${id}`, `/metricSetPairList/${done.metricSetPairListId}`]) {
     assert.equal((await read('rita', path)).status, 200)
     assert.equal((await read('eve', path)).status, 403)
   }
-  const stored = await backends.ask('kayenta', 'POST', '/canaryConfig', { ...configOf(latency), id: 'golden' }, as('stan'))
+  const stored = await backends.ask(
+    'kayenta',
+    'POST',
+    '/canaryConfig',
+    { ...configOf(latency), id: 'golden' },
+    as('stan'),
+  )
   assert.equal(stored.status, 200)
   const order = { scopes: scopesOf('web-baseline', 'web-canary') }
-  const start = (user: string) => backends.ask('kayenta', 'POST', '/canary/golden?application=web', order, as(user))
+  const start = (user: string) =>
+    backends.ask('kayenta', 'POST', '/canary/golden?application=web', order, as(user))
   assert.equal((await start('rita')).status, 200)
   assert.equal((await start('eve')).status, 403)
-  assert.equal((await backends.ask('kayenta', 'PUT', `/pipelines/${id}/cancel`, '', as('rita'))).status, 403)
+  assert.equal(
+    (await backends.ask('kayenta', 'PUT', `/pipelines/${id}/cancel`, '', as('rita'))).status,
+    403,
+  )
 })

@@ -3,12 +3,18 @@ import { test } from 'node:test'
 import { canariesBackend } from '../../../packages/engine/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
 
-const given = { name: 'web-golden', applications: ['web'], metrics: [], judge: { name: 'NetflixACAJudge-v1.0' } }
+const given = {
+  name: 'web-golden',
+  applications: ['web'],
+  metrics: [],
+  judge: { name: 'NetflixACAJudge-v1.0' },
+}
 
 test('canary configurations are kept as kayenta keeps them', async (t) => {
   let nowMs = Date.parse('2026-01-31T08:00:00Z')
   const backends = await startBackends(t, [canariesBackend], { now: () => nowMs })
-  const ask = (method: string, path: string, body?: unknown) => backends.ask('kayenta', method, path, body)
+  const ask = (method: string, path: string, body?: unknown) =>
+    backends.ask('kayenta', method, path, body)
 
   const created = await ask('POST', '/canaryConfig', given)
   const { canaryConfigId: id } = created.body as { canaryConfigId: string }
@@ -19,14 +25,18 @@ test('canary configurations are kept as kayenta keeps them', async (t) => {
   })
 
   nowMs += 60_000
-  assert.equal((await ask('PUT', `/canaryConfig/${id}`, { ...given, description: 'changed' })).status, 200)
+  assert.equal(
+    (await ask('PUT', `/canaryConfig/${id}`, { ...given, description: 'changed' })).status,
+    200,
+  )
   const changed = (await ask('GET', `/canaryConfig/${id}`)).body as Record<string, unknown>
   assert.equal(changed['description'], 'changed')
   assert.equal(changed['createdTimestamp'], stamps.createdTimestamp)
   assert.equal(changed['updatedTimestampIso'], '2026-01-31T08:01:00.000Z')
 
   await ask('POST', '/canaryConfig', { ...given, id: 'of-api', applications: ['api', 'Jobs'] })
-  const listed = (query: string) => ask('GET', `/canaryConfig${query}`).then(({ body }) => body as { id: string }[])
+  const listed = (query: string) =>
+    ask('GET', `/canaryConfig${query}`).then(({ body }) => body as { id: string }[])
   assert.deepEqual((await listed('')).map((one) => one.id).sort(), [id, 'of-api'].sort())
   assert.deepEqual(await listed('?application=jobs'), [
     {
@@ -46,10 +56,18 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
   const cases: [request: string, body: object, message: RegExp][] = [
     ['POST /canaryConfig', { applications: ['web'] }, /name: it is missing/],
     ['POST /canaryConfig', { name: 'a' }, /applications: it is missing/],
-    ['POST /canaryConfig', { ...given, applications: [] }, /applications: it must have at least 1 entries/],
+    [
+      'POST /canaryConfig',
+      { ...given, applications: [] },
+      /applications: it must have at least 1 entries/,
+    ],
     ['POST /canaryConfig', { ...given, name: 'a b' }, /name: it may have only letters, digits/],
     ['POST /canaryConfig', { ...given, id: 'first' }, /"first" exists already/],
-    ['POST /canaryConfig', { ...given, name: 'Web-Golden' }, /named "Web-Golden" exists already in web/],
+    [
+      'POST /canaryConfig',
+      { ...given, name: 'Web-Golden' },
+      /named "Web-Golden" exists already in web/,
+    ],
     ['PUT /canaryConfig/second', given, /no canary configuration "second"/],
   ]
   for (const [request, body, message] of cases) {
@@ -60,9 +78,15 @@ test('a canary configuration that kayenta rejects is rejected', async (t) => {
   }
 })
 
-const judgedBy = (canary: object) => ({ metrics: [{ name: 'a', query: {}, analysisConfigurations: { canary } }] })
-const inGroups = (...groups: string[]) => groups.map((group) => ({ name: group, query: {}, groups: [group] }))
-const weighed = (groupWeights: object, ...groups: string[]) => ({ metrics: inGroups(...groups), classifier: { groupWeights } })
+const judgedBy = (canary: object) => ({
+  metrics: [{ name: 'a', query: {}, analysisConfigurations: { canary } }],
+})
+const inGroups = (...groups: string[]) =>
+  groups.map((group) => ({ name: group, query: {}, groups: [group] }))
+const weighed = (groupWeights: object, ...groups: string[]) => ({
+  metrics: inGroups(...groups),
+  classifier: { groupWeights },
+})
 
 test('a canary configuration that no judge could use is rejected', async (t) => {
   const backends = await startBackends(t, [canariesBackend])
@@ -74,13 +98,22 @@ test('a canary configuration that no judge could use is rejected', async (t) => 
     [{ metrics: [{ name: 'a' }] }, /metrics\.0\.query: it is missing/],
     [{ metrics: inGroups('a', 'a') }, /metrics\.1\.name: another metric is named "a" too/],
     [{ judge: { name: 'dredd-v1.0' } }, /judge\.name: it must be one of NetflixACAJudge-v1\.0/],
-    [judgedBy({ direction: 'sideways' }), /canary\.direction: it must be one of increase, decrease, either/],
-    [judgedBy({ outliers: { strategy: 'remove', outlierFactor: 0 } }), /outlierFactor: it must be above 0/],
+    [
+      judgedBy({ direction: 'sideways' }),
+      /canary\.direction: it must be one of increase, decrease, either/,
+    ],
+    [
+      judgedBy({ outliers: { strategy: 'remove', outlierFactor: 0 } }),
+      /outlierFactor: it must be above 0/,
+    ],
     [judgedBy({ effectSize: { allowedIncrease: 'much' } }), /allowedIncrease: it must be a number/],
     [weighed({ a: 300 }, 'a'), /groupWeights\.a: it must be at most 100/],
     [weighed({ a: 60, b: 30 }, 'a', 'b'), /groupWeights: they add up to 90, not 100/],
     [weighed({ a: 60, b: 50 }, 'c'), /groupWeights: they add up to 110, more than 100/],
-    [{ classifier: { scoreThresholds: { pass: 60, marginal: 75 } } }, /"marginal" must not be above "pass"/],
+    [
+      { classifier: { scoreThresholds: { pass: 60, marginal: 75 } } },
+      /"marginal" must not be above "pass"/,
+    ],
     [{ id: '../x' }, /id: it must not have slashes/],
     [{ createdTimestamp: 1e300 }, /createdTimestamp: it must be at most/],
     [{ templates: { filter: 5 } }, /templates\.filter: it must be text/],
@@ -96,9 +129,24 @@ test('a canary configuration that no judge could use is rejected', async (t) => 
     weighed({}, 'a', 'b'),
     weighed({ a: '70' }, 'a', 'b'),
     weighed({ a: 33.3, b: 33.3, c: 33.3 }, 'a', 'b', 'c'),
-    judgedBy({ direction: 'either', nanStrategy: 'default', critical: 'true', effectSize: { allowedIncrease: '1.2' } }),
-    { metrics: [{ name: 'a', query: { type: 'stackdriver', metricType: 'x' }, id: '#0' }], isNew: true, configVersion: '1' },
-    { classifier: { groupWeights: {}, scoreThresholds: null }, judge: null, templates: null, description: '', services: {} },
+    judgedBy({
+      direction: 'either',
+      nanStrategy: 'default',
+      critical: 'true',
+      effectSize: { allowedIncrease: '1.2' },
+    }),
+    {
+      metrics: [{ name: 'a', query: { type: 'stackdriver', metricType: 'x' }, id: '#0' }],
+      isNew: true,
+      configVersion: '1',
+    },
+    {
+      classifier: { groupWeights: {}, scoreThresholds: null },
+      judge: null,
+      templates: null,
+      description: '',
+      services: {},
+    },
   ]
   for (const [index, fields] of kept.entries()) {
     const { status, body } = await save({ ...given, name: `kept-${index}`, ...fields })
@@ -107,7 +155,10 @@ test('a canary configuration that no judge could use is rejected', async (t) => 
 })
 
 test('accounts and judges are listed', async (t) => {
-  const canaries = { keptDays: 30, accounts: { prometheus: [{ name: 'prom', endpoint: { baseUrl: 'http://127.0.0.1:1' } }] } }
+  const canaries = {
+    keptDays: 30,
+    accounts: { prometheus: [{ name: 'prom', endpoint: { baseUrl: 'http://127.0.0.1:1' } }] },
+  }
   const backends = await startBackends(t, [canariesBackend], { settings: { canaries } })
   const { body } = await backends.ask('kayenta', 'GET', '/credentials')
   assert.deepEqual(body, [
@@ -115,7 +166,12 @@ test('accounts and judges are listed', async (t) => {
     { name: 'server-groups', type: 'serverGroups', supportedTypes: ['METRICS_STORE'] },
     { name: 'prom', type: 'prometheus', supportedTypes: ['METRICS_STORE'] },
   ])
-  assert.deepEqual((await backends.ask('kayenta', 'GET', '/judges')).body, [{ name: 'NetflixACAJudge-v1.0', visible: true }])
+  assert.deepEqual((await backends.ask('kayenta', 'GET', '/judges')).body, [
+    { name: 'NetflixACAJudge-v1.0', visible: true },
+  ])
   const path = '/metadata/metricsService?filter=ERR&metricsAccountName=server-groups'
-  assert.deepEqual((await backends.ask('kayenta', 'GET', path)).body, [{ name: 'errors' }, { name: 'errorPercent' }])
+  assert.deepEqual((await backends.ask('kayenta', 'GET', path)).body, [
+    { name: 'errors' },
+    { name: 'errorPercent' },
+  ])
 })

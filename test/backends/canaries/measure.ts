@@ -6,7 +6,9 @@ import { waitFor } from '../../support/wait-until.ts'
 export interface EndedAnalysis {
   readonly status: string
   readonly result?: {
-    readonly judgeResult: { readonly score: { readonly score: number; readonly classification: string } }
+    readonly judgeResult: {
+      readonly score: { readonly score: number; readonly classification: string }
+    }
     readonly canaryDuration: string
     readonly outlook?: { readonly verdict?: string; readonly reason: string }
   }
@@ -37,7 +39,10 @@ export async function measureFirst(
   backends: Backends,
   order: object,
 ): Promise<{ control: unknown; experiment: unknown } | string> {
-  const { exception, metricSetPairListId } = await endedAnalysis(backends, await startAnalysis(backends, order))
+  const { exception, metricSetPairListId } = await endedAnalysis(
+    backends,
+    await startAnalysis(backends, order),
+  )
   if (exception !== undefined) return exception.details.errors[0] ?? ''
   const { body } = await backends.ask('kayenta', 'GET', `/metricSetPairList/${metricSetPairListId}`)
   const [pair] = body as { values: { control: unknown; experiment: unknown } }[]

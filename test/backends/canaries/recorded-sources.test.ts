@@ -33,7 +33,12 @@ interface Exchange extends Asked {
 
 const keys = { apiKey: 'k', applicationKey: 'a' }
 const nrqlTimes = `SINCE ${from} UNTIL ${from + 300}`
-const newRelic = (baseUrl: string) => ({ apiKey: 'k', applicationKey: '77', endpoint: { baseUrl }, defaultScopeKey: 'group' })
+const newRelic = (baseUrl: string) => ({
+  apiKey: 'k',
+  applicationKey: '77',
+  endpoint: { baseUrl },
+  defaultScopeKey: 'group',
+})
 const aws = { region: 'eu-west-1', awsAccessKeyId: 'AK', awsSecretAccessKey: 'SK' }
 
 const exchanges: Exchange[] = [
@@ -97,15 +102,28 @@ const exchanges: Exchange[] = [
             nrql: {
               results: [
                 { 'average.duration': 0.25, beginTimeSeconds: from, endTimeSeconds: from + 60 },
-                { 'average.duration': null, beginTimeSeconds: from + 60, endTimeSeconds: from + 120 },
-                { 'average.duration': 0.5, beginTimeSeconds: from + 120, endTimeSeconds: from + 180 },
+                {
+                  'average.duration': null,
+                  beginTimeSeconds: from + 60,
+                  endTimeSeconds: from + 120,
+                },
+                {
+                  'average.duration': 0.5,
+                  beginTimeSeconds: from + 120,
+                  endTimeSeconds: from + 180,
+                },
               ],
             },
           },
         },
       },
     },
-    sent: ({ method, path, headers, body }) => [method, path, headers['api-key'], JSON.parse(body).variables],
+    sent: ({ method, path, headers, body }) => [
+      method,
+      path,
+      headers['api-key'],
+      JSON.parse(body).variables,
+    ],
     expected: [
       'POST',
       '/graphql',
@@ -124,10 +142,17 @@ const exchanges: Exchange[] = [
     source: 'newrelic',
     account: newRelic,
     query: {
-      customInlineTemplate: "SELECT percentile(duration, 95) FROM Transaction WHERE g = '${scope}' SINCE ${startEpochSeconds}",
+      customInlineTemplate:
+        "SELECT percentile(duration, 95) FROM Transaction WHERE g = '${scope}' SINCE ${startEpochSeconds}",
     },
     answer: {
-      data: { actor: { account: { nrql: { results: [{ 'percentile.duration': { 95: 3 }, beginTimeSeconds: from }] } } } },
+      data: {
+        actor: {
+          account: {
+            nrql: { results: [{ 'percentile.duration': { 95: 3 }, beginTimeSeconds: from }] },
+          },
+        },
+      },
     },
     sent: ({ body }) => JSON.parse(body).variables.nrql,
     expected: `SELECT percentile(duration, 95) FROM Transaction WHERE g = 'web-v001' SINCE ${from}`,
@@ -149,7 +174,11 @@ const exchanges: Exchange[] = [
       })),
       metadata: { beginTimeMillis: startMs },
     },
-    sent: ({ path, query, headers }) => [path, new URLSearchParams(query).get('nrql'), headers['x-query-key']],
+    sent: ({ path, query, headers }) => [
+      path,
+      new URLSearchParams(query).get('nrql'),
+      headers['x-query-key'],
+    ],
     expected: [
       '/insights/v1/accounts/77/query',
       `SELECT count(*) FROM Transaction TIMESERIES 60 seconds ${nrqlTimes} WHERE group LIKE 'web-v001'`,
@@ -173,7 +202,15 @@ const exchanges: Exchange[] = [
     step: 90,
     answer: {
       Messages: [],
-      MetricDataResults: [{ Id: 'q', Label: 'errors', StatusCode: 'Complete', Timestamps: [from, from + 120], Values: [4, 6] }],
+      MetricDataResults: [
+        {
+          Id: 'q',
+          Label: 'errors',
+          StatusCode: 'Complete',
+          Timestamps: [from, from + 120],
+          Values: [4, 6],
+        },
+      ],
     },
     sent: ({ headers, body }) => [
       headers['x-amz-target'],
@@ -207,14 +244,26 @@ const exchanges: Exchange[] = [
 ]
 
 function orderOf({ source, query, step = 60, parameters: extendedScopeParams = {} }: Asked) {
-  const times = { start: new Date(startMs).toISOString(), end: new Date(startMs + 300_000).toISOString() }
+  const times = {
+    start: new Date(startMs).toISOString(),
+    end: new Date(startMs + 300_000).toISOString(),
+  }
   const side = (scope: string) => ({ scope, location: 'east', ...times, step, extendedScopeParams })
   return {
     canaryConfig: {
-      metrics: [{ name: 'm', groups: ['all'], query: { type: source, ...query }, analysisConfigurations: {} }],
+      metrics: [
+        {
+          name: 'm',
+          groups: ['all'],
+          query: { type: source, ...query },
+          analysisConfigurations: {},
+        },
+      ],
       classifier: { groupWeights: { all: 100 }, scoreThresholds: { pass: 95, marginal: 75 } },
     },
-    executionRequest: { scopes: { default: { controlScope: side('web-v001'), experimentScope: side('web-v002') } } },
+    executionRequest: {
+      scopes: { default: { controlScope: side('web-v001'), experimentScope: side('web-v002') } },
+    },
   }
 }
 
@@ -240,7 +289,13 @@ for (const exchange of exchanges) {
 }
 
 test('rejections of a source reach the analysis', async (t) => {
-  const cases: [source: string, account: object, query: object, answer: unknown, message: RegExp][] = [
+  const cases: [
+    source: string,
+    account: object,
+    query: object,
+    answer: unknown,
+    message: RegExp,
+  ][] = [
     [
       'datadog',
       keys,
@@ -255,12 +310,24 @@ test('rejections of a source reach the analysis', async (t) => {
       { status: 'error', error: 'bad scope' },
       /Datadog rejects the query x\{web-v00\d\}: bad scope/,
     ],
-    ['newrelic', newRelic(''), { select: 'count(*)' }, { errors: [{ message: 'NRQL Syntax Error' }] }, /NRQL Syntax Error/],
+    [
+      'newrelic',
+      newRelic(''),
+      { select: 'count(*)' },
+      { errors: [{ message: 'NRQL Syntax Error' }] },
+      /NRQL Syntax Error/,
+    ],
     [
       'newrelic',
       newRelic(''),
       { select: 'SELECT count(*) FROM T' },
-      { data: { actor: { account: { nrql: { results: [{ facet: 'a', count: 1, beginTimeSeconds: from }] } } } } },
+      {
+        data: {
+          actor: {
+            account: { nrql: { results: [{ facet: 'a', count: 1, beginTimeSeconds: from }] } },
+          },
+        },
+      },
       /FACET has several series/,
     ],
     ['cloudwatch', aws, { metricStat: {} }, {}, /"metricStat" with a "metric"/],
@@ -281,15 +348,29 @@ test('rejections of a source reach the analysis', async (t) => {
 })
 
 test('credentials of an account may be references to its secrets', async (t) => {
-  const server = await startUpstream(t, () => ({ status: 'success', data: { resultType: 'matrix', result: [] } }))
-  const own = { name: 'own', endpoint: { baseUrl: server.url }, username: 'fairlead', password: 'secret:prometheus' }
+  const server = await startUpstream(t, () => ({
+    status: 'success',
+    data: { resultType: 'matrix', result: [] },
+  }))
+  const own = {
+    name: 'own',
+    endpoint: { baseUrl: server.url },
+    username: 'fairlead',
+    password: 'secret:prometheus',
+  }
   const settings = { canaries: { keptDays: 1, accounts: { prometheus: [own] } } }
   const backends = await startBackends(t, [definitionsBackend, canariesBackend], { settings })
   const order = orderOf({ source: 'prometheus', query: { customInlineTemplate: 'PromQL:up' } })
-  assert.match(String(await measureFirst(backends, order)), /no secret "prometheus" of the account own/)
+  assert.match(
+    String(await measureFirst(backends, order)),
+    /no secret "prometheus" of the account own/,
+  )
   await backends.ask('front50', 'PUT', '/secrets/account/own/prometheus', { value: 'hunter-2222' })
   assert.deepEqual(await measureFirst(backends, order), { control: [], experiment: [] })
-  assert.equal(server.requests[0]?.headers.authorization, `Basic ${Buffer.from('fairlead:hunter-2222').toString('base64')}`)
+  assert.equal(
+    server.requests[0]?.headers.authorization,
+    `Basic ${Buffer.from('fairlead:hunter-2222').toString('base64')}`,
+  )
 })
 
 test('an analysis reads files of a folder', async (t) => {
@@ -300,14 +381,25 @@ test('an analysis reads files of a folder', async (t) => {
     `${from + after},web-v002,east,7`,
     `${startMs + after * 1000},web-v001,west,99`,
   ])
-  writeFileSync(join(folder, 'latency.csv'), ['timestamp,scope,location,value', ...rows, ''].join('\r\n'))
+  writeFileSync(
+    join(folder, 'latency.csv'),
+    ['timestamp,scope,location,value', ...rows, ''].join('\r\n'),
+  )
   writeFileSync(join(folder, 'load.json'), JSON.stringify([{ timestamp: from + 60, value: 3 }]))
   const backends = await startWith(t, 'file', { folder })
-  const read = (metricName: string) => measureFirst(backends, orderOf({ source: 'file', query: { metricName } }))
-  assert.deepEqual(await read('latency'), { control: [0, 60, 'NaN', 180], experiment: [7, 7, 'NaN', 7] })
+  const read = (metricName: string) =>
+    measureFirst(backends, orderOf({ source: 'file', query: { metricName } }))
+  assert.deepEqual(await read('latency'), {
+    control: [0, 60, 'NaN', 180],
+    experiment: [7, 7, 'NaN', 7],
+  })
   assert.deepEqual(await read('load'), { control: [3], experiment: [3] })
   assert.match(String(await read('disk')), /neither a file disk\.csv nor disk\.json/)
   assert.match(String(await read('../secret')), /must be the name of a file/)
-  const names = await backends.ask('kayenta', 'GET', '/metadata/metricsService?metricsAccountName=own')
+  const names = await backends.ask(
+    'kayenta',
+    'GET',
+    '/metadata/metricsService?metricsAccountName=own',
+  )
   assert.deepEqual(names.body, [{ name: 'latency' }, { name: 'load' }])
 })

@@ -102,12 +102,22 @@ test('definitions-scenario 8: permissions are shown on an application only while
     },
   })
   await store.ok('POST', '/v2/applications', demo)
-  await store.ok('PUT', '/permissions/applications/demo', { name: 'demo', permissions: { READ: [' Ops '], WRITE: [] } })
-  assert.deepEqual((await store.ok('GET', '/v2/applications/demo'))['permissions'], { READ: ['ops'] })
-  assert.deepEqual((await store.ok<Fields[]>('GET', '/v2/applications'))[0]?.['permissions'], { READ: ['ops'] })
+  await store.ok('PUT', '/permissions/applications/demo', {
+    name: 'demo',
+    permissions: { READ: [' Ops '], WRITE: [] },
+  })
+  assert.deepEqual((await store.ok('GET', '/v2/applications/demo'))['permissions'], {
+    READ: ['ops'],
+  })
+  assert.deepEqual((await store.ok<Fields[]>('GET', '/v2/applications'))[0]?.['permissions'], {
+    READ: ['ops'],
+  })
   await store.ok('PUT', '/permissions/applications/demo', { permissions: {} })
   assert.equal('permissions' in (await store.ok('GET', '/v2/applications/demo')), false)
-  assert.deepEqual(refreshed, Array(2).fill({ service: 'fiat', path: '/roles/sync', body: ['ops'] }))
+  assert.deepEqual(
+    refreshed,
+    Array(2).fill({ service: 'fiat', path: '/roles/sync', body: ['ops'] }),
+  )
 })
 
 test('a permission for roles without users logs no warning', async (t) => {
@@ -131,12 +141,23 @@ test('definitions-scenario 9: deleting an application removes what belongs to it
   const first = await store.ok('POST', '/pipelines', { application: 'demo', name: 'one' })
   await store.ok('POST', '/pipelines', { application: 'Demo', name: 'two' })
   await store.ok('POST', '/strategies', { application: 'demo', name: 's', strategy: true })
-  await store.ok('POST', '/serviceAccounts', { name: `${first['id']}@managed-service-account`, memberOf: ['ops'] })
+  await store.ok('POST', '/serviceAccounts', {
+    name: `${first['id']}@managed-service-account`,
+    memberOf: ['ops'],
+  })
   await store.ok('PUT', '/permissions/applications/demo', { permissions: { READ: ['ops'] } })
   const clusters = [{ account: 'a', applications: ['demo', 'other'] }]
-  const p1 = await store.ok('POST', '/v2/projects', { name: 'P1', config: { applications: ['demo'] } })
-  const p2 = await store.ok('POST', '/v2/projects', { name: 'P2', config: { applications: ['demo', 'other'], clusters } })
-  await store.ok('POST', '/notifications/application/demo', { email: [{ type: 'email', address: 'x@y' }] })
+  const p1 = await store.ok('POST', '/v2/projects', {
+    name: 'P1',
+    config: { applications: ['demo'] },
+  })
+  const p2 = await store.ok('POST', '/v2/projects', {
+    name: 'P2',
+    config: { applications: ['demo', 'other'], clusters },
+  })
+  await store.ok('POST', '/notifications/application/demo', {
+    email: [{ type: 'email', address: 'x@y' }],
+  })
 
   assert.equal((await store.ask('DELETE', '/v2/applications/DEMO')).status, 204)
 
@@ -145,7 +166,10 @@ test('definitions-scenario 9: deleting an application removes what belongs to it
   assert.deepEqual(await store.ok('GET', '/serviceAccounts'), [])
   await store.fails(404, 'GET', `/v2/projects/${p1['id']}`)
   const config = (await store.ok('GET', `/v2/projects/${p2['id']}`))['config'] as Fields
-  assert.deepEqual(config, { applications: ['other'], clusters: [{ account: 'a', applications: ['other'] }] })
+  assert.deepEqual(config, {
+    applications: ['other'],
+    clusters: [{ account: 'a', applications: ['other'] }],
+  })
   assert.deepEqual(await store.ok('GET', '/notifications/application/demo'), {})
   await store.ok('GET', '/permissions/applications/demo')
   assert.equal((await store.ask('DELETE', '/v2/applications/DEMO')).status, 204)
@@ -156,7 +180,9 @@ test('the history of an application outlives its deletion', async (t) => {
   await store.ok('POST', '/v2/applications', { ...demo, team: 'blue' })
   await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', team: 'red' })
   await store.ask('DELETE', '/v2/applications/demo')
-  const teams = (await store.ok<Fields[]>('GET', '/v2/applications/demo/history')).map((version) => version['team'])
+  const teams = (await store.ok<Fields[]>('GET', '/v2/applications/demo/history')).map(
+    (version) => version['team'],
+  )
   assert.deepEqual(teams, ['red', 'blue'])
   await store.fails(404, 'GET', '/v2/applications/demo/history?limit=1')
   await store.ok('POST', '/v2/applications', { ...demo, team: 'green' })
@@ -185,15 +211,28 @@ test('a traffic guard is enabled unless it says otherwise', async (t) => {
 test('the list generates missing permission records', async (t) => {
   const store = await startStore(t)
   await store.ok('POST', '/v2/applications', demo)
-  await store.ok('POST', '/permissions/applications/Later', { name: 'Later', requiredGroupMembership: ['Ops'] })
+  await store.ok('POST', '/permissions/applications/Later', {
+    name: 'Later',
+    requiredGroupMembership: ['Ops'],
+  })
   const records = await store.ok<Fields[]>('GET', '/permissions/applications')
   assert.deepEqual(records[0]?.['permissions'], { READ: ['ops'], WRITE: ['ops'] })
   assert.equal(records[0]?.['name'], 'Later')
-  assert.deepEqual(records[1], { name: 'DEMO', permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' })
+  assert.deepEqual(records[1], {
+    name: 'DEMO',
+    permissions: {},
+    lastModified: -1,
+    lastModifiedBy: 'auto-generated',
+  })
   await store.fails(404, 'GET', '/permissions/applications/demo')
-  const replaced = await store.ok('POST', '/permissions/applications', { name: 'later', permissions: { READ: ['Dev'] } })
+  const replaced = await store.ok('POST', '/permissions/applications', {
+    name: 'later',
+    permissions: { READ: ['Dev'] },
+  })
   assert.deepEqual(replaced['permissions'], { READ: ['dev'] })
-  assert.deepEqual((await store.ok('GET', '/permissions/applications/Later'))['permissions'], { READ: ['dev'] })
+  assert.deepEqual((await store.ok('GET', '/permissions/applications/Later'))['permissions'], {
+    READ: ['dev'],
+  })
   await store.fails(400, 'POST', '/permissions/applications', { permissions: { READ: ['dev'] } })
   assert.equal((await store.ask('DELETE', '/permissions/applications/LATER')).status, 200)
   assert.equal((await store.ask('DELETE', '/permissions/applications/later')).status, 200)
@@ -222,10 +261,16 @@ test('no application gets a name that stands for something else', async (t) => {
       store.ask('POST', '/v2/applications', body),
       store.ask('PATCH', path, body),
       store.ask('PUT', path, body),
-      store.ask('POST', `/permissions/applications/${encodeURIComponent(name)}`, { name, permissions: { READ: ['r'] } }),
+      store.ask('POST', `/permissions/applications/${encodeURIComponent(name)}`, {
+        name,
+        permissions: { READ: ['r'] },
+      }),
     ])
     for (const { status, body: answer } of answers) {
-      assert.ok(status === 400 || status === 404, `${JSON.stringify(name)}: ${status} ${JSON.stringify(answer)}`)
+      assert.ok(
+        status === 400 || status === 404,
+        `${JSON.stringify(name)}: ${status} ${JSON.stringify(answer)}`,
+      )
     }
     assert.match(String((answers[0].body as Fields)['message']), /application name/)
     assert.equal((await store.ask('GET', path)).status, 404)
@@ -251,7 +296,10 @@ test('nothing is saved under an application name with invisible characters', asy
     ])
     for (const { message } of answers) assert.ok(String(message).includes(reason), `${message}`)
     const batch = await store.ok('POST', '/pipelines/batchUpdate', [body])
-    assert.ok(String(at(batch, 'failed_pipelines', 0, 'errorMsg')).includes(reason), JSON.stringify(batch))
+    assert.ok(
+      String(at(batch, 'failed_pipelines', 0, 'errorMsg')).includes(reason),
+      JSON.stringify(batch),
+    )
   }
   assert.deepEqual(await store.ok('GET', '/pipelines'), [])
 })
@@ -271,7 +319,10 @@ test('clients do not say when something was created', async (t) => {
   const application = await store.ok('GET', '/v2/applications/web')
   const project = await store.ok('GET', '/v2/projects/J')
   const pipeline = await store.ok('GET', '/pipelines/P/get')
-  assert.deepEqual([application['createTs'], application['updateTs']], [String(created), String(now)])
+  assert.deepEqual(
+    [application['createTs'], application['updateTs']],
+    [String(created), String(now)],
+  )
   assert.deepEqual([project['createTs'], project['updateTs']], [created, now])
   assert.deepEqual([pipeline['createTs'], pipeline['updateTs']], [undefined, String(created)])
 })
@@ -279,25 +330,35 @@ test('clients do not say when something was created', async (t) => {
 test('the list of applications is what each of them is, in order of their names', async (t) => {
   const store = await startStore(t)
   const tag = async (known = '') => {
-    const answer = await fetch(`${store.url}/v2/applications`, { headers: { 'if-none-match': known } })
+    const answer = await fetch(`${store.url}/v2/applications`, {
+      headers: { 'if-none-match': known },
+    })
     return [answer.status, answer.headers.get('etag') ?? ''] as const
   }
   assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
   const [, empty] = await tag()
-  for (const name of ['b_', 'B', 'ba', 'a-1']) await store.ok('POST', '/v2/applications', { ...demo, name })
-  await store.ok('POST', '/permissions/applications/ba', { name: 'ba', permissions: { READ: ['dev'] } })
+  for (const name of ['b_', 'B', 'ba', 'a-1'])
+    await store.ok('POST', '/v2/applications', { ...demo, name })
+  await store.ok('POST', '/permissions/applications/ba', {
+    name: 'ba',
+    permissions: { READ: ['dev'] },
+  })
   await store.ok('POST', '/permissions/applications/b', { name: 'b', permissions: {} })
   const list = await store.ok<Fields[]>('GET', '/v2/applications')
   assert.deepEqual(
     list.map(({ name }) => name),
     ['A-1', 'B', 'BA', 'B_'],
   )
-  for (const listed of list) assert.deepEqual(listed, await store.ok('GET', `/v2/applications/${listed['name']}`))
+  for (const listed of list)
+    assert.deepEqual(listed, await store.ok('GET', `/v2/applications/${listed['name']}`))
   assert.deepEqual((await store.ok<Fields[]>('GET', '/v2/applications?pageSize=2')).length, 2)
   const [status, now] = await tag(empty)
   assert.equal(status, 200)
   assert.deepEqual(await tag(now), [304, now])
-  await store.ok('POST', '/permissions/applications/b', { name: 'b', permissions: { READ: ['dev'] } })
+  await store.ok('POST', '/permissions/applications/b', {
+    name: 'b',
+    permissions: { READ: ['dev'] },
+  })
   assert.equal((await tag(now))[0], 200)
 })
 
@@ -311,7 +372,11 @@ test('declared environments are stored as they are, and mistakes are named', asy
   }
   const constrained = (constraint: Fields) => ({ ...production, constraints: [constraint] })
   const canary = (lifetimeDuration: string) => {
-    const canaryConfig = { canaryConfigId: 'c', lifetimeDuration, scopes: [{ scopeName: 'default' }] }
+    const canaryConfig = {
+      canaryConfigId: 'c',
+      lifetimeDuration,
+      scopes: [{ scopeName: 'default' }],
+    }
     return { type: 'canary', trafficPercent: 5, canaryConfig }
   }
   const environments = [{ name: 'staging', accounts: ['staging'], regions: ['eu'] }, production]
@@ -319,25 +384,52 @@ test('declared environments are stored as they are, and mistakes are named', asy
   assert.deepEqual(created['environments'], environments)
   const mistakes: [declared: unknown, message: RegExp][] = [
     [[{ name: 'staging' }], /environments\.0\.accounts: it is missing/],
-    [[{ ...production, account: 'prod' }], /environments\.0\.account: an environment has no such field, only name, accounts, /],
-    [[production, { ...production, name: 'Production' }], /environments\.1\.name: another environment is named "Production" too/],
-    [[{ ...production, constraints: [{ type: 'soak' }] }], /constraints\.0\.type: it must be one of judgment, soakTime, /],
-    [[{ ...production, constraints: [{ type: 'soakTime' }] }], /minutes: a constraint of the type soakTime needs it/],
+    [
+      [{ ...production, account: 'prod' }],
+      /environments\.0\.account: an environment has no such field, only name, accounts, /,
+    ],
+    [
+      [production, { ...production, name: 'Production' }],
+      /environments\.1\.name: another environment is named "Production" too/,
+    ],
+    [
+      [{ ...production, constraints: [{ type: 'soak' }] }],
+      /constraints\.0\.type: it must be one of judgment, soakTime, /,
+    ],
+    [
+      [{ ...production, constraints: [{ type: 'soakTime' }] }],
+      /minutes: a constraint of the type soakTime needs it/,
+    ],
     [
       [constrained({ type: 'soakTime', minutes: 5, hours: 1 })],
       /"hours" is not a field of the constraint soakTime. Use one of minutes/,
     ],
-    [[constrained({ type: 'verification', checks: [{ type: 'metric', bound: 'low' }] })], /"checks\[0\].bound" must be a number/],
-    [[constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H' } })], /"canaryConfig.scopes" is missing/],
+    [
+      [constrained({ type: 'verification', checks: [{ type: 'metric', bound: 'low' }] })],
+      /"checks\[0\].bound" must be a number/,
+    ],
+    [
+      [constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H' } })],
+      /"canaryConfig.scopes" is missing/,
+    ],
     [
       [constrained({ type: 'canary', canaryConfig: { lifetimeDuration: 'PT1H', scopes: [{}] } })],
       /The canary of the environment "production": The stage names no canary configuration/,
     ],
-    [[constrained(canary('soon'))], /"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "soon"\.$/],
+    [
+      [constrained(canary('soon'))],
+      /"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "soon"\.$/,
+    ],
   ]
-  await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', environments: [constrained(canary('PT1H'))] })
+  await store.ok('PATCH', '/v2/applications/demo', {
+    name: 'demo',
+    environments: [constrained(canary('PT1H'))],
+  })
   for (const [declared, message] of mistakes) {
-    const refused = await store.fails(400, 'PATCH', '/v2/applications/demo', { name: 'demo', environments: declared })
+    const refused = await store.fails(400, 'PATCH', '/v2/applications/demo', {
+      name: 'demo',
+      environments: declared,
+    })
     assert.match(String(refused['message']), message)
   }
 })
@@ -355,5 +447,9 @@ test('accounts and fixed regions of environments must exist', () => {
     'The environment "staging" names the account "gone", which does not exist: correct or add it.',
     'The environment "production" names the region "us": its accounts have eu only.',
   ])
-  assert.deepEqual(environmentMisfits(declared, undefined), [], 'another service knows the accounts')
+  assert.deepEqual(
+    environmentMisfits(declared, undefined),
+    [],
+    'another service knows the accounts',
+  )
 })

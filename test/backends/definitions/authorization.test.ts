@@ -12,7 +12,10 @@ const views: Record<string, Fields> = {
     applications: [grants('mine', 'READ', 'WRITE', 'EXECUTE'), grants('secret')],
     serviceAccounts: [{ name: 'robot' }, { name: 'bystander' }],
   },
-  olga: { applications: [grants('mine', 'READ', 'WRITE'), grants('secret', 'READ', 'WRITE')], serviceAccounts: [] },
+  olga: {
+    applications: [grants('mine', 'READ', 'WRITE'), grants('secret', 'READ', 'WRITE')],
+    serviceAccounts: [],
+  },
   robot: { applications: [grants('mine', 'EXECUTE'), grants('secret')] },
   bystander: { applications: [grants('mine'), grants('secret')] },
   admin: { admin: true },
@@ -20,7 +23,8 @@ const views: Record<string, Fields> = {
 
 const fiat: CallService = async (_service, { method, path }) => {
   const user = decodeURIComponent(path.split('/')[2] as string)
-  if (method === 'POST') return { status: path.endsWith('/create') && user !== 'mallory' ? 200 : 404, body: undefined }
+  if (method === 'POST')
+    return { status: path.endsWith('/create') && user !== 'mallory' ? 200 : 404, body: undefined }
   const view = views[user]
   return view === undefined ? { status: 404, body: undefined } : { status: 200, body: view }
 }
@@ -28,7 +32,12 @@ const fiat: CallService = async (_service, { method, path }) => {
 interface Guarded {
   store: Store
   /** The status, and the message of a refusal. */
-  as(user: string, method: string, path: string, body?: unknown): Promise<{ status: number; message: string }>
+  as(
+    user: string,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; message: string }>
 }
 
 async function startGuarded(t: TestContext, others: CallService = fiat): Promise<Guarded> {
@@ -37,7 +46,10 @@ async function startGuarded(t: TestContext, others: CallService = fiat): Promise
     store,
     async as(user, method, path, body) {
       const answer = await store.ask(method, path, body, { 'x-spinnaker-user': user })
-      return { status: answer.status, message: String((answer.body as Fields | undefined)?.['message'] ?? '') }
+      return {
+        status: answer.status,
+        message: String((answer.body as Fields | undefined)?.['message'] ?? ''),
+      }
     },
   }
 }
@@ -82,11 +94,20 @@ test('changes need WRITE on the application', async (t) => {
     assert.equal(status, 403, `${method} ${path} ${JSON.stringify(body)}: ${message}`)
   }
   const { message } = await as('mallory', 'POST', '/pipelines', main)
-  assert.equal(message, 'This needs WRITE on the application secret; mallory has not got it. An owner of secret can grant it.')
+  assert.equal(
+    message,
+    'This needs WRITE on the application secret; mallory has not got it. An owner of secret can grant it.',
+  )
   assert.equal((await as('nobody known', 'POST', '/pipelines', own)).status, 403)
   assert.equal((await as('', 'POST', '/pipelines', own)).status, 403)
-  assert.equal((await as('olga', 'POST', '/pipelines', { ...main, application: 'mine' })).status, 200)
-  assert.equal((await as('olga', 'POST', '/v2/applications', { name: 'new', email: 'o@example.com' })).status, 200)
+  assert.equal(
+    (await as('olga', 'POST', '/pipelines', { ...main, application: 'mine' })).status,
+    200,
+  )
+  assert.equal(
+    (await as('olga', 'POST', '/v2/applications', { name: 'new', email: 'o@example.com' })).status,
+    200,
+  )
   assert.equal((await as('admin', 'DELETE', '/v2/applications/secret')).status, 204)
 })
 
@@ -114,7 +135,10 @@ test('runAsUser needs an account that author and application allow', async (t) =
   assert.equal((await save('mallory', 'robot')).status, 200)
   assert.equal((await save('mallory', ' robot ')).status, 200)
   assert.equal((await save('mallory', '  ')).status, 200)
-  assert.match((await save('mallory', 'bystander')).message, /EXECUTE on the application mine; bystander/)
+  assert.match(
+    (await save('mallory', 'bystander')).message,
+    /EXECUTE on the application mine; bystander/,
+  )
   assert.match((await save('olga', 'robot')).message, /olga may not use the service account robot/)
 })
 
@@ -127,7 +151,9 @@ test('definitions-scenario 19: a batch saves only entries that the caller may wr
     { ...own, id: 's1', name: 'taken over' },
     { ...own, id: 'm3', name: 'as another', triggers: [{ runAsUser: 'bystander' }] },
   ]
-  const { status, body } = await store.ask('POST', '/pipelines/batchUpdate', entries, { 'x-spinnaker-user': 'mallory' })
+  const { status, body } = await store.ask('POST', '/pipelines/batchUpdate', entries, {
+    'x-spinnaker-user': 'mallory',
+  })
   assert.equal(status, 200)
   const report = body as { successful_pipelines: string[]; failed_pipelines: Fields[] }
   assert.deepEqual(report.successful_pipelines, ['good'])
@@ -135,12 +161,21 @@ test('definitions-scenario 19: a batch saves only entries that the caller may wr
     report.failed_pipelines.map(({ name }) => name),
     ['foreign', 'taken over', 'as another'],
   )
-  assert.ok(report.failed_pipelines.every(({ errorMsg }) => /application|service account/.test(String(errorMsg))))
+  assert.ok(
+    report.failed_pipelines.every(({ errorMsg }) =>
+      /application|service account/.test(String(errorMsg)),
+    ),
+  )
 })
 
 test('a template belongs to its scopes, a global one to administrators', async (t) => {
   const { store, as } = await startGuarded(t)
-  const template = (id: string, ...scopes: string[]) => ({ id, schema: 'v2', metadata: { scopes }, pipeline: { stages: [] } })
+  const template = (id: string, ...scopes: string[]) => ({
+    id,
+    schema: 'v2',
+    metadata: { scopes },
+    pipeline: { stages: [] },
+  })
   await store.ok('POST', '/v2/pipelineTemplates', template('theirs', 'secret'))
   await store.ok('POST', '/v2/pipelineTemplates', template('shared', 'Global'))
   for (const family of ['/pipelineTemplates', '/v2/pipelineTemplates']) {
@@ -159,10 +194,26 @@ test('a template belongs to its scopes, a global one to administrators', async (
       assert.equal(status, 403, `${method} ${path}: ${message}`)
     }
     assert.equal((await as('mallory', 'GET', `${family}/shared`)).status, 200)
-    assert.equal((await as('mallory', 'POST', family, template(`own ${family}`, 'MINE'))).status, 200)
+    assert.equal(
+      (await as('mallory', 'POST', family, template(`own ${family}`, 'MINE'))).status,
+      200,
+    )
   }
-  assert.equal((await as('mallory', 'PUT', '/v2/pipelineTemplates/theirs?tag=stable', template('theirs', 'mine'))).status, 403)
-  assert.equal((await as('admin', 'PUT', '/v2/pipelineTemplates/shared', template('shared', 'global'))).status, 200)
+  assert.equal(
+    (
+      await as(
+        'mallory',
+        'PUT',
+        '/v2/pipelineTemplates/theirs?tag=stable',
+        template('theirs', 'mine'),
+      )
+    ).status,
+    403,
+  )
+  assert.equal(
+    (await as('admin', 'PUT', '/v2/pipelineTemplates/shared', template('shared', 'global'))).status,
+    200,
+  )
 })
 
 test('changes answer 503 while the permission service is silent', async (t) => {
@@ -185,7 +236,14 @@ test('runAsUser of inherited triggers needs rights of both authors', async (t) =
     pipeline: { triggers: [{ type: 'webhook', enabled: true, source: 'ci', runAsUser }] },
   })
   const instance = (id: string, more: Fields = {}) => ({
-    ...{ ...own, id: `i-${id}`, name: id, type: 'templatedPipeline', schema: 'v2', template: { reference: `spinnaker://${id}` } },
+    ...{
+      ...own,
+      id: `i-${id}`,
+      name: id,
+      type: 'templatedPipeline',
+      schema: 'v2',
+      template: { reference: `spinnaker://${id}` },
+    },
     ...more,
   })
   for (const [id, runAsUser] of [
@@ -201,7 +259,11 @@ test('runAsUser of inherited triggers needs rights of both authors', async (t) =
     if (!isUsable) assert.match(saved.message, /may not use the service account/)
     const { status, message } = await as('mallory', 'POST', '/pipelines', instance(id))
     assert.equal(status, id === 'known' ? 200 : 403, `${id}: ${message}`)
-    assert.equal((await as('mallory', 'POST', '/pipelines', instance(id, { exclude: ['triggers'] }))).status, 200, id)
+    assert.equal(
+      (await as('mallory', 'POST', '/pipelines', instance(id, { exclude: ['triggers'] }))).status,
+      200,
+      id,
+    )
   }
 })
 

@@ -23,21 +23,61 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"id":{}}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":{}}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[null]}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[12345678901234567890]}`, status: 400 },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{${pipeline},"stages":[12345678901234567890]}`,
+    status: 400,
+  },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"triggers":"none"}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"triggers":[["cron"]]}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"index":"first"}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"disabled":"perhaps"}`, status: 400 },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"updateTs":[]}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"__proto__":{"polluted":1}}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"x":[{"\\u005f_proto__":1}]}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, status: 400 },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{${pipeline},"__proto__":{"polluted":1}}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{${pipeline},"x":[{"\\u005f_proto__":1}]}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{${pipeline},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`,
+    status: 400,
+  },
   { method: 'POST', path: '/pipelines?staleCheck=maybe', text: `{${pipeline}}`, status: 400 },
   { method: 'POST', path: '/v2/applications', text: '{"name":["x"],"email":"a@b"}', status: 400 },
-  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","cloudProviders":[1]}', status: 400 },
-  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","trafficGuards":[1]}', status: 400 },
-  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","__proto__":{}}', status: 400 },
-  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","environments":[{"name":"dev"}]}', status: 400 },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: '{"name":"x","email":"a@b","cloudProviders":[1]}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: '{"name":"x","email":"a@b","trafficGuards":[1]}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: '{"name":"x","email":"a@b","__proto__":{}}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: '{"name":"x","email":"a@b","environments":[{"name":"dev"}]}',
+    status: 400,
+  },
   {
     method: 'POST',
     path: '/v2/applications',
@@ -57,28 +97,103 @@ const refusedBodies: { method: string; path: string; text: string; status: numbe
     status: 400,
   },
   { method: 'PATCH', path: '/v2/applications/x', text: '[]', status: 400 },
-  { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"ADMIN":["a"]}}', status: 400 },
-  { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"READ":"a"}}', status: 400 },
-  { method: 'PUT', path: '/permissions/applications/x', text: '{"name":"y","permissions":{}}', status: 400 },
-  { method: 'POST', path: '/v2/projects', text: '{"name":"x","config":{"applications":"demo"}}', status: 400 },
-  { method: 'POST', path: '/v2/projects', text: '{"name":"x","config":{"clusters":[{"applications":7}]}}', status: 400 },
+  {
+    method: 'PUT',
+    path: '/permissions/applications/x',
+    text: '{"permissions":{"ADMIN":["a"]}}',
+    status: 400,
+  },
+  {
+    method: 'PUT',
+    path: '/permissions/applications/x',
+    text: '{"permissions":{"READ":"a"}}',
+    status: 400,
+  },
+  {
+    method: 'PUT',
+    path: '/permissions/applications/x',
+    text: '{"name":"y","permissions":{}}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/projects',
+    text: '{"name":"x","config":{"applications":"demo"}}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/projects',
+    text: '{"name":"x","config":{"clusters":[{"applications":7}]}}',
+    status: 400,
+  },
   { method: 'POST', path: '/serviceAccounts', text: '{"memberOf":[]}', status: 400 },
   { method: 'POST', path: '/serviceAccounts', text: '{"name":"x","memberOf":"ops"}', status: 400 },
   { method: 'POST', path: '/snapshots', text: '{"application":1,"account":"a"}', status: 400 },
   { method: 'POST', path: '/notifications/application/x', text: '[]', status: 400 },
-  { method: 'POST', path: '/pipelineTemplates', text: '{"id":"x","metadata":{"scopes":"all"}}', status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{"application":"demo","name":"${long}"}`, status: 400 },
+  {
+    method: 'POST',
+    path: '/pipelineTemplates',
+    text: '{"id":"x","metadata":{"scopes":"all"}}',
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{"application":"demo","name":"${long}"}`,
+    status: 400,
+  },
   { method: 'POST', path: '/pipelines', text: `{${pipeline},"id":"${long}"}`, status: 400 },
-  { method: 'POST', path: '/pipelines', text: `{${pipeline},"parameterConfig":[{"name":"${long}"}]}`, status: 400 },
-  { method: 'POST', path: '/strategies', text: `{"application":"demo","name":"${long}"}`, status: 400 },
-  { method: 'POST', path: '/pipelines/move', text: `{"application":"demo","from":"p","to":"${long}"}`, status: 400 },
-  { method: 'POST', path: '/v2/applications', text: `{"name":"${long}","email":"a@b"}`, status: 400 },
-  { method: 'PUT', path: '/permissions/applications/x', text: `{"permissions":{"READ":["${long}"]}}`, status: 400 },
+  {
+    method: 'POST',
+    path: '/pipelines',
+    text: `{${pipeline},"parameterConfig":[{"name":"${long}"}]}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/strategies',
+    text: `{"application":"demo","name":"${long}"}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/pipelines/move',
+    text: `{"application":"demo","from":"p","to":"${long}"}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/v2/applications',
+    text: `{"name":"${long}","email":"a@b"}`,
+    status: 400,
+  },
+  {
+    method: 'PUT',
+    path: '/permissions/applications/x',
+    text: `{"permissions":{"READ":["${long}"]}}`,
+    status: 400,
+  },
   { method: 'POST', path: '/v2/projects', text: `{"name":"${long}"}`, status: 400 },
-  { method: 'POST', path: '/v2/projects', text: `{"name":"x","config":{"applications":["${long}"]}}`, status: 400 },
+  {
+    method: 'POST',
+    path: '/v2/projects',
+    text: `{"name":"x","config":{"applications":["${long}"]}}`,
+    status: 400,
+  },
   { method: 'POST', path: '/pipelineTemplates', text: `{"id":"${long}"}`, status: 400 },
-  { method: 'POST', path: '/serviceAccounts', text: `{"name":"${long}","memberOf":[]}`, status: 400 },
-  { method: 'POST', path: '/actions/pipelines/reorder', text: '{"application":"demo","idsToIndices":[1]}', status: 400 },
+  {
+    method: 'POST',
+    path: '/serviceAccounts',
+    text: `{"name":"${long}","memberOf":[]}`,
+    status: 400,
+  },
+  {
+    method: 'POST',
+    path: '/actions/pipelines/reorder',
+    text: '{"application":"demo","idsToIndices":[1]}',
+    status: 400,
+  },
   { method: 'GET', path: '/v2/applications?pageSize=many', text: '', status: 400 },
   { method: 'GET', path: '/pipelines/demo?pipelineLimit=-1', text: '', status: 400 },
   { method: 'GET', path: '/pipelines/demo?enabledPipelines=perhaps', text: '', status: 400 },
@@ -93,18 +208,29 @@ test('an unusable body is rejected with a reason', async (t) => {
   for (const { method, path, text, status } of refusedBodies) {
     await t.test(`${method} ${path} ${text.slice(0, 70)} is answered with ${status}`, async () => {
       const body = method === 'GET' ? undefined : text
-      const answer = await fetch(store.url + path, { method, body, headers: { 'content-type': 'application/json' } })
+      const answer = await fetch(store.url + path, {
+        method,
+        body,
+        headers: { 'content-type': 'application/json' },
+      })
       const error = (await answer.json()) as Fields
       assert.equal(answer.status, status, JSON.stringify(error))
       assert.equal(error['status'], status)
       assert.match(error['message'] as string, /\w+/)
       assert.ok((error['message'] as string).length < 1000, 'the message repeats no long value')
-      for (const field of ['timestamp', 'error', 'exception']) assert.equal(typeof error[field], 'string', field)
+      for (const field of ['timestamp', 'error', 'exception'])
+        assert.equal(typeof error[field], 'string', field)
       if (status === 405) assert.match(answer.headers.get('allow') ?? '', /GET/)
     })
   }
   assert.equal(({} as Fields)['polluted'], undefined)
-  for (const list of ['/pipelines', '/v2/applications', '/v2/projects', '/serviceAccounts', '/permissions/applications']) {
+  for (const list of [
+    '/pipelines',
+    '/v2/applications',
+    '/v2/projects',
+    '/serviceAccounts',
+    '/permissions/applications',
+  ]) {
     assert.deepEqual(await store.ok('GET', list), [], list)
   }
 })
@@ -172,7 +298,10 @@ test('odd names work for pipelines, service accounts and most applications', asy
       assert.equal(status, 200, path)
       assert.equal(foldCase((JSON.parse(body) as Fields)['name']), foldCase(name))
     }
-    assert.equal((JSON.parse((await ask('GET', `/pipelines/${owner}`)).body) as unknown[]).length, 1)
+    assert.equal(
+      (JSON.parse((await ask('GET', `/pipelines/${owner}`)).body) as unknown[]).length,
+      1,
+    )
     assert.equal((await ask('DELETE', `/serviceAccounts/${segment}`)).status, 200)
     assert.equal((await ask('DELETE', `/pipelines/${owner}/${segment}`)).status, 200)
     assert.equal((await ask('DELETE', `/v2/applications/${segment}`)).status, 204)
@@ -185,7 +314,11 @@ function foldCase(name: unknown): string {
 }
 
 /** Sends the path as it is: fetch would resolve dots in it. */
-function askRaw(base: string, method: string, path: string): Promise<{ status: number; body: string }> {
+function askRaw(
+  base: string,
+  method: string,
+  path: string,
+): Promise<{ status: number; body: string }> {
   const { hostname, port, pathname } = new URL(base)
   return new Promise((resolve, reject) => {
     const sent = request({ hostname, port, method, path: pathname + path }, (answer) => {

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { z } from 'zod'
-import { ApplicationAttributes, Project, SnapshotModel } from '../../../packages/model/environments/application-models.ts'
+import {
+  ApplicationAttributes,
+  Project,
+  SnapshotModel,
+} from '../../../packages/model/environments/application-models.ts'
 import {
   NotificationSettings,
   Pipeline,
@@ -21,9 +25,24 @@ interface Kind {
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
-  pipeline: { model: Pipeline, path: '/pipelines', valid: { application: 'demo', name: 'p' }, list: '/pipelines' },
-  strategy: { model: Pipeline, path: '/strategies', valid: { application: 'demo', name: 'p' }, list: '/strategies' },
-  template: { model: PipelineTemplate, path: '/pipelineTemplates', valid: { id: 't' }, list: '/pipelineTemplates' },
+  pipeline: {
+    model: Pipeline,
+    path: '/pipelines',
+    valid: { application: 'demo', name: 'p' },
+    list: '/pipelines',
+  },
+  strategy: {
+    model: Pipeline,
+    path: '/strategies',
+    valid: { application: 'demo', name: 'p' },
+    list: '/strategies',
+  },
+  template: {
+    model: PipelineTemplate,
+    path: '/pipelineTemplates',
+    valid: { id: 't' },
+    list: '/pipelineTemplates',
+  },
   project: { model: Project, path: '/v2/projects', valid: { name: 'p' }, list: '/v2/projects' },
   application: {
     model: ApplicationAttributes,
@@ -31,7 +50,12 @@ const kinds: Readonly<Record<string, Kind>> = {
     valid: { name: 'demo', email: 'a@b' },
     list: '/v2/applications',
   },
-  notifications: { model: NotificationSettings, path: '/notifications/application/demo', valid: {}, list: '/notifications' },
+  notifications: {
+    model: NotificationSettings,
+    path: '/notifications/application/demo',
+    valid: {},
+    list: '/notifications',
+  },
   snapshot: {
     model: SnapshotModel,
     path: '/snapshots',
@@ -44,7 +68,8 @@ const values: readonly unknown[] = ['text', 1.5, true, { a: 1 }, [null, null], [
 const accepted: Readonly<Record<string, (value: unknown) => boolean>> = {
   updateTs: (value) => typeof value === 'number',
   createTs: (value) => typeof value === 'number',
-  cloudProviders: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  cloudProviders: (value) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string'),
 }
 
 for (const [name, { model, path, valid, list }] of Object.entries(kinds)) {
@@ -85,7 +110,20 @@ const members: readonly [model: z.ZodObject, wrap: (fields: Fields) => Fields][]
   [PipelineStage, (fields) => ({ stages: [{ type: 'wait', refId: '1', ...fields }] })],
   [PipelineTrigger, (fields) => ({ triggers: [{ type: 'manual', ...fields }] })],
 ]
-const sentForms: readonly unknown[] = ['text', 'true', 'FALSE', '7', 1, 1.5, true, { a: 1 }, ['1'], [2], [null], [[1]]]
+const sentForms: readonly unknown[] = [
+  'text',
+  'true',
+  'FALSE',
+  '7',
+  1,
+  1.5,
+  true,
+  { a: 1 },
+  ['1'],
+  [2],
+  [null],
+  [[1]],
+]
 
 for (const [path, list] of [
   ['/pipelines', '/pipelines'],
@@ -95,14 +133,25 @@ for (const [path, list] of [
     const store = await startStore(t)
     let [stored, refused] = [0, 0]
     for (const [model, wrap] of members) {
-      for (const field of Object.keys(model.shape).filter((name) => name !== 'application' && name !== 'id')) {
+      for (const field of Object.keys(model.shape).filter(
+        (name) => name !== 'application' && name !== 'id',
+      )) {
         for (const value of sentForms) {
-          const answer = await store.ask('POST', path, { application: 'demo', id: 'P', name: 'p', ...wrap({ [field]: value }) })
+          const answer = await store.ask('POST', path, {
+            application: 'demo',
+            id: 'P',
+            name: 'p',
+            ...wrap({ [field]: value }),
+          })
           if (answer.status === 200) stored++
           else refused++
           const found = await store.ok<Fields[]>('GET', list)
           for (const each of found)
-            assert.deepEqual(Pipeline.safeParse(each).error?.issues ?? [], [], `${field} ${JSON.stringify(value)}`)
+            assert.deepEqual(
+              Pipeline.safeParse(each).error?.issues ?? [],
+              [],
+              `${field} ${JSON.stringify(value)}`,
+            )
         }
       }
     }
@@ -123,7 +172,9 @@ test('forms of older clients are stored as text and as flags', async (t) => {
   const flags = { disabled: 'true', limitConcurrent: 'False' }
   for (const path of ['/pipelines', '/strategies']) {
     await store.ok('POST', path, { application: 'demo', name: 'p', ...flags, stages, triggers })
-    const [stored] = await store.ok<{ [field: string]: unknown; stages: Fields[]; triggers: Fields[] }[]>('GET', path)
+    const [stored] = await store.ok<
+      { [field: string]: unknown; stages: Fields[]; triggers: Fields[] }[]
+    >('GET', path)
     assert.deepEqual([stored?.['disabled'], stored?.['limitConcurrent']], [true, false])
     assert.deepEqual(
       stored?.stages.map((stage) => [stage['refId'], stage['requisiteStageRefIds']]),

@@ -41,7 +41,8 @@ test('acknowledged writes survive kill -9', async (t) => {
   for (const id of new Set(acknowledged.map((save) => save.id))) {
     const versions = await store.ok<Fields[]>('GET', `/pipelines/${id}/history?limit=100000`)
     const known = new Map(versions.map((version) => [version['updateTs'], version['step']]))
-    for (const save of acknowledged.filter((one) => one.id === id)) assert.equal(known.get(save.updateTs), save.step)
+    for (const save of acknowledged.filter((one) => one.id === id))
+      assert.equal(known.get(save.updateTs), save.step)
     // A save that was cut off before its answer may be there too, but then as a whole: live and in the history.
     assert.deepEqual(await store.ok('GET', `/pipelines/${id}/get`), versions[0])
   }
@@ -50,14 +51,20 @@ test('acknowledged writes survive kill -9', async (t) => {
 test('definitions survive an orderly restart, and deleted ones stay deleted', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-definitions-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
-  const before = await startStore(t, { dataDir, settings: { serviceAccounts: [{ name: 'bot', memberOf: ['a'] }] } })
+  const before = await startStore(t, {
+    dataDir,
+    settings: { serviceAccounts: [{ name: 'bot', memberOf: ['a'] }] },
+  })
   const kept = await before.ok('POST', '/pipelines', { application: 'demo', name: 'kept' })
   await before.ok('POST', '/pipelines', { application: 'demo', name: 'gone' })
   await before.ok('DELETE', '/pipelines/demo/gone')
   await before.ok('POST', '/serviceAccounts', { name: 'Bot', memberOf: ['b'] })
   await before.stop()
 
-  const after = await startStore(t, { dataDir, settings: { serviceAccounts: [{ name: 'bot', memberOf: ['c'] }] } })
+  const after = await startStore(t, {
+    dataDir,
+    settings: { serviceAccounts: [{ name: 'bot', memberOf: ['c'] }] },
+  })
   assert.deepEqual(await after.ok('GET', '/pipelines'), [kept])
   const accounts = await after.ok<Fields[]>('GET', '/serviceAccounts')
   assert.deepEqual(

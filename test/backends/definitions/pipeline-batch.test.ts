@@ -20,7 +20,10 @@ function openDefinitions() {
 
 test('others have their turn while a batch is checked, and what they save is not overwritten', async () => {
   const definitions = openDefinitions()
-  const entries = Array.from({ length: 300 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  const entries = Array.from({ length: 300 }, (_, index) => ({
+    application: 'demo',
+    name: `p${index}`,
+  }))
   const events: string[] = []
   const report = await saveBatch(definitions, entries, {
     staleCheck: false,
@@ -30,7 +33,9 @@ test('others have their turn while a batch is checked, and what they save is not
       if (name !== 'p10' || events.length > 0) return
       events.push('the batch begins')
       setImmediate(() => {
-        definitions.write(() => definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'P7' }, 'bob'))
+        definitions.write(() =>
+          definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'P7' }, 'bob'),
+        )
         events.push('another one saves')
       })
     },
@@ -40,12 +45,18 @@ test('others have their turn while a batch is checked, and what they save is not
   const checked = 'the last entry is checked'
   assert.deepEqual(events, ['the batch begins', 'another one saves', checked, checked])
   assert.deepEqual([report.successful_pipelines_count, report.failed_pipelines_count], [299, 1])
-  assert.match(String(report.failed_pipelines[0]?.['errorMsg']), /A pipeline named "p7" exists already/)
+  assert.match(
+    String(report.failed_pipelines[0]?.['errorMsg']),
+    /A pipeline named "p7" exists already/,
+  )
   assert.equal(definitions.pipelines.named('p7', 'demo').length, 1)
 })
 
 test('each definition of a batch is judged in a turn of its own', async () => {
-  const entries = Array.from({ length: 60 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  const entries = Array.from({ length: 60 }, (_, index) => ({
+    application: 'demo',
+    name: `p${index}`,
+  }))
   const options = { staleCheck: false, user: 'ann', checkSaver: () => {} }
   const { result, turns } = await countTurns(() => saveBatch(openDefinitions(), entries, options))
 
@@ -55,15 +66,24 @@ test('each definition of a batch is judged in a turn of its own', async () => {
 
 test('a batch is saved although others save without end', async () => {
   const definitions = openDefinitions()
-  const entries = Array.from({ length: 5 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  const entries = Array.from({ length: 5 }, (_, index) => ({
+    application: 'demo',
+    name: `p${index}`,
+  }))
   let saves = 0
   let next = setImmediate(saveAnother)
   function saveAnother(): void {
-    definitions.write(() => definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'mine' }, 'bob'))
+    definitions.write(() =>
+      definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'mine' }, 'bob'),
+    )
     saves++
     next = setImmediate(saveAnother)
   }
-  const report = await saveBatch(definitions, entries, { staleCheck: false, user: 'ann', checkSaver: () => {} })
+  const report = await saveBatch(definitions, entries, {
+    staleCheck: false,
+    user: 'ann',
+    checkSaver: () => {},
+  })
   clearImmediate(next)
 
   assert.equal(report.successful_pipelines_count, 5)
@@ -71,7 +91,9 @@ test('a batch is saved although others save without end', async () => {
 })
 
 test('patterns of one definition leave turns to other requests', async () => {
-  const constraints = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, `(a|b){1,9}${index}`]))
+  const constraints = Object.fromEntries(
+    Array.from({ length: 100 }, (_, index) => [`k${index}`, `(a|b){1,9}${index}`]),
+  )
   const trigger = { type: 'webhook', enabled: true, payloadConstraints: constraints }
   const { turns } = await countTurns(() => checkPatterns({ triggers: [trigger] }))
 

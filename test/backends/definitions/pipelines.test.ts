@@ -39,7 +39,10 @@ test('definitions-scenario 11: a pipeline without name or application is refused
 test('definitions-scenario 12: a name is taken once in an application, ignoring case', async (t) => {
   const store = await startStore(t)
   await savePipeline(store, { name: 'build' })
-  const refused = await store.fails(400, 'POST', '/pipelines', { application: 'demo', name: 'BUILD' })
+  const refused = await store.fails(400, 'POST', '/pipelines', {
+    application: 'demo',
+    name: 'BUILD',
+  })
   assert.match(refused['message'] as string, /BUILD.*demo/)
   await savePipeline(store, { application: 'other', name: 'BUILD' })
 })
@@ -48,11 +51,17 @@ test('definitions-scenario 13: an update keeps cron trigger ids unless told othe
   const store = await startStore(t)
   await savePipeline(store, { id: 'P', name: 'build', triggers: [{ type: 'cron', id: 'c1' }] })
   const triggers = [{ type: 'cron', id: 'c1' }, { type: 'cron' }, { type: 'git', id: 'g' }]
-  const idsOf = (pipeline: Fields) => (pipeline['triggers'] as Fields[]).map((trigger) => trigger['id'] as string)
+  const idsOf = (pipeline: Fields) =>
+    (pipeline['triggers'] as Fields[]).map((trigger) => trigger['id'] as string)
   const kept = idsOf(await savePipeline(store, { id: 'P', name: 'build', triggers }))
   assert.equal(kept[0], 'c1')
   assert.match(kept[1] as string, uuid)
-  const changed = await savePipeline(store, { id: 'P', name: 'build', triggers, regenerateCronTriggerIds: true })
+  const changed = await savePipeline(store, {
+    id: 'P',
+    name: 'build',
+    triggers,
+    regenerateCronTriggerIds: true,
+  })
   assert.match(idsOf(changed)[0] as string, uuid)
   assert.match(idsOf(changed)[1] as string, uuid)
   assert.equal(idsOf(changed)[2], 'g')
@@ -88,7 +97,10 @@ test('definitions-scenario 16: a stale save is refused when the check is asked f
   const refused = await store.fails(400, 'POST', '/pipelines?staleCheck=true', { ...mine, step: 3 })
   const errors = refused['errors'] as string[]
   assert.equal(errors.length, 1)
-  assert.match(errors[0] as string, /1970-01-01 at 00:00:02 UTC.*version of 1970-01-01 at 00:00:01 UTC.*not saved: reload/)
+  assert.match(
+    errors[0] as string,
+    /1970-01-01 at 00:00:02 UTC.*version of 1970-01-01 at 00:00:01 UTC.*not saved: reload/,
+  )
   assert.equal(refused['message'], errors[0])
   assert.equal((await store.ok('GET', '/pipelines/P/get'))['step'], 2)
   await store.ok('POST', '/pipelines?staleCheck=true', { ...mine, updateTs: 2000, step: 3 })
@@ -99,21 +111,40 @@ test('a conflict names the user who changed the pipeline', async (t) => {
   let now = 1000
   const store = await startStore(t, { now: () => now })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
-  const mine = await store.ok('POST', '/pipelines', { id: 'P', application: 'demo', name: 'build' }, as('ann'))
+  const mine = await store.ok(
+    'POST',
+    '/pipelines',
+    { id: 'P', application: 'demo', name: 'build' },
+    as('ann'),
+  )
   now = 2000
   await store.ok('POST', '/pipelines', { ...mine, step: 2 }, as('bob'))
-  const save = (user: string) => store.ask('POST', '/pipelines?staleCheck=true', { ...mine, step: 3 }, as(user))
-  assert.match(JSON.stringify((await save('ann')).body), /"bob saved the pipeline \\"build\\" on 1970/)
-  assert.match(JSON.stringify((await save('bob')).body), /"You, perhaps in another window, saved the pipeline/)
+  const save = (user: string) =>
+    store.ask('POST', '/pipelines?staleCheck=true', { ...mine, step: 3 }, as(user))
+  assert.match(
+    JSON.stringify((await save('ann')).body),
+    /"bob saved the pipeline \\"build\\" on 1970/,
+  )
+  assert.match(
+    JSON.stringify((await save('bob')).body),
+    /"You, perhaps in another window, saved the pipeline/,
+  )
 })
 
 test('switching a pipeline off leaves its version usable', async (t) => {
   let now = 1000
   const store = await startStore(t, { now: () => now++ })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
-  const save = (body: object, user = 'ann') => store.ask('POST', '/pipelines?staleCheck=true', body, as(user))
-  const read = await store.ok('POST', '/pipelines', { id: 'P', application: 'demo', name: 'build', n: 1 }, as('ann'))
-  for (const disabled of [true, false, true]) assert.equal((await save({ ...read, disabled })).status, 200)
+  const save = (body: object, user = 'ann') =>
+    store.ask('POST', '/pipelines?staleCheck=true', body, as(user))
+  const read = await store.ok(
+    'POST',
+    '/pipelines',
+    { id: 'P', application: 'demo', name: 'build', n: 1 },
+    as('ann'),
+  )
+  for (const disabled of [true, false, true])
+    assert.equal((await save({ ...read, disabled })).status, 200)
   assert.equal((await save({ ...read, disabled: false }, 'bob')).status, 400)
   assert.equal((await save({ ...read, n: 2 })).status, 200)
   assert.equal((await save({ ...read, disabled: true })).status, 400)
@@ -135,7 +166,9 @@ test('definitions-scenario 17: pipelines come back ordered and numbered without 
   await savePipeline(store, { name: 'a1', index: 1 })
   const a3 = await savePipeline(store, { name: 'a3', index: 3, disabled: true })
   const shown = async (query: string) =>
-    (await store.ok<Fields[]>('GET', `/pipelines/demo${query}`)).map(({ name, index }) => `${name} ${index}`)
+    (await store.ok<Fields[]>('GET', `/pipelines/demo${query}`)).map(
+      ({ name, index }) => `${name} ${index}`,
+    )
   assert.deepEqual(await shown(''), ['a1 0', 'b1 1', 'a3 2', 'b 3', 'c 4'])
   assert.deepEqual(await shown('?enabledPipelines=true'), ['a1 0', 'b1 1', 'b 2'])
   assert.deepEqual(await shown('?pipelineNameFilter=A&pipelineLimit=1'), ['a1 0'])
@@ -158,8 +191,14 @@ for (const [family, kind] of [
     const reorder = `/actions/${family}/reorder`
     await store.ok('POST', reorder, { application: 'demo', idsToIndices: { P: 1, Q: 0 } })
     assert.deepEqual(await namesAt(store, `/${family}/demo`), ['q', 'p'])
-    await store.fails(400, 'POST', reorder, { application: 'demo', idsToIndices: { P: 0, Q: 1, X: 5 } })
-    await store.fails(404, 'POST', reorder, { application: 'demo', idsToIndices: { P: 0, nope: 1 } })
+    await store.fails(400, 'POST', reorder, {
+      application: 'demo',
+      idsToIndices: { P: 0, Q: 1, X: 5 },
+    })
+    await store.fails(404, 'POST', reorder, {
+      application: 'demo',
+      idsToIndices: { P: 0, nope: 1 },
+    })
     await store.fails(400, 'POST', reorder, { idsToIndices: { P: 0 } })
     await store.fails(400, 'POST', reorder, { application: 'demo' })
     await store.fails(400, 'POST', reorder, { application: 'demo', idsToIndices: { P: 'first' } })
@@ -215,10 +254,16 @@ test('definitions-scenario 20: a list is filtered by pipelines and by their trig
       { type: 'git', enabled: 'TRUE' },
     ],
   })
-  await savePipeline(store, { name: 'C', disabled: true, triggers: [{ type: 'cron', enabled: true }] })
+  await savePipeline(store, {
+    name: 'C',
+    disabled: true,
+    triggers: [{ type: 'cron', enabled: true }],
+  })
   await savePipeline(store, { name: 'D' })
   const found = async (query: string) => (await namesAt(store, `/pipelines${query}`)).sort()
-  assert.deepEqual(await found('?enabledPipelines=true&enabledTriggers=true&triggerTypes=cron'), ['A'])
+  assert.deepEqual(await found('?enabledPipelines=true&enabledTriggers=true&triggerTypes=cron'), [
+    'A',
+  ])
   assert.deepEqual(await found('?enabledPipelines=false'), ['C'])
   assert.deepEqual(await found('?triggerTypes=git,pubsub'), ['B'])
   assert.deepEqual(await found('?enabledTriggers=false'), ['B'])
@@ -228,13 +273,21 @@ test('definitions-scenario 20: a list is filtered by pipelines and by their trig
 test('definitions-scenario 21: a finished pipeline triggers the enabled triggers on its status', async (t) => {
   const store = await startStore(t)
   await savePipeline(store, { id: 'P', name: 'parent' })
-  const on = (trigger: Fields) => ({ triggers: [{ type: 'pipeline', pipeline: 'P', application: 'demo', ...trigger }] })
+  const on = (trigger: Fields) => ({
+    triggers: [{ type: 'pipeline', pipeline: 'P', application: 'demo', ...trigger }],
+  })
   await savePipeline(store, { name: 'child', ...on({ enabled: true, status: ['successful'] }) })
   await savePipeline(store, { name: 'off', ...on({ enabled: 'false', status: ['successful'] }) })
   await savePipeline(store, { name: 'text', ...on({ enabled: true, status: 'successful' }) })
-  await savePipeline(store, { name: 'disabled', disabled: 'true', ...on({ enabled: true, status: ['successful'] }) })
+  await savePipeline(store, {
+    name: 'disabled',
+    disabled: 'true',
+    ...on({ enabled: true, status: ['successful'] }),
+  })
   await savePipeline(store, { name: 'no status', ...on({ enabled: true }) })
-  assert.deepEqual(await namesAt(store, '/pipelines/triggeredBy/P/successful?restricted=false'), ['child'])
+  assert.deepEqual(await namesAt(store, '/pipelines/triggeredBy/P/successful?restricted=false'), [
+    'child',
+  ])
   assert.deepEqual(await namesAt(store, '/pipelines/triggeredBy/p/successful/'), ['child'])
   assert.deepEqual(await namesAt(store, '/pipelines/triggeredBy/P/failed'), [])
 })
@@ -242,7 +295,10 @@ test('definitions-scenario 21: a finished pipeline triggers the enabled triggers
 test('definitions-scenario 22: the history of a deleted pipeline stays readable', async (t) => {
   const store = await startStore(t)
   for (const step of [1, 2, 3]) await savePipeline(store, { id: 'P', name: 'build', step })
-  assert.deepEqual(await store.ask('DELETE', '/pipelines/demo/build', null), { status: 200, body: undefined })
+  assert.deepEqual(await store.ask('DELETE', '/pipelines/demo/build', null), {
+    status: 200,
+    body: undefined,
+  })
   await store.fails(404, 'GET', '/pipelines/P/get')
   const versions = await store.ok<Fields[]>('GET', '/pipelines/P/history?limit=10')
   assert.deepEqual(
@@ -259,7 +315,9 @@ test('definitions-scenario 22: the history of a deleted pipeline stays readable'
 test('definitions-scenario 23: of two concurrent saves with one new name, one is refused', async (t) => {
   const store = await startStore(t)
   const answers = await Promise.all(
-    ['A', 'B'].map((id) => store.ask('POST', '/pipelines', { id, application: 'demo', name: 'build' })),
+    ['A', 'B'].map((id) =>
+      store.ask('POST', '/pipelines', { id, application: 'demo', name: 'build' }),
+    ),
   )
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, 400])
 })
@@ -274,7 +332,10 @@ test('definitions-scenario 24: a strategy is saved with an empty answer, and onc
   assert.equal(list.length, 1)
   assert.match(list[0]?.['id'] as string, uuid)
   const id = list[0]?.['id']
-  assert.equal((await store.ok('PUT', `/strategies/${id}`, { ...strategy, id, name: 't' }))['name'], 't')
+  assert.equal(
+    (await store.ok('PUT', `/strategies/${id}`, { ...strategy, id, name: 't' }))['name'],
+    't',
+  )
   await store.fails(400, 'PUT', `/strategies/${id}`, { ...strategy, id: 'other' })
   await store.fails(404, 'PUT', '/strategies/none', { ...strategy, id: 'none' })
   await store.ok('POST', '/strategies/move', { application: 'demo', from: 'T', to: 'u' })
@@ -286,7 +347,10 @@ test('definitions-scenario 24: a strategy is saved with an empty answer, and onc
 test('definitions-scenario 27: the managed service account disappears with its pipeline', async (t) => {
   const store = await startStore(t)
   await savePipeline(store, { id: 'P', name: 'build' })
-  await store.ok('POST', '/serviceAccounts', { name: 'P@managed-service-account', memberOf: ['ops'] })
+  await store.ok('POST', '/serviceAccounts', {
+    name: 'P@managed-service-account',
+    memberOf: ['ops'],
+  })
   await store.ok('POST', '/serviceAccounts', { name: 'kept', memberOf: ['ops'] })
   await store.ok('DELETE', '/pipelines/demo/BUILD')
   assert.deepEqual(await namesAt(store, '/serviceAccounts'), ['kept'])
@@ -296,12 +360,26 @@ test('definitions-scenario 29: unknown fields come back unchanged, large numbers
   const store = await startStore(t)
   await store.ok('POST', '/v2/applications', { name: 'demo', email: 'a@b.c', team: 'blue' })
   assert.equal((await store.ok('GET', '/v2/applications/demo'))['team'], 'blue')
-  assert.equal((await store.ok<Fields[]>('GET', '/v2/applications/demo/history?limit=5'))[0]?.['team'], 'blue')
-  const text = '{"application":"demo","id":"P","name":"b","myField":{"x":1,"big":12345678901234567890,"nil":null}}'
-  const saved = await fetch(`${store.url}/pipelines`, { method: 'POST', body: text, headers: { 'content-type': 'text/plain' } })
+  assert.equal(
+    (await store.ok<Fields[]>('GET', '/v2/applications/demo/history?limit=5'))[0]?.['team'],
+    'blue',
+  )
+  const text =
+    '{"application":"demo","id":"P","name":"b","myField":{"x":1,"big":12345678901234567890,"nil":null}}'
+  const saved = await fetch(`${store.url}/pipelines`, {
+    method: 'POST',
+    body: text,
+    headers: { 'content-type': 'text/plain' },
+  })
   const kept = '"myField":{"x":1,"big":12345678901234567890,"nil":null}'
   assert.ok((await saved.text()).includes(kept))
-  for (const path of ['/pipelines', '/pipelines/demo', '/pipelines/P/get', '/pipelines/P/history', '/pipelines/demo/name/b']) {
+  for (const path of [
+    '/pipelines',
+    '/pipelines/demo',
+    '/pipelines/P/get',
+    '/pipelines/P/history',
+    '/pipelines/demo/name/b',
+  ]) {
     assert.ok((await (await fetch(store.url + path)).text()).includes(kept), path)
   }
 })
@@ -315,7 +393,11 @@ test('moving a pipeline renames it and keeps everything else', async (t) => {
   assert.equal(moved['name'], 'ship')
   assert.equal(moved['extra'], 1)
   await store.fails(404, 'POST', '/pipelines/move', { application: 'demo', from: 'build', to: 'x' })
-  await store.fails(400, 'POST', '/pipelines/move', { application: 'demo', from: 'ship', to: 'Taken' })
+  await store.fails(400, 'POST', '/pipelines/move', {
+    application: 'demo',
+    from: 'ship',
+    to: 'Taken',
+  })
   await store.fails(400, 'POST', '/pipelines/move', { application: 'demo', from: 'ship' })
 })
 
@@ -336,9 +418,15 @@ const stage = (refId: unknown, ...requisiteStageRefIds: unknown[]) => ({
   type: 'wait',
 })
 const graphs: { fact: string; stages: Fields[]; named?: RegExp }[] = [
-  { fact: 'a diamond is saved', stages: [stage('1'), stage('2', '1'), stage('3', '1'), stage('4', '2', '3')] },
+  {
+    fact: 'a diamond is saved',
+    stages: [stage('1'), stage('2', '1'), stage('3', '1'), stage('4', '2', '3')],
+  },
   { fact: 'a reference to a missing stage is saved', stages: [stage('1', 'gone')] },
-  { fact: 'stages without refId are saved', stages: [{ type: 'wait' }, { type: 'wait', requisiteStageRefIds: ['x'] }] },
+  {
+    fact: 'stages without refId are saved',
+    stages: [{ type: 'wait' }, { type: 'wait', requisiteStageRefIds: ['x'] }],
+  },
   {
     fact: 'a stage that waits for itself is refused',
     stages: [stage('1', '1')],
@@ -380,7 +468,11 @@ test('a history keeps the newest versions, and every snapshot', async (t) => {
   const store = await startStore(t, { settings: { limits: { ...defaults.limits, versions: 2 } } })
   for (const email of ['1@a', '2@a', '3@a']) {
     await store.ok('POST', '/pipelines', { id: 'p', application: 'demo', name: 'build', email })
-    await store.ok('POST', '/snapshots', { application: 'demo', account: 'prod', infrastructure: { email } })
+    await store.ok('POST', '/snapshots', {
+      application: 'demo',
+      account: 'prod',
+      infrastructure: { email },
+    })
   }
   const versions = (await store.ok('GET', '/pipelines/p/history')) as JsonObject[]
   assert.deepEqual(
@@ -397,15 +489,26 @@ test('what the engine would refuse for its size is not saved', async (t) => {
   for (const path of ['/pipelines', '/strategies']) {
     for (const [stages, named] of [
       [refs.map((ref) => stage(ref)), /4 stages; 3 are allowed.*pipelines\.max-stages/],
-      [[stage('1'), stage('2', '1', '1', '1'), stage('3', '1', '2')], /5 dependencies.*pipelines\.max-requisites/],
+      [
+        [stage('1'), stage('2', '1', '1', '1'), stage('3', '1', '2')],
+        /5 dependencies.*pipelines\.max-requisites/,
+      ],
       [[{ ...stage('1'), pad: 'x'.repeat(1000) }], /bytes; 1000 are allowed.*pipelines\.max-size/],
     ] as const) {
-      const refused = await store.fails(400, 'POST', path, { application: 'demo', name: 'large', stages })
+      const refused = await store.fails(400, 'POST', path, {
+        application: 'demo',
+        name: 'large',
+        stages,
+      })
       assert.match(refused['message'] as string, named)
     }
     for (const list of ['triggers', 'parameterConfig', 'notifications', 'expectedArtifacts']) {
       const three = ['a', 'b', 'c'].map((name) => ({ type: 'cron', name }))
-      const refused = await store.fails(400, 'POST', path, { application: 'demo', name: 'long', [list]: three })
+      const refused = await store.fails(400, 'POST', path, {
+        application: 'demo',
+        name: 'long',
+        [list]: three,
+      })
       assert.match(
         String(refused['message']),
         new RegExp(`"${list}" of the pipeline has 3 entries; 2 are.*pipelines\\.max-entries`),
@@ -416,25 +519,56 @@ test('what the engine would refuse for its size is not saved', async (t) => {
 })
 
 test('templates, projects and notifications have short lists', async (t) => {
-  const store = await startStore(t, { settings: { limits: { ...defaults.limits, stages: 3, entries: 2 } } })
+  const store = await startStore(t, {
+    settings: { limits: { ...defaults.limits, stages: 3, entries: 2 } },
+  })
   const three = ['a', 'b', 'c']
   const triggers = three.map((id) => ({ type: 'webhook', id }))
   const stages = ['1', '2', '3', '4'].map((ref) => stage(ref))
   const scopes = { metadata: { scopes: ['global'] } }
   for (const [path, body, named] of [
-    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, pipeline: { triggers } }, /"triggers" .* 3 entries/],
-    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, pipeline: { stages } }, /4 stages; 3 are allowed/],
-    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, variables: three, pipeline: {} }, /"variables"/],
-    ['/pipelineTemplates', { id: 't', ...scopes, configuration: { triggers } }, /"triggers" of the template/],
+    [
+      '/v2/pipelineTemplates',
+      { id: 't', schema: 'v2', ...scopes, pipeline: { triggers } },
+      /"triggers" .* 3 entries/,
+    ],
+    [
+      '/v2/pipelineTemplates',
+      { id: 't', schema: 'v2', ...scopes, pipeline: { stages } },
+      /4 stages; 3 are allowed/,
+    ],
+    [
+      '/v2/pipelineTemplates',
+      { id: 't', schema: 'v2', ...scopes, variables: three, pipeline: {} },
+      /"variables"/,
+    ],
+    [
+      '/pipelineTemplates',
+      { id: 't', ...scopes, configuration: { triggers } },
+      /"triggers" of the template/,
+    ],
     ['/pipelineTemplates', { id: 't', ...scopes, stages }, /4 stages/],
-    ['/v2/projects', { name: 'p', config: { applications: three } }, /"applications" of the project/],
-    ['/v2/projects', { name: 'p', config: { clusters: [{ account: 'a', applications: three }] } }, /"applications" of/],
-    ['/notifications/application/demo', { email: three.map((address) => ({ address })) }, /"email" of the record/],
+    [
+      '/v2/projects',
+      { name: 'p', config: { applications: three } },
+      /"applications" of the project/,
+    ],
+    [
+      '/v2/projects',
+      { name: 'p', config: { clusters: [{ account: 'a', applications: three }] } },
+      /"applications" of/,
+    ],
+    [
+      '/notifications/application/demo',
+      { email: three.map((address) => ({ address })) },
+      /"email" of the record/,
+    ],
   ] as const) {
     const refused = await store.fails(400, 'POST', path, body)
     assert.match(String(refused['message']), named)
   }
-  for (const path of ['/pipelineTemplates', '/v2/projects', '/notifications']) assert.deepEqual(await store.ok('GET', path), [])
+  for (const path of ['/pipelineTemplates', '/v2/projects', '/notifications'])
+    assert.deepEqual(await store.ok('GET', path), [])
 })
 
 test('patterns that can never match are refused with their places', async (t) => {
@@ -443,7 +577,9 @@ test('patterns that can never match are refused with their places', async (t) =>
     ...{ type: 'webhook', enabled: true, source: 'ci', payloadConstraints: { ref: pattern } },
     ...more,
   })
-  const expecting = (name: string) => ({ expectedArtifacts: [{ id: 'a', displayName: 'image', matchArtifact: { name } }] })
+  const expecting = (name: string) => ({
+    expectedArtifacts: [{ id: 'a', displayName: 'image', matchArtifact: { name } }],
+  })
   const refused: [Fields, RegExp][] = [
     [
       { triggers: [webhook('main'), webhook('(a)\\1')] },
@@ -452,16 +588,30 @@ test('patterns that can never match are refused with their places', async (t) =>
     [{ triggers: [webhook('(')] }, /constraint "ref": "\)" is missing/],
     [{ triggers: [{ type: 'git', enabled: 'true', branch: '*' }] }, /Trigger 1 \(git\), branch/],
     [{ triggers: [{ type: 'docker', enabled: true, tag: 'v\\d++' }] }, /tag: Possessive/],
-    [{ triggers: [{ type: 'pubsub', enabled: true, attributeConstraints: { kind: '(?>a)' } }] }, /Atomic/],
+    [
+      { triggers: [{ type: 'pubsub', enabled: true, attributeConstraints: { kind: '(?>a)' } }] },
+      /Atomic/,
+    ],
     [expecting('(?>a)'), /Expected artifact "image", name: Atomic/],
   ]
   for (const [part, says] of refused) {
-    const { message, errors } = await store.fails(400, 'POST', '/pipelines', { application: 'demo', name: 'p', ...part })
+    const { message, errors } = await store.fails(400, 'POST', '/pipelines', {
+      application: 'demo',
+      name: 'p',
+      ...part,
+    })
     assert.match(String(message), says)
     assert.equal((errors as string[]).length, 1)
   }
   const kept: Fields[] = [
-    { triggers: [webhook('^(?!x).*$'), webhook('', { branch: '(' }), webhook(null), webhook('${ trigger.x }(')] },
+    {
+      triggers: [
+        webhook('^(?!x).*$'),
+        webhook('', { branch: '(' }),
+        webhook(null),
+        webhook('${ trigger.x }('),
+      ],
+    },
     { triggers: [webhook('(', { enabled: false })] },
     expecting('*:latest'),
   ]
@@ -469,5 +619,8 @@ test('patterns that can never match are refused with their places', async (t) =>
     await store.ok('POST', '/pipelines', { application: 'demo', name: `kept ${index}`, ...part })
   }
   const template = { id: 'rope', schema: 'v2', pipeline: { triggers: [webhook('\\G')] } }
-  assert.match(String((await store.fails(400, 'POST', '/v2/pipelineTemplates', template))['message']), /"\\G" is not supported/)
+  assert.match(
+    String((await store.fails(400, 'POST', '/v2/pipelineTemplates', template))['message']),
+    /"\\G" is not supported/,
+  )
 })

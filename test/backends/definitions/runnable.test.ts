@@ -18,7 +18,12 @@ function save({ ask }: Backends, fields: Fields, path = '/pipelines') {
   return ask('front50', 'POST', path, { application: 'demo', name: `p${saved}`, ...fields })
 }
 
-const inTemplate = (pipeline: Fields): Fields => ({ id: `t${saved}`, schema: 'v2', metadata: { scopes: ['global'] }, pipeline })
+const inTemplate = (pipeline: Fields): Fields => ({
+  id: `t${saved}`,
+  schema: 'v2',
+  metadata: { scopes: ['global'] },
+  pipeline,
+})
 const cron = (cronExpression: unknown, fields: Fields = {}): Fields => ({
   triggers: [{ type: 'manual' }, { type: 'cron', enabled: true, cronExpression, ...fields }],
 })
@@ -38,8 +43,16 @@ test('a save rejects stages and triggers that can never run', async (t) => {
       body: { stages: [{ type: 'Wait' }] },
       says: /Stage 1 has the unknown type "Wait".* first: wait,/,
     },
-    { what: 'an unknown alias', body: { stages: [{ type: 'wait', alias: 'nap' }] }, says: /unknown type "nap"/ },
-    { what: 'a type for a provider', body: { stages: [{ type: 'wait', providerType: 'gce' }] }, says: /unknown type "wait_gce"/ },
+    {
+      what: 'an unknown alias',
+      body: { stages: [{ type: 'wait', alias: 'nap' }] },
+      says: /unknown type "nap"/,
+    },
+    {
+      what: 'a type for a provider',
+      body: { stages: [{ type: 'wait', providerType: 'gce' }] },
+      says: /unknown type "wait_gce"/,
+    },
     {
       what: 'a reference to a stage that does not exist',
       body: { stages: [{ refId: '1', type: 'wait', requisiteStageRefIds: ['9'] }] },
@@ -80,7 +93,12 @@ test('a save rejects stages and triggers that can never run', async (t) => {
       body: { stages: [{ type: 'pipeline', name: 'Child', pipelin: 'p1' }] },
       says: /^Stage "Child": "pipelin" is no field of this stage type\. Write "pipeline"\./,
     },
-    { what: 'a strategy', path: '/strategies', body: { stages: [{ type: 'nope' }] }, says: /unknown type "nope"/ },
+    {
+      what: 'a strategy',
+      path: '/strategies',
+      body: { stages: [{ type: 'nope' }] },
+      says: /unknown type "nope"/,
+    },
     {
       what: 'a template',
       path: '/v2/pipelineTemplates',
@@ -94,10 +112,16 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     },
     {
       what: 'a poll without an address',
-      body: { triggers: [{ type: 'git', enabled: true, poll: true, repository: '/srv/git/shop.git' }] },
+      body: {
+        triggers: [{ type: 'git', enabled: true, poll: true, repository: '/srv/git/shop.git' }],
+      },
       says: /^Trigger 1 \(git\): it polls, and "\/srv\/git\/shop\.git" is no address of a repository/,
     },
-    { what: 'a cron expression that is a number', body: cron(7), says: /Trigger 2 \(cron\): Cron expression '7'/ },
+    {
+      what: 'a cron expression that is a number',
+      body: cron(7),
+      says: /Trigger 2 \(cron\): Cron expression '7'/,
+    },
     {
       what: 'a cron expression of a template',
       path: '/v2/pipelineTemplates',
@@ -116,22 +140,49 @@ test('a save rejects stages and triggers that can never run', async (t) => {
   const accepted: { what: string; body: Fields; path?: string }[] = [
     {
       what: 'every type of the engine',
-      body: { stages: [...createStageTypes({ ...defaults, preconfigured: [] }).keys()].map((type) => ({ type })) },
+      body: {
+        stages: [...createStageTypes({ ...defaults, preconfigured: [] }).keys()].map((type) => ({
+          type,
+        })),
+      },
     },
-    { what: 'a type that its alias implements', body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] } },
-    { what: 'a strategy of another platform', body: { stages: [{ type: 'deploy', clusters: [{ strategy: 'monitored' }] }] } },
-    { what: 'a misspelt field that is not required', body: { stages: [{ type: 'wait', waitTme: 3 }] } },
+    {
+      what: 'a type that its alias implements',
+      body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] },
+    },
+    {
+      what: 'a strategy of another platform',
+      body: { stages: [{ type: 'deploy', clusters: [{ strategy: 'monitored' }] }] },
+    },
+    {
+      what: 'a misspelt field that is not required',
+      body: { stages: [{ type: 'wait', waitTme: 3 }] },
+    },
     { what: 'a stage without a type', body: { stages: [{ refId: '1' }] } },
     { what: 'a type that is an expression', body: { stages: [{ type: '${ parameters.type }' }] } },
-    { what: 'unknown types of a disabled pipeline', body: { disabled: true, stages: [{ type: 'nope' }] } },
+    {
+      what: 'unknown types of a disabled pipeline',
+      body: { disabled: true, stages: [{ type: 'nope' }] },
+    },
     {
       what: 'an instance of a template',
-      body: { type: 'templatedPipeline', schema: '1', stages: [{ id: 'x', inject: { first: true } }] },
+      body: {
+        type: 'templatedPipeline',
+        schema: '1',
+        stages: [{ id: 'x', inject: { first: true } }],
+      },
     },
     {
       what: 'every status that a pipeline may be waited for',
       body: {
-        triggers: [{ type: 'pipeline', enabled: true, pipeline: 'p', status: ['successful', 'failed', 'canceled', 'suspended'] }],
+        triggers: [
+          {
+            type: 'pipeline',
+            enabled: true,
+            pipeline: 'p',
+            status: ['successful', 'failed', 'canceled', 'suspended'],
+          },
+        ],
       },
     },
     { what: 'a usable cron expression', body: cron('H 0 10 ? * MON-FRI') },
@@ -151,18 +202,28 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     const types = ['wercker', 'concourse', 'wercker_gce', 'wait', 'wercker']
     const answer = await save(backends, { stages: types.map((type) => ({ type })) })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
-    const warning = lines.find(({ msg }) => /stages that the embedded engine cannot run/.test(String(msg)))
+    const warning = lines.find(({ msg }) =>
+      /stages that the embedded engine cannot run/.test(String(msg)),
+    )
     assert.deepEqual(warning?.['types'], ['wercker', 'concourse', 'wercker_gce'])
   })
 
   await t.test('a plan of unknown types is refused', async () => {
-    const answer = await backends.ask('orca', 'POST', '/plan', { application: 'demo', name: 'p', stages: [{ type: 'nope' }] })
+    const answer = await backends.ask('orca', 'POST', '/plan', {
+      application: 'demo',
+      name: 'p',
+      stages: [{ type: 'nope' }],
+    })
     assert.equal(answer.status, 400)
     assert.match((answer.body as Fields)['message'] as string, /unknown type "nope"/)
   })
 
   await t.test('a batch reports them with the other faults', async () => {
-    const pipeline = (name: string, type: string) => ({ application: 'demo', name, stages: [{ type }] })
+    const pipeline = (name: string, type: string) => ({
+      application: 'demo',
+      name,
+      stages: [{ type }],
+    })
     const { body } = await backends.ask('front50', 'POST', '/pipelines/batchUpdate', [
       pipeline('good', 'wait'),
       pipeline('wrong', 'nope'),
@@ -204,9 +265,15 @@ test('the engine names faults that do not keep a pipeline from being saved', asy
     { type: 'deploy', name: 'Deploy', clusters: [{ application: 'demo', command: '${1 + }' }] },
     { type: 'manualJudgment', name: 'Ask', judgmentInputs: [{ value: 'a', color: 'red' }] },
   ]
-  const { body } = await ask('orca', 'POST', '/definitions/warnings', { application: 'nowhere', name: 'p', stages })
+  const { body } = await ask('orca', 'POST', '/definitions/warnings', {
+    application: 'nowhere',
+    name: 'p',
+    stages,
+  })
   assert.deepEqual(
-    (body as string[]).map((each) => each.replace(/: (?:Expected|The expression|Unexpected|An? ).*$/, '')),
+    (body as string[]).map((each) =>
+      each.replace(/: (?:Expected|The expression|Unexpected|An? ).*$/, ''),
+    ),
     [
       'The application "nowhere" does not exist.',
       'Stage "Pause": "waitTme" is no field of this stage type. Write "waitTime".',
@@ -217,10 +284,22 @@ test('the engine names faults that do not keep a pipeline from being saved', asy
     ],
     JSON.stringify(body, undefined, 1),
   )
-  const good = { application: 'nowhere', stages: [{ type: 'wait', waitTime: '${parameters.seconds}' }] }
+  const good = {
+    application: 'nowhere',
+    stages: [{ type: 'wait', waitTime: '${parameters.seconds}' }],
+  }
   const { body: rest } = await ask('orca', 'POST', '/definitions/warnings', good)
   assert.deepEqual(rest, ['The application "nowhere" does not exist.'])
-  const old = { type: 'templatedPipeline', config: { schema: '1', pipeline: { template: { source: 'spinnaker://t' } } } }
-  const { body: ofOld } = await ask('orca', 'POST', '/definitions/warnings', { application: 'nowhere', ...old })
-  assert.match(String((ofOld as string[])[1]), /instance of a version-1 template.+POST \/v2\/pipelineTemplates\/create/)
+  const old = {
+    type: 'templatedPipeline',
+    config: { schema: '1', pipeline: { template: { source: 'spinnaker://t' } } },
+  }
+  const { body: ofOld } = await ask('orca', 'POST', '/definitions/warnings', {
+    application: 'nowhere',
+    ...old,
+  })
+  assert.match(
+    String((ofOld as string[])[1]),
+    /instance of a version-1 template.+POST \/v2\/pipelineTemplates\/create/,
+  )
 })

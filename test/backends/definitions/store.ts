@@ -8,9 +8,19 @@ import { type BackendsOptions, startBackends } from '../../support/backends.ts'
 export type Fields = Record<string, unknown>
 
 export interface Store {
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ServiceAnswer>
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<ServiceAnswer>
   /** Asks, expects 200 and answers the body. */
-  ok<T = Fields>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<T>
+  ok<T = Fields>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<T>
   /** Asks, expects the status and answers the error body. */
   fails(status: number, method: string, path: string, body?: unknown): Promise<Fields>
   url: string
@@ -19,7 +29,8 @@ export interface Store {
 
 export async function startStore(t: TestContext, options: BackendsOptions = {}): Promise<Store> {
   const backends = await startBackends(t, [definitionsBackend], options)
-  const ask: Store['ask'] = (method, path, body, headers) => backends.ask('front50', method, path, body, headers)
+  const ask: Store['ask'] = (method, path, body, headers) =>
+    backends.ask('front50', method, path, body, headers)
   return {
     ask,
     async ok<T>(method: string, path: string, body?: unknown, headers?: Record<string, string>) {

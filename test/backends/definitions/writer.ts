@@ -17,8 +17,17 @@ const { server } = createBackendServer({
 const base = await server.listen({ host: '127.0.0.1', port: 0 })
 
 for (let step = 0; ; step++) {
-  const body = { application: 'demo', id: `P${step % 5}`, name: `name ${step % 5}`, step, ballast: 'x'.repeat(20_000) }
-  const answer = await fetch(`${base}/front50/pipelines`, { method: 'POST', body: JSON.stringify(body) })
+  const body = {
+    application: 'demo',
+    id: `P${step % 5}`,
+    name: `name ${step % 5}`,
+    step,
+    ballast: 'x'.repeat(20_000),
+  }
+  const answer = await fetch(`${base}/front50/pipelines`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
   const { updateTs } = (await answer.json()) as { updateTs: string }
   process.stdout.write(`${step} ${body.id} ${updateTs} .\n`)
 }

@@ -6,7 +6,14 @@ import { describeUnsatisfied } from '../../../packages/engine/events/constraints
 import { createPatterns } from '../../../packages/engine/events/event-patterns.ts'
 
 const patterns = createPatterns({ log: pino({ level: 'silent' }) })
-const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }
+const body = {
+  a: { b: [{ c: 'x1' }, { c: 'y2' }] },
+  n: 7,
+  off: false,
+  nothing: null,
+  list: ['red', 'blue'],
+  'a.b': 'flat',
+}
 
 for (const [constraints, holds] of [
   [{ n: '^7$' }, true],
@@ -30,12 +37,18 @@ for (const [constraints, holds] of [
   [{}, true],
 ] as [JsonObject, boolean][]) {
   test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, () => {
-    assert.equal(describeUnsatisfied(constraints, body, { paths: true, patterns }) === undefined, holds)
+    assert.equal(
+      describeUnsatisfied(constraints, body, { paths: true, patterns }) === undefined,
+      holds,
+    )
   })
 }
 
 test('events without a whole document match by their own fields', () => {
   assert.equal(describeUnsatisfied({ n: '7' }, body, { paths: false, patterns }), undefined)
-  assert.match(describeUnsatisfied({ '$.n': '7' }, body, { paths: false, patterns }) ?? '', /constraint "\$\.n" is not satisfied/)
+  assert.match(
+    describeUnsatisfied({ '$.n': '7' }, body, { paths: false, patterns }) ?? '',
+    /constraint "\$\.n" is not satisfied/,
+  )
   assert.equal(describeUnsatisfied(undefined, body, { paths: false, patterns }), undefined)
 })

@@ -62,7 +62,12 @@ function pipelineWith(...triggers: JsonObject[]): JsonObject {
     application: 'demo',
     name: 'nightly',
     id: 'p1',
-    triggers: triggers.map((trigger, index) => ({ type: 'cron', enabled: true, id: `t${index}`, ...trigger })),
+    triggers: triggers.map((trigger, index) => ({
+      type: 'cron',
+      enabled: true,
+      id: `t${index}`,
+      ...trigger,
+    })),
   }
 }
 
@@ -74,21 +79,37 @@ test('events-scenario 23: a cron trigger fires each time until disabled', async 
   await moveTo(cron, '12:05:00', 1)
   await moveTo(cron, '12:05:59', 1)
   await moveTo(cron, '12:10:01', 2)
-  const [first, second] = cron.recording.starts.map(({ body }) => JSON.parse(JSON.stringify(body['trigger'])) as JsonObject)
+  const [first, second] = cron.recording.starts.map(
+    ({ body }) => JSON.parse(JSON.stringify(body['trigger'])) as JsonObject,
+  )
   const { eventId, ...fields } = first!
-  assert.deepEqual(fields, { type: 'cron', id: 't0', enabled: true, cronExpression: '0 0/5 * * * ?', parameters: { a: '1' } })
+  assert.deepEqual(fields, {
+    type: 'cron',
+    id: 't0',
+    enabled: true,
+    cronExpression: '0 0/5 * * * ?',
+    parameters: { a: '1' },
+  })
   assert.match(String(eventId), /^[0-9a-f-]{36}$/)
   assert.notEqual(eventId, second!['eventId'])
   assert.equal(cron.recording.starts[0]!.headers['x-spinnaker-user'], 'anonymous')
 
-  for (const changed of [pipelineWith({ ...everyFive, enabled: false }), { ...pipelineWith(everyFive), disabled: true }]) {
+  for (const changed of [
+    pipelineWith({ ...everyFive, enabled: false }),
+    { ...pipelineWith(everyFive), disabled: true },
+  ]) {
     cron.recording.pipelines[0] = changed
     await moveTo(cron, '12:15:00', 2)
   }
 })
 
 test('events-scenario 24: an invalid or unreachable cron expression does not disturb others', async (t) => {
-  const broken = pipelineWith({ cronExpression: 'bad' }, { cronExpression: 7 }, {}, { cronExpression: '0 0 12 ? * * 2020' })
+  const broken = pipelineWith(
+    { cronExpression: 'bad' },
+    { cronExpression: 7 },
+    {},
+    { cronExpression: '0 0 12 ? * * 2020' },
+  )
   const cron = await startCron(t, [{ ...broken, id: 'p0' }, pipelineWith(everyFive)])
   await moveTo(cron, '12:05:00', 1)
 })
@@ -112,7 +133,10 @@ test('a restart within the second of firing does not fire again', async (t) => {
   await moveTo(before, '12:05:00', 1)
   await before.stop()
   // The clock was a second ahead and has been corrected meanwhile.
-  const after = await startCron(t, [pipelineWith(everyFive)], { dataDir, clock: { nowMs: before.clock.nowMs - 1_000 } })
+  const after = await startCron(t, [pipelineWith(everyFive)], {
+    dataDir,
+    clock: { nowMs: before.clock.nowMs - 1_000 },
+  })
   await moveTo(after, '12:05:00', 0)
   await moveTo(after, '12:10:00', 1)
 })
@@ -125,13 +149,17 @@ test('a cron trigger fires by the new time after the clock was set back', async 
   await moveTo(before, '08:01:00', 1)
   await moveTo(before, '08:05:00', 2)
   await before.stop()
-  const after = await startCron(t, [pipelineWith(everyFive)], { dataDir, clock: { nowMs: Date.parse('2026-01-01T04:01:00Z') } })
+  const after = await startCron(t, [pipelineWith(everyFive)], {
+    dataDir,
+    clock: { nowMs: Date.parse('2026-01-01T04:01:00Z') },
+  })
   await moveTo(after, '04:05:00', 1)
 })
 
 test('an unreadable definition store leaves the schedule unchanged', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
-  cron.recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
+  cron.recording.answer = (service) =>
+    service === 'front50' ? { status: 500, body: {} } : undefined
   await moveTo(cron, '12:05:00', 1)
 })
 
@@ -142,7 +170,12 @@ test('a changed expression applies at once', async (t) => {
 })
 
 test('a cron trigger rests in a quiet period', async (t) => {
-  const quietPeriod = { enabled: true, startMs: noon, endMs: noon + 7 * 60_000, triggerTypes: ['cron'] }
+  const quietPeriod = {
+    enabled: true,
+    startMs: noon,
+    endMs: noon + 7 * 60_000,
+    triggerTypes: ['cron'],
+  }
   const quiet = { ...pipelineWith(everyFive), respectQuietPeriod: true }
   const cron = await startCron(t, [quiet], { settings: { quietPeriod } })
   await moveTo(cron, '12:05:00', 0)
@@ -161,7 +194,11 @@ test('a pipeline that was deleted does not fire', async (t) => {
 test('a start that fails neither repeats others nor is retried without a pause', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-cron-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
-  const cron = await startCron(t, [pipelineWith(everyFive), { ...pipelineWith(everyFive), id: 'p2' }], { dataDir })
+  const cron = await startCron(
+    t,
+    [pipelineWith(everyFive), { ...pipelineWith(everyFive), id: 'p2' }],
+    { dataDir },
+  )
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   db.exec(`CREATE TRIGGER full BEFORE INSERT ON events_cron WHEN NEW.trigger_key LIKE '%p2%'
            BEGIN SELECT RAISE(ABORT, 'disk full'); END`)

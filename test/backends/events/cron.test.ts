@@ -7,7 +7,11 @@ import { validateCron } from '../../../packages/engine/events/cron/validation.ts
 import { createEventsBackend } from '../../../packages/engine/events/events.ts'
 import { startBackends } from '../../support/backends.ts'
 
-function next(expression: string, after = '2026-01-01T00:00:00Z', timeZone = 'UTC'): string | undefined {
+function next(
+  expression: string,
+  after = '2026-01-01T00:00:00Z',
+  timeZone = 'UTC',
+): string | undefined {
   const time = nextTime(parseCron(expression), Date.parse(after), timeZone)
   return time === undefined ? undefined : new Date(time).toISOString().replace('.000Z', 'Z')
 }
@@ -133,7 +137,10 @@ test('clocks set back repeat hourly expressions, not times of day', () => {
 })
 
 test('midnight in a zone west of Greenwich belongs to that zone', () => {
-  assert.equal(next('0 0 0 1 1 ?', '2026-01-01T00:00:00Z', 'America/Los_Angeles'), '2026-01-01T08:00:00Z')
+  assert.equal(
+    next('0 0 0 1 1 ?', '2026-01-01T00:00:00Z', 'America/Los_Angeles'),
+    '2026-01-01T08:00:00Z',
+  )
 })
 
 const descriptions: [expression: string, description: string][] = [
@@ -146,13 +153,19 @@ const descriptions: [expression: string, description: string][] = [
   ['0/15 * * * * ?', 'Every 15 seconds'],
   ['0 0 0/6 * * ?', 'On the hour, every 6 hours'],
   ['0 0 0/2 * * ?', 'On the hour, every 2 hours'],
-  ['0 0/10 9-17 ? * MON-FRI', 'Every 10 minutes, between 09:00 AM and 05:59 PM, Monday through Friday'],
+  [
+    '0 0/10 9-17 ? * MON-FRI',
+    'Every 10 minutes, between 09:00 AM and 05:59 PM, Monday through Friday',
+  ],
   ['0 0 22-2 * * ?', 'Every hour, between 10:00 PM and 02:00 AM'],
   ['5 4 3 1,15 * ?', 'At 03:04:05 AM, on day 1 and 15 of the month'],
   ['0 0 10 L * ?', 'At 10:00 AM, on the last day of the month'],
   ['0 0 10 LW * ?', 'At 10:00 AM, on the last weekday of the month'],
   ['0 0 12 L-3 * ?', 'At 12:00 PM, 3 days before the last day of the month'],
-  ['0 0 10 15W JAN-MAR ?', 'At 10:00 AM, on the weekday nearest day 15 of the month, January through March'],
+  [
+    '0 0 10 15W JAN-MAR ?',
+    'At 10:00 AM, on the weekday nearest day 15 of the month, January through March',
+  ],
   ['0 0 10 ? * 6#3 2030', 'At 10:00 AM, on the third Friday of the month, only in 2030'],
   ['0 0 10 ? * 6L', 'At 10:00 AM, on the last Friday of the month'],
   ['0 0 10 L-3W * ?', 'No description available'],
@@ -166,20 +179,30 @@ for (const [expression, description] of descriptions) {
 
 test('events-scenario 25: validation returns a description or the reason of failure', async (t) => {
   const now = () => Date.parse('2026-10-21T12:00:00Z')
-  const backends = await startBackends(t, [createEventsBackend()], { now, settings: { timeZone: 'Europe/Berlin' } })
+  const backends = await startBackends(t, [createEventsBackend()], {
+    now,
+    settings: { timeZone: 'Europe/Berlin' },
+  })
   const validate = (expression: string) =>
-    backends.ask('echo', 'GET', `/validateCronExpression?cronExpression=${encodeURIComponent(expression)}`)
+    backends.ask(
+      'echo',
+      'GET',
+      `/validateCronExpression?cronExpression=${encodeURIComponent(expression)}`,
+    )
   assert.deepEqual(await validate('0 0 10 ? * THU'), {
     status: 200,
     body: {
       response: 'Cron expression is valid',
       description: 'At 10:00 AM, only on Thursday',
       // Clocks are set back on the 25th.
-      nextTimes: ['2026-10-22T08:00:00Z', '2026-10-29T09:00:00Z', '2026-11-05T09:00:00Z'].map((at) => Date.parse(at)),
+      nextTimes: ['2026-10-22T08:00:00Z', '2026-10-29T09:00:00Z', '2026-11-05T09:00:00Z'].map(
+        (at) => Date.parse(at),
+      ),
       timeZone: 'Europe/Berlin',
     },
   })
-  const timesOf = async (expression: string) => ((await validate(expression)).body as Record<string, unknown>)['nextTimes']
+  const timesOf = async (expression: string) =>
+    ((await validate(expression)).body as Record<string, unknown>)['nextTimes']
   assert.deepEqual([await timesOf('H 0 10 ? * 1'), await timesOf('0 0 10 30 2 ?')], [[], []])
   assert.deepEqual(await timesOf('0 0 10 1 1 ? 2027'), [Date.parse('2027-01-01T09:00:00Z')])
   for (const [expression, reason] of [

@@ -17,7 +17,11 @@ interface LogTestOptions {
   readonly now?: () => number
 }
 
-async function startEvents(t: TestContext, pipelines: JsonObject[], { settings = {}, ...options }: LogTestOptions = {}) {
+async function startEvents(
+  t: TestContext,
+  pipelines: JsonObject[],
+  { settings = {}, ...options }: LogTestOptions = {},
+) {
   const recording = createRecording(pipelines)
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 5 })
   const backends = await startBackends(t, [events], {
@@ -27,12 +31,19 @@ async function startEvents(t: TestContext, pipelines: JsonObject[], { settings =
   })
   const post = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
     (await backends.ask('echo', 'POST', path, body, headers)).body as JsonObject
-  const list = async (query = '') => (await backends.ask('echo', 'GET', `/events${query}`)).body as JsonObject[]
+  const list = async (query = '') =>
+    (await backends.ask('echo', 'GET', `/events${query}`)).body as JsonObject[]
   return { recording, backends, post, list }
 }
 
 function pipelineWith(id: string, trigger: JsonObject, fields: JsonObject = {}): JsonObject {
-  return { application: 'demo', name: `${id} name`, id, triggers: [{ enabled: true, ...trigger }], ...fields }
+  return {
+    application: 'demo',
+    name: `${id} name`,
+    id,
+    triggers: [{ enabled: true, ...trigger }],
+    ...fields,
+  }
 }
 
 /** The reason, or `started`, by the id of the pipeline. */
@@ -45,7 +56,11 @@ function resultsOf(event: JsonObject | undefined): Record<string, string> {
 }
 
 const git = { type: 'git', source: 'github', project: 'org', slug: 'app' }
-const push = { ref: 'refs/heads/main', after: 'abc123', repository: { name: 'app', owner: { name: 'org' } } }
+const push = {
+  ref: 'refs/heads/main',
+  after: 'abc123',
+  repository: { name: 'app', owner: { name: 'org' } },
+}
 
 test('events-scenario 50: an event shows what it started, or why nothing', async (t) => {
   const expected = { id: 'e', matchArtifact: { type: 'docker/image' } }
@@ -62,7 +77,11 @@ test('events-scenario 50: an event shows what it started, or why nothing', async
     pipelineWith('disabled', git, { disabled: true }),
     pipelineWith('requests', { ...git, events: ['pull_request:opened'] }),
     pipelineWith('secret', { ...git, secret: 'word' }),
-    pipelineWith('expecting', { ...git, expectedArtifactIds: ['e'] }, { expectedArtifacts: [expected] }),
+    pipelineWith(
+      'expecting',
+      { ...git, expectedArtifactIds: ['e'] },
+      { expectedArtifacts: [expected] },
+    ),
     pipelineWith('other', { ...git, slug: 'elsewhere' }),
   ])
   const { eventId } = await post('/webhooks/git/github', push)
@@ -80,21 +99,26 @@ test('events-scenario 50: an event shows what it started, or why nothing', async
     off: 'The trigger is disabled.',
     disabled: 'The pipeline is disabled.',
     requests: 'The action "push:push" is not among the trigger\'s events.',
-    secret: 'The trigger has a secret, and the sender does not sign. Set the same secret at the sender.',
+    secret:
+      'The trigger has a secret, and the sender does not sign. Set the same secret at the sender.',
     expecting: 'The trigger expects an artifact, and the event brings none.',
   })
   const [started] = objectsOf(event?.['triggers'])
   assert.equal(started?.['executionId'], recording.starts[0]?.body['executionId'])
   assert.equal(started?.['pipeline'], 'any name')
 
-  await post('/webhooks/git/github', push, { 'x-hub-signature': `sha1=${createHmac('sha1', 'wrong').update('').digest('hex')}` })
+  await post('/webhooks/git/github', push, {
+    'x-hub-signature': `sha1=${createHmac('sha1', 'wrong').update('').digest('hex')}`,
+  })
   const [signed] = await list('?application=demo&outcome=nothing')
   assert.match(resultsOf(signed)['secret'] ?? '', /^The signature is wrong/)
   assert.match(resultsOf(signed)['any'] ?? '', /signs, and the trigger has no secret/)
 })
 
 test('events-scenario 51: what concerns no pipeline is for administrators alone', async (t) => {
-  const { post, list } = await startEvents(t, [pipelineWith('p', { type: 'docker', account: 'hub', repository: 'org/other' })])
+  const { post, list } = await startEvents(t, [
+    pipelineWith('p', { type: 'docker', account: 'hub', repository: 'org/other' }),
+  ])
   await post('/webhooks/docker/any', { account: 'hub', repository: 'org/app', tag: '1' })
   await post('/webhooks/strange/ci', {})
   await post('/webhooks/git/github', { hook_id: 7, zen: 'Keep it simple.' })
@@ -108,7 +132,11 @@ test('events-scenario 51: what concerns no pipeline is for administrators alone'
 })
 
 test('events-scenario 52: an event is shown without headers and secrets', async (t) => {
-  const ci = { type: 'webhook', source: 'ci', payloadConstraints: { stage: 'prod', token: 'hidden' } }
+  const ci = {
+    type: 'webhook',
+    source: 'ci',
+    payloadConstraints: { stage: 'prod', token: 'hidden' },
+  }
   const { post, list, backends } = await startEvents(t, [pipelineWith('p', ci)])
   const body = {
     ...{
@@ -127,8 +155,14 @@ test('events-scenario 52: an event is shown without headers and secrets', async 
   assert.ok(text.length < 1500, text)
   assert.equal(objectOf(event?.['payload'])['stage'], 'test')
 
-  assert.deepEqual((await backends.ask('echo', 'GET', `/events/${eventId}?application=demo`)).body, event)
-  assert.equal((await backends.ask('echo', 'GET', `/events/${eventId}?application=web`)).status, 404)
+  assert.deepEqual(
+    (await backends.ask('echo', 'GET', `/events/${eventId}?application=demo`)).body,
+    event,
+  )
+  assert.equal(
+    (await backends.ask('echo', 'GET', `/events/${eventId}?application=web`)).status,
+    404,
+  )
 })
 
 test('events-scenario 53: a flood of one sender leaves the events of others', async (t) => {
@@ -143,11 +177,18 @@ test('events-scenario 53: a flood of one sender leaves the events of others', as
       settings,
     },
   )
-  await post('/', { details: { type: 'docker' }, content: { account: 'hub', repository: 'app', tag: '1' } })
+  await post('/', {
+    details: { type: 'docker' },
+    content: { account: 'hub', repository: 'app', tag: '1' },
+  })
   await Promise.all(Array.from({ length: 60 }, () => post('/webhooks/webhook/ci', {})))
-  await Promise.all(Array.from({ length: 60 }, (_, index) => post(`/webhooks/webhook/${index}`, {})))
+  await Promise.all(
+    Array.from({ length: 60 }, (_, index) => post(`/webhooks/webhook/${index}`, {})),
+  )
   const spellings = ['github', 'GITHUB', 'GitHub', 'gitHub']
-  await Promise.all(Array.from({ length: 60 }, (_, index) => post(`/webhooks/git/${spellings[index % 4]}`, push)))
+  await Promise.all(
+    Array.from({ length: 60 }, (_, index) => post(`/webhooks/git/${spellings[index % 4]}`, push)),
+  )
   const kept = await list('?limit=200')
   const count = (matches: (event: JsonObject) => boolean) => kept.filter(matches).length
   assert.equal(
@@ -183,7 +224,8 @@ test('events-scenario 54: events are filtered, paged and removed after some days
   await first.backends.stop()
 
   const { list, post } = await startEvents(t, pipelines, { dataDir, now: () => now })
-  const times = async (query: string) => (await list(query)).map(({ time }) => (Number(time) - now) / 1000)
+  const times = async (query: string) =>
+    (await list(query)).map(({ time }) => (Number(time) - now) / 1000)
   assert.deepEqual(await times('?application=demo&outcome=started'), [0, -2])
   assert.deepEqual(await times('?application=demo&pipeline=p%20name&outcome=nothing'), [-1])
   assert.deepEqual(await times('?application=demo&pipeline=q'), [])
@@ -200,7 +242,8 @@ test('events-scenario 54: events are filtered, paged and removed after some days
 
 test('an event that cannot be matched is logged as failed', async (t) => {
   const { recording, backends, list } = await startEvents(t, [])
-  recording.answer = (service) => (service === 'front50' ? { status: 500, body: { message: 'broken' } } : undefined)
+  recording.answer = (service) =>
+    service === 'front50' ? { status: 500, body: { message: 'broken' } } : undefined
   assert.equal((await backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})).status, 503)
   const [event] = await list('?outcome=failed')
   assert.match(String(event?.['reason']), /cannot be read from the definition store/)
@@ -209,12 +252,20 @@ test('an event that cannot be matched is logged as failed', async (t) => {
 test('a user who may not execute, and the quiet period, are reasons', async (t) => {
   const settings = {
     authorization: true,
-    quietPeriod: { enabled: true, startMs: 0, endMs: Number.MAX_SAFE_INTEGER, triggerTypes: ['webhook'] },
+    quietPeriod: {
+      enabled: true,
+      startMs: 0,
+      endMs: Number.MAX_SAFE_INTEGER,
+      triggerTypes: ['webhook'],
+    },
   }
   const ci = { type: 'webhook', source: 'ci' }
   const { recording, post, list } = await startEvents(
     t,
-    [pipelineWith('p', { ...ci, runAsUser: 'bot' }), pipelineWith('q', ci, { respectQuietPeriod: true })],
+    [
+      pipelineWith('p', { ...ci, runAsUser: 'bot' }),
+      pipelineWith('q', ci, { respectQuietPeriod: true }),
+    ],
     { settings },
   )
   recording.answer = (service, { path }) => {
@@ -232,15 +283,31 @@ test('a user who may not execute, and the quiet period, are reasons', async (t) 
 test('events-scenario 55: the end of a pipeline is an event of its dependents', async (t) => {
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 100_000 })
   const backends = await startBackends(t, [definitionsBackend, orchestrationBackend, events])
-  const save = (body: JsonObject) => backends.ask('front50', 'POST', '/pipelines', { stages: [], application: 'demo', ...body })
+  const save = (body: JsonObject) =>
+    backends.ask('front50', 'POST', '/pipelines', { stages: [], application: 'demo', ...body })
   // Without stages, a pipeline fails.
-  await save({ name: 'child', id: 'c', triggers: [{ type: 'pipeline', enabled: true, pipeline: 'p', status: ['failed'] }] })
+  await save({
+    name: 'child',
+    id: 'c',
+    triggers: [{ type: 'pipeline', enabled: true, pipeline: 'p', status: ['failed'] }],
+  })
   const expected = { id: 'x', matchArtifact: { type: 'docker/image' } }
-  const expecting = { type: 'pipeline', enabled: true, pipeline: 'p', status: ['failed'], expectedArtifactIds: ['x'] }
+  const expecting = {
+    type: 'pipeline',
+    enabled: true,
+    pipeline: 'p',
+    status: ['failed'],
+    expectedArtifactIds: ['x'],
+  }
   await save({ name: 'expecting', id: 'e', expectedArtifacts: [expected], triggers: [expecting] })
-  await save({ name: 'parent', id: 'p', triggers: [{ type: 'webhook', source: 'ci', enabled: true }] })
+  await save({
+    name: 'parent',
+    id: 'p',
+    triggers: [{ type: 'webhook', source: 'ci', enabled: true }],
+  })
   await backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})
-  const list = async () => (await backends.ask('echo', 'GET', '/events?application=demo')).body as JsonObject[]
+  const list = async () =>
+    (await backends.ask('echo', 'GET', '/events?application=demo')).body as JsonObject[]
   await waitUntil(async () => (await list()).length === 2, 'the parent to start the child')
   const [ended, webhook] = await list()
   assert.deepEqual(resultsOf(ended), { c: 'started', e: 'started' })

@@ -57,7 +57,8 @@ async function startPolls(t: TestContext, pipelines: JsonObject[], options: Poll
   t.after(() => removeFolder(dataDir))
   const db = new DatabaseSync(join(dataDir, 'backends.db'), { readOnly: true })
   t.after(() => db.close())
-  const stored = (hash: string) => db.prepare('SELECT 1 FROM events_poll_versions WHERE version = ?').get(hash) !== undefined
+  const stored = (hash: string) =>
+    db.prepare('SELECT 1 FROM events_poll_versions WHERE version = ?').get(hash) !== undefined
   return {
     backends,
     recording,
@@ -70,7 +71,12 @@ async function startPolls(t: TestContext, pipelines: JsonObject[], options: Poll
 }
 
 function pipelineOf(id: string, ...triggers: JsonObject[]): JsonObject {
-  return { application: 'demo', name: id, id, triggers: triggers.map((each) => ({ type: 'git', enabled: true, ...each })) }
+  return {
+    application: 'demo',
+    name: id,
+    id,
+    triggers: triggers.map((each) => ({ type: 'git', enabled: true, ...each })),
+  }
 }
 
 const poll = { source: 'git', poll: true }
@@ -79,7 +85,12 @@ test('events-scenario 43: a polled push starts a pipeline once, and first sight 
   const repository = await startGitServer(t)
   const first = repository.commit({ a: '1' })
   // What Fairlead has seen itself is not proven by a secret, which need not be readable.
-  const waiting = { ...poll, repository: repository.url, branch: 'main', secret: 'secret:vault:away#key' }
+  const waiting = {
+    ...poll,
+    repository: repository.url,
+    branch: 'main',
+    secret: 'secret:vault:away#key',
+  }
   const tags = pipelineOf('tags', { ...poll, repository: repository.url, tags: 'v[0-9]+' })
   const { triggers, recording, untilSeen } = await startPolls(t, [
     pipelineOf('p', waiting),
@@ -154,7 +165,9 @@ test('events-scenario 44: a push that webhook and poll report starts once', asyn
   const report = (before: string, after: string) => {
     const body = { repository: repository.url, ref: 'refs/heads/main', before, after }
     const signature = `sha256=${createHmac('sha256', 's').update(JSON.stringify(body)).digest('hex')}`
-    return backends.ask('echo', 'POST', '/webhooks/git/git', body, { 'x-hub-signature-256': signature })
+    return backends.ask('echo', 'POST', '/webhooks/git/git', body, {
+      'x-hub-signature-256': signature,
+    })
   }
 
   // The repository does not have the commit yet when the webhook arrives: it comes before the poll in any case.
@@ -271,12 +284,17 @@ test('refs are read from both forms of advertisement, and from nothing else', as
     '/lines': `003d${commit} refs/heads/main\n0000`,
   }
   const server = await startUpstream(t, ({ method, path }) =>
-    method === 'POST' ? `003d${commit} refs/heads/main\n0000` : answers[path.split('/info/refs')[0] ?? ''],
+    method === 'POST'
+      ? `003d${commit} refs/heads/main\n0000`
+      : answers[path.split('/info/refs')[0] ?? ''],
   )
   const reader = new GitRefReader(allowed)
-  const read = (path: string) => reader.read({ url: `${server.url}${path}`, account: { name: 'none' } })
-  for (const path of ['/old', '/new', '/own']) assert.deepEqual(await read(path), { 'refs/heads/main': commit }, path)
-  for (const path of ['/page', '/lines']) await assert.rejects(read(path), { status: 502, message: /did not answer as Git does/ })
+  const read = (path: string) =>
+    reader.read({ url: `${server.url}${path}`, account: { name: 'none' } })
+  for (const path of ['/old', '/new', '/own'])
+    assert.deepEqual(await read(path), { 'refs/heads/main': commit }, path)
+  for (const path of ['/page', '/lines'])
+    await assert.rejects(read(path), { status: 502, message: /did not answer as Git does/ })
 })
 
 test('an address in which programs find different hosts is refused', async (t) => {
@@ -284,7 +302,11 @@ test('an address in which programs find different hosts is refused', async (t) =
   t.after(() => removeFolder(folder))
   const account = { name: 'shop', token: 'secret' }
   const open = (url: string) => openGitAccess(url, { account, outside: allowed, folder })
-  for (const url of ['https://github.com\\@10.0.0.5/x.git', 'https://github.com\u0001@10.0.0.5/x', 'git@host:a\\b']) {
+  for (const url of [
+    'https://github.com\\@10.0.0.5/x.git',
+    'https://github.com\u0001@10.0.0.5/x',
+    'git@host:a\\b',
+  ]) {
     await assert.rejects(open(url), { status: 400, message: /is no address of a repository/ })
     await assert.rejects(new GitRefReader(allowed).read({ url, account }), { status: 400 })
   }
@@ -294,10 +316,16 @@ test('an address in which programs find different hosts is refused', async (t) =
 test('more changes than one turn holds start once each', async (t) => {
   const repository = await startGitServer(t)
   const first = repository.commit({ a: '1' })
-  const { recording, untilSeen, triggers } = await startPolls(t, [pipelineOf('p', { ...poll, repository: repository.url })])
+  const { recording, untilSeen, triggers } = await startPolls(t, [
+    pipelineOf('p', { ...poll, repository: repository.url }),
+  ])
   await untilSeen(first)
   const branches = Array.from({ length: 60 }, (_, index) => `refs/heads/b${index}`)
-  const lines = ['# pack-refs with: peeled fully-peeled sorted ', ...branches.toSorted().map((name) => `${first} ${name}`), '']
+  const lines = [
+    '# pack-refs with: peeled fully-peeled sorted ',
+    ...branches.toSorted().map((name) => `${first} ${name}`),
+    '',
+  ]
   writeFileSync(join(repository.folder, '.git', 'packed-refs'), lines.join('\n'))
   await recording.untilStarts(60)
   const last = repository.commit({ a: '2' })
@@ -312,13 +340,22 @@ test('files that cannot be read are not read again in the same turn', async () =
     reads++
     throw new PortError(502, 'The repository is away.')
   }
-  const context = { ports: { infrastructure: { versions: { changedPaths } } } } as unknown as BackendContext
-  const trigger = { ...poll, type: 'git', repository: 'https://git.example.com/shop/web', paths: ['src/**'] }
+  const context = {
+    ports: { infrastructure: { versions: { changedPaths } } },
+  } as unknown as BackendContext
+  const trigger = {
+    ...poll,
+    type: 'git',
+    repository: 'https://git.example.com/shop/web',
+    paths: ['src/**'],
+  }
   const turn: PollTurn = { waiting: [trigger] }
   const reasons: unknown[] = []
   for (const name of ['refs/heads/a', 'refs/heads/b']) {
     const change = { name, before: 'a'.repeat(40), after: 'b'.repeat(40) }
-    reasons.push((await gitRefs.toEvents(trigger, change, context, turn))[0]?.content['pathsUnknown'])
+    reasons.push(
+      (await gitRefs.toEvents(trigger, change, context, turn))[0]?.content['pathsUnknown'],
+    )
   }
   assert.deepEqual(reasons, Array(2).fill('The changed files are unknown: The repository is away.'))
   assert.equal(reads, 1)
@@ -332,10 +369,18 @@ test('a mirror that grows too large is given up, and an unused one removed', asy
   const server = createServer(async (request, response) => {
     const { method = 'GET', url = '', headers } = request
     const body = method === 'POST' ? await buffer(request) : null
-    const sent = Object.fromEntries(Object.entries(headers).filter(([name]) => /^(?:git-protocol|content-)/.test(name)))
-    const answer = await fetch(new URL(url, repository.url), { method, body, headers: sent as Record<string, string> })
+    const sent = Object.fromEntries(
+      Object.entries(headers).filter(([name]) => /^(?:git-protocol|content-)/.test(name)),
+    )
+    const answer = await fetch(new URL(url, repository.url), {
+      method,
+      body,
+      headers: sent as Record<string, string>,
+    })
     const bytes = Buffer.from(await answer.arrayBuffer())
-    response.writeHead(answer.status, { 'content-type': String(answer.headers.get('content-type')) })
+    response.writeHead(answer.status, {
+      'content-type': String(answer.headers.get('content-type')),
+    })
     if (bytes.length < 100_000) response.end(bytes)
     else response.write(bytes.subarray(0, -100))
   })
@@ -369,7 +414,9 @@ test('a mirror that grows too large is given up, and an unused one removed', asy
 
 async function startProcess(t: TestContext, dataDir: string, upstream: string) {
   const program = testProgram('backends/events/polling-process')
-  const child = spawn(process.execPath, [program, dataDir, upstream], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, dataDir, upstream], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
@@ -382,7 +429,10 @@ async function startProcess(t: TestContext, dataDir: string, upstream: string) {
 }
 
 test('events-scenario 45: a failing poll is reported and holds up no other', async (t) => {
-  const [closed, open] = [await startGitServer(t, `Basic ${Buffer.from('al:word').toString('base64')}`), await startGitServer(t)]
+  const [closed, open] = [
+    await startGitServer(t, `Basic ${Buffer.from('al:word').toString('base64')}`),
+    await startGitServer(t),
+  ]
   const [first, other] = [closed.commit({ a: '1' }), open.commit({ a: 'x' })]
   const account = { name: 'shop', username: 'al', password: 'word', hosts: ['127.0.0.1'] }
   const { untilSeen, log, backends } = await startPolls(
@@ -405,7 +455,9 @@ test('events-scenario 45: a failing poll is reported and holds up no other', asy
   assert.match(text, /account \\"nope\\" is none of artifacts\.git-repo\.accounts: there are shop/)
   assert.match(text, /SSH needs a key: name an account of artifacts\.git-repo/)
   assert.ok(!text.includes('word'))
-  const { status } = await backends.ask('clouddriver', 'POST', '/artifacts/git/refs', { repository: open.url })
+  const { status } = await backends.ask('clouddriver', 'POST', '/artifacts/git/refs', {
+    repository: open.url,
+  })
   assert.equal(status, 404)
   assert.ok(existsSync(closed.folder))
 })

@@ -17,7 +17,10 @@ const executionId = createUlid(Date.now())
 async function startEvents(t: TestContext, pipelines: JsonObject[], dataDir?: string) {
   const recording = createRecording(pipelines)
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })
-  const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), dataDir })
+  const backends = await startBackends(t, [events], {
+    others: (service, call) => recording.call(service, call),
+    dataDir,
+  })
   const startManually = (pipelineNameOrId: string, trigger: JsonObject = {}) =>
     backends.ask(
       'echo',
@@ -26,7 +29,12 @@ async function startEvents(t: TestContext, pipelines: JsonObject[], dataDir?: st
       {
         details: { type: 'manual' },
         eventId,
-        content: { application: 'demo', pipelineNameOrId, user: 'ann', trigger: { ...trigger, eventId, executionId } },
+        content: {
+          application: 'demo',
+          pipelineNameOrId,
+          user: 'ann',
+          trigger: { ...trigger, eventId, executionId },
+        },
       },
       { 'x-spinnaker-user': 'ann', 'x-spinnaker-accounts': 'dev' },
     )
@@ -42,7 +50,11 @@ for (const [scenario, nameOrId] of [
   test(`events-scenario ${scenario}: a manual event for ${nameOrId} starts under the returned ids`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])
 
-    const answer = await startManually(nameOrId, { type: 'manual', parameters: { a: '1' }, user: 'root' })
+    const answer = await startManually(nameOrId, {
+      type: 'manual',
+      parameters: { a: '1' },
+      user: 'root',
+    })
 
     assert.deepEqual(answer, { status: 200, body: undefined })
     await recording.untilStarts(1)
@@ -50,7 +62,13 @@ for (const [scenario, nameOrId] of [
     assert.equal(path, '/orchestrate')
     assert.equal(body['id'], 'p1')
     assert.equal(body['executionId'], executionId)
-    assert.deepEqual(body['trigger'], { type: 'manual', parameters: { a: '1' }, user: 'ann', eventId, executionId })
+    assert.deepEqual(body['trigger'], {
+      type: 'manual',
+      parameters: { a: '1' },
+      user: 'ann',
+      eventId,
+      executionId,
+    })
     assert.equal(headers['x-spinnaker-user'], 'ann')
     assert.equal(headers['x-spinnaker-accounts'], 'dev')
   })
@@ -68,7 +86,10 @@ for (const [scenario, what, pipeline, nameOrId, reason] of [
     const [{ path, body, headers } = assert.fail(), ...others] = recording.starts
     assert.deepEqual([path, others], ['/fail', []])
     assert.match(String(body['errorMessage']), reason)
-    assert.deepEqual([body['application'], body['executionId'], headers['x-spinnaker-user']], ['demo', executionId, 'ann'])
+    assert.deepEqual(
+      [body['application'], body['executionId'], headers['x-spinnaker-user']],
+      ['demo', executionId, 'ann'],
+    )
   })
 }
 
@@ -81,7 +102,9 @@ test('events-scenario 5: a manual start uses the current definition', async (t) 
 })
 
 test('events-scenario 6: notifications of a manual start follow those of the pipeline', async (t) => {
-  const { recording, startManually } = await startEvents(t, [{ ...build, notifications: [{ type: 'email', address: 'a' }] }])
+  const { recording, startManually } = await startEvents(t, [
+    { ...build, notifications: [{ type: 'email', address: 'a' }] },
+  ])
   await startManually('build', { notifications: [{ type: 'email', address: 'b' }] })
   await recording.untilStarts(1)
   assert.deepEqual(recording.starts[0]!.body['notifications'], [
@@ -92,10 +115,22 @@ test('events-scenario 6: notifications of a manual start follow those of the pip
 
 test('events-scenario 8: events without effect are accepted, invalid JSON is rejected', async (t) => {
   const { backends, recording } = await startEvents(t, [build])
-  for (const body of [{ details: { type: 'unknown' } }, {}, [], 'text', { details: [], content: 7 }]) {
-    assert.deepEqual(await backends.ask('echo', 'POST', '/', body), { status: 200, body: undefined })
+  for (const body of [
+    { details: { type: 'unknown' } },
+    {},
+    [],
+    'text',
+    { details: [], content: 7 },
+  ]) {
+    assert.deepEqual(await backends.ask('echo', 'POST', '/', body), {
+      status: 200,
+      body: undefined,
+    })
   }
-  const lifecycle = { details: { type: 'orca:pipeline:complete', source: 'orca' }, content: { execution: {} } }
+  const lifecycle = {
+    details: { type: 'orca:pipeline:complete', source: 'orca' },
+    content: { execution: {} },
+  }
   assert.equal((await backends.ask('echo', 'POST', '/', lifecycle)).status, 200)
   const bad = await fetch(`${backends.url('echo')}/`, { method: 'POST', body: '{"details":' })
   assert.equal(bad.status, 400)
@@ -114,14 +149,21 @@ test("a manual start includes the build's details, properties and artifacts", as
   const { recording, startManually } = await startEvents(t, [build])
   recording.answer = (service, { path }) => {
     if (service !== 'igor') return undefined
-    if (path === '/builds/status/7/ci-main/team/job/app') return { status: 200, body: { number: 7 } }
-    if (path === '/builds/properties/7/out.yml/ci-main/team/job/app') return { status: 200, body: { v: '1' } }
+    if (path === '/builds/status/7/ci-main/team/job/app')
+      return { status: 200, body: { number: 7 } }
+    if (path === '/builds/properties/7/out.yml/ci-main/team/job/app')
+      return { status: 200, body: { v: '1' } }
     if (path.startsWith('/builds/artifacts/7/ci-main/team/job/app?propertyFile=out.yml')) {
       return { status: 200, body: [{ type: 'jenkins/file' }] }
     }
     return undefined
   }
-  await startManually('build', { master: 'ci-main', job: 'team/job/app', buildNumber: '7', propertyFile: 'out.yml' })
+  await startManually('build', {
+    master: 'ci-main',
+    job: 'team/job/app',
+    buildNumber: '7',
+    propertyFile: 'out.yml',
+  })
   await recording.untilStarts(1)
   const { path, body } = recording.starts[0]!
   assert.equal(path, '/orchestrate')
@@ -133,11 +175,19 @@ test("a manual start includes the build's details, properties and artifacts", as
 test('a registry completes artifacts of a manual start', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   recording.answer = (service, { path }) =>
-    service === 'igor' && path === '/artifacts/maven/lib/1' ? { status: 200, body: { name: 'lib', reference: 'r' } } : undefined
+    service === 'igor' && path === '/artifacts/maven/lib/1'
+      ? { status: 200, body: { name: 'lib', reference: 'r' } }
+      : undefined
   const other = { name: 'x', version: '1', location: 'elsewhere' }
-  await startManually('build', { artifacts: [{ name: 'lib', version: '1', location: 'maven' }, other, { name: 'plain' }] })
+  await startManually('build', {
+    artifacts: [{ name: 'lib', version: '1', location: 'maven' }, other, { name: 'plain' }],
+  })
   await recording.untilStarts(1)
-  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ name: 'lib', reference: 'r' }, other, { name: 'plain' }])
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [
+    { name: 'lib', reference: 'r' },
+    other,
+    { name: 'plain' },
+  ])
 })
 
 test('a registry is not asked for thousands of artifacts at once', async (t) => {
@@ -150,7 +200,11 @@ test('a registry is not asked for thousands of artifacts at once', async (t) => 
     open--
     return call(service, request)
   }
-  const artifacts = Array.from({ length: 1000 }, (_, index) => ({ name: `lib-${index}`, version: '1', location: 'maven' }))
+  const artifacts = Array.from({ length: 1000 }, (_, index) => ({
+    name: `lib-${index}`,
+    version: '1',
+    location: 'maven',
+  }))
 
   await startManually('build', { artifacts })
 
@@ -193,16 +247,27 @@ for (const [status, attempts] of [
   [500, 5],
 ] as const) {
   test(`a start that gets ${status} fails after ${attempts} attempts`, async (t) => {
-    const { recording, startManually } = await startEvents(t, [{ ...build, stages: [{ type: 'wait' }] }])
+    const { recording, startManually } = await startEvents(t, [
+      { ...build, stages: [{ type: 'wait' }] },
+    ])
     const refused = refuseStarts(recording, status)
     await startManually('build', { payload: { large: true }, parentPipelineId: 'x' })
     await recording.untilStarts(1)
     assert.equal(refused.attempts(), attempts)
     const { path, body } = recording.starts[0]!
     assert.equal(path, '/fail')
-    assert.match(String(body['errorMessage']), new RegExp(`${status}.*the stages require each other`))
+    assert.match(
+      String(body['errorMessage']),
+      new RegExp(`${status}.*the stages require each other`),
+    )
     assert.deepEqual([body['id'], body['executionId'], body['stages']], ['p1', executionId, []])
-    assert.deepEqual(body['trigger'], { type: 'manual', user: 'ann', eventId, executionId, parameters: {} })
+    assert.deepEqual(body['trigger'], {
+      type: 'manual',
+      user: 'ann',
+      eventId,
+      executionId,
+      parameters: {},
+    })
   })
 }
 
@@ -215,9 +280,15 @@ test('a start whose execution exists is not recorded as failed', async (t) => {
     return method === 'GET' ? { status: 200, body: { id: executionId } } : { status: 504, body: {} }
   }
   await startManually('build')
-  await waitUntil(() => asked.includes(`GET /pipelines/${executionId}`), 'the execution to be looked up')
+  await waitUntil(
+    () => asked.includes(`GET /pipelines/${executionId}`),
+    'the execution to be looked up',
+  )
   await new Promise((resolve) => setTimeout(resolve, 30))
-  assert.deepEqual(asked, [...Array.from({ length: 5 }, () => 'POST /orchestrate'), `GET /pipelines/${executionId}`])
+  assert.deepEqual(asked, [
+    ...Array.from({ length: 5 }, () => 'POST /orchestrate'),
+    `GET /pipelines/${executionId}`,
+  ])
 })
 
 test('a failure is recorded once the orchestrator returns', async (t) => {
@@ -237,7 +308,10 @@ test('a failure is recorded once the orchestrator returns', async (t) => {
   const after = await startEvents(t, [build], dataDir)
   await after.recording.untilStarts(1)
   assert.equal(after.recording.starts[0]!.path, '/fail')
-  assert.match(String(after.recording.starts[0]!.body['errorMessage']), /cannot be reached: connection refused/)
+  assert.match(
+    String(after.recording.starts[0]!.body['errorMessage']),
+    /cannot be reached: connection refused/,
+  )
 })
 
 test('a start is done once the store takes that again', async (t) => {
@@ -246,7 +320,9 @@ test('a start is done once the store takes that again', async (t) => {
   const { recording, startManually } = await startEvents(t, [build], dataDir)
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   t.after(() => db.close())
-  db.exec("CREATE TRIGGER full BEFORE DELETE ON events_starts BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+  db.exec(
+    "CREATE TRIGGER full BEFORE DELETE ON events_starts BEGIN SELECT RAISE(ABORT, 'disk full'); END",
+  )
   await startManually('build')
   await recording.untilStarts(1)
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -262,7 +338,8 @@ test('an accepted start keeps its execution id across restarts', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const before = await startEvents(t, [build], dataDir)
-  before.recording.answer = (service) => (service === 'orca' ? { status: 503, body: {} } : undefined)
+  before.recording.answer = (service) =>
+    service === 'orca' ? { status: 503, body: {} } : undefined
   await before.startManually('build')
   await before.backends.stop()
 
@@ -277,7 +354,8 @@ for (const [status, answered, message] of [
 ] as const) {
   test(`an event is rejected, not lost, while definitions answer ${status}`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])
-    recording.answer = (service) => (service === 'front50' ? { status, body: { message: 'down' } } : undefined)
+    recording.answer = (service) =>
+      service === 'front50' ? { status, body: { message: 'down' } } : undefined
     const answer = await startManually('build')
     assert.equal(answer.status, answered)
     assert.match((answer.body as { message: string }).message, message)

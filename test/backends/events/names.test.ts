@@ -19,7 +19,14 @@ interface Execution {
   application: string
 }
 
-const names = ['приложение 🚀', 'مرحبا بالعالم', '‮evil', '<script>alert(1)</script>', '100% %41', "' OR 1=1 --"]
+const names = [
+  'приложение 🚀',
+  'مرحبا بالعالم',
+  '‮evil',
+  '<script>alert(1)</script>',
+  '100% %41',
+  "' OR 1=1 --",
+]
 
 /** No application is named by invisible characters; a pipeline may be. */
 function applicationOf(name: string): string {
@@ -44,13 +51,24 @@ test('names of any characters start by hand and webhook', async (t) => {
   const start = async (name: string, index: number) => {
     const id = `p${index}`
     const triggers = [{ type: 'webhook', source: id, enabled: true }]
-    const definition = { id, application: applicationOf(name), name, stages: [{ type: 'wait', waitTime: 0 }], triggers }
+    const definition = {
+      id,
+      application: applicationOf(name),
+      name,
+      stages: [{ type: 'wait', waitTime: 0 }],
+      triggers,
+    }
     assert.equal((await ask('POST', '/pipelines', definition)).status, 200, name)
     assert.equal((await ask('POST', `/webhooks/webhook/${id}`, {})).status, 200)
     // Paths may hold neither an encoded slash nor an encoded percent sign.
     const byHand = !/[/%]/.test(name)
     if (byHand) {
-      assert.equal((await ask('POST', `/pipelines/v2/${encodeURIComponent(applicationOf(name))}/${id}`, {})).status, 202, name)
+      assert.equal(
+        (await ask('POST', `/pipelines/v2/${encodeURIComponent(applicationOf(name))}/${id}`, {}))
+          .status,
+        202,
+        name,
+      )
     }
     let runs: Execution[] = []
     const areDone = async () => {
@@ -58,7 +76,8 @@ test('names of any characters start by hand and webhook', async (t) => {
       return runs.length === (byHand ? 2 : 1) && runs.every(({ status }) => status === 'SUCCEEDED')
     }
     await waitUntil(areDone, `the runs of ${name}`)
-    for (const run of runs) assert.deepEqual([run.name, run.application], [name, applicationOf(name)])
+    for (const run of runs)
+      assert.deepEqual([run.name, run.application], [name, applicationOf(name)])
   }
   await Promise.all(names.map(start))
 })
@@ -98,16 +117,35 @@ test('events of every kind start pipelines of any name', async (t) => {
     const saved = await ask('front50', 'POST', '/pipelines', definition)
     assert.equal(saved.status, 200, JSON.stringify(saved.body))
     await post('/webhooks/webhook', { source: name })
-    await post('/webhooks/git/github', { repository: { name: 'repo', owner: { name } }, ref: `refs/heads/${name}`, after: '1' })
+    await post('/webhooks/git/github', {
+      repository: { name: 'repo', owner: { name } },
+      ref: `refs/heads/${name}`,
+      after: '1',
+    })
     const lastBuild = { building: false, result: 'SUCCESS', number: 1 }
-    await post('/', { details: { type: 'build' }, content: { master: name, project: { name, lastBuild } } })
-    await post('/', { details: { type: 'docker' }, content: { account: name, repository: name, tag: name } })
+    await post('/', {
+      details: { type: 'build' },
+      content: { master: name, project: { name, lastBuild } },
+    })
+    await post('/', {
+      details: { type: 'docker' },
+      content: { account: name, repository: name, tag: name },
+    })
     const messageDescription = { pubsubSystem: 'google', subscriptionName: name }
     await post('/', { details: { type: 'pubsub' }, content: { messageDescription }, payload: {} })
-    const content = { application: applicationOf(name), pipelineNameOrId: name, trigger: { executionId: `manual${index}` } }
+    const content = {
+      application: applicationOf(name),
+      pipelineNameOrId: name,
+      trigger: { executionId: `manual${index}` },
+    }
     const byHand = await ask('echo', 'POST', '/', { details: { type: 'manual' }, content })
     assert.equal(byHand.status, 200)
-    await ask('orca', 'POST', '/orchestrate', { id: parent, application: 'other', name: 'parent', stages })
+    await ask('orca', 'POST', '/orchestrate', {
+      id: parent,
+      application: 'other',
+      name: 'parent',
+      stages,
+    })
   }
   for (const [index, name] of all.entries()) {
     const kinds = ['webhook', 'git', 'jenkins', 'docker', 'pubsub', 'pipeline', 'cron', 'manual']
@@ -116,8 +154,11 @@ test('events of every kind start pipelines of any name', async (t) => {
     const areThere = async () => {
       // A time that a busy scheduler sees too late is missed; the next minute comes.
       if (!started().has('cron')) now.ms += 20_000
-      runs = (await ask('orca', 'GET', `/pipelines?pipelineConfigIds=p${index}&limit=500`)).body as Execution[]
-      return kinds.every((kind) => started().has(kind)) && runs.every(({ status }) => isComplete(status))
+      runs = (await ask('orca', 'GET', `/pipelines?pipelineConfigIds=p${index}&limit=500`))
+        .body as Execution[]
+      return (
+        kinds.every((kind) => started().has(kind)) && runs.every(({ status }) => isComplete(status))
+      )
     }
     await waitUntil(areThere, () => `runs of ${name.slice(0, 20)}: ${[...started()]} of ${kinds}`)
     for (const run of runs) {

@@ -23,7 +23,10 @@ const call: CallService = async (service, { method, path, body, headers }) => {
 }
 
 const { server, start } = createBackendServer({
-  backends: [createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 5, pollMs: 40 }), createInfrastructureBackend([])],
+  backends: [
+    createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 5, pollMs: 40 }),
+    createInfrastructureBackend([]),
+  ],
   db: openDatabase(join(String(dataDir), 'backends.db')),
   call,
   log: pino({ level: 'silent' }),

@@ -2,7 +2,11 @@
 
 import type { JsonObject } from '../../../packages/base/json/values.ts'
 import type { ServiceName } from '../../../packages/base/services/services.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '../../../packages/ports/service-call.ts'
+import type {
+  CallService,
+  ServiceAnswer,
+  ServiceCall,
+} from '../../../packages/ports/service-call.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 export interface Recording {
@@ -23,13 +27,18 @@ export function createRecording(pipelines: JsonObject[]): Recording {
     pipelines,
     starts: [],
     reads: 0,
-    call: async (service, call) => recording.answer?.(service, call) ?? answerOf(recording, service, call),
+    call: async (service, call) =>
+      recording.answer?.(service, call) ?? answerOf(recording, service, call),
     untilStarts: (count) => waitUntil(() => recording.starts.length >= count, `${count} starts`),
   }
   return recording
 }
 
-function answerOf(recording: Recording, service: ServiceName, { method, path, body, headers }: ServiceCall): ServiceAnswer {
+function answerOf(
+  recording: Recording,
+  service: ServiceName,
+  { method, path, body, headers }: ServiceCall,
+): ServiceAnswer {
   if (service === 'orca' && method === 'GET') return { status: 404, body: {} }
   if (service === 'orca') {
     recording.starts.push({ path, body: body as JsonObject, headers: headers ?? {} })
@@ -39,13 +48,16 @@ function answerOf(recording: Recording, service: ServiceName, { method, path, bo
     const { pathname } = new URL(path, 'http://front50')
     const single = /^\/pipelines\/([^/]+)\/get$/.exec(pathname)?.[1]
     if (single !== undefined) {
-      const found = recording.pipelines.find((pipeline) => pipeline['id'] === decodeURIComponent(single))
+      const found = recording.pipelines.find(
+        (pipeline) => pipeline['id'] === decodeURIComponent(single),
+      )
       return found === undefined ? { status: 404, body: {} } : { status: 200, body: found }
     }
     recording.reads++
     const application = /^\/pipelines\/([^/]+)$/.exec(pathname)?.[1]
     const listed = recording.pipelines.filter(
-      (pipeline) => application === undefined || pipeline['application'] === decodeURIComponent(application),
+      (pipeline) =>
+        application === undefined || pipeline['application'] === decodeURIComponent(application),
     )
     return { status: 200, body: listed }
   }

@@ -16,7 +16,9 @@ import { createRecording } from './recording.ts'
 
 const digest = `sha256:${'a'.repeat(64)}`
 
-const pushes: Readonly<Record<string, { readonly body: JsonObject; readonly images: readonly string[] }>> = {
+const pushes: Readonly<
+  Record<string, { readonly body: JsonObject; readonly images: readonly string[] }>
+> = {
   dockerhub: {
     body: { push_data: { tag: '1.0' }, repository: { repo_name: 'org/app' } },
     images: ['index.docker.io org/app 1.0'],
@@ -28,15 +30,31 @@ const pushes: Readonly<Record<string, { readonly body: JsonObject; readonly imag
   distribution: {
     body: {
       events: [
-        { action: 'push', target: { repository: 'org/app', tag: '1.0', digest }, request: { host: 'registry:5000' } },
-        { action: 'push', target: { repository: 'org/app', digest }, request: { host: 'registry:5000' } },
-        { action: 'pull', target: { repository: 'org/app', tag: '0.9' }, request: { host: 'registry:5000' } },
+        {
+          action: 'push',
+          target: { repository: 'org/app', tag: '1.0', digest },
+          request: { host: 'registry:5000' },
+        },
+        {
+          action: 'push',
+          target: { repository: 'org/app', digest },
+          request: { host: 'registry:5000' },
+        },
+        {
+          action: 'pull',
+          target: { repository: 'org/app', tag: '0.9' },
+          request: { host: 'registry:5000' },
+        },
       ],
     },
     images: [`registry:5000 org/app 1.0 ${digest}`],
   },
   acr: {
-    body: { action: 'push', target: { repository: 'org/app', tag: '1.0', digest }, request: { host: 'shop.azurecr.io' } },
+    body: {
+      action: 'push',
+      target: { repository: 'org/app', tag: '1.0', digest },
+      request: { host: 'shop.azurecr.io' },
+    },
     images: [`shop.azurecr.io org/app 1.0 ${digest}`],
   },
   harbor: {
@@ -73,7 +91,11 @@ const pushes: Readonly<Record<string, { readonly body: JsonObject; readonly imag
     body: {
       message: {
         data: Buffer.from(
-          JSON.stringify({ action: 'INSERT', digest: `gcr.io/org/app@${digest}`, tag: 'gcr.io/org/app:1.0' }),
+          JSON.stringify({
+            action: 'INSERT',
+            digest: `gcr.io/org/app@${digest}`,
+            tag: 'gcr.io/org/app:1.0',
+          }),
         ).toString('base64'),
       },
     },
@@ -88,7 +110,11 @@ test('events-scenario 56: webhooks of registries name the images that were pushe
       [registry, repository, tag, given].filter((part) => part !== undefined).join(' '),
     )
     assert.deepEqual(found, images, source)
-    assert.equal(toRegistryEvents(toEvent({ details: { type: 'docker', source }, payload: {} })).length, 0, source)
+    assert.equal(
+      toRegistryEvents(toEvent({ details: { type: 'docker', source }, payload: {} })).length,
+      0,
+      source,
+    )
   }
 })
 
@@ -97,18 +123,29 @@ interface RegistryTestOptions {
   readonly authorization?: true
 }
 
-async function startTriggers(t: TestContext, pipelines: JsonObject[], { artifacts = {}, ...rest }: RegistryTestOptions = {}) {
+async function startTriggers(
+  t: TestContext,
+  pipelines: JsonObject[],
+  { artifacts = {}, ...rest }: RegistryTestOptions = {},
+) {
   const recording = createRecording(pipelines)
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 5, pollMs: 40 })
-  const infrastructure = { challengedEnvironments: [], primaryAccountTypes: [], providers: {}, artifacts }
+  const infrastructure = {
+    challengedEnvironments: [],
+    primaryAccountTypes: [],
+    providers: {},
+    artifacts,
+  }
   const backends = await startBackends(t, [events, createInfrastructureBackend([])], {
     others: (service, call) => recording.call(service, call),
     settings: { infrastructure, ...rest },
   })
   const post = (source: string, body: unknown, headers: Record<string, string> = {}) =>
     backends.ask('echo', 'POST', `/webhooks/docker/${source}`, body, headers)
-  const list = async (query = '') => (await backends.ask('echo', 'GET', `/events${query}`)).body as JsonObject[]
-  const reasons = async () => objectsOf((await list())[0]?.['triggers']).map(({ reason }) => reason ?? 'started')
+  const list = async (query = '') =>
+    (await backends.ask('echo', 'GET', `/events${query}`)).body as JsonObject[]
+  const reasons = async () =>
+    objectsOf((await list())[0]?.['triggers']).map(({ reason }) => reason ?? 'started')
   const startedBy = () =>
     recording.starts.map(({ body }) => {
       const { tag, version, digest: given } = body['trigger'] as JsonObject
@@ -118,7 +155,12 @@ async function startTriggers(t: TestContext, pipelines: JsonObject[], { artifact
 }
 
 function pipelineOf(id: string, trigger: JsonObject): JsonObject {
-  return { application: 'demo', name: id, id, triggers: [{ type: 'docker', enabled: true, ...trigger }] }
+  return {
+    application: 'demo',
+    name: id,
+    id,
+    triggers: [{ type: 'docker', enabled: true, ...trigger }],
+  }
 }
 
 const ofApp = { account: 'nowhere', repository: 'org/app' }
@@ -134,10 +176,18 @@ test('a webhook starts triggers of its registry and repository', async (t) => {
   await recording.untilStarts(2)
   assert.deepEqual(startedBy().toSorted(), ['any 1.0', 'hub 1.0'])
   assert.deepEqual(objectsOf(recording.starts[0]?.body['receivedArtifacts']), [
-    { type: 'docker/image', name: 'index.docker.io/org/app', version: '1.0', reference: 'index.docker.io/org/app:1.0' },
+    {
+      type: 'docker/image',
+      name: 'index.docker.io/org/app',
+      version: '1.0',
+      reference: 'index.docker.io/org/app:1.0',
+    },
   ])
   await post('quay', { docker_url: 'quay.io/org/app', updated_tags: ['latest'] })
-  assert.deepEqual(await reasons(), Array(2).fill('The tag latest starts only triggers that name it.'))
+  assert.deepEqual(
+    await reasons(),
+    Array(2).fill('The tag latest starts only triggers that name it.'),
+  )
 })
 
 test('events-scenario 57: with authorization a registry signs with the secret of the trigger', async (t) => {
@@ -148,7 +198,10 @@ test('events-scenario 57: with authorization a registry signs with the secret of
   )
   recording.answer = (service) =>
     service === 'fiat'
-      ? { status: 200, body: { applications: [{ name: 'DEMO', authorizations: ['EXECUTE'] }], accounts: [] } }
+      ? {
+          status: 200,
+          body: { applications: [{ name: 'DEMO', authorizations: ['EXECUTE'] }], accounts: [] },
+        }
       : undefined
   const body = pushes['ghcr']?.body
   assert.equal((await post('ghcr', body)).status, 403)
@@ -156,7 +209,10 @@ test('events-scenario 57: with authorization a registry signs with the secret of
     'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(JSON.stringify(body)).digest('hex')}`,
   })
   await post('ghcr', body, sign('guess'))
-  assert.match((await reasons()).join(' '), /^The signature is wrong.*signs, and the trigger has no secret/)
+  assert.match(
+    (await reasons()).join(' '),
+    /^The signature is wrong.*signs, and the trigger has no secret/,
+  )
   await post('ghcr', body, sign('word'))
   assert.deepEqual((await reasons())[0], 'started')
 })
@@ -197,11 +253,21 @@ test('a polled image is another push than a reported one with another digest', (
   const marks = new StartMarks(db, () => 0)
   const [webhook, poll] = [{}, { isObserved: true as const }]
   const take = (by: object, letter?: string) => {
-    const event = toEvent({ details: { type: 'docker' }, content: { repository: 'org/app', tag: '1', digest: letter } })
+    const event = toEvent({
+      details: { type: 'docker' },
+      content: { repository: 'org/app', tag: '1', digest: letter },
+    })
     return marks.take({ ...event, ...by }, { id: 'p' }, { id: 't' }) === undefined
   }
   assert.deepEqual(
-    [take(webhook, 'a'), take(poll, 'b'), take(webhook, 'b'), take(poll, 'b'), take(webhook), take(poll, 'c')],
+    [
+      take(webhook, 'a'),
+      take(poll, 'b'),
+      take(webhook, 'b'),
+      take(poll, 'b'),
+      take(webhook),
+      take(poll, 'c'),
+    ],
     [true, true, false, true, false, true],
   )
 })
@@ -232,7 +298,11 @@ test('events-scenario 58: a polled tag starts a pipeline once, a new digest only
   const [image] = objectsOf(recording.starts[0]?.body['receivedArtifacts'])
   assert.equal(image?.['reference'], `${registry.host}/org/app:2.0`)
   // The registry reports the same push.
-  const event = { action: 'push', target: { repository: 'org/app', tag: '2.0' }, request: { host: registry.host } }
+  const event = {
+    action: 'push',
+    target: { repository: 'org/app', tag: '2.0' },
+    request: { host: registry.host },
+  }
   await post('distribution', event)
   const [repeated] = await list('?type=docker&limit=1')
   assert.match(JSON.stringify(repeated?.['triggers']), /started the trigger before, by a poll/)
@@ -241,7 +311,10 @@ test('events-scenario 58: a polled tag starts a pipeline once, a new digest only
   await recording.untilStarts(3)
   assert.deepEqual(startedBy()[2], `digests 2.0 ${moved}`)
   const [failure] = await list('?outcome=failed')
-  assert.match(String(failure?.['reason']), /"nowhere" of the trigger is no artifact account for docker\/image: there are hub/)
+  assert.match(
+    String(failure?.['reason']),
+    /"nowhere" of the trigger is no artifact account for docker\/image: there are hub/,
+  )
 })
 
 test('events-scenario 59: new versions of charts and packages start pipelines', async (t) => {
@@ -249,7 +322,10 @@ test('events-scenario 59: new versions of charts and packages start pipelines', 
   const registry = await startUpstream(t, ({ path }) =>
     path === '/index.yaml'
       ? `entries:\n  web:\n${versions.map((version) => `  - {version: ${version}, digest: d${version}, urls: [web.tgz]}`).join('\n')}`
-      : { name: '@shop/web', versions: Object.fromEntries(versions.map((version) => [version, {}])) },
+      : {
+          name: '@shop/web',
+          versions: Object.fromEntries(versions.map((version) => [version, {}])),
+        },
   )
   const { recording, startedBy } = await startTriggers(
     t,
@@ -275,5 +351,10 @@ test('events-scenario 59: new versions of charts and packages start pipelines', 
   await recording.untilStarts(2)
   assert.deepEqual(startedBy().toSorted(), ['chart 1.1.0 d1.1.0', 'package 1.1.0'])
   const received = recording.starts.map(({ body }) => objectsOf(body['receivedArtifacts'])[0])
-  assert.ok(received.some((artifact) => artifact?.['artifactAccount'] === 'npm' && artifact['reference'] === '@shop/web'))
+  assert.ok(
+    received.some(
+      (artifact) =>
+        artifact?.['artifactAccount'] === 'npm' && artifact['reference'] === '@shop/web',
+    ),
+  )
 })

@@ -32,7 +32,8 @@ async function startPlatform(t: TestContext): Promise<Platform> {
     others: async () => ({ status: 404, body: undefined }),
   })
   const { ask } = backends
-  const runs = async (id: string) => (await ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=50`)).body as Execution[]
+  const runs = async (id: string) =>
+    (await ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=50`)).body as Execution[]
   return {
     backends,
     now,
@@ -41,12 +42,22 @@ async function startPlatform(t: TestContext): Promise<Platform> {
       const stages = [{ refId: '1', type: 'wait', waitTime: 0 }]
       const template = { id: 'rope', schema: 'v2', variables, pipeline: { stages, ...pipeline } }
       const stored = await ask('front50', 'GET', '/v2/pipelineTemplates/rope')
-      const [method, path] = stored.status === 200 ? ['PUT', '/v2/pipelineTemplates/rope'] : ['POST', '/v2/pipelineTemplates']
+      const [method, path] =
+        stored.status === 200
+          ? ['PUT', '/v2/pipelineTemplates/rope']
+          : ['POST', '/v2/pipelineTemplates']
       const answer = await ask('front50', method as string, path as string, template)
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
     },
     async saveInstance(id, more = {}) {
-      const definition = { id, name: id, application: 'demo', type: 'templatedPipeline', schema: 'v2', stages: [] }
+      const definition = {
+        id,
+        name: id,
+        application: 'demo',
+        type: 'templatedPipeline',
+        schema: 'v2',
+        stages: [],
+      }
       const answer = await ask('front50', 'POST', '/pipelines', {
         ...{ ...definition, template: { reference: 'spinnaker://rope' }, variables: {} },
         ...more,
@@ -67,7 +78,13 @@ async function startPlatform(t: TestContext): Promise<Platform> {
   }
 }
 
-const webhook = (source: string, more: JsonObject = {}) => ({ id: source, type: 'webhook', enabled: true, source, ...more })
+const webhook = (source: string, more: JsonObject = {}) => ({
+  id: source,
+  type: 'webhook',
+  enabled: true,
+  source,
+  ...more,
+})
 
 test('inherited triggers fire unless excluded or replaced', async (t) => {
   const { saveTemplate, saveInstance, untilRuns, webhook: send } = await startPlatform(t)
@@ -81,7 +98,10 @@ test('inherited triggers fire unless excluded or replaced', async (t) => {
   await send('own')
 
   const [run] = await untilRuns('plain', 1)
-  assert.deepEqual([run?.trigger.type, run?.trigger['source'], run?.name], ['webhook', 'ci', 'plain'])
+  assert.deepEqual(
+    [run?.trigger.type, run?.trigger['source'], run?.name],
+    ['webhook', 'ci', 'plain'],
+  )
   await untilRuns('adding', 2)
   await untilRuns('excluding', 1)
   await untilRuns('replacing', 0)
@@ -100,7 +120,13 @@ test('a template that changes changes the triggers of its instances', async (t) 
   assert.deepEqual(sources.sort(), ['after', 'before'])
 })
 
-const image = { type: 'docker', account: 'reg', repository: '${ templateVariables.repository }', tag: 'v\\d+', enabled: true }
+const image = {
+  type: 'docker',
+  account: 'reg',
+  repository: '${ templateVariables.repository }',
+  tag: 'v\\d+',
+  enabled: true,
+}
 const wanted = {
   id: 'image',
   matchArtifact: { type: 'docker/image', name: 'r.io/${ templateVariables.repository }' },
@@ -120,14 +146,21 @@ test('inherited expressions use the variables of each instance', async (t) => {
     },
     [{ name: 'repository', type: 'string' }],
   )
-  for (const name of ['app', 'api']) await saveInstance(name, { variables: { repository: `org/${name}` } })
-  await saveInstance('waiting', { variables: { repository: 'org/app' }, expectedArtifacts: [prior] })
+  for (const name of ['app', 'api'])
+    await saveInstance(name, { variables: { repository: `org/${name}` } })
+  await saveInstance('waiting', {
+    variables: { repository: 'org/app' },
+    expectedArtifacts: [prior],
+  })
 
   const content = { account: 'reg', registry: 'r.io', repository: 'org/app', tag: 'v1' }
   await backends.ask('echo', 'POST', '/', { details: { type: 'docker' }, content })
 
   const [run] = await untilRuns('app', 1)
-  assert.deepEqual([run?.status, run?.trigger['repository'], run?.trigger['tag']], ['SUCCEEDED', 'org/app', 'v1'])
+  assert.deepEqual(
+    [run?.status, run?.trigger['repository'], run?.trigger['tag']],
+    ['SUCCEEDED', 'org/app', 'v1'],
+  )
   // The trigger fires here too: what the run lacks, it says itself.
   const [failed] = await untilRuns('waiting', 1)
   assert.match(
@@ -140,7 +173,10 @@ test('inherited expressions use the variables of each instance', async (t) => {
 test('a user whom an expression has made up starts nothing', async (t) => {
   const { saveTemplate, saveInstance, untilRuns, webhook: send } = await startPlatform(t)
   const variables = [{ name: 'bot', type: 'string' }]
-  await saveTemplate({ triggers: [webhook('ci', { runAsUser: '${ templateVariables.bot }' }), webhook('other')] }, variables)
+  await saveTemplate(
+    { triggers: [webhook('ci', { runAsUser: '${ templateVariables.bot }' }), webhook('other')] },
+    variables,
+  )
   await saveInstance('p', { variables: { bot: 'root' } })
   await send('ci')
   await send('other')
@@ -150,9 +186,10 @@ test('a user whom an expression has made up starts nothing', async (t) => {
 
 test('an instance that cannot be planned starts and fails visibly', async (t) => {
   const { saveTemplate, saveInstance, untilRuns, webhook: send } = await startPlatform(t)
-  await saveTemplate({ triggers: [webhook('ci'), webhook('x', { source: '${ templateVariables.ship }' })] }, [
-    { name: 'ship', type: 'string' },
-  ])
+  await saveTemplate(
+    { triggers: [webhook('ci'), webhook('x', { source: '${ templateVariables.ship }' })] },
+    [{ name: 'ship', type: 'string' }],
+  )
   await saveInstance('p')
   await send('ci')
   const [run] = await untilRuns('p', 1)
@@ -162,7 +199,8 @@ test('an instance that cannot be planned starts and fails visibly', async (t) =>
 
 test('schedules follow the cron triggers of a template', async (t) => {
   const { saveTemplate, saveInstance, runs, now } = await startPlatform(t)
-  const expressionsOf = async (id: string) => (await runs(id)).map(({ trigger }) => trigger['cronExpression'])
+  const expressionsOf = async (id: string) =>
+    (await runs(id)).map(({ trigger }) => trigger['cronExpression'])
   /** Lets time pass until a pipeline has run by an expression; its schedule may be read only after the first time. */
   const passUntil = async (id: string, expression: string) => {
     const isThere = async () => {
@@ -171,7 +209,12 @@ test('schedules follow the cron triggers of a template', async (t) => {
     }
     await waitUntil(isThere, `${id} to run at ${expression}`)
   }
-  const cron = (cronExpression: string) => ({ id: 'c', type: 'cron', enabled: true, cronExpression })
+  const cron = (cronExpression: string) => ({
+    id: 'c',
+    type: 'cron',
+    enabled: true,
+    cronExpression,
+  })
   await saveTemplate({ triggers: [cron('0 ${ templateVariables.minute } * * * ?')] }, [
     { name: 'minute', type: 'int', defaultValue: 5 },
   ])
@@ -187,14 +230,26 @@ test('schedules follow the cron triggers of a template', async (t) => {
 
 test("a pipeline's end starts instances of templates with that trigger", async (t) => {
   const { saveTemplate, saveInstance, untilRuns, backends } = await startPlatform(t)
-  const after = (pipeline: string) => ({ id: pipeline, type: 'pipeline', enabled: true, status: ['successful'], pipeline })
-  await saveTemplate({ triggers: [after('fixed'), after('${ templateVariables.parent }')] }, [{ name: 'parent', type: 'string' }])
+  const after = (pipeline: string) => ({
+    id: pipeline,
+    type: 'pipeline',
+    enabled: true,
+    status: ['successful'],
+    pipeline,
+  })
+  await saveTemplate({ triggers: [after('fixed'), after('${ templateVariables.parent }')] }, [
+    { name: 'parent', type: 'string' },
+  ])
   await saveInstance('p', { variables: { parent: 'chosen' } })
   await saveInstance('q', { variables: { parent: 'another' } })
   const stages = [{ refId: '1', type: 'wait', waitTime: 0 }]
-  for (const id of ['fixed', 'chosen']) await backends.ask('orca', 'POST', '/orchestrate', { application: 'demo', id, stages })
+  for (const id of ['fixed', 'chosen'])
+    await backends.ask('orca', 'POST', '/orchestrate', { application: 'demo', id, stages })
   const runs = await untilRuns('p', 2)
-  assert.deepEqual(new Set(runs.map(({ trigger }) => trigger['parentStatus'])), new Set(['SUCCEEDED']))
+  assert.deepEqual(
+    new Set(runs.map(({ trigger }) => trigger['parentStatus'])),
+    new Set(['SUCCEEDED']),
+  )
   await untilRuns('q', 1)
 })
 
@@ -211,7 +266,10 @@ test('inherited triggers work with an external definition store', async (t) => {
     if (path === '/pipelines?restricted=false')
       return { status: 200, body: [instance, { id: 'other', triggers: [webhook('ci')] }] }
     if (path !== '/v2/pipelineTemplates/rope?tag=stable') return undefined
-    return { status: asked.length < 6 ? 200 : 500, body: { pipeline: { triggers: [webhook('ci')] } } }
+    return {
+      status: asked.length < 6 ? 200 : 500,
+      body: { pipeline: { triggers: [webhook('ci')] } },
+    }
   }
   const backends = await startBackends(t, [createEventsBackend({ ...pauses, cronMs: 100_000 })], {
     now: () => 0,

@@ -10,14 +10,27 @@ import { startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { createRecording } from './recording.ts'
 
-async function startEvents(t: TestContext, pipelines: JsonObject[], settings: Partial<BackendSettings> = {}) {
+async function startEvents(
+  t: TestContext,
+  pipelines: JsonObject[],
+  settings: Partial<BackendSettings> = {},
+) {
   const recording = createRecording(pipelines)
   const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })
-  const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), settings })
+  const backends = await startBackends(t, [events], {
+    others: (service, call) => recording.call(service, call),
+    settings,
+  })
   const send = async (path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    (await backends.ask('echo', 'POST', path, body, headers)) as ServiceAnswer & { body: JsonObject }
+    (await backends.ask('echo', 'POST', path, body, headers)) as ServiceAnswer & {
+      body: JsonObject
+    }
   /** Sends, and says how many starts that caused. */
-  const startsAfter = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const startsAfter = async (
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
     const before = recording.starts.length
     const answer = await send(path, body, headers)
     assert.equal(answer.status, 200)
@@ -29,14 +42,23 @@ async function startEvents(t: TestContext, pipelines: JsonObject[], settings: Pa
 }
 
 function pipelineWith(...triggers: JsonObject[]): JsonObject {
-  return { application: 'demo', name: 'build', id: 'p1', triggers: triggers.map((trigger) => ({ enabled: true, ...trigger })) }
+  return {
+    application: 'demo',
+    name: 'build',
+    id: 'p1',
+    triggers: triggers.map((trigger) => ({ enabled: true, ...trigger })),
+  }
 }
 
 const ci = { type: 'webhook', source: 'ci' }
 
 test('events-scenario 9: a webhook starts the pipelines that wait for its source', async (t) => {
   const { recording, send, triggerOf } = await startEvents(t, [pipelineWith(ci)])
-  const { status, body } = await send('/webhooks/webhook/ci', { parameters: { v: '2' }, x: 1 }, { 'x-spinnaker-user': 'mallory' })
+  const { status, body } = await send(
+    '/webhooks/webhook/ci',
+    { parameters: { v: '2' }, x: 1 },
+    { 'x-spinnaker-user': 'mallory' },
+  )
   assert.equal(status, 200)
   assert.equal(body['eventProcessed'], true)
   await recording.untilStarts(1)
@@ -70,13 +92,23 @@ test('disabled triggers and pipelines are not started by webhooks', async (t) =>
 test('events-scenario 11: payload constraints must all hold', async (t) => {
   const payloadConstraints = { env: 'pro', '$.git.ref': '^main$' }
   const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints })])
-  assert.equal(await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'main' } }), 1)
-  assert.equal(await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'maintenance' } }), 0)
+  assert.equal(
+    await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'main' } }),
+    1,
+  )
+  assert.equal(
+    await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'maintenance' } }),
+    0,
+  )
   assert.equal(await startsAfter('/webhooks/webhook/ci', { git: { ref: 'main' } }), 0)
 })
 
 test('all patterns together have one budget for an event', async (t) => {
-  const greedy = Array.from({ length: 60 }, (_, index) => ({ ...ci, id: index, payloadConstraints: { text: `(a+)+N${index}$` } }))
+  const greedy = Array.from({ length: 60 }, (_, index) => ({
+    ...ci,
+    id: index,
+    payloadConstraints: { text: `(a+)+N${index}$` },
+  }))
   const { recording, send, startsAfter } = await startEvents(t, [pipelineWith(...greedy)])
   const { status, body } = await send('/webhooks/webhook/ci', { text: 'a'.repeat(100_000) })
   assert.equal(status, 422)
@@ -92,17 +124,26 @@ test('looking for values by JSON path spends from the same budget', async (t) =>
     payloadConstraints: { [`$..a..b${index}`]: 'x' },
   }))
   const { send } = await startEvents(t, [pipelineWith(...greedy)])
-  const { status } = await send('/webhooks/webhook/ci', { a: Array.from({ length: 30_000 }, (_, index) => ({ a: index })) })
+  const { status } = await send('/webhooks/webhook/ci', {
+    a: Array.from({ length: 30_000 }, (_, index) => ({ a: index })),
+  })
   assert.equal(status, 422)
 })
 
 test('patterns are matched only for those who may start something', async (t) => {
   const greedy = { ...ci, payloadConstraints: { text: '(a+)+N$' } }
   const own = { ...pipelineWith({ ...ci, runAsUser: 'bot' }), application: 'own', id: 'own' }
-  const { recording, send } = await startEvents(t, [pipelineWith(greedy), own], { authorization: true })
-  const views = { anonymous: [{ name: 'demo', authorizations: [] }], bot: [{ name: 'own', authorizations: ['EXECUTE'] }] }
+  const { recording, send } = await startEvents(t, [pipelineWith(greedy), own], {
+    authorization: true,
+  })
+  const views = {
+    anonymous: [{ name: 'demo', authorizations: [] }],
+    bot: [{ name: 'own', authorizations: ['EXECUTE'] }],
+  }
   recording.answer = (service, { path }) =>
-    service === 'fiat' ? { status: 200, body: { applications: views[path.split('/').at(-1) as 'bot'] } } : undefined
+    service === 'fiat'
+      ? { status: 200, body: { applications: views[path.split('/').at(-1) as 'bot'] } }
+      : undefined
   assert.equal((await send('/webhooks/webhook/ci', { text: 'a'.repeat(1_000_000) })).status, 200)
   await recording.untilStarts(1)
   assert.equal(recording.starts[0]!.body['id'], 'own')
@@ -126,33 +167,69 @@ test('events-scenario 12: a webhook without a body counts as an empty object', a
 test('a webhook whose body is no JSON object is refused', async (t) => {
   const { backends, send } = await startEvents(t, [pipelineWith(ci)])
   assert.equal((await send('/webhooks/webhook/ci', [1])).status, 400)
-  const text = await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body: 'payload=x' })
+  const text = await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, {
+    method: 'POST',
+    body: 'payload=x',
+  })
   assert.equal(text.status, 400)
 })
 
 test('numbers of a webhook keep every digit', async (t) => {
-  const { backends, recording } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: { '$.id': '890$' } })])
+  const { backends, recording } = await startEvents(t, [
+    pipelineWith({ ...ci, payloadConstraints: { '$.id': '890$' } }),
+  ])
   const body = '{"id":12345678901234567890}'
-  assert.equal((await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body })).status, 200)
+  assert.equal(
+    (await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body })).status,
+    200,
+  )
   await recording.untilStarts(1)
-  assert.ok(JSON.stringify(recording.starts[0]!.body).includes('"payload":{"id":12345678901234567890}'))
+  assert.ok(
+    JSON.stringify(recording.starts[0]!.body).includes('"payload":{"id":12345678901234567890}'),
+  )
   const poisoned = '{"__proto__":{"enabled":true}}'
-  assert.equal((await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body: poisoned })).status, 400)
+  assert.equal(
+    (await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body: poisoned }))
+      .status,
+    400,
+  )
 })
 
 test('a webhook cannot pass for a manual start', async (t) => {
   const { startsAfter } = await startEvents(t, [pipelineWith(ci)])
-  assert.equal(await startsAfter('/webhooks/manual/x', { application: 'demo', pipelineNameOrId: 'build', trigger: {} }), 0)
+  assert.equal(
+    await startsAfter('/webhooks/manual/x', {
+      application: 'demo',
+      pipelineNameOrId: 'build',
+      trigger: {},
+    }),
+    0,
+  )
 })
 
 test('a release of a plug-in says nothing about the trigger itself', async (t) => {
-  const { recording, send, triggerOf } = await startEvents(t, [pipelineWith({ type: 'plugin', id: 't1' })])
-  const foreign = { type: 'manual', runAsUser: 'root', user: 'root', executionId: '01ARZ3NDEKTSV4RRFFQ69G5FAV', enabled: false }
+  const { recording, send, triggerOf } = await startEvents(t, [
+    pipelineWith({ type: 'plugin', id: 't1' }),
+  ])
+  const foreign = {
+    type: 'manual',
+    runAsUser: 'root',
+    user: 'root',
+    executionId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    enabled: false,
+  }
   const release = { pluginEventType: 'published', pluginId: 'p', version: '1.0.0' }
   const { body } = await send('/webhooks/plugin/x', { ...foreign, ...release })
   await recording.untilStarts(1)
   const { eventId } = body
-  assert.deepEqual(triggerOf(0), { type: 'plugin', id: 't1', enabled: true, eventId, pluginId: 'p', version: '1.0.0' })
+  assert.deepEqual(triggerOf(0), {
+    type: 'plugin',
+    id: 't1',
+    enabled: true,
+    eventId,
+    pluginId: 'p',
+    version: '1.0.0',
+  })
 })
 
 test('equal triggers start a pipeline once', async (t) => {
@@ -161,9 +238,14 @@ test('equal triggers start a pipeline once', async (t) => {
 })
 
 test('artifacts come from the body or source of a webhook', async (t) => {
-  const { recording, startsAfter } = await startEvents(t, [pipelineWith(ci, { type: 'webhook', source: 'quay' })])
+  const { recording, startsAfter } = await startEvents(t, [
+    pipelineWith(ci, { type: 'webhook', source: 'quay' }),
+  ])
   await startsAfter('/webhooks/webhook/ci', { artifacts: [{ type: 'a' }, 'no artifact'] })
-  await startsAfter('/webhooks/webhook/quay', { docker_url: 'quay.io/org/app', updated_tags: ['1', '2'] })
+  await startsAfter('/webhooks/webhook/quay', {
+    docker_url: 'quay.io/org/app',
+    updated_tags: ['1', '2'],
+  })
   assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ type: 'a' }])
   assert.deepEqual(recording.starts[1]!.body['receivedArtifacts'], [
     { type: 'docker/image', name: 'quay.io/org/app', version: '1', reference: 'quay.io/org/app:1' },
@@ -171,7 +253,13 @@ test('artifacts come from the body or source of a webhook', async (t) => {
   ])
 })
 
-const release = { type: 'git', source: 'github', project: 'Org', slug: 'repo', branch: 'release/.*' }
+const release = {
+  type: 'git',
+  source: 'github',
+  project: 'Org',
+  slug: 'repo',
+  branch: 'release/.*',
+}
 
 function push(ref: string): JsonObject {
   return { ref, after: 'abc123', repository: { name: 'repo', owner: { name: 'org' } } }
@@ -193,7 +281,9 @@ test('events-scenario 14: a ping of a code host is recognised', async (t) => {
 })
 
 test('events-scenario 15: a pipeline with secret and signature needs both', async (t) => {
-  const { recording, startsAfter } = await startEvents(t, [pipelineWith({ ...release, secret: 's' })])
+  const { recording, startsAfter } = await startEvents(t, [
+    pipelineWith({ ...release, secret: 's' }),
+  ])
   const sent = push('refs/heads/release/1')
   const signature = `sha1=${createHmac('sha1', 's').update(JSON.stringify(sent)).digest('hex')}`
   assert.equal(await startsAfter('/webhooks/git/github', sent, { 'X-Hub-Signature': signature }), 1)
@@ -209,7 +299,8 @@ test('events-scenario 15: a pipeline with secret and signature needs both', asyn
 test('every proof of a secret that code hosts send is accepted', async (t) => {
   const { startsAfter } = await startEvents(t, [pipelineWith({ ...release, secret: 's' })])
   const sent = push('refs/heads/release/1')
-  const sign = (algorithm: string) => `${algorithm}=${createHmac(algorithm, 's').update(JSON.stringify(sent)).digest('hex')}`
+  const sign = (algorithm: string) =>
+    `${algorithm}=${createHmac(algorithm, 's').update(JSON.stringify(sent)).digest('hex')}`
   const headers: [headers: Record<string, string>, starts: number][] = [
     [{ 'X-Hub-Signature-256': sign('sha256') }, 1],
     [{ 'X-Hub-Signature-256': sign('sha256'), 'X-Hub-Signature': sign('sha1') }, 1],
@@ -222,13 +313,23 @@ test('every proof of a secret that code hosts send is accepted', async (t) => {
     [{ 'X-Gitlab-Token': '' }, 0],
   ]
   for (const [given, starts] of headers) {
-    assert.equal(await startsAfter('/webhooks/git/github', sent, given), starts, JSON.stringify(given))
+    assert.equal(
+      await startsAfter('/webhooks/git/github', sent, given),
+      starts,
+      JSON.stringify(given),
+    )
   }
 })
 
 test('what proves a secret starts no trigger without one', async (t) => {
-  const { startsAfter } = await startEvents(t, [pipelineWith(release, { ...release, source: 'gitlab' })])
-  const sent = { ...push('refs/heads/release/1'), object_kind: 'push', project: { namespace: 'org', name: 'repo' } }
+  const { startsAfter } = await startEvents(t, [
+    pipelineWith(release, { ...release, source: 'gitlab' }),
+  ])
+  const sent = {
+    ...push('refs/heads/release/1'),
+    object_kind: 'push',
+    project: { namespace: 'org', name: 'repo' },
+  }
   for (const source of ['github', 'gitlab']) {
     const proofs: Record<string, string>[] = [
       { 'X-Gitlab-Token': 's' },
@@ -236,48 +337,83 @@ test('what proves a secret starts no trigger without one', async (t) => {
       { 'X-Hub-Signature': 'sha1=00' },
       { 'X-Hub-Signature-256': 'sha256=00' },
     ]
-    for (const proof of proofs) assert.equal(await startsAfter(`/webhooks/git/${source}`, sent, proof), 0, JSON.stringify(proof))
+    for (const proof of proofs)
+      assert.equal(
+        await startsAfter(`/webhooks/git/${source}`, sent, proof),
+        0,
+        JSON.stringify(proof),
+      )
     assert.equal(await startsAfter(`/webhooks/git/${source}`, sent), 1, source)
   }
 })
 
 test('events-scenario 16: a filter of actions lets only those start a pipeline', async (t) => {
-  const { startsAfter, triggerOf } = await startEvents(t, [pipelineWith({ ...release, events: ['pull_request:opened'] })])
+  const { startsAfter, triggerOf } = await startEvents(t, [
+    pipelineWith({ ...release, events: ['pull_request:opened'] }),
+  ])
   assert.equal(await startsAfter('/webhooks/git/github', push('refs/heads/release/1')), 0)
   const pullRequest = {
     action: 'opened',
-    pull_request: { number: 12, draft: false, state: 'open', title: 'T', head: { sha: 'def', ref: 'release/1' } },
+    pull_request: {
+      number: 12,
+      draft: false,
+      state: 'open',
+      title: 'T',
+      head: { sha: 'def', ref: 'release/1' },
+    },
     repository: { name: 'repo', owner: { login: 'org' } },
   }
   assert.equal(await startsAfter('/webhooks/git/github', pullRequest), 1)
-  assert.deepEqual(triggerOf(0)['properties'], { number: 12, draft: false, state: 'open', title: 'T' })
+  assert.deepEqual(triggerOf(0)['properties'], {
+    number: 12,
+    draft: false,
+    state: 'open',
+    title: 'T',
+  })
 })
 
 test('events-scenario 17: an unknown code host is refused', async (t) => {
   const { send } = await startEvents(t, [])
-  for (const source of ['svn', '__proto__', 'constructor']) assert.equal((await send(`/webhooks/git/${source}`, {})).status, 400)
+  for (const source of ['svn', '__proto__', 'constructor'])
+    assert.equal((await send(`/webhooks/git/${source}`, {})).status, 400)
 })
 
 const zeros = '0'.repeat(40)
 
 /** What each code host sends, and the trigger fields that come of it; null when it is not forwarded. */
-const codeHosts: [source: string, headers: Record<string, string>, body: JsonObject, expected: JsonObject | null][] = [
+const codeHosts: [
+  source: string,
+  headers: Record<string, string>,
+  body: JsonObject,
+  expected: JsonObject | null,
+][] = [
   [
     'gitlab',
     {},
-    { object_kind: 'push', ref: 'refs/heads/main', after: 'h', project: { namespace: 'P', name: 's' } },
+    {
+      object_kind: 'push',
+      ref: 'refs/heads/main',
+      after: 'h',
+      project: { namespace: 'P', name: 's' },
+    },
     { hash: 'h', branch: 'main', action: 'push' },
   ],
   [
     'stash',
     {},
-    { repository: { slug: 's', project: { key: 'P' } }, refChanges: [{ toHash: 'h', refId: 'refs/heads/main' }] },
+    {
+      repository: { slug: 's', project: { key: 'P' } },
+      refChanges: [{ toHash: 'h', refId: 'refs/heads/main' }],
+    },
     { hash: 'h', branch: 'main', action: '' },
   ],
   [
     'stash',
     {},
-    { repository: { slug: 's', project: { key: 'P' } }, refChanges: [{ toHash: zeros, refId: 'refs/heads/x' }] },
+    {
+      repository: { slug: 's', project: { key: 'P' } },
+      refChanges: [{ toHash: zeros, refId: 'refs/heads/x' }],
+    },
     null,
   ],
   [
@@ -289,7 +425,12 @@ const codeHosts: [source: string, headers: Record<string, string>, body: JsonObj
     },
     { hash: 'h', branch: 'main', action: 'repo:push' },
   ],
-  ['bitbucket', { 'x-event-key': 'repo:push' }, { repository: { full_name: 's' }, push: { changes: [{ new: null }] } }, null],
+  [
+    'bitbucket',
+    { 'x-event-key': 'repo:push' },
+    { repository: { full_name: 's' }, push: { changes: [{ new: null }] } },
+    null,
+  ],
   [
     'bitbucket',
     { 'x-event-key': 'pullrequest:fulfilled' },
@@ -302,7 +443,10 @@ const codeHosts: [source: string, headers: Record<string, string>, body: JsonObj
   [
     'bitbucket',
     { 'x-event-key': 'repo:refs_changed' },
-    { repository: { slug: 's', project: { key: 'P' } }, changes: [{ toHash: 'h', refId: 'refs/heads/main' }] },
+    {
+      repository: { slug: 's', project: { key: 'P' } },
+      changes: [{ toHash: 'h', refId: 'refs/heads/main' }],
+    },
     { hash: 'h', branch: 'main', action: 'repo:refs_changed' },
   ],
   [
@@ -310,7 +454,11 @@ const codeHosts: [source: string, headers: Record<string, string>, body: JsonObj
     { 'x-event-key': 'pr:merged' },
     {
       pullRequest: {
-        toRef: { id: 'refs/heads/main', latestCommit: 'old', repository: { slug: 's', project: { key: 'P' } } },
+        toRef: {
+          id: 'refs/heads/main',
+          latestCommit: 'old',
+          repository: { slug: 's', project: { key: 'P' } },
+        },
         properties: { mergeCommit: { id: 'h' } },
       },
     },
@@ -321,7 +469,9 @@ const codeHosts: [source: string, headers: Record<string, string>, body: JsonObj
 
 for (const [index, [source, headers, sent, expected]] of codeHosts.entries()) {
   test(`${source} ${headers['x-event-key'] ?? 'webhook'} ${expected === null ? 'starts nothing' : 'is understood'} (${index})`, async (t) => {
-    const { send, recording, triggerOf } = await startEvents(t, [pipelineWith({ type: 'git', source, project: 'p', slug: 'S' })])
+    const { send, recording, triggerOf } = await startEvents(t, [
+      pipelineWith({ type: 'git', source, project: 'p', slug: 'S' }),
+    ])
     const answer = await send(`/webhooks/git/${source}`, sent, headers)
     assert.equal(answer.body['eventProcessed'], expected !== null)
     if (expected === null) return assert.deepEqual(recording.starts, [])
@@ -334,13 +484,18 @@ for (const [index, [source, headers, sent, expected]] of codeHosts.entries()) {
 const appBuild = { type: 'jenkins', master: 'ci-main', job: 'app' }
 
 function buildEvent(lastBuild: JsonObject, master = 'ci-main'): JsonObject {
-  return { details: { type: 'build', source: 'igor' }, content: { master, project: { name: 'app', lastBuild } } }
+  return {
+    details: { type: 'build', source: 'igor' },
+    content: { master, project: { name: 'app', lastBuild } },
+  }
 }
 
 test('events-scenario 18: a successful build starts the pipelines that wait for its job', async (t) => {
   const { recording, startsAfter, triggerOf } = await startEvents(t, [pipelineWith(appBuild)])
   recording.answer = (service, { path }) =>
-    service === 'igor' && path.startsWith('/builds/status/7/') ? { status: 200, body: { number: 7 } } : undefined
+    service === 'igor' && path.startsWith('/builds/status/7/')
+      ? { status: 200, body: { number: 7 } }
+      : undefined
   const success = { number: 7, building: false, result: 'SUCCESS', url: 'http://ci/7' }
   assert.equal(await startsAfter('/', buildEvent(success)), 1)
   assert.equal(triggerOf(0)['buildNumber'], 7)
@@ -368,7 +523,9 @@ test('events-scenario 19: unreadable build details do not prevent the start', as
 
 test('a manual start does not wait for events whose build service hangs', async (t) => {
   const payloadConstraints = { version: '1' }
-  const { recording, send } = await startEvents(t, [pipelineWith({ ...appBuild, propertyFile: 'out.yml', payloadConstraints })])
+  const { recording, send } = await startEvents(t, [
+    pipelineWith({ ...appBuild, propertyFile: 'out.yml', payloadConstraints }),
+  ])
   const released = Promise.withResolvers<void>()
   const { call } = recording
   let hanging = 0
@@ -393,7 +550,10 @@ test('a manual start does not wait for events whose build service hangs', async 
 const appImage = { type: 'docker', account: 'reg', repository: 'org/app' }
 
 function imageEvent(tag: string, repository = 'org/app'): JsonObject {
-  return { details: { type: 'docker' }, content: { account: 'reg', registry: 'r.io', repository, tag, digest: 'sha256:1' } }
+  return {
+    details: { type: 'docker' },
+    content: { account: 'reg', registry: 'r.io', repository, tag, digest: 'sha256:1' },
+  }
 }
 
 test('events-scenario 21: a new image starts the pipelines that wait for its tag', async (t) => {
@@ -421,11 +581,21 @@ test('a new version of a chart starts the pipelines whose range has it', async (
   })
   assert.equal(await startsAfter('/', chartEvent('1.3.0')), 1)
   const { artifactName, version, digest } = triggerOf(0)
-  assert.deepEqual({ artifactName, version, digest }, { artifactName: 'nginx', version: '1.3.0', digest: 'sha256:1' })
+  assert.deepEqual(
+    { artifactName, version, digest },
+    { artifactName: 'nginx', version: '1.3.0', digest: 'sha256:1' },
+  )
   assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [
-    { type: 'helm/chart', name: 'nginx', version: '1.3.0', reference: 'charts', metadata: { digest: 'sha256:1' } },
+    {
+      type: 'helm/chart',
+      name: 'nginx',
+      version: '1.3.0',
+      reference: 'charts',
+      metadata: { digest: 'sha256:1' },
+    },
   ])
-  for (const version of ['2.0.0', '1.1.9', '1.3.0-rc.1', 'latest']) assert.equal(await startsAfter('/', chartEvent(version)), 0)
+  for (const version of ['2.0.0', '1.1.9', '1.3.0-rc.1', 'latest'])
+    assert.equal(await startsAfter('/', chartEvent(version)), 0)
   for (const other of [{ chart: 'redis' }, { account: 'others' }, { digest: '' }]) {
     assert.equal(await startsAfter('/', chartEvent('1.3.0', other)), 0, JSON.stringify(other))
   }
@@ -440,7 +610,10 @@ test('events-scenario 22: a trigger with expected artifacts fires only on a matc
         { ...appImage, repository: 'x/app', expectedArtifactIds: ['e1'] },
         { ...appImage, repository: 'y/app', expectedArtifactIds: ['e1'] },
       ),
-      expectedArtifacts: [{ id: 'e1', matchArtifact: { type: 'docker/image', name: 'r.io/x/.*', version: '' } }, { id: 'e2' }],
+      expectedArtifacts: [
+        { id: 'e1', matchArtifact: { type: 'docker/image', name: 'r.io/x/.*', version: '' } },
+        { id: 'e2' },
+      ],
     },
   ])
   assert.equal(await startsAfter('/', imageEvent('1', 'y/app')), 0)
@@ -448,7 +621,12 @@ test('events-scenario 22: a trigger with expected artifacts fires only on a matc
 })
 
 test('a message starts the pipelines that wait for its subscription', async (t) => {
-  const trigger = { type: 'pubsub', pubsubSystem: 'Google', subscriptionName: 'Sub', attributeConstraints: { kind: 'new' } }
+  const trigger = {
+    type: 'pubsub',
+    pubsubSystem: 'Google',
+    subscriptionName: 'Sub',
+    attributeConstraints: { kind: 'new' },
+  }
   const { startsAfter } = await startEvents(t, [pipelineWith(trigger)])
   const message = (kind: string) => ({
     details: { type: 'pubsub', attributes: { kind } },
@@ -461,18 +639,29 @@ test('a message starts the pipelines that wait for its subscription', async (t) 
 
 test('an incomplete CloudEvent is rejected', async (t) => {
   const { send, startsAfter, triggerOf } = await startEvents(t, [
-    pipelineWith({ type: 'cdevents', source: 'dev', attributeConstraints: { 'Ce-Type': 'dev\\.x' } }),
+    pipelineWith({
+      type: 'cdevents',
+      source: 'dev',
+      attributeConstraints: { 'Ce-Type': 'dev\\.x' },
+    }),
   ])
   const data = { customData: { a: 1 }, context: {}, subject: {} }
   const headers = { 'Ce-Data': JSON.stringify(data), 'Ce-Type': 'dev.x' }
   assert.equal(await startsAfter('/webhooks/cdevents/dev', {}, headers), 1)
   assert.deepEqual(triggerOf(0)['payload'], data)
-  assert.equal((await send('/webhooks/cdevents/dev', {}, { 'Ce-Data': '{"context":{}}' })).status, 400)
+  assert.equal(
+    (await send('/webhooks/cdevents/dev', {}, { 'Ce-Data': '{"context":{}}' })).status,
+    400,
+  )
   assert.equal((await send('/webhooks/cdevents/dev', {})).status, 400)
 })
 
 test('events-scenario 29: with authorization a trigger needs EXECUTE for its user', async (t) => {
-  const { recording, startsAfter } = await startEvents(t, [pipelineWith({ ...ci, runAsUser: 'bot' })], { authorization: true })
+  const { recording, startsAfter } = await startEvents(
+    t,
+    [pipelineWith({ ...ci, runAsUser: 'bot' })],
+    { authorization: true },
+  )
   let granted: string[] = ['READ']
   recording.answer = (service, { path }) =>
     service === 'fiat' && path === '/authorize/bot'
@@ -495,16 +684,25 @@ test('events-scenario 29: with authorization a trigger needs EXECUTE for its use
 test('with authorization, builds and images are reported by services and users alone', async (t) => {
   const jenkins = { type: 'jenkins', master: 'ci-main', job: 'app', runAsUser: 'bot' }
   const docker = { type: 'docker', account: 'hub', repository: 'app', runAsUser: 'bot' }
-  const { recording, send, startsAfter } = await startEvents(t, [pipelineWith(jenkins, docker)], { authorization: true })
+  const { recording, send, startsAfter } = await startEvents(t, [pipelineWith(jenkins, docker)], {
+    authorization: true,
+  })
   const body = { applications: [{ name: 'DEMO', authorizations: ['EXECUTE'] }], accounts: [] }
   recording.answer = (service) => (service === 'fiat' ? { status: 200, body } : undefined)
-  const build = { master: 'ci-main', project: { name: 'app', lastBuild: { number: 7, building: false, result: 'SUCCESS' } } }
+  const build = {
+    master: 'ci-main',
+    project: { name: 'app', lastBuild: { number: 7, building: false, result: 'SUCCESS' } },
+  }
   const image = { account: 'hub', repository: 'app', tag: '1' }
   for (const [type, content] of [
     ['build', build],
     ['docker', image],
   ] as const) {
-    for (const path of [`/webhooks/${type}/x`, `/webhooks/${type.toUpperCase()}/x`, `/webhooks/${type}`]) {
+    for (const path of [
+      `/webhooks/${type}/x`,
+      `/webhooks/${type.toUpperCase()}/x`,
+      `/webhooks/${type}`,
+    ]) {
       for (const headers of [undefined, { 'x-spinnaker-user': 'anonymous' }]) {
         const answer = await send(path, content, headers)
         assert.deepEqual([answer.status, recording.starts.length], [403, 0], path)
@@ -518,29 +716,47 @@ test('with authorization, builds and images are reported by services and users a
 })
 
 test('without authorization, a build may be reported by a webhook', async (t) => {
-  const { startsAfter } = await startEvents(t, [pipelineWith({ type: 'docker', account: 'hub', repository: 'app' })])
-  assert.equal(await startsAfter('/webhooks/docker/x', { account: 'hub', repository: 'app', tag: '1' }), 1)
+  const { startsAfter } = await startEvents(t, [
+    pipelineWith({ type: 'docker', account: 'hub', repository: 'app' }),
+  ])
+  assert.equal(
+    await startsAfter('/webhooks/docker/x', { account: 'hub', repository: 'app', tag: '1' }),
+    1,
+  )
 })
 
 test('events-scenario 31: a quiet period drops starts by suppressed triggers', async (t) => {
   const [startMs, endMs] = [Date.now() - 3_600_000, Date.now() + 3_600_000]
   const quietPeriod = { enabled: true, startMs, endMs, triggerTypes: ['webhook'] }
   const quiet = { ...pipelineWith(ci), respectQuietPeriod: true }
-  const { recording, backends, send, startsAfter } = await startEvents(t, [quiet, { ...pipelineWith(ci), id: 'p2' }], {
-    quietPeriod,
-  })
+  const { recording, backends, send, startsAfter } = await startEvents(
+    t,
+    [quiet, { ...pipelineWith(ci), id: 'p2' }],
+    {
+      quietPeriod,
+    },
+  )
   assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 1)
   assert.equal(recording.starts[0]!.body['id'], 'p2')
-  await send('/', { details: { type: 'manual' }, content: { application: 'demo', pipelineNameOrId: 'p1', trigger: {} } })
+  await send('/', {
+    details: { type: 'manual' },
+    content: { application: 'demo', pipelineNameOrId: 'p1', trigger: {} },
+  })
   await recording.untilStarts(2)
   const state = await backends.ask('echo', 'GET', '/quietPeriod')
-  assert.deepEqual(state.body, { enabled: true, inQuietPeriod: true, startTime: startMs, endTime: endMs })
+  assert.deepEqual(state.body, {
+    enabled: true,
+    inQuietPeriod: true,
+    startTime: startMs,
+    endTime: endMs,
+  })
 })
 
 test('events-scenario 32: a webhook is answered before the orchestrator accepts its start', async (t) => {
   const { recording, send } = await startEvents(t, [pipelineWith(ci)])
   let refusals = 0
-  recording.answer = (service) => (service === 'orca' && refusals++ < 2 ? { status: 503, body: {} } : undefined)
+  recording.answer = (service) =>
+    service === 'orca' && refusals++ < 2 ? { status: 503, body: {} } : undefined
   assert.equal((await send('/webhooks/webhook/ci', {})).status, 200)
   await recording.untilStarts(1)
   await new Promise((resolve) => setTimeout(resolve, 40))
@@ -553,7 +769,14 @@ test('a small push never becomes a large list of artifacts', () => {
   const commits = [{ added: files }]
   for (const [source, payload] of [
     ['github', { after: long, repository: { contents_url: long }, commits }],
-    ['gitlab', { after: long, project: { web_url: `https://x/${long}`, path_with_namespace: long }, commits }],
+    [
+      'gitlab',
+      {
+        after: long,
+        project: { web_url: `https://x/${long}`, path_with_namespace: long },
+        commits,
+      },
+    ],
     ['quay', { docker_url: long, updated_tags: files }],
   ] as const) {
     const event = { source, payload } as unknown as Parameters<typeof pushedArtifacts>[0]
@@ -571,8 +794,14 @@ test('a burst of webhooks starts a few pipelines at a time', async (t) => {
     await released.promise
     return recording.call(service, call).finally(() => running--)
   }
-  const backends = await startBackends(t, [createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })], { others })
-  const answers = await Promise.all(Array.from({ length: 60 }, () => backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})))
+  const backends = await startBackends(
+    t,
+    [createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })],
+    { others },
+  )
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})),
+  )
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   released.resolve()
   await recording.untilStarts(60)

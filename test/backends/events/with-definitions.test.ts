@@ -19,7 +19,10 @@ async function startStoreAndEvents(t: TestContext, options: StoreTestOptions = {
   const backends = await startBackends(t, [definitionsBackend, permissionsBackend, events], {
     others: (service, call) => orchestrator.call(service, call),
     now: options.now,
-    settings: { authorization: options.authorization, ...(options.secrets && { secrets: options.secrets }) },
+    settings: {
+      authorization: options.authorization,
+      ...(options.secrets && { secrets: options.secrets }),
+    },
   })
   const save = async (pipeline: Record<string, unknown>) => {
     const answer = await backends.ask('front50', 'POST', '/pipelines', {
@@ -38,7 +41,10 @@ test('a start uses the definition saved last', async (t) => {
   const { orchestrator, backends, save } = await startStoreAndEvents(t)
   const { id } = await save({ triggers: [{ type: 'webhook', source: 'ci', enabled: true }] })
   const content = { application: 'demo', pipelineNameOrId: 'build', trigger: {} }
-  assert.equal((await backends.ask('echo', 'POST', '/', { details: { type: 'manual' }, content })).status, 200)
+  assert.equal(
+    (await backends.ask('echo', 'POST', '/', { details: { type: 'manual' }, content })).status,
+    200,
+  )
   await orchestrator.untilStarts(1)
   assert.equal((await backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})).status, 200)
   await orchestrator.untilStarts(2)
@@ -63,11 +69,22 @@ test('a start uses the definition saved last', async (t) => {
 test('a webhook whose secret cannot be read for now is refused with 503', async (t) => {
   const rules = [{ applications: ['demo'], paths: ['hook'] }]
   const login = { kind: 'token', token: 'x' } as const
-  const vault = { address: 'https://127.0.0.1:1', login, namespace: undefined, mount: 'kv', cacheMs: 0, rules }
+  const vault = {
+    address: 'https://127.0.0.1:1',
+    login,
+    namespace: undefined,
+    mount: 'kv',
+    cacheMs: 0,
+    rules,
+  }
   const { backends, save } = await startStoreAndEvents(t, { secrets: { vault } })
   const trigger = { type: 'git', source: 'gitea', project: 'org', slug: 'app', enabled: true }
   await save({ triggers: [{ ...trigger, secret: 'secret:vault:hook#key' }] })
-  const push = { ref: 'refs/heads/main', after: 'a'.repeat(40), repository: { name: 'app', owner: { login: 'org' } } }
+  const push = {
+    ref: 'refs/heads/main',
+    after: 'a'.repeat(40),
+    repository: { name: 'app', owner: { login: 'org' } },
+  }
   const { status, body } = await backends.ask('echo', 'POST', '/webhooks/git/gitea', push)
   assert.equal(status, 503)
   assert.match(JSON.stringify(body), /Vault at 127\.0\.0\.1:1 cannot be asked/)
@@ -94,7 +111,15 @@ test('events-scenario 29: embedded permissions decide which user a trigger may r
     await new Promise((resolve) => setTimeout(resolve, 50))
     return orchestrator.starts.length
   }
-  assert.equal((await backends.ask('front50', 'POST', '/serviceAccounts', { name: 'bot', memberOf: ['robots'] })).status, 200)
+  assert.equal(
+    (
+      await backends.ask('front50', 'POST', '/serviceAccounts', {
+        name: 'bot',
+        memberOf: ['robots'],
+      })
+    ).status,
+    200,
+  )
   await save({ triggers: [{ type: 'webhook', source: 'ci', enabled: true, runAsUser: 'bot' }] })
   assert.equal((await protect({ READ: ['ops'], EXECUTE: ['ops'] })).status, 200)
   assert.equal(await startsAfterWebhook(), 0)

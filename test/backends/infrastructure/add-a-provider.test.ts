@@ -72,7 +72,11 @@ test('a cloud provider is a folder and a line', async (t) => {
     entry: '  shelfProvider,',
   })
 
-  const settings = { shelf: { account: 'attic' }, local: { enabled: false }, services: { clouddriver: { baseUrl: 'embedded' } } }
+  const settings = {
+    shelf: { account: 'attic' },
+    local: { enabled: false },
+    services: { clouddriver: { baseUrl: 'embedded' } },
+  }
   const url = await startServe(t, settings, { program }).listening
   const read = async (path: string) => {
     const answer = await fetch(`${url}${path}`)
@@ -92,6 +96,12 @@ test('a cloud provider is a folder and a line', async (t) => {
   }, 'the accounts')
   assert.deepEqual([account?.['name'], account?.['type']], ['attic', 'shelf'])
   assert.deepEqual(await read('/capabilities/cloudProviders'), [
-    { id: 'shelf', label: 'Shelf', forms: [], refused: { cloneServerGroup: 'There is one of each.' }, help: {} },
+    {
+      id: 'shelf',
+      label: 'Shelf',
+      forms: [],
+      refused: { cloneServerGroup: 'There is one of each.' },
+      help: {},
+    },
   ])
 })

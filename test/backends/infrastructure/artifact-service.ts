@@ -5,7 +5,10 @@ import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
 import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
 import { createInfrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../../../packages/providers/infrastructure/setting-keys.ts'
+import {
+  InfrastructureKeys,
+  toInfrastructureSettings,
+} from '../../../packages/providers/infrastructure/setting-keys.ts'
 import type { ProviderType } from '../../../packages/providers/provider-type.ts'
 import { startBackends } from '../../support/backends.ts'
 
@@ -34,7 +37,11 @@ export async function startArtifacts(
   t: TestContext,
   { settings = {}, isLoopbackAllowed = true, types = [] }: ServiceOptions = {},
 ): Promise<ArtifactService> {
-  const report = { problem: (key: string, text: string) => assert.fail(`${key}: ${text}`), notice: () => {}, isSet: () => false }
+  const report = {
+    problem: (key: string, text: string) => assert.fail(`${key}: ${text}`),
+    notice: () => {},
+    isSet: () => false,
+  }
   const infrastructure = toInfrastructureSettings(InfrastructureKeys.parse(settings), report)
   const providers = Object.fromEntries(types.map(({ id }) => [id, {}]))
   const outside = { ...defaultOutsideSettings, allowed: isLoopbackAllowed ? ['127.0.0.1/32'] : [] }
@@ -49,10 +56,13 @@ export async function startArtifacts(
         body: JSON.stringify(artifact),
       })
       const bytes = Buffer.from(await answer.arrayBuffer())
-      const message = answer.ok ? '' : String((JSON.parse(bytes.toString('utf8')) as JsonObject)['message'])
+      const message = answer.ok
+        ? ''
+        : String((JSON.parse(bytes.toString('utf8')) as JsonObject)['message'])
       return { status: answer.status, bytes, message }
     },
     list: (path) => backends.ask('clouddriver', 'GET', `/artifacts/account/${path}`),
-    credentials: async () => (await backends.ask('clouddriver', 'GET', '/artifacts/credentials')).body,
+    credentials: async () =>
+      (await backends.ask('clouddriver', 'GET', '/artifacts/credentials')).body,
   }
 }

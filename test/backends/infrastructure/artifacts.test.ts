@@ -14,7 +14,10 @@ const gitSettings = (...accounts: JsonObject[]) => ({
   'artifacts.git-repo.enabled': true,
   'artifacts.git-repo.accounts': [{ name: 'git' }, ...accounts],
 })
-const httpSettings = (...accounts: JsonObject[]) => ({ 'artifacts.http.enabled': true, 'artifacts.http.accounts': accounts })
+const httpSettings = (...accounts: JsonObject[]) => ({
+  'artifacts.http.enabled': true,
+  'artifacts.http.accounts': accounts,
+})
 
 async function namesIn(archive: Buffer): Promise<string[]> {
   const folder = createFolder('archive')
@@ -27,8 +30,12 @@ async function namesIn(archive: Buffer): Promise<string[]> {
 
 test('accounts of artifacts are listed with their types', async (t) => {
   const plain = await startArtifacts(t)
-  assert.deepEqual(await plain.credentials(), [{ name: 'embedded-artifact', types: ['embedded/base64'] }])
-  const all = await startArtifacts(t, { settings: { ...gitSettings(), ...httpSettings({ name: 'web' }) } })
+  assert.deepEqual(await plain.credentials(), [
+    { name: 'embedded-artifact', types: ['embedded/base64'] },
+  ])
+  const all = await startArtifacts(t, {
+    settings: { ...gitSettings(), ...httpSettings({ name: 'web' }) },
+  })
   assert.deepEqual(await all.credentials(), [
     { name: 'embedded-artifact', types: ['embedded/base64'] },
     { name: 'git', types: ['git/repo', 'git/file'] },
@@ -60,7 +67,10 @@ test('a missing account is rejected with those that would do', async (t) => {
   const cases: [artifact: JsonObject, says: RegExp][] = [
     [{ type: 'http/file' }, /names none.*no-auth-http-account/],
     [{ type: 'http/file', artifactAccount: 'web' }, /"web" does not exist.*no-auth-http-account/],
-    [{ type: 'http/file', artifactAccount: 'embedded-artifact' }, /does not fetch artifacts of type http\/file/],
+    [
+      { type: 'http/file', artifactAccount: 'embedded-artifact' },
+      /does not fetch artifacts of type http\/file/,
+    ],
     [{ type: 'git/repo', artifactAccount: 'git' }, /artifacts\.git-repo/],
     [{ type: 'embedded/base64' }, /"reference"/],
   ]
@@ -81,7 +91,9 @@ test('a file is fetched over HTTP, with the credentials of its account', async (
   t.after(() => removeFolder(folder))
   writeFileSync(join(folder, 'login'), 'al:word\n')
   const web = { name: 'web', usernamePasswordFile: join(folder, 'login'), hosts: ['127.0.0.1'] }
-  const service = await startArtifacts(t, { settings: httpSettings(web, { ...web, name: 'elsewhere', hosts: ['git.example'] }) })
+  const service = await startArtifacts(t, {
+    settings: httpSettings(web, { ...web, name: 'elsewhere', hosts: ['git.example'] }),
+  })
   const ask = (path: string, artifactAccount: string) =>
     service.fetch({ type: 'http/file', artifactAccount, reference: `${source.url}${path}` })
 
@@ -107,12 +119,19 @@ test('a file is fetched over HTTP, with the credentials of its account', async (
 })
 
 test('artifacts are fetched from addresses that the restrictions allow', async (t) => {
-  const service = await startArtifacts(t, { settings: { ...gitSettings(), ...httpSettings() }, isLoopbackAllowed: false })
+  const service = await startArtifacts(t, {
+    settings: { ...gitSettings(), ...httpSettings() },
+    isLoopbackAllowed: false,
+  })
   for (const [type, artifactAccount] of [
     ['http/file', 'no-auth-http-account'],
     ['git/repo', 'git'],
   ]) {
-    const { status, message } = await service.fetch({ type, artifactAccount, reference: 'http://127.0.0.1:9/x' })
+    const { status, message } = await service.fetch({
+      type,
+      artifactAccount,
+      reference: 'http://127.0.0.1:9/x',
+    })
     assert.equal(status, 400)
     assert.match(message, /must not call 127\.0\.0\.1:9.*allowedAddresses/)
   }
@@ -125,10 +144,20 @@ test('a repository is fetched as an archive of a branch, a tag or a commit', asy
   repository.commit({ 'deploy/base/app.yml': 'two', 'deploy/new.yml': 'n', link: '->README.md' })
   const service = await startArtifacts(t, { settings: gitSettings() })
   const ask = (version: string | null, subPath?: string) =>
-    service.fetch({ type: 'git/repo', artifactAccount: 'git', reference: repository.url, version, metadata: { subPath } })
+    service.fetch({
+      type: 'git/repo',
+      artifactAccount: 'git',
+      reference: repository.url,
+      version,
+      metadata: { subPath },
+    })
 
   for (const [version, subPath, names] of [
-    [null, undefined, ['README.md', 'deploy/', 'deploy/base/', 'deploy/base/app.yml', 'deploy/new.yml', 'link']],
+    [
+      null,
+      undefined,
+      ['README.md', 'deploy/', 'deploy/base/', 'deploy/base/app.yml', 'deploy/new.yml', 'link'],
+    ],
     ['main', './deploy/base/', ['deploy/', 'deploy/base/', 'deploy/base/app.yml']],
     ['v1', undefined, ['README.md', 'deploy/', 'deploy/base/', 'deploy/base/app.yml']],
     [first.slice(0, 10), 'README.md', ['README.md']],
@@ -152,10 +181,19 @@ test('one file of a repository is fetched as it is', async (t) => {
   repository.commit({ 'deploy/app.yml': 'kind: Pod\n' })
   const service = await startArtifacts(t, { settings: gitSettings() })
   const file = { type: 'git/file', artifactAccount: 'git', reference: repository.url }
-  assert.equal((await service.fetch({ ...file, name: 'deploy/app.yml' })).bytes.toString(), 'kind: Pod\n')
+  assert.equal(
+    (await service.fetch({ ...file, name: 'deploy/app.yml' })).bytes.toString(),
+    'kind: Pod\n',
+  )
   const byName = repository.url.replace('127.0.0.1', 'localhost')
-  assert.equal((await service.fetch({ ...file, reference: byName, name: 'deploy/app.yml' })).status, 200)
-  assert.equal((await service.fetch({ ...file, name: 'app', metadata: { subPath: 'deploy/app.yml' } })).status, 200)
+  assert.equal(
+    (await service.fetch({ ...file, reference: byName, name: 'deploy/app.yml' })).status,
+    200,
+  )
+  assert.equal(
+    (await service.fetch({ ...file, name: 'app', metadata: { subPath: 'deploy/app.yml' } })).status,
+    200,
+  )
   assert.equal((await service.fetch({ ...file, name: 'deploy/none.yml' })).status, 404)
   assert.equal((await service.fetch(file)).status, 400)
 })
@@ -192,7 +230,11 @@ test('addresses that are no repository of another machine are rejected', async (
     'git://git.example/a',
     'git@git.example:a',
   ]) {
-    const { status, message } = await service.fetch({ type: 'git/repo', artifactAccount: 'git', reference })
+    const { status, message } = await service.fetch({
+      type: 'git/repo',
+      artifactAccount: 'git',
+      reference,
+    })
     assert.equal(status, 400, reference)
     assert.match(message, /no address of a repository|sshPrivateKeyFilePath/)
   }

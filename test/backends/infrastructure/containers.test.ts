@@ -15,7 +15,11 @@ import { waitFor, waitUntil } from '../../support/wait-until.ts'
 
 interface Group extends JsonObject {
   readonly instanceCounts: { readonly up: number; readonly total: number }
-  readonly instances: readonly { readonly id: string; readonly enforcement?: JsonObject; readonly process?: { pid: number } }[]
+  readonly instances: readonly {
+    readonly id: string
+    readonly enforcement?: JsonObject
+    readonly process?: { pid: number }
+  }[]
   readonly image: JsonObject
 }
 
@@ -34,15 +38,37 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     const repository = `${registry.host}/shop/web`
     const digest = await pushWebImage(registry, 'shop/web', '1.0')
     const { certificate, files } = writeCertificate(t)
-    const outgoing = { 'ca-file': files['certificate-file'], proxy: 'http://gate:word-4711@127.0.0.1:9' }
-    const account = { name: 'local', ports: await somePorts(20), 'container-runtime': runtime.path, ...outgoing }
-    const infra = await startInfrastructure(t, { local: { accounts: [account], 'drain-seconds': 0 } })
+    const outgoing = {
+      'ca-file': files['certificate-file'],
+      proxy: 'http://gate:word-4711@127.0.0.1:9',
+    }
+    const account = {
+      name: 'local',
+      ports: await somePorts(20),
+      'container-runtime': runtime.path,
+      ...outgoing,
+    }
+    const infra = await startInfrastructure(t, {
+      local: { accounts: [account], 'drain-seconds': 0 },
+    })
     t.after(runtime.close)
     const port = await freePort()
-    const listener = { externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }
-    const health = { healthCheck: 'HTTP:8080/health', healthInterval: 0.2, healthTimeout: 2, healthyThreshold: 1 }
+    const listener = {
+      externalProtocol: 'HTTP',
+      externalPort: port,
+      internalProtocol: 'HTTP',
+      internalPort: 8080,
+    }
+    const health = {
+      healthCheck: 'HTTP:8080/health',
+      healthInterval: 0.2,
+      healthTimeout: 2,
+      healthyThreshold: 1,
+    }
     // It opens once the agent has started, which may take longer than the task waits.
-    await infra.run({ upsertLoadBalancer: { ...place, name: 'shop-front', listeners: [listener], ...health } })
+    await infra.run({
+      upsertLoadBalancer: { ...place, name: 'shop-front', listeners: [listener], ...health },
+    })
     const deploy = async (imageId: string, more: JsonObject = {}) => {
       const description = {
         ...place,
@@ -53,12 +79,16 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
         ...more,
       }
       const { resultObjects } = await infra.succeed({ createServerGroup: description })
-      const names = (resultObjects as JsonObject[]).at(-1)?.['serverGroupNameByRegion'] as Record<string, string>
+      const names = (resultObjects as JsonObject[]).at(-1)?.['serverGroupNameByRegion'] as Record<
+        string,
+        string
+      >
       return names['local'] ?? ''
     }
     const visit = async () => (await fetch(`http://127.0.0.1:${port}/cgi-bin/env`)).text()
     const containers = async () => (await runtime.call('ps', '--quiet')).split('\n').filter(Boolean)
-    const data = (...path: string[]) => readFileSync(join(infra.dataDir, 'volumes/local/local/shop', ...path, 'log'), 'utf8')
+    const data = (...path: string[]) =>
+      readFileSync(join(infra.dataDir, 'volumes/local/local/shop', ...path, 'log'), 'utf8')
     const first = await deploy(`${repository}:1.0`, {
       environment: { GREETING: 'hello there', HOME: '/nowhere' },
       secrets: { DB_PASSWORD: 'hunter2', DOCKER_PASSWORD: 'hunter2' },
@@ -75,15 +105,35 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
         [`${repository}:1.0`, digest, digest],
       )
       const environment = await visit()
-      for (const line of ['GREETING=hello there', 'HOME=/nowhere', 'DB_PASSWORD=hunter2', 'FAIRLEAD_VOLUME_DATA=/var/lib/shop']) {
+      for (const line of [
+        'GREETING=hello there',
+        'HOME=/nowhere',
+        'DB_PASSWORD=hunter2',
+        'FAIRLEAD_VOLUME_DATA=/var/lib/shop',
+      ]) {
         assert.match(environment, new RegExp(`^${line}$`, 'm'))
       }
       assert.doesNotMatch(environment, /FAIRLEAD_PROCESS/)
       await pushWebImage(registry, 'shop/web', '1.0', { version: '1.0-changed' })
-      await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: first, capacity: { min: 2, max: 2, desired: 2 } } })
+      await infra.succeed({
+        resizeServerGroup: {
+          ...place,
+          serverGroupName: first,
+          capacity: { min: 2, max: 2, desired: 2 },
+        },
+      })
       await infra.until<Group>(groupPath(first), isUp(2))
-      assert.deepEqual([data('current/data/0'), data('current/data/1')], ['started 1.0\n', 'started 1.0\n'])
-      await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: first, capacity: { min: 1, max: 1, desired: 1 } } })
+      assert.deepEqual(
+        [data('current/data/0'), data('current/data/1')],
+        ['started 1.0\n', 'started 1.0\n'],
+      )
+      await infra.succeed({
+        resizeServerGroup: {
+          ...place,
+          serverGroupName: first,
+          capacity: { min: 1, max: 1, desired: 1 },
+        },
+      })
       await infra.until<Group>(groupPath(first), isUp(1))
     })
 
@@ -107,12 +157,27 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       const environment = await visit()
       assert.match(environment, /^HTTPS_PROXY=http:\/\/gate:word-4711@127\.0\.0\.1:9$/m)
       const [, authorities = ''] = /^SSL_CERT_FILE=(.+)$/m.exec(environment) ?? []
-      assert.ok((await runtime.call('exec', id, '/bin/busybox', 'cat', authorities)).includes(certificate.trim()))
+      assert.ok(
+        (await runtime.call('exec', id, '/bin/busybox', 'cat', authorities)).includes(
+          certificate.trim(),
+        ),
+      )
       await assert.rejects(
-        runtime.call('exec', '--user', '0', id, '/bin/busybox', 'sh', '-c', `echo >> ${authorities}`),
+        runtime.call(
+          'exec',
+          '--user',
+          '0',
+          id,
+          '/bin/busybox',
+          'sh',
+          '-c',
+          `echo >> ${authorities}`,
+        ),
         /ead-only/,
       )
-      const output = await infra.read<JsonObject>(`/instances/local/local/${instances[0]?.id}/console`)
+      const output = await infra.read<JsonObject>(
+        `/instances/local/local/${instances[0]?.id}/console`,
+      )
       assert.match(String(output['output']), new RegExp(`started as ${instances[0]?.id}`))
     })
 
@@ -120,12 +185,18 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       const before = await containers()
       const socketPath = socketPathFor(infra.dataDir, 'agent.sock')
       const observe = async () =>
-        JSON.parse((await askAgent({ socketPath, method: 'GET', path: '/observed', signal: t.signal })).text) as ObservedState
+        JSON.parse(
+          (await askAgent({ socketPath, method: 'GET', path: '/observed', signal: t.signal })).text,
+        ) as ObservedState
       const { pid } = await observe()
       process.kill(pid, 'SIGKILL')
       await waitUntil(async () => {
         const state = await observe().catch(() => undefined)
-        return state !== undefined && state.pid !== pid && state.instances.some(({ phase }) => phase === 'ready')
+        return (
+          state !== undefined &&
+          state.pid !== pid &&
+          state.instances.some(({ phase }) => phase === 'ready')
+        )
       }, 'the next agent')
       assert.match(await visit(), /VERSION=1\.0$/m)
       assert.deepEqual(await containers(), before)
@@ -142,10 +213,15 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     await t.test('an image file describes a container, and volumes stay', async () => {
       await infra.until<Group>(groupPath(second), isUp(1))
       await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: first } })
-      await waitUntil(async () => (await containers()).length === 1, 'the end of the first container')
+      await waitUntil(
+        async () => (await containers()).length === 1,
+        'the end of the first container',
+      )
       assert.match(await visit(), /VERSION=1\.0-changed$/m)
       assert.equal(data('current/data/0'), 'started 1.0\nstarted 1.0-changed\nstopped 1.0\n')
-      const [{ backups }] = (await infra.read<JsonObject>(groupPath(second)))['volumes'] as [{ backups: string[] }]
+      const [{ backups }] = (await infra.read<JsonObject>(groupPath(second)))['volumes'] as [
+        { backups: string[] },
+      ]
       assert.equal(backups.length, 1)
       assert.equal(data('backups', backups[0] ?? '', 'data/0'), 'started 1.0\n')
     })
@@ -165,7 +241,9 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
       await t.test('a daemon that is down is reported, and waited for', async () => {
         const start = await runtime.crash?.()
         await infra.until<Group>(groupPath(second), ({ instances }) =>
-          /docker does not answer.* Start Docker;.* connect to the Docker/i.test(JSON.stringify(instances)),
+          /docker does not answer.* Start Docker;.* connect to the Docker/i.test(
+            JSON.stringify(instances),
+          ),
         )
         const image = { imageId: `${repository}:1.0`, command: ['true'] }
         assert.match(
@@ -181,36 +259,65 @@ for (const [name, start] of Object.entries({ Podman: startPodman, Docker: startD
     await t.test('a job is a container that ends by itself, or at its limits', async () => {
       await pushWebImage(registry, 'shop/job', '1.0', { user: '0' })
       const start = async (command: string, more: JsonObject = {}) => {
-        const image = { imageId: `${registry.host}/shop/job:1.0`, command: ['/bin/busybox', 'sh', '-c', command] }
-        const { resultObjects } = await infra.succeed({ runJob: { ...place, application: 'shop', ...image, ...more } })
+        const image = {
+          imageId: `${registry.host}/shop/job:1.0`,
+          command: ['/bin/busybox', 'sh', '-c', command],
+        }
+        const { resultObjects } = await infra.succeed({
+          runJob: { ...place, application: 'shop', ...image, ...more },
+        })
         return `/applications/shop/jobs/local/local/${textsOf(objectsOf(resultObjects)[0]?.['deployedNames'])[0]}`
       }
       const isOver = ({ jobState }: JsonObject) => jobState === 'Failed' || jobState === 'Succeeded'
       const paths = [
         await start('test "$GREETING" = hello && exit 3', { environment: { GREETING: 'hello' } }),
-        await start('/bin/busybox dd if=/dev/zero of=/large bs=1M count=3; sleep 3600', { limits: { diskMb: 1 } }),
+        await start('/bin/busybox dd if=/dev/zero of=/large bs=1M count=3; sleep 3600', {
+          limits: { diskMb: 1 },
+        }),
       ]
       const ends: JsonObject[] = []
-      for (const path of paths) ends.push((await infra.until<JsonObject>(path, isOver))['completionDetails'] as JsonObject)
+      for (const path of paths)
+        ends.push((await infra.until<JsonObject>(path, isOver))['completionDetails'] as JsonObject)
       assert.equal(ends[0]?.['exitCode'], 3)
-      assert.match(String(ends[1]?.['message']), /^Its container exceeded its limit of 1 MiB, and it was ended/)
+      assert.match(
+        String(ends[1]?.['message']),
+        /^Its container exceeded its limit of 1 MiB, and it was ended/,
+      )
     })
 
     await t.test('what Fairlead has pulled goes with its last server group', async () => {
       await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: second } })
-      await waitFor(async () => (await runtime.call('ps', '--all', '--quiet')) === '' || undefined, 'the end of all containers')
-      await waitUntil(async () => (await runtime.call('images', '--format', '{{.Digest}}')).split('\n').length === 1, 'one image')
+      await waitFor(
+        async () => (await runtime.call('ps', '--all', '--quiet')) === '' || undefined,
+        'the end of all containers',
+      )
+      await waitUntil(
+        async () =>
+          (await runtime.call('images', '--format', '{{.Digest}}')).split('\n').length === 1,
+        'one image',
+      )
       assert.notEqual(await runtime.call('images', '--format', '{{.Digest}}'), digest)
     })
   })
 }
 
 test('an account without a container runtime says what to install', async (t) => {
-  const account = { name: 'local', ports: await somePorts(2), 'container-runtime': '/nowhere/podman' }
+  const account = {
+    name: 'local',
+    ports: await somePorts(2),
+    'container-runtime': '/nowhere/podman',
+  }
   const infra = await startInfrastructure(t, { local: { accounts: [account] } })
-  const description = { ...place, application: 'shop', imageId: 'registry.example/shop/web:1.0', capacity: { desired: 1 } }
+  const description = {
+    ...place,
+    application: 'shop',
+    imageId: 'registry.example/shop/web:1.0',
+    capacity: { desired: 1 },
+  }
 
-  const { status, body } = await infra.ask('POST', '/local/ops', [{ createServerGroup: description }])
+  const { status, body } = await infra.ask('POST', '/local/ops', [
+    { createServerGroup: description },
+  ])
 
   assert.equal(status, 400)
   assert.match(

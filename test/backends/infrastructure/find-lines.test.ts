@@ -10,7 +10,12 @@ function reader(whole: string | Uint8Array, partBytes: number) {
   const read = async (wish: ConsoleWish) => {
     const offset = 'offset' in wish ? wish.offset : 0
     const nextOffset = Math.min(bytes.length, offset + partBytes)
-    return { output: bytes.subarray(offset, nextOffset).toString(), offset, nextOffset, endOffset: bytes.length }
+    return {
+      output: bytes.subarray(offset, nextOffset).toString(),
+      offset,
+      nextOffset,
+      endOffset: bytes.length,
+    }
   }
   return async (text: string) => findLines(await read({ offset: 0 }), text, read)
 }

@@ -23,15 +23,20 @@ const front50: CallService = async (_service, { path }) => {
     }
   }
   if (path === '/v2/applications?restricted=false') {
-    return { status: 200, body: ['WEBSHOP', 'SHOP', 'OTHER'].map((name) => ({ name, email: 'a@b.c' })) }
+    return {
+      status: 200,
+      body: ['WEBSHOP', 'SHOP', 'OTHER'].map((name) => ({ name, email: 'a@b.c' })),
+    }
   }
-  if (path === '/v2/projects') return { status: 200, body: [{ id: 'P', name: 'Shopping', config: { applications: ['api'] } }] }
+  if (path === '/v2/projects')
+    return { status: 200, body: [{ id: 'P', name: 'Shopping', config: { applications: ['api'] } }] }
   return { status: 404, body: {} }
 }
 
 async function startInfrastructure(t: TestContext) {
   const backends = await startBackends(t, [infrastructureBackend], { others: front50 })
-  return (method: string, path: string, body?: unknown) => backends.ask('clouddriver', method, path, body)
+  return (method: string, path: string, body?: unknown) =>
+    backends.ask('clouddriver', method, path, body)
 }
 
 const lists = [
@@ -81,7 +86,8 @@ const maps = [
 
 test('an installation without accounts answers every list with nothing in it', async (t) => {
   const ask = await startInfrastructure(t)
-  for (const path of lists) assert.deepEqual(await ask('GET', path), { status: 200, body: [] }, path)
+  for (const path of lists)
+    assert.deepEqual(await ask('GET', path), { status: 200, body: [] }, path)
   for (const path of maps) assert.deepEqual(await ask('GET', path), { status: 200, body: {} }, path)
 })
 
@@ -90,20 +96,40 @@ const missing: [scenario: string, path: string, named: string][] = [
   ['infrastructure-scenario 7: ', '/credentials/nope', 'nope'],
   ['infrastructure-scenario 8: ', '/credentials/team.dev', 'team.dev'],
   ['infrastructure-scenario 14: ', '/applications/none', 'none'],
-  ['infrastructure-scenario 23: ', '/applications/shop/clusters/west-only-account', 'west-only-account'],
+  [
+    'infrastructure-scenario 23: ',
+    '/applications/shop/clusters/west-only-account',
+    'west-only-account',
+  ],
   ['infrastructure-scenario 25: ', '/applications/shop/clusters/dev/absent', 'absent'],
-  ['infrastructure-scenario 42: ', '/applications/shop/serverGroups/dev/east/shop-main-v999', 'shop-main-v999'],
+  [
+    'infrastructure-scenario 42: ',
+    '/applications/shop/serverGroups/dev/east/shop-main-v999',
+    'shop-main-v999',
+  ],
   [
     'infrastructure-scenario 68: ',
     '/applications/shop/clusters/dev/shop-main/local/nowhere/serverGroups/target/current',
     'current in local/dev/nowhere/shop-main',
   ],
   ['infrastructure-scenario 76: ', '/instances/dev/east/unknown-id', 'unknown-id'],
-  ['infrastructure-scenario 79: ', '/instances/dev/east/unknown-id/console?provider=local', 'unknown-id'],
+  [
+    'infrastructure-scenario 79: ',
+    '/instances/dev/east/unknown-id/console?provider=local',
+    'unknown-id',
+  ],
   ['infrastructure-scenario 85: ', '/local/images/dev/east/none', 'local'],
-  ['infrastructure-scenario 89: ', '/applications/shop/jobs/dev/east/none', 'account: dev, location: east, id: none'],
+  [
+    'infrastructure-scenario 89: ',
+    '/applications/shop/jobs/dev/east/none',
+    'account: dev, location: east, id: none',
+  ],
   ['infrastructure-scenario 114: ', '/securityGroups/dev/local/east/none', 'none'],
-  ['infrastructure-scenario 130: ', '/applications/%3Cscript%3E/serverGroups/dev/east/x-v000', 'x-v000'],
+  [
+    'infrastructure-scenario 130: ',
+    '/applications/%3Cscript%3E/serverGroups/dev/east/x-v000',
+    'x-v000',
+  ],
   ['', '/task/T', 'Task not found (id: T)'],
   ['', '/tags/aws:cluster:a/b:*:*', 'aws:cluster:a/b:*:*'],
   ['', '/manifests/dev/default/deployment%20web', 'deployment web'],
@@ -129,18 +155,42 @@ const refused: [scenario: string, method: string, path: string, body: unknown, s
   ['infrastructure-scenario 96: ', 'GET', '/unknown/loadBalancers', undefined, /unknown/],
   ['infrastructure-scenario 104: ', 'GET', '/search?q=shop-main', undefined, /type/],
   ['', 'GET', '/search?q=shop-main&type=', undefined, /type/],
-  ['infrastructure-scenario 87: ', 'GET', '/local/images/tags?account=dev', undefined, /repository/],
+  [
+    'infrastructure-scenario 87: ',
+    'GET',
+    '/local/images/tags?account=dev',
+    undefined,
+    /repository/,
+  ],
   ['', 'GET', '/serverGroups', undefined, /applications.*ids/],
   ['', 'GET', '/serverGroups?applications=a&ids=b:c:d', undefined, /not both/],
   ['', 'GET', '/serverGroups?ids=b:c', undefined, /account:region:name/],
-  ['', 'GET', '/applications/a/clusters/b/c/aws/serverGroups/d/scalingActivities', undefined, /region/],
-  ['', 'POST', '/aws/ops?clientRequestId=1', [{ resizeServerGroup: { credentials: 'prod' } }], /"aws" is not known/],
+  [
+    '',
+    'GET',
+    '/applications/a/clusters/b/c/aws/serverGroups/d/scalingActivities',
+    undefined,
+    /region/,
+  ],
+  [
+    '',
+    'POST',
+    '/aws/ops?clientRequestId=1',
+    [{ resizeServerGroup: { credentials: 'prod' } }],
+    /"aws" is not known/,
+  ],
   ['', 'POST', '/ops', [{ resizeServerGroup: { cloudProvider: 'aws' } }], /"aws" is not known/],
   ['', 'POST', '/ops', [{ upsertEntityTags: { cloudProvider: 'aws' } }], /entityRef/],
   ['', 'POST', '/ops', {}, /list of operations/],
   ['', 'POST', '/ops', [null, 7, {}], /list of operations/],
   ['', 'POST', '/credentials', { name: 'a' }, /cannot be stored/],
-  ['', 'PUT', '/artifacts/fetch', { type: 'http/file', artifactAccount: 'web' }, /"web" does not exist/],
+  [
+    '',
+    'PUT',
+    '/artifacts/fetch',
+    { type: 'http/file', artifactAccount: 'web' },
+    /"web" does not exist/,
+  ],
 ]
 
 for (const [scenario, method, path, body, says] of refused) {
@@ -162,7 +212,10 @@ test('an embedded artifact is its own content', async (t) => {
   const backends = await startBackends(t, [infrastructureBackend])
   const answer = await fetch(`${backends.url('clouddriver')}/artifacts/fetch`, {
     method: 'PUT',
-    body: JSON.stringify({ type: 'embedded/base64', reference: Buffer.from('héllo').toString('base64') }),
+    body: JSON.stringify({
+      type: 'embedded/base64',
+      reference: Buffer.from('héllo').toString('base64'),
+    }),
   })
   assert.equal(answer.status, 200)
   assert.equal(await answer.text(), 'héllo')
@@ -173,7 +226,9 @@ test('infrastructure-scenario 109: a search finds nothing of a type that does no
   for (const type of ['noSuchType', 'serverGroups', 'toString', '__proto__']) {
     assert.deepEqual(await ask('GET', `/search?q=abc&type=${type}&pageSize=500`), {
       status: 200,
-      body: [{ pageNumber: 1, pageSize: 500, query: 'abc', platform: '', totalMatches: 0, results: [] }],
+      body: [
+        { pageNumber: 1, pageSize: 500, query: 'abc', platform: '', totalMatches: 0, results: [] },
+      ],
     })
   }
 })
@@ -193,7 +248,10 @@ test('infrastructure-scenario 105: a search finds applications and projects, the
   )
   const page = await ask('GET', '/search?q=shop&type=applications&pageSize=1&page=2')
   const [second] = page.body as { totalMatches: number; results: Record<string, unknown>[] }[]
-  assert.deepEqual([second!.totalMatches, second!.results.map(({ application }) => application)], [2, ['webshop']])
+  assert.deepEqual(
+    [second!.totalMatches, second!.results.map(({ application }) => application)],
+    [2, ['webshop']],
+  )
 })
 
 test('infrastructure-scenario 106: with authorization a search hides unreadable applications', async (t) => {
@@ -204,13 +262,18 @@ test('infrastructure-scenario 106: with authorization a search hides unreadable 
       if (call.path !== '/authorize/bob') return { status: 404, body: {} }
       return {
         status: 200,
-        body: { applications: [{ name: 'Shop', authorizations: [] }], allowAccessToUnknownApplications: true },
+        body: {
+          applications: [{ name: 'Shop', authorizations: [] }],
+          allowAccessToUnknownApplications: true,
+        },
       }
     },
   })
   const search = async (user: string) => {
     const path = '/search?q=shop&type=applications'
-    const { body } = await backends.ask('clouddriver', 'GET', path, undefined, { 'x-spinnaker-user': user })
+    const { body } = await backends.ask('clouddriver', 'GET', path, undefined, {
+      'x-spinnaker-user': user,
+    })
     const [set] = body as { totalMatches: number; results: Record<string, unknown>[] }[]
     return [set!.totalMatches, ...set!.results.map(({ application }) => application)]
   }
@@ -225,7 +288,13 @@ test('clusters of a project list applications with zero counts', async (t) => {
   assert.deepEqual(await ask('GET', '/projects/shop/clusters'), {
     status: 200,
     body: [
-      { account: 'prod', stack: '*', detail: null, applications: [idle('web'), idle('api')], instanceCounts },
+      {
+        account: 'prod',
+        stack: '*',
+        detail: null,
+        applications: [idle('web'), idle('api')],
+        instanceCounts,
+      },
       { account: 'test', stack: 'main', detail: '*', applications: [idle('web')], instanceCounts },
     ],
   })
@@ -238,19 +307,35 @@ test('entity tags need WRITE on the application of the entity', async (t) => {
       const writes = (name: string) => ({ name, authorizations: ['READ', 'WRITE'] })
       const names = path.endsWith('/owner') ? ['mine', 'secret'] : ['mine']
       const hidden = { name: 'secret', authorizations: [] }
-      return { status: 200, body: { applications: [...names.map(writes), ...(names.includes('secret') ? [] : [hidden])] } }
+      return {
+        status: 200,
+        body: {
+          applications: [...names.map(writes), ...(names.includes('secret') ? [] : [hidden])],
+        },
+      }
     },
   })
-  const upsert = async (user: string, entityType: string, entityId: string, application: string) => {
-    const operation = { entityRef: { entityType, entityId, application }, tags: [{ name: 'alert', value: '1' }] }
+  const upsert = async (
+    user: string,
+    entityType: string,
+    entityId: string,
+    application: string,
+  ) => {
+    const operation = {
+      entityRef: { entityType, entityId, application },
+      tags: [{ name: 'alert', value: '1' }],
+    }
     const body = [{ upsertEntityTags: operation }]
-    return (await backends.ask('clouddriver', 'POST', '/ops', body, { 'x-spinnaker-user': user })).status
+    return (await backends.ask('clouddriver', 'POST', '/ops', body, { 'x-spinnaker-user': user }))
+      .status
   }
   assert.equal(await upsert('mallory', 'servergroup', 'mine-v001', 'mine'), 200)
   assert.equal(await upsert('mallory', 'servergroup', 'secret-v001', 'mine'), 400)
   assert.equal(await upsert('owner', 'instance', 'i-1', 'secret'), 200)
   await waitFor(async () => {
-    const { body } = await backends.ask('clouddriver', 'GET', '/tags?entityId=i-1', undefined, { 'x-spinnaker-user': 'owner' })
+    const { body } = await backends.ask('clouddriver', 'GET', '/tags?entityId=i-1', undefined, {
+      'x-spinnaker-user': 'owner',
+    })
     return (body as unknown[]).length > 0 || undefined
   }, 'the tags of the owner')
   assert.equal(await upsert('mallory', 'instance', 'i-1', 'mine'), 400)
@@ -263,7 +348,10 @@ test('reads and operations are 503 while the permission service is silent', asyn
       throw new Error('connection refused')
     },
   })
-  const operation = { entityRef: { entityType: 'cluster', entityId: 'shop' }, tags: [{ name: 'a', value: '1' }] }
+  const operation = {
+    entityRef: { entityType: 'cluster', entityId: 'shop' },
+    tags: [{ name: 'a', value: '1' }],
+  }
   for (const [method, path, body] of [
     ['GET', '/applications/shop/clusters'],
     ['GET', '/search?q=shop&type=serverGroups'],

@@ -8,7 +8,12 @@ import { type TestContext, test } from 'node:test'
 import { Agent } from 'undici'
 import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { freePort } from '../../support/free-port.ts'
-import { somePorts, startInfrastructure, type TestInfrastructure, writeCertificate } from '../../support/infrastructure.ts'
+import {
+  somePorts,
+  startInfrastructure,
+  type TestInfrastructure,
+  writeCertificate,
+} from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -50,22 +55,46 @@ const isUp =
   ({ instanceCounts: { up, total } }: Group) =>
     up === count && total === count
 
-async function createGroup(infra: TestInfrastructure, stack: string, count: number, more: JsonObject = {}): Promise<string> {
+async function createGroup(
+  infra: TestInfrastructure,
+  stack: string,
+  count: number,
+  more: JsonObject = {},
+): Promise<string> {
   const capacity = { min: count, max: count, desired: count }
-  const description = { ...place, application: 'shop', stack, imageId: 'shop:1.0.0', capacity, ...more }
+  const description = {
+    ...place,
+    application: 'shop',
+    stack,
+    imageId: 'shop:1.0.0',
+    capacity,
+    ...more,
+  }
   const { resultObjects } = await infra.succeed({ createServerGroup: description })
   const result = (resultObjects as JsonObject[]).at(-1)
   const [name = ''] = Object.values(result?.['serverGroupNameByRegion'] as Record<string, string>)
   return name
 }
 
-async function createBalancer(infra: TestInfrastructure, name: string, listener: JsonObject = {}): Promise<number> {
+async function createBalancer(
+  infra: TestInfrastructure,
+  name: string,
+  listener: JsonObject = {},
+): Promise<number> {
   const port = await freePort()
   await infra.succeed({
     upsertLoadBalancer: {
       ...place,
       name,
-      listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080, ...listener }],
+      listeners: [
+        {
+          externalProtocol: 'HTTP',
+          externalPort: port,
+          internalProtocol: 'HTTP',
+          internalPort: 8080,
+          ...listener,
+        },
+      ],
       healthCheck: 'HTTP:8080/health',
       healthInterval: 0.2,
       healthTimeout: 2,
@@ -79,13 +108,17 @@ async function ask(port: number): Promise<JsonObject> {
   return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as JsonObject
 }
 
-const stateOf = ({ health }: Instance, type: string) => health.find((record) => record.type === type)?.state
+const stateOf = ({ health }: Instance, type: string) =>
+  health.find((record) => record.type === type)?.state
 
 test('server groups of this machine serve requests', async (t) => {
   const infra = await startInfrastructure(t, { local: await localSettings() })
   await infra.putImage('shop', '1.0.0')
   await infra.putImage('shop', '1.1.0')
-  const cases: [title: string, run: (infra: TestInfrastructure, t: TestContext) => Promise<void>][] = [
+  const cases: [
+    title: string,
+    run: (infra: TestInfrastructure, t: TestContext) => Promise<void>,
+  ][] = [
     ['infrastructure-scenario 132: a new server group has a process that is up', createsGroup],
     ['infrastructure-scenario 161: a load balancer listens and serves a server group', serves],
     ['infrastructure-scenario 151: a resize starts and stops instances', resizes],
@@ -105,10 +138,17 @@ test('programs run as the user of their account, behind HTTPS and with volumes',
   const [user, uid] = chooseUser()
   const settings = await localSettings()
   const [account] = settings['accounts'] as JsonObject[]
-  const local = { ...settings, accounts: [{ ...account, user }], certificates: [{ name: 'shop', ...files }] }
+  const local = {
+    ...settings,
+    accounts: [{ ...account, user }],
+    certificates: [{ name: 'shop', ...files }],
+  }
   const infra = await startInfrastructure(t, { local })
   await infra.putImage('shop', '1.0.0')
-  const port = await createBalancer(infra, 'shop-secure', { externalProtocol: 'HTTPS', sslCertificateId: 'shop' })
+  const port = await createBalancer(infra, 'shop-secure', {
+    externalProtocol: 'HTTPS',
+    sslCertificateId: 'shop',
+  })
   const name = await createGroup(infra, 'secure', 1, { loadBalancers: ['shop-secure'] })
   await infra.until<Group>(groupPath(name), isUp(1))
   const dispatcher = new Agent({ connect: { ca: certificate } })
@@ -121,8 +161,13 @@ test('programs run as the user of their account, behind HTTPS and with volumes',
     infra.processes().map(({ pid }) => statSync(`/proc/${pid}`).uid),
     [uid],
   )
-  assert.equal((await fetch(`http://localhost:${port}/`).catch(() => undefined))?.ok ?? false, false)
-  await t.test('volumes stay over versions, and are backed up before', () => keepsVolumes(infra, uid))
+  assert.equal(
+    (await fetch(`http://localhost:${port}/`).catch(() => undefined))?.ok ?? false,
+    false,
+  )
+  await t.test('volumes stay over versions, and are backed up before', () =>
+    keepsVolumes(infra, uid),
+  )
 })
 
 interface VolumeView {
@@ -133,7 +178,8 @@ interface VolumeView {
 }
 
 async function keepsVolumes(infra: TestInfrastructure, uid: number): Promise<void> {
-  const script = 'for volume in "$FAIRLEAD_VOLUME_DATA" "$FAIRLEAD_VOLUME_ALL_OF_US"; do echo "$VERSION" >>"$volume/log"; done'
+  const script =
+    'for volume in "$FAIRLEAD_VOLUME_DATA" "$FAIRLEAD_VOLUME_ALL_OF_US"; do echo "$VERSION" >>"$volume/log"; done'
   const toFile = (version: string) =>
     `command: [sh, -c, '${script}; exec ${process.execPath} server.mjs']\nready: { path: /health, intervalSeconds: 0.2 }\n` +
     `environment: { VERSION: '${version}' }\nvolumes: [{ name: data }, { name: all-of-us, shared: true }]\n`
@@ -145,11 +191,15 @@ async function keepsVolumes(infra: TestInfrastructure, uid: number): Promise<voi
   await infra.until<Group>(groupPath(second), isUp(1))
   await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: first } })
 
-  const isMeasured = ({ volumes }: JsonObject) => (volumes as VolumeView[]).every(({ bytes }) => bytes !== undefined)
+  const isMeasured = ({ volumes }: JsonObject) =>
+    (volumes as VolumeView[]).every(({ bytes }) => bytes !== undefined)
   const group = await infra.until<JsonObject>(groupPath(second), isMeasured)
   const [own, shared] = group['volumes'] as [VolumeView, VolumeView]
   const root = join(infra.dataDir, 'volumes/dev/east/shop-keep')
-  assert.deepEqual([own.folder, shared.folder], [join(root, 'current/data'), join(root, 'current/all-of-us')])
+  assert.deepEqual(
+    [own.folder, shared.folder],
+    [join(root, 'current/data'), join(root, 'current/all-of-us')],
+  )
   const read = (...path: string[]) => readFileSync(join(root, ...path, 'log'), 'utf8')
   assert.deepEqual(
     ['0', '1'].map((ordinal) => read('current/data', ordinal)),
@@ -169,11 +219,13 @@ async function keepsVolumes(infra: TestInfrastructure, uid: number): Promise<voi
 /** Another user where this one may switch, and the other may run Node; otherwise this one. */
 function chooseUser(): [name: string, uid: number] {
   const { username, uid: own } = userInfo()
-  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout)) as [
-    number,
-    number,
-  ]
-  const maySwitch = own === 0 && uid > 0 && spawnSync(process.execPath, ['-e', ''], { uid, gid, cwd: '/' }).status === 0
+  const [uid, gid] = ['-u', '-g'].map((flag) =>
+    Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout),
+  ) as [number, number]
+  const maySwitch =
+    own === 0 &&
+    uid > 0 &&
+    spawnSync(process.execPath, ['-e', ''], { uid, gid, cwd: '/' }).status === 0
   return maySwitch ? ['nobody', uid] : [username, own]
 }
 
@@ -203,60 +255,97 @@ async function serves(infra: TestInfrastructure, t: TestContext): Promise<void> 
   await infra.until<Group>(groupPath(name), isUp(2))
   assert.equal((await ask(port))['group'], name)
 
-  await t.test('infrastructure-scenario 160: a deregistered instance takes no requests', async () => {
-    const { instances } = await infra.read<Group>(groupPath(name))
-    const [one, other] = instances as [Instance, Instance]
-    const registration = { ...place, instanceIds: [one.id], loadBalancerNames: ['shop-front'] }
-    await infra.succeed({ deregisterInstancesFromLoadBalancer: registration })
-    await infra.until<Instance>(`/instances/dev/east/${one.id}`, (body) => stateOf(body, 'LoadBalancer') === 'OutOfService')
-    assert.equal(stateOf(await infra.read<Instance>(`/instances/dev/east/${other.id}`), 'LoadBalancer'), 'Up')
-    assert.equal((await ask(port))['id'], other.id)
-    await infra.succeed({ registerInstancesWithLoadBalancer: registration })
-    await infra.until<Group>(groupPath(name), isUp(2))
-  })
+  await t.test(
+    'infrastructure-scenario 160: a deregistered instance takes no requests',
+    async () => {
+      const { instances } = await infra.read<Group>(groupPath(name))
+      const [one, other] = instances as [Instance, Instance]
+      const registration = { ...place, instanceIds: [one.id], loadBalancerNames: ['shop-front'] }
+      await infra.succeed({ deregisterInstancesFromLoadBalancer: registration })
+      await infra.until<Instance>(
+        `/instances/dev/east/${one.id}`,
+        (body) => stateOf(body, 'LoadBalancer') === 'OutOfService',
+      )
+      assert.equal(
+        stateOf(await infra.read<Instance>(`/instances/dev/east/${other.id}`), 'LoadBalancer'),
+        'Up',
+      )
+      assert.equal((await ask(port))['id'], other.id)
+      await infra.succeed({ registerInstancesWithLoadBalancer: registration })
+      await infra.until<Group>(groupPath(name), isUp(2))
+    },
+  )
 
-  await t.test('infrastructure-scenario 153: a disabled server group keeps its processes and takes no requests', async () => {
-    await infra.succeed({ disableServerGroup: { ...place, serverGroupName: name } })
-    const group = await infra.until<Group>(groupPath(name), ({ instances }) =>
-      instances.every((each) => stateOf(each, 'LoadBalancer') === 'OutOfService'),
-    )
-    assert.equal(group.isDisabled, true)
-    assert.ok(group.instances.every(({ health }) => health.every(({ state }) => state !== 'Up')))
-    assert.ok(group.instances.every((each) => stateOf(each, 'Local') === 'Unknown'))
-    assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 503)
-  })
+  await t.test(
+    'infrastructure-scenario 153: a disabled server group keeps its processes and takes no requests',
+    async () => {
+      await infra.succeed({ disableServerGroup: { ...place, serverGroupName: name } })
+      const group = await infra.until<Group>(groupPath(name), ({ instances }) =>
+        instances.every((each) => stateOf(each, 'LoadBalancer') === 'OutOfService'),
+      )
+      assert.equal(group.isDisabled, true)
+      assert.ok(group.instances.every(({ health }) => health.every(({ state }) => state !== 'Up')))
+      assert.ok(group.instances.every((each) => stateOf(each, 'Local') === 'Unknown'))
+      assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 503)
+    },
+  )
 
   await t.test('infrastructure-scenario 154: an enabled server group takes requests', async () => {
     const before = await infra.read<Group>(groupPath(name))
     await infra.succeed({ enableServerGroup: { ...place, serverGroupName: name } })
-    const enabled = await infra.until<Group>(groupPath(name), (group) => isUp(2)(group) && !group.isDisabled)
-    assert.ok(Number(enabled['servingSinceMs']) > Number(before['servingSinceMs']), 'it says since when')
+    const enabled = await infra.until<Group>(
+      groupPath(name),
+      (group) => isUp(2)(group) && !group.isDisabled,
+    )
+    assert.ok(
+      Number(enabled['servingSinceMs']) > Number(before['servingSinceMs']),
+      'it says since when',
+    )
     assert.ok(Number(before['servingSinceMs']) >= Number(before['createdTime']))
     assert.equal((await ask(port))['group'], name)
   })
 
-  await t.test('a server group gets exactly its share of the requests', () => sharesTraffic(infra, port, name))
+  await t.test('a server group gets exactly its share of the requests', () =>
+    sharesTraffic(infra, port, name),
+  )
 
   await t.test('infrastructure-scenario 155: a share of a server group is disabled', async () => {
-    const task = await infra.succeed({ disableServerGroup: { ...place, serverGroupName: name, desiredPercentage: 30 } })
+    const task = await infra.succeed({
+      disableServerGroup: { ...place, serverGroupName: name, desiredPercentage: 30 },
+    })
     const [result] = task['resultObjects'] as JsonObject[]
     assert.equal((result!['instanceIdsToDisable'] as string[]).length, 1)
-    const group = await infra.until<Group>(groupPath(name), ({ instanceCounts }) => instanceCounts.outOfService === 1)
+    const group = await infra.until<Group>(
+      groupPath(name),
+      ({ instanceCounts }) => instanceCounts.outOfService === 1,
+    )
     assert.equal(group.isDisabled, false)
     assert.equal(group.instanceCounts.up, 1)
   })
 
-  await t.test('infrastructure-scenario 156: a destroyed server group is gone with its processes', async () => {
-    const { instances } = await infra.read<Group>(groupPath(name))
-    await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
-    await waitUntil(async () => (await infra.ask('GET', groupPath(name))).status === 404, 'the end of the server group')
-    const running = infra.processes().map(({ pid }) => readFileSync(`/proc/${pid}/environ`, 'utf8'))
-    assert.ok(running.every((environment) => instances.every(({ id }) => !environment.includes(id))))
-    await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
-  })
+  await t.test(
+    'infrastructure-scenario 156: a destroyed server group is gone with its processes',
+    async () => {
+      const { instances } = await infra.read<Group>(groupPath(name))
+      await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
+      await waitUntil(
+        async () => (await infra.ask('GET', groupPath(name))).status === 404,
+        'the end of the server group',
+      )
+      const running = infra
+        .processes()
+        .map(({ pid }) => readFileSync(`/proc/${pid}/environ`, 'utf8'))
+      assert.ok(
+        running.every((environment) => instances.every(({ id }) => !environment.includes(id))),
+      )
+      await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
+    },
+  )
 
   await t.test('infrastructure-scenario 162: a deleted load balancer closes its port', async () => {
-    await infra.succeed({ deleteLoadBalancer: { ...place, loadBalancerName: 'shop-front', regions: ['east'] } })
+    await infra.succeed({
+      deleteLoadBalancer: { ...place, loadBalancerName: 'shop-front', regions: ['east'] },
+    })
     assert.equal((await infra.ask('GET', '/local/loadBalancers/shop-front')).status, 404)
     await waitUntil(
       () =>
@@ -270,26 +359,42 @@ async function serves(infra: TestInfrastructure, t: TestContext): Promise<void> 
 }
 
 async function sharesTraffic(infra: TestInfrastructure, port: number, old: string): Promise<void> {
-  const name = await createGroup(infra, 'main', 1, { loadBalancers: ['shop-front'], trafficPercent: 0 })
+  const name = await createGroup(infra, 'main', 1, {
+    loadBalancers: ['shop-front'],
+    trafficPercent: 0,
+  })
   await infra.until<Group>(groupPath(name), isUp(1))
   const count = async (requests: number) => {
     const groups = []
     for (let request = 0; request < requests; request++) groups.push((await ask(port))['group'])
     return groups.filter((group) => group === name).length
   }
-  const share = (serverGroupName: string, percent: number | null) => ({ shareTraffic: { ...place, serverGroupName, percent } })
+  const share = (serverGroupName: string, percent: number | null) => ({
+    shareTraffic: { ...place, serverGroupName, percent },
+  })
   const young = {
-    ...{ ...place, application: 'shop', stack: 'main', imageId: 'shop:1.0.0', capacity: { min: 1, max: 1, desired: 1 } },
+    ...{
+      ...place,
+      application: 'shop',
+      stack: 'main',
+      imageId: 'shop:1.0.0',
+      capacity: { min: 1, max: 1, desired: 1 },
+    },
     ...{ loadBalancers: ['shop-front'], trafficPercent: 0 },
   }
   assert.equal(await count(10), 0)
 
   await infra.succeed(share(name, 10))
   assert.equal(await count(20), 2)
-  const [summary] = (await infra.read<JsonObject[]>('/applications/shop/serverGroups')).filter((each) => each['name'] === name)
+  const [summary] = (await infra.read<JsonObject[]>('/applications/shop/serverGroups')).filter(
+    (each) => each['name'] === name,
+  )
   const balancer = await infra.read<JsonObject[]>('/local/loadBalancers/dev/east/shop-front')
   const groups = balancer.flatMap((each) => each['serverGroups'] as JsonObject[])
-  assert.deepEqual([summary?.['trafficPercent'], (await infra.read(groupPath(name)))['trafficPercent']], [10, 10])
+  assert.deepEqual(
+    [summary?.['trafficPercent'], (await infra.read(groupPath(name)))['trafficPercent']],
+    [10, 10],
+  )
   assert.deepEqual(
     groups.map((each) => [each['name'], each['trafficPercent']]),
     [
@@ -299,7 +404,10 @@ async function sharesTraffic(infra: TestInfrastructure, port: number, old: strin
   )
   const { status, body } = await infra.ask('POST', '/local/ops', [share(old, 95)])
   assert.equal(status, 400)
-  assert.match(JSON.stringify(body), /at the load balancer shop-front would be 105 % together, as shop-main-v\d+ has 10 %/)
+  assert.match(
+    JSON.stringify(body),
+    /at the load balancer shop-front would be 105 % together, as shop-main-v\d+ has 10 %/,
+  )
   assert.equal((await infra.ask('POST', '/local/ops', [share(name, 1.5)])).status, 400)
 
   await infra.succeed(share(name, 100))
@@ -309,8 +417,14 @@ async function sharesTraffic(infra: TestInfrastructure, port: number, old: strin
   assert.equal((await infra.read(groupPath(name)))['trafficPercent'], undefined)
   const refusals: [JsonObject, RegExp][] = [
     [share(name, 5), /shop-main-v\d+ is disabled and takes no requests\. Enable it first/],
-    [{ createServerGroup: { ...young, startDisabled: true } }, /trafficPercent: .* Leave startDisabled out/],
-    [{ createServerGroup: { ...young, loadBalancers: [] } }, /trafficPercent: .* Name one in loadBalancers/],
+    [
+      { createServerGroup: { ...young, startDisabled: true } },
+      /trafficPercent: .* Leave startDisabled out/,
+    ],
+    [
+      { createServerGroup: { ...young, loadBalancers: [] } },
+      /trafficPercent: .* Name one in loadBalancers/,
+    ],
   ]
   for (const [operation, says] of refusals) {
     const refused = await infra.ask('POST', '/local/ops', [operation])
@@ -323,7 +437,13 @@ async function sharesTraffic(infra: TestInfrastructure, port: number, old: strin
 async function resizes(infra: TestInfrastructure): Promise<void> {
   const name = await createGroup(infra, 'size', 0)
   const resize = (desired: number) =>
-    infra.succeed({ resizeServerGroup: { ...place, serverGroupName: name, capacity: { min: desired, max: desired, desired } } })
+    infra.succeed({
+      resizeServerGroup: {
+        ...place,
+        serverGroupName: name,
+        capacity: { min: desired, max: desired, desired },
+      },
+    })
   await resize(2)
   const group = await infra.until<Group>(groupPath(name), isUp(2))
   assert.deepEqual(group.instances.map(({ zone }) => zone).sort(), ['east-a', 'east-b'])
@@ -333,7 +453,9 @@ async function resizes(infra: TestInfrastructure): Promise<void> {
   const wrong = { ...place, serverGroupName: name, capacity: { min: 3, max: 2 } }
   const refused = await infra.ask('POST', '/local/ops', [{ resizeServerGroup: wrong }])
   assert.equal(refused.status, 400)
-  await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: 'shop-size-v999', capacity: { desired: 1 } } })
+  await infra.succeed({
+    resizeServerGroup: { ...place, serverGroupName: 'shop-size-v999', capacity: { desired: 1 } },
+  })
   const path = `/applications/shop/clusters/dev/shop-size/local/serverGroups/${name}/scalingActivities?region=east`
   assert.equal((await infra.read<JsonObject[]>(path)).length, 3)
   await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
@@ -344,7 +466,10 @@ async function replaces(infra: TestInfrastructure): Promise<void> {
   const { instances } = await infra.until<Group>(groupPath(name), isUp(1))
   const [{ id }] = instances as [Instance]
   await infra.succeed({ terminateInstances: { ...place, instanceIds: [id] } })
-  await waitUntil(async () => (await infra.ask('GET', `/instances/dev/east/${id}`)).status === 404, 'the end of the instance')
+  await waitUntil(
+    async () => (await infra.ask('GET', `/instances/dev/east/${id}`)).status === 404,
+    'the end of the instance',
+  )
   const after = await infra.until<Group>(groupPath(name), isUp(1))
   assert.notEqual(after.instances[0]?.id, id)
   await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
@@ -357,7 +482,9 @@ async function shrinks(infra: TestInfrastructure): Promise<void> {
   const refused = await infra.run({ terminateInstanceAndDecrementServerGroup: description })
   assert.equal((refused['status'] as JsonObject)['failed'], true)
   assert.deepEqual((await infra.read<Group>(groupPath(name))).capacity.desired, 2)
-  await infra.succeed({ terminateInstanceAndDecrementServerGroup: { ...description, adjustMinIfNecessary: true } })
+  await infra.succeed({
+    terminateInstanceAndDecrementServerGroup: { ...description, adjustMinIfNecessary: true },
+  })
   const group = await infra.until<Group>(groupPath(name), isUp(1))
   assert.deepEqual([group.capacity.min, group.capacity.desired], [1, 1])
   assert.equal(group.instances[0]?.id, instances[1]?.id)
@@ -392,7 +519,9 @@ async function recovers(infra: TestInfrastructure): Promise<void> {
 
 async function runsJobs(infra: TestInfrastructure): Promise<void> {
   const start = async (command: string) => {
-    const { resultObjects } = await infra.succeed({ runJob: { ...place, application: 'shop', command } })
+    const { resultObjects } = await infra.succeed({
+      runJob: { ...place, application: 'shop', command },
+    })
     const [result] = resultObjects as JsonObject[]
     return `/applications/shop/jobs/dev/east/${(result!['deployedNames'] as string[])[0]}`
   }
@@ -422,19 +551,31 @@ async function masks(infra: TestInfrastructure): Promise<void> {
   assert.match(environ, /LICENSE=abc-def/)
   // A client that clones sends the masked values back.
   const { environment: shown } = group['launchConfig'] as { environment: Record<string, string> }
-  await infra.succeed({ cloneServerGroup: { ...place, source: { serverGroupName: name }, environment: shown } })
+  await infra.succeed({
+    cloneServerGroup: { ...place, source: { serverGroupName: name }, environment: shown },
+  })
   const clone = await infra.until<Group>(groupPath('shop-mask-v001'), isUp(1))
   const [{ process: cloned }] = clone.instances as [Instance]
-  assert.match(readFileSync(`/proc/${(cloned as { pid: number }).pid}/environ`, 'utf8'), /DB_PASSWORD=hunter2/)
-  for (const each of [name, 'shop-mask-v001']) await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: each } })
+  assert.match(
+    readFileSync(`/proc/${(cloned as { pid: number }).pid}/environ`, 'utf8'),
+    /DB_PASSWORD=hunter2/,
+  )
+  for (const each of [name, 'shop-mask-v001'])
+    await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: each } })
 }
 
 async function explains(infra: TestInfrastructure): Promise<void> {
   const name = await createGroup(infra, 'broken', 1, { command: ['no-such-program'] })
-  const group = await infra.until<Group>(groupPath(name), ({ instanceCounts }) => instanceCounts.down === 1)
+  const group = await infra.until<Group>(
+    groupPath(name),
+    ({ instanceCounts }) => instanceCounts.down === 1,
+  )
   assert.match(JSON.stringify(group.instances[0]?.health), /no-such-program/)
   await infra.succeed({ destroyServerGroup: { ...place, serverGroupName: name } })
-  await waitUntil(async () => (await infra.ask('GET', groupPath(name))).status === 404, 'the end of the server group')
+  await waitUntil(
+    async () => (await infra.ask('GET', groupPath(name))).status === 404,
+    'the end of the server group',
+  )
 }
 
 test('infrastructure-scenario 179: after a restart everything is found again, and processes have not noticed', async (t) => {
@@ -446,7 +587,10 @@ test('infrastructure-scenario 179: after a restart everything is found again, an
   const port = await createBalancer(first, 'shop-front')
   const name = await createGroup(first, 'main', 1, { loadBalancers: ['shop-front'] })
   const before = await first.until<Group>(groupPath(name), isUp(1))
-  const young = await createGroup(first, 'main', 1, { loadBalancers: ['shop-front'], trafficPercent: 25 })
+  const young = await createGroup(first, 'main', 1, {
+    loadBalancers: ['shop-front'],
+    trafficPercent: 25,
+  })
   await first.until<Group>(groupPath(young), isUp(1))
   const shared = async () => {
     const names = []
@@ -459,7 +603,13 @@ test('infrastructure-scenario 179: after a restart everything is found again, an
   const second = await startInfrastructure(t, { local, dataDir })
   const after = await second.until<Group>(groupPath(name), isUp(1))
   assert.deepEqual(after.instances[0]?.['process'], before.instances[0]?.['process'])
-  assert.deepEqual([(await second.read(groupPath(young)))['trafficPercent'], await shared()], [25, 2])
+  assert.deepEqual(
+    [(await second.read(groupPath(young)))['trafficPercent'], await shared()],
+    [25, 2],
+  )
   assert.equal((await second.read<JsonObject[]>('/local/images/find?q=shop')).length, 1)
-  assert.equal((await second.read<JsonObject>('/local/loadBalancers/shop-front'))['name'], 'shop-front')
+  assert.equal(
+    (await second.read<JsonObject>('/local/loadBalancers/shop-front'))['name'],
+    'shop-front',
+  )
 })

@@ -19,13 +19,22 @@ test('values of instances are put together by their period', () => {
   )
   history.record(20_001, new Map([['a', counts(0, 0)]]), new Map())
 
-  const valuesOf = (name: string) => toStatistics(name, history.samples(0), ['a', 'b', 'gone'])?.['datapoints']
+  const valuesOf = (name: string) =>
+    toStatistics(name, history.samples(0), ['a', 'b', 'gone'])?.['datapoints']
   assert.deepEqual(valuesOf('requests'), [
     { timestamp: 10_001, sum: 4 },
     { timestamp: 20_001, sum: 0 },
   ])
-  assert.deepEqual(valuesOf('latency'), [{ timestamp: 10_001, average: 3 }], 'without requests there is no latency')
-  assert.deepEqual(valuesOf('memory'), [{ timestamp: 10_001, average: 5 }], 'unknown memory is not zero')
+  assert.deepEqual(
+    valuesOf('latency'),
+    [{ timestamp: 10_001, average: 3 }],
+    'without requests there is no latency',
+  )
+  assert.deepEqual(
+    valuesOf('memory'),
+    [{ timestamp: 10_001, average: 5 }],
+    'unknown memory is not zero',
+  )
   assert.equal(toStatistics('constructor', history.samples(0), []), undefined)
 })
 

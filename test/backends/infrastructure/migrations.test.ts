@@ -9,8 +9,14 @@ import { startBackends } from '../../support/backends.ts'
 import { createFakeProvider, touchOperation } from '../../support/fake-provider.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
-function withTables(id: string, names: readonly string[], own: Partial<ProviderType> = {}): ProviderType {
-  const migrations = names.map((name) => `CREATE TABLE infrastructure_${name} (name TEXT PRIMARY KEY) STRICT`)
+function withTables(
+  id: string,
+  names: readonly string[],
+  own: Partial<ProviderType> = {},
+): ProviderType {
+  const migrations = names.map(
+    (name) => `CREATE TABLE infrastructure_${name} (name TEXT PRIMARY KEY) STRICT`,
+  )
   return createFakeProvider(touchOperation, { id, migrations, ...own })
 }
 
@@ -31,7 +37,9 @@ test('tables of a new provider come beside those that a data directory has', asy
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   t.after(() => db.close())
   const tables = db
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'infrastructure!_%' ESCAPE '!'")
+    .prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'infrastructure!_%' ESCAPE '!'",
+    )
     .all()
   const names = tables.map(({ name }) => String(name).slice('infrastructure_'.length))
   assert.deepEqual(

@@ -9,7 +9,11 @@ import { adviseOnOutgoing } from '../../../packages/base/outside/outgoing-advice
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import { bakeryBackend } from '../../../packages/providers/bakery/bakery.ts'
 import { goCache, linkGoCache } from '../../support/go-cache.ts'
-import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import {
+  somePorts,
+  startInfrastructure,
+  type TestInfrastructure,
+} from '../../support/infrastructure.ts'
 import {
   npmToken,
   type PrivateRegistries,
@@ -20,7 +24,13 @@ import {
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
-const secrets = [npmToken, packagePassword, encodeURIComponent(packagePassword), proxyPassword, encodeURIComponent(proxyPassword)]
+const secrets = [
+  npmToken,
+  packagePassword,
+  encodeURIComponent(packagePassword),
+  proxyPassword,
+  encodeURIComponent(proxyPassword),
+]
 
 /** Without its name: one that has everything, by reference as far as that can be. */
 function outgoingOf({ authority, proxy, url }: PrivateRegistries): JsonObject {
@@ -33,7 +43,12 @@ function outgoingOf({ authority, proxy, url }: PrivateRegistries): JsonObject {
       { type: 'go', url: `${url}/go`, username: 'ci', password: packagePassword },
       { type: 'git', url: `${url}/shop.git`, username: 'ci', password: 'secret:packages' },
     ],
-    variables: { GREETING: 'hello', SIGNED: 'secret:npm-token', GONOSUMDB: '*', GOPRIVATE: 'other.example' },
+    variables: {
+      GREETING: 'hello',
+      SIGNED: 'secret:npm-token',
+      GONOSUMDB: '*',
+      GOPRIVATE: 'other.example',
+    },
   }
 }
 
@@ -60,18 +75,26 @@ async function start(t: TestContext): Promise<Rig> {
         { name: 'plain', ports: otherPorts },
       ],
     },
-    bakery: { 'local.enabled': true, 'local.templates': [{ id: 'shell', steps: [{ shell: 'eval "$BAKE_SHELL"' }] }] },
+    bakery: {
+      'local.enabled': true,
+      'local.templates': [{ id: 'shell', steps: [{ shell: 'eval "$BAKE_SHELL"' }] }],
+    },
     beside: [definitionsBackend, bakeryBackend],
   })
   for (const [name, value] of [
     ['npm-token', npmToken],
     ['packages', packagePassword],
   ]) {
-    const { status } = await infra.backends.ask('front50', 'PUT', `/secrets/account/dev/${name}`, { value })
+    const { status } = await infra.backends.ask('front50', 'PUT', `/secrets/account/dev/${name}`, {
+      value,
+    })
     assert.equal(status, 200)
   }
   const bake: Rig['bake'] = async (request) => {
-    const asked = await infra.backends.ask('rosco', 'POST', '/api/v1/global/bake', { cloud_provider_type: 'local', ...request })
+    const asked = await infra.backends.ask('rosco', 'POST', '/api/v1/global/bake', {
+      cloud_provider_type: 'local',
+      ...request,
+    })
     const id = String((asked.body as JsonObject)['id'])
     if (asked.status !== 200) return { state: 'REFUSED', log: JSON.stringify(asked.body) }
     const { body } = await waitFor(async () => {
@@ -79,14 +102,28 @@ async function start(t: TestContext): Promise<Rig> {
       return (answer.body as JsonObject)['state'] === 'RUNNING' ? undefined : answer
     }, `the end of the bake ${id}`)
     const log = await infra.backends.ask('rosco', 'GET', `/api/v1/global/logs/${id}`)
-    return { state: (body as JsonObject)['state'], log: String((log.body as JsonObject)['logsContent']) }
+    return {
+      state: (body as JsonObject)['state'],
+      log: String((log.body as JsonObject)['logsContent']),
+    }
   }
   const job: Rig['job'] = async (account, shell) => {
-    const order = { credentials: account, region: 'local', application: 'shop', command: ['sh', '-c', shell] }
+    const order = {
+      credentials: account,
+      region: 'local',
+      application: 'shop',
+      command: ['sh', '-c', shell],
+    }
     const { resultObjects } = await infra.succeed({ runJob: order })
-    const [id = ''] = ((resultObjects as JsonObject[])[0] as { deployedNames: string[] }).deployedNames
-    await infra.until<JsonObject>(`/applications/shop/jobs/${account}/local/${id}`, ({ jobState }) => jobState === 'Succeeded')
-    return String((await infra.read<JsonObject>(`/instances/${account}/local/${id}/console`))['output'])
+    const [id = ''] = ((resultObjects as JsonObject[])[0] as { deployedNames: string[] })
+      .deployedNames
+    await infra.until<JsonObject>(
+      `/applications/shop/jobs/${account}/local/${id}`,
+      ({ jobState }) => jobState === 'Succeeded',
+    )
+    return String(
+      (await infra.read<JsonObject>(`/instances/${account}/local/${id}/console`))['output'],
+    )
   }
   return { infra, registries, sources, bake, job }
 }
@@ -105,7 +142,11 @@ const kinds = [
       'package-lock.json': locks.npm,
     }),
   },
-  { template: 'python', tool: ['python3', '-m', 'pip', '--version'], filesOf: () => ({ 'requirements.txt': 'left==1.0\n' }) },
+  {
+    template: 'python',
+    tool: ['python3', '-m', 'pip', '--version'],
+    filesOf: () => ({ 'requirements.txt': 'left==1.0\n' }),
+  },
   {
     template: 'go',
     tool: ['go', 'version'],
@@ -119,7 +160,8 @@ const kinds = [
 
 /** What Fairlead stores, apart from packages that bakes keep. */
 function noFileHas(dataDir: string, texts: readonly string[]): void {
-  const entriesOf = (folder: string) => readdirSync(folder, { recursive: true, withFileTypes: true })
+  const entriesOf = (folder: string) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = [
     ...readdirSync(dataDir, { withFileTypes: true }),
     ...['accounts', 'images'].flatMap((name) => entriesOf(join(dataDir, name))),
@@ -127,34 +169,57 @@ function noFileHas(dataDir: string, texts: readonly string[]): void {
   assert.ok(files.some(({ name }) => name === 'npmrc'))
   for (const { parentPath, name } of files) {
     const content = readFileSync(join(parentPath, name))
-    for (const text of texts) assert.ok(!content.includes(text), `${parentPath}/${name} has ${text}`)
+    for (const text of texts)
+      assert.ok(!content.includes(text), `${parentPath}/${name} has ${text}`)
   }
 }
 
-test('bakes take packages from private registries through the proxy', { timeout: 600_000 }, async (t) => {
+test('bakes take packages from private registries through the proxy', {
+  timeout: 600_000,
+}, async (t) => {
   const rig = await start(t)
   const { registries, infra } = rig
   linkGoCache(infra.dataDir, 'dev')
   for (const { template, tool, filesOf } of kinds) {
-    await t.test(template, { skip: !isInstalled(tool[0] ?? '', ...tool.slice(1)) && `${tool[0]} is not installed` }, async () => {
-      const directory = join(rig.sources, template)
-      mkdirSync(directory)
-      for (const [name, text] of Object.entries(filesOf(registries))) writeFileSync(join(directory, name), text)
-      const before = registries.connects.length
-      const request = { package: `app-${template}`, base_os: template, extended_attributes: { directory } }
-      const { state, log } = await rig.bake({ ...request, account_name: 'dev' })
-      assert.equal(state, 'COMPLETED', log)
-      assert.ok(registries.connects.slice(before).includes(`${registries.host}:443`), registries.connects.join())
-    })
+    await t.test(
+      template,
+      { skip: !isInstalled(tool[0] ?? '', ...tool.slice(1)) && `${tool[0]} is not installed` },
+      async () => {
+        const directory = join(rig.sources, template)
+        mkdirSync(directory)
+        for (const [name, text] of Object.entries(filesOf(registries)))
+          writeFileSync(join(directory, name), text)
+        const before = registries.connects.length
+        const request = {
+          package: `app-${template}`,
+          base_os: template,
+          extended_attributes: { directory },
+        }
+        const { state, log } = await rig.bake({ ...request, account_name: 'dev' })
+        assert.equal(state, 'COMPLETED', log)
+        assert.ok(
+          registries.connects.slice(before).includes(`${registries.host}:443`),
+          registries.connects.join(),
+        )
+      },
+    )
   }
-  const git = { package: 'shop', base_os: 'directory', extended_attributes: { git: `${registries.url}/shop.git` } }
+  const git = {
+    package: 'shop',
+    base_os: 'directory',
+    extended_attributes: { git: `${registries.url}/shop.git` },
+  }
   await t.test('git', async () => {
     const { state, log } = await rig.bake({ ...git, account_name: 'dev' })
     assert.equal(state, 'COMPLETED', log)
   })
   await t.test('a bake without the authority says what to set', async () => {
     const attributes = { git: `${registries.direct}/shop.git` }
-    const { log } = await rig.bake({ ...git, extended_attributes: attributes, account_name: 'plain' })
+    const { log } = await rig.bake({
+      ...git,
+      extended_attributes: attributes,
+      account_name: 'plain',
+    })
     assert.match(log, /set \W+ca-file\W+ of the account plain in local\.accounts/)
   })
   assert.deepEqual(registries.refused, [])
@@ -183,10 +248,14 @@ test('jobs and programs find what their account gives, and no output and no answ
     package: 'env',
     base_os: 'shell',
     account_name: 'dev',
-    extended_attributes: { shell: `${command[2]}; echo 'command: [sh]' > fairlead-image.yml`, directory: createSource(t) },
+    extended_attributes: {
+      shell: `${command[2]}; echo 'command: [sh]' > fairlead-image.yml`,
+      directory: createSource(t),
+    },
   })
   assert.match(baked.log, /^GREETING=hello$/m)
-  for (const text of secrets) assert.ok(![console, baked.log].some((output) => output.includes(text)), text)
+  for (const text of secrets)
+    assert.ok(![console, baked.log].some((output) => output.includes(text)), text)
 
   const others = await job('plain', 'env')
   assert.doesNotMatch(others, /GREETING|proxy|SSL_CERT_FILE|FAIRLEAD_NPM|npm_config/i)
@@ -195,11 +264,27 @@ test('jobs and programs find what their account gives, and no output and no answ
   const environment = { GREETING: 'own', NO_PROXY: '*' }
   const place = { credentials: 'dev', region: 'local', cloudProvider: 'local' }
   const capacity = { min: 1, max: 1, desired: 1 }
-  await infra.succeed({ createServerGroup: { ...place, application: 'shop', imageId: 'shop:1.0.0', capacity, environment } })
-  const group = await infra.until<Group>('/serverGroups/dev/local/shop-v000', ({ instanceCounts: { up } }) => up === 1)
+  await infra.succeed({
+    createServerGroup: {
+      ...place,
+      application: 'shop',
+      imageId: 'shop:1.0.0',
+      capacity,
+      environment,
+    },
+  })
+  const group = await infra.until<Group>(
+    '/serverGroups/dev/local/shop-v000',
+    ({ instanceCounts: { up } }) => up === 1,
+  )
   const pid = group.instances[0]?.process.pid ?? 0
   const environ = readFileSync(`/proc/${pid}/environ`, 'utf8')
-  for (const text of ['GREETING=own', 'NO_PROXY=*', `SIGNED=${npmToken}`, `https_proxy=${registries.proxy}`])
+  for (const text of [
+    'GREETING=own',
+    'NO_PROXY=*',
+    `SIGNED=${npmToken}`,
+    `https_proxy=${registries.proxy}`,
+  ])
     assert.ok(environ.includes(`\0${text}\0`), `${text} of ${environ}`)
   const bundle = readFileSync(/SSL_CERT_FILE=([^\0]+)/.exec(environ)?.[1] ?? '', 'utf8')
   assert.ok(bundle.includes(readFileSync(registries.authority, 'utf8').trim()))
@@ -234,9 +319,14 @@ test('advice names the setting that is missing', () => {
       {},
       /"ca-file" of the account dev in local\.accounts to a PEM file that has it\. /,
     ],
-    ['npm error code ENOTFOUND', { https_proxy: 'http://proxy:3128' }, /https_proxy, which programs do not get: set "proxy"/],
+    [
+      'npm error code ENOTFOUND',
+      { https_proxy: 'http://proxy:3128' },
+      /https_proxy, which programs do not get: set "proxy"/,
+    ],
     ['npm error code ENOTFOUND', {}, /^$/],
     ['1 test failed', { HTTPS_PROXY: 'http://proxy:3128', SSL_CERT_FILE: certificates }, /^$/],
   ]
-  for (const [output, own, advice] of cases) assert.match(adviseOnOutgoing(output, 'dev', own), advice)
+  for (const [output, own, advice] of cases)
+    assert.match(adviseOnOutgoing(output, 'dev', own), advice)
 })

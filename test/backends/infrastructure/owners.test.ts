@@ -10,7 +10,16 @@ import { waitFor } from '../../support/wait-until.ts'
 
 const writes = (name: string) => ({ name, authorizations: ['READ', 'WRITE', 'EXECUTE'] })
 /** Names of resources parse to these, and nothing belongs to them. */
-const parsed = ['service web', 'service', 'deployment a', 'deployment', 'job a', 'pod a', 'configMap a', 'networkPolicy a']
+const parsed = [
+  'service web',
+  'service',
+  'deployment a',
+  'deployment',
+  'job a',
+  'pod a',
+  'configMap a',
+  'networkPolicy a',
+]
 
 /** Ann has rights on the owner, Eve on what the names parse to; both on the account. */
 const views: Record<string, JsonObject> = {
@@ -22,13 +31,24 @@ const views: Record<string, JsonObject> = {
 }
 
 async function startFake(t: TestContext, operations?: Readonly<Record<string, OperationType>>) {
-  const backends = await startBackends(t, [createInfrastructureBackend([createFakeProvider(operations)])], {
-    settings: {
-      authorization: true,
-      infrastructure: { challengedEnvironments: [], primaryAccountTypes: [], providers: { fake: { application: 'shop' } } },
+  const backends = await startBackends(
+    t,
+    [createInfrastructureBackend([createFakeProvider(operations)])],
+    {
+      settings: {
+        authorization: true,
+        infrastructure: {
+          challengedEnvironments: [],
+          primaryAccountTypes: [],
+          providers: { fake: { application: 'shop' } },
+        },
+      },
+      others: async (_service, { path }) => ({
+        status: 200,
+        body: views[path.split('/').at(-1) ?? ''] ?? [],
+      }),
     },
-    others: async (_service, { path }) => ({ status: 200, body: views[path.split('/').at(-1) ?? ''] ?? [] }),
-  })
+  )
   const ask = (user: string, path: string, method = 'GET', body?: unknown) =>
     backends.ask('clouddriver', method, path, body, { 'x-spinnaker-user': user })
   return { backends, ask }
@@ -66,7 +86,10 @@ test('the owner of a resource decides who finds it', async (t) => {
   }
   for (const [type, query] of Object.entries(queries)) {
     const found = async (user: string) =>
-      fieldOf(objectsOf((await ask(user, `/search?q=${query}&type=${type}`)).body)[0], 'totalMatches')
+      fieldOf(
+        objectsOf((await ask(user, `/search?q=${query}&type=${type}`)).body)[0],
+        'totalMatches',
+      )
     assert.deepEqual([await found('ann'), await found('eve')], [1, 0], type)
   }
   assert.equal(objectsOf((await ask('ann', '/fake/loadBalancers')).body).length, 1)
@@ -96,13 +119,18 @@ test('views name the owner and the fields of the provider', async (t) => {
   const { ask } = await startFake(t)
   const [group] = objectsOf((await ask('ann', '/applications/shop/serverGroups')).body)
   assert.equal(fieldAt(group, 'moniker', 'app'), 'shop')
-  assert.deepEqual(group?.['serverGroupManagers'], [{ account: 'lab', location: 'hall', name: 'a' }])
+  assert.deepEqual(group?.['serverGroupManagers'], [
+    { account: 'lab', location: 'hall', name: 'a' },
+  ])
   assert.deepEqual(group?.['capacity'], { min: null, max: null, desired: 1, pinned: false })
   assert.equal(group?.['kind'], 'deployment')
   const [balancer] = objectsOf((await ask('ann', '/applications/shop/loadBalancers')).body)
   assert.equal(fieldAt(balancer, 'moniker', 'app'), 'shop')
   const { body } = await ask('ann', '/securityGroups/lab/fake/hall/networkPolicy%20a-b')
-  assert.deepEqual([fieldOf(body, 'application'), fieldAt(body, 'moniker', 'app')], ['shop', 'shop'])
+  assert.deepEqual(
+    [fieldOf(body, 'application'), fieldAt(body, 'moniker', 'app')],
+    ['shop', 'shop'],
+  )
   assert.deepEqual((await ask('ann', '/instances/lab/hall/pod%20a-b/console?provider=fake')).body, {
     output: [{ name: 'main', output: 'hello' }],
   })
@@ -122,31 +150,52 @@ test('the owner decides who changes a resource', async (t) => {
 
 test('entity tags belong to the owner of their entity', async (t) => {
   const { ask } = await startFake(t)
-  const entityRef = { cloudProvider: 'fake', entityType: 'servergroup', entityId: 'deployment a-b', account: 'lab' }
+  const entityRef = {
+    cloudProvider: 'fake',
+    entityType: 'servergroup',
+    entityId: 'deployment a-b',
+    account: 'lab',
+  }
   const tag = [{ upsertEntityTags: { entityRef, tags: [{ name: 'note', value: 'x' }] } }]
   assert.equal((await ask('eve', '/ops', 'POST', tag)).status, 400)
   assert.equal((await ask('ann', '/ops', 'POST', tag)).status, 200)
-  await waitFor(async () => (objectsOf((await ask('ann', '/tags')).body).length === 1 ? true : undefined), 'the tag')
+  await waitFor(
+    async () => (objectsOf((await ask('ann', '/tags')).body).length === 1 ? true : undefined),
+    'the tag',
+  )
   assert.deepEqual((await ask('eve', '/tags')).body, [])
   const both = { ...entityRef, application: 'service' }
   assert.equal(
-    (await ask('zoe', '/ops', 'POST', [{ upsertEntityTags: { entityRef: both, tags: [{ name: 'other', value: 'x' }] } }])).status,
+    (
+      await ask('zoe', '/ops', 'POST', [
+        { upsertEntityTags: { entityRef: both, tags: [{ name: 'other', value: 'x' }] } },
+      ])
+    ).status,
     200,
   )
-  await waitFor(async () => (objectsOf((await ask('zoe', '/tags')).body).length === 1 ? true : undefined), 'the tag of both')
+  await waitFor(
+    async () => (objectsOf((await ask('zoe', '/tags')).body).length === 1 ? true : undefined),
+    'the tag of both',
+  )
   for (const user of ['ann', 'eve']) assert.deepEqual((await ask(user, '/tags')).body, [], user)
 })
 
 test('a task is read by its user and by readers of what it names', async (t) => {
   const { ask } = await startFake(t)
-  const { body } = await ask('ann', '/fake/ops', 'POST', [{ touch: { credentials: 'lab', name: 'deployment a-b' } }])
+  const { body } = await ask('ann', '/fake/ops', 'POST', [
+    { touch: { credentials: 'lab', name: 'deployment a-b' } },
+  ])
   const path = `/task/${String(fieldOf(body, 'id'))}`
-  const statuses = await Promise.all(['ann', 'zoe', 'eve', 'max'].map(async (user) => (await ask(user, path)).status))
+  const statuses = await Promise.all(
+    ['ann', 'zoe', 'eve', 'max'].map(async (user) => (await ask(user, path)).status),
+  )
   assert.deepEqual(statuses, [200, 200, 403, 403])
 })
 
 async function statusOf(backends: Backends, id: unknown): Promise<unknown> {
-  const { body } = await backends.ask('clouddriver', 'GET', `/task/${String(id)}`, undefined, { 'x-spinnaker-user': 'ann' })
+  const { body } = await backends.ask('clouddriver', 'GET', `/task/${String(id)}`, undefined, {
+    'x-spinnaker-user': 'ann',
+  })
   return fieldAt(body, 'status', 'completed')
 }
 
@@ -162,22 +211,35 @@ test('an operation that waits holds up its application only if it says so', asyn
     applications: () => ['shop'],
     run: async (_description, run) => run.note('touched'),
   }
-  const { backends, ask } = await startFake(t, { touch, waitFreely: { ...wait, order: () => [] }, waitInOrder: wait })
+  const { backends, ask } = await startFake(t, {
+    touch,
+    waitFreely: { ...wait, order: () => [] },
+    waitInOrder: wait,
+  })
   const submit = async (name: string) => {
     const { body } = await ask('ann', '/fake/ops', 'POST', [{ [name]: { credentials: 'lab' } }])
     return fieldOf(body, 'id')
   }
   const free = await submit('waitFreely')
   const first = await submit('touch')
-  await waitFor(async () => ((await statusOf(backends, first)) === true ? true : undefined), 'the operation beside it')
+  await waitFor(
+    async () => ((await statusOf(backends, first)) === true ? true : undefined),
+    'the operation beside it',
+  )
   assert.equal(await statusOf(backends, free), false)
 
   const ordered = await submit('waitInOrder')
   const second = await submit('touch')
   const third = await ask('ann', '/fake/ops', 'POST', [{ waitFreely: { credentials: 'lab' } }])
-  assert.deepEqual([await statusOf(backends, ordered), await statusOf(backends, second)], [false, false])
+  assert.deepEqual(
+    [await statusOf(backends, ordered), await statusOf(backends, second)],
+    [false, false],
+  )
   held.resolve()
   for (const id of [free, ordered, second, fieldOf(third.body, 'id')]) {
-    await waitFor(async () => ((await statusOf(backends, id)) === true ? true : undefined), 'the end of all')
+    await waitFor(
+      async () => ((await statusOf(backends, id)) === true ? true : undefined),
+      'the end of all',
+    )
   }
 })

@@ -20,7 +20,9 @@ function openPorts(dataDir: string, ownPorts: readonly number[] = []): InstanceP
 
 test('the search begins at a place that depends on the data directory alone, and goes round', async () => {
   const folders = Array.from({ length: 8 }, () => createFolder('ports'))
-  const firsts = await Promise.all(folders.map(async (folder) => (await openPorts(folder).find(account, 1))[0]))
+  const firsts = await Promise.all(
+    folders.map(async (folder) => (await openPorts(folder).find(account, 1))[0]),
+  )
   assert.ok(new Set(firsts).size > 1, firsts.join())
   assert.deepEqual(await openPorts(folders[0] as string).find(account, 1), [firsts[0]])
   const count = ports.last - ports.first + 1
@@ -39,5 +41,8 @@ test('a port that is listened on, or that Fairlead has itself, is left out', asy
   t.after(() => server.close())
   assert.deepEqual(await openPorts(folder, [own]).find(account, 1), [third])
   const only = { ...account, ports: { first: taken, last: taken } }
-  await assert.rejects(openPorts(folder).find(only, 1), /has 0 free ports .* Other programs listen on 1 of them; "ss -tlnp"/)
+  await assert.rejects(
+    openPorts(folder).find(only, 1),
+    /has 0 free ports .* Other programs listen on 1 of them; "ss -tlnp"/,
+  )
 })

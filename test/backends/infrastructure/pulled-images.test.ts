@@ -21,7 +21,11 @@ test('an image is removed later when the runtime does not answer', async (t) => 
     if (!isUp) throw new Error('docker cannot be used.')
     return true
   }
-  const images = new PulledImages({ desired, containers: { removeImage, areHeld: false }, log: pino({ level: 'silent' }) })
+  const images = new PulledImages({
+    desired,
+    containers: { removeImage, areHeld: false },
+    log: pino({ level: 'silent' }),
+  })
   const prune = async () => {
     images.prune((work) => desired.transact(work))
     await setImmediate()

@@ -51,7 +51,14 @@ const balancer: LocalBalancer = {
   name: 'front',
   createdMs: 1,
   listeners: [],
-  health: { kind: 'tcp', path: '', intervalMs: 1, timeoutMs: 1, unhealthyThreshold: 1, healthyThreshold: 1 },
+  health: {
+    kind: 'tcp',
+    path: '',
+    intervalMs: 1,
+    timeoutMs: 1,
+    unhealthyThreshold: 1,
+    healthyThreshold: 1,
+  },
   isInternal: false,
   vpcId: undefined,
   securityGroups: [],
@@ -75,9 +82,22 @@ const toInstance = (id: string): LocalInstance => ({
 })
 
 const toObserved = (id: string, phase: ObservedInstance['phase'], reason: string | undefined) =>
-  ({ id, phase, generation: 0, startedAt: 5, restarts: 0, enforcement: {}, events: [], reason }) as unknown as ObservedInstance
+  ({
+    id,
+    phase,
+    generation: 0,
+    startedAt: 5,
+    restarts: 0,
+    enforcement: {},
+    events: [],
+    reason,
+  }) as unknown as ObservedInstance
 
-const toMember = (instanceId: string, inFlight: number, refusal: string | undefined): ObservedMember => ({
+const toMember = (
+  instanceId: string,
+  inFlight: number,
+  refusal: string | undefined,
+): ObservedMember => ({
   instanceId,
   health: refusal === undefined ? 'up' : 'down',
   inService: true,
@@ -94,11 +114,23 @@ interface Report {
   readonly refusal?: string
 }
 
-function toObservation({ phases = ['ready', 'ready'], inFlight = 0, reason, refusal }: Report): Observation {
+function toObservation({
+  phases = ['ready', 'ready'],
+  inFlight = 0,
+  reason,
+  refusal,
+}: Report): Observation {
   return {
     revision: 1,
-    instances: new Map(phases.map((phase, index) => [`i-${index}`, toObserved(`i-${index}`, phase, reason)])),
-    members: new Map([['dev:east:front', new Map(['i-0', 'i-1'].map((id) => [id, toMember(id, inFlight, refusal)]))]]),
+    instances: new Map(
+      phases.map((phase, index) => [`i-${index}`, toObserved(`i-${index}`, phase, reason)]),
+    ),
+    members: new Map([
+      [
+        'dev:east:front',
+        new Map(['i-0', 'i-1'].map((id) => [id, toMember(id, inFlight, refusal)])),
+      ],
+    ]),
     closed: new Map(),
   }
 }
@@ -115,11 +147,25 @@ function openReadings() {
   const reconciler = { observation: toObservation({}) }
   const agent = { problem: (): string | undefined => undefined }
   const accounts = [{ name: 'dev', startLimits: { seconds: 90, failures: 3 } }]
-  const readings = new Readings({ desired, reconciler, agent, volumes: { viewsOf: () => [] }, accounts })
+  const readings = new Readings({
+    desired,
+    reconciler,
+    agent,
+    volumes: { viewsOf: () => [] },
+    accounts,
+  })
   const read = () => {
     const reading = readings.serverGroup(desired.groupAt('dev', 'east', group.name) as LocalGroup)
-    const { isDisabled, instanceCounts, instances } = JSON.parse(writeServerGroupSummary(reading, 10))
-    return { reading, instances: reading.instances, isDisabled, instanceCounts, shown: JSON.stringify(instances) }
+    const { isDisabled, instanceCounts, instances } = JSON.parse(
+      writeServerGroupSummary(reading, 10),
+    )
+    return {
+      reading,
+      instances: reading.instances,
+      isDisabled,
+      instanceCounts,
+      shown: JSON.stringify(instances),
+    }
   }
   const version = () => versionOf([read().reading], readings.loadBalancers(), [])
   return {

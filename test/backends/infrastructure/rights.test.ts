@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type JsonObject, objectOf } from '../../../packages/base/json/values.ts'
-import { followTask, packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import {
+  followTask,
+  packImage,
+  startInfrastructure,
+  type TestInfrastructure,
+} from '../../support/infrastructure.ts'
 
 const place = { credentials: 'staging', region: 'east', cloudProvider: 'local' }
 const vault = 'Access denied to application vault'
@@ -10,22 +15,41 @@ const prod = 'Access denied to account prod'
 
 /** Eve may change the account staging and the application shop; Ops everything, Pat the account prod. */
 async function startShared(t: TestContext): Promise<TestInfrastructure> {
-  const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
+  const account = (name: string, first: number) => ({
+    name,
+    ports: `${first}-${first + 9}`,
+    regions: [{ name: 'east' }],
+  })
   const writes = (name: string) => ({ name, authorizations: ['READ', 'WRITE'] })
   const views: Record<string, JsonObject> = {
-    eve: { accounts: [writes('staging')], applications: [writes('shop'), { name: 'vault', authorizations: ['READ'] }] },
+    eve: {
+      accounts: [writes('staging')],
+      applications: [writes('shop'), { name: 'vault', authorizations: ['READ'] }],
+    },
     pat: { accounts: [writes('prod')], applications: [writes('shop')] },
     anonymous: { admin: true },
   }
   return startInfrastructure(t, {
     local: { accounts: [account('staging', 64_120), account('prod', 64_130)] },
     authorization: true,
-    others: async (_service, { path }) => ({ status: 200, body: views[path.split('/').at(-1) ?? ''] }),
+    others: async (_service, { path }) => ({
+      status: 200,
+      body: views[path.split('/').at(-1) ?? ''],
+    }),
   })
 }
 
-async function judge(infra: TestInfrastructure, operation: string, description: JsonObject): Promise<string[]> {
-  const { status, body } = await infra.ask('POST', '/judge/local', [{ [operation]: { ...place, ...description } }], 'eve')
+async function judge(
+  infra: TestInfrastructure,
+  operation: string,
+  description: JsonObject,
+): Promise<string[]> {
+  const { status, body } = await infra.ask(
+    'POST',
+    '/judge/local',
+    [{ [operation]: { ...place, ...description } }],
+    'eve',
+  )
   assert.equal(status, 200, JSON.stringify(body))
   return (body as { errors: string[] }).errors
 }
@@ -33,7 +57,9 @@ async function judge(infra: TestInfrastructure, operation: string, description: 
 const ofGroup = { serverGroupName: 'vault-v000' }
 const balanced = { serverGroupName: 'shop-v000', loadBalancerNames: ['shop-web', 'vault-web'] }
 const created = { application: 'shop', imageId: 'shop:1' }
-const source = (name: string, accountName: string) => ({ securityGroupIngress: [{ name, accountName }] })
+const source = (name: string, accountName: string) => ({
+  securityGroupIngress: [{ name, accountName }],
+})
 
 /** Descriptions that name something of the application vault or the account prod. */
 const foreign: Record<string, [description: JsonObject, denied: string][]> = {
@@ -102,10 +128,17 @@ test('every operation demands rights on all that it names', async (t) => {
   assert.deepEqual(Object.keys(foreign).sort(), known.sort())
   for (const [operation, descriptions] of Object.entries(foreign)) {
     for (const [description, denied] of descriptions) {
-      assert.deepEqual(await judge(infra, operation, description), [denied], `${operation} ${JSON.stringify(description)}`)
+      assert.deepEqual(
+        await judge(infra, operation, description),
+        [denied],
+        `${operation} ${JSON.stringify(description)}`,
+      )
     }
   }
-  assert.deepEqual(await judge(infra, 'upsertImageTags', { imageNames: ['own:1'], tags: { stage: 'test' } }), [])
+  assert.deepEqual(
+    await judge(infra, 'upsertImageTags', { imageNames: ['own:1'], tags: { stage: 'test' } }),
+    [],
+  )
 })
 
 test('accounts have images of one name without blocking each other', async (t) => {
@@ -113,7 +146,11 @@ test('accounts have images of one name without blocking each other', async (t) =
   const push = async (user: string, accounts: string, content: string) => {
     const address = `${infra.backends.url('clouddriver')}/local/images/shop/1.2.0?accounts=${accounts}`
     const headers = { 'content-type': 'application/x-tar', 'x-spinnaker-user': user }
-    const { status } = await fetch(address, { method: 'PUT', body: await packImage(content), headers })
+    const { status } = await fetch(address, {
+      method: 'PUT',
+      body: await packImage(content),
+      headers,
+    })
     return status
   }
   assert.equal(await push('eve', 'staging', 'evil'), 201)
@@ -121,14 +158,21 @@ test('accounts have images of one name without blocking each other', async (t) =
   assert.equal(await push('pat', 'prod', 'other'), 409)
   assert.equal(await push('anonymous', 'prod,staging', 'real'), 409)
 
-  const details = (account: string) => infra.read<JsonObject[]>(`/local/images/${account}/east/shop:1.2.0`)
+  const details = (account: string) =>
+    infra.read<JsonObject[]>(`/local/images/${account}/east/shop:1.2.0`)
   const [ofStaging] = await details('staging')
   const [ofProd] = await details('prod')
   assert.deepEqual([ofStaging?.['accounts'], ofProd?.['accounts']], [['staging'], ['prod']])
   const digestOf = (image: JsonObject | undefined) => objectOf(image?.['attributes'])['digest']
   assert.notEqual(digestOf(ofStaging), digestOf(ofProd))
 
-  const deploy = { ...place, credentials: 'prod', application: 'shop', imageId: 'shop:1.2.0', capacity: { desired: 0 } }
+  const deploy = {
+    ...place,
+    credentials: 'prod',
+    application: 'shop',
+    imageId: 'shop:1.2.0',
+    capacity: { desired: 0 },
+  }
   await infra.succeed({ createServerGroup: deploy })
   const { buildInfo: _, ...group } = await infra.read('/serverGroups/prod/east/shop-v000')
   assert.match(JSON.stringify(group), new RegExp(String(digestOf(ofProd))))
@@ -138,7 +182,9 @@ test('accounts have images of one name without blocking each other', async (t) =
   assert.equal(digestOf(await infra.read('/local/images/shop/1.2.0', 'pat')), digestOf(ofProd))
 
   const remove = (user: string, query = '') =>
-    infra.ask('DELETE', `/local/images/shop/1.2.0${query}`, undefined, user).then(({ status }) => status)
+    infra
+      .ask('DELETE', `/local/images/shop/1.2.0${query}`, undefined, user)
+      .then(({ status }) => status)
   assert.equal(await remove('eve'), 403)
   assert.equal(await remove('eve', '?accounts=prod'), 403)
   assert.equal(await remove('anonymous', '?accounts=prod'), 409)
@@ -155,17 +201,41 @@ test('a deployment gives its account the image of another one', async (t) => {
   await push('2', 'prod', 'other')
   const deploy = { ...place, application: 'shop', imageId: 'shop:1', capacity: { desired: 0 } }
   const refused = async (description: JsonObject) =>
-    (await infra.ask('POST', '/judge/local', [{ createServerGroup: { ...deploy, credentials: 'prod', ...description } }])).body
-  assert.match(JSON.stringify(await refused({})), /does not exist for the account prod .* Another account has it/)
+    (
+      await infra.ask('POST', '/judge/local', [
+        { createServerGroup: { ...deploy, credentials: 'prod', ...description } },
+      ])
+    ).body
+  assert.match(
+    JSON.stringify(await refused({})),
+    /does not exist for the account prod .* Another account has it/,
+  )
   const conflict = await refused({ imageId: 'shop:2', imageAccount: 'staging' })
-  assert.match(JSON.stringify(conflict), /of prod has another content than that of staging: give the new one another version/)
+  assert.match(
+    JSON.stringify(conflict),
+    /of prod has another content than that of staging: give the new one another version/,
+  )
 
   await infra.succeed({ createServerGroup: deploy })
-  const clone = { ...place, credentials: 'prod', source: { account: 'staging', region: 'east', serverGroupName: 'shop-v000' } }
+  const clone = {
+    ...place,
+    credentials: 'prod',
+    source: { account: 'staging', region: 'east', serverGroupName: 'shop-v000' },
+  }
   await infra.succeed({ cloneServerGroup: clone })
-  assert.deepEqual((await infra.read<JsonObject>('/local/images/shop/1'))['accounts'], ['staging', 'prod'])
+  assert.deepEqual((await infra.read<JsonObject>('/local/images/shop/1'))['accounts'], [
+    'staging',
+    'prod',
+  ])
   await push('3', 'staging', 'new')
-  await infra.succeed({ createServerGroup: { ...deploy, credentials: 'prod', imageId: 'shop:3', imageAccount: 'staging' } })
+  await infra.succeed({
+    createServerGroup: {
+      ...deploy,
+      credentials: 'prod',
+      imageId: 'shop:3',
+      imageAccount: 'staging',
+    },
+  })
   assert.equal((await infra.read<JsonObject[]>('/local/images/prod/east/shop:3')).length, 1)
 })
 
@@ -174,7 +244,8 @@ test('images are artifacts for those who may read them', async (t) => {
   await infra.putImage('shop', '1')
   await infra.putImage('shop', '2')
   await infra.putImage('own', '1', undefined, 'accounts=staging')
-  const names = (user: string) => infra.read<string[]>('/artifacts/account/local/names?type=local/image', user)
+  const names = (user: string) =>
+    infra.read<string[]>('/artifacts/account/local/names?type=local/image', user)
   assert.deepEqual([await names('eve'), await names('pat')], [['own', 'shop'], ['shop']])
   const versions = '/artifacts/account/local/versions?type=local/image&artifactName=shop'
   assert.deepEqual((await infra.read<string[]>(versions, 'pat')).toSorted(), ['1', '2'])
@@ -182,7 +253,10 @@ test('images are artifacts for those who may read them', async (t) => {
   assert.deepEqual(offered.at(-1), { name: 'local', types: ['local/image'] })
   const artifact = { type: 'local/image', reference: 'shop:1', artifactAccount: 'local' }
   const { status, body } = await infra.ask('PUT', '/artifacts/fetch', artifact, 'pat')
-  assert.deepEqual([status, /has no content to fetch/.test(String(objectOf(body)['message']))], [400, true])
+  assert.deepEqual(
+    [status, /has no content to fetch/.test(String(objectOf(body)['message']))],
+    [400, true],
+  )
 })
 
 test('entity tags are changed with WRITE on application and account of the entity', async (t) => {
@@ -197,11 +271,15 @@ test('entity tags are changed with WRITE on application and account of the entit
     account,
     region: 'east',
   })
-  const stored = await change('pat', { upsertEntityTags: { id: 'kept', entityRef: on('prod'), tags } })
+  const stored = await change('pat', {
+    upsertEntityTags: { id: 'kept', entityRef: on('prod'), tags },
+  })
   await followTask((path) => infra.read(path), String(stored['id']))
   for (const operation of [
     { upsertEntityTags: { entityRef: on('prod'), tags } },
-    { upsertEntityTags: { entityRef: { ...on('x'), account: undefined, accountId: 'prod' }, tags } },
+    {
+      upsertEntityTags: { entityRef: { ...on('x'), account: undefined, accountId: 'prod' }, tags },
+    },
     { upsertEntityTags: { id: 'kept', entityRef: on('staging'), tags } },
     {
       bulkUpsertEntityTags: {
@@ -215,21 +293,54 @@ test('entity tags are changed with WRITE on application and account of the entit
   ]) {
     assert.deepEqual((await change('eve', operation))['errors'], [prod], JSON.stringify(operation))
   }
-  assert.equal((await change('eve', { upsertEntityTags: { entityRef: on('staging'), tags } }))['errors'], undefined)
+  assert.equal(
+    (await change('eve', { upsertEntityTags: { entityRef: on('staging'), tags } }))['errors'],
+    undefined,
+  )
 })
 
 test('the id of an entity is not taken for the tags of another', async (t) => {
   const infra = await startShared(t)
-  const own = { cloudProvider: 'local', entityType: 'servergroup', entityId: 'shop-v000', account: 'staging', region: 'east' }
+  const own = {
+    cloudProvider: 'local',
+    entityType: 'servergroup',
+    entityId: 'shop-v000',
+    account: 'staging',
+    region: 'east',
+  }
   const tag = (description: JsonObject) =>
-    infra.ask('POST', '/ops', [{ upsertEntityTags: { tags: [{ name: 'alert', value: 'x' }], ...description } }], 'eve')
+    infra.ask(
+      'POST',
+      '/ops',
+      [{ upsertEntityTags: { tags: [{ name: 'alert', value: 'x' }], ...description } }],
+      'eve',
+    )
   for (const [description, problem] of [
-    [{ id: 'LOCAL:servergroup:vault-v000:staging:east', entityRef: own }, /Send local:servergroup:shop-v000:staging:east/],
+    [
+      { id: 'LOCAL:servergroup:vault-v000:staging:east', entityRef: own },
+      /Send local:servergroup:shop-v000:staging:east/,
+    ],
     [{ entityRef: { ...own, entityType: 'servergroup ' } }, /entityType: it must be a word/],
-    [{ entityRef: { ...own, cloudProvider: 'local:servergroup' } }, /cloudProvider: it may not have a colon/],
-    [{ entityRef: { ...own, entityType: 'loadBalancer', entityId: 'vault-web', application: 'shop' } }, new RegExp(vault)],
+    [
+      { entityRef: { ...own, cloudProvider: 'local:servergroup' } },
+      /cloudProvider: it may not have a colon/,
+    ],
+    [
+      {
+        entityRef: {
+          ...own,
+          entityType: 'loadBalancer',
+          entityId: 'vault-web',
+          application: 'shop',
+        },
+      },
+      new RegExp(vault),
+    ],
   ] as const) {
     assert.match(String(objectOf((await tag(description)).body)['errors']), problem)
   }
-  assert.equal((await tag({ id: 'local:servergroup:shop-v000:staging:east', entityRef: own })).status, 200)
+  assert.equal(
+    (await tag({ id: 'local:servergroup:shop-v000:staging:east', entityRef: own })).status,
+    200,
+  )
 })

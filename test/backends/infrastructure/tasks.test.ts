@@ -26,7 +26,10 @@ function openTasks(t: TestContext, run: OperationType['run']) {
     applications: ({ names }) => textsOf(names).map((name) => name.split('-', 1)[0] ?? ''),
     run,
   }
-  const tasks = new Tasks({ context: { db, now: Date.now, log, stateChanged: () => {} }, find: () => operation })
+  const tasks = new Tasks({
+    context: { db, now: Date.now, log, stateChanged: () => {} },
+    find: () => operation,
+  })
   t.after(async () => {
     await tasks.close()
     for (const each of [db, other]) each.close()
@@ -50,7 +53,10 @@ test('a task goes on once the store is free again', async (t) => {
   assert.equal(fieldAt(tasks.view(id), 'status', 'completed'), false)
   other.exec('COMMIT')
 
-  await waitUntil(() => fieldAt(tasks.view(id), 'status', 'completed') === true, 'the end of the task')
+  await waitUntil(
+    () => fieldAt(tasks.view(id), 'status', 'completed') === true,
+    'the end of the task',
+  )
 })
 
 test('an operation whose change the store refuses is repeated', async (t) => {
@@ -61,7 +67,10 @@ test('an operation whose change the store refuses is repeated', async (t) => {
     })
   })
   const id = submit()
-  await waitUntil(() => fieldAt(tasks.view(id), 'status', 'completed') === true, 'the end of the task')
+  await waitUntil(
+    () => fieldAt(tasks.view(id), 'status', 'completed') === true,
+    'the end of the task',
+  )
   assert.deepEqual([runs, fieldAt(tasks.view(id), 'status', 'failed')], [2, false])
 })
 
@@ -72,7 +81,10 @@ test('a task that is submitted before the start runs once', async (t) => {
   })
   const id = submit()
   tasks.start()
-  await waitUntil(() => fieldAt(tasks.view(id), 'status', 'completed') === true, 'the end of the task')
+  await waitUntil(
+    () => fieldAt(tasks.view(id), 'status', 'completed') === true,
+    'the end of the task',
+  )
   await tasks.close()
   assert.equal(runs, 1)
 })
@@ -105,11 +117,20 @@ test('tasks of an application keep their order, and those of others pass one tha
     'shop-a-v000 begins',
     ...['web-a begins', 'web-a ends', 'api begins', 'api ends', ' begins', ' ends'],
     'shop-a-v000 ends',
-    ...['Shop-b begins', 'Shop-b ends', 'shop web begins', 'shop web ends', 'web begins', 'web ends'],
+    ...[
+      'Shop-b begins',
+      'Shop-b ends',
+      'shop web begins',
+      'shop web ends',
+      'web begins',
+      'web ends',
+    ],
   ])
 })
 
-test('a definition store that does not answer holds up only what needs it', { timeout: 60_000 }, async (t) => {
+test('a definition store that does not answer holds up only what needs it', {
+  timeout: 60_000,
+}, async (t) => {
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
   const { promise: answer, resolve: give } = Promise.withResolvers<ServiceAnswer>()
   t.after(() => give({ status: 503, body: {} }))
@@ -121,10 +142,14 @@ test('a definition store that does not answer holds up only what needs it', { ti
     },
   })
   const place = { credentials: 'dev', region: 'east' }
-  const saving = await infrastructure.ask('POST', '/local/ops', [{ saveSnapshot: { ...place, applicationName: 'shop' } }])
+  const saving = await infrastructure.ask('POST', '/local/ops', [
+    { saveSnapshot: { ...place, applicationName: 'shop' } },
+  ])
   await asked
 
-  await infrastructure.succeed({ upsertSecurityGroup: { ...place, name: 'web', description: 'none', ipIngress: [] } })
+  await infrastructure.succeed({
+    upsertSecurityGroup: { ...place, name: 'web', description: 'none', ipIngress: [] },
+  })
 
   give({ status: 200, body: {} })
   const saved = await followTask(infrastructure.read, String(fieldAt(saving.body, 'id')))
@@ -133,7 +158,13 @@ test('a definition store that does not answer holds up only what needs it', { ti
 
 test('a step that the store refuses is repeated after a pause', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const instance = { id: 'i-1', account: 'dev', region: 'east', leaving: { stage: 'draining', sinceMs: 0 }, registered: [] }
+  const instance = {
+    id: 'i-1',
+    account: 'dev',
+    region: 'east',
+    leaving: { stage: 'draining', sinceMs: 0 },
+    registered: [],
+  }
   let refusals = 0
   const desired = {
     revision: 0,

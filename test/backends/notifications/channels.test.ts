@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf } from '../../../packages/base/json/values.ts'
-import { type Receiver, type ReceiverAnswer, run, startNotifying, startReceiver, untilDeliveries } from './support.ts'
+import {
+  type Receiver,
+  type ReceiverAnswer,
+  run,
+  startNotifying,
+  startReceiver,
+  untilDeliveries,
+} from './support.ts'
 
 const links = { ui: 'console', baseUrl: 'https://cd.example' } as const
 const pause = { type: 'wait', refId: '1', name: 'Pause', waitTime: 0 }
 const hash = '6dcb09b5b57875f334f61aebed695e2e4193db5e'
-const trigger = { type: 'git', user: 'ann', source: 'github', project: 'octocat', slug: 'hello-world', branch: 'main', hash }
+const trigger = {
+  type: 'git',
+  user: 'ann',
+  source: 'github',
+  project: 'octocat',
+  slug: 'hello-world',
+  branch: 'main',
+  hash,
+}
 
 test('Slack gets messages by the token of a bot', async (t) => {
   const receiver = await startReceiver(t, (_number, { channel }) => ({
@@ -19,7 +34,12 @@ test('Slack gets messages by the token of a bot', async (t) => {
 
   const when = ['pipeline.complete']
   const notifications = [
-    { type: 'slack', address: 'deployments', when, message: { 'pipeline.complete': { text: 'a <b> & c' } } },
+    {
+      type: 'slack',
+      address: 'deployments',
+      when,
+      message: { 'pipeline.complete': { text: 'a <b> & c' } },
+    },
     { type: 'SLACK', address: '#gone', when },
   ]
   const id = await run(backends, { stages: [pause], notifications })
@@ -41,7 +61,9 @@ test('Slack gets messages by the token of a bot', async (t) => {
 
 test('Slack gets messages by an incoming webhook', async (t) => {
   const receiver = await startReceiver(t)
-  const types = { slack: { token: 'T0/B0/secret', baseUrl: 'https://slack.com/api', hooksUrl: receiver.url } }
+  const types = {
+    slack: { token: 'T0/B0/secret', baseUrl: 'https://slack.com/api', hooksUrl: receiver.url },
+  }
   const backends = await startNotifying(t, { types, allowsLocal: false })
 
   const id = await run(backends, {
@@ -109,9 +131,16 @@ const recorded: readonly RecordedExchange[] = [
     header: ['authorization', 'Bearer gh-token'],
     bodies: [
       { state: 'pending', context: 'fairlead/shop/pipeline/main', description: subject('started') },
-      { state: 'success', context: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
+      {
+        state: 'success',
+        context: 'fairlead/shop/pipeline/main',
+        description: subject('succeeded'),
+      },
     ],
-    answer: { status: 201, body: { id: 1, state: 'success', context: 'fairlead/shop/pipeline/main' } },
+    answer: {
+      status: 201,
+      body: { id: 1, state: 'success', context: 'fairlead/shop/pipeline/main' },
+    },
   },
   {
     type: 'gitlabStatus',
@@ -122,7 +151,15 @@ const recorded: readonly RecordedExchange[] = [
       { state: 'running', name: 'fairlead/shop/pipeline/main', description: subject('started') },
       { state: 'success', name: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
     ],
-    answer: { status: 201, body: { status: 'success', sha: hash, name: 'fairlead/shop/pipeline/main', allow_failure: false } },
+    answer: {
+      status: 201,
+      body: {
+        status: 'success',
+        sha: hash,
+        name: 'fairlead/shop/pipeline/main',
+        allow_failure: false,
+      },
+    },
   },
   {
     type: 'giteaStatus',
@@ -131,19 +168,31 @@ const recorded: readonly RecordedExchange[] = [
     header: ['authorization', 'token gt-token'],
     bodies: [
       { state: 'pending', context: 'fairlead/shop/pipeline/main', description: subject('started') },
-      { state: 'success', context: 'fairlead/shop/pipeline/main', description: subject('succeeded') },
+      {
+        state: 'success',
+        context: 'fairlead/shop/pipeline/main',
+        description: subject('succeeded'),
+      },
     ],
-    answer: { status: 201, body: { id: 1, status: 'success', context: 'fairlead/shop/pipeline/main' } },
+    answer: {
+      status: 201,
+      body: { id: 1, status: 'success', context: 'fairlead/shop/pipeline/main' },
+    },
   },
 ]
 
 for (const { type, settings, path, header, bodies, answer } of recorded) {
   test(`${type} sets the status of the trigger's commit (recorded exchange)`, async (t) => {
     const receiver: Receiver = await startReceiver(t, () => answer)
-    const backends = await startNotifying(t, { types: { [type]: settings(receiver.url) }, allowsLocal: false })
+    const backends = await startNotifying(t, {
+      types: { [type]: settings(receiver.url) },
+      allowsLocal: false,
+    })
     await declare(backends)
 
-    const notifications = [{ type, when: ['pipeline.starting', 'pipeline.complete', 'pipeline.failed'] }]
+    const notifications = [
+      { type, when: ['pipeline.starting', 'pipeline.complete', 'pipeline.failed'] },
+    ]
     const id = await run(backends, { stages: [pause], trigger, notifications })
     await untilDeliveries(backends, id, { status: 'delivered', count: 2 })
 
@@ -159,8 +208,17 @@ for (const { type, settings, path, header, bodies, answer } of recorded) {
   })
 }
 
-async function declare(backends: Awaited<ReturnType<typeof startNotifying>>, repoType = ''): Promise<void> {
-  const application = { name: 'shop', email: 'a@b.c', repoType, repoProjectKey: 'octocat', repoSlug: 'hello-world' }
+async function declare(
+  backends: Awaited<ReturnType<typeof startNotifying>>,
+  repoType = '',
+): Promise<void> {
+  const application = {
+    name: 'shop',
+    email: 'a@b.c',
+    repoType,
+    repoProjectKey: 'octocat',
+    repoSlug: 'hello-world',
+  }
   const { status } = await backends.ask('front50', 'POST', '/v2/applications', application)
   assert.ok(status < 300)
 }
@@ -174,18 +232,25 @@ for (const [address, host] of [
 ] as const) {
   test(`the commits of ${address}, which the application does not declare at Gitea, are not marked`, async (t) => {
     const receiver = await startReceiver(t)
-    const backends = await startNotifying(t, { types: { giteaStatus: { token: 'x', endpoint: receiver.url } } })
+    const backends = await startNotifying(t, {
+      types: { giteaStatus: { token: 'x', endpoint: receiver.url } },
+    })
     await declare(backends, host)
     const notifications = [{ type: 'giteaStatus', address, when: ['pipeline.complete'] }]
     const id = await run(backends, { stages: [pause], trigger, notifications })
     const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
-    assert.match(String(failed?.['reason']), /does not declare the repository .* Set its attributes repoProjectKey/)
+    assert.match(
+      String(failed?.['reason']),
+      /does not declare the repository .* Set its attributes repoProjectKey/,
+    )
     assert.equal(receiver.received.length, 0)
   })
 }
 
 test('a commit status of a run without commit fails with the reason', async (t) => {
-  const backends = await startNotifying(t, { types: { githubStatus: { token: 'x', endpoint: 'http://127.0.0.1:1' } } })
+  const backends = await startNotifying(t, {
+    types: { githubStatus: { token: 'x', endpoint: 'http://127.0.0.1:1' } },
+  })
 
   const notifications = [{ type: 'githubStatus', when: ['pipeline.complete'] }]
   const id = await run(backends, { stages: [pause], notifications })
@@ -196,9 +261,13 @@ test('a commit status of a run without commit fails with the reason', async (t) 
 
 test('a repository in the address cannot lead elsewhere', async (t) => {
   const receiver = await startReceiver(t)
-  const backends = await startNotifying(t, { types: { githubStatus: { token: 'x', endpoint: receiver.url } } })
+  const backends = await startNotifying(t, {
+    types: { githubStatus: { token: 'x', endpoint: receiver.url } },
+  })
 
-  const notifications = [{ type: 'githubStatus', address: 'shop/../admin', when: ['pipeline.complete'] }]
+  const notifications = [
+    { type: 'githubStatus', address: 'shop/../admin', when: ['pipeline.complete'] },
+  ]
   const id = await run(backends, { stages: [pause], trigger, notifications })
   await untilDeliveries(backends, id, { status: 'failed' })
 
@@ -206,7 +275,9 @@ test('a repository in the address cannot lead elsewhere', async (t) => {
 })
 
 test('the metadata name the kinds that are switched on', async (t) => {
-  const backends = await startNotifying(t, { types: { webhook: { secret: 's' }, microsoftteams: {} } })
+  const backends = await startNotifying(t, {
+    types: { webhook: { secret: 's' }, microsoftteams: {} },
+  })
 
   const { body } = await backends.ask('echo', 'GET', '/notifications/metadata')
 
@@ -233,8 +304,15 @@ test('a test says whether the receiver took it', async (t) => {
   const receiver = await startReceiver(t, (number) => ({ status: number === 0 ? 200 : 404 }))
   const backends = await startNotifying(t, { types: { webhook: { secret: 's' } } })
   const send = async (body: JsonObject) =>
-    (await backends.ask('echo', 'POST', '/notifications/test', { application: 'shop', ...body }, { 'x-spinnaker-user': 'ann' }))
-      .body
+    (
+      await backends.ask(
+        'echo',
+        'POST',
+        '/notifications/test',
+        { application: 'shop', ...body },
+        { 'x-spinnaker-user': 'ann' },
+      )
+    ).body
 
   const good = await send({ type: 'webhook', address: receiver.url })
   const bad = await send({ type: 'webhook', address: receiver.url })
@@ -243,7 +321,10 @@ test('a test says whether the receiver took it', async (t) => {
 
   assert.deepEqual(good, { delivered: true })
   assert.match(String(receiver.received[0]?.body['text']), /ann has sent it/)
-  assert.deepEqual(bad, { delivered: false, reason: `${new URL(receiver.url).host} answered with status 404.` })
+  assert.deepEqual(bad, {
+    delivered: false,
+    reason: `${new URL(receiver.url).host} answered with status 404.`,
+  })
   assert.match(String((unknown as JsonObject)['reason']), /slack\.enabled/)
   assert.equal(incomplete.status, 400)
 })

@@ -33,7 +33,8 @@ async function startMailServer(
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
         const refusal = refuse(count++)
-        if (refusal !== undefined) return done(Object.assign(new Error(refusal[1]), { responseCode: refusal[0] }))
+        if (refusal !== undefined)
+          return done(Object.assign(new Error(refusal[1]), { responseCode: refusal[0] }))
         const { mailFrom, rcptTo } = session.envelope
         mails.push({
           from: mailFrom === false ? '' : mailFrom.address,
@@ -53,12 +54,25 @@ async function startMailServer(
 
 async function createIdentity() {
   const authority = await createAuthority('CN=Mail CA')
-  const { cert, key } = await authority.issue({ subject: 'CN=localhost', hosts: ['localhost'], usage: 'server' })
+  const { cert, key } = await authority.issue({
+    subject: 'CN=localhost',
+    hosts: ['localhost'],
+    usage: 'server',
+  })
   return { cert, key, authorities: authority.certificate }
 }
 
 function email(port: number, more: object = {}) {
-  return { email: { enabled: true, host: 'localhost', port, from: 'Fairlead <cd@shop.example>', isTls: false, ...more } }
+  return {
+    email: {
+      enabled: true,
+      host: 'localhost',
+      port,
+      from: 'Fairlead <cd@shop.example>',
+      isTls: false,
+      ...more,
+    },
+  }
 }
 
 const login: SMTPServerOptions = {
@@ -99,7 +113,10 @@ test('an e-mail is sent over TLS from the beginning', async (t) => {
   const { mails, port } = await startMailServer(t, { secure: true, cert, key })
   const backends = await startNotifying(t, { types: email(port, { isTls: true, authorities }) })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'ops@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'ops@shop.example', when }],
+  })
   await untilDeliveries(backends, id, { status: 'delivered' })
 
   assert.equal(mails.length, 1)
@@ -108,9 +125,15 @@ test('an e-mail is sent over TLS from the beginning', async (t) => {
 test('a certificate of an unknown authority keeps the e-mail back', async (t) => {
   const { cert, key } = await createIdentity()
   const { mails, port } = await startMailServer(t, { secure: true, cert, key })
-  const backends = await startNotifying(t, { types: email(port, { isTls: true }), pauses: { maxAgeMs: 0 } })
+  const backends = await startNotifying(t, {
+    types: email(port, { isTls: true }),
+    pauses: { maxAgeMs: 0 },
+  })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'ops@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'ops@shop.example', when }],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
   assert.match(String(failed?.['reason']), /^The mail server cannot be used/)
@@ -129,7 +152,10 @@ test('a password is not sent without TLS', async (t) => {
   const types = email(port, { username: 'cd', password: 'mail-password-1' })
   const backends = await startNotifying(t, { types, pauses: { maxAgeMs: 0 } })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'ops@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'ops@shop.example', when }],
+  })
   await untilDeliveries(backends, id, { status: 'failed' })
 
   assert.equal(logins, 0)
@@ -141,7 +167,10 @@ test('a mail server that is busy is tried again', async (t) => {
   )
   const backends = await startNotifying(t, { types: email(port) })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'ops@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'ops@shop.example', when }],
+  })
   const [delivered] = await untilDeliveries(backends, id, { status: 'delivered' })
 
   assert.equal(delivered?.['attempts'], 3)
@@ -149,10 +178,16 @@ test('a mail server that is busy is tried again', async (t) => {
 })
 
 test('an e-mail that is refused for good is not tried again', async (t) => {
-  const { port } = await startMailServer(t, { disabledCommands: ['STARTTLS'] }, () => [550, 'No such user'])
+  const { port } = await startMailServer(t, { disabledCommands: ['STARTTLS'] }, () => [
+    550,
+    'No such user',
+  ])
   const backends = await startNotifying(t, { types: email(port) })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'nobody@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'nobody@shop.example', when }],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
   assert.equal(failed?.['reason'], 'The mail server answered with 550.')
@@ -164,9 +199,16 @@ test('a refused login names no password', async (t) => {
   const { cert, key, authorities } = await createIdentity()
   const { port } = await startMailServer(t, { cert, key, ...login, authOptional: false })
   const types = email(port, { username: 'cd', password: 'wrong-password-2', authorities })
-  const backends = await startNotifying(t, { types, pauses: { maxAgeMs: 0 }, log: (line) => lines.push(JSON.stringify(line)) })
+  const backends = await startNotifying(t, {
+    types,
+    pauses: { maxAgeMs: 0 },
+    log: (line) => lines.push(JSON.stringify(line)),
+  })
 
-  const id = await run(backends, { stages: [pause], notifications: [{ type: 'email', address: 'ops@shop.example', when }] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [{ type: 'email', address: 'ops@shop.example', when }],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
   assert.match(String(failed?.['reason']), /^The mail server refused the login \(535\)/)

@@ -18,12 +18,18 @@ const definition = {
 
 async function startProcess(t: TestContext, dataDir: string, holdsBack = false) {
   const program = testProgram('backends/notifications/notifying-process')
-  const child = spawn(process.execPath, [program, dataDir, String(holdsBack)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, dataDir, String(holdsBack)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.after(() => kill(child))
   const [base] = (await once(createInterface(child.stdout), 'line')) as [string]
   const ask = async (method: string, path: string, body?: unknown): Promise<JsonObject> => {
     const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(base + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    const answer = await fetch(base + path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
     return (await answer.json()) as JsonObject
   }
   return { ask, kill: () => kill(child) }
@@ -42,7 +48,8 @@ test('events-scenario 35: a notification outlives a kill between the end of the 
   const notifications = [{ type: 'webhook', address: receiver.url, when: ['pipeline.complete'] }]
   const first = await startProcess(t, dataDir, true)
   const { ref } = await first.ask('POST', '/orca/orchestrate', { ...definition, notifications })
-  const isOver = async () => ((await first.ask('GET', `/orca${ref}`))['status'] === 'SUCCEEDED' ? true : undefined)
+  const isOver = async () =>
+    (await first.ask('GET', `/orca${ref}`))['status'] === 'SUCCEEDED' ? true : undefined
   await waitFor(isOver, 'the end of the run')
   await first.kill()
 
@@ -64,7 +71,9 @@ test('events-scenario 35: a notification outlives a kill between outbox and deli
   const second = await startProcess(t, dataDir)
   await receiver.until(2)
   const delivered = await waitFor(async () => {
-    const [delivery] = (await second.ask('GET', `/orca${ref}`))['notificationDeliveries'] as JsonObject[]
+    const [delivery] = (await second.ask('GET', `/orca${ref}`))[
+      'notificationDeliveries'
+    ] as JsonObject[]
     return delivery?.['status'] === 'delivered' ? delivery : undefined
   }, 'the delivery')
 

@@ -25,7 +25,12 @@ const call: CallService = async (service, { method, path, body, headers }) => {
 }
 
 const pauses = { firstMs: 50, longestMs: 200, maxAgeMs: 60_000, timeoutMs: 60_000 }
-const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000, notifications: pauses })
+const events = createEventsBackend({
+  orchestratorMs: 10,
+  buildMs: 1,
+  cronMs: 1_000,
+  notifications: pauses,
+})
 
 /** The engine has stored what happened, and cannot hand it over. */
 const deaf: Backend = {

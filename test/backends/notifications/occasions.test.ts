@@ -8,7 +8,12 @@ import { executionOf, run, startNotifying, startReceiver, untilDeliveries } from
 const types = { webhook: { enabled: true, secret: 'signing-key-1' } }
 const links = { ui: 'console', baseUrl: 'https://cd.example' } as const
 const pause = { type: 'wait', refId: '1', name: 'Pause', waitTime: 0 }
-const failing = { type: 'checkPreconditions', refId: '1', name: 'Check', preconditions: [precondition('false')] }
+const failing = {
+  type: 'checkPreconditions',
+  refId: '1',
+  name: 'Check',
+  preconditions: [precondition('false')],
+}
 
 function precondition(expression: string): JsonObject {
   return { type: 'expression', context: { expression }, failPipeline: true }
@@ -24,11 +29,15 @@ test('events-scenario 33: a notification of failures comes for a failure alone',
   const notifications = [hook(receiver.url, 'pipeline.failed')]
 
   const good = await run(backends, { stages: [pause], notifications })
-  await waitFor(async () => ((await executionOf(backends, good))['status'] === 'SUCCEEDED' ? true : undefined), 'the success')
+  await waitFor(
+    async () => ((await executionOf(backends, good))['status'] === 'SUCCEEDED' ? true : undefined),
+    'the success',
+  )
   const canceled = await run(backends, { stages: [{ ...pause, waitTime: 3_600 }], notifications })
   await backends.ask('orca', 'PUT', `/pipelines/${canceled}/cancel`)
   await waitFor(
-    async () => ((await executionOf(backends, canceled))['status'] === 'CANCELED' ? true : undefined),
+    async () =>
+      (await executionOf(backends, canceled))['status'] === 'CANCELED' ? true : undefined,
     'the cancellation',
   )
   const bad = await run(backends, { stages: [failing], notifications })
@@ -43,7 +52,12 @@ test('events-scenario 33: a notification of failures comes for a failure alone',
 test('events-scenario 33: an event of an external orchestrator is notified once', async (t) => {
   const receiver = await startReceiver(t)
   const backends = await startNotifying(t, { types })
-  const execution = { id: '01X', application: 'shop', name: 'main', notifications: [hook(receiver.url, 'pipeline.failed')] }
+  const execution = {
+    id: '01X',
+    application: 'shop',
+    name: 'main',
+    notifications: [hook(receiver.url, 'pipeline.failed')],
+  }
   const report = (phase: string, more: JsonObject = {}) =>
     backends.ask('echo', 'POST', '/', {
       details: { source: 'orca', type: `orca:pipeline:${phase}`, application: 'shop' },
@@ -64,9 +78,18 @@ test('events-scenario 33: an event of an external orchestrator is notified once'
 })
 
 test('notifications of the application and of all join those of the pipeline', async (t) => {
-  const [own, ofApplication, ofAll] = [await startReceiver(t), await startReceiver(t), await startReceiver(t)]
+  const [own, ofApplication, ofAll] = [
+    await startReceiver(t),
+    await startReceiver(t),
+    await startReceiver(t),
+  ]
   const backends = await startNotifying(t, { types })
-  const record = { webhook: [{ address: ofApplication.url, when: ['pipeline.complete'] }, hook(own.url, 'pipeline.complete')] }
+  const record = {
+    webhook: [
+      { address: ofApplication.url, when: ['pipeline.complete'] },
+      hook(own.url, 'pipeline.complete'),
+    ],
+  }
   await backends.ask('front50', 'POST', '/notifications/application/shop', record)
   const admin = { 'x-spinnaker-user': 'root' }
   await backends.ask(
@@ -77,10 +100,16 @@ test('notifications of the application and of all join those of the pipeline', a
     admin,
   )
 
-  const id = await run(backends, { stages: [pause], notifications: [hook(own.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: [pause],
+    notifications: [hook(own.url, 'pipeline.complete')],
+  })
   await untilDeliveries(backends, id, { status: 'delivered', count: 3 })
 
-  assert.deepEqual([own.received.length, ofApplication.received.length, ofAll.received.length], [1, 1, 1])
+  assert.deepEqual(
+    [own.received.length, ofApplication.received.length, ofAll.received.length],
+    [1, 1, 1],
+  )
 })
 
 test('a stage notifies of its start and its end, if it is switched on', async (t) => {
@@ -100,8 +129,14 @@ test('a stage notifies of its start and its end, if it is switched on', async (t
   assert.deepEqual(
     receiver.received.map(({ body }) => [body['subject'], body['link']]),
     [
-      ['shop: stage "Pause" of pipeline "main" has started', `https://cd.example/console/executions/${id}?stage=${stageId}`],
-      ['shop: stage "Pause" of pipeline "main" has succeeded', `https://cd.example/console/executions/${id}?stage=${stageId}`],
+      [
+        'shop: stage "Pause" of pipeline "main" has started',
+        `https://cd.example/console/executions/${id}?stage=${stageId}`,
+      ],
+      [
+        'shop: stage "Pause" of pipeline "main" has succeeded',
+        `https://cd.example/console/executions/${id}?stage=${stageId}`,
+      ],
     ],
   )
 })
@@ -126,7 +161,9 @@ test('events-scenario 38: a judgment notifies when it waits, with a link that op
   const id = await run(backends, { stages: [stage] })
   await receiver.until(1)
   const stageId = String(objectsOf((await executionOf(backends, id))['stages'])[0]?.['id'])
-  await backends.ask('orca', 'PATCH', `/pipelines/${id}/stages/${stageId}`, { judgmentStatus: 'continue' })
+  await backends.ask('orca', 'PATCH', `/pipelines/${id}/stages/${stageId}`, {
+    judgmentStatus: 'continue',
+  })
   await untilDeliveries(backends, id, { status: 'delivered', count: 2 })
 
   const [asked, given] = receiver.received
@@ -141,7 +178,8 @@ test('events-scenario 38: a judgment notifies when it waits, with a link that op
 test('texts of the author have their expressions evaluated, and secrets masked', async (t) => {
   const receiver = await startReceiver(t)
   const backends = await startNotifying(t, { types })
-  const text = '${parameters.version} by ${trigger.user}: ${#stage("Pause").context.headers.authorization}'
+  const text =
+    '${parameters.version} by ${trigger.user}: ${#stage("Pause").context.headers.authorization}'
   const message = { 'pipeline.complete': { text } }
 
   const id = await run(backends, {
@@ -167,7 +205,10 @@ test('a custom message replaces the usual one', async (t) => {
   })
   await receiver.until(1)
 
-  assert.equal(receiver.received[0]?.body['text'], `Done: ${id} at https://cd.example/console/executions/${id}`)
+  assert.equal(
+    receiver.received[0]?.body['text'],
+    `Done: ${id} at https://cd.example/console/executions/${id}`,
+  )
 })
 
 test('events-scenario 39: a definition with a kind that nothing delivers is warned of', async (t) => {
@@ -197,8 +238,14 @@ test('stored notifications that nothing delivers are logged at the start', async
   const lines: Record<string, unknown>[] = []
 
   await startNotifying(t, { types, dataDir, log: (line) => lines.push(line) })
-  const line = await waitFor(() => lines.find(({ msg }) => msg === 'notifications are not delivered'), 'the line')
+  const line = await waitFor(
+    () => lines.find(({ msg }) => msg === 'notifications are not delivered'),
+    'the line',
+  )
 
-  assert.equal(line['problem'], 'Nothing delivers notifications of the kind "slack". Switch them on with slack.enabled.')
+  assert.equal(
+    line['problem'],
+    'Nothing delivers notifications of the kind "slack". Switch them on with slack.enabled.',
+  )
   assert.deepEqual(line['examples'], ['application shop'])
 })

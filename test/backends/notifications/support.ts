@@ -24,10 +24,20 @@ interface NotifyingOptions {
 }
 
 /** Local addresses may be called, as an operator may allow. */
-export function startNotifying(t: TestContext, { types, links, pauses, dataDir, log, allowsLocal = true }: NotifyingOptions) {
+export function startNotifying(
+  t: TestContext,
+  { types, links, pauses, dataDir, log, allowsLocal = true }: NotifyingOptions,
+) {
   const notifications = { ...quickPauses, ...pauses }
-  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000, notifications })
-  const outside = allowsLocal ? { ...defaultOutsideSettings, allowed: ['127.0.0.0/8'] } : defaultOutsideSettings
+  const events = createEventsBackend({
+    orchestratorMs: 10,
+    buildMs: 1,
+    cronMs: 1_000,
+    notifications,
+  })
+  const outside = allowsLocal
+    ? { ...defaultOutsideSettings, allowed: ['127.0.0.0/8'] }
+    : defaultOutsideSettings
   return startBackends(t, [definitionsBackend, orchestrationBackend, events], {
     settings: { notifications: { types, links }, outside },
     ...(dataDir !== undefined && { dataDir }),
@@ -92,7 +102,9 @@ export interface ReceiverAnswer {
 /** @param answer To each request, by its number from 0; undefined: never */
 export async function startReceiver(
   t: TestContext,
-  answer: (number: number, body: JsonObject) => ReceiverAnswer | undefined = () => ({ status: 200 }),
+  answer: (number: number, body: JsonObject) => ReceiverAnswer | undefined = () => ({
+    status: 200,
+  }),
 ): Promise<Receiver> {
   const received: Received[] = []
   const server = http.createServer(async (request, reply) => {
@@ -113,5 +125,9 @@ export async function startReceiver(
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, received, until: (count) => waitUntil(() => received.length >= count, `${count} requests`) }
+  return {
+    url,
+    received,
+    until: (count) => waitUntil(() => received.length >= count, `${count} requests`),
+  }
 }

@@ -14,7 +14,10 @@ function hook(url: string, ...when: string[]): JsonObject {
 
 test('a webhook gets a signed message with a link', async (t) => {
   const receiver = await startReceiver(t)
-  const backends = await startNotifying(t, { types, links: { ui: 'console', baseUrl: 'https://cd.example' } })
+  const backends = await startNotifying(t, {
+    types,
+    links: { ui: 'console', baseUrl: 'https://cd.example' },
+  })
 
   const id = await run(backends, {
     stages: passing,
@@ -34,27 +37,51 @@ test('a webhook gets a signed message with a link', async (t) => {
 
 test('links lead to Deck where it is configured', async (t) => {
   const receiver = await startReceiver(t)
-  const backends = await startNotifying(t, { types, links: { ui: 'deck', baseUrl: 'https://deck.example' } })
+  const backends = await startNotifying(t, {
+    types,
+    links: { ui: 'deck', baseUrl: 'https://deck.example' },
+  })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   await receiver.until(1)
 
-  assert.equal(receiver.received[0]?.body['link'], `https://deck.example/#/applications/shop/executions/details/${id}`)
+  assert.equal(
+    receiver.received[0]?.body['link'],
+    `https://deck.example/#/applications/shop/executions/details/${id}`,
+  )
 })
 
 test('events-scenario 37: the execution shows what became of its notifications, without secrets', async (t) => {
   const lines: string[] = []
   const receiver = await startReceiver(t, (number) => ({ status: number === 0 ? 200 : 410 }))
-  const backends = await startNotifying(t, { types, log: (line) => lines.push(JSON.stringify(line)) })
+  const backends = await startNotifying(t, {
+    types,
+    log: (line) => lines.push(JSON.stringify(line)),
+  })
 
   const notifications = [hook(receiver.url, 'pipeline.starting', 'pipeline.complete')]
   const id = await run(backends, { stages: passing, notifications })
   const deliveries = await untilDeliveries(backends, id, { status: 'failed' })
 
-  const shown = deliveries.map(({ when, status, address, reason, attempts }) => ({ when, status, address, reason, attempts }))
+  const shown = deliveries.map(({ when, status, address, reason, attempts }) => ({
+    when,
+    status,
+    address,
+    reason,
+    attempts,
+  }))
   const host = new URL(receiver.url).host
   assert.deepEqual(shown, [
-    { when: 'pipeline.starting', status: 'delivered', address: `http://${host}/…`, reason: undefined, attempts: 1 },
+    {
+      when: 'pipeline.starting',
+      status: 'delivered',
+      address: `http://${host}/…`,
+      reason: undefined,
+      attempts: 1,
+    },
     {
       when: 'pipeline.complete',
       status: 'failed',
@@ -72,7 +99,10 @@ test('events-scenario 36: a server error is tried again until it passes', async 
   const receiver = await startReceiver(t, (number) => ({ status: number < 3 ? 503 : 200 }))
   const backends = await startNotifying(t, { types })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   const [delivery] = await untilDeliveries(backends, id, { status: 'delivered' })
 
   assert.equal(delivery?.['attempts'], 4)
@@ -80,10 +110,16 @@ test('events-scenario 36: a server error is tried again until it passes', async 
 })
 
 test('a receiver that asks for a pause gets it', async (t) => {
-  const receiver = await startReceiver(t, () => ({ status: 429, headers: { 'retry-after': '1800' } }))
+  const receiver = await startReceiver(t, () => ({
+    status: 429,
+    headers: { 'retry-after': '1800' },
+  }))
   const backends = await startNotifying(t, { types, pauses: { maxAgeMs: 3_600_000 } })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   await receiver.until(1)
   const waiting = await waitFor(async () => {
     const [delivery] = (await executionOf(backends, id))['notificationDeliveries'] as JsonObject[]
@@ -100,7 +136,10 @@ test('a receiver that hangs holds up no other', async (t) => {
   const prompt = await startReceiver(t)
   const backends = await startNotifying(t, { types, pauses: { timeoutMs: 300 } })
 
-  const notifications = [hook(hanging.url, 'pipeline.complete'), hook(prompt.url, 'pipeline.complete')]
+  const notifications = [
+    hook(hanging.url, 'pipeline.complete'),
+    hook(prompt.url, 'pipeline.complete'),
+  ]
   const id = await run(backends, { stages: passing, notifications })
   await untilDeliveries(backends, id, { status: 'delivered' })
   await hanging.until(2)
@@ -114,17 +153,29 @@ test('a delivery that never succeeds fails with its reason', async (t) => {
   const receiver = await startReceiver(t, () => ({ status: 500 }))
   const backends = await startNotifying(t, { types, pauses: { maxAgeMs: 100 } })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
-  assert.match(String(failed?.['reason']), /answered with status 500\. It was given up after \d+ attempts\./)
+  assert.match(
+    String(failed?.['reason']),
+    /answered with status 500\. It was given up after \d+ attempts\./,
+  )
 })
 
 test('a redirect is not followed', async (t) => {
-  const receiver = await startReceiver(t, () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } }))
+  const receiver = await startReceiver(t, () => ({
+    status: 302,
+    headers: { location: 'http://127.0.0.1:1/' },
+  }))
   const backends = await startNotifying(t, { types })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
   assert.match(String(failed?.['reason']), /redirects \(302\), which is not followed/)
@@ -134,10 +185,16 @@ test('an internal address is refused unless it is allowed', async (t) => {
   const receiver = await startReceiver(t)
   const backends = await startNotifying(t, { types, allowsLocal: false })
 
-  const id = await run(backends, { stages: passing, notifications: [hook(receiver.url, 'pipeline.complete')] })
+  const id = await run(backends, {
+    stages: passing,
+    notifications: [hook(receiver.url, 'pipeline.complete')],
+  })
   const [failed] = await untilDeliveries(backends, id, { status: 'failed' })
 
-  assert.match(String(failed?.['reason']), /^Notifications must not call 127\.0\.0\.1:\d+: it is internal/)
+  assert.match(
+    String(failed?.['reason']),
+    /^Notifications must not call 127\.0\.0\.1:\d+: it is internal/,
+  )
   assert.equal(receiver.received.length, 0)
 })
 

@@ -5,7 +5,12 @@ import { at, startEngine, type TestEngine } from './support.ts'
 type Fields = Record<string, unknown>
 
 const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
-const image = (version: string) => ({ type: 'docker/image', name: 'shop', version, reference: `shop:${version}` })
+const image = (version: string) => ({
+  type: 'docker/image',
+  name: 'shop',
+  version,
+  reference: `shop:${version}`,
+})
 const expected = (fields: Fields = {}) => ({
   id: 'image',
   displayName: 'the image',
@@ -14,7 +19,10 @@ const expected = (fields: Fields = {}) => ({
 })
 
 async function runs(engine: TestEngine, stage: Fields, more: Fields = {}, status = 'SUCCEEDED') {
-  const execution = await engine.ends(await engine.run({ stages: [{ refId: '1', ...stage }], ...more }), status)
+  const execution = await engine.ends(
+    await engine.run({ stages: [{ refId: '1', ...stage }], ...more }),
+    status,
+  )
   const [first] = execution.stages
   const errors = at(first, 'context', 'exception', 'details', 'errors') as string[] | undefined
   return { execution, first, outputs: first?.outputs ?? {}, error: (errors ?? []).join(' ') }
@@ -49,7 +57,10 @@ test('texts with expressions become artifacts that later stages bind', async (t)
   )
   const byName = { ...expected(), id: 'v', matchArtifact: { name: 'values.*' } }
   const bound = await runs(engine, { ...stage, expectedArtifacts: [byName] }, more)
-  assert.equal(at(bound.outputs, 'resolvedExpectedArtifacts', 0, 'boundArtifact', 'name'), 'values.yml')
+  assert.equal(
+    at(bound.outputs, 'resolvedExpectedArtifacts', 0, 'boundArtifact', 'name'),
+    'values.yml',
+  )
 })
 
 test('expected artifacts are bound to the nearest of those at hand', async (t) => {
@@ -86,7 +97,10 @@ test('an expected artifact that is missing is that of the run before, or the def
   const none = await runs(engine, bind({}), { id: 'second' }, 'TERMINAL')
   assert.match(none.error, /Neither the trigger.*"the image".*default/)
   assert.equal(await reference({}, { id: 'second', ...receives(image('7')) }), 'shop:7')
-  assert.equal(await reference({ usePriorArtifact: true, ...byDefault }, { id: 'second' }), 'shop:7')
+  assert.equal(
+    await reference({ usePriorArtifact: true, ...byDefault }, { id: 'second' }),
+    'shop:7',
+  )
   assert.equal(await reference({ usePriorArtifact: true, ...byDefault }, { id: 'third' }), 'shop:0')
   const empty = await runs(engine, { type: 'bindArtifact' }, {}, 'TERMINAL')
   assert.match(empty.error, /expects no artifact/)
@@ -109,7 +123,12 @@ test('artifacts come from the newest execution of a pipeline that ended as chose
   })
   await engine.ends(waiting, 'RUNNING')
 
-  const find = { type: 'findArtifactFromExecution', pipeline: 'build', application: 'app', expectedArtifacts: [expected()] }
+  const find = {
+    type: 'findArtifactFromExecution',
+    pipeline: 'build',
+    application: 'app',
+    expectedArtifacts: [expected()],
+  }
   for (const [executionOptions, reference] of [
     [undefined, 'shop:2'],
     [{ succeeded: true }, 'shop:2'],
@@ -118,16 +137,27 @@ test('artifacts come from the newest execution of a pipeline that ended as chose
   ] as const) {
     const { outputs } = await runs(engine, { ...find, executionOptions })
     assert.equal(at(outputs, 'artifacts', 0, 'reference'), reference)
-    assert.equal(at(outputs, 'resolvedExpectedArtifacts', 0, 'boundArtifact', 'reference'), reference)
+    assert.equal(
+      at(outputs, 'resolvedExpectedArtifacts', 0, 'boundArtifact', 'reference'),
+      reference,
+    )
   }
-  const { first } = await runs(engine, { ...find, expectedArtifacts: undefined, expectedArtifact: expected() })
+  const { first } = await runs(engine, {
+    ...find,
+    expectedArtifacts: undefined,
+    expectedArtifact: expected(),
+  })
   assert.equal(first?.context['sourceExecutionId'], second.execution.id)
 })
 
 test('an execution that is not there, or has no such artifact, fails the stage', async (t) => {
   const engine = await startEngine(t, { clock: realClock })
   await runs(engine, { type: 'wait', waitTime: 0 }, { id: 'build', name: 'build' })
-  const find = { type: 'findArtifactFromExecution', pipeline: 'build', expectedArtifacts: [expected()] }
+  const find = {
+    type: 'findArtifactFromExecution',
+    pipeline: 'build',
+    expectedArtifacts: [expected()],
+  }
   for (const [fields, says] of [
     [{ pipeline: 'none' }, /no execution of the pipeline none with the status SUCCEEDED/],
     [{ executionOptions: { terminal: true } }, /the status TERMINAL/],

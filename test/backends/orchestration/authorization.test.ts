@@ -32,16 +32,28 @@ async function startGuarded(t: TestContext): Promise<Guarded> {
     if (state.down) return { status: 503, body: undefined }
     const view = rights[decodeURIComponent(path.split('/')[2] as string)]
     if (view === undefined) return { status: 404, body: undefined }
-    const applications = Object.entries(view).map(([name, authorizations]) => ({ name, authorizations }))
+    const applications = Object.entries(view).map(([name, authorizations]) => ({
+      name,
+      authorizations,
+    }))
     return { status: 200, body: { applications, accounts: [], serviceAccounts: [] } }
   }
-  const engine = await startEngine(t, { others: fiat, backends: [definitionsBackend], authorization: true })
+  const engine = await startEngine(t, {
+    others: fiat,
+    backends: [definitionsBackend],
+    authorization: true,
+  })
   return {
     ...engine,
     rights,
     state,
     async store(definition) {
-      const { status, body } = await engine.backends.ask('front50', 'POST', '/pipelines', definition)
+      const { status, body } = await engine.backends.ask(
+        'front50',
+        'POST',
+        '/pipelines',
+        definition,
+      )
       assert.equal(status, 200, JSON.stringify(body))
     },
   }
@@ -49,7 +61,8 @@ async function startGuarded(t: TestContext): Promise<Guarded> {
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 const main = { id: 's1', application: 'secret', name: 'main', stages: [W('1', 0)], triggers: [] }
-const errorOf = (stage: Stage | undefined) => at(stage, 'context', 'exception', 'details', 'errors', 0)
+const errorOf = (stage: Stage | undefined) =>
+  at(stage, 'context', 'exception', 'details', 'errors', 0)
 
 async function definitionOf({ backends }: TestEngine, id: string): Promise<number> {
   return (await backends.ask('front50', 'GET', `/pipelines/${id}/get`)).status
@@ -58,7 +71,12 @@ async function definitionOf({ backends }: TestEngine, id: string): Promise<numbe
 test('a stage that changes definitions needs rights when it runs', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
-  const deletion = { refId: '2', type: 'deletePipeline', pipeline: encoded(main), requisiteStageRefIds: ['1'] }
+  const deletion = {
+    refId: '2',
+    type: 'deletePipeline',
+    pipeline: encoded(main),
+    requisiteStageRefIds: ['1'],
+  }
   const run = await engine.run({ application: 'mine', stages: [W('1', 60), deletion] }, 'olga')
   await engine.clock.settled()
   engine.rights['olga'] = { secret: ['READ'], mine: ['EXECUTE'] }
@@ -75,7 +93,10 @@ test('a privileged stage under another name is judged all the same', async (t) =
   const engine = await startGuarded(t)
   await engine.store(main)
   const hidden = { refId: '1', type: 'wait', alias: 'deletePipeline', pipeline: encoded(main) }
-  await engine.ends(await engine.run({ application: 'mine', stages: [hidden] }, 'mallory'), 'TERMINAL')
+  await engine.ends(
+    await engine.run({ application: 'mine', stages: [hidden] }, 'mallory'),
+    'TERMINAL',
+  )
   assert.equal(await definitionOf(engine, 's1'), 200)
 })
 
@@ -83,9 +104,15 @@ test("starting another application's pipeline needs EXECUTE there", async (t) =>
   const engine = await startGuarded(t)
   await engine.store(main)
   const stages = [{ refId: '1', type: 'pipeline', pipeline: 's1' }]
-  const denied = await engine.ends(await engine.run({ application: 'mine', stages }, 'mallory'), 'TERMINAL')
+  const denied = await engine.ends(
+    await engine.run({ application: 'mine', stages }, 'mallory'),
+    'TERMINAL',
+  )
   assert.match(String(errorOf(denied.stages[0])), /EXECUTE on the application secret; mallory/)
-  const allowed = await engine.ends(await engine.run({ application: 'mine', stages }, 'olga'), 'SUCCEEDED')
+  const allowed = await engine.ends(
+    await engine.run({ application: 'mine', stages }, 'olga'),
+    'SUCCEEDED',
+  )
   const child = await engine.execution(String(allowed.stages[0]?.context['executionId']))
   assert.equal(child.authentication.user, 'olga')
   assert.equal(child.trigger.user, 'olga')
@@ -95,7 +122,10 @@ test('a stage waits for a silent permission service', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   engine.state.down = true
-  const run = await engine.run({ application: 'mine', stages: [{ refId: '1', type: 'pipeline', pipeline: 's1' }] }, 'olga')
+  const run = await engine.run(
+    { application: 'mine', stages: [{ refId: '1', type: 'pipeline', pipeline: 's1' }] },
+    'olga',
+  )
   await engine.clock.settled()
   assert.equal((await engine.execution(run)).status, 'RUNNING')
   engine.state.down = false
@@ -110,12 +140,26 @@ test('a changed stage acts for the user who changed it', async (t) => {
   const run = await engine.run({ application: 'mine', stages }, 'olga')
   const second = await engine.stage(run, '2')
   const change = { alias: 'deletePipeline', pipeline: encoded(main) }
-  assert.equal((await engine.ask('PATCH', `/pipelines/${run}/stages/${second.id}`, change, 'mallory')).status, 200)
+  assert.equal(
+    (await engine.ask('PATCH', `/pipelines/${run}/stages/${second.id}`, change, 'mallory')).status,
+    200,
+  )
   const judgment = await engine.stage(run, '1')
-  await engine.ask('PATCH', `/pipelines/${run}/stages/${judgment.id}`, { judgmentStatus: 'continue' }, 'olga')
+  await engine.ask(
+    'PATCH',
+    `/pipelines/${run}/stages/${judgment.id}`,
+    { judgmentStatus: 'continue' },
+    'olga',
+  )
   const ended = await engine.ends(run, 'TERMINAL')
-  assert.match(String(errorOf(ended.stages.find(({ refId }) => refId === '2'))), /WRITE on the application secret; mallory/)
-  assert.equal((await engine.ask('PUT', `/pipelines/${run}/stages/${second.id}/restart`, {}, 'olga')).status, 200)
+  assert.match(
+    String(errorOf(ended.stages.find(({ refId }) => refId === '2'))),
+    /WRITE on the application secret; mallory/,
+  )
+  assert.equal(
+    (await engine.ask('PUT', `/pipelines/${run}/stages/${second.id}/restart`, {}, 'olga')).status,
+    200,
+  )
   await engine.ends(run, 'TERMINAL')
   assert.equal(await definitionOf(engine, 's1'), 200)
 })
@@ -123,36 +167,83 @@ test('a changed stage acts for the user who changed it', async (t) => {
 test('a judgment or skipped wait keeps the rights of the run', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
-  const deletion = { refId: '2', type: 'deletePipeline', pipeline: encoded(main), requisiteStageRefIds: ['1'] }
+  const deletion = {
+    refId: '2',
+    type: 'deletePipeline',
+    pipeline: encoded(main),
+    requisiteStageRefIds: ['1'],
+  }
   const run = await engine.run({ application: 'mine', stages: [J('1'), deletion] }, 'olga')
   const judgment = await engine.stage(run, '1')
-  await engine.ask('PATCH', `/pipelines/${run}/stages/${judgment.id}`, { judgmentStatus: 'continue' }, 'mallory')
+  await engine.ask(
+    'PATCH',
+    `/pipelines/${run}/stages/${judgment.id}`,
+    { judgmentStatus: 'continue' },
+    'mallory',
+  )
   await engine.ends(run, 'SUCCEEDED')
   assert.equal(await definitionOf(engine, 's1'), 404)
 })
 
 test('a stage controls only executions that it started', async (t) => {
   const engine = await startGuarded(t)
-  const hidden = { application: 'secret', id: 'hidden', stages: [{ ...W('1', 600), token: 'hush' }] }
+  const hidden = {
+    application: 'secret',
+    id: 'hidden',
+    stages: [{ ...W('1', 600), token: 'hush' }],
+  }
   const secret = await engine.run(hidden, 'olga')
-  const finding = { type: 'findArtifactFromExecution', pipeline: 'hidden', expectedArtifacts: [{ matchArtifact: { name: 'a' } }] }
-  await engine.store({ id: 'm1', application: 'mine', name: 'child', stages: [W('1', 0)], triggers: [] })
+  const finding = {
+    type: 'findArtifactFromExecution',
+    pipeline: 'hidden',
+    expectedArtifacts: [{ matchArtifact: { name: 'a' } }],
+  }
+  await engine.store({
+    id: 'm1',
+    application: 'mine',
+    name: 'child',
+    stages: [W('1', 0)],
+    triggers: [],
+  })
   const stages = [{ refId: '1', type: 'pipeline', pipeline: 'm1', executionId: secret }]
-  const own = await engine.ends(await engine.run({ application: 'mine', stages }, 'mallory'), 'SUCCEEDED')
+  const own = await engine.ends(
+    await engine.run({ application: 'mine', stages }, 'mallory'),
+    'SUCCEEDED',
+  )
   assert.notEqual(own.stages[0]?.context['executionId'], secret)
   for (const watching of [
     { type: 'monitorPipeline', executionIds: [secret] },
     { type: 'dependsOnExecution', executionId: secret },
     { ...finding, executionOptions: { running: true } },
   ]) {
-    const run = await engine.run({ application: 'mine', stages: [{ refId: '1', ...watching }] }, 'mallory')
-    assert.match(String(errorOf((await engine.ends(run, 'TERMINAL')).stages[0])), /READ on the application secret/)
+    const run = await engine.run(
+      { application: 'mine', stages: [{ refId: '1', ...watching }] },
+      'mallory',
+    )
+    assert.match(
+      String(errorOf((await engine.ends(run, 'TERMINAL')).stages[0])),
+      /READ on the application secret/,
+    )
   }
-  await engine.store({ id: 'm2', application: 'mine', name: 'slow', stages: [W('1', 600)], triggers: [] })
-  const waiting = await engine.run({ application: 'mine', stages: [{ refId: '1', type: 'pipeline', pipeline: 'm2' }] }, 'mallory')
+  await engine.store({
+    id: 'm2',
+    application: 'mine',
+    name: 'slow',
+    stages: [W('1', 600)],
+    triggers: [],
+  })
+  const waiting = await engine.run(
+    { application: 'mine', stages: [{ refId: '1', type: 'pipeline', pipeline: 'm2' }] },
+    'mallory',
+  )
   const stage = await engine.stage(waiting, '1')
   await engine.eventually(async () => (await engine.stage(waiting, '1')).context['executionId'])
-  await engine.ask('PATCH', `/pipelines/${waiting}/stages/${stage.id}`, { executionId: secret }, 'mallory')
+  await engine.ask(
+    'PATCH',
+    `/pipelines/${waiting}/stages/${stage.id}`,
+    { executionId: secret },
+    'mallory',
+  )
   await engine.ask('PUT', `/pipelines/${waiting}/cancel`, undefined, 'mallory')
   await engine.eventually(async () => (await engine.execution(waiting)).status !== 'RUNNING')
   await engine.clock.settled()
@@ -161,7 +252,10 @@ test('a stage controls only executions that it started', async (t) => {
 
 test('a made-up parent is neither shown nor restarted', async (t) => {
   const engine = await startGuarded(t)
-  const secret = await engine.run({ application: 'secret', stages: [{ ...W('1', 0), token: 'hush' }] }, 'olga')
+  const secret = await engine.run(
+    { application: 'secret', stages: [{ ...W('1', 0), token: 'hush' }] },
+    'olga',
+  )
   const before = await engine.ends(secret, 'SUCCEEDED')
   for (const trigger of [{ parentPipelineId: secret }, { parentExecution: { id: secret } }]) {
     for (const [path, body] of [
@@ -174,7 +268,10 @@ test('a made-up parent is neither shown nor restarted', async (t) => {
     }
   }
   const trigger = { parentExecution: { id: secret }, parentPipelineStageId: before.stages[0]?.id }
-  const forged = await engine.ends(await engine.run({ application: 'secret', stages: [W('1', 0)], trigger }, 'olga'), 'SUCCEEDED')
+  const forged = await engine.ends(
+    await engine.run({ application: 'secret', stages: [W('1', 0)], trigger }, 'olga'),
+    'SUCCEEDED',
+  )
   const restart = `/pipelines/${forged.id}/stages/${forged.stages[0]?.id}/restart`
   assert.equal((await engine.ask('PUT', restart, {}, 'olga')).status, 200)
   await engine.ends(forged.id, 'SUCCEEDED')
@@ -185,18 +282,32 @@ test('a run under a stored id needs EXECUTE on its application', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   await engine.ends(await engine.run({ ...main }, 'olga'), 'SUCCEEDED')
-  const posing = { application: 'mine', name: 'main', id: 's1', stages: [W('1', 0)], initialConfig: { enabled: true } }
+  const posing = {
+    application: 'mine',
+    name: 'main',
+    id: 's1',
+    stages: [W('1', 0)],
+    initialConfig: { enabled: true },
+  }
   assert.equal((await engine.ask('POST', '/orchestrate', posing, 'mallory')).status, 403)
   await engine.backends.ask('front50', 'DELETE', '/pipelines/secret/main')
   assert.equal((await engine.ask('POST', '/orchestrate', posing, 'mallory')).status, 403)
-  assert.equal((await engine.ask('POST', '/orchestrate', { ...posing, id: 'nobodys' }, 'mallory')).status, 200)
+  assert.equal(
+    (await engine.ask('POST', '/orchestrate', { ...posing, id: 'nobodys' }, 'mallory')).status,
+    200,
+  )
 })
 
 test('control needs EXECUTE, deletion WRITE, unknown ids answer 404', async (t) => {
   const engine = await startGuarded(t)
   const run = await engine.run({ application: 'secret', stages: [W('1', 600)] }, 'olga')
   const stage = await engine.stage(run, '1')
-  const { body } = await engine.ask('POST', '/ops', { application: 'secret', job: [W('1', 600)] }, 'olga')
+  const { body } = await engine.ask(
+    'POST',
+    '/ops',
+    { application: 'secret', job: [W('1', 600)] },
+    'olga',
+  )
   const task = String(at(body, 'ref')).split('/').at(-1)
   const requests: [string, string, unknown?][] = [
     ['PUT', `/pipelines/${run}/cancel`],
@@ -213,11 +324,18 @@ test('control needs EXECUTE, deletion WRITE, unknown ids answer 404', async (t) 
     assert.equal((await engine.ask(method, path, sent, 'mallory')).status, 403, `${method} ${path}`)
     if (path !== '/tasks/cancel') {
       const unknown = path.replace(run, 'none').replace(String(task), 'none')
-      assert.equal((await engine.ask(method, unknown, sent, 'mallory')).status, 404, `${method} ${unknown}`)
+      assert.equal(
+        (await engine.ask(method, unknown, sent, 'mallory')).status,
+        404,
+        `${method} ${unknown}`,
+      )
     }
   }
   engine.rights['mallory'] = { secret: ['EXECUTE'] }
-  assert.equal((await engine.ask('PUT', `/pipelines/${run}/cancel`, undefined, 'mallory')).status, 202)
+  assert.equal(
+    (await engine.ask('PUT', `/pipelines/${run}/cancel`, undefined, 'mallory')).status,
+    202,
+  )
   assert.equal((await engine.ask('DELETE', `/pipelines/${run}`, undefined, 'mallory')).status, 403)
 })
 
@@ -232,7 +350,9 @@ const follows = (id: string, application: string, fields: Record<string, unknown
   application,
   name: id,
   stages: [W('1', 0)],
-  triggers: [{ type: 'pipeline', enabled: true, pipeline: 's1', status: ['successful'], ...fields }],
+  triggers: [
+    { type: 'pipeline', enabled: true, pipeline: 's1', status: ['successful'], ...fields },
+  ],
 })
 
 test("a dependent pipeline acts for its trigger's or parent's user", async (t) => {

@@ -69,67 +69,97 @@ function lattice(count: number, status: Stage['status'], type = 'wait'): Stage[]
   return Array.from({ length: count }, (_each, index) => {
     const isLast = index === count - 1
     const from = isLast ? 0 : Math.max(0, index - 4)
-    const requisiteStageRefIds = Array.from({ length: index - from }, (_none, offset) => String(from + offset))
-    const stage = createStage({ id: `s${index}`, refId: String(index), type, requisiteStageRefIds, context: {} })
+    const requisiteStageRefIds = Array.from({ length: index - from }, (_none, offset) =>
+      String(from + offset),
+    )
+    const stage = createStage({
+      id: `s${index}`,
+      refId: String(index),
+      type,
+      requisiteStageRefIds,
+      context: {},
+    })
     return Object.assign(stage, { status })
   })
 }
 
-const questions: { name: string; status: Stage['status']; type?: string; ask: (execution: Execution, turn: Turn) => unknown }[] =
-  [
-    {
-      name: 'reading a key that no ancestor has',
-      status: 'SUCCEEDED',
-      ask: (execution) => graphOf(execution).readKey(execution.stages.at(-1)!, 'nothing'),
+const questions: {
+  name: string
+  status: Stage['status']
+  type?: string
+  ask: (execution: Execution, turn: Turn) => unknown
+}[] = [
+  {
+    name: 'reading a key that no ancestor has',
+    status: 'SUCCEEDED',
+    ask: (execution) => graphOf(execution).readKey(execution.stages.at(-1)!, 'nothing'),
+  },
+  {
+    name: 'finding ancestors',
+    status: 'SUCCEEDED',
+    ask: (execution) => graphOf(execution).ancestorsOf(execution.stages.at(-1)!),
+  },
+  {
+    name: 'finding what follows',
+    status: 'NOT_STARTED',
+    ask: (execution) => graphOf(execution).downstreamOf(execution.stages[0]!),
+  },
+  {
+    name: 'looking for a halted stage upstream',
+    status: 'NOT_STARTED',
+    ask(execution) {
+      execution.stages[0]!.status = 'STOPPED'
+      return graphOf(execution).hasHaltedUpstream(execution.stages)
     },
-    {
-      name: 'finding ancestors',
-      status: 'SUCCEEDED',
-      ask: (execution) => graphOf(execution).ancestorsOf(execution.stages.at(-1)!),
+  },
+  {
+    name: 'starting',
+    status: 'NOT_STARTED',
+    ask: (execution, turn) => startExecution(execution, turn),
+  },
+  {
+    name: 'running through stages without work',
+    status: 'NOT_STARTED',
+    type: 'noop',
+    ask(execution, turn) {
+      startExecution(execution, turn)
+      assert.equal(execution.status, 'SUCCEEDED')
     },
-    {
-      name: 'finding what follows',
-      status: 'NOT_STARTED',
-      ask: (execution) => graphOf(execution).downstreamOf(execution.stages[0]!),
-    },
-    {
-      name: 'looking for a halted stage upstream',
-      status: 'NOT_STARTED',
-      ask(execution) {
-        execution.stages[0]!.status = 'STOPPED'
-        return graphOf(execution).hasHaltedUpstream(execution.stages)
-      },
-    },
-    { name: 'starting', status: 'NOT_STARTED', ask: (execution, turn) => startExecution(execution, turn) },
-    {
-      name: 'running through stages without work',
-      status: 'NOT_STARTED',
-      type: 'noop',
-      ask(execution, turn) {
-        startExecution(execution, turn)
-        assert.equal(execution.status, 'SUCCEEDED')
-      },
-    },
-    { name: 'looking for due tasks', status: 'RUNNING', ask: (execution, turn) => takeDueTasks(execution, turn, () => false) },
-    { name: 'finding the next due time', status: 'RUNNING', ask: (execution) => nextDue(execution, () => false) },
-    {
-      name: 'cancelling',
-      status: 'RUNNING',
-      ask: (execution, turn) => cancelExecution(execution, { canceledBy: 'ann' }, '', turn),
-    },
-    {
-      name: 'restarting the first stage',
-      status: 'SUCCEEDED',
-      ask: (execution, turn) => resetForRestart({ execution, stage: execution.stages[0]!, turn }, 'ann'),
-    },
-    { name: 'showing the record', status: 'RUNNING', ask: (execution) => executionView(execution) },
-    {
-      name: 'listing failed leaves',
-      status: 'TERMINAL',
-      ask: (execution) => failedLeaves(execution, { deckOrigin: '', limit: 1_000_000, find: () => undefined }),
-    },
-    { name: 'checking the graph', status: 'NOT_STARTED', ask: (execution) => checkGraph(execution.stages as never) },
-  ]
+  },
+  {
+    name: 'looking for due tasks',
+    status: 'RUNNING',
+    ask: (execution, turn) => takeDueTasks(execution, turn, () => false),
+  },
+  {
+    name: 'finding the next due time',
+    status: 'RUNNING',
+    ask: (execution) => nextDue(execution, () => false),
+  },
+  {
+    name: 'cancelling',
+    status: 'RUNNING',
+    ask: (execution, turn) => cancelExecution(execution, { canceledBy: 'ann' }, '', turn),
+  },
+  {
+    name: 'restarting the first stage',
+    status: 'SUCCEEDED',
+    ask: (execution, turn) =>
+      resetForRestart({ execution, stage: execution.stages[0]!, turn }, 'ann'),
+  },
+  { name: 'showing the record', status: 'RUNNING', ask: (execution) => executionView(execution) },
+  {
+    name: 'listing failed leaves',
+    status: 'TERMINAL',
+    ask: (execution) =>
+      failedLeaves(execution, { deckOrigin: '', limit: 1_000_000, find: () => undefined }),
+  },
+  {
+    name: 'checking the graph',
+    status: 'NOT_STARTED',
+    ask: (execution) => checkGraph(execution.stages as never),
+  },
+]
 for (const { name, status, type, ask } of questions) {
   test(`the work of ${name} grows with the number of stages`, () => {
     const [small, large] = [200, 800].map((count) => {
@@ -157,26 +187,60 @@ test('reading many keys looks at the graph once', () => {
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 test('what is too large to run is refused with words', async (t) => {
-  const { ask } = await startEngine(t, { limits: { stages: 10, requisites: 20, entries: 2, bytes: 5000 } })
+  const { ask } = await startEngine(t, {
+    limits: { stages: 10, requisites: 20, entries: 2, bytes: 5000 },
+  })
   const many = Array.from({ length: 11 }, (_each, index) => W(String(index), 0))
   const refs = Array.from({ length: 8 }, (_each, index) => String(index))
   const dense = refs.map((ref, index) => W(ref, 0, ...refs.slice(0, index)))
   const start = { application: 'app', name: 'p' }
   for (const [path, body, words] of [
-    ['/orchestrate', { ...start, stages: many }, /11 stages; 10 are allowed.*pipelines\.max-stages/],
-    ['/orchestrate', { ...start, stages: dense }, /28 dependencies.*20 are allowed.*pipelines\.max-requisites/],
-    ['/orchestrate', { ...start, stages: [], expectedArtifacts: [{}, {}, {}] }, /"expectedArtifacts" .* 3 entries; 2 are/],
+    [
+      '/orchestrate',
+      { ...start, stages: many },
+      /11 stages; 10 are allowed.*pipelines\.max-stages/,
+    ],
+    [
+      '/orchestrate',
+      { ...start, stages: dense },
+      /28 dependencies.*20 are allowed.*pipelines\.max-requisites/,
+    ],
+    [
+      '/orchestrate',
+      { ...start, stages: [], expectedArtifacts: [{}, {}, {}] },
+      /"expectedArtifacts" .* 3 entries; 2 are/,
+    ],
     ['/ops', { application: 'app', job: many }, /11 stages/],
-    ['/orchestrate', { ...start, stages: [{ ...W('1', 0), pad: 'x'.repeat(6000) }] }, /definition has \d+ bytes; 5000/],
-    ['/orchestrate', { ...start, stages: [], trigger: { pad: 'x'.repeat(21_000) } }, /trigger has \d+ bytes; 20000/],
-    ['/ops', { application: 'app', job: [{ ...W('1', 0), pad: 'x'.repeat(21_000) }] }, /task has \d+.*pipelines\.max-size/],
-    ['/ops', [{ type: 'savePipeline', pipeline: base64({ pad: 'x'.repeat(6000) }) }], /definition has \d+ bytes; 5000/],
+    [
+      '/orchestrate',
+      { ...start, stages: [{ ...W('1', 0), pad: 'x'.repeat(6000) }] },
+      /definition has \d+ bytes; 5000/,
+    ],
+    [
+      '/orchestrate',
+      { ...start, stages: [], trigger: { pad: 'x'.repeat(21_000) } },
+      /trigger has \d+ bytes; 20000/,
+    ],
+    [
+      '/ops',
+      { application: 'app', job: [{ ...W('1', 0), pad: 'x'.repeat(21_000) }] },
+      /task has \d+.*pipelines\.max-size/,
+    ],
+    [
+      '/ops',
+      [{ type: 'savePipeline', pipeline: base64({ pad: 'x'.repeat(6000) }) }],
+      /definition has \d+ bytes; 5000/,
+    ],
     [
       '/ops',
       [{ type: 'savePipeline', pipelines: base64([{ pad: 'x'.repeat(6000) }]) }],
       /list of definitions has \d+ bytes; 5000/,
     ],
-    ['/ops', [{ type: 'savePipeline', pipelines: base64([{}, {}, {}]) }], /3 definitions; 2 are.*pipelines\.max-entries/],
+    [
+      '/ops',
+      [{ type: 'savePipeline', pipelines: base64([{}, {}, {}]) }],
+      /3 definitions; 2 are.*pipelines\.max-entries/,
+    ],
     ['/ops', [], /no "job"/],
     ['/ops', { application: 'app' }, /no "job"/],
   ] as const) {
@@ -205,13 +269,19 @@ test('entity tags beyond their bytes make no task', async (t) => {
 
 test('a stage that would add too many others fails with words', async (t) => {
   const { run, ends, stage } = await startEngine(t, { limits: { stages: 10 } })
-  const preconditions = Array.from({ length: 40 }, () => ({ type: 'expression', context: { expression: 'true' } }))
+  const preconditions = Array.from({ length: 40 }, () => ({
+    type: 'expression',
+    context: { expression: 'true' },
+  }))
   const id = await run({ stages: [{ refId: '1', type: 'checkPreconditions', preconditions }] })
 
   await ends(id, 'TERMINAL')
 
   const { context } = await stage(id, '1')
-  assert.match(String(at(context, 'exception', 'details', 'errors', 0)), /add 40 stages, and an execution may have 40/)
+  assert.match(
+    String(at(context, 'exception', 'details', 'errors', 0)),
+    /add 40 stages, and an execution may have 40/,
+  )
 })
 
 test('too large results fail, too large records end', async (t) => {
@@ -226,7 +296,10 @@ test('too large results fail, too large records end', async (t) => {
   await ends(oversized, 'TERMINAL')
   const { cancellationReason } = await ends(growing, 'TERMINAL')
 
-  assert.match(String(at((await stage(oversized, '1')).context, 'exception', 'details', 'errors', 0)), /2000 are allowed/)
+  assert.match(
+    String(at((await stage(oversized, '1')).context, 'exception', 'details', 'errors', 0)),
+    /2000 are allowed/,
+  )
   assert.match(String(cancellationReason), /grown to \d+ characters, 8000 are allowed/)
   const waiting = await run({ stages: [W('1', 60)] })
   const path = `/pipelines/${waiting}/stages/${(await stage(waiting, '1')).id}`
@@ -244,7 +317,10 @@ test('an execution that crashes the engine repeatedly fails', async (t) => {
   const dataDir = createDataDir(t)
   const silent = () => new Promise<never>(() => {})
   let engine = await startEngine(t, { dataDir, others: silent })
-  const poison = await engine.task({ type: 'deletePipeline', pipeline: { application: 'app', name: 'p' } })
+  const poison = await engine.task({
+    type: 'deletePipeline',
+    pipeline: { application: 'app', name: 'p' },
+  })
   const other = await engine.run({ stages: [W('1', 3600)] })
   for (let start = 1; start <= 6; start++) {
     assert.equal((await engine.view(poison)).status, 'RUNNING', `before start ${start}`)
@@ -256,8 +332,14 @@ test('an execution that crashes the engine repeatedly fails', async (t) => {
 
   const { execution } = await engine.taskEnds(poison, 'TERMINAL')
 
-  assert.match(String(execution.cancellationReason), /abandoned: the engine ended 5 times while it ran/)
-  assert.match(String(at(execution.stages[0], 'context', 'exception', 'details', 'errors', 0)), /abandoned/)
+  assert.match(
+    String(execution.cancellationReason),
+    /abandoned: the engine ended 5 times while it ran/,
+  )
+  assert.match(
+    String(at(execution.stages[0], 'context', 'exception', 'details', 'errors', 0)),
+    /abandoned/,
+  )
   assert.equal((await engine.execution(other)).status, 'RUNNING')
 })
 
@@ -265,7 +347,10 @@ test('a record too large to read ends and blocks no other', async (t) => {
   const dataDir = createDataDir(t)
   const before = await startEngine(t, { dataDir })
   const limited = { id: 'C', limitConcurrent: true }
-  const large = await before.run({ ...limited, stages: [{ ...W('1', 1), pad: 'x'.repeat(20_000) }, W('2', 0, '1')] })
+  const large = await before.run({
+    ...limited,
+    stages: [{ ...W('1', 1), pad: 'x'.repeat(20_000) }, W('2', 0, '1')],
+  })
   const waiting = await before.run({ ...limited, stages: [W('1', 1)] })
   const small = await before.run({ stages: [W('1', 1)] })
   await before.backends.stop()
@@ -305,7 +390,8 @@ test('an execution whose turn keeps failing is abandoned alone', async (t) => {
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   t.after(() => db.close())
   db.prepare("UPDATE orchestration_executions SET body = '{' WHERE id = ?").run(broken)
-  const row = () => db.prepare('SELECT status, next_due FROM orchestration_executions WHERE id = ?').get(broken)
+  const row = () =>
+    db.prepare('SELECT status, next_due FROM orchestration_executions WHERE id = ?').get(broken)
   for (let second = 0; second < 5; second++) {
     engine.clock.pass(1)
     await engine.clock.settled()

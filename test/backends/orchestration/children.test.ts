@@ -21,22 +21,36 @@ async function startFamily(t: TestContext, options: EngineOptions = {}): Promise
   return {
     ...engine,
     async store(definition) {
-      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })
+      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', {
+        application: 'app',
+        ...definition,
+      })
       assert.equal(stored.status, 200, JSON.stringify(stored.body))
       return String(at(stored.body, 'id'))
     },
-    runOf: async (configId) => ((await engine.ask('GET', `/pipelines?pipelineConfigIds=${configId}`)).body as Execution[])[0],
+    runOf: async (configId) =>
+      (
+        (await engine.ask('GET', `/pipelines?pipelineConfigIds=${configId}`)).body as Execution[]
+      )[0],
   }
 }
 
-function P(refId: string, pipeline: string, options: Record<string, unknown> = {}, ...requisiteStageRefIds: string[]) {
+function P(
+  refId: string,
+  pipeline: string,
+  options: Record<string, unknown> = {},
+  ...requisiteStageRefIds: string[]
+) {
   return { refId, type: 'pipeline', application: 'app', pipeline, requisiteStageRefIds, ...options }
 }
 
 test('orchestration-scenario 102: a stage runs another pipeline and waits for it', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [W('1', 2)] })
-  const id = await family.run({ stages: [P('1', child, { pipelineParameters: { x: '1' } })] }, 'ann')
+  const id = await family.run(
+    { stages: [P('1', child, { pipelineParameters: { x: '1' } })] },
+    'ann',
+  )
 
   const run = (await family.eventually(() => family.runOf(child)))!
   const stage = await family.stage(id, '1')
@@ -70,7 +84,10 @@ test('orchestration-scenario 104: a stage need not wait for the pipeline that it
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [W('1', 60)] })
 
-  await family.ends(await family.run({ stages: [P('1', child, { waitForCompletion: false })] }), 'SUCCEEDED')
+  await family.ends(
+    await family.run({ stages: [P('1', child, { waitForCompletion: false })] }),
+    'SUCCEEDED',
+  )
 
   assert.equal((await family.runOf(child))!.status, 'RUNNING')
 })
@@ -84,7 +101,10 @@ test('orchestration-scenario 105: an unknown and a disabled child fail the stage
   ] as const) {
     const id = await family.run({ stages: [P('1', pipeline)] })
     await family.ends(id, 'TERMINAL')
-    assert.match(String(at((await family.stage(id, '1')).context, 'exception', 'details', 'errors', 0)), pattern)
+    assert.match(
+      String(at((await family.stage(id, '1')).context, 'exception', 'details', 'errors', 0)),
+      pattern,
+    )
   }
 })
 
@@ -95,7 +115,9 @@ for (const [skips, value] of [
   test(`orchestration-scenario 106: with skipDownstreamOutput ${skips} a later stage sees ${value}`, async (t) => {
     const family = await startFamily(t)
     const child = await family.store({ name: 'child', stages: [V('1', { v: '7' })] })
-    const id = await family.run({ stages: [P('1', child, { skipDownstreamOutput: skips }), V('2', { seen: '${v}' }, '1')] })
+    const id = await family.run({
+      stages: [P('1', child, { skipDownstreamOutput: skips }), V('2', { seen: '${v}' }, '1')],
+    })
 
     await family.ends(id, 'SUCCEEDED')
 
@@ -120,7 +142,9 @@ for (const own of [{}, { type: 'runAnother', alias: 'pipeline' }]) {
 test('restarting an aliased stage starts another child', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [F('1')] })
-  const id = await family.run({ stages: [P('1', child, { type: 'runAnother', alias: 'pipeline' })] })
+  const id = await family.run({
+    stages: [P('1', child, { type: 'runAnother', alias: 'pipeline' })],
+  })
   await family.ends(id, 'TERMINAL')
   const before = (await family.stage(id, '1')).context['executionId']
 
@@ -138,7 +162,11 @@ test('orchestration-scenario 86: restarting a failed child lets its parent watch
   const run = (await family.runOf(child))!
   const stages = [{ refId: '1', type: 'checkPreconditions', preconditions: [] }, W('2', 5)]
 
-  await family.ask('PUT', `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`, { stages })
+  await family.ask(
+    'PUT',
+    `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`,
+    { stages },
+  )
 
   await family.ends(run.id, 'SUCCEEDED')
   await family.ends(id, 'SUCCEEDED')
@@ -148,13 +176,20 @@ test('orchestration-scenario 86: restarting a failed child lets its parent watch
 test('a restarted child restarts a parent whose start time has expired', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [F('1')] })
-  const id = await family.run({ stages: [P('1', child)], startTimeExpiry: family.clock.now() + 1000 })
+  const id = await family.run({
+    stages: [P('1', child)],
+    startTimeExpiry: family.clock.now() + 1000,
+  })
   await family.ends(id, 'TERMINAL')
   const run = (await family.runOf(child))!
   family.clock.pass(60)
 
   const stages = [{ refId: '1', type: 'checkPreconditions', preconditions: [] }]
-  await family.ask('PUT', `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`, { stages })
+  await family.ask(
+    'PUT',
+    `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`,
+    { stages },
+  )
 
   await family.ends(id, 'SUCCEEDED')
 })
@@ -167,7 +202,10 @@ test('orchestration-scenario 90: a skippable stage is skipped while its child co
   const stage = await family.stage(id, '1')
   assert.equal(stage.context['canManuallySkip'], true)
 
-  await family.ask('PATCH', `/pipelines/${id}/stages/${stage.id}`, { manualSkip: true, reason: 'r' })
+  await family.ask('PATCH', `/pipelines/${id}/stages/${stage.id}`, {
+    manualSkip: true,
+    reason: 'r',
+  })
 
   await family.ends(id, 'SUCCEEDED')
   assert.equal((await family.stage(id, '1')).status, 'SKIPPED')
@@ -186,7 +224,11 @@ for (const { word, stages, cancels } of endings) {
     const dependents: Record<string, string> = {}
     for (const status of endings.map((each) => each.word)) {
       const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: [status] }]
-      dependents[status] = await family.store({ name: `after ${status}`, triggers, stages: [W('1', 0)] })
+      dependents[status] = await family.store({
+        name: `after ${status}`,
+        triggers,
+        stages: [W('1', 0)],
+      })
     }
     const id = await family.run({ id: parent, stages, trigger: { user: 'ann' } })
     if (cancels) await family.ask('PUT', `/pipelines/${id}/cancel`)
@@ -216,7 +258,8 @@ test('a dependent pipeline waits for the definition store', async (t) => {
   })
   await engine.ends(await engine.run({ id: 'C', stages: [W('1', 0)] }), 'SUCCEEDED')
   await engine.clock.settled()
-  const runs = async () => (await engine.ask('GET', '/pipelines?pipelineConfigIds=E&limit=9')).body as Execution[]
+  const runs = async () =>
+    (await engine.ask('GET', '/pipelines?pipelineConfigIds=E&limit=9')).body as Execution[]
   assert.deepEqual(await runs(), [])
 
   reachable = true
@@ -229,21 +272,50 @@ test('a dependent pipeline waits for the definition store', async (t) => {
 })
 
 test('artifacts of stages reach children, dependents and the next run', async (t) => {
-  const image = (version: string) => ({ type: 'docker/image', name: 'shop', version, reference: `shop:${version}` })
-  const expectedArtifacts = [{ id: 'e', matchArtifact: { type: 'docker/image', version: '7' }, usePriorArtifact: true }]
+  const image = (version: string) => ({
+    type: 'docker/image',
+    name: 'shop',
+    version,
+    reference: `shop:${version}`,
+  })
+  const expectedArtifacts = [
+    { id: 'e', matchArtifact: { type: 'docker/image', version: '7' }, usePriorArtifact: true },
+  ]
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [W('1', 0)], expectedArtifacts })
   const parent = await family.store({ name: 'parent', stages: [] })
-  const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: ['successful'], expectedArtifactIds: ['e'] }]
-  const after = await family.store({ name: 'after', triggers, stages: [W('1', 0)], expectedArtifacts })
-  const producing = [V('1', { artifacts: [image('7')] }), P('2', child, {}, '1'), V('3', { artifacts: [image('8')] }, '2')]
+  const triggers = [
+    {
+      enabled: true,
+      type: 'pipeline',
+      pipeline: parent,
+      status: ['successful'],
+      expectedArtifactIds: ['e'],
+    },
+  ]
+  const after = await family.store({
+    name: 'after',
+    triggers,
+    stages: [W('1', 0)],
+    expectedArtifacts,
+  })
+  const producing = [
+    V('1', { artifacts: [image('7')] }),
+    P('2', child, {}, '1'),
+    V('3', { artifacts: [image('8')] }, '2'),
+  ]
   const trigger = { artifacts: [image('6')] }
   const id = await family.run({ id: parent, stages: producing, trigger })
   await family.ends(id, 'SUCCEEDED')
 
-  const versionsOf = ({ trigger }: Execution) => trigger.artifacts.map((artifact) => at(artifact, 'version'))
+  const versionsOf = ({ trigger }: Execution) =>
+    trigger.artifacts.map((artifact) => at(artifact, 'version'))
   assert.deepEqual(versionsOf((await family.runOf(child))!), ['7', '6'])
-  assert.deepEqual(versionsOf((await family.eventually(() => family.runOf(after)))!), ['8', '7', '6'])
+  assert.deepEqual(versionsOf((await family.eventually(() => family.runOf(after)))!), [
+    '8',
+    '7',
+    '6',
+  ])
   const next = await family.run({ id: parent, stages: [W('1', 0)], expectedArtifacts })
   assert.deepEqual(versionsOf(await family.ends(next, 'SUCCEEDED')), ['7'])
 })
@@ -259,7 +331,9 @@ test('a follow-up that the store refuses is repeated after a pause', async (t) =
       if (!path.startsWith('/pipelines/triggeredBy/C/')) return { status: 404, body: undefined }
       const db = disk()
       if (++reads === 1)
-        db.exec("CREATE TRIGGER full BEFORE UPDATE ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END")
+        db.exec(
+          "CREATE TRIGGER full BEFORE UPDATE ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END",
+        )
       db.close()
       return { status: 200, body: [] }
     },
@@ -304,7 +378,8 @@ test('of several dependents each starts, fails visibly, or starts later', async 
       return { status: 404, body: undefined }
     },
   })
-  const runs = async (id: string) => (await engine.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
+  const runs = async (id: string) =>
+    (await engine.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
   const first = (id: string) => engine.eventually(async () => (await runs(id))[0])
   await engine.ends(await engine.run({ id: 'C', stages: [W('1', 0)] }), 'SUCCEEDED')
   await engine.clock.settled()
@@ -333,11 +408,17 @@ test('of several dependents each starts, fails visibly, or starts later', async 
 test('a stage can watch and depend on other executions', async (t) => {
   const engine = await startEngine(t)
   const other = await engine.run({ stages: [W('1', 20)] })
-  const watching = await engine.run({ stages: [{ refId: '1', type: 'monitorPipeline', executionIds: [other] }] })
-  const depending = await engine.run({
-    stages: [{ refId: '1', type: 'dependsOnExecution', executionType: 'PIPELINE', executionId: other }],
+  const watching = await engine.run({
+    stages: [{ refId: '1', type: 'monitorPipeline', executionIds: [other] }],
   })
-  const lost = await engine.run({ stages: [{ refId: '1', type: 'dependsOnExecution', executionId: 'nope' }] })
+  const depending = await engine.run({
+    stages: [
+      { refId: '1', type: 'dependsOnExecution', executionType: 'PIPELINE', executionId: other },
+    ],
+  })
+  const lost = await engine.run({
+    stages: [{ refId: '1', type: 'dependsOnExecution', executionId: 'nope' }],
+  })
   await engine.ends(lost, 'TERMINAL')
 
   engine.clock.pass(20)
@@ -346,7 +427,10 @@ test('a stage can watch and depend on other executions', async (t) => {
 
   await engine.ends(watching, 'SUCCEEDED')
   await engine.ends(depending, 'SUCCEEDED')
-  assert.equal(at((await engine.stage(watching, '1')).outputs, 'executionStatuses', other, 'status'), 'SUCCEEDED')
+  assert.equal(
+    at((await engine.stage(watching, '1')).outputs, 'executionStatuses', other, 'status'),
+    'SUCCEEDED',
+  )
 })
 
 test('the failed leaves of a run are found in its children', async (t) => {
@@ -355,7 +439,10 @@ test('the failed leaves of a run are found in its children', async (t) => {
   const id = await family.run({ stages: [P('1', child)] })
   await family.ends(id, 'TERMINAL')
 
-  const { body } = await family.ask('GET', `/pipelines/failedStages?executionId=${id}&deckOrigin=http://deck&limit=5`)
+  const { body } = await family.ask(
+    'GET',
+    `/pipelines/failedStages?executionId=${id}&deckOrigin=http://deck&limit=5`,
+  )
 
   const [leaf] = body as Record<string, unknown>[]
   assert.equal((body as unknown[]).length, 1)
@@ -363,8 +450,14 @@ test('the failed leaves of a run are found in its children', async (t) => {
   assert.equal(leaf!['pipelineExecutionName'], 'child')
   assert.equal(leaf!['stageStatus'], 'TERMINAL')
   assert.equal(leaf!['childPipelineExecutionId'], null)
-  assert.match(String(leaf!['pipelineExecutionUrl']), /^http:\/\/deck\/#\/applications\/app\/executions\/details\//)
-  assert.equal((await family.ask('GET', `/pipelines/failedStages?executionId=${id}&limit=0`)).status, 400)
+  assert.match(
+    String(leaf!['pipelineExecutionUrl']),
+    /^http:\/\/deck\/#\/applications\/app\/executions\/details\//,
+  )
+  assert.equal(
+    (await family.ask('GET', `/pipelines/failedStages?executionId=${id}&limit=0`)).status,
+    400,
+  )
   assert.equal((await family.ask('GET', '/pipelines/failedStages?executionId=nope')).status, 404)
 })
 
@@ -372,28 +465,45 @@ test('pipelines in a cycle fail at the maximum depth', async (t) => {
   const family = await startFamily(t, { limits: { depth: 3 } })
   const ids = { byStage: '', byTrigger: 'T' }
   ids.byStage = await family.store({ name: 'stage', stages: [] })
-  await family.store({ id: ids.byStage, name: 'stage', stages: [P('1', ids.byStage, { waitForCompletion: false })] })
-  const triggers = [{ enabled: true, type: 'pipeline', pipeline: ids.byTrigger, status: ['successful'] }]
+  await family.store({
+    id: ids.byStage,
+    name: 'stage',
+    stages: [P('1', ids.byStage, { waitForCompletion: false })],
+  })
+  const triggers = [
+    { enabled: true, type: 'pipeline', pipeline: ids.byTrigger, status: ['successful'] },
+  ]
   await family.store({ id: ids.byTrigger, name: 'trigger', triggers, stages: [W('1', 0)] })
   const runsOf = async (id: string) =>
     (await family.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=50`)).body as Execution[]
 
   for (const id of Object.values(ids)) {
     await family.ask('POST', `/orchestrate/${id}`, {})
-    const ended = await family.eventually(async () => (await runsOf(id)).find(({ status }) => status === 'TERMINAL'))
-    assert.match(JSON.stringify(ended), /4 levels below the execution \w+; 3 are allowed.*pipelines\.max-depth/)
+    const ended = await family.eventually(async () =>
+      (await runsOf(id)).find(({ status }) => status === 'TERMINAL'),
+    )
+    assert.match(
+      JSON.stringify(ended),
+      /4 levels below the execution \w+; 3 are allowed.*pipelines\.max-depth/,
+    )
   }
 
   // The last one that was started fails; the one that a trigger could not start is kept as failed.
-  assert.deepEqual([(await runsOf(ids.byStage)).length, (await runsOf(ids.byTrigger)).length], [4, 5])
+  assert.deepEqual(
+    [(await runsOf(ids.byStage)).length, (await runsOf(ids.byTrigger)).length],
+    [4, 5],
+  )
 })
 
 test('one execution entails a limited number of others', async (t) => {
   const family = await startFamily(t, { limits: { descendants: 12 } })
   const id = await family.store({ name: 'hydra', stages: [] })
-  const heads = ['1', '2', '3'].map((ref) => P(ref, id, { waitForCompletion: false, continuePipeline: true }))
+  const heads = ['1', '2', '3'].map((ref) =>
+    P(ref, id, { waitForCompletion: false, continuePipeline: true }),
+  )
   await family.store({ id, name: 'hydra', stages: heads })
-  const runs = async () => (await family.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=99`)).body as Execution[]
+  const runs = async () =>
+    (await family.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=99`)).body as Execution[]
   const start = async () => {
     await family.ask('POST', `/orchestrate/${id}`, {})
     return family.eventually(async () => {
@@ -406,15 +516,24 @@ test('one execution entails a limited number of others', async (t) => {
   const second = await start()
 
   assert.equal(first?.length, 13)
-  assert.match(JSON.stringify(first), /12 executions follow from the execution \w+ already, 12 are allowed/)
+  assert.match(
+    JSON.stringify(first),
+    /12 executions follow from the execution \w+ already, 12 are allowed/,
+  )
   assert.equal(second?.length, 26)
 })
 
 test('a run that names its parent counts with it', async (t) => {
   const family = await startFamily(t, { limits: { depth: 1 } })
   const start = (trigger: object) =>
-    family.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 60)], trigger })
-  const idOf = (answer: { body: unknown }) => String(at(answer.body, 'ref')).split('/').at(-1) as string
+    family.ask('POST', '/orchestrate', {
+      application: 'app',
+      name: 'p',
+      stages: [W('1', 60)],
+      trigger,
+    })
+  const idOf = (answer: { body: unknown }) =>
+    String(at(answer.body, 'ref')).split('/').at(-1) as string
   const root = idOf(await start({}))
   const child = idOf(await start({ parentPipelineId: root }))
 

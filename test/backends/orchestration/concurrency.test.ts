@@ -12,7 +12,8 @@ async function statuses(engine: TestEngine, ids: readonly string[]): Promise<str
 test('orchestration-scenario 92: limited runs take turns in the order of their submission', async (t) => {
   const engine = await startEngine(t)
   const ids: string[] = []
-  for (let count = 0; count < 3; count++) ids.push(await engine.run({ ...limited, stages: [W('1', 2)] }))
+  for (let count = 0; count < 3; count++)
+    ids.push(await engine.run({ ...limited, stages: [W('1', 2)] }))
 
   assert.deepEqual(await statuses(engine, ids), ['RUNNING', 'NOT_STARTED', 'NOT_STARTED'])
   assert.equal((await engine.execution(ids[1]!)).startTime, undefined)
@@ -61,7 +62,14 @@ test('orchestration-scenario 95: at most as many run as the limit says', async (
   const engine = await startEngine(t)
   const ids: string[] = []
   for (let count = 0; count < 5; count++) {
-    ids.push(await engine.run({ id: 'C', maxConcurrentExecutions: 2, keepWaitingPipelines: true, stages: [W('1', 2)] }))
+    ids.push(
+      await engine.run({
+        id: 'C',
+        maxConcurrentExecutions: 2,
+        keepWaitingPipelines: true,
+        stages: [W('1', 2)],
+      }),
+    )
   }
   for (let round = 0; round < 3; round++) {
     await engine.clock.settled()
@@ -95,7 +103,8 @@ test('orchestration-scenario 99: at most fifty wait, a further one is cancelled'
 test('orchestration-scenario 59: a cancelled waiting run gives way to the next', async (t) => {
   const engine = await startEngine(t)
   const ids: string[] = []
-  for (let count = 0; count < 3; count++) ids.push(await engine.run({ ...limited, stages: [W('1', 2)] }))
+  for (let count = 0; count < 3; count++)
+    ids.push(await engine.run({ ...limited, stages: [W('1', 2)] }))
 
   await engine.ask('PUT', `/pipelines/${ids[1]}/cancel`)
 
@@ -109,7 +118,10 @@ test('orchestration-scenario 59: a cancelled waiting run gives way to the next',
 for (const end of ['fails', 'is cancelled'] as const) {
   test(`orchestration-scenario 100: the next run starts when the one before ${end}`, async (t) => {
     const engine = await startEngine(t)
-    const first = await engine.run({ ...limited, stages: end === 'fails' ? [W('1', 2), F('2', ['1'])] : [W('1', 600)] })
+    const first = await engine.run({
+      ...limited,
+      stages: end === 'fails' ? [W('1', 2), F('2', ['1'])] : [W('1', 600)],
+    })
     const second = await engine.run({ ...limited, stages: [W('1', 2)] })
     assert.equal((await engine.execution(second)).status, 'NOT_STARTED')
 
@@ -122,7 +134,9 @@ for (const end of ['fails', 'is cancelled'] as const) {
 
 test('orchestration-scenario 101: of a burst of submissions exactly one runs at any moment', async (t) => {
   const engine = await startEngine(t)
-  const ids = await Promise.all(Array.from({ length: 20 }, () => engine.run({ ...limited, stages: [W('1', 1)] })))
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, () => engine.run({ ...limited, stages: [W('1', 1)] })),
+  )
 
   assert.equal(new Set(ids).size, 20)
   for (let round = 0; round < 20; round++) {
@@ -140,10 +154,14 @@ test('orchestration-scenario 101: of a burst of submissions exactly one runs at 
 test('orchestration-scenario 193: five hundred executions run side by side while requests are answered', async (t) => {
   const engine = await startEngine(t)
   const ids = await Promise.all(
-    Array.from({ length: 500 }, () => engine.run({ id: 'load', stages: [W('1', 1), W('2', 1, '1'), W('3', 1, '2')] })),
+    Array.from({ length: 500 }, () =>
+      engine.run({ id: 'load', stages: [W('1', 1), W('2', 1, '1'), W('3', 1, '2')] }),
+    ),
   )
   const succeeded = async () => {
-    const listed = (await engine.ask('GET', '/pipelines?pipelineConfigIds=load&limit=500&expand=false')).body as {
+    const listed = (
+      await engine.ask('GET', '/pipelines?pipelineConfigIds=load&limit=500&expand=false')
+    ).body as {
       status: string
     }[]
     return listed.filter((each) => each.status === 'SUCCEEDED').length

@@ -6,12 +6,24 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { at, createClock, F, J, startEngine, type TestEngine, V, W } from './support.ts'
 
-async function patch(engine: TestEngine, id: string, refId: string, changes: unknown, user?: string) {
+async function patch(
+  engine: TestEngine,
+  id: string,
+  refId: string,
+  changes: unknown,
+  user?: string,
+) {
   const { id: stageId } = await engine.stage(id, refId)
   return engine.ask('PATCH', `/pipelines/${id}/stages/${stageId}`, changes, user)
 }
 
-async function restart(engine: TestEngine, id: string, refId: string, body: unknown = {}, user?: string) {
+async function restart(
+  engine: TestEngine,
+  id: string,
+  refId: string,
+  body: unknown = {},
+  user?: string,
+) {
   const { id: stageId } = await engine.stage(id, refId)
   return engine.ask('PUT', `/pipelines/${id}/stages/${stageId}/restart`, body, user)
 }
@@ -20,7 +32,13 @@ test('orchestration-scenario 47: a judgment that continues ends the stage and te
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [J('1')] })
 
-  const answer = await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'blue' }, 'bob')
+  const answer = await patch(
+    engine,
+    id,
+    '1',
+    { judgmentStatus: 'continue', judgmentInput: 'blue' },
+    'bob',
+  )
 
   assert.equal(answer.status, 200)
   assert.equal(at(answer.body, 'id'), id)
@@ -86,7 +104,10 @@ test('orchestration-scenario 51: a judgment needs one of the required roles', as
     assert.match(String(at(refused.body, 'message')), /needs one of the roles ops; ann has none/)
   }
   const { status, context } = await engine.stage(id, '1')
-  assert.deepEqual([status, context['judgmentStatus'], context['judgmentInput']], ['RUNNING', undefined, undefined])
+  assert.deepEqual(
+    [status, context['judgmentStatus'], context['judgmentInput']],
+    ['RUNNING', undefined, undefined],
+  )
   await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
   await engine.ends(id, 'SUCCEEDED')
 })
@@ -95,7 +116,10 @@ test('a judgment takes only an input that it offers', async (t) => {
   const engine = await startEngine(t)
   const judgmentInputs = [{ value: 'blue' }, { value: 'green' }]
   const id = await engine.run({ stages: [{ ...J('1'), judgmentInputs }] })
-  const refused = await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'grean' })
+  const refused = await patch(engine, id, '1', {
+    judgmentStatus: 'continue',
+    judgmentInput: 'grean',
+  })
   assert.equal(refused.status, 400)
   assert.match(String(at(refused.body, 'message')), /green, blue/)
   assert.equal((await engine.stage(id, '1')).context['judgmentInput'], undefined)
@@ -154,7 +178,10 @@ for (const [hands, user] of [
 ] as const) {
   test(`orchestration-scenario 52: identity of a judgment passed on: ${hands}, next stage as ${user}`, async (t) => {
     const engine = await startEngine(t)
-    const stages = [{ ...J('1'), propagateAuthenticationContext: hands }, V('2', { who: '${#currentUser()}' }, '1')]
+    const stages = [
+      { ...J('1'), propagateAuthenticationContext: hands },
+      V('2', { who: '${#currentUser()}' }, '1'),
+    ]
     const id = await engine.run({ spelEvaluator: 'v4', stages }, 'ann')
 
     await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
@@ -269,7 +296,11 @@ test('orchestration-scenario 57: cancel ends all branches', async (t) => {
     stages.map((stage) => stage.status),
     ['CANCELED', 'CANCELED'],
   )
-  assert.equal(cancellationReason, undefined, 'orchestration-scenario 58: without a reason there is none')
+  assert.equal(
+    cancellationReason,
+    undefined,
+    'orchestration-scenario 58: without a reason there is none',
+  )
 })
 
 test('orchestration-scenario 60: a paused execution can be cancelled', async (t) => {
@@ -316,7 +347,10 @@ test('orchestration-scenario 65: force cancel rewrites the record at once', asyn
   const id = await engine.run({ stages: [W('1', 600)] })
   const task = await engine.task({ type: 'wait', waitTime: 600 })
 
-  assert.equal((await engine.ask('PUT', `/admin/forceCancelExecution?executionId=${id}`)).status, 200)
+  assert.equal(
+    (await engine.ask('PUT', `/admin/forceCancelExecution?executionId=${id}`)).status,
+    200,
+  )
   const path = `/admin/forceCancelExecution?executionId=${task}&executionType=ORCHESTRATION`
   assert.equal((await engine.ask('PUT', path)).status, 200)
 
@@ -327,8 +361,15 @@ test('orchestration-scenario 65: force cancel rewrites the record at once', asyn
   assert.equal(done.stages[0]!.status, 'CANCELED')
   assert.equal(done.stages[0]!.tasks[0]!.status, 'CANCELED')
   assert.equal((await engine.view(task)).status, 'CANCELED')
-  assert.equal((await engine.ask('PUT', '/admin/forceCancelExecution?executionId=nope')).status, 404)
-  assert.equal((await engine.ask('PUT', `/admin/forceCancelExecution?executionId=${id}&executionType=X`)).status, 400)
+  assert.equal(
+    (await engine.ask('PUT', '/admin/forceCancelExecution?executionId=nope')).status,
+    404,
+  )
+  assert.equal(
+    (await engine.ask('PUT', `/admin/forceCancelExecution?executionId=${id}&executionType=X`))
+      .status,
+    400,
+  )
 })
 
 test('orchestration-scenario 67 and 68: pause stops execution, stage and task, resume lets them go on', async (t) => {
@@ -338,7 +379,10 @@ test('orchestration-scenario 67 and 68: pause stops execution, stage and task, r
 
   assert.equal((await engine.ask('PUT', `/pipelines/${id}/pause`, undefined, 'ann')).status, 202)
   const paused = await engine.ends(id, 'PAUSED')
-  assert.deepEqual([paused.stages[0]!.status, paused.stages[0]!.tasks[0]!.status], ['PAUSED', 'PAUSED'])
+  assert.deepEqual(
+    [paused.stages[0]!.status, paused.stages[0]!.tasks[0]!.status],
+    ['PAUSED', 'PAUSED'],
+  )
   assert.equal(paused.paused?.pausedBy, 'ann')
   assert.equal(paused.paused?.pauseTime, engine.clock.now())
   assert.equal(paused.paused?.paused, true)
@@ -405,7 +449,13 @@ test('orchestration-scenario 73: a judgment made while paused counts after the r
 })
 
 const holding = {
-  stages: [{ refId: '1', type: 'checkPreconditions', preconditions: [{ type: 'expression', context: { expression: 'true' } }] }],
+  stages: [
+    {
+      refId: '1',
+      type: 'checkPreconditions',
+      preconditions: [{ type: 'expression', context: { expression: 'true' } }],
+    },
+  ],
 }
 
 test('orchestration-scenario 74 and 75: a failed stage restarts with the preconditions of the definition', async (t) => {
@@ -441,10 +491,14 @@ test('orchestration-scenario 76: a restart resets what is downstream and nothing
   await restart(engine, id, '1')
 
   const after = await engine.ends(id, 'SUCCEEDED')
-  const changed = after.stages.map((stage, index) => stage.startTime !== before.stages[index]!.startTime)
+  const changed = after.stages.map(
+    (stage, index) => stage.startTime !== before.stages[index]!.startTime,
+  )
   assert.deepEqual(changed, [true, true, false])
   const attempts = after.stages.map((stage) => stage.context['previousAttempts'])
-  const former = before.stages.map(({ startTime, endTime, status }) => [{ startTime, endTime, status }])
+  const former = before.stages.map(({ startTime, endTime, status }) => [
+    { startTime, endTime, status },
+  ])
   assert.deepEqual(attempts, [former[0], former[1], undefined])
 })
 
@@ -453,7 +507,10 @@ test('orchestration-scenario 77: a restart needs a body, an empty object will do
   const id = await engine.run({ stages: [W('1', 0)] })
   const { stages } = await engine.ends(id, 'SUCCEEDED')
 
-  assert.equal((await engine.ask('PUT', `/pipelines/${id}/stages/${stages[0]!.id}/restart`)).status, 400)
+  assert.equal(
+    (await engine.ask('PUT', `/pipelines/${id}/stages/${stages[0]!.id}/restart`)).status,
+    400,
+  )
   assert.equal((await restart(engine, id, '1')).status, 200)
 })
 
@@ -674,18 +731,30 @@ test('orchestration-scenario 186: a store that fails for seconds loses nothing',
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-full-'))
   t.after(() => rmSync(dataDir, { recursive: true }))
   const engine = await startEngine(t, { dataDir })
-  const ids = await Promise.all(Array.from({ length: 5 }, () => engine.run({ stages: [W('1', 1), V('2', { a: 1 }, '1')] })))
+  const ids = await Promise.all(
+    Array.from({ length: 5 }, () => engine.run({ stages: [W('1', 1), V('2', { a: 1 }, '1')] })),
+  )
   await engine.clock.settled()
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   t.after(() => db.close())
   for (const change of ['INSERT', 'UPDATE'])
-    db.exec(`CREATE TRIGGER full_${change} BEFORE ${change} ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    db.exec(
+      `CREATE TRIGGER full_${change} BEFORE ${change} ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END`,
+    )
 
   for (let second = 0; second < 5; second++) {
     engine.clock.pass(1)
     await engine.clock.settled()
   }
-  assert.ok((await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 0)] })).status >= 500)
+  assert.ok(
+    (
+      await engine.ask('POST', '/orchestrate', {
+        application: 'app',
+        name: 'p',
+        stages: [W('1', 0)],
+      })
+    ).status >= 500,
+  )
   for (const id of ids) assert.equal((await engine.execution(id)).status, 'RUNNING')
 
   for (const change of ['INSERT', 'UPDATE']) db.exec(`DROP TRIGGER full_${change}`)
@@ -701,13 +770,21 @@ test('orchestration-scenario 188: changes and tasks keep the keys of each other'
       if (service !== 'clouddriver') return { status: 404, body: undefined }
       if (method === 'POST') return { status: 200, body: { id: 't1' } }
       const resultObjects = [{ deployedNamesByLocation: { east: ['job-1'] } }]
-      if (path === '/task/t1') return { status: 200, body: { id: 't1', status: { completed: true }, resultObjects } }
+      if (path === '/task/t1')
+        return { status: 200, body: { id: 't1', status: { completed: true }, resultObjects } }
       looks++
       await new Promise((resolve) => setImmediate(resolve))
       return { status: 200, body: { jobState: isOver ? 'Succeeded' : 'Running', looks } }
     },
   })
-  const job = { refId: '1', type: 'runJob', cloudProvider: 'local', credentials: 'dev', region: 'east', command: 'true' }
+  const job = {
+    refId: '1',
+    type: 'runJob',
+    cloudProvider: 'local',
+    credentials: 'dev',
+    region: 'east',
+    command: 'true',
+  }
   const id = await engine.run({ stages: [{ ...job, requisiteStageRefIds: [] }] })
   await engine.eventually(async () => looks > 0)
 
@@ -723,12 +800,17 @@ test('orchestration-scenario 188: changes and tasks keep the keys of each other'
     keys.filter((key) => context[key] !== key),
     [],
   )
-  assert.deepEqual([at(context, 'deploy.jobs', 'east', 0), at(context, 'jobStatus', 'looks')], ['job-1', looks])
+  assert.deepEqual(
+    [at(context, 'deploy.jobs', 'east', 0), at(context, 'jobStatus', 'looks')],
+    ['job-1', looks],
+  )
 })
 
 test('orchestration-scenario 189: a cancel at the end is one or the other', async (t) => {
   const engine = await startEngine(t)
-  const ids = await Promise.all(Array.from({ length: 50 }, () => engine.run({ stages: [W('1', 1)] })))
+  const ids = await Promise.all(
+    Array.from({ length: 50 }, () => engine.run({ stages: [W('1', 1)] })),
+  )
   await engine.clock.settled()
   engine.clock.pass(1)
 
@@ -753,26 +835,43 @@ test('orchestration-scenario 192: deletion and restart exclude each other', asyn
 
     const answers = await Promise.all(round % 2 === 0 ? [remove(), again()] : [again(), remove()])
 
-    const [removed, restarted] = (round % 2 === 0 ? answers : answers.toReversed()).map(({ status }) => status)
+    const [removed, restarted] = (round % 2 === 0 ? answers : answers.toReversed()).map(
+      ({ status }) => status,
+    )
     const { status } = await engine.ask('GET', `/pipelines/${id}`)
-    assert.deepEqual([removed, restarted, status], removed === 200 ? [200, 404, 404] : [409, 200, 200])
+    assert.deepEqual(
+      [removed, restarted, status],
+      removed === 200 ? [200, 404, 404] : [409, 200, 200],
+    )
   }
   await engine.clock.settled()
 })
 
 test('the log of an execution tells what happened, and who did it', async (t) => {
   const engine = await startEngine(t)
-  const id = await engine.run({ stages: [J('1'), { ...F('2'), requisiteStageRefIds: ['1'] }] }, 'ann')
+  const id = await engine.run(
+    { stages: [J('1'), { ...F('2'), requisiteStageRefIds: ['1'] }] },
+    'ann',
+  )
   await engine.eventually(async () => (await engine.stage(id, '1')).status === 'RUNNING')
   await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'go' }, 'bob')
   await engine.ends(id, 'TERMINAL')
   const { status, body } = await engine.ask('GET', `/pipelines/${id}/logs`)
   assert.equal(status, 200)
-  const log = body as { eventType: string; user?: string; timestamp: number; details: Record<string, unknown> }[]
+  const log = body as {
+    eventType: string
+    user?: string
+    timestamp: number
+    details: Record<string, unknown>
+  }[]
   assert.deepEqual([log[0]?.eventType, log[0]?.user], ['ExecutionSubmitted', 'ann'])
   const judged = log.find(({ eventType }) => eventType === 'StageJudged')
   assert.deepEqual([judged?.user, judged?.details['judgmentInput']], ['bob', 'go'])
-  assert.ok(log.some(({ eventType, details }) => eventType === 'StageComplete' && Array.isArray(details['errors'])))
+  assert.ok(
+    log.some(
+      ({ eventType, details }) => eventType === 'StageComplete' && Array.isArray(details['errors']),
+    ),
+  )
   assert.equal(log.at(-1)?.timestamp, (await engine.execution(id)).endTime)
   assert.equal((await engine.ask('GET', '/pipelines/nope/logs')).status, 404)
 })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextAllowedTime, parseWindow } from '../../../packages/engine/orchestration/allowed-times.ts'
+import {
+  nextAllowedTime,
+  parseWindow,
+} from '../../../packages/engine/orchestration/allowed-times.ts'
 import { startEngine, W } from './support.ts'
 
 /** A Wednesday noon, UTC. */
@@ -8,16 +11,31 @@ const wednesday = Date.UTC(2031, 4, 7, 12)
 
 const cases: [what: string, window: Record<string, unknown>, zone: string, opens: number][] = [
   ['any time when nothing is said', {}, 'UTC', wednesday],
-  ['now when it is open', { whitelist: [{ startHour: 11, startMin: 0, endHour: 12, endMin: 0 }] }, 'UTC', wednesday],
+  [
+    'now when it is open',
+    { whitelist: [{ startHour: 11, startMin: 0, endHour: 12, endMin: 0 }] },
+    'UTC',
+    wednesday,
+  ],
   [
     'later on the same day',
     { whitelist: [{ startHour: 14, startMin: 30, endHour: 15, endMin: 0 }] },
     'UTC',
     Date.UTC(2031, 4, 7, 14, 30),
   ],
-  ['on the next day', { whitelist: [{ startHour: 9, startMin: 0, endHour: 10, endMin: 0 }] }, 'UTC', Date.UTC(2031, 4, 8, 9)],
+  [
+    'on the next day',
+    { whitelist: [{ startHour: 9, startMin: 0, endHour: 10, endMin: 0 }] },
+    'UTC',
+    Date.UTC(2031, 4, 8, 9),
+  ],
   ['on the next Sunday', { days: [1], whitelist: [] }, 'UTC', Date.UTC(2031, 4, 11)],
-  ['across midnight', { whitelist: [{ startHour: 22, startMin: 0, endHour: 13, endMin: 0 }] }, 'UTC', wednesday],
+  [
+    'across midnight',
+    { whitelist: [{ startHour: 22, startMin: 0, endHour: 13, endMin: 0 }] },
+    'UTC',
+    wednesday,
+  ],
   [
     'by the clock of its zone',
     { whitelist: [{ startHour: 9, startMin: 0, endHour: 10, endMin: 0 }] },
@@ -45,7 +63,10 @@ for (const [zone, opens] of [
 ] as const) {
   test(`an execution window opens at the second of two equal times of ${zone}`, () => {
     const startHour = zone === 'Europe/Berlin' ? 2 : 1
-    const window = parseWindow({ days: [1], whitelist: [{ startHour, startMin: 30, endHour: 5, endMin: 0 }] })
+    const window = parseWindow({
+      days: [1],
+      whitelist: [{ startHour, startMin: 30, endHour: 5, endMin: 0 }],
+    })
 
     assert.equal(nextAllowedTime(window, opens - 12 * 3_600_000, zone), opens)
   })
@@ -101,9 +122,14 @@ test('orchestration-scenario 173: the wait for a window can be skipped', async (
 test('a window with too many times of day fails', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const whitelist = Array.from({ length: 101 }, () => ({ startHour: 1, endHour: 2 }))
-  const id = await run({ stages: [{ ...windowed(14, 15), restrictedExecutionWindow: { whitelist } }] })
+  const id = await run({
+    stages: [{ ...windowed(14, 15), restrictedExecutionWindow: { whitelist } }],
+  })
 
   await ends(id, 'TERMINAL')
 
-  assert.match(JSON.stringify((await stage(id, '1<0')).context['exception']), /at most 100 times of day/)
+  assert.match(
+    JSON.stringify((await stage(id, '1<0')).context['exception']),
+    /at most 100 times of day/,
+  )
 })

@@ -12,7 +12,10 @@ const answers = {
   'GET /text': new Reply(200, 'hello', { 'content-type': 'text/plain' }),
   'GET /json': { replicas: 3, list: [1, 2] },
   'GET /yaml': new Reply(200, 'a:\n  b: 1\n'),
-  'GET /properties': new Reply(200, '# build\nversion=1.2\npath : a\\\n  b\nname caf\\u00e9\nempty=\n'),
+  'GET /properties': new Reply(
+    200,
+    '# build\nversion=1.2\npath : a\\\n  b\nname caf\\u00e9\nempty=\n',
+  ),
   'GET /moved': new Reply(302, '', { location: '/text' }),
 }
 
@@ -58,7 +61,13 @@ test('an address that fails leaves the text and its reason', async (t) => {
   const { outputs, context } = await engine.stage(id, '1')
   assert.deepEqual(outputs, variables)
   const summary = JSON.stringify(context['expressionEvaluationSummary'])
-  for (const reason of [/status 404/, /redirects are not followed/, /scheme is not one of/, /169\.254\.169\.254/, /is not JSON/])
+  for (const reason of [
+    /status 404/,
+    /redirects are not followed/,
+    /scheme is not one of/,
+    /169\.254\.169\.254/,
+    /is not JSON/,
+  ])
     assert.match(summary, reason)
 })
 
@@ -77,9 +86,15 @@ test('a precondition waits for the address that it reads', async (t) => {
   const server = await startUpstream(t, { 'GET /flag': new Reply(200, 'on') })
   const engine = await startEngine(t, { outside, clock: realClock })
   const preconditions = [
-    { type: 'expression', failPipeline: true, context: { expression: `#fromUrl('${server.url}/flag') == 'on'` } },
+    {
+      type: 'expression',
+      failPipeline: true,
+      context: { expression: `#fromUrl('${server.url}/flag') == 'on'` },
+    },
   ]
-  const id = await engine.run({ stages: [{ type: 'checkPreconditions', refId: '1', requisiteStageRefIds: [], preconditions }] })
+  const id = await engine.run({
+    stages: [{ type: 'checkPreconditions', refId: '1', requisiteStageRefIds: [], preconditions }],
+  })
 
   await engine.ends(id, 'SUCCEEDED')
 })
@@ -88,13 +103,18 @@ test('a restart of a stage reads its addresses again', async (t) => {
   let content = 'first'
   const server = await startUpstream(t, () => new Reply(200, content))
   const engine = await startEngine(t, { outside, clock: realClock })
-  const id = await engine.run({ spelEvaluator: 'v4', stages: [V('1', { text: `\${#fromUrl('${server.url}/')}` })] })
+  const id = await engine.run({
+    spelEvaluator: 'v4',
+    stages: [V('1', { text: `\${#fromUrl('${server.url}/')}` })],
+  })
   await engine.ends(id, 'SUCCEEDED')
 
   content = 'second'
   await engine.ask('PUT', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}/restart`, {})
 
-  assert.ok(await engine.eventually(async () => (await engine.stage(id, '1')).outputs['text'] === 'second'))
+  assert.ok(
+    await engine.eventually(async () => (await engine.stage(id, '1')).outputs['text'] === 'second'),
+  )
 })
 
 test('an execution that waits for an address can be cancelled', async (t) => {
@@ -115,14 +135,20 @@ test('a stage reads at most twenty addresses', async (t) => {
   const engine = await startEngine(t, { outside, clock: realClock })
   const many = `\${{${Array.from({ length: 30 }, (_each, index) => index).join(',')}}.![#fromUrl('${server.url}/' + #this)]}`
   const variables = Object.fromEntries(
-    Array.from({ length: 30 }, (_each, index) => [`v${index}`, `\${#fromUrl('${server.url}/${index}')}`]),
+    Array.from({ length: 30 }, (_each, index) => [
+      `v${index}`,
+      `\${#fromUrl('${server.url}/${index}')}`,
+    ]),
   )
   const id = await engine.run({ stages: [V('1', { many, ...variables })] })
 
   await engine.ends(id, 'SUCCEEDED')
 
   assert.equal(server.requests.length, 20)
-  assert.match(JSON.stringify((await engine.stage(id, '1')).context['expressionEvaluationSummary']), /at most 20 addresses/)
+  assert.match(
+    JSON.stringify((await engine.stage(id, '1')).context['expressionEvaluationSummary']),
+    /at most 20 addresses/,
+  )
 })
 
 test('the id of a pipeline is found by its name', async (t) => {
@@ -149,8 +175,15 @@ test('the id of a pipeline is found by its name', async (t) => {
   await engine.ends(id, 'SUCCEEDED')
 
   const { outputs, context } = await engine.stage(id, '1')
-  assert.deepEqual(outputs, { own: 'id of Deploy to prod', other: 'id of Deploy', none: variables.none })
-  assert.match(JSON.stringify(context['expressionEvaluationSummary']), /Application app has no pipeline/)
+  assert.deepEqual(outputs, {
+    own: 'id of Deploy to prod',
+    other: 'id of Deploy',
+    none: variables.none,
+  })
+  assert.match(
+    JSON.stringify(context['expressionEvaluationSummary']),
+    /Application app has no pipeline/,
+  )
   const query = new URLSearchParams({ expression: variables.own })
   const answer = await engine.ask('GET', `/pipelines/${id}/evaluateExpression?${query}`)
   assert.equal(at(answer.body, 'result'), 'id of Deploy to prod')

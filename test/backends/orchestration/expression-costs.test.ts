@@ -3,7 +3,11 @@ import { test } from 'node:test'
 import { isRawNumber, parseJson } from '../../../packages/base/json/json.ts'
 import { matchesWhole } from '../../../packages/base/regex/bounded-regex.ts'
 import { Meter } from '../../../packages/base/regex/meter.ts'
-import { createExpressionMeter, evaluateNode, type Scope } from '../../../packages/engine/orchestration/expressions/evaluator.ts'
+import {
+  createExpressionMeter,
+  evaluateNode,
+  type Scope,
+} from '../../../packages/engine/orchestration/expressions/evaluator.ts'
 import { expressionFunctions } from '../../../packages/engine/orchestration/expressions/functions.ts'
 import { javaClasses } from '../../../packages/engine/orchestration/expressions/java/classes.ts'
 import { ExpressionError } from '../../../packages/engine/orchestration/expressions/lexer.ts'
@@ -54,7 +58,9 @@ function createRandom(seed: number): (below: number) => number {
 }
 
 const numbers = (from: number) => Array.from({ length: 2000 }, (_each, index) => from + index)
-const rows = Array.from({ length: 500 }, (_each, index) => watched({ key: `k${index}`, value: index }))
+const rows = Array.from({ length: 500 }, (_each, index) =>
+  watched({ key: `k${index}`, value: index }),
+)
 let shared: unknown[] = [1, 2]
 for (let level = 0; level < 60; level++) shared = [shared, shared]
 
@@ -81,8 +87,19 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 const stages = Array.from({ length: 300 }, (_each, index) => {
-  const context = { manifests: rows, judgmentInput: 'yes', 'deploy.server.groups': { a: numbers(0) }, deploymentDetails: rows }
-  const stage = createStage({ id: `s${index}`, refId: `${index}`, type: 'deploy', requisiteStageRefIds: [], context })
+  const context = {
+    manifests: rows,
+    judgmentInput: 'yes',
+    'deploy.server.groups': { a: numbers(0) },
+    deploymentDetails: rows,
+  }
+  const stage = createStage({
+    id: `s${index}`,
+    refId: `${index}`,
+    type: 'deploy',
+    requisiteStageRefIds: [],
+    context,
+  })
   return watched(Object.assign(stage, { status: 'SUCCEEDED', outputs: { artifacts: [1, 2] } }))
 })
 const execution = {
@@ -123,17 +140,43 @@ function checkCost(source: string): void {
   try {
     result = evaluateNode(parseExpression(source), scope, { now: 0, meter })
   } catch (error) {
-    assert.ok(error instanceof Error && ['ExpressionError', 'RegexError'].includes(error.name), `${source}: ${error}`)
+    assert.ok(
+      error instanceof Error && ['ExpressionError', 'RegexError'].includes(error.name),
+      `${source}: ${error}`,
+    )
   }
-  assert.ok(accesses <= 10 * meter.spent + 200, `${source}: ${accesses} accesses for ${meter.spent} steps`)
+  assert.ok(
+    accesses <= 10 * meter.spent + 200,
+    `${source}: ${accesses} accesses for ${meter.spent} steps`,
+  )
   if (typeof result === 'string') {
     assert.ok(result.length <= 1_000_000, source)
-    assert.ok(meter.spent >= result.length / 64, `${source}: ${result.length} characters for ${meter.spent} steps`)
+    assert.ok(
+      meter.spent >= result.length / 64,
+      `${source}: ${result.length} characters for ${meter.spent} steps`,
+    )
   }
 }
 
 const names = Object.keys(values)
-const operators = ['+', '-', '*', '/', '%', '^', '==', '!=', '<', '<=', '>', '>=', 'between', 'matches', 'and', 'or']
+const operators = [
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+  '^',
+  '==',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'between',
+  'matches',
+  'and',
+  'or',
+]
 
 test('every operator counts what it does', () => {
   for (const operator of operators) {
@@ -142,9 +185,17 @@ test('every operator counts what it does', () => {
 })
 
 test('every selection and projection counts what it does', () => {
-  const tests = ['true', '#this == 7', '#this == list', 'key == text', '#this.equals(shared)', '#root == #this']
+  const tests = [
+    'true',
+    '#this == 7',
+    '#this == list',
+    'key == text',
+    '#this.equals(shared)',
+    '#root == #this',
+  ]
   for (const target of names) {
-    for (const each of tests) for (const sign of ['?[', '^[', '$[', '![']) checkCost(`${target}.${sign}${each}]`)
+    for (const each of tests)
+      for (const sign of ['?[', '^[', '$[', '![']) checkCost(`${target}.${sign}${each}]`)
     for (const other of names) checkCost(`${target}[${other}]`)
     for (const sign of ['-', '+', '!']) checkCost(`${sign}${target}`)
   }
@@ -179,7 +230,8 @@ test('every class counts what its calls do', () => {
       checkCost(`${call}()`)
       for (const first of [...names, ...dates]) {
         checkCost(`${call}(${first})`)
-        for (const second of ['text', 'list', 'number', 'shared', 'map']) checkCost(`${call}(${first}, ${second})`)
+        for (const second of ['text', 'list', 'number', 'shared', 'map'])
+          checkCost(`${call}(${first}, ${second})`)
       }
     }
   }
@@ -196,7 +248,8 @@ test('every method of a date counts what it does', () => {
       `T(${name}).randomUUID()`,
     ]
     for (const method of Object.keys(own ?? {})) {
-      for (const target of made) for (const first of names) checkCost(`${target}.${method}(${first}, ${first})`)
+      for (const target of made)
+        for (const first of names) checkCost(`${target}.${method}(${first}, ${first})`)
     }
   }
 })
@@ -215,7 +268,10 @@ for (const { name } of expressionFunctions) {
 
 test('comparing all elements of two lists ends at the limit', () => {
   const meter = createExpressionMeter()
-  assert.throws(() => evaluateNode(parseExpression('list.containsAll(list)'), scope, { now: 0, meter }), /too many steps/)
+  assert.throws(
+    () => evaluateNode(parseExpression('list.containsAll(list)'), scope, { now: 0, meter }),
+    /too many steps/,
+  )
 })
 
 test('text search takes linear time', () => {
@@ -234,14 +290,20 @@ test('text search takes linear time', () => {
         },
       }) as unknown as string
     const found = [...occurrences(counting(text), counting(part), createExpressionMeter())]
-    const expected = Array.from({ length: text.length }, (_each, at) => at).filter((at) => text.startsWith(part, at))
+    const expected = Array.from({ length: text.length }, (_each, at) => at).filter((at) =>
+      text.startsWith(part, at),
+    )
     assert.deepEqual(found, expected)
     assert.ok(reads <= 8 * (text.length + part.length), String(reads))
   }
 })
 
 test('a slow pattern ends at the limit', () => {
-  for (const pattern of [`[${'a-c'.repeat(600)}]*d`, `${'(a|b|ab)*'.repeat(100)}c`, `${'(a'.repeat(90)}${')*'.repeat(90)}`]) {
+  for (const pattern of [
+    `[${'a-c'.repeat(600)}]*d`,
+    `${'(a|b|ab)*'.repeat(100)}c`,
+    `${'(a'.repeat(90)}${')*'.repeat(90)}`,
+  ]) {
     const meter = new Meter(10_000, () => new Error('limit'))
     assert.throws(() => matchesWhole(pattern, 'a'.repeat(20_000), meter), /limit/)
     assert.ok(meter.spent < 20_000, String(meter.spent))
@@ -279,7 +341,10 @@ test('a power of whole numbers wraps at every step', () => {
     [9_223_372_036_854_775_807n, 2n],
     [5n, 0n],
   ] as const) {
-    const result = evaluateNode(parseExpression(`(${base}L) ^ ${exponent}`), scope, { now: 0, meter: createExpressionMeter() })
+    const result = evaluateNode(parseExpression(`(${base}L) ^ ${exponent}`), scope, {
+      now: 0,
+      meter: createExpressionMeter(),
+    })
     assert.equal(result, BigInt.asIntN(64, base ** exponent))
   }
 })

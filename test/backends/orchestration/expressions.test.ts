@@ -17,21 +17,40 @@ async function evaluated(
 }
 
 function levels(context: Record<string, unknown>): Record<string, string[]> {
-  const summary = (context['expressionEvaluationSummary'] ?? {}) as Record<string, { level: string }[]>
-  return Object.fromEntries(Object.entries(summary).map(([key, entries]) => [key, entries.map((entry) => entry.level)]))
+  const summary = (context['expressionEvaluationSummary'] ?? {}) as Record<
+    string,
+    { level: string }[]
+  >
+  return Object.fromEntries(
+    Object.entries(summary).map(([key, entries]) => [key, entries.map((entry) => entry.level)]),
+  )
 }
 
 test('orchestration-scenario 140: a value that is one expression keeps its type', async (t) => {
-  const { outputs } = await evaluated(t, { i: '${1+2}', b: '${true}', l: '${ {1,2} }', m: '${trigger}', s: 'n=${1+2}' })
+  const { outputs } = await evaluated(t, {
+    i: '${1+2}',
+    b: '${true}',
+    l: '${ {1,2} }',
+    m: '${trigger}',
+    s: 'n=${1+2}',
+  })
 
-  assert.deepEqual([outputs['i'], outputs['b'], outputs['l'], outputs['s']], [3, true, [1, 2], 'n=3'])
+  assert.deepEqual(
+    [outputs['i'], outputs['b'], outputs['l'], outputs['s']],
+    [3, true, [1, 2], 'n=3'],
+  )
   assert.equal((outputs['m'] as { type: string }).type, 'manual')
 })
 
 test('orchestration-scenario 141: parameters and trigger are read by property and by index', async (t) => {
   const { outputs } = await evaluated(
     t,
-    { a: '${parameters.x}', b: "${parameters['x']}", c: '${trigger.parameters.x}', d: "${trigger['user']}" },
+    {
+      a: '${parameters.x}',
+      b: "${parameters['x']}",
+      c: '${trigger.parameters.x}',
+      d: "${trigger['user']}",
+    },
     { trigger: { parameters: { x: '1' } } },
   )
 
@@ -46,7 +65,11 @@ test('orchestration-scenario 142: unknown names stay as written and reach the su
   )
 
   assert.equal(status, 'SUCCEEDED')
-  assert.deepEqual(outputs, { a: '${parameters.none}', b: 'a-${parameters.none}-b', c: '${parameters.none.x}' })
+  assert.deepEqual(outputs, {
+    a: '${parameters.none}',
+    b: 'a-${parameters.none}-b',
+    c: '${parameters.none.x}',
+  })
   assert.deepEqual(levels(context), {
     'parameters.none': ['INFO'],
     'a-parameters.none-b': ['INFO'],
@@ -155,10 +178,17 @@ test('expressions have the values that the language gives them', async (t) => {
     await t.test(`orchestration-scenario ${scenario}: \${${expression.slice(0, 60)}}`, async () => {
       const text = `\${${expression}}`
       const query = new URLSearchParams({ expression: text })
-      const answer = await engine.ask('GET', `/pipelines/${id}/${stageId}/evaluateExpression?${query}`)
+      const answer = await engine.ask(
+        'GET',
+        `/pipelines/${id}/${stageId}/evaluateExpression?${query}`,
+      )
       assert.equal(answer.status, 200)
-      const { result, detail } = answer.body as { result: unknown; detail?: Record<string, { level: string }[]> }
-      if (value !== failing) assert.deepEqual({ result, detail }, { result: value, detail: undefined })
+      const { result, detail } = answer.body as {
+        result: unknown
+        detail?: Record<string, { level: string }[]>
+      }
+      if (value !== failing)
+        assert.deepEqual({ result, detail }, { result: value, detail: undefined })
       else {
         assert.equal(result, text)
         assert.deepEqual(
@@ -176,7 +206,12 @@ test('orchestration-scenario 146: a stage sees the outputs of the stages before 
     { ...V('1', { a: 'x' }), name: 'one' },
     V(
       '2',
-      { b: '${a}', c: "${#stage('one').outputs.a}", d: "${#stage('one')['status']}", e: "${#stage('one').hasSucceeded}" },
+      {
+        b: '${a}',
+        c: "${#stage('one').outputs.a}",
+        d: "${#stage('one')['status']}",
+        e: "${#stage('one').hasSucceeded}",
+      },
       '1',
     ),
   ]
@@ -184,18 +219,31 @@ test('orchestration-scenario 146: a stage sees the outputs of the stages before 
 
   await engine.ends(id, 'SUCCEEDED')
 
-  assert.deepEqual((await engine.stage(id, '2')).outputs, { b: 'x', c: 'x', d: 'SUCCEEDED', e: true })
+  assert.deepEqual((await engine.stage(id, '2')).outputs, {
+    b: 'x',
+    c: 'x',
+    d: 'SUCCEEDED',
+    e: true,
+  })
 })
 
 test('orchestration-scenario 148: with v4 each variable sees those above it', async (t) => {
-  const { outputs, context } = await evaluated(t, { a: '1', b: '${a}2', c: '${b}3' }, { spelEvaluator: 'v4' })
+  const { outputs, context } = await evaluated(
+    t,
+    { a: '1', b: '${a}2', c: '${b}3' },
+    { spelEvaluator: 'v4' },
+  )
 
   assert.deepEqual(outputs, { a: '1', b: '12', c: '123' })
   assert.equal((context['variables'] as { sourceValue: unknown }[])[1]!.sourceValue, '${a}2')
 })
 
 test('orchestration-scenario 149: a variable that fails does not stop the others', async (t) => {
-  const { outputs, context } = await evaluated(t, { a: '${nope.x}', b: 'ok' }, { spelEvaluator: 'v4' })
+  const { outputs, context } = await evaluated(
+    t,
+    { a: '${nope.x}', b: 'ok' },
+    { spelEvaluator: 'v4' },
+  )
 
   assert.deepEqual(outputs, { a: '${nope.x}', b: 'ok' })
   assert.deepEqual(Object.keys(levels(context)), ['nope.x'])
@@ -209,7 +257,11 @@ for (const [evaluator, note] of [
     const engine = await startEngine(t)
     const stages = [J('1'), { ...W('2', 0, '1'), note: '${trigger.parameters.x}' }]
 
-    const id = await engine.run({ spelEvaluator: evaluator, trigger: { parameters: { x: 'y' } }, stages })
+    const id = await engine.run({
+      spelEvaluator: evaluator,
+      trigger: { parameters: { x: 'y' } },
+      stages,
+    })
 
     assert.equal((await engine.stage(id, '2')).context['note'], note)
   })
@@ -228,7 +280,12 @@ test('orchestration-scenario 151: keys are evaluated too', async (t) => {
 })
 
 async function tried(engine: TestEngine, id: string, expression: string) {
-  return (await engine.ask('GET', `/pipelines/${id}/evaluateExpression?${new URLSearchParams({ expression })}`)).body
+  return (
+    await engine.ask(
+      'GET',
+      `/pipelines/${id}/evaluateExpression?${new URLSearchParams({ expression })}`,
+    )
+  ).body
 }
 
 test('orchestration-scenario 155: a quoted template is a literal', async (t) => {
@@ -239,7 +296,11 @@ test('orchestration-scenario 155: a quoted template is a literal', async (t) => 
 })
 
 test('orchestration-scenario 156: an expression without an end leaves its text and an entry', async (t) => {
-  const { outputs, context, status } = await evaluated(t, { a: '${', b: '${}', c: '${1 +}' }, { spelEvaluator: 'v4' })
+  const { outputs, context, status } = await evaluated(
+    t,
+    { a: '${', b: '${}', c: '${1 +}' },
+    { spelEvaluator: 'v4' },
+  )
 
   assert.equal(status, 'SUCCEEDED')
   assert.deepEqual(outputs, { a: '${', b: '${}', c: '${1 +}' })
@@ -284,17 +345,34 @@ test('orchestration-scenario 162: evaluating an expression returns its value or 
   const { id: stageId } = await engine.stage(id, '1')
 
   assert.deepEqual(await tried(engine, id, '${1+1}'), { result: 2 })
-  const failed = (await tried(engine, id, '${nope.x}')) as { result: string; detail: Record<string, Record<string, unknown>[]> }
+  const failed = (await tried(engine, id, '${nope.x}')) as {
+    result: string
+    detail: Record<string, Record<string, unknown>[]>
+  }
   assert.equal(failed.result, '${nope.x}')
   const [entry] = failed.detail['nope.x']!
   assert.equal(entry!['level'], 'ERROR')
   assert.equal(typeof entry!['description'], 'string')
   assert.equal(typeof entry!['timestamp'], 'number')
-  assert.deepEqual((await engine.ask('GET', `/pipelines/${id}/${stageId}/evaluateExpression?expression=%24%7Bown%7D`)).body, {
-    result: 'x',
-  })
-  assert.equal((await engine.ask('GET', `/pipelines/${id}/nope/evaluateExpression?expression=x`)).status, 404)
-  assert.equal((await engine.ask('GET', '/pipelines/nope/evaluateExpression?expression=x')).status, 404)
+  assert.deepEqual(
+    (
+      await engine.ask(
+        'GET',
+        `/pipelines/${id}/${stageId}/evaluateExpression?expression=%24%7Bown%7D`,
+      )
+    ).body,
+    {
+      result: 'x',
+    },
+  )
+  assert.equal(
+    (await engine.ask('GET', `/pipelines/${id}/nope/evaluateExpression?expression=x`)).status,
+    404,
+  )
+  assert.equal(
+    (await engine.ask('GET', '/pipelines/nope/evaluateExpression?expression=x')).status,
+    404,
+  )
 })
 
 test('orchestration-scenario 163: trying variables changes nothing', async (t) => {
@@ -308,13 +386,20 @@ test('orchestration-scenario 163: trying variables changes nothing', async (t) =
     { key: 'c', value: '${o}' },
   ]
 
-  const answer = await engine.ask('POST', `/pipelines/${id}/evaluateVariables?spelVersion=v4&requisiteStageRefIds=0`, body)
+  const answer = await engine.ask(
+    'POST',
+    `/pipelines/${id}/evaluateVariables?spelVersion=v4&requisiteStageRefIds=0`,
+    body,
+  )
 
   assert.deepEqual(
     (answer.body as { result: { value: unknown }[] }).result.map((each) => each.value),
     ['1', '1', '9'],
   )
-  assert.equal((await engine.ask('POST', `/pipelines/${id}/evaluateVariables?spelVersion=v9`, body)).status, 400)
+  assert.equal(
+    (await engine.ask('POST', `/pipelines/${id}/evaluateVariables?spelVersion=v9`, body)).status,
+    400,
+  )
   assert.deepEqual(await engine.execution(id), before)
 })
 
@@ -342,7 +427,10 @@ test('orchestration-scenario 165: the functions and evaluators are listed', asyn
 
   const { body } = await engine.ask('GET', '/capabilities/expressions')
 
-  const { functions, spelEvaluators } = body as { functions: { name: string }[]; spelEvaluators: { versionKey: string }[] }
+  const { functions, spelEvaluators } = body as {
+    functions: { name: string }[]
+    spelEvaluators: { versionKey: string }[]
+  }
   for (const name of ['stage', 'judgment', 'toJson', 'alphanumerical'])
     assert.ok(
       functions.some((each) => each.name === name),
@@ -356,10 +444,18 @@ test('orchestration-scenario 165: the functions and evaluators are listed', asyn
 
 test('ad-hoc tasks evaluate expressions but see neither execution nor trigger', async (t) => {
   const engine = await startEngine(t)
-  const id = await engine.task({ type: 'wait', a: '${1 + 1}', b: '${execution.id}', c: '${trigger.type}' })
+  const id = await engine.task({
+    type: 'wait',
+    a: '${1 + 1}',
+    b: '${execution.id}',
+    c: '${trigger.type}',
+  })
 
   const { execution } = await engine.taskEnds(id, 'SUCCEEDED')
 
   const { context } = execution.stages[0]!
-  assert.deepEqual([context['a'], context['b'], context['c']], [2, '${execution.id}', '${trigger.type}'])
+  assert.deepEqual(
+    [context['a'], context['b'], context['c']],
+    [2, '${execution.id}', '${trigger.type}'],
+  )
 })

@@ -4,7 +4,9 @@ import { at, F, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 19: a join starts once, after both branches', async (t) => {
   const { run, clock, ends } = await startEngine(t)
-  const id = await run({ stages: [W('1', 0), W('2a', 1, '1'), W('2b', 2, '1'), W('3', 1, '2a', '2b')] })
+  const id = await run({
+    stages: [W('1', 0), W('2a', 1, '1'), W('2b', 2, '1'), W('3', 1, '2a', '2b')],
+  })
   for (let second = 0; second < 4; second++) {
     await clock.settled()
     clock.pass(1)
@@ -52,7 +54,9 @@ test('orchestration-scenario 22: what requires a skipped stage runs', async (t) 
 test('orchestration-scenario 23: preconditions become synthetic stages in the flat list', async (t) => {
   const { run, ends } = await startEngine(t)
   const entry = { type: 'expression', context: { expression: 'true' } }
-  const id = await run({ stages: [{ refId: '5', type: 'checkPreconditions', preconditions: [entry, entry] }] })
+  const id = await run({
+    stages: [{ refId: '5', type: 'checkPreconditions', preconditions: [entry, entry] }],
+  })
 
   const { stages } = await ends(id, 'SUCCEEDED')
 
@@ -107,7 +111,11 @@ test('orchestration-scenario 27: a failure can halt its own branch only', async 
 test('orchestration-scenario 28: a halted branch can fail the execution at its end', async (t) => {
   const { run, clock, ends, stage, execution } = await startEngine(t)
   const id = await run({
-    stages: [F('1', [], { ...haltBranch, completeOtherBranchesThenFail: true }), W('1b', 0, '1'), W('2', 2)],
+    stages: [
+      F('1', [], { ...haltBranch, completeOtherBranchesThenFail: true }),
+      W('1b', 0, '1'),
+      W('2', 2),
+    ],
   })
   await clock.settled()
 
@@ -123,7 +131,9 @@ for (const [scenario, failPipeline] of [
 ] as const) {
   test(`orchestration-scenario ${scenario}: a failure can be ignored, with failPipeline ${failPipeline}`, async (t) => {
     const { run, ends, stage } = await startEngine(t)
-    const id = await run({ stages: [F('1', [], { failPipeline, continuePipeline: true }), W('2', 0, '1')] })
+    const id = await run({
+      stages: [F('1', [], { failPipeline, continuePipeline: true }), W('2', 0, '1')],
+    })
 
     await ends(id, 'SUCCEEDED')
 
@@ -145,7 +155,9 @@ test('orchestration-scenario 31: a join behind a halted branch never starts', as
 test('orchestration-scenario 32: a single precondition can ask to halt only its branch', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const entry = { type: 'expression', failPipeline: false, context: { expression: 'false' } }
-  const id = await run({ stages: [{ refId: '1', type: 'checkPreconditions', preconditions: [entry] }] })
+  const id = await run({
+    stages: [{ refId: '1', type: 'checkPreconditions', preconditions: [entry] }],
+  })
 
   await ends(id, 'SUCCEEDED')
 
@@ -155,7 +167,12 @@ test('orchestration-scenario 32: a single precondition can ask to halt only its 
 test('orchestration-scenario 33: a wrong stage status is reported with stage and statuses', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const entry = { type: 'stageStatus', context: { stageName: 'first', stageStatus: 'SUCCEEDED' } }
-  const check = { refId: '2', type: 'checkPreconditions', preconditions: [entry], requisiteStageRefIds: ['1'] }
+  const check = {
+    refId: '2',
+    type: 'checkPreconditions',
+    preconditions: [entry],
+    requisiteStageRefIds: ['1'],
+  }
   const id = await run({ stages: [F('1', [], { name: 'first', continuePipeline: true }), check] })
 
   await ends(id, 'TERMINAL')
@@ -192,7 +209,9 @@ test('orchestration-scenario 35: a stage that is out of time ends TERMINAL', asy
 
 test('orchestration-scenario 36: being out of time can count as success', async (t) => {
   const { run, clock, ends } = await startEngine(t)
-  const id = await run({ stages: [{ ...J('1'), stageTimeoutMs: 2000, markSuccessfulOnTimeout: true }] })
+  const id = await run({
+    stages: [{ ...J('1'), stageTimeoutMs: 2000, markSuccessfulOnTimeout: true }],
+  })
   clock.pass(3)
 
   await ends(id, 'SUCCEEDED')
@@ -231,7 +250,12 @@ test('orchestration-scenario 39: a failed synthetic child follows the options of
   assert.equal((await stage(id, '1')).status, 'FAILED_CONTINUE')
 })
 
-const conditions: [scenario: number, expression: unknown, parameters: Record<string, unknown>, status: string][] = [
+const conditions: [
+  scenario: number,
+  expression: unknown,
+  parameters: Record<string, unknown>,
+  status: string,
+][] = [
   [40, 'false', {}, 'SKIPPED'],
   [40, 'true', {}, 'SUCCEEDED'],
   [42, "parameters.deploy == 'true'", { deploy: 'true' }, 'SUCCEEDED'],
@@ -261,7 +285,8 @@ for (const [scenario, expression, parameters, status] of conditions) {
 test('a skipped stage records its condition, value and operands', async (t) => {
   const { run, ends, stage, ask, clock } = await startEngine(t)
   const enabled = (expression: unknown) => ({ stageEnabled: { type: 'expression', expression } })
-  const evaluationOf = async (id: string, refId: string) => (await stage(id, refId)).context['stageEnabledEvaluation']
+  const evaluationOf = async (id: string, refId: string) =>
+    (await stage(id, refId)).context['stageEnabledEvaluation']
   const id = await run({
     trigger: { parameters: { region: 'eu', all: { a: 1 } } },
     stages: [
@@ -269,7 +294,10 @@ test('a skipped stage records its condition, value and operands', async (t) => {
       { ...W('braces', 0), ...enabled("${trigger.parameters.region == 'us'}") },
       { ...W('broken', 0), ...enabled('parameters.nope.x == 1') },
       { ...W('unreadable', 0), ...enabled('parameters.region ==') },
-      { ...W('runs', 0), ...enabled("#alphanumerical('e-u') == parameters.region and !parameters.all.isEmpty()") },
+      {
+        ...W('runs', 0),
+        ...enabled("#alphanumerical('e-u') == parameters.region and !parameters.all.isEmpty()"),
+      },
       { ...W('fixed', 0), ...enabled(false) },
       { ...W('long', 0), ...enabled(`'${'x'.repeat(700)}'`) },
       { ...W('none', 0), stageEnabledEvaluation: { enabled: false } },
@@ -345,7 +373,10 @@ for (const [input, status] of [
     })
     const { id: stageId } = await stage(id, '1')
 
-    await ask('PATCH', `/pipelines/${id}/stages/${stageId}`, { judgmentStatus: 'continue', judgmentInput: input })
+    await ask('PATCH', `/pipelines/${id}/stages/${stageId}`, {
+      judgmentStatus: 'continue',
+      judgmentInput: input,
+    })
 
     await ends(id, 'SUCCEEDED')
     assert.equal((await stage(id, '2')).status, status)

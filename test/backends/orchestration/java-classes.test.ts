@@ -22,7 +22,8 @@ function evaluate(expression: string): unknown {
   return failing
 }
 
-const format = (pattern: string) => `new java.text.SimpleDateFormat("${pattern}").format(new java.util.Date())`
+const format = (pattern: string) =>
+  `new java.text.SimpleDateFormat("${pattern}").format(new java.util.Date())`
 const zoned = 'T(java.time.ZonedDateTime).now(T(java.time.ZoneId).of("Europe/Berlin"))'
 
 /** Expressions with the value that Java gives them at the moment above, in UTC. */
@@ -38,7 +39,10 @@ const values: readonly [expression: string, value: unknown][] = [
   [format('EEEE MMMM D YYYY w'), 'Tuesday May 126 2031 19'],
   [format('yyyyMMddHHmmss'), '20310506123005'],
   [format('q'), failing],
-  ["new java.text.SimpleDateFormat('yyyy-MM-dd HH:mm').parse('2020-02-29 10:20').getTime()", Date.UTC(2020, 1, 29, 10, 20)],
+  [
+    "new java.text.SimpleDateFormat('yyyy-MM-dd HH:mm').parse('2020-02-29 10:20').getTime()",
+    Date.UTC(2020, 1, 29, 10, 20),
+  ],
   ["new java.text.SimpleDateFormat('yyyyMMdd').parse('20200229').getTime()", Date.UTC(2020, 1, 29)],
   ["new java.text.SimpleDateFormat('yyyyMMdd').parse('2020-02-29')", failing],
   ['T(java.time.LocalDate).now()', '2031-05-06'],
@@ -53,26 +57,59 @@ const values: readonly [expression: string, value: unknown][] = [
   ['T(java.time.LocalDate).now().dayOfWeek', failing],
   ['T(java.time.LocalDate).now().getDayOfWeek().getValue()', 2],
   ['T(java.time.LocalDate).now().getDayOfWeek() == T(java.time.DayOfWeek).TUESDAY', true],
-  ["T(java.time.LocalDate).now().format(T(java.time.format.DateTimeFormatter).ofPattern('dd/MM/yyyy'))", '06/05/2031'],
-  ["T(java.time.LocalDate).now().format(T(java.time.format.DateTimeFormatter).ofPattern('HH'))", failing],
-  ["T(java.time.LocalDate).parse('06.05.2031', T(java.time.format.DateTimeFormatter).ofPattern('dd.MM.yyyy'))", '2031-05-06'],
+  [
+    "T(java.time.LocalDate).now().format(T(java.time.format.DateTimeFormatter).ofPattern('dd/MM/yyyy'))",
+    '06/05/2031',
+  ],
+  [
+    "T(java.time.LocalDate).now().format(T(java.time.format.DateTimeFormatter).ofPattern('HH'))",
+    failing,
+  ],
+  [
+    "T(java.time.LocalDate).parse('06.05.2031', T(java.time.format.DateTimeFormatter).ofPattern('dd.MM.yyyy'))",
+    '2031-05-06',
+  ],
   ['T(java.time.LocalDate).now().atStartOfDay().toString()', '2031-05-06T00:00'],
   ['T(java.time.LocalDateTime).now()', '2031-05-06T12:30:05.070'],
-  ['T(java.time.LocalDateTime).now().format(T(java.time.format.DateTimeFormatter).ISO_LOCAL_DATE)', '2031-05-06'],
+  [
+    'T(java.time.LocalDateTime).now().format(T(java.time.format.DateTimeFormatter).ISO_LOCAL_DATE)',
+    '2031-05-06',
+  ],
   ['T(java.time.LocalDateTime).of(2031, 5, 6, 7, 0).toString()', '2031-05-06T07:00'],
-  ['T(java.time.LocalDateTime).now().getHour() >= 9 && T(java.time.LocalDateTime).now().getHour() < 17', true],
-  ['T(java.time.LocalDateTime).now().truncatedTo(T(java.time.temporal.ChronoUnit).HOURS).toString()', '2031-05-06T12:00'],
+  [
+    'T(java.time.LocalDateTime).now().getHour() >= 9 && T(java.time.LocalDateTime).now().getHour() < 17',
+    true,
+  ],
+  [
+    'T(java.time.LocalDateTime).now().truncatedTo(T(java.time.temporal.ChronoUnit).HOURS).toString()',
+    '2031-05-06T12:00',
+  ],
   ['T(java.time.Instant).now()', '2031-05-06T12:30:05.070Z'],
   ['T(java.time.Instant).now().toEpochMilli()', now],
-  ['T(java.time.Instant).now().minus(1, T(java.time.temporal.ChronoUnit).DAYS).toString()', '2031-05-05T12:30:05.070Z'],
+  [
+    'T(java.time.Instant).now().minus(1, T(java.time.temporal.ChronoUnit).DAYS).toString()',
+    '2031-05-05T12:30:05.070Z',
+  ],
   ['T(java.time.Instant).now().plusSeconds(55).getEpochSecond()', Math.floor(now / 1000) + 55],
   ["T(java.time.Instant).parse('2031-05-06T12:30:05Z').isBefore(T(java.time.Instant).now())", true],
-  ["T(java.time.temporal.ChronoUnit).DAYS.between(T(java.time.LocalDate).parse('2031-04-30'), T(java.time.LocalDate).now())", 6],
+  [
+    "T(java.time.temporal.ChronoUnit).DAYS.between(T(java.time.LocalDate).parse('2031-04-30'), T(java.time.LocalDate).now())",
+    6,
+  ],
   [zoned, '2031-05-06T14:30:05.070+02:00[Europe/Berlin]'],
   [`${zoned}.getHour()`, 14],
-  [`${zoned}.format(T(java.time.format.DateTimeFormatter).ofPattern('HH:mm XXX VV'))`, '14:30 +02:00 Europe/Berlin'],
-  ["T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').toInstant().toString()", '2031-05-06T10:00:00Z'],
-  ["T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').getZone().toString()", 'Europe/Berlin'],
+  [
+    `${zoned}.format(T(java.time.format.DateTimeFormatter).ofPattern('HH:mm XXX VV'))`,
+    '14:30 +02:00 Europe/Berlin',
+  ],
+  [
+    "T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').toInstant().toString()",
+    '2031-05-06T10:00:00Z',
+  ],
+  [
+    "T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').getZone().toString()",
+    'Europe/Berlin',
+  ],
   ["T(java.time.ZoneId).of('Mars/Base')", failing],
   ['T(java.time.DayOfWeek).of(1).plus(6).toString()', 'SUNDAY'],
   ['T(java.lang.Math).max(2, 5)', 5],
@@ -134,7 +171,10 @@ test('a class that is not there is refused with those that are', () => {
     const { summary } = evaluateTree(`\${T(${name}).of(1)}`, options)
     const text = JSON.stringify(summary)
     assert.ok(text.includes(`\\"${name}\\" is not available in expressions`), text)
-    assert.match(text, /lists as \{1, 2\} and maps as \{key: 'value'\}, or use one of String, .*java\.time\.LocalDate/)
+    assert.match(
+      text,
+      /lists as \{1, 2\} and maps as \{key: 'value'\}, or use one of String, .*java\.time\.LocalDate/,
+    )
   }
 })
 

@@ -23,7 +23,11 @@ async function startLibrary(t: TestContext, options: EngineOptions = {}): Promis
   return {
     ...engine,
     async store(name) {
-      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', name, stages: [] })
+      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', {
+        application: 'app',
+        name,
+        stages: [],
+      })
       return String(at(stored.body, 'id'))
     },
     async list(path) {
@@ -81,7 +85,11 @@ test('lists of definitions are read again only when their version is another', a
   const found: unknown[] = []
   for (const [read, version] of versions.entries()) {
     const definitions = { version: () => version }
-    found.push(...(await lists.load(definitions, { key: 'app', kind: 'pipelines' }, async () => [{ id: read }])))
+    found.push(
+      ...(await lists.load(definitions, { key: 'app', kind: 'pipelines' }, async () => [
+        { id: read },
+      ])),
+    )
   }
 
   assert.deepEqual(found, [0, 0, 2, 3, 4])
@@ -105,7 +113,12 @@ test('a polled list follows every change', async (t) => {
 test('orchestration-scenario 110: lists begin with waiting runs, then sort by start time', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')
-  const limited = { id: configId, maxConcurrentExecutions: 2, keepWaitingPipelines: true, stages: [W('1', 60)] }
+  const limited = {
+    id: configId,
+    maxConcurrentExecutions: 2,
+    keepWaitingPipelines: true,
+    stages: [W('1', 60)],
+  }
   const ids: string[] = []
   for (let count = 0; count < 3; count++) {
     ids.push(await library.run(limited))
@@ -136,7 +149,10 @@ test('orchestration-scenario 113 to 115: a list takes execution ids or pipelines
 
   assert.deepEqual(idsOf(await library.list(`/pipelines?executionIds=${b},zzz,${a}`)), [b, a])
   assert.equal((await library.list('/pipelines?pipelineConfigIds=C,D')).length, 2)
-  assert.equal((await library.ask('GET', '/pipelines?pipelineConfigIds=C&executionIds=x')).status, 400)
+  assert.equal(
+    (await library.ask('GET', '/pipelines?pipelineConfigIds=C&executionIds=x')).status,
+    400,
+  )
   assert.deepEqual(await library.list('/pipelines'), [])
 })
 
@@ -163,9 +179,16 @@ test('orchestration-scenario 117: runs of a deleted pipeline are readable but no
 
 test('orchestration-scenario 118: a project lists the runs of its pipelines', async (t) => {
   const library = await startLibrary(t)
-  const pipelineConfigs = ['C', 'D'].map((pipelineConfigId) => ({ application: 'app', pipelineConfigId }))
+  const pipelineConfigs = ['C', 'D'].map((pipelineConfigId) => ({
+    application: 'app',
+    pipelineConfigId,
+  }))
   const config = { applications: ['app'], clusters: [], pipelineConfigs }
-  await library.backends.ask('front50', 'POST', '/v2/projects', { name: 'proj', email: 'a@b', config })
+  await library.backends.ask('front50', 'POST', '/v2/projects', {
+    name: 'proj',
+    email: 'a@b',
+    config,
+  })
   const c = await runTimes(library, 'C', 2)
   const d = await runTimes(library, 'D', 2)
   await runTimes(library, 'E', 1)
@@ -212,7 +235,12 @@ test('orchestration-scenario 119: executions are found by their triggers', async
     { trigger: '%%%' },
   ]) {
     assert.equal(
-      (await library.ask('GET', `/applications/app/pipelines/search?${new URLSearchParams(query as never)}`)).status,
+      (
+        await library.ask(
+          'GET',
+          `/applications/app/pipelines/search?${new URLSearchParams(query as never)}`,
+        )
+      ).status,
       400,
     )
   }
@@ -224,7 +252,15 @@ test('a search by user finds submitters and users of triggers', async (t) => {
   const library = await startLibrary(t)
   const start = async (user: string, triggerUser: string, application = 'app') => {
     library.clock.pass(1)
-    return library.run({ id: 'C', application, trigger: { type: 'manual', user: triggerUser }, stages: [W('1', 600)] }, user)
+    return library.run(
+      {
+        id: 'C',
+        application,
+        trigger: { type: 'manual', user: triggerUser },
+        stages: [W('1', 600)],
+      },
+      user,
+    )
   }
   const search = async (query: string, application = 'app') =>
     idsOf(await library.list(`/applications/${application}/pipelines/search?${query}`))
@@ -249,10 +285,18 @@ test('a search by parameter and text covers all runs', async (t) => {
   const library = await startLibrary(t)
   const start = (trigger: Record<string, unknown>) => {
     library.clock.pass(1)
-    return library.run({ id: 'C', name: 'Release', trigger: { type: 'manual', ...trigger }, stages: [W('1', 600)] })
+    return library.run({
+      id: 'C',
+      name: 'Release',
+      trigger: { type: 'manual', ...trigger },
+      stages: [W('1', 600)],
+    })
   }
   const one = await start({ parameters: { version: '2.4.0', count: 3 }, hash: 'ABC123' })
-  const two = await start({ parameters: { version: '2.4.01' }, artifacts: [{ type: 'docker/image', reference: 'r/web:7' }] })
+  const two = await start({
+    parameters: { version: '2.4.01' },
+    artifacts: [{ type: 'docker/image', reference: 'r/web:7' }],
+  })
   const search = async (query: Record<string, string>) =>
     idsOf(await library.list(`/applications/*/pipelines/search?${new URLSearchParams(query)}`))
 
@@ -267,7 +311,10 @@ test('a search by parameter and text covers all runs', async (t) => {
   assert.deepEqual(await search({ text: '%' }), [])
   assert.deepEqual(await search({ text: 'release', startIndex: '2' }), [])
 
-  const tooMany = await library.ask('GET', `/applications/*/pipelines/search?text=${'a+'.repeat(21)}`)
+  const tooMany = await library.ask(
+    'GET',
+    `/applications/*/pipelines/search?text=${'a+'.repeat(21)}`,
+  )
   assert.equal(tooMany.status, 400)
 })
 
@@ -276,7 +323,8 @@ test('a search by text finds no secret that a stage has learnt from a parameter'
   const stage = { ...W('1', 600), secrets: { password: '${parameters.password}' } }
   const trigger = { type: 'manual', parameters: { password: 'Wr7-keep-it' } }
   const run = await library.run({ id: 'C', name: 'Release', trigger, stages: [stage] })
-  const search = async (query: string) => idsOf(await library.list(`/applications/*/pipelines/search?${query}`))
+  const search = async (query: string) =>
+    idsOf(await library.list(`/applications/*/pipelines/search?${query}`))
 
   assert.deepEqual(await search('parameter=password'), [run])
   assert.deepEqual(await search('parameter=password%3DWr7-keep-it'), [])
@@ -290,13 +338,22 @@ test('a search covers many runs; lists skip unreadable ones', async (t) => {
   const ids: string[] = []
   for (let count = 0; count < 30; count++) {
     if (count % 3 === 0) library.clock.pass(1)
-    ids.push(await library.run({ id: 'C', stages: [W('1', 600)], trigger: { type: count % 2 === 0 ? 'even' : 'odd' } }))
+    ids.push(
+      await library.run({
+        id: 'C',
+        stages: [W('1', 600)],
+        trigger: { type: count % 2 === 0 ? 'even' : 'odd' },
+      }),
+    )
   }
   const search = (query: string) => library.list(`/applications/app/pipelines/search?${query}`)
   const even = ids.filter((_id, index) => index % 2 === 0)
 
   assert.deepEqual(idsOf(await search('triggerTypes=even&size=50&reverse=true')), even)
-  assert.deepEqual(idsOf(await search('triggerTypes=even&size=4&startIndex=9')), even.toReversed().slice(9, 13))
+  assert.deepEqual(
+    idsOf(await search('triggerTypes=even&size=4&startIndex=9')),
+    even.toReversed().slice(9, 13),
+  )
   const db = new DatabaseSync(join(dataDir, 'backends.db'))
   db.prepare("UPDATE orchestration_executions SET body = '{' WHERE id = ?").run(ids[3]!)
   db.close()
@@ -308,7 +365,9 @@ test('a search covers many runs; lists skip unreadable ones', async (t) => {
 test("orchestration-scenario 120: without expansion a run's parent has no stages", async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('child')
-  const parent = await library.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: configId }] })
+  const parent = await library.run({
+    stages: [{ refId: '1', type: 'pipeline', pipeline: configId }],
+  })
   await library.ends(parent, 'TERMINAL')
 
   const [child] = await library.list(`${listPath}?expand=false`)
@@ -354,9 +413,14 @@ test('a query parameter that is given repeatedly is a list, as with commas', asy
   const ids: string[] = []
   for (const id of configIds) ids.push(await library.run({ id, stages: [W('1', 600)] }))
 
-  const listed = await library.list(`/pipelines?pipelineConfigIds=${configIds.join('&pipelineConfigIds=')}`)
+  const listed = await library.list(
+    `/pipelines?pipelineConfigIds=${configIds.join('&pipelineConfigIds=')}`,
+  )
   assert.deepEqual(idsOf(listed).sort(), ids.toSorted())
   assert.equal((await library.list(`${listPath}?statuses=RUNNING&statuses=SUCCEEDED`)).length, 2)
-  assert.deepEqual(await library.list('/applications/app/tasks?statuses=RUNNING&statuses=SUCCEEDED'), [])
+  assert.deepEqual(
+    await library.list('/applications/app/tasks?statuses=RUNNING&statuses=SUCCEEDED'),
+    [],
+  )
   assert.equal((await library.ask('GET', `${listPath}?limit=1&limit=2`)).status, 400)
 })

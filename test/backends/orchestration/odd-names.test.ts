@@ -16,11 +16,25 @@ test('a parameter may be named like a member of all objects', () => {
 })
 
 test('a comparison named like a member of all objects is unknown', async () => {
-  const settings = { comparison: 'constructor', expected: 1, cluster: 'shop', credentials: 'dev', regions: ['east'] }
+  const settings = {
+    comparison: 'constructor',
+    expected: 1,
+    cluster: 'shop',
+    credentials: 'dev',
+    regions: ['east'],
+  }
   const stage = { context: { ...settings, cloudProvider: 'local', moniker: { app: 'shop' } } }
-  const context = { stage, execution: { application: 'shop' }, read: () => undefined, call: async () => ({ status: 404 }) }
+  const context = {
+    stage,
+    execution: { application: 'shop' },
+    read: () => undefined,
+    call: async () => ({ status: 404 }),
+  }
 
-  await assert.rejects(checkClusterSize(context as unknown as TaskContext), /The comparison "constructor" is unknown/)
+  await assert.rejects(
+    checkClusterSize(context as unknown as TaskContext),
+    /The comparison "constructor" is unknown/,
+  )
 })
 
 test('numbers beyond 2^53 are compared by their digits', () => {
@@ -35,7 +49,9 @@ test('numbers beyond 2^53 keep their digits in methods and restarts', async (t) 
   const engine = await startEngine(t)
   const number = '9007199254740993'
   const note = parseJson(number)
-  const id = await engine.run({ stages: [{ ...V('1', { whole: `\${(${number}L).longValue()}` }), note }] })
+  const id = await engine.run({
+    stages: [{ ...V('1', { whole: `\${(${number}L).longValue()}` }), note }],
+  })
   await engine.ends(id, 'SUCCEEDED')
   const stage = await engine.stage(id, '1')
   assert.equal(String(stage.outputs['whole']), number)
@@ -47,7 +63,9 @@ test('numbers beyond 2^53 keep their digits in methods and restarts', async (t) 
 
 test('a stage whose variables are no list can be restarted', async (t) => {
   const engine = await startEngine(t)
-  const id = await engine.run({ stages: [{ refId: '1', type: 'evaluateVariables', variables: '${parameters.none}' }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'evaluateVariables', variables: '${parameters.none}' }],
+  })
   await engine.ends(id, 'TERMINAL')
   const { id: stageId } = await engine.stage(id, '1')
 
@@ -60,7 +78,12 @@ for (const key of ['application', 'id']) {
   test(`a start whose ${key} has half of a character is refused`, async (t) => {
     const { ask } = await startEngine(t)
 
-    const answer = await ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [], [key]: 'x\ud800' })
+    const answer = await ask('POST', '/orchestrate', {
+      application: 'app',
+      name: 'p',
+      stages: [],
+      [key]: 'x\ud800',
+    })
 
     assert.equal(answer.status, 400)
     assert.match(String(at(answer.body, 'message')), /half of a character/)
@@ -71,7 +94,10 @@ test('a stage asks no service for a path above its own', async (t) => {
   const engine = await startEngine(t)
 
   const { execution } = await engine.taskEnds(
-    await engine.task({ type: 'deletePipeline', pipeline: { application: '..', name: 'applications' } }),
+    await engine.task({
+      type: 'deletePipeline',
+      pipeline: { application: '..', name: 'applications' },
+    }),
     'TERMINAL',
   )
 

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import pino from 'pino'
 import { createUlids } from '../../../packages/base/storage/ulid.ts'
 import { DueQueue } from '../../../packages/engine/orchestration/due-queue.ts'
-import { createLifeCyclePublisher, mergedNotifications } from '../../../packages/engine/orchestration/life-cycle-events.ts'
+import {
+  createLifeCyclePublisher,
+  mergedNotifications,
+} from '../../../packages/engine/orchestration/life-cycle-events.ts'
 import { createStage } from '../../../packages/engine/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../packages/engine/orchestration/model.ts'
 import { openEcho } from '../../../packages/external/echo.ts'
@@ -63,7 +66,10 @@ test('an execution reports its start and end, and those of stages and tasks, as 
   const engine = await startEngine(t, {
     others: async (service, { body }) => {
       if (service !== 'echo') return { status: 404, body: undefined }
-      const { details, content } = body as { details: { type: string }; content: Record<string, unknown> }
+      const { details, content } = body as {
+        details: { type: string }
+        content: Record<string, unknown>
+      }
       told.push(details.type)
       if (details.type.startsWith('orca:task:')) taskNames.push(content['taskName'])
       throw new Error('connection refused')
@@ -88,8 +94,12 @@ test('tasks that fail or are cancelled are reported as failed', async (t) => {
   const told: string[] = []
   const engine = await startEngine(t, {
     others: async (service, { body }) => {
-      const { details, content } = (body ?? {}) as { details?: { type: string }; content?: Record<string, unknown> }
-      if (service === 'echo' && details?.type === 'orca:task:failed') told.push(String(content?.['taskName']))
+      const { details, content } = (body ?? {}) as {
+        details?: { type: string }
+        content?: Record<string, unknown>
+      }
+      if (service === 'echo' && details?.type === 'orca:task:failed')
+        told.push(String(content?.['taskName']))
       return { status: 200, body: undefined }
     },
   })
@@ -112,7 +122,13 @@ test('an embedded event service is spared the events that it would ignore', asyn
         migrations: [],
         open: () => ({
           routes() {},
-          ports: { events: { ...openEcho(assert.fail), takesLifeCycle: false, report: async (event) => void told.push(event) } },
+          ports: {
+            events: {
+              ...openEcho(assert.fail),
+              takesLifeCycle: false,
+              report: async (event) => void told.push(event),
+            },
+          },
         }),
       },
     ],
@@ -128,19 +144,37 @@ test('events wait in bounded memory, those of large executions shortened', async
   const open: (() => void)[] = []
   const call: CallService = async (service, { body }) => {
     if (service !== 'echo') return { status: 404, body: undefined }
-    const { details, content } = body as never as { details: { type: string }; content: { execution: Execution } }
+    const { details, content } = body as never as {
+      details: { type: string }
+      content: { execution: Execution }
+    }
     posted.push({ type: details.type, stages: content.execution.stages.length })
     await new Promise<void>((resolve) => open.push(resolve))
     return { status: 200, body: undefined }
   }
   const sizes = new Map<unknown, number>()
   const publishEvents = createLifeCyclePublisher(
-    { ports: { events: openEcho(call), definitions: openFront50(call) }, log: pino({ level: 'silent' }) },
+    {
+      ports: { events: openEcho(call), definitions: openFront50(call) },
+      log: pino({ level: 'silent' }),
+    },
     (execution) => sizes.get(execution) ?? 0,
   )
   const publish = (size: number) => {
-    const stage = createStage({ id: 's', refId: '1', type: 'wait', requisiteStageRefIds: [], context: { a: 1 } })
-    const execution = { id: 'E', type: 'PIPELINE', application: 'app', trigger: {}, stages: [stage] } as never as Execution
+    const stage = createStage({
+      id: 's',
+      refId: '1',
+      type: 'wait',
+      requisiteStageRefIds: [],
+      context: { a: 1 },
+    })
+    const execution = {
+      id: 'E',
+      type: 'PIPELINE',
+      application: 'app',
+      trigger: {},
+      stages: [stage],
+    } as never as Execution
     Object.assign(execution, { engine: { headers: {} }, authentication: { allowedAccounts: [] } })
     sizes.set(execution, size)
     publishEvents([
@@ -180,7 +214,12 @@ test('a value that contains itself grows to a limit', async (t) => {
 
 test('what expressions and variables call __proto__ poisons nothing', async (t) => {
   const engine = await startEngine(t)
-  const stages = [{ ...V('1', { a: '${__proto__}', b: "${ {'__proto__': 1} }", ['${"__proto__"}']: 1 }), variable: 1 }]
+  const stages = [
+    {
+      ...V('1', { a: '${__proto__}', b: "${ {'__proto__': 1} }", ['${"__proto__"}']: 1 }),
+      variable: 1,
+    },
+  ]
   const id = await engine.run({ spelEvaluator: 'v4', stages })
 
   await engine.ends(id, 'SUCCEEDED')

@@ -4,7 +4,11 @@ import { type TestContext, test } from 'node:test'
 import type { Execution, Stage } from '../../../packages/engine/orchestration/model.ts'
 import { deployedGroups } from '../../../packages/engine/orchestration/stages/verification/deployed-groups.ts'
 import type { CallService } from '../../../packages/ports/service-call.ts'
-import { type CloudService, createCloudService, type Group } from './infrastructure/cloud-service.ts'
+import {
+  type CloudService,
+  createCloudService,
+  type Group,
+} from './infrastructure/cloud-service.ts'
 import { createManifestService } from './manifests/manifest-service.ts'
 import { at, createClock, type SettableClock, startEngine, type TestEngine } from './support.ts'
 
@@ -12,7 +16,10 @@ type Fields = Readonly<Record<string, unknown>>
 
 const minute = 60
 const scopes = [{ scopeName: 'default' }]
-const roles: Readonly<Record<string, readonly string[]>> = { ann: ['release-managers'], bob: ['developers'] }
+const roles: Readonly<Record<string, readonly string[]>> = {
+  ann: ['release-managers'],
+  bob: ['developers'],
+}
 
 interface Rig {
   readonly engine: TestEngine
@@ -24,10 +31,19 @@ interface Rig {
 }
 
 /** An application of two environments that declares these constraints for the second one. */
-async function startRig(t: TestContext, constraints: readonly Fields[], pipelines: readonly Fields[] = []): Promise<Rig> {
+async function startRig(
+  t: TestContext,
+  constraints: readonly Fields[],
+  pipelines: readonly Fields[] = [],
+): Promise<Rig> {
   const cloud = createCloudService()
   const clock = createClock()
-  const production = { name: 'production', accounts: ['prod'], mayPromote: ['release-managers'], constraints }
+  const production = {
+    name: 'production',
+    accounts: ['prod'],
+    mayPromote: ['release-managers'],
+    constraints,
+  }
   cloud.stored.set('/v2/applications/shop', {
     ...{ name: 'SHOP', trafficGuards: [] },
     environments: [{ name: 'staging', accounts: ['dev'] }, production],
@@ -35,15 +51,23 @@ async function startRig(t: TestContext, constraints: readonly Fields[], pipeline
   cloud.stored.set('/pipelines/shop', pipelines)
   const view = ({ imageId, ...group }: Group) => ({
     ...{ ...group, cloudProvider: 'local', cluster: group.name.replace(/-v\d+$/, '') },
-    ...{ image: { imageId }, instanceCounts: { total: group.capacity.desired, up: group.capacity.desired } },
+    ...{
+      image: { imageId },
+      instanceCounts: { total: group.capacity.desired, up: group.capacity.desired },
+    },
   })
   const others: CallService = async (service, request) => {
     const user = /^\/authorize\/(\w+)$/.exec(request.path)?.[1]
     if (service === 'fiat' && user !== undefined) {
-      return { status: 200, body: { name: user, roles: (roles[user] ?? []).map((name) => ({ name })) } }
+      return {
+        status: 200,
+        body: { name: user, roles: (roles[user] ?? []).map((name) => ({ name })) },
+      }
     }
-    if (request.path === '/applications/shop/serverGroups') return { status: 200, body: cloud.groups.map(view) }
-    if (request.path === '/credentials') return { status: 200, body: [{ name: 'dev' }, { name: 'prod' }] }
+    if (request.path === '/applications/shop/serverGroups')
+      return { status: 200, body: cloud.groups.map(view) }
+    if (request.path === '/credentials')
+      return { status: 200, body: [{ name: 'dev' }, { name: 'prod' }] }
     return cloud.call(service, request)
   }
   const engine = await startEngine(t, { others, clock })
@@ -52,12 +76,20 @@ async function startRig(t: TestContext, constraints: readonly Fields[], pipeline
     cloud,
     clock,
     promote: (fields = {}, user = 'ann') =>
-      engine.run({ application: 'shop', stages: [{ refId: '1', type: 'promote', to: 'production', ...fields }] }, user),
+      engine.run(
+        {
+          application: 'shop',
+          stages: [{ refId: '1', type: 'promote', to: 'production', ...fields }],
+        },
+        user,
+      ),
     async waitsFor(id, words) {
       const found = await engine.eventually(async () => {
         clock.pass(5)
         const stage = await engine.stage(id, '1')
-        return words.test(String(stage.context['waiting.for'])) || stage.status === 'TERMINAL' ? stage : undefined
+        return words.test(String(stage.context['waiting.for'])) || stage.status === 'TERMINAL'
+          ? stage
+          : undefined
       })
       assert.match(String(found?.context['waiting.for']), words, JSON.stringify(found))
       return found as Stage
@@ -77,23 +109,36 @@ async function ended({ engine, clock }: Rig, id: string, status = 'SUCCEEDED'): 
 }
 
 function errorOf({ stages }: Execution): string {
-  return stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
+  return stages
+    .flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? [])
+    .join('\n')
 }
 
 function imagesOf({ cloud }: Rig, account: string): string[] {
-  return cloud.groups.filter((group) => group.account === account && !group.isDisabled).map(({ imageId }) => imageId)
+  return cloud.groups
+    .filter((group) => group.account === account && !group.isDisabled)
+    .map(({ imageId }) => imageId)
 }
 
 test('each constraint holds the promotion up in its turn, and the stage says which', async (t) => {
   const rig = await startRig(t, [
     { type: 'judgment', roles: ['qa'], instructions: 'Is it good?' },
     { type: 'soakTime', minutes: 30 },
-    { type: 'window', days: [], whitelist: [{ startHour: 20, startMin: 0, endHour: 21, endMin: 0 }] },
+    {
+      type: 'window',
+      days: [],
+      whitelist: [{ startHour: 20, startMin: 0, endHour: 21, endMin: 0 }],
+    },
     { type: 'verification', checks: [{ type: 'metric', metric: 'errorPercent', bound: 1 }] },
   ])
   const { engine, cloud, clock } = rig
   cloud.add('shop-main-v004', { imageId: 'shop:2', createdTime: clock.now() })
-  cloud.add('shop-main-v001', { account: 'prod', region: 'west', imageId: 'shop:1', createdTime: 1 })
+  cloud.add('shop-main-v001', {
+    account: 'prod',
+    region: 'west',
+    imageId: 'shop:1',
+    createdTime: 1,
+  })
   const id = await rig.promote()
   const judged = await rig.waitsFor(id, /^waits for the judgment of a user with the role qa$/)
   assert.deepEqual(at(judged, 'outputs', 'promotedImages'), ['shop:2'])
@@ -102,7 +147,10 @@ test('each constraint holds the promotion up in its turn, and the stage says whi
   // The version is what it was when the stage began.
   cloud.add('shop-main-v005', { imageId: 'shop:3', createdTime: 2, isDisabled: true })
   const judge = { judgmentStatus: 'continue' }
-  assert.equal((await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, judge, 'bob')).status, 403)
+  assert.equal(
+    (await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, judge, 'bob')).status,
+    403,
+  )
   Object.assign(roles, { carla: ['qa'] })
   await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, judge, 'carla')
   await rig.waitsFor(id, /^waits for (30|2\d) more minutes of soak time in staging$/)
@@ -110,7 +158,10 @@ test('each constraint holds the promotion up in its turn, and the stage says whi
   await rig.waitsFor(id, /^waits for \d more minutes of soak time in staging$/)
   assert.deepEqual(imagesOf(rig, 'prod'), ['shop:1'])
   clock.pass(11 * minute)
-  await rig.waitsFor(id, /^waits for the window of production, which opens at 2031-05-06T20:00:00.000Z$/)
+  await rig.waitsFor(
+    id,
+    /^waits for the window of production, which opens at 2031-05-06T20:00:00.000Z$/,
+  )
   clock.pass(8 * 60 * minute)
   await rig.waitsFor(id, /^(deploys|verifies) 2 (to|in) production$/)
   await ended(rig, id, 'TERMINAL')
@@ -134,7 +185,14 @@ test('it deploys as the pipeline does that deployed there last, with another ima
   const stages = [
     {
       ...{ refId: '1', type: 'deploy' },
-      clusters: [{ ...cluster, capacity: { min: 3, max: 3, desired: 3 }, loadBalancers: ['shop'], imageId: 'shop:1' }],
+      clusters: [
+        {
+          ...cluster,
+          capacity: { min: 3, max: 3, desired: 3 },
+          loadBalancers: ['shop'],
+          imageId: 'shop:1',
+        },
+      ],
     },
   ]
   const rig = await startRig(t, [], [{ id: 'p1', name: 'release', application: 'shop', stages }])
@@ -150,12 +208,24 @@ test('it deploys as the pipeline does that deployed there last, with another ima
     assert.deepEqual(imagesOf(rig, 'prod'), ['shop:2'])
   })
   await t.test('as it ran last, once it has', async () => {
-    const deployed = { ...stages[0], clusters: [{ ...cluster, capacity: { min: 5, max: 5, desired: 5 }, imageId: 'shop:1' }] }
-    await ended(rig, await engine.run({ id: 'p1', name: 'release', application: 'shop', stages: [deployed] }, 'ann'))
+    const deployed = {
+      ...stages[0],
+      clusters: [{ ...cluster, capacity: { min: 5, max: 5, desired: 5 }, imageId: 'shop:1' }],
+    }
+    await ended(
+      rig,
+      await engine.run(
+        { id: 'p1', name: 'release', application: 'shop', stages: [deployed] },
+        'ann',
+      ),
+    )
     cloud.operations.length = 0
     await ended(rig, await rig.promote())
     const created = cloud.operations.find(([name]) => name === 'createServerGroup')?.[1]
-    assert.deepEqual([created?.['imageId'], created?.['capacity']], ['shop:2', { min: 5, max: 5, desired: 5 }])
+    assert.deepEqual(
+      [created?.['imageId'], created?.['capacity']],
+      ['shop:2', { min: 5, max: 5, desired: 5 }],
+    )
     // Its strategy leaves the new server group alone.
     assert.deepEqual(
       cloud.groups.filter(({ account }) => account === 'prod').map(({ imageId }) => imageId),
@@ -165,7 +235,10 @@ test('it deploys as the pipeline does that deployed there last, with another ima
   await t.test('not at all where the version runs already', async () => {
     cloud.operations.length = 0
     const { stages: done } = await ended(rig, await rig.promote())
-    assert.deepEqual([done.length, at(done[0], 'outputs', 'isPromoted'), cloud.operations], [1, false, []])
+    assert.deepEqual(
+      [done.length, at(done[0], 'outputs', 'isPromoted'), cloud.operations],
+      [1, false, []],
+    )
   })
 })
 
@@ -175,10 +248,14 @@ test('without a pipeline it clones: what runs there by red/black, else what the 
   cloud.add('shop-main-v004', { imageId: 'shop:2', region: 'west' })
   await ended(rig, await rig.promote())
   cloud.add('shop-main-v009', { imageId: 'shop:3', region: 'west' })
-  const source = cloud.groups.find(({ name, account }) => name === 'shop-main-v004' && account === 'dev')
+  const source = cloud.groups.find(
+    ({ name, account }) => name === 'shop-main-v004' && account === 'dev',
+  )
   if (source !== undefined) source.isDisabled = true
   await ended(rig, await rig.promote({ clusters: ['shop-main'] }))
-  const clones = cloud.operations.filter(([name]) => name === 'cloneServerGroup').map(([, fields]) => fields)
+  const clones = cloud.operations
+    .filter(([name]) => name === 'cloneServerGroup')
+    .map(([, fields]) => fields)
   assert.deepEqual(
     clones.map(({ account, region, imageId, strategy }) => [account, region, imageId, strategy]),
     [
@@ -195,13 +272,23 @@ test('of two promotions to one environment, the later one takes what runs after 
   const source = cloud.add('shop-main-v004', { imageId: 'shop:2' })
   const judge = async (id: string) => {
     await rig.waitsFor(id, /^waits for the judgment of a user$/)
-    const judgment = (await engine.execution(id)).stages.find(({ type }) => type === 'manualJudgment')
-    await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, { judgmentStatus: 'continue' }, 'ann')
+    const judgment = (await engine.execution(id)).stages.find(
+      ({ type }) => type === 'manualJudgment',
+    )
+    await engine.ask(
+      'PATCH',
+      `/pipelines/${id}/stages/${judgment?.id}`,
+      { judgmentStatus: 'continue' },
+      'ann',
+    )
   }
   const first = await rig.promote()
   await rig.waitsFor(first, /^waits for the judgment/)
   const second = await rig.promote()
-  await rig.waitsFor(second, new RegExp(`^waits for the promotion by \\S+ \\(${first}\\), which began before$`))
+  await rig.waitsFor(
+    second,
+    new RegExp(`^waits for the promotion by \\S+ \\(${first}\\), which began before$`),
+  )
   source.imageId = 'shop:3'
   await judge(first)
   await ended(rig, first)
@@ -221,17 +308,40 @@ test('a canary runs beside what runs there, in clusters of its own, before the d
     strategy: 'redblack',
   }
   const stages = [
-    { refId: '1', type: 'deploy', clusters: [{ ...cluster, capacity: { min: 3, max: 3, desired: 3 }, imageId: 'shop:0' }] },
+    {
+      refId: '1',
+      type: 'deploy',
+      clusters: [{ ...cluster, capacity: { min: 3, max: 3, desired: 3 }, imageId: 'shop:0' }],
+    },
   ]
-  const canary = { type: 'canary', canaryConfig: { canaryConfigId: 'c1', lifetimeDuration: 'PT5M', scopes }, trafficPercent: 5 }
-  const rig = await startRig(t, [canary], [{ id: 'p1', name: 'release', application: 'shop', stages }])
+  const canary = {
+    type: 'canary',
+    canaryConfig: { canaryConfigId: 'c1', lifetimeDuration: 'PT5M', scopes },
+    trafficPercent: 5,
+  }
+  const rig = await startRig(
+    t,
+    [canary],
+    [{ id: 'p1', name: 'release', application: 'shop', stages }],
+  )
   rig.cloud.add('shop-main-v004', { imageId: 'shop:2' })
   rig.cloud.add('shop-main-v001', { account: 'prod', imageId: 'shop:1' })
   const { stages: done } = await ended(rig, await rig.promote(), 'TERMINAL')
   const analysis = done.find(({ type }) => type === 'kayentaCanary')
-  const own = { ...cluster, credentials: 'prod', regions: ['east'], strategy: '', capacity: { min: 1, max: 1, desired: 1 } }
+  const own = {
+    ...cluster,
+    credentials: 'prod',
+    regions: ['east'],
+    strategy: '',
+    capacity: { min: 1, max: 1, desired: 1 },
+  }
   assert.deepEqual(at(analysis, 'context', 'deployments'), {
-    baseline: { application: 'shop', account: 'prod', cluster: 'shop-main', cloudProvider: 'local' },
+    baseline: {
+      application: 'shop',
+      account: 'prod',
+      cluster: 'shop-main',
+      cloudProvider: 'local',
+    },
     serverGroupPairs: [
       {
         control: { ...own, freeFormDetails: 'baseline' },
@@ -284,22 +394,48 @@ test('a verification looks at what was deployed, and not at the canary ahead of 
 
 test('on Kubernetes, the manifests that were deployed last get the images of the environment before', async (t) => {
   const service = createManifestService()
-  const engine = await startEngine(t, { others: service.call, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const engine = await startEngine(t, {
+    others: service.call,
+    clock: { now: Date.now, pass: () => {}, settled: async () => {} },
+  })
   const workload = (image: string, replicas: number) => ({
     ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'prod' } },
-    spec: { replicas, template: { spec: { containers: [{ image }, { image: 'example.org/proxy:7' }] } } },
+    spec: {
+      replicas,
+      template: { spec: { containers: [{ image }, { image: 'example.org/proxy:7' }] } },
+    },
   })
   const group = (namespace: string, image: string) => ({
-    ...{ name: 'replicaSet web-1', account: 'k8s', region: namespace, cluster: 'deployment web', cloudProvider: 'kubernetes' },
-    ...{ createdTime: 1, instanceCounts: { total: 1, up: 1 }, serverGroupManagers: [{ name: 'web' }] },
+    ...{
+      name: 'replicaSet web-1',
+      account: 'k8s',
+      region: namespace,
+      cluster: 'deployment web',
+      cloudProvider: 'kubernetes',
+    },
+    ...{
+      createdTime: 1,
+      instanceCounts: { total: 1, up: 1 },
+      serverGroupManagers: [{ name: 'web' }],
+    },
     buildInfo: { images: [image, 'example.org/proxy:7'] },
   })
-  const answer = (path: string, body: unknown) => service.scripted.set(`GET ${path}`, () => ({ status: 200, body }))
-  const environments: Fields[] = ['staging', 'prod'].map((name) => ({ name, accounts: ['k8s'], regions: [name] }))
+  const answer = (path: string, body: unknown) =>
+    service.scripted.set(`GET ${path}`, () => ({ status: 200, body }))
+  const environments: Fields[] = ['staging', 'prod'].map((name) => ({
+    name,
+    accounts: ['k8s'],
+    regions: [name],
+  }))
   answer('/v2/applications/shop', { name: 'SHOP', environments })
   answer('/credentials', [{ name: 'k8s' }])
-  answer('/pipelines/shop', [{ id: 'p1', name: 'release', stages: [{ type: 'promote', to: 'prod' }] }])
-  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:2'), group('prod', 'example.org/web:1')])
+  answer('/pipelines/shop', [
+    { id: 'p1', name: 'release', stages: [{ type: 'promote', to: 'prod' }] },
+  ])
+  answer('/applications/shop/serverGroups', [
+    group('staging', 'example.org/web:2'),
+    group('prod', 'example.org/web:1'),
+  ])
   const applied = JSON.stringify(workload('example.org/web:1', 4))
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied }
   const promotion = { refId: '1', type: 'promote', to: 'prod' }
@@ -313,20 +449,40 @@ test('on Kubernetes, the manifests that were deployed last get the images of the
     return service.operations.at(-1)?.[1]['manifests']
   }
   const status = { stable: { state: true } }
-  answer('/manifests/k8s/prod/deployment%20web', { manifest: { metadata: { annotations } }, status })
+  answer('/manifests/k8s/prod/deployment%20web', {
+    manifest: { metadata: { annotations } },
+    status,
+  })
   assert.deepEqual(await promote(), [workload('example.org/web:2', 4)])
   // From then on, what was deployed last is what a run says.
   Object.assign(annotations, { 'kubectl.kubernetes.io/last-applied-configuration': '' })
-  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:3'), group('prod', 'example.org/web:2')])
+  answer('/applications/shop/serverGroups', [
+    group('staging', 'example.org/web:3'),
+    group('prod', 'example.org/web:2'),
+  ])
   assert.deepEqual(await promote(), [workload('example.org/web:3', 4)])
 
-  environments[1] = { ...environments[1], constraints: [{ type: 'canary', canaryConfig: { canaryConfigId: 'c1', scopes } }] }
-  answer('/applications/shop/serverGroups', [group('staging', 'example.org/web:4'), group('prod', 'example.org/web:3')])
-  const { stages } = await engine.ends(await engine.run({ application: 'shop', stages: [promotion] }, 'ann'), 'TERMINAL')
-  const [pair] = at(stages[1], 'context', 'deployments', 'serverGroupPairs') as { experiment: Fields }[]
+  environments[1] = {
+    ...environments[1],
+    constraints: [{ type: 'canary', canaryConfig: { canaryConfigId: 'c1', scopes } }],
+  }
+  answer('/applications/shop/serverGroups', [
+    group('staging', 'example.org/web:4'),
+    group('prod', 'example.org/web:3'),
+  ])
+  const { stages } = await engine.ends(
+    await engine.run({ application: 'shop', stages: [promotion] }, 'ann'),
+    'TERMINAL',
+  )
+  const [pair] = at(stages[1], 'context', 'deployments', 'serverGroupPairs') as {
+    experiment: Fields
+  }[]
   assert.equal(at(stages[1], 'context', 'deployments', 'baseline', 'cluster'), 'deployment web')
   const { stack, freeFormDetails, imageId, region } = pair?.experiment ?? {}
-  assert.deepEqual([stack, freeFormDetails, imageId, region], ['web', 'canary', 'example.org/web:4', 'prod'])
+  assert.deepEqual(
+    [stack, freeFormDetails, imageId, region],
+    ['web', 'canary', 'example.org/web:4', 'prod'],
+  )
 })
 
 test('what cannot be promoted is refused in words', async (t) => {
@@ -335,14 +491,29 @@ test('what cannot be promoted is refused in words', async (t) => {
   const stored = cloud.stored.get('/v2/applications/shop')
   cloud.add('shop-main-v001', { account: 'prod', imageId: 'shop:1' })
   const refused: [fields: Fields, user: string, message: RegExp][] = [
-    [{}, 'bob', /^bob may not promote to production: only users with the role release-managers may\.$/],
-    [{ to: 'moon' }, 'ann', /^There is no environment "moon"; the application has staging, production\.$/],
-    [{ to: 'staging' }, 'ann', /^staging is the first environment, so nothing is promoted to it: set "from", or another "to"\.$/],
+    [
+      {},
+      'bob',
+      /^bob may not promote to production: only users with the role release-managers may\.$/,
+    ],
+    [
+      { to: 'moon' },
+      'ann',
+      /^There is no environment "moon"; the application has staging, production\.$/,
+    ],
+    [
+      { to: 'staging' },
+      'ann',
+      /^staging is the first environment, so nothing is promoted to it: set "from", or another "to"\.$/,
+    ],
     [{ from: 'Production' }, 'ann', /^"from" and "to" are the same environment, production\.$/],
     [{}, 'ann', /^staging runs nothing of shop at present, so there is nothing to promote\.$/],
   ]
   for (const [fields, user, message] of refused) {
-    assert.match(errorOf(await ended(rig, await rig.promote(fields, user), 'TERMINAL')).split('\n')[0] ?? '', message)
+    assert.match(
+      errorOf(await ended(rig, await rig.promote(fields, user), 'TERMINAL')).split('\n')[0] ?? '',
+      message,
+    )
   }
   cloud.stored.set('/v2/applications/shop', {
     name: 'SHOP',
@@ -356,7 +527,10 @@ test('what cannot be promoted is refused in words', async (t) => {
   cloud.add('shop-main-v004', { imageId: 'shop:2', createdTime: clock.now() })
   const second = cloud.add('shop-main-v005', { imageId: 'shop:3', createdTime: clock.now() + 1 })
   const several = errorOf(await ended(rig, await rig.promote(), 'TERMINAL'))
-  assert.match(several, /^shop-main runs 3 and 2 in staging: it is promoted once it runs one version\./)
+  assert.match(
+    several,
+    /^shop-main runs 3 and 2 in staging: it is promoted once it runs one version\./,
+  )
   second.isDisabled = true
   const id = await rig.promote()
   await rig.waitsFor(id, /of soak time in staging/)

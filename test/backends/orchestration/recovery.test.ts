@@ -17,7 +17,12 @@ import { waitFor, waitUntil } from '../../support/wait-until.ts'
 import { at, F, J, W } from './support.ts'
 
 interface EngineProcess {
-  ask(service: string, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>
+  ask(
+    service: string,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: unknown }>
   run(definition: Record<string, unknown>): Promise<string>
   execution(id: string): Promise<Execution>
   ends(id: string, status: string): Promise<Execution>
@@ -37,7 +42,9 @@ function createMachine(t: TestContext): (laterMs?: number) => Promise<EngineProc
   })
   return async (laterMs = 0) => {
     const program = testProgram('backends/orchestration/engine-process')
-    const child = spawn(process.execPath, [program, dataDir, String(laterMs)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [program, dataDir, String(laterMs)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     children.push(child)
     const [base] = (await once(createInterface(child.stdout!), 'line')) as [string]
     return connect(base, child)
@@ -61,12 +68,17 @@ function connect(base: string, child: ChildProcess): EngineProcess {
     const text = await answer.text()
     return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
   }
-  const execution = async (id: string) => (await ask('orca', 'GET', `/pipelines/${id}`)).body as Execution
+  const execution = async (id: string) =>
+    (await ask('orca', 'GET', `/pipelines/${id}`)).body as Execution
   return {
     ask,
     execution,
     async run(definition) {
-      const answer = await ask('orca', 'POST', '/orchestrate', { application: 'app', name: 'p', ...definition })
+      const answer = await ask('orca', 'POST', '/orchestrate', {
+        application: 'app',
+        name: 'p',
+        ...definition,
+      })
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
       return String(at(answer.body, 'ref')).replace('/pipelines/', '')
     },
@@ -84,7 +96,12 @@ function connect(base: string, child: ChildProcess): EngineProcess {
 test('an engine continues after a kill or a stop', async (t) => {
   // Waits of hours, which the clock of each process jumps over: the minutes of a slow machine do not count.
   const start = createMachine(t)
-  const limited = { id: 'C', limitConcurrent: true, keepWaitingPipelines: true, stages: [W('1', 3000)] }
+  const limited = {
+    id: 'C',
+    limitConcurrent: true,
+    keepWaitingPipelines: true,
+    stages: [W('1', 3000)],
+  }
   const first = await start()
   const interrupted = await first.run({ stages: [W('1', 3000), W('2', 0, '1')] })
   const slept = await first.run({ stages: [W('1', 6000)] })
@@ -98,52 +115,77 @@ test('an engine continues after a kill or a stop', async (t) => {
   const judgment = (await first.execution(judged)).stages[0]!
   await first.ask('orca', 'PUT', `/pipelines/${canceled}/cancel`)
   await first.ask('orca', 'PUT', `/pipelines/${paused}/pause`)
-  await first.ask('orca', 'PATCH', `/pipelines/${judged}/stages/${judgment.id}`, { judgmentStatus: 'continue' })
-  const accepted = await Promise.all(Array.from({ length: 50 }, () => first.run({ stages: [W('1', 1), W('2', 0, '1')] })))
+  await first.ask('orca', 'PATCH', `/pipelines/${judged}/stages/${judgment.id}`, {
+    judgmentStatus: 'continue',
+  })
+  const accepted = await Promise.all(
+    Array.from({ length: 50 }, () => first.run({ stages: [W('1', 1), W('2', 0, '1')] })),
+  )
   await first.crash()
 
   const second = await start(1_500_000)
-  await t.test('orchestration-scenario 176: what was accepted before a crash is carried out after it', async () => {
-    for (const id of accepted) await second.ends(id, 'SUCCEEDED')
-  })
-  await t.test('orchestration-scenario 181, 182 and 184: what was answered before a crash holds after it', async () => {
-    await second.ends(canceled, 'CANCELED')
-    await second.ends(paused, 'PAUSED')
-    const { stages } = await second.execution(judged)
-    assert.deepEqual(
-      stages.map((stage) => stage.status),
-      ['SUCCEEDED', 'RUNNING'],
-    )
-  })
+  await t.test(
+    'orchestration-scenario 176: what was accepted before a crash is carried out after it',
+    async () => {
+      for (const id of accepted) await second.ends(id, 'SUCCEEDED')
+    },
+  )
+  await t.test(
+    'orchestration-scenario 181, 182 and 184: what was answered before a crash holds after it',
+    async () => {
+      await second.ends(canceled, 'CANCELED')
+      await second.ends(paused, 'PAUSED')
+      const { stages } = await second.execution(judged)
+      assert.deepEqual(
+        stages.map((stage) => stage.status),
+        ['SUCCEEDED', 'RUNNING'],
+      )
+    },
+  )
   assert.equal((await second.execution(interrupted)).status, 'RUNNING')
   await second.terminate()
 
   const third = await start(3_100_000)
-  await t.test('orchestration-scenario 174 and 185: a wait ends on time after a crash and a stop', async () => {
-    const done = await third.ends(interrupted, 'SUCCEEDED')
-    assert.equal(done.startTime, startTime)
-    assert.ok(done.stages[0]!.endTime! - done.stages[0]!.startTime! >= 3_000_000)
-  })
-  await t.test('orchestration-scenario 183: runs that wait for their turn keep their order', async () => {
-    await third.ends(turns[0]!, 'SUCCEEDED')
-    await third.ends(turns[1]!, 'RUNNING')
-    assert.equal((await third.execution(turns[2]!)).status, 'NOT_STARTED')
-  })
+  await t.test(
+    'orchestration-scenario 174 and 185: a wait ends on time after a crash and a stop',
+    async () => {
+      const done = await third.ends(interrupted, 'SUCCEEDED')
+      assert.equal(done.startTime, startTime)
+      assert.ok(done.stages[0]!.endTime! - done.stages[0]!.startTime! >= 3_000_000)
+    },
+  )
+  await t.test(
+    'orchestration-scenario 183: runs that wait for their turn keep their order',
+    async () => {
+      await third.ends(turns[0]!, 'SUCCEEDED')
+      await third.ends(turns[1]!, 'RUNNING')
+      assert.equal((await third.execution(turns[2]!)).status, 'NOT_STARTED')
+    },
+  )
   await third.crash()
 
   const fourth = await start(9_000_000)
-  await t.test('orchestration-scenario 175: a wait that expired during an outage ends at start', async () => {
-    await fourth.ends(slept, 'SUCCEEDED')
-  })
-  await t.test('orchestration-scenario 183: the last of those that wait has its turn too', async () => {
-    await fourth.ends(turns[1]!, 'SUCCEEDED')
-    await fourth.ends(turns[2]!, 'RUNNING')
-  })
-  await t.test('orchestration-scenario 182: what was paused can be resumed after crashes', async () => {
-    await fourth.ends(paused, 'PAUSED')
-    await fourth.ask('orca', 'PUT', `/pipelines/${paused}/resume`)
-    await fourth.ends(paused, 'SUCCEEDED')
-  })
+  await t.test(
+    'orchestration-scenario 175: a wait that expired during an outage ends at start',
+    async () => {
+      await fourth.ends(slept, 'SUCCEEDED')
+    },
+  )
+  await t.test(
+    'orchestration-scenario 183: the last of those that wait has its turn too',
+    async () => {
+      await fourth.ends(turns[1]!, 'SUCCEEDED')
+      await fourth.ends(turns[2]!, 'RUNNING')
+    },
+  )
+  await t.test(
+    'orchestration-scenario 182: what was paused can be resumed after crashes',
+    async () => {
+      await fourth.ends(paused, 'PAUSED')
+      await fourth.ask('orca', 'PUT', `/pipelines/${paused}/resume`)
+      await fourth.ends(paused, 'SUCCEEDED')
+    },
+  )
 })
 
 test('orchestration-scenario 177: after crashes every execution completes and nothing runs twice', async (t) => {
@@ -169,10 +211,18 @@ test('orchestration-scenario 108 and 179: a crash leads to exactly one child and
   const start = createMachine(t)
   const first = await start()
   const store = async (definition: Record<string, unknown>) =>
-    String(at((await first.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })).body, 'id'))
+    String(
+      at(
+        (await first.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition }))
+          .body,
+        'id',
+      ),
+    )
   const child = await store({ name: 'child', stages: [W('1', 1)] })
   const parent = await store({ name: 'parent', stages: [] })
-  const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: ['successful', 'failed'] }]
+  const triggers = [
+    { enabled: true, type: 'pipeline', pipeline: parent, status: ['successful', 'failed'] },
+  ]
   const dependent = await store({ name: 'dependent', triggers, stages: [W('1', 0)] })
   const starting = await first.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: child }] })
   const ending = await first.run({ id: parent, stages: [F('1')] })
@@ -183,7 +233,8 @@ test('orchestration-scenario 108 and 179: a crash leads to exactly one child and
   await second.ends(starting, 'SUCCEEDED')
   await second.ends(ending, 'TERMINAL')
   const runsOf = async (id: string) =>
-    (await second.ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
+    (await second.ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=9`))
+      .body as Execution[]
   await waitUntil(async () => (await runsOf(dependent)).length > 0, 'the dependent run')
   assert.equal((await runsOf(child)).length, 1)
   assert.equal((await runsOf(dependent)).length, 1)
@@ -195,7 +246,8 @@ test('orchestration-scenario 178: a crash during a webhook repeats the call at m
     const call = { path: request.url, token: request.headers['x-token'], body: await text(request) }
     calls.push(call)
     // The first call is held until the engine is dead.
-    if (calls.filter(({ path }) => path === call.path).length > 1 || call.path === '/next') response.end('{}')
+    if (calls.filter(({ path }) => path === call.path).length > 1 || call.path === '/next')
+      response.end('{}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -203,7 +255,10 @@ test('orchestration-scenario 178: a crash during a webhook repeats the call at m
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const secrets = { customHeaders: { 'X-Token': 'real-token-1' }, payload: { password: 'real-pass-22' } }
+  const secrets = {
+    customHeaders: { 'X-Token': 'real-token-1' },
+    payload: { password: 'real-pass-22' },
+  }
   const webhook = (refId: string, path: string, ...after: string[]) => ({
     refId,
     type: 'webhook',
@@ -225,7 +280,8 @@ test('orchestration-scenario 178: a crash during a webhook repeats the call at m
     ['/held', '/held', '/next'],
   )
   const real = { token: 'real-token-1', body: '{"password":"real-pass-22"}' }
-  for (const { token, body } of calls) assert.deepEqual({ token, body }, real, 'the engine goes on with what the author wrote')
+  for (const { token, body } of calls)
+    assert.deepEqual({ token, body }, real, 'the engine goes on with what the author wrote')
   assert.doesNotMatch(JSON.stringify(done), /real-/)
   const notes = done.stages.map(({ context }) => context['repeated.call'])
   assert.match(
@@ -275,7 +331,9 @@ test('orchestration-scenario 180: a save that a crash interrupts leaves one pipe
   let engine = await start()
   const refs: string[] = []
   for (let round = 0; round < 2; round++) {
-    const pipeline = Buffer.from(JSON.stringify({ application: 'app', name: `p${round}`, stages: [] })).toString('base64')
+    const pipeline = Buffer.from(
+      JSON.stringify({ application: 'app', name: `p${round}`, stages: [] }),
+    ).toString('base64')
     const body = { application: 'app', description: 'd', job: [{ type: 'savePipeline', pipeline }] }
     refs.push(String(at((await engine.ask('orca', 'POST', '/ops', body)).body, 'ref')))
     await sleep(round * 8)
@@ -284,7 +342,10 @@ test('orchestration-scenario 180: a save that a crash interrupts leaves one pipe
   }
 
   for (const ref of refs) {
-    await waitUntil(async () => at((await engine.ask('orca', 'GET', ref)).body, 'endTime') !== undefined, 'the end')
+    await waitUntil(
+      async () => at((await engine.ask('orca', 'GET', ref)).body, 'endTime') !== undefined,
+      'the end',
+    )
     assert.equal(at((await engine.ask('orca', 'GET', ref)).body, 'status'), 'SUCCEEDED')
   }
   assert.equal(at((await engine.ask('front50', 'GET', '/pipelines/app')).body, 'length'), 2)

@@ -15,7 +15,8 @@ function open() {
     `INSERT INTO orchestration_executions (id, type, application, status, complete, build_time, body, trigger, user)
        VALUES (?, 'PIPELINE', 'web', 'SUCCEEDED', 1, ?, '{"name":"main"}', '{}', 'ann')`,
   )
-  for (let index = 0; index < count; index++) insert.run(`e${String(index).padStart(2, '0')}`, index < 20 ? 1000 : 2000)
+  for (let index = 0; index < count; index++)
+    insert.run(`e${String(index).padStart(2, '0')}`, index < 20 ? 1000 : 2000)
   db.exec("INSERT INTO orchestration_searched SELECT id, 'cron', 'x' FROM orchestration_executions")
   const prepared: string[] = []
   const prepare = db.prepare.bind(db)
@@ -31,7 +32,14 @@ function open() {
   return { store, prepared, plansOf }
 }
 
-const everything = { application: undefined, name: undefined, user: undefined, from: 0, to: 5000, statuses: undefined }
+const everything = {
+  application: undefined,
+  name: undefined,
+  user: undefined,
+  from: 0,
+  to: 5000,
+  statuses: undefined,
+}
 
 for (const [what, query] of Object.entries<Partial<SearchQuery>>({
   everything: {},
@@ -46,12 +54,18 @@ for (const [what, query] of Object.entries<Partial<SearchQuery>>({
       const { store, prepared, plansOf } = open()
       const wanted = { ...everything, ...query, oldestFirst }
       const found: string[] = []
-      for (let page = store.searchPage(wanted, undefined, 8); page.length > 0; page = store.searchPage(wanted, page.at(-1), 8)) {
+      for (
+        let page = store.searchPage(wanted, undefined, 8);
+        page.length > 0;
+        page = store.searchPage(wanted, page.at(-1), 8)
+      ) {
         found.push(...page.map(({ id }) => id))
       }
       const ids = Array.from({ length: count }, (_, index) => `e${String(index).padStart(2, '0')}`)
       assert.deepEqual(found, oldestFirst ? ids : ids.toReversed())
-      const searches = plansOf(prepared.at(-1) ?? '').filter((plan) => plan.startsWith('SEARCH orchestration_executions'))
+      const searches = plansOf(prepared.at(-1) ?? '').filter((plan) =>
+        plan.startsWith('SEARCH orchestration_executions'),
+      )
       assert.ok(searches.length > 0)
       for (const plan of searches) assert.match(plan, /\(build_time,id\)[<>]\(\?,\?\)/)
     })
@@ -75,7 +89,11 @@ test('a search stays within its times', () => {
     ] as const) {
       const wanted = { ...everything, from, to, oldestFirst }
       const found: string[] = []
-      for (let page = store.searchPage(wanted, undefined, 8); page.length > 0; page = store.searchPage(wanted, page.at(-1), 8)) {
+      for (
+        let page = store.searchPage(wanted, undefined, 8);
+        page.length > 0;
+        page = store.searchPage(wanted, page.at(-1), 8)
+      ) {
         found.push(...page.map(({ id }) => id))
       }
       assert.equal(new Set(found).size, size, `${from} to ${to}`)

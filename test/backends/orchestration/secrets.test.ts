@@ -31,12 +31,21 @@ test('secrets reach the service and no view, also when stages change and restart
     events.push(request.body)
     return { status: 200, body: undefined }
   }
-  const engine = await startEngine(t, { others, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const engine = await startEngine(t, {
+    others,
+    clock: { now: Date.now, pass: () => {}, settled: async () => {} },
+  })
   const copied = "${#stage('Deploy')['context']['secrets']['TOKEN']}"
   const id = await engine.run({
-    stages: [J('1'), { refId: '2', requisiteStageRefIds: ['1'], ...deploy }, V('3', { copied, plain: 'of ${MODE}' }, '2')],
+    stages: [
+      J('1'),
+      { refId: '2', requisiteStageRefIds: ['1'], ...deploy },
+      V('3', { copied, plain: 'of ${MODE}' }, '2'),
+    ],
   })
-  const stage = await engine.eventually(async () => (await engine.stage(id, '1')).status === 'RUNNING' && engine.stage(id, '2'))
+  const stage = await engine.eventually(
+    async () => (await engine.stage(id, '1')).status === 'RUNNING' && engine.stage(id, '2'),
+  )
   assert.ok(stage)
   assert.deepEqual(stage.context['secrets'], { TOKEN: '******', PIN: '******' })
   assert.deepEqual(stage.context['environment'], { DB_PASSWORD: '******', MODE: 'fast' })
@@ -50,7 +59,9 @@ test('secrets reach the service and no view, also when stages change and restart
   await engine.ask('PATCH', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}`, judged)
   await engine.ends(id, 'SUCCEEDED')
   await engine.ask('PUT', `/pipelines/${id}/stages/${stage.id}/restart`, {})
-  await engine.eventually(async () => cloud.operations.filter(([name]) => name === 'createServerGroup').length === 2)
+  await engine.eventually(
+    async () => cloud.operations.filter(([name]) => name === 'createServerGroup').length === 2,
+  )
   await engine.ends(id, 'SUCCEEDED')
 
   for (const [name, fields] of cloud.operations) {
@@ -59,9 +70,18 @@ test('secrets reach the service and no view, also when stages change and restart
     assert.deepEqual(fields['environment'], environment)
   }
 
-  const asked = ['secrets', 'secrets.TOKEN.substring(1)', 'note', "#stage('Deploy')['context']", 'execution'].flatMap((text) => {
+  const asked = [
+    'secrets',
+    'secrets.TOKEN.substring(1)',
+    'note',
+    "#stage('Deploy')['context']",
+    'execution',
+  ].flatMap((text) => {
     const query = new URLSearchParams({ expression: `\${${text}}` })
-    return [`/pipelines/${id}/evaluateExpression?${query}`, `/pipelines/${id}/${stage.id}/evaluateExpression?${query}`]
+    return [
+      `/pipelines/${id}/evaluateExpression?${query}`,
+      `/pipelines/${id}/${stage.id}/evaluateExpression?${query}`,
+    ]
   })
   const views = await Promise.all(
     [`/pipelines/${id}`, `/pipelines?executionIds=${id}`, ...asked].map(async (path) => [
@@ -71,7 +91,8 @@ test('secrets reach the service and no view, also when stages change and restart
   )
   for (const [path, body] of [...views, ['changed', changed.body], ['events', events]]) {
     const text = JSON.stringify(body)
-    for (const secret of ['3cr3t', 'hunter', 'n3w-value']) assert.ok(!text.includes(secret), `${String(path)}: ${text}`)
+    for (const secret of ['3cr3t', 'hunter', 'n3w-value'])
+      assert.ok(!text.includes(secret), `${String(path)}: ${text}`)
   }
   assert.equal((await engine.stage(id, '3')).outputs['copied'], '******')
   assert.ok(events.length > 0)
@@ -80,7 +101,10 @@ test('secrets reach the service and no view, also when stages change and restart
 test('secrets of a task are masked in its variables and steps', async (t) => {
   const cloud = createCloudService()
   cloud.failing.set('createServerGroup', 'The value s3cr3t-value is too weak.')
-  const engine = await startEngine(t, { others: cloud.call, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const engine = await startEngine(t, {
+    others: cloud.call,
+    clock: { now: Date.now, pass: () => {}, settled: async () => {} },
+  })
   const { note: _, ...job } = deploy
   const id = await engine.task(job)
   await engine.taskEnds(id, 'TERMINAL')
@@ -106,16 +130,29 @@ test('thousands of secrets are masked in thousands of texts within a moment', ()
 
 test('views mask passwords in addresses, and what proves the sender of a webhook', async (t) => {
   const engine = await startEngine(t)
-  const environment = { DATABASE_URL: 'postgres://shop:p%40ss-0001@db/shop', CACHE: 'redis://:word@0002@cache', PORT: '8080' }
+  const environment = {
+    DATABASE_URL: 'postgres://shop:p%40ss-0001@db/shop',
+    CACHE: 'redis://:word@0002@cache',
+    PORT: '8080',
+  }
   const trigger = {
     type: 'webhook',
     payloadConstraints: { secret: '^open-0003$', signature: 'sign-0004', branch: 'main' },
-    payload: { secret: 'open-0003', signature: 'sign-0004', branch: 'main', text: 'with open-0003' },
+    payload: {
+      secret: 'open-0003',
+      signature: 'sign-0004',
+      branch: 'main',
+      text: 'with open-0003',
+    },
   }
   const stages = [{ ...V('1', { seen: '${trigger.payload.secret}' }), environment }]
   const id = await engine.run({ stages, trigger })
   await engine.ends(id, 'SUCCEEDED')
-  for (const path of [`/pipelines/${id}`, `/pipelines?executionIds=${id}&expand=false`, `/pipelines/${id}/logs`]) {
+  for (const path of [
+    `/pipelines/${id}`,
+    `/pipelines?executionIds=${id}&expand=false`,
+    `/pipelines/${id}/logs`,
+  ]) {
     const shown = JSON.stringify((await engine.ask('GET', path)).body)
     assert.deepEqual(shown.match(/ss-0001|word@?0002|open-0003|sign-0004/g), null, path)
   }
@@ -123,16 +160,35 @@ test('views mask passwords in addresses, and what proves the sender of a webhook
     trigger: seen,
     stages: [stage],
   } = await engine.execution(id)
-  assert.deepEqual([at(seen, 'payload', 'branch'), at(seen, 'payloadConstraints', 'branch')], ['main', 'main'])
-  assert.equal(at(stage, 'context', 'environment', 'DATABASE_URL'), 'postgres://shop:******@db/shop')
+  assert.deepEqual(
+    [at(seen, 'payload', 'branch'), at(seen, 'payloadConstraints', 'branch')],
+    ['main', 'main'],
+  )
+  assert.equal(
+    at(stage, 'context', 'environment', 'DATABASE_URL'),
+    'postgres://shop:******@db/shop',
+  )
   assert.equal(at(stage, 'context', 'environment', 'PORT'), '8080')
 })
 
 test('secrets of an execution are masked in those that it starts, and in the one that started it', async (t) => {
   const engine = await startEngine(t, { backends: [definitionsBackend] })
   const store = async (definition: object) =>
-    String(at((await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })).body, 'id'))
-  const last = await store({ name: 'last', stages: [V('1', { seen: '${trigger.parameters.given}' })] })
+    String(
+      at(
+        (
+          await engine.backends.ask('front50', 'POST', '/pipelines', {
+            application: 'app',
+            ...definition,
+          })
+        ).body,
+        'id',
+      ),
+    )
+  const last = await store({
+    name: 'last',
+    stages: [V('1', { seen: '${trigger.parameters.given}' })],
+  })
   const own = V('1', { copied: '${environment.DB_PASSWORD}' })
   const child = await store({
     name: 'child',
@@ -147,7 +203,9 @@ test('secrets of an execution are masked in those that it starts, and in the one
       },
     ],
   })
-  const triggers = [{ type: 'webhook', source: 'ci', payloadConstraints: { token: '^of-definition-0003$' } }]
+  const triggers = [
+    { type: 'webhook', source: 'ci', payloadConstraints: { token: '^of-definition-0003$' } },
+  ]
   const parent = {
     triggers,
     stages: [
@@ -172,18 +230,32 @@ test('secrets of an execution are masked in those that it starts, and in the one
     const [run] = (await engine.ask('GET', path)).body as { trigger: { parameters: object } }[]
     assert.deepEqual(run?.trigger.parameters, { given: '******' }, path)
   }
-  for (const path of [`/pipelines/${id}`, `/pipelines/${id}/logs`, `/pipelines?pipelineConfigIds=${child},${last}&limit=5`]) {
-    assert.doesNotMatch(JSON.stringify((await engine.ask('GET', path)).body), /of-(child|parent|definition)-000/, path)
+  for (const path of [
+    `/pipelines/${id}`,
+    `/pipelines/${id}/logs`,
+    `/pipelines?pipelineConfigIds=${child},${last}&limit=5`,
+  ]) {
+    assert.doesNotMatch(
+      JSON.stringify((await engine.ask('GET', path)).body),
+      /of-(child|parent|definition)-000/,
+      path,
+    )
   }
 })
 
 test('short values and common words are masked in their own place alone', async (t) => {
   const engine = await startEngine(t)
   const environment = { AUTH_ENABLED: 'true', DB_PASSWORD: 'Production', PIN_TOKEN: '12345' }
-  const id = await engine.run({ stages: [{ ...V('1', { text: 'true in production, Production, 12345' }), environment }] })
+  const id = await engine.run({
+    stages: [{ ...V('1', { text: 'true in production, Production, 12345' }), environment }],
+  })
   await engine.ends(id, 'SUCCEEDED')
   const { context, outputs } = await engine.stage(id, '1')
-  assert.deepEqual(context['environment'], { AUTH_ENABLED: '******', DB_PASSWORD: '******', PIN_TOKEN: '******' })
+  assert.deepEqual(context['environment'], {
+    AUTH_ENABLED: '******',
+    DB_PASSWORD: '******',
+    PIN_TOKEN: '******',
+  })
   assert.equal(outputs['text'], 'true in production, Production, 12345')
 })
 
@@ -201,5 +273,6 @@ test('a search by trigger does not find out a secret', async (t) => {
     return ((await engine.ask('GET', path)).body as { id: string }[]).map((each) => each.id)
   }
   assert.deepEqual(await found({ branch: 'ma.*' }), [id])
-  for (const guess of [{ secret: 'h.*' }, { note: 'hid.*' }, { secret: 'hidden-0001' }]) assert.deepEqual(await found(guess), [])
+  for (const guess of [{ secret: 'h.*' }, { note: 'hid.*' }, { secret: 'hidden-0001' }])
+    assert.deepEqual(await found(guess), [])
 })

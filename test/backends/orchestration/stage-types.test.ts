@@ -41,8 +41,12 @@ test('every key of the context that a stage type reads is described', () => {
       .flatMap(namesOf),
   )
   const root = resolve(import.meta.dirname, '../../../packages/engine/orchestration/stages')
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  const read = files.flatMap((file) => keysRead(readFileSync(join(root, file), 'utf8')).map((key) => ({ file, key })))
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  const read = files.flatMap((file) =>
+    keysRead(readFileSync(join(root, file), 'utf8')).map((key) => ({ file, key })),
+  )
   // Most fields are read by the descriptions themselves.
   assert.ok(read.length > 40, 'the keys are found')
   assert.deepEqual(
@@ -63,23 +67,34 @@ function keysRead(text: string): string[] {
   const taken = text.matchAll(
     /const \{([^}]*)\} = (?:stage\.context|context\.stage\.context|settings|inheritedContext\(stage\))\n/g,
   )
-  const parts = [...taken].flatMap(([, names = '']) => names.split(',').map((each) => each.trim().split(/[:\s]/)[0] ?? ''))
+  const parts = [...taken].flatMap(([, names = '']) =>
+    names.split(',').map((each) => each.trim().split(/[:\s]/)[0] ?? ''),
+  )
   return [
     ...[...indexed, ...asked].map(([, key = '']) => key),
-    ...parts.filter((each) => each !== '' && !each.startsWith('...')).map((each) => each.replaceAll("'", '')),
+    ...parts
+      .filter((each) => each !== '' && !each.startsWith('...'))
+      .map((each) => each.replaceAll("'", '')),
   ]
 }
 
 test('descriptions are complete sentences and consistent', () => {
   const checkFields = (type: string, fields: readonly Field[], path = ''): void => {
     const names = fields.map(({ name }) => name)
-    assert.equal(new Set(names).size, names.length, `the fields of ${type} ${path} have different names`)
+    assert.equal(
+      new Set(names).size,
+      names.length,
+      `the fields of ${type} ${path} have different names`,
+    )
     for (const field of fields) {
       const place = `${type} ${path}${field.name}`
       assert.match(field.help, /^.+[.]$/, `the help of ${place} is a sentence`)
       assert.ok(!field.onlyChoices || (field.choices ?? []).length > 1, place)
       assert.ok(field.kind !== 'choice' || field.choices !== undefined, place)
-      assert.ok(!(field.required && field.default !== undefined), `${place} is required or has a default`)
+      assert.ok(
+        !(field.required && field.default !== undefined),
+        `${place} is required or has a default`,
+      )
       checkFields(type, field.fields ?? [], `${path}${field.name}.`)
     }
   }
@@ -96,32 +111,62 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
   ['wait', { waitTime: 'soon' }, ['"waitTime" must be a number, not "soon".']],
   ['wait', { waitTime: '30' }, []],
   ['wait', { waitTime: '${parameters.pause}' }, []],
-  ['wait', { waitTime: null, stageTimeoutMs: [] }, ['"stageTimeoutMs" must be a number, not a list.']],
+  [
+    'wait',
+    { waitTime: null, stageTimeoutMs: [] },
+    ['"stageTimeoutMs" must be a number, not a list.'],
+  ],
   ['webhook', {}, ['"url" is missing. The address.']],
   ['webhook', { stageEnabled: { type: 'expression', expression: 'false' } }, []],
   ['webhook', { '${key}': 'http://a' }, []],
-  ['webhook', { url: 'http://a', method: 'PROPFIND', customHeaders: [] }, ['"customHeaders" must be an object, not a list.']],
-  ['resizeServerGroup', { credentials: 'a', region: 'r', action: 'grow' }, ['"action" must be one of scale_']],
+  [
+    'webhook',
+    { url: 'http://a', method: 'PROPFIND', customHeaders: [] },
+    ['"customHeaders" must be an object, not a list.'],
+  ],
+  [
+    'resizeServerGroup',
+    { credentials: 'a', region: 'r', action: 'grow' },
+    ['"action" must be one of scale_'],
+  ],
   [
     'resizeServerGroup',
     { account: 'a', zone: 'z', capacity: { desired: 'x' } },
     ['"capacity.desired" must be a number, not "x".'],
   ],
   ['disableServerGroup', {}, ['"credentials" is missing. The account.', '"regions" is missing. ']],
-  ['deploy', { clusters: [{ account: 'a', region: 'r', capacity: 3 }] }, ['"clusters[0].capacity" must be an object, not 3.']],
+  [
+    'deploy',
+    { clusters: [{ account: 'a', region: 'r', capacity: 3 }] },
+    ['"clusters[0].capacity" must be an object, not 3.'],
+  ],
   ['deploy', { clusters: [1] }, ['"clusters" must be a list of objects, not a list.']],
   ['deploy', { clusters: ['${cluster}'] }, []],
   [
     'checkPreconditions',
     { preconditions: [{ type: 'expressions' }, {}] },
-    ['"preconditions[0].type" must be one of expression, ', '"preconditions[1].type" is missing. What is checked.'],
+    [
+      '"preconditions[0].type" must be one of expression, ',
+      '"preconditions[1].type" is missing. What is checked.',
+    ],
   ],
   [
     'kayentaCanary',
-    canaryWith({ lifetimeDuration: 'PT1H30M', lookbackMins: 5, scoreThresholds: { pass: '95', marginal: 95 } }),
+    canaryWith({
+      lifetimeDuration: 'PT1H30M',
+      lookbackMins: 5,
+      scoreThresholds: { pass: '95', marginal: 95 },
+    }),
     [],
   ],
-  ['kayentaCanary', canaryWith({ lifetimeDuration: '${parameters.time}', scoreThresholds: { pass: '${parameters.pass}' } }), []],
+  [
+    'kayentaCanary',
+    canaryWith({
+      lifetimeDuration: '${parameters.time}',
+      scoreThresholds: { pass: '${parameters.pass}' },
+    }),
+    [],
+  ],
   [
     'kayentaCanary',
     canaryWith({ scoreThresholds: { pass: 101, marginal: -1 } }),
@@ -133,11 +178,18 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
   [
     'kayentaCanary',
     canaryWith({ scoreThresholds: { pass: 60, marginal: '90' } }),
-    ['"canaryConfig.scoreThresholds.marginal" must not be above "canaryConfig.scoreThresholds.pass"; they are 90 and 60.'],
+    [
+      '"canaryConfig.scoreThresholds.marginal" must not be above "canaryConfig.scoreThresholds.pass"; they are 90 and 60.',
+    ],
   ],
   [
     'kayentaCanary',
-    canaryWith({ lifetimeDuration: '1 hour', lifetimeHours: 0, canaryAnalysisIntervalMins: -1, lookbackMins: -5 }),
+    canaryWith({
+      lifetimeDuration: '1 hour',
+      lifetimeHours: 0,
+      canaryAnalysisIntervalMins: -1,
+      lookbackMins: -5,
+    }),
     [
       '"canaryConfig.lifetimeDuration" must be a duration such as PT1H30M, not "1 hour".',
       '"canaryConfig.lifetimeHours" must be above 0; it is 0.',
@@ -147,15 +199,24 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
   ],
   [
     'createServerGroup',
-    { credentials: 'a', region: 'r', canary: { steps: [{ analysis: { canaryConfig: { lifetimeDuration: 'PT0S' } } }] } },
+    {
+      credentials: 'a',
+      region: 'r',
+      canary: { steps: [{ analysis: { canaryConfig: { lifetimeDuration: 'PT0S' } } }] },
+    },
     ['"canary.steps[0].analysis.canaryConfig.lifetimeDuration" must be above 0; it is "PT0S".'],
   ],
 ]
 for (const [type, stage, expected] of problems) {
   test(`${type} with ${JSON.stringify(stage)} has ${expected.length} problems`, () => {
-    const found = findFieldProblems(stage, stageDescriptions.get(type) as StageDescription, 'plan').map(({ message }) => message)
+    const found = findFieldProblems(
+      stage,
+      stageDescriptions.get(type) as StageDescription,
+      'plan',
+    ).map(({ message }) => message)
     assert.equal(found.length, expected.length, found.join('\n'))
-    for (const [index, text] of expected.entries()) assert.equal(found[index]?.startsWith(text), true, found[index] ?? '')
+    for (const [index, text] of expected.entries())
+      assert.equal(found[index]?.startsWith(text), true, found[index] ?? '')
   })
 }
 
@@ -178,11 +239,18 @@ test('saves, starts and plans name the stage and the field', async (t) => {
 
   const start = await ask('POST', '/orchestrate', definition)
   assert.equal(start.status, 400)
-  assert.ok(JSON.stringify(start.body).includes('\\"waitTime\\" must be a number'), JSON.stringify(start.body))
-  const failed = (await ask('GET', '/applications/app/pipelines/search?statuses=TERMINAL')).body as { id: string }[]
+  assert.ok(
+    JSON.stringify(start.body).includes('\\"waitTime\\" must be a number'),
+    JSON.stringify(start.body),
+  )
+  const failed = (await ask('GET', '/applications/app/pipelines/search?statuses=TERMINAL'))
+    .body as { id: string }[]
   assert.equal((await execution(failed[0]!.id)).cancellationReason, `Failed on startup: ${wrong}`)
 
-  assert.equal((await ask('POST', '/orchestrate', { ...definition, stages: [W('1', 0)], plan: true })).status, 200)
+  assert.equal(
+    (await ask('POST', '/orchestrate', { ...definition, stages: [W('1', 0)], plan: true })).status,
+    200,
+  )
 })
 
 test('GET /capabilities/stageTypes lists the types with those of the configuration', async (t) => {
@@ -193,14 +261,19 @@ test('GET /capabilities/stageTypes lists the types with those of the configurati
       description: 'Tells the team.',
       enabled: true,
       url: 'https://chat.example/${parameterValues.room}',
-      parameters: [{ name: 'room', type: 'string' as const, description: 'The room.', defaultValue: 'ops' }],
+      parameters: [
+        { name: 'room', type: 'string' as const, description: 'The room.', defaultValue: 'ops' },
+      ],
     },
   ]
   const { ask } = await startEngine(t, { outside: { preconfigured } })
   const { body } = await ask('GET', '/capabilities/stageTypes')
   assert.deepEqual([at(body, 'engine'), at(body, 'verified')], ['embedded', true])
   const types = at(body, 'stageTypes') as { type: string; fields: { name: string }[] }[]
-  assert.deepEqual(types.map(({ type }) => type).toSorted(), [...stageDescriptions.keys(), 'announce'].toSorted())
+  assert.deepEqual(
+    types.map(({ type }) => type).toSorted(),
+    [...stageDescriptions.keys(), 'announce'].toSorted(),
+  )
   const announce = types.find(({ type }) => type === 'announce')
   assert.deepEqual(at(announce, 'fields', 0, 'fields', 0), {
     name: 'room',

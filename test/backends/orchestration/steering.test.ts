@@ -36,17 +36,39 @@ async function startSteered(t: TestContext): Promise<Steered> {
       return call.method === 'GET' ? { status: 200, body: [] } : { status: 404, body: undefined }
     }
     const user = decodeURIComponent(call.path.split('/')[2] as string)
-    const applications = Object.entries(rights[user] ?? {}).map(([name, authorizations]) => ({ name, authorizations }))
+    const applications = Object.entries(rights[user] ?? {}).map(([name, authorizations]) => ({
+      name,
+      authorizations,
+    }))
     const accounts = user === 'olga' ? [{ name: 'prod', authorizations: ['READ', 'WRITE'] }] : []
     const serviceAccounts = user === 'bert' ? [{ name: 'robot', memberOf: ['bots'] }] : []
-    return { status: 200, body: { name: user, admin: user === 'admin', applications, accounts, serviceAccounts, roles: [] } }
+    return {
+      status: 200,
+      body: {
+        name: user,
+        admin: user === 'admin',
+        applications,
+        accounts,
+        serviceAccounts,
+        roles: [],
+      },
+    }
   }
-  const engine = await startEngine(t, { others, backends: [definitionsBackend], authorization: true })
+  const engine = await startEngine(t, {
+    others,
+    backends: [definitionsBackend],
+    authorization: true,
+  })
   return {
     ...engine,
     calls,
     async store(definition) {
-      const { status, body } = await engine.backends.ask('front50', 'POST', '/pipelines', definition)
+      const { status, body } = await engine.backends.ask(
+        'front50',
+        'POST',
+        '/pipelines',
+        definition,
+      )
       assert.equal(status, 200, JSON.stringify(body))
     },
     async patch(run, refId, changes, user) {
@@ -62,9 +84,16 @@ async function startSteered(t: TestContext): Promise<Steered> {
 
 const errors = ({ stages }: Execution) =>
   stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
-const steerersOf = ({ authentication }: Execution) => (authentication.steeredBy ?? []).map(({ user }) => user)
+const steerersOf = ({ authentication }: Execution) =>
+  (authentication.steeredBy ?? []).map(({ user }) => user)
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
-const victim = { id: 's1', application: 'secret', name: 'victim', stages: [W('1', 0)], triggers: [] }
+const victim = {
+  id: 's1',
+  application: 'secret',
+  name: 'victim',
+  stages: [W('1', 0)],
+  triggers: [],
+}
 /** Needs WRITE on `secret`. */
 const deletion = (requires: string) => ({
   ...{ refId: 'delete', type: 'deletePipeline', name: 'Delete' },
@@ -75,13 +104,31 @@ const refused = /WRITE on the application secret; mallory has not got it/
 type Steering = (engine: Steered, run: string, user: string) => Promise<unknown>
 
 const judgment = { ...J('1'), judgmentInputs: [{ value: 'blue' }] }
-const goOn: Steering = (engine, run, user) => engine.patch(run, '1', { judgmentStatus: 'continue' }, user)
+const goOn: Steering = (engine, run, user) =>
+  engine.patch(run, '1', { judgmentStatus: 'continue' }, user)
 
 /** What mallory does to a run of olga's before olga continues it; and whether the run then acts for mallory, too. */
-const steerings: [title: string, steering: Steering, narrows: boolean, first?: Record<string, unknown>][] = [
-  ['changed outputs of an earlier stage', (engine, run, user) => engine.patch(run, '0', { outputs: { a: 1 } }, user), true],
-  ['a changed later stage', (engine, run, user) => engine.patch(run, 'delete', { comments: 'x' }, user), true],
-  ['an ignored failure', (engine, run, user) => engine.patch(run, 'delete', { continuePipeline: true }, user), true],
+const steerings: [
+  title: string,
+  steering: Steering,
+  narrows: boolean,
+  first?: Record<string, unknown>,
+][] = [
+  [
+    'changed outputs of an earlier stage',
+    (engine, run, user) => engine.patch(run, '0', { outputs: { a: 1 } }, user),
+    true,
+  ],
+  [
+    'a changed later stage',
+    (engine, run, user) => engine.patch(run, 'delete', { comments: 'x' }, user),
+    true,
+  ],
+  [
+    'an ignored failure',
+    (engine, run, user) => engine.patch(run, 'delete', { continuePipeline: true }, user),
+    true,
+  ],
   [
     'an input that a judgment does not offer',
     (engine, run, user) => engine.patch(run, '1', { judgmentInput: 'x' }, user),
@@ -93,7 +140,11 @@ const steerings: [title: string, steering: Steering, narrows: boolean, first?: R
     (engine, run, user) => engine.patch(run, '1', { judgmentStatus: 'continue', a: 1 }, user),
     true,
   ],
-  ['a judgment of another stage', (engine, run, user) => engine.patch(run, '0', { judgmentStatus: 'continue' }, user), true],
+  [
+    'a judgment of another stage',
+    (engine, run, user) => engine.patch(run, '0', { judgmentStatus: 'continue' }, user),
+    true,
+  ],
   [
     'a resumed run',
     async (engine, run, user) => {
@@ -102,11 +153,17 @@ const steerings: [title: string, steering: Steering, narrows: boolean, first?: R
     },
     true,
   ],
-  ['a judgment that passes its identity on', goOn, true, { ...judgment, propagateAuthenticationContext: true }],
+  [
+    'a judgment that passes its identity on',
+    goOn,
+    true,
+    { ...judgment, propagateAuthenticationContext: true },
+  ],
   ['a judgment', goOn, false],
   [
     'a judgment with an input that it offers',
-    (engine, run, user) => engine.patch(run, '1', { judgmentStatus: 'continue', judgmentInput: 'blue' }, user),
+    (engine, run, user) =>
+      engine.patch(run, '1', { judgmentStatus: 'continue', judgmentInput: 'blue' }, user),
     false,
   ],
 ]
@@ -115,17 +172,25 @@ for (const [title, steering, narrows, first = judgment] of steerings) {
   test(`${title} ${narrows ? 'narrows' : 'keeps'} the rights of a run`, async (t) => {
     const engine = await startSteered(t)
     await engine.store(victim)
-    const stages = [{ ...W('0', 0), name: 'first' }, { ...first, requisiteStageRefIds: ['0'] }, deletion('1')]
+    const stages = [
+      { ...W('0', 0), name: 'first' },
+      { ...first, requisiteStageRefIds: ['0'] },
+      deletion('1'),
+    ]
     const run = await engine.run({ application: 'secret', stages }, 'olga')
     await engine.eventually(async () => (await engine.stage(run, '1')).status === 'RUNNING')
     assert.ok([200, 202].includes(Number(await steering(engine, run, 'mallory'))))
     await goOn(engine, run, 'olga')
-    const isOver = async () => /SUCCEEDED|TERMINAL|FAILED_CONTINUE/.test((await engine.stage(run, 'delete')).status)
+    const isOver = async () =>
+      /SUCCEEDED|TERMINAL|FAILED_CONTINUE/.test((await engine.stage(run, 'delete')).status)
     await engine.eventually(isOver)
     const ended = await engine.execution(run)
     if (narrows) assert.match(errors(ended), refused)
     else assert.equal(errors(ended), '')
-    assert.equal((await engine.backends.ask('front50', 'GET', '/pipelines/s1/get')).status, narrows ? 200 : 404)
+    assert.equal(
+      (await engine.backends.ask('front50', 'GET', '/pipelines/s1/get')).status,
+      narrows ? 200 : 404,
+    )
   })
 }
 
@@ -137,7 +202,10 @@ test('who may use the service account of a run keeps its rights', async (t) => {
     ['mallory', 'TERMINAL'],
   ] as const) {
     await engine.store(victim)
-    const run = await engine.run({ application: 'secret', stages: [J('1'), deletion('1')] }, 'robot')
+    const run = await engine.run(
+      { application: 'secret', stages: [J('1'), deletion('1')] },
+      'robot',
+    )
     await engine.patch(run, 'delete', { comments: 'x' }, user)
     await goOn(engine, run, 'robot')
     const ended = await engine.ends(run, status)
@@ -166,17 +234,29 @@ test('who has judged stays the judge', async (t) => {
     const run = await engine.run({ application: 'secret', stages: [J('1'), J('2', '1')] }, 'olga')
     if (!isComplete) await engine.ask('PUT', `/pipelines/${run}/pause`, undefined, 'olga')
     await goOn(engine, run, 'bert')
-    if (isComplete) await engine.eventually(async () => (await engine.stage(run, '1')).status === 'SUCCEEDED')
-    await engine.patch(run, '1', { comment: 'x', judgmentInput: 'y', lastModifiedBy: 'olga' }, 'mallory')
+    if (isComplete)
+      await engine.eventually(async () => (await engine.stage(run, '1')).status === 'SUCCEEDED')
+    await engine.patch(
+      run,
+      '1',
+      { comment: 'x', judgmentInput: 'y', lastModifiedBy: 'olga' },
+      'mallory',
+    )
     const { lastModified, context } = await engine.stage(run, '1')
-    assert.deepEqual([lastModified?.user, context['lastModifiedBy'], context['comment']], ['bert', 'bert', 'x'])
+    assert.deepEqual(
+      [lastModified?.user, context['lastModifiedBy'], context['comment']],
+      ['bert', 'bert', 'x'],
+    )
     assert.deepEqual(steerersOf(await engine.execution(run)), ['mallory'])
   }
 })
 
 test('the record names who steered a run, and how, once each', async (t) => {
   const engine = await startSteered(t)
-  const run = await engine.run({ application: 'secret', stages: [{ ...W('1', 600), name: 'Soak' }] }, 'olga')
+  const run = await engine.run(
+    { application: 'secret', stages: [{ ...W('1', 600), name: 'Soak' }] },
+    'olga',
+  )
   await engine.patch(run, '1', { waitTime: 1 }, 'mallory')
   await engine.patch(run, '1', { note: 'x' }, 'olga')
   await engine.patch(run, '1', { skipRemainingWait: true }, 'mallory')
@@ -189,7 +269,10 @@ test('the record names who steered a run, and how, once each', async (t) => {
 
 test('expressions see who steered the run', async (t) => {
   const engine = await startSteered(t)
-  const stages = [J('1'), V('2', { who: '${#currentUser()}', starter: '${execution.authentication.user}' }, '1')]
+  const stages = [
+    J('1'),
+    V('2', { who: '${#currentUser()}', starter: '${execution.authentication.user}' }, '1'),
+  ]
   const run = await engine.run({ application: 'secret', spelEvaluator: 'v4', stages }, 'olga')
   await engine.patch(run, '2', { x: 1 }, 'mallory')
   await goOn(engine, run, 'olga')
@@ -201,8 +284,20 @@ test('expressions see who steered the run', async (t) => {
 test('a child and what follows act for all who steered the parent', async (t) => {
   const engine = await startSteered(t)
   const follows = { type: 'pipeline', enabled: true, pipeline: 'p1', status: ['successful'] }
-  await engine.store({ id: 'c1', application: 'secret', name: 'child', stages: [W('1', 0)], triggers: [] })
-  await engine.store({ id: 'd1', application: 'secret', name: 'own', stages: [W('1', 0)], triggers: [follows] })
+  await engine.store({
+    id: 'c1',
+    application: 'secret',
+    name: 'child',
+    stages: [W('1', 0)],
+    triggers: [],
+  })
+  await engine.store({
+    id: 'd1',
+    application: 'secret',
+    name: 'own',
+    stages: [W('1', 0)],
+    triggers: [follows],
+  })
   await engine.store({
     id: 'd2',
     application: 'secret',
@@ -218,18 +313,29 @@ test('a child and what follows act for all who steered the parent', async (t) =>
     triggers: [{ ...follows, runAsUser: 'olga' }],
   })
   await engine.store({ id: 'p1', application: 'secret', name: 'parent', stages: [], triggers: [] })
-  const stages = [J('1'), { refId: '2', type: 'pipeline', pipeline: 'c1', requisiteStageRefIds: ['1'] }]
+  const stages = [
+    J('1'),
+    { refId: '2', type: 'pipeline', pipeline: 'c1', requisiteStageRefIds: ['1'] },
+  ]
   const run = await engine.run({ id: 'p1', application: 'secret', name: 'parent', stages }, 'olga')
   await engine.patch(run, '2', { pipelineParameters: { a: 'b' } }, 'bert')
   await goOn(engine, run, 'olga')
   const ended = await engine.ends(run, 'SUCCEEDED')
-  assert.deepEqual(at(ended.authentication.steeredBy, 0, 'how'), 'changed pipelineParameters of the stage pipeline')
-  const child = await engine.execution(String(ended.stages.find(({ refId }) => refId === '2')?.context['executionId']))
+  assert.deepEqual(
+    at(ended.authentication.steeredBy, 0, 'how'),
+    'changed pipelineParameters of the stage pipeline',
+  )
+  const child = await engine.execution(
+    String(ended.stages.find(({ refId }) => refId === '2')?.context['executionId']),
+  )
   const newest = async (id: string) =>
     ((await engine.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=5`)).body as Execution[])[0]
   const own = await engine.eventually(() => newest('d1'))
   const robots = await engine.eventually(() => newest('d2'))
-  const acting = [child, own as Execution, robots as Execution].map((each) => [each.authentication.user, ...steerersOf(each)])
+  const acting = [child, own as Execution, robots as Execution].map((each) => [
+    each.authentication.user,
+    ...steerersOf(each),
+  ])
   assert.deepEqual(acting, [
     ['olga', 'bert'],
     ['olga', 'bert'],
@@ -242,36 +348,67 @@ test('a child and what follows act for all who steered the parent', async (t) =>
 test('who steered a child has steered its parent', async (t) => {
   const engine = await startSteered(t)
   await engine.store(victim)
-  await engine.store({ id: 'c1', application: 'mine', name: 'child', stages: [W('1', 600)], triggers: [] })
+  await engine.store({
+    id: 'c1',
+    application: 'mine',
+    name: 'child',
+    stages: [W('1', 600)],
+    triggers: [],
+  })
   const stages = [{ refId: '1', type: 'pipeline', pipeline: 'c1' }, deletion('1')]
   const run = await engine.run({ application: 'secret', stages }, 'olga')
-  const child = String(await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']))
-  assert.equal(await engine.patch(child, '1', { outputs: { image: 'x' }, skipRemainingWait: true }, 'mallory'), 200)
+  const child = String(
+    await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']),
+  )
+  assert.equal(
+    await engine.patch(child, '1', { outputs: { image: 'x' }, skipRemainingWait: true }, 'mallory'),
+    200,
+  )
   assert.match(errors(await engine.ends(run, 'TERMINAL')), refused)
 })
 
 test('a restarted child leaves a parent that its user may not execute', async (t) => {
   const engine = await startSteered(t)
-  await engine.store({ id: 'c1', application: 'mine', name: 'child', stages: [W('1', 0)], triggers: [] })
+  await engine.store({
+    id: 'c1',
+    application: 'mine',
+    name: 'child',
+    stages: [W('1', 0)],
+    triggers: [],
+  })
   for (const [user, isRestarted] of [
     ['foreign', false],
     ['mallory', true],
   ] as const) {
-    const run = await engine.run({ application: 'secret', stages: [{ refId: '1', type: 'pipeline', pipeline: 'c1' }] }, 'olga')
+    const run = await engine.run(
+      { application: 'secret', stages: [{ refId: '1', type: 'pipeline', pipeline: 'c1' }] },
+      'olga',
+    )
     const before = await engine.ends(run, 'SUCCEEDED')
     const child = String(before.stages[0]?.context['executionId'])
     engine.clock.pass(5)
     assert.equal(await engine.restart(child, '1', user), 200)
     const again = await engine.eventually(async () => {
       const found = await engine.execution(child)
-      return found.status === 'SUCCEEDED' && found.startTime !== before.startTime ? found : undefined
+      return found.status === 'SUCCEEDED' && found.startTime !== before.startTime
+        ? found
+        : undefined
     })
     assert.deepEqual(steerersOf(again as Execution), [user])
     const parent = await engine.ends(run, 'SUCCEEDED')
-    assert.deepEqual([steerersOf(parent), parent.startTime !== before.startTime], isRestarted ? [[user], true] : [[], false])
-    const notes = (again as Execution).systemNotifications.map((note) => String(at(note, 'message')))
+    assert.deepEqual(
+      [steerersOf(parent), parent.startTime !== before.startTime],
+      isRestarted ? [[user], true] : [[], false],
+    )
+    const notes = (again as Execution).systemNotifications.map((note) =>
+      String(at(note, 'message')),
+    )
     assert.equal(notes.length, isRestarted ? 0 : 1)
-    if (!isRestarted) assert.match(String(notes[0]), /is not restarted. This needs EXECUTE on the application secret; foreign/)
+    if (!isRestarted)
+      assert.match(
+        String(notes[0]),
+        /is not restarted. This needs EXECUTE on the application secret; foreign/,
+      )
   }
 })
 
@@ -286,17 +423,26 @@ const ends: Record<string, (engine: Steered, run: string, user: string) => Promi
 for (const [title, end] of Object.entries(ends)) {
   test(`a ${title} parent leaves a child that its user may not execute`, async (t) => {
     const engine = await startSteered(t)
-    await engine.store({ id: 'c1', application: 'mine', name: 'child', stages: [W('1', 600)], triggers: [] })
+    await engine.store({
+      id: 'c1',
+      application: 'mine',
+      name: 'child',
+      stages: [W('1', 600)],
+      triggers: [],
+    })
     for (const [user, status] of [
       ['bert', 'RUNNING'],
       ['mallory', 'CANCELED'],
     ] as const) {
       const stages = [{ refId: '1', type: 'pipeline', pipeline: 'c1' }, J('2')]
       const run = await engine.run({ application: 'secret', stages }, 'olga')
-      const child = String(await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']))
+      const child = String(
+        await engine.eventually(async () => (await engine.stage(run, '1')).context['executionId']),
+      )
       await end(engine, run, user)
       const isSettled = async () =>
-        (await engine.execution(child)).status === 'CANCELED' || (await engine.execution(run)).systemNotifications.length > 0
+        (await engine.execution(child)).status === 'CANCELED' ||
+        (await engine.execution(run)).systemNotifications.length > 0
       await engine.eventually(isSettled)
       assert.equal((await engine.execution(child)).status, status)
     }
@@ -311,7 +457,10 @@ test('a service elsewhere judges the last user, the engine the others', async (t
     ['mallory', 'olga', /WRITE on the account prod; mallory has not got it/],
   ] as const) {
     engine.calls.length = 0
-    const stages = [J('1'), { refId: '2', type: 'upsertImageTags', ...image, requisiteStageRefIds: ['1'] }]
+    const stages = [
+      J('1'),
+      { refId: '2', type: 'upsertImageTags', ...image, requisiteStageRefIds: ['1'] },
+    ]
     const run = await engine.run({ application: 'secret', stages }, starter)
     await engine.patch(run, '2', { x: 1 }, steerer)
     await goOn(engine, run, starter)

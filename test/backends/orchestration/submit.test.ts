@@ -8,7 +8,12 @@ import { at, J, startEngine, V, W } from './support.ts'
 test('orchestration-scenario 1: a run answers with its reference and ends', async (t) => {
   const { ask, clock, execution, ends } = await startEngine(t)
 
-  const answer = await ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 1)] }, 'ann')
+  const answer = await ask(
+    'POST',
+    '/orchestrate',
+    { application: 'app', name: 'p', stages: [W('1', 1)] },
+    'ann',
+  )
 
   assert.equal(answer.status, 200)
   const id = (answer.body as { ref: string }).ref.replace('/pipelines/', '')
@@ -38,7 +43,9 @@ test('orchestration-scenario 2: an execution takes the id that it is given', asy
   assert.equal(await run({ executionId, stages: [W('1', 1)] }), executionId)
 
   assert.equal((await execution(executionId)).id, executionId)
-  const [older, newer] = [clock.now() - 26 * 3600_000, clock.now() + 26 * 3600_000].map(createUlid) as [string, string]
+  const [older, newer] = [clock.now() - 26 * 3600_000, clock.now() + 26 * 3600_000].map(
+    createUlid,
+  ) as [string, string]
   const made = await task(W('1', 1))
   for (const id of ['running', '../x', executionId.toLowerCase(), older, newer, made]) {
     const refused = await ask('POST', '/orchestrate', { ...body, executionId: id })
@@ -103,7 +110,11 @@ test('orchestration-scenario 6: an execution without stages ends TERMINAL and ha
 test('orchestration-scenario 7: a stage without a type is refused and nothing is stored', async (t) => {
   const { ask } = await startEngine(t)
 
-  const answer = await ask('POST', '/orchestrate', { application: 'app', id: 'C', stages: [{ refId: '1' }] })
+  const answer = await ask('POST', '/orchestrate', {
+    application: 'app',
+    id: 'C',
+    stages: [{ refId: '1' }],
+  })
 
   assert.equal(answer.status, 400)
   assert.equal(at(answer.body, 'status'), 400)
@@ -116,7 +127,12 @@ test('orchestration-scenario 7: a stage without a type is refused and nothing is
 test('orchestration-scenario 8: a disabled definition leaves a failed execution', async (t) => {
   const { ask } = await startEngine(t)
 
-  const answer = await ask('POST', '/orchestrate', { application: 'app', id: 'C', disabled: true, stages: [W('1', 0)] })
+  const answer = await ask('POST', '/orchestrate', {
+    application: 'app',
+    id: 'C',
+    disabled: true,
+    stages: [W('1', 0)],
+  })
 
   assert.equal(answer.status, 400)
   const listed = (await ask('GET', '/pipelines?pipelineConfigIds=C')).body
@@ -240,7 +256,10 @@ for (const { what, stages } of badGraphs) {
   test(`orchestration-scenario 15: ${what} is refused and nothing is stored`, async (t) => {
     const { ask } = await startEngine(t)
 
-    assert.equal((await ask('POST', '/orchestrate', { application: 'app', id: 'C', stages })).status, 400)
+    assert.equal(
+      (await ask('POST', '/orchestrate', { application: 'app', id: 'C', stages })).status,
+      400,
+    )
 
     assert.deepEqual((await ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
   })
@@ -249,7 +268,10 @@ for (const { what, stages } of badGraphs) {
 test('orchestration-scenario 16: a run whose start time expired is cancelled', async (t) => {
   const { run, clock, ends } = await startEngine(t)
 
-  const done = await ends(await run({ startTimeExpiry: String(clock.now() - 60_000), stages: [W('1', 0)] }), 'CANCELED')
+  const done = await ends(
+    await run({ startTimeExpiry: String(clock.now() - 60_000), stages: [W('1', 0)] }),
+    'CANCELED',
+  )
 
   assert.equal(done.canceledBy, 'spinnaker')
   assert.ok(done.cancellationReason)
@@ -258,7 +280,9 @@ test('orchestration-scenario 16: a run whose start time expired is cancelled', a
 
 test('orchestration-scenario 17: a stage whose start time has expired is skipped', async (t) => {
   const { run, clock, ends, stage } = await startEngine(t)
-  const id = await run({ stages: [W('1', 1), { ...W('2', 0, '1'), startTimeExpiry: String(clock.now()) }] })
+  const id = await run({
+    stages: [W('1', 1), { ...W('2', 0, '1'), startTimeExpiry: String(clock.now()) }],
+  })
   clock.pass(1)
 
   await ends(id, 'SUCCEEDED')
@@ -281,18 +305,26 @@ test('orchestration-scenario 18: numbers as references work as text', async (t) 
 
 test('a required artifact is bound, or the start fails', async (t) => {
   const { run, ask, execution } = await startEngine(t)
-  const expectedArtifacts = [{ id: 'e1', displayName: 'image', matchArtifact: { type: 'docker/image', name: 'web.*' } }]
+  const expectedArtifacts = [
+    { id: 'e1', displayName: 'image', matchArtifact: { type: 'docker/image', name: 'web.*' } },
+  ]
   const received = { type: 'docker/image', name: 'web-1', reference: 'web-1:2' }
   const definition = { id: 'C', expectedArtifacts, stages: [W('1', 1)] }
 
-  const id = await run({ ...definition, trigger: { expectedArtifactIds: ['e1'], artifacts: [received] } })
+  const id = await run({
+    ...definition,
+    trigger: { expectedArtifactIds: ['e1'], artifacts: [received] },
+  })
   const missing = await ask('POST', '/orchestrate', {
     application: 'app',
     ...definition,
     trigger: { expectedArtifactIds: ['e1'] },
   })
 
-  assert.deepEqual(at((await execution(id)).trigger['resolvedExpectedArtifacts'], 0, 'boundArtifact'), received)
+  assert.deepEqual(
+    at((await execution(id)).trigger['resolvedExpectedArtifacts'], 0, 'boundArtifact'),
+    received,
+  )
   assert.equal(missing.status, 400)
   assert.match(String(at(missing.body, 'message')), /image/)
   const [newest] = (await ask('GET', '/pipelines?pipelineConfigIds=C')).body as { status: string }[]
@@ -310,7 +342,11 @@ test('large integers in a stage survive', async (t) => {
   const { backends, ask, run, clock } = await startEngine(t)
   const executionId = createUlid(clock.now())
   const body = `{"application":"app","executionId":"${executionId}","stages":[{"refId":"1","type":"manualJudgment","n":12345678901234567890}]}`
-  await fetch(`${backends.url('orca')}/orchestrate`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  await fetch(`${backends.url('orca')}/orchestrate`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
   await run({ stages: [J('1'), V('2', {})] })
 
   const text = await (await fetch(`${backends.url('orca')}/pipelines/${executionId}`)).text()
@@ -329,8 +365,17 @@ test('stages of a dry run succeed and call nothing', async (t) => {
   const stages = [
     { refId: '1', type: 'deletePipeline', pipeline: { application: 'app', name: 'old' } },
     { refId: '2', type: 'webhook', url: 'http://127.0.0.1:1/', requisiteStageRefIds: ['1'] },
-    { refId: '3', type: 'destroyServerGroup', serverGroupName: 'web-v000', requisiteStageRefIds: ['2'] },
-    { refId: '4', type: 'checkPreconditions', preconditions: [{ type: 'expression', context: { expression: '1 == 2' } }] },
+    {
+      refId: '3',
+      type: 'destroyServerGroup',
+      serverGroupName: 'web-v000',
+      requisiteStageRefIds: ['2'],
+    },
+    {
+      refId: '4',
+      type: 'checkPreconditions',
+      preconditions: [{ type: 'expression', context: { expression: '1 == 2' } }],
+    },
   ]
   const id = await engine.run({ stages: stages.slice(0, 3), trigger: { dryRun: true } })
   const { stages: run } = await engine.ends(id, 'SUCCEEDED')
@@ -343,6 +388,12 @@ test('stages of a dry run succeed and call nothing', async (t) => {
     [],
     'life-cycle events alone',
   )
-  await engine.ends(await engine.run({ stages: stages.slice(3), trigger: { dryRun: true } }), 'TERMINAL')
-  await engine.ends(await engine.run({ stages: [{ refId: '1', type: 'unknown' }], trigger: { dryRun: true } }), 'TERMINAL')
+  await engine.ends(
+    await engine.run({ stages: stages.slice(3), trigger: { dryRun: true } }),
+    'TERMINAL',
+  )
+  await engine.ends(
+    await engine.run({ stages: [{ refId: '1', type: 'unknown' }], trigger: { dryRun: true } }),
+    'TERMINAL',
+  )
 })

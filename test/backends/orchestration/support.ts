@@ -1,7 +1,10 @@
 /** Starts the engine with a clock that tests move, and has short names for what scenarios do all the time. */
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultOutsideSettings, type OutsideSettings } from '../../../packages/base/outside/settings.ts'
+import {
+  defaultOutsideSettings,
+  type OutsideSettings,
+} from '../../../packages/base/outside/settings.ts'
 import type { PipelineLimits } from '../../../packages/engine/limits.ts'
 import type { Execution, Stage, Task } from '../../../packages/engine/orchestration/model.ts'
 import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
@@ -33,7 +36,10 @@ export function variable(view: TaskView, key: string): unknown {
 
 /** A value deep inside JSON: `at(stage, 'context', 'exception', 'details')`. */
 export function at(value: unknown, ...path: (string | number)[]): unknown {
-  return path.reduce<unknown>((found, key) => (found as Record<string | number, unknown> | undefined)?.[key], value)
+  return path.reduce<unknown>(
+    (found, key) => (found as Record<string | number, unknown> | undefined)?.[key],
+    value,
+  )
 }
 
 export interface Clock {
@@ -105,7 +111,10 @@ export interface EngineOptions {
 /** What the services answer when the test says nothing about them: nothing is known. */
 const nothingKnown: CallService = async () => ({ status: 404, body: undefined })
 
-export async function startEngine(t: TestContext, options: EngineOptions = {}): Promise<TestEngine> {
+export async function startEngine(
+  t: TestContext,
+  options: EngineOptions = {},
+): Promise<TestEngine> {
   const clock = options.clock ?? createClock()
   const backends = await startBackends(t, [orchestrationBackend, ...(options.backends ?? [])], {
     now: clock.now,
@@ -125,7 +134,8 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     backends.ask('orca', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })
   const started = (answer: ServiceAnswer): string => {
     const ref = at(answer.body, 'ref')
-    if (answer.status !== 200 || ref === undefined) throw new Error(`refused: ${answer.status} ${JSON.stringify(answer.body)}`)
+    if (answer.status !== 200 || ref === undefined)
+      throw new Error(`refused: ${answer.status} ${JSON.stringify(answer.body)}`)
     return String(ref).split('/').at(-1) as string
   }
   const execution = async (id: string) => (await ask('GET', `/pipelines/${id}`)).body as Execution
@@ -138,7 +148,10 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
       await sleep(pauseMs)
     }
   }
-  const reaches = async <T extends { status: string }>(read: () => Promise<T>, status: string): Promise<T> => {
+  const reaches = async <T extends { status: string }>(
+    read: () => Promise<T>,
+    status: string,
+  ): Promise<T> => {
     const found = await eventually(async () => {
       const value = await read()
       return value.status === status ? value : undefined
@@ -158,8 +171,11 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     backends,
     ask,
     run: async (definition, user) =>
-      started(await ask('POST', '/orchestrate', { application: 'app', name: 'p', ...definition }, user)),
-    task: async (...job) => started(await ask('POST', '/ops', { application: 'app', description: 'd', job })),
+      started(
+        await ask('POST', '/orchestrate', { application: 'app', name: 'p', ...definition }, user),
+      ),
+    task: async (...job) =>
+      started(await ask('POST', '/ops', { application: 'app', description: 'd', job })),
     execution,
     view,
     stage: async (id, refId) => {
@@ -174,7 +190,11 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
 }
 
 /** A stage that waits. */
-export function W(refId: string, waitTime: number, ...requisiteStageRefIds: string[]): Record<string, unknown> {
+export function W(
+  refId: string,
+  waitTime: number,
+  ...requisiteStageRefIds: string[]
+): Record<string, unknown> {
   return { refId, type: 'wait', waitTime, requisiteStageRefIds }
 }
 
@@ -194,7 +214,11 @@ export function F(
 }
 
 /** A stage that evaluates variables. */
-export function V(refId: string, variables: Record<string, unknown>, ...requisiteStageRefIds: string[]): Record<string, unknown> {
+export function V(
+  refId: string,
+  variables: Record<string, unknown>,
+  ...requisiteStageRefIds: string[]
+): Record<string, unknown> {
   const entries = Object.entries(variables).map(([key, value]) => ({ key, value }))
   return { refId, type: 'evaluateVariables', requisiteStageRefIds, variables: entries }
 }

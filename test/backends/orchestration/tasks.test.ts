@@ -3,7 +3,14 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import type { ServiceCall } from '../../../packages/ports/service-call.ts'
-import { at, type EngineOptions, startEngine, type TaskView, type TestEngine, variable } from './support.ts'
+import {
+  at,
+  type EngineOptions,
+  startEngine,
+  type TaskView,
+  type TestEngine,
+  variable,
+} from './support.ts'
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
@@ -29,15 +36,24 @@ function errorsOf(view: TaskView): string[] {
 
 test('orchestration-scenario 124: a task shows what it was given and how it went', async (t) => {
   const { backends, clock, view, taskEnds } = await startPlatform(t)
-  const body = { application: 'app', description: 'd', job: [{ type: 'wait', waitTime: 1, note: 'hi', user: 'ann' }] }
+  const body = {
+    application: 'app',
+    description: 'd',
+    job: [{ type: 'wait', waitTime: 1, note: 'hi', user: 'ann' }],
+  }
 
-  const answer = await backends.ask('orca', 'POST', '/ops', body, { 'content-type': 'application/context+json' })
+  const answer = await backends.ask('orca', 'POST', '/ops', body, {
+    'content-type': 'application/context+json',
+  })
 
   assert.equal(answer.status, 200)
   const id = String(at(answer.body, 'ref')).replace('/tasks/', '')
   assert.deepEqual(answer.body, { ref: `/tasks/${id}` })
   const running = await view(id)
-  assert.deepEqual([running.id, running.name, running.application, running.status], [id, 'd', 'app', 'RUNNING'])
+  assert.deepEqual(
+    [running.id, running.name, running.application, running.status],
+    [id, 'd', 'app', 'RUNNING'],
+  )
   assert.equal(running.buildTime, clock.now())
   clock.pass(1)
   const done = await taskEnds(id, 'SUCCEEDED')
@@ -52,7 +68,11 @@ test('orchestration-scenario 124: a task shows what it was given and how it went
 test('orchestration-scenario 125: jobs run one after another until one fails', async (t) => {
   const { job } = await startPlatform(t)
 
-  const { execution } = await job('TERMINAL', { type: 'createApplication', application: {} }, { type: 'wait' })
+  const { execution } = await job(
+    'TERMINAL',
+    { type: 'createApplication', application: {} },
+    { type: 'wait' },
+  )
 
   assert.deepEqual(
     execution.stages.map((stage) => stage.status),
@@ -76,7 +96,10 @@ test('orchestration-scenario 127 and 128: an application is created, then update
   const application = { name: 'newapp', email: 'a@b', cloudProviders: 'kubernetes' }
 
   const created = await job('SUCCEEDED', { type: 'createApplication', application })
-  const updated = await job('SUCCEEDED', { type: 'updateApplication', application: { ...application, email: 'c@d' } })
+  const updated = await job('SUCCEEDED', {
+    type: 'updateApplication',
+    application: { ...application, email: 'c@d' },
+  })
 
   assert.equal(variable(created, 'notification.type'), 'upsertapplication')
   assert.equal(variable(created, 'application.name'), 'newapp')
@@ -90,11 +113,20 @@ test('orchestration-scenario 127 and 128: an application is created, then update
 test('an update without permissions keeps them', async (t) => {
   const { job, store } = await startPlatform(t)
   const application = { name: 'newapp', email: 'a@b' }
-  await job('SUCCEEDED', { type: 'createApplication', application: { ...application, permissions: { READ: ['ops'] } } })
+  await job('SUCCEEDED', {
+    type: 'createApplication',
+    application: { ...application, permissions: { READ: ['ops'] } },
+  })
 
-  await job('SUCCEEDED', { type: 'updateApplication', application: { ...application, email: 'c@d' } })
+  await job('SUCCEEDED', {
+    type: 'updateApplication',
+    application: { ...application, email: 'c@d' },
+  })
 
-  assert.deepEqual(at((await store('GET', '/permissions/applications/newapp')).body, 'permissions'), { READ: ['ops'] })
+  assert.deepEqual(
+    at((await store('GET', '/permissions/applications/newapp')).body, 'permissions'),
+    { READ: ['ops'] },
+  )
 })
 
 const badApplications = [
@@ -126,7 +158,10 @@ test('orchestration-scenario 130: an application is deleted once it has no clust
         : { status: 200, body: [{ results: [] }] }
     },
   })
-  await platform.job('SUCCEEDED', { type: 'createApplication', application: { name: 'newapp', email: 'a@b' } })
+  await platform.job('SUCCEEDED', {
+    type: 'createApplication',
+    application: { name: 'newapp', email: 'a@b' },
+  })
   const deletion = { type: 'deleteApplication', application: { name: 'newapp' } }
 
   const refused = await platform.job('TERMINAL', deletion)
@@ -154,7 +189,10 @@ test('an application with security groups is not deleted', async (t) => {
       path.startsWith('/search') ? { status: 200, body: [{ results }] } : { status: 200, body: {} },
   })
 
-  const refused = await platform.job('TERMINAL', { type: 'deleteApplication', application: { name: 'newapp' } })
+  const refused = await platform.job('TERMINAL', {
+    type: 'deleteApplication',
+    application: { name: 'newapp' },
+  })
 
   assert.match(errorsOf(refused)[0]!, /web$/)
 })
@@ -177,16 +215,28 @@ test('orchestration-scenario 131: a pipeline is saved, and a stale save is refus
   clock.pass(1)
   await job('SUCCEEDED', { type: 'savePipeline', pipeline: base64({ ...stored, name: 'build2' }) })
   clock.pass(1)
-  const stale = await job('TERMINAL', { type: 'savePipeline', staleCheck: true, pipeline: base64(stored) })
+  const stale = await job('TERMINAL', {
+    type: 'savePipeline',
+    staleCheck: true,
+    pipeline: base64(stored),
+  })
   assert.ok(errorsOf(stale)[0])
 })
 
 test('a save without an index keeps the place in the list', async (t) => {
   const { job, store } = await startPlatform(t)
-  const { body } = await store('POST', '/pipelines', { application: 'app', name: 'a', index: 7, stages: [] })
+  const { body } = await store('POST', '/pipelines', {
+    application: 'app',
+    name: 'a',
+    index: 7,
+    stages: [],
+  })
   const id = at(body, 'id')
 
-  await job('SUCCEEDED', { type: 'savePipeline', pipeline: base64({ id, application: 'app', name: 'a', stages: [] }) })
+  await job('SUCCEEDED', {
+    type: 'savePipeline',
+    pipeline: base64({ id, application: 'app', name: 'a', stages: [] }),
+  })
 
   assert.equal(at((await store('GET', `/pipelines/${id}/get`)).body, 'index'), 7)
 })
@@ -195,7 +245,14 @@ test('orchestration-scenario 132: pipelines are updated, reordered and deleted',
   const { job, store } = await startPlatform(t)
   const ids: string[] = []
   for (const name of ['a', 'b'])
-    ids.push(String(at((await store('POST', '/pipelines', { application: 'app', name, stages: [] })).body, 'id')))
+    ids.push(
+      String(
+        at(
+          (await store('POST', '/pipelines', { application: 'app', name, stages: [] })).body,
+          'id',
+        ),
+      ),
+    )
 
   const updated = await job('SUCCEEDED', {
     type: 'updatePipeline',
@@ -207,24 +264,38 @@ test('orchestration-scenario 132: pipelines are updated, reordered and deleted',
     application: base64('app'),
     isStrategy: base64(false),
   })
-  const names = ((await store('GET', '/pipelines/app')).body as { name: string }[]).map((each) => each.name)
-  const deleted = await job('SUCCEEDED', { type: 'deletePipeline', pipeline: base64({ application: 'app', name: 'a2' }) })
+  const names = ((await store('GET', '/pipelines/app')).body as { name: string }[]).map(
+    (each) => each.name,
+  )
+  const deleted = await job('SUCCEEDED', {
+    type: 'deletePipeline',
+    pipeline: base64({ application: 'app', name: 'a2' }),
+  })
 
   assert.equal(variable(updated, 'pipeline.name'), 'a2')
   assert.deepEqual(names, ['b', 'a2'])
   assert.equal(variable(reordered, 'notification.type'), 'reorderpipelines')
   assert.equal(variable(deleted, 'notification.type'), 'deletepipeline')
   assert.equal((await store('GET', `/pipelines/${ids[0]}/get`)).status, 404)
-  await job('TERMINAL', { type: 'deletePipeline', pipeline: base64({ application: 'app', name: 'a2' }) })
+  await job('TERMINAL', {
+    type: 'deletePipeline',
+    pipeline: base64({ application: 'app', name: 'a2' }),
+  })
 })
 
 test('orchestration-scenario 133: projects are created, updated and deleted', async (t) => {
   const { job, store } = await startPlatform(t)
   const config = { applications: ['app'], clusters: [], pipelineConfigs: [] }
 
-  const created = await job('SUCCEEDED', { type: 'upsertProject', project: { name: 'proj', email: 'a@b', config } })
+  const created = await job('SUCCEEDED', {
+    type: 'upsertProject',
+    project: { name: 'proj', email: 'a@b', config },
+  })
   const { id } = (await store('GET', '/v2/projects/proj')).body as { id: string }
-  await job('SUCCEEDED', { type: 'upsertProject', project: { id, name: 'proj2', email: 'a@b', config } })
+  await job('SUCCEEDED', {
+    type: 'upsertProject',
+    project: { id, name: 'proj2', email: 'a@b', config },
+  })
 
   assert.equal(variable(created, 'notification.type'), 'upsertproject')
   assert.equal(at((await store('GET', `/v2/projects/${id}`)).body, 'name'), 'proj2')
@@ -236,7 +307,11 @@ test('orchestration-scenario 134: several pipelines are saved at once', async (t
   const { job } = await startPlatform(t)
   const pipelines = base64([{ application: 'app', name: 'a', stages: [] }, { application: 'app' }])
 
-  const view = await job('SUCCEEDED', { type: 'savePipeline', isBulkSavingPipelines: true, pipelines })
+  const view = await job('SUCCEEDED', {
+    type: 'savePipeline',
+    isBulkSavingPipelines: true,
+    pipelines,
+  })
 
   assert.equal(at(variable(view, 'bulksave'), 'successful_pipelines_count'), 1)
   assert.equal(at(variable(view, 'bulksave'), 'failed_pipelines_count'), 1)
@@ -247,28 +322,43 @@ test('a file has the pipelines and environments of applications', async (t) => {
   await store('POST', '/v2/applications', { name: 'app', email: 'a@example.com' })
   await store('POST', '/pipelines', { application: 'app', name: 'ship', stages: [] })
   const save = (status: string, file: string) => {
-    const pipelinesArtifact = { type: 'embedded/base64', reference: Buffer.from(file).toString('base64') }
+    const pipelinesArtifact = {
+      type: 'embedded/base64',
+      reference: Buffer.from(file).toString('base64'),
+    }
     return job(status, { type: 'savePipelinesFromArtifact', pipelinesArtifact })
   }
-  const stored = async (path: string) => (await store('GET', path)).body as Record<string, unknown>[]
+  const stored = async (path: string) =>
+    (await store('GET', path)).body as Record<string, unknown>[]
   await save(
     'SUCCEEDED',
     'app:\n  environments: [{ name: prod, accounts: [p] }]\n  pipelines: [{ name: Ship, index: 4 }, { name: new }]',
   )
   const named = (await stored('/pipelines/app')).map(({ name }) => name)
   assert.deepEqual(named.toSorted(), ['Ship', 'new'])
-  assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [{ name: 'prod', accounts: ['p'] }])
+  assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [
+    { name: 'prod', accounts: ['p'] },
+  ])
   await save('SUCCEEDED', '{ "app": { "environments": [] } }')
   assert.deepEqual(at(await stored('/v2/applications/app'), 'environments'), [])
   const failed = await save(
     'TERMINAL',
-    JSON.stringify({ app: { environments: [{ name: 'prod' }] }, other: [{ name: 'third' }, { name: '' }] }),
+    JSON.stringify({
+      app: { environments: [{ name: 'prod' }] },
+      other: [{ name: 'third' }, { name: '' }],
+    }),
   )
   const [ofEnvironments, ofPipelines] = errorsOf(failed)
-  assert.match(ofEnvironments ?? '', /^app: The body does not fit.*environments\.0\.accounts: it is missing/)
+  assert.match(
+    ofEnvironments ?? '',
+    /^app: The body does not fit.*environments\.0\.accounts: it is missing/,
+  )
   assert.match(ofPipelines ?? '', /^ of other: /)
   assert.equal((await stored('/pipelines/other')).length, 1, 'the rest is stored')
-  assert.match(errorsOf(await save('TERMINAL', 'app: { pipeline: [] }')).join(), /has for app the field "pipeline": write a list/)
+  assert.match(
+    errorsOf(await save('TERMINAL', 'app: { pipeline: [] }')).join(),
+    /has for app the field "pipeline": write a list/,
+  )
 })
 
 test('orchestration-scenario 135: tasks are cancelled, one or several at once', async (t) => {
@@ -338,7 +428,11 @@ test('jobs act in the name of whoever submitted them', async (t) => {
     job: [{ type: 'createApplication', application: { name: 'x', email: 'y' } }],
   }
 
-  const headers = { 'x-spinnaker-user': 'ann', 'x-spinnaker-accounts': 'a,b', 'x-spinnaker-request-id': 'r1' }
+  const headers = {
+    'x-spinnaker-user': 'ann',
+    'x-spinnaker-accounts': 'a,b',
+    'x-spinnaker-request-id': 'r1',
+  }
   const answer = await engine.backends.ask('orca', 'POST', '/ops', body, headers)
 
   await engine.taskEnds(String(at(answer.body, 'ref')).replace('/tasks/', ''), 'SUCCEEDED')
@@ -353,13 +447,17 @@ test('a job waits for a silent definition store', async (t) => {
   let answers = 0
   const engine = await startEngine(t, {
     others: async (service, { method, path }) => {
-      if (service !== 'front50' || path.startsWith('/notifications')) return { status: 404, body: undefined }
+      if (service !== 'front50' || path.startsWith('/notifications'))
+        return { status: 404, body: undefined }
       if (++answers === 1) throw new Error('connection refused')
       if (answers === 2) return { status: 503, body: undefined }
       return { status: method === 'GET' ? 404 : 200, body: {} }
     },
   })
-  const id = await engine.task({ type: 'createApplication', application: { name: 'x', email: 'y' } })
+  const id = await engine.task({
+    type: 'createApplication',
+    application: { name: 'x', email: 'y' },
+  })
   for (let round = 1; round <= 2; round++) {
     await engine.eventually(async () => answers === round)
     assert.equal((await engine.view(id)).status, 'RUNNING')

@@ -3,7 +3,10 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { defaultOutsideSettings, type OutsideSettings } from '../../../packages/base/outside/settings.ts'
+import {
+  defaultOutsideSettings,
+  type OutsideSettings,
+} from '../../../packages/base/outside/settings.ts'
 import { at, startEngine, type TestEngine, V } from './support.ts'
 
 interface Call {
@@ -19,10 +22,18 @@ const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
 const loopback: Partial<OutsideSettings> = { allowed: ['127.0.0.1'] }
 
 /** A server outside that answers each path in turn; the last answer is repeated. */
-async function startOutside(t: TestContext, answers: Record<string, Answer[]>): Promise<{ url: string; calls: Call[] }> {
+async function startOutside(
+  t: TestContext,
+  answers: Record<string, Answer[]>,
+): Promise<{ url: string; calls: Call[] }> {
   const calls: Call[] = []
   const server = createServer(async (request, response) => {
-    calls.push({ method: request.method, path: request.url, headers: request.headers, body: await text(request) })
+    calls.push({
+      method: request.method,
+      path: request.url,
+      headers: request.headers,
+      body: await text(request),
+    })
     const list = answers[request.url ?? ''] ?? [[404]]
     const [status, body, headers = {}] = (list.length > 1 ? list.shift() : list[0]) as Answer
     response
@@ -48,7 +59,9 @@ async function passUntil(
 }
 
 async function runStage(engine: TestEngine, settings: Record<string, unknown>, status: string) {
-  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }],
+  })
   await engine.ends(id, status)
   return engine.stage(id, '1')
 }
@@ -61,7 +74,11 @@ test('orchestration-scenario 167: a webhook posts its payload with the headers o
   const { url, calls } = await startOutside(t, { '/build': [[201, { id: 7 }]] })
   const engine = await startEngine(t, { outside: loopback })
   const customHeaders = { 'X-Token': 'secret', 'X-Spinnaker-User': 'admin', 'X-List': ['a', 'b'] }
-  const stage = await runStage(engine, { url: `${url}/build`, payload: { tag: '${1 + 1}' }, customHeaders }, 'SUCCEEDED')
+  const stage = await runStage(
+    engine,
+    { url: `${url}/build`, payload: { tag: '${1 + 1}' }, customHeaders },
+    'SUCCEEDED',
+  )
   assert.deepEqual(
     calls.map(({ method, body }) => [method, body]),
     [['POST', '{"tag":2}']],
@@ -95,11 +112,21 @@ test('orchestration-scenario 169: a webhook follows its work by the address in t
 })
 
 test('orchestration-scenario 170: a percentage is progress', async (t) => {
-  const { url, calls } = await startOutside(t, { '/': [[200], [200, { done: 40 }], [200, { done: 100 }]] })
+  const { url, calls } = await startOutside(t, {
+    '/': [[200], [200, { done: 40 }], [200, { done: 100 }]],
+  })
   const engine = await startEngine(t, { outside: loopback })
-  const settings = { url: `${url}/`, method: 'GET', waitForCompletion: true, statusJsonPath: '$.done' }
-  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
-  const percentage = async () => at(await engine.stage(id, '1'), 'context', 'webhook', 'monitor', 'percentComplete')
+  const settings = {
+    url: `${url}/`,
+    method: 'GET',
+    waitForCompletion: true,
+    statusJsonPath: '$.done',
+  }
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }],
+  })
+  const percentage = async () =>
+    at(await engine.stage(id, '1'), 'context', 'webhook', 'monitor', 'percentComplete')
   assert.equal(await engine.eventually(percentage), 40)
   assert.equal((await engine.execution(id)).status, 'RUNNING')
   await passUntil(engine, id, { seconds: 15, status: 'SUCCEEDED' })
@@ -118,7 +145,13 @@ test('orchestration-scenario 171: artifacts of the response are bound', async (t
   await runStage(engine, { url: `${url}/`, expectedArtifacts: others }, 'TERMINAL')
 })
 
-const failures: { what: string; answers: Answer[]; settings?: Record<string, unknown>; says: RegExp; calls: number }[] = [
+const failures: {
+  what: string
+  answers: Answer[]
+  settings?: Record<string, unknown>
+  says: RegExp
+  calls: number
+}[] = [
   { what: 'a status of the client', answers: [[404]], says: /status 404/, calls: 1 },
   { what: 'a status that fails fast', answers: [[504]], says: /status 504/, calls: 1 },
   {
@@ -140,7 +173,11 @@ for (const { what, answers, settings, says, calls: expected } of failures) {
   test(`orchestration-scenario 168: ${what} fails the webhook`, async (t) => {
     const { url, calls } = await startOutside(t, { '/': answers })
     const engine = await startEngine(t, { outside: loopback, clock: realClock })
-    const stage = await runStage(engine, { url: `${url}/`, waitForCompletion: settings !== undefined, ...settings }, 'TERMINAL')
+    const stage = await runStage(
+      engine,
+      { url: `${url}/`, waitForCompletion: settings !== undefined, ...settings },
+      'TERMINAL',
+    )
     assert.match(errorOf(stage), says)
     assert.equal(calls.length, expected)
   })
@@ -149,16 +186,27 @@ for (const { what, answers, settings, says, calls: expected } of failures) {
 test('orchestration-scenario 168: a webhook that fails for a while is called again', async (t) => {
   const { url, calls } = await startOutside(t, { '/': [[500], [429], [200]] })
   const engine = await startEngine(t, { outside: loopback })
-  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/` }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/` }],
+  })
   await passUntil(engine, id, { seconds: 10, status: 'SUCCEEDED' })
   assert.equal(calls.length, 3)
 })
 
 test('a status code with a bound is polled again so often', async (t) => {
-  const { url, calls } = await startOutside(t, { '/': [[200], [404], [503], [404], [503], [404], [200]] })
+  const { url, calls } = await startOutside(t, {
+    '/': [[200], [404], [503], [404], [503], [404], [200]],
+  })
   const engine = await startEngine(t, { outside: loopback })
   const retries = { 404: { maxAttempts: 2 }, 503: { maxAttempts: 2 } }
-  const stage = { refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, waitForCompletion: true, retries }
+  const stage = {
+    refId: '1',
+    type: 'webhook',
+    requisiteStageRefIds: [],
+    url: `${url}/`,
+    waitForCompletion: true,
+    retries,
+  }
   const id = await engine.run({ stages: [stage] })
   await passUntil(engine, id, { seconds: 1, status: 'TERMINAL' })
   assert.equal(calls.length, 6)
@@ -168,7 +216,9 @@ test('a restarted webhook pauses again before it monitors', async (t) => {
   const { url, calls } = await startOutside(t, { '/': [[200], [400], [200]] })
   const engine = await startEngine(t, { outside: loopback })
   const settings = { url: `${url}/`, waitForCompletion: true, waitBeforeMonitor: 60 }
-  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }],
+  })
   await engine.eventually(async () => calls.length === 1)
   await engine.clock.settled()
   engine.clock.pass(61)
@@ -193,7 +243,9 @@ test('orchestration-scenario 66: cancelling a webhook calls its cancel address',
     cancelEndpoint: `${url}/cancel`,
     cancelPayload: { stop: true },
   }
-  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }],
+  })
   await engine.eventually(async () => calls.length > 1)
   await engine.ask('PUT', `/pipelines/${id}/cancel`)
   await engine.ends(id, 'CANCELED')
@@ -239,18 +291,31 @@ for (const url of internal) {
   })
 }
 
-for (const address of ['::127.0.0.1', '64:ff9b:1::7f00:1', '2002:7f00:1::', '2001:0:7f00:1::', '224.0.0.1', '240.0.0.1']) {
+for (const address of [
+  '::127.0.0.1',
+  '64:ff9b:1::7f00:1',
+  '2002:7f00:1::',
+  '2001:0:7f00:1::',
+  '224.0.0.1',
+  '240.0.0.1',
+]) {
   test(`${address} is internal also where numbers are allowed`, async (t) => {
     const rejects = { ...defaultOutsideSettings.rejects, verbatim: false }
     const engine = await startEngine(t, { outside: { rejects } })
     const url = `http://${address.includes(':') ? `[${address}]` : address}:1/`
-    assert.match(errorOf(await runStage(engine, { url }, 'TERMINAL')), /must not call .*: it is internal/)
+    assert.match(
+      errorOf(await runStage(engine, { url }, 'TERMINAL')),
+      /must not call .*: it is internal/,
+    )
   })
 }
 
 test('a server that switches protocols fails the webhook', async (t) => {
-  const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
-  const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(switched)))
+  const switched =
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+  const server = createTcpServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.write(switched)),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const engine = await startEngine(t, { outside: loopback })
@@ -262,11 +327,21 @@ for (const method of ['CONNECT', 'trace']) {
   test(`a webhook must not use the method ${method}`, async (t) => {
     const { url, calls } = await startOutside(t, { '/': [[200]] })
     const engine = await startEngine(t, { outside: loopback })
-    const stages = [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, method }]
-    const { status, body } = await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages })
+    const stages = [
+      { refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, method },
+    ]
+    const { status, body } = await engine.ask('POST', '/orchestrate', {
+      application: 'app',
+      name: 'p',
+      stages,
+    })
     assert.equal(status, 400)
     assert.match(String(at(body, 'message')), /"method" must not be CONNECT, TRACE/)
-    const computed = await runStage(engine, { url: `${url}/`, method: `\${"${method}"}` }, 'TERMINAL')
+    const computed = await runStage(
+      engine,
+      { url: `${url}/`, method: `\${"${method}"}` },
+      'TERMINAL',
+    )
     assert.match(errorOf(computed), /must not use the method/)
     assert.equal(calls.length, 0)
   })
@@ -275,7 +350,9 @@ for (const method of ['CONNECT', 'trace']) {
 test('a task whose call never comes back fails', async (t) => {
   const others = () => new Promise<never>(() => {})
   const engine = await startEngine(t, { others, attemptMs: 50, clock: realClock })
-  const id = await engine.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: 'other', requisiteStageRefIds: [] }] })
+  const id = await engine.run({
+    stages: [{ refId: '1', type: 'pipeline', pipeline: 'other', requisiteStageRefIds: [] }],
+  })
   await engine.ends(id, 'TERMINAL')
   assert.match(errorOf(await engine.stage(id, '1')), /gave no result within 0.05 s/)
 })
@@ -299,7 +376,11 @@ test('a preconfigured webhook fixes fields and fills in parameters', async (t) =
     },
   ]
   const engine = await startEngine(t, { outside: { ...loopback, preconfigured } })
-  await runStage(engine, { type: 'deploySite', url: 'http://elsewhere.example/', parameterValues: { note: 'hi' } }, 'SUCCEEDED')
+  await runStage(
+    engine,
+    { type: 'deploySite', url: 'http://elsewhere.example/', parameterValues: { note: 'hi' } },
+    'SUCCEEDED',
+  )
   assert.deepEqual(
     calls.map(({ method, path, body }) => [method, path, body]),
     [['PUT', '/deploy/eu', '{"note":"hi"}']],
@@ -315,9 +396,18 @@ test('headers of a preconfigured webhook go only to hosts of the configuration',
   const headers = { location: '/state' }
   const own = await startOutside(t, { [work]: [[200, undefined, headers]], '/state': [[200]] })
   const foreign = await startOutside(t, { [work]: [[200]], '/state': [[200]], '/cancel': [[200]] })
-  const away = await startOutside(t, { [work]: [[200, undefined, { location: `${foreign.url}/state` }]] })
+  const away = await startOutside(t, {
+    [work]: [[200, undefined, { location: `${foreign.url}/state` }]],
+  })
   const hook = (type: string, url: string | undefined, more: object = {}) => ({
-    ...{ type, label: type, description: '', enabled: true, parameters: [{ name: 'host', type: 'string' as const }], ...more },
+    ...{
+      type,
+      label: type,
+      description: '',
+      enabled: true,
+      parameters: [{ name: 'host', type: 'string' as const }],
+      ...more,
+    },
     ...{ url, customHeaders: { 'X-Operator': 'operators-token-0001' } },
   })
   const follows = { waitForCompletion: true, statusUrlResolution: 'locationHeader' as const }
@@ -335,7 +425,12 @@ test('headers of a preconfigured webhook go only to hosts of the configuration',
     [{ type: 'fixed' }, own, [work], true],
     [{ type: 'followed' }, own, [work, '/state'], true],
     [{ type: 'redirected' }, foreign, ['/state'], false],
-    [{ type: 'fixed', monitorOnly: true, statusEndpoint: `${foreign.url}/state` }, foreign, ['/state'], false],
+    [
+      { type: 'fixed', monitorOnly: true, statusEndpoint: `${foreign.url}/state` },
+      foreign,
+      ['/state'],
+      false,
+    ],
     [{ type: 'open', url: `${foreign.url}${work}` }, foreign, [work], false],
     [{ type: 'made', parameterValues: { host: at127 } }, foreign, [work], false],
     [{ type: 'prolonged', parameterValues: { host: `@${at127}` } }, foreign, [work], false],
@@ -352,7 +447,12 @@ test('headers of a preconfigured webhook go only to hosts of the configuration',
   }
   foreign.calls.length = 0
   own.calls.length = 0
-  const pending = { type: 'fixed', waitForCompletion: true, statusJsonPath: '$.state', cancelEndpoint: `${foreign.url}/cancel` }
+  const pending = {
+    type: 'fixed',
+    waitForCompletion: true,
+    statusJsonPath: '$.state',
+    cancelEndpoint: `${foreign.url}/cancel`,
+  }
   const id = await engine.run({ stages: [{ refId: '1', requisiteStageRefIds: [], ...pending }] })
   await engine.eventually(async () => own.calls.length > 1)
   await engine.ask('PUT', `/pipelines/${id}/cancel`)
@@ -368,11 +468,16 @@ test('orchestration-scenario 194: webhooks that hang do not delay other executio
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const engine = await startEngine(t, { outside: loopback, clock: realClock })
   const hanging = await Promise.all(
-    Array.from({ length: 30 }, () => engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url }] })),
+    Array.from({ length: 30 }, () =>
+      engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url }] }),
+    ),
   )
   await engine.eventually(async () => held.length === hanging.length)
 
-  await engine.ends(await engine.run({ stages: [V('1', { first: '1' }), V('2', { second: '2' }, '1')] }), 'SUCCEEDED')
+  await engine.ends(
+    await engine.run({ stages: [V('1', { first: '1' }), V('2', { second: '2' }, '1')] }),
+    'SUCCEEDED',
+  )
   for (const id of hanging) assert.equal((await engine.execution(id)).status, 'RUNNING')
 
   for (const release of held.splice(0)) release()
@@ -399,17 +504,40 @@ test('views mask secret headers, payloads and addresses of webhooks', async (t) 
     enabled: true,
     url: `${url}/fixed?key_token=cfg-url-0008`,
     method: 'GET',
-    customHeaders: { 'X-Token': 'cfg-fixed-0001', 'X-Region': 'east', 'X-Odd': 'cfg-odd-value-0009' },
+    customHeaders: {
+      'X-Token': 'cfg-fixed-0001',
+      'X-Region': 'east',
+      'X-Odd': 'cfg-odd-value-0009',
+    },
     waitForCompletion: true,
     statusJsonPath: '$.state',
     successStatuses: 'done',
     parameters: [],
   }
-  const engine = await startEngine(t, { outside: { ...loopback, preconfigured: [fixed] }, clock: realClock })
-  const payload = { author: 'jane', list: [{ login: { password: 'pay-deep-0003' } }], auth: { key: 'pay-auth-0004' } }
-  const customHeaders = { Authorization: 'Bearer hdr-bearer-0002', 'X-Api-Key': ['hdr-list-0007'], Accept: 'text/plain' }
-  const texts = { json: JSON.stringify({ api_key: 'txt-"json-0010' }), form: 'grant=x&client_secret=txt%2Dform-0011' }
-  const webhook = (refId: string, settings: object) => ({ refId, type: 'webhook', requisiteStageRefIds: [], ...settings })
+  const engine = await startEngine(t, {
+    outside: { ...loopback, preconfigured: [fixed] },
+    clock: realClock,
+  })
+  const payload = {
+    author: 'jane',
+    list: [{ login: { password: 'pay-deep-0003' } }],
+    auth: { key: 'pay-auth-0004' },
+  }
+  const customHeaders = {
+    Authorization: 'Bearer hdr-bearer-0002',
+    'X-Api-Key': ['hdr-list-0007'],
+    Accept: 'text/plain',
+  }
+  const texts = {
+    json: JSON.stringify({ api_key: 'txt-"json-0010' }),
+    form: 'grant=x&client_secret=txt%2Dform-0011',
+  }
+  const webhook = (refId: string, settings: object) => ({
+    refId,
+    type: 'webhook',
+    requisiteStageRefIds: [],
+    ...settings,
+  })
   const id = await engine.run({
     stages: [
       webhook('1', { url: `${url}/a?access_token=url-query-0005&page=2`, payload, customHeaders }),
@@ -427,7 +555,11 @@ test('views mask secret headers, payloads and addresses of webhooks', async (t) 
   assert.equal(calls.filter(({ headers }) => headers['x-token'] === 'cfg-fixed-0001').length, 2)
   const stage = await engine.stage(id, '1')
   const query = new URLSearchParams({ expression: '${execution}' })
-  for (const path of [`/pipelines/${id}`, `/pipelines?executionIds=${id}`, `/pipelines/${id}/evaluateExpression?${query}`]) {
+  for (const path of [
+    `/pipelines/${id}`,
+    `/pipelines?executionIds=${id}`,
+    `/pipelines/${id}/evaluateExpression?${query}`,
+  ]) {
     const shown = JSON.stringify((await engine.ask('GET', path)).body)
     assert.deepEqual(shown.match(/(?:cfg|hdr|pay|url|txt|set)-[^,]*00\d\d/g), null, path)
   }
@@ -440,5 +572,9 @@ test('views mask secret headers, payloads and addresses of webhooks', async (t) 
   await engine.ask('PATCH', `/pipelines/${id}/stages/${second}`, { payload: shownText })
   await engine.ask('PUT', `/pipelines/${id}/stages/${second}/restart`, {})
   await engine.eventually(async () => calls.filter(({ path }) => path === '/b').length === 2)
-  assert.equal(calls.findLast(({ path }) => path === '/b')?.body, texts.json, 'a text with masks keeps its secrets')
+  assert.equal(
+    calls.findLast(({ path }) => path === '/b')?.body,
+    texts.json,
+    'a text with masks keeps its secrets',
+  )
 })

@@ -13,7 +13,18 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const base = 'http://10.1.2.3:8080/base'
 const refused = [
-  ...['http://evil/x', '//evil/x', '/\\evil/x', '\\\\evil', '@evil/x', ':81@evil/', '80/x', '.evil/x', '/../x', '/a/../../x'],
+  ...[
+    'http://evil/x',
+    '//evil/x',
+    '/\\evil/x',
+    '\\\\evil',
+    '@evil/x',
+    ':81@evil/',
+    '80/x',
+    '.evil/x',
+    '/../x',
+    '/a/../../x',
+  ],
   ...['/%2e%2e/x', '/.%2E/x', '/\t/evil', '/x\r\nHost: evil', 'x', '#', '/\u0000'],
 ]
 
@@ -23,7 +34,18 @@ for (const path of refused) {
   })
 }
 
-for (const path of ['', '/', '/health', '/a/../b', '/x?u=http://evil/', '?q=1', '/a//b', '/%2f', '/@evil', '/a:b']) {
+for (const path of [
+  '',
+  '/',
+  '/health',
+  '/a/../b',
+  '/x?u=http://evil/',
+  '?q=1',
+  '/a//b',
+  '/%2f',
+  '/@evil',
+  '/a:b',
+]) {
   test(`the path ${JSON.stringify(path)} stays on the server`, () => {
     assert.match(hrefOf(operatorAddress(base, path)), /^http:\/\/10\.1\.2\.3:8080\/base(?:$|[/?])/)
   })
@@ -32,7 +54,12 @@ for (const path of ['', '/', '/health', '/a/../b', '/x?u=http://evil/', '?q=1', 
 test("what a server answers is the operator's on that server alone", () => {
   const own = [operatorAddress(base)]
   assert.ok(addressFrom('http://10.1.2.3:8080/next', own) instanceof OperatorAddress)
-  for (const text of ['http://10.1.2.3/next', 'https://10.1.2.3:8080/next', 'http://10.1.2.30:8080/', 'next'])
+  for (const text of [
+    'http://10.1.2.3/next',
+    'https://10.1.2.3:8080/next',
+    'http://10.1.2.30:8080/',
+    'next',
+  ])
     assert.equal(addressFrom(text, own), text)
 })
 

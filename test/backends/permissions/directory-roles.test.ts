@@ -15,7 +15,13 @@ type LdapKeys = Record<string, unknown>
 /** The settings as they come out of the configuration, so that the keys are those that an operator writes. */
 async function permissionsFor(ldap: LdapKeys) {
   const settings = { auth: { 'group-membership': { service: 'ldap', ldap } } }
-  const { config } = await loadConfig({ settings, env: {}, cwd: '/nowhere', homeDir: '/nowhere', systemDir: '/nowhere' })
+  const { config } = await loadConfig({
+    settings,
+    env: {},
+    cwd: '/nowhere',
+    homeDir: '/nowhere',
+    systemDir: '/nowhere',
+  })
   return config.backends.permissions
 }
 
@@ -27,29 +33,79 @@ async function start(
   const directory = await startDirectory(t)
   if (directory === undefined) return undefined
   const keys = typeof ldap === 'function' ? ldap(directory) : ldap
-  const permissions = await permissionsFor({ url: directory.url, groupSearchBase: 'ou=groups', ...keys })
-  return { directory, ...(await startService(t, { ...options, permissions: { ...permissions, ...options.permissions } })) }
+  const permissions = await permissionsFor({
+    url: directory.url,
+    groupSearchBase: 'ou=groups',
+    ...keys,
+  })
+  return {
+    directory,
+    ...(await startService(t, {
+      ...options,
+      permissions: { ...permissions, ...options.permissions },
+    })),
+  }
 }
 
-const ways: [name: string, ldap: LdapKeys | ((directory: DirectoryServer) => LdapKeys), user: string, roles: string[]][] = [
-  ['by the pattern that Fiat has as default', {}, 'Alice', ['dev LDAP', 'role_ops LDAP', 'team, east LDAP']],
-  ['by a search', { userSearchFilter: '(mail={0})' }, 'alice@example.org', ['dev LDAP', 'role_ops LDAP', 'team, east LDAP']],
-  ['by a search below a base', { userSearchBase: 'ou=users', userSearchFilter: '(uid={0})' }, 'bob', ['dev LDAP', 'inner LDAP']],
+const ways: [
+  name: string,
+  ldap: LdapKeys | ((directory: DirectoryServer) => LdapKeys),
+  user: string,
+  roles: string[],
+][] = [
   [
-    'as a manager, over TLS',
-    ({ secureUrl, caFile }) => ({ url: secureUrl, caFile, managerDn: manager.dn, managerPassword: manager.password }),
+    'by the pattern that Fiat has as default',
+    {},
+    'Alice',
+    ['dev LDAP', 'role_ops LDAP', 'team, east LDAP'],
+  ],
+  [
+    'by a search',
+    { userSearchFilter: '(mail={0})' },
+    'alice@example.org',
+    ['dev LDAP', 'role_ops LDAP', 'team, east LDAP'],
+  ],
+  [
+    'by a search below a base',
+    { userSearchBase: 'ou=users', userSearchFilter: '(uid={0})' },
     'bob',
     ['dev LDAP', 'inner LDAP'],
   ],
-  ['over StartTLS', ({ caFile }) => ({ startTls: true, caFile }), 'bob', ['dev LDAP', 'inner LDAP']],
+  [
+    'as a manager, over TLS',
+    ({ secureUrl, caFile }) => ({
+      url: secureUrl,
+      caFile,
+      managerDn: manager.dn,
+      managerPassword: manager.password,
+    }),
+    'bob',
+    ['dev LDAP', 'inner LDAP'],
+  ],
+  [
+    'over StartTLS',
+    ({ caFile }) => ({ startTls: true, caFile }),
+    'bob',
+    ['dev LDAP', 'inner LDAP'],
+  ],
   [
     'along groups within groups',
     { nestedGroups: 'recursive' },
     'bob',
     ['circle LDAP', 'dev LDAP', 'inner LDAP', 'middle LDAP', 'outer LDAP'],
   ],
-  ['by user name', { groupSearchBase: 'ou=posix', groupSearchFilter: '(memberUid={1})' }, 'alice', ['unix LDAP']],
-  ['named by another attribute', { groupRoleAttributes: 'ou', groupSearchFilter: '(uniqueMember={0})' }, 'alice', []],
+  [
+    'by user name',
+    { groupSearchBase: 'ou=posix', groupSearchFilter: '(memberUid={1})' },
+    'alice',
+    ['unix LDAP'],
+  ],
+  [
+    'named by another attribute',
+    { groupRoleAttributes: 'ou', groupSearchFilter: '(uniqueMember={0})' },
+    'alice',
+    [],
+  ],
   ['where two entries match', { userSearchFilter: '(uid={0})' }, 'twin', []],
   ['for a name that looks like a filter', { userSearchFilter: '(uid={0})' }, '*', []],
   ['for a name that looks like the name of an entry', {}, 'alice,ou=users', []],
@@ -85,7 +141,10 @@ test('a silent directory does not delay a login', async (t) => {
   t.after(() => silent.close())
   await once(silent, 'listening')
   const { port } = silent.address() as AddressInfo
-  const permissions = await permissionsFor({ url: `ldap://127.0.0.1:${port}/dc=example`, groupSearchBase: 'ou=groups' })
+  const permissions = await permissionsFor({
+    url: `ldap://127.0.0.1:${port}/dc=example`,
+    groupSearchBase: 'ou=groups',
+  })
   const { ask, rolesOf } = await startService(t, { permissions })
   assert.equal((await ask('PUT', '/roles/bob', ['people'])).status, 200)
   assert.deepEqual(await rolesOf('bob'), ['people EXTERNAL'])
@@ -118,7 +177,10 @@ test('logins keep their last roles while the directory is silent', async (t) => 
   await ask('POST', '/roles/sync', ['nobody-has-this'])
   const sync = await ask('POST', '/roles/sync')
   assert.equal(sync.status, 503)
-  assert.match((sync.body as { message: string }).message, /^Roles stay as they were: the directory does not say: /)
+  assert.match(
+    (sync.body as { message: string }).message,
+    /^Roles stay as they were: the directory does not say: /,
+  )
   assert.equal(said('the provider of roles can be asked again').length, 0)
 })
 
@@ -131,7 +193,12 @@ test('a returning directory updates roles without a login', async (t) => {
   const before = changes()
   await directory.start()
   await until(async () => changes() > before)
-  assert.deepEqual(await rolesOf('alice'), ['dev LDAP', 'people EXTERNAL', 'role_ops LDAP', 'team, east LDAP'])
+  assert.deepEqual(await rolesOf('alice'), [
+    'dev LDAP',
+    'people EXTERNAL',
+    'role_ops LDAP',
+    'team, east LDAP',
+  ])
 })
 
 test('the next login does not wait for a silent directory', async (t) => {
@@ -153,7 +220,12 @@ test('hundreds of groups arrive page by page', async (t) => {
   const groups = Array.from({ length: 600 }, (_, index) => group(`g${index}`, [userDn('bob')]))
   const directory = await startDirectory(t, { ldif: groups.join('\n\n') })
   if (directory === undefined) return
-  const keys = { url: directory.url, groupSearchBase: 'ou=groups', managerDn: manager.dn, managerPassword: manager.password }
+  const keys = {
+    url: directory.url,
+    groupSearchBase: 'ou=groups',
+    managerDn: manager.dn,
+    managerPassword: manager.password,
+  }
   const { ask, rolesOf } = await startService(t, { permissions: await permissionsFor(keys) })
   await ask('PUT', '/roles/bob', [])
   assert.equal((await rolesOf('bob')).length, 602)
@@ -172,7 +244,11 @@ test('the directory is searched for neither service accounts nor anonymous', asy
 })
 
 const mistakes: [name: string, ldap: LdapKeys, said: RegExp][] = [
-  ['no address', { groupSearchBase: 'ou=groups' }, /auth\.group-membership\.ldap\.url: names no server/],
+  [
+    'no address',
+    { groupSearchBase: 'ou=groups' },
+    /auth\.group-membership\.ldap\.url: names no server/,
+  ],
   [
     'no place of groups',
     { url: 'ldaps://a/dc=b' },
@@ -198,7 +274,13 @@ const mistakes: [name: string, ldap: LdapKeys, said: RegExp][] = [
 for (const [name, ldap, said] of mistakes) {
   test(`${name} is told before anything starts`, async () => {
     const settings = { auth: { 'group-membership': { service: 'ldap', ldap } } }
-    const { ok, text } = await checkConfig({ settings, env: {}, cwd: '/nowhere', homeDir: '/nowhere', systemDir: '/nowhere' })
+    const { ok, text } = await checkConfig({
+      settings,
+      env: {},
+      cwd: '/nowhere',
+      homeDir: '/nowhere',
+      systemDir: '/nowhere',
+    })
     assert.equal(ok, false)
     assert.match(text, said)
   })

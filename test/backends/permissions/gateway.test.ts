@@ -19,7 +19,12 @@ test('restricted creation needs the right to create applications', async (t) => 
           application: {
             prefix: {
               enabled: true,
-              prefixes: [{ prefix: '*', permissions: { CREATE: ['creators'], READ: ['people'], WRITE: ['people'] } }],
+              prefixes: [
+                {
+                  prefix: '*',
+                  permissions: { CREATE: ['creators'], READ: ['people'], WRITE: ['people'] },
+                },
+              ],
             },
           },
         },
@@ -33,7 +38,10 @@ test('restricted creation needs the right to create applications', async (t) => 
   assert.match(refused.text, /CREATE on the application shop/)
   await run('ann', 'shop', create('shop').job[0]!)
   assert.equal((await ask('bob', 'GET /applications/shop')).status, 200)
-  await run('bob', 'shop', { type: 'updateApplication', application: { name: 'shop', email: 'b@example.com' } })
+  await run('bob', 'shop', {
+    type: 'updateApplication',
+    application: { name: 'shop', email: 'b@example.com' },
+  })
   await createApplication('theirs')
   assert.equal((await ask('bob', 'GET /applications/theirs')).status, 200)
 })
@@ -73,7 +81,9 @@ test('a changed file invalidates the cache of the gateway', async (t) => {
 })
 
 test('closed unknown applications can be created', async (t) => {
-  const { ask, add, run } = await startSeeded(t, { fiat: { allowAccessToUnknownApplications: false } })
+  const { ask, add, run } = await startSeeded(t, {
+    fiat: { allowAccessToUnknownApplications: false },
+  })
   await add('rita', ['people'])
   assert.equal((await ask('rita', 'GET /applications/shop/pipelines')).status, 403)
   await run('rita', 'shop', create('shop').job[0]!)

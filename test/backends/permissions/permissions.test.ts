@@ -27,13 +27,19 @@ const declared: Record<string, unknown> = {
   '/buildServices': [],
 }
 
-async function startPermissions(t: TestContext, options: { dataDir?: string; front50?: ServiceAnswer } = {}) {
+async function startPermissions(
+  t: TestContext,
+  options: { dataDir?: string; front50?: ServiceAnswer } = {},
+) {
   const backends = await startBackends(t, [permissionsBackend], {
     dataDir: options.dataDir,
     others: async (service, { path }) =>
-      service === 'front50' && options.front50 !== undefined ? options.front50 : { status: 200, body: declared[path] },
+      service === 'front50' && options.front50 !== undefined
+        ? options.front50
+        : { status: 200, body: declared[path] },
   })
-  const ask = (method: string, path: string, body?: unknown) => backends.ask('fiat', method, path, body)
+  const ask = (method: string, path: string, body?: unknown) =>
+    backends.ask('fiat', method, path, body)
   const viewOf = async (user: string) => (await ask('GET', `/authorize/${user}`)).body as View
   return { ask, viewOf, backends }
 }
@@ -42,7 +48,10 @@ const all = ['READ', 'WRITE', 'EXECUTE', 'CREATE']
 
 test("rights follow the login's roles; unrestricted resources are open", async (t) => {
   const { ask, viewOf } = await startPermissions(t)
-  assert.deepEqual(await ask('PUT', '/roles/Ann', [' OPS ', 'ops', '']), { status: 200, body: undefined })
+  assert.deepEqual(await ask('PUT', '/roles/Ann', [' OPS ', 'ops', '']), {
+    status: 200,
+    body: undefined,
+  })
   assert.deepEqual(await viewOf('ann'), {
     name: 'ann',
     accounts: [
@@ -81,7 +90,11 @@ test('a member of an administrator role may do everything', async (t) => {
   await ask('PUT', '/roles/root', ['Admins'])
   const view = await viewOf('root')
   assert.equal(view.admin, true)
-  assert.ok([...view.applications, ...view.accounts].every(({ authorizations }) => authorizations.length === 4))
+  assert.ok(
+    [...view.applications, ...view.accounts].every(
+      ({ authorizations }) => authorizations.length === 4,
+    ),
+  )
   assert.deepEqual(
     view.serviceAccounts.map(({ name }) => name),
     ['Bot', 'lonely'],
@@ -123,7 +136,9 @@ test('a service account has its roles and needs them', async (t) => {
   const { ask, viewOf } = await startPermissions(t)
   await ask('PUT', '/roles/ann', ['ops', 'dev'])
   await ask('PUT', '/roles/bob', ['ops'])
-  assert.deepEqual((await viewOf('ann')).serviceAccounts, [{ name: 'Bot', memberOf: ['ops', 'dev'] }])
+  assert.deepEqual((await viewOf('ann')).serviceAccounts, [
+    { name: 'Bot', memberOf: ['ops', 'dev'] },
+  ])
   assert.deepEqual((await viewOf('bob')).serviceAccounts, [])
   assert.deepEqual(
     (await viewOf('bot')).roles.map(({ name }) => name),
@@ -134,7 +149,9 @@ test('a service account has its roles and needs them', async (t) => {
   const [bot] = expanded.body as View[]
   assert.equal(bot!.name, 'bot')
   assert.deepEqual(bot!.applications[2], { name: 'app2', authorizations: ['WRITE'] })
-  assert.deepEqual((await ask('GET', '/authorize/ann/serviceAccounts')).body, [{ name: 'Bot', memberOf: ['ops', 'dev'] }])
+  assert.deepEqual((await ask('GET', '/authorize/ann/serviceAccounts')).body, [
+    { name: 'Bot', memberOf: ['ops', 'dev'] },
+  ])
 })
 
 /** Path below `/authorize/ann`, and the status; ann has the role ops. */
@@ -166,7 +183,10 @@ for (const [path, status] of decisions) {
 test('every known user may create applications, and nothing else', async (t) => {
   const { ask } = await startPermissions(t)
   await ask('POST', '/roles/ann')
-  assert.equal((await ask('POST', '/authorize/ann/applications/create', { name: 'new' })).status, 200)
+  assert.equal(
+    (await ask('POST', '/authorize/ann/applications/create', { name: 'new' })).status,
+    200,
+  )
   assert.equal((await ask('POST', '/authorize/ann/accounts/create', {})).status, 400)
   assert.equal((await ask('POST', '/authorize/bob/application/create', {})).status, 404)
 })

@@ -55,7 +55,10 @@ function startWithFile(
   path: string,
   { syncDelayMs = 600_000, dataDir }: { syncDelayMs?: number; dataDir?: string } = {},
 ) {
-  return startService(t, { permissions: { roleSource: { kind: 'file', path }, syncDelayMs }, dataDir })
+  return startService(t, {
+    permissions: { roleSource: { kind: 'file', path }, syncDelayMs },
+    dataDir,
+  })
 }
 
 test('roles of login and file merge with their origins', async (t) => {
@@ -146,15 +149,21 @@ for (const [what, spoil] of [
     const { ask, rolesOf, lines } = await startWithFile(t, file.path, { syncDelayMs: 5 })
     await ask('POST', '/roles/ann')
     spoil(file)
-    const errors = () => lines.map(({ msg }) => String(msg)).filter((msg) => msg.includes('cannot be asked'))
+    const errors = () =>
+      lines.map(({ msg }) => String(msg)).filter((msg) => msg.includes('cannot be asked'))
     await until(async () => errors().length > 0)
     assert.equal((await ask('POST', '/roles/bob')).status, 200)
     assert.equal((await ask('POST', '/roles/ann')).status, 200)
     assert.deepEqual([await rolesOf('ann'), await rolesOf('bob')], [['ops FILE'], ['dev FILE']])
     const sync = await ask('POST', '/roles/sync')
     assert.equal(sync.status, 503)
-    assert.match((sync.body as { message: string }).message, new RegExp(`Roles stay as they were: the file ${file.path} `))
-    assert.deepEqual(errors(), ['the provider of roles cannot be asked: users keep the roles that it gave last'])
+    assert.match(
+      (sync.body as { message: string }).message,
+      new RegExp(`Roles stay as they were: the file ${file.path} `),
+    )
+    assert.deepEqual(errors(), [
+      'the provider of roles cannot be asked: users keep the roles that it gave last',
+    ])
 
     file.write({ ann: ['dev'] })
     assert.equal((await ask('POST', '/roles/sync')).status, 200)

@@ -75,7 +75,11 @@ fiat:
     applicationRules: {
       strategy: 'MOST_SPECIFIC',
       rules: [
-        { name: 'web-', isPrefix: true, permissions: { READ: ['ops', 'dev'], CREATE: ['creators'] } },
+        {
+          name: 'web-',
+          isPrefix: true,
+          permissions: { READ: ['ops', 'dev'], CREATE: ['creators'] },
+        },
         { name: 'api', isPrefix: false, permissions: {} },
       ],
     },
@@ -112,8 +116,16 @@ const mistakes: [name: string, yaml: string, said: RegExp][] = [
     membership('{service: file, file: {path: spoilt.yml}}'),
     /file\.path: the file \S+spoilt\.yml is no YAML/,
   ],
-  ['a folder', membership('{service: file, file: {path: .}}'), /file\.path: the file \S+ is a directory; name a file/],
-  ['an authorization that nobody has', 'fiat.executeFallback: LOOK', /fiat\.executeFallback: must be one of READ, WRITE/],
+  [
+    'a folder',
+    membership('{service: file, file: {path: .}}'),
+    /file\.path: the file \S+ is a directory; name a file/,
+  ],
+  [
+    'an authorization that nobody has',
+    'fiat.executeFallback: LOOK',
+    /fiat\.executeFallback: must be one of READ, WRITE/,
+  ],
   [
     'a rule with a misspelt authorization',
     'auth.permissions.source.application.prefix: {enabled: true, prefixes: [{prefix: a, permissions: {REED: [b]}}]}',
@@ -168,5 +180,8 @@ fiat: { executeFallback: NONSENSE }
 `
   const { config, notices } = await loadConfig(places(t, yaml))
   assert.equal(config.backends.permissions, undefined)
-  assert.match(notices.join('\n'), /Ignored, because fiat is not embedded: auth\.group-membership, auth\.permissions/)
+  assert.match(
+    notices.join('\n'),
+    /Ignored, because fiat is not embedded: auth\.group-membership, auth\.permissions/,
+  )
 })

@@ -16,14 +16,21 @@ test('users of the first version keep their login roles', async (t) => {
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const db = openDatabase(join(dataDir, 'backends.db'))
   migrate(db, 'fiat', userRolesMigrations.slice(0, 1))
-  db.prepare('INSERT INTO permissions_users (name, roles, updated_ms) VALUES (?, ?, ?)').run('ann', '["ops","dev"]', 1)
+  db.prepare('INSERT INTO permissions_users (name, roles, updated_ms) VALUES (?, ?, ?)').run(
+    'ann',
+    '["ops","dev"]',
+    1,
+  )
   db.close()
 
   const plain = await startService(t, { dataDir })
   assert.deepEqual(await plain.rolesOf('ann'), ['dev EXTERNAL', 'ops EXTERNAL'])
   await plain.stop()
   const file = createRoleFile(t, { ann: ['ops', 'night'] })
-  const { rolesOf } = await startService(t, { dataDir, permissions: { roleSource: { kind: 'file', path: file.path } } })
+  const { rolesOf } = await startService(t, {
+    dataDir,
+    permissions: { roleSource: { kind: 'file', path: file.path } },
+  })
   assert.deepEqual(await rolesOf('ann'), ['dev EXTERNAL', 'night FILE', 'ops FILE'])
 })
 
@@ -31,7 +38,10 @@ test('roles of login and file survive a killed process', async (t) => {
   const home = createHome(t)
   const path = join(home, 'roles.yml')
   writeFileSync(path, 'users: [{username: admin, roles: [night]}]')
-  const settings = { anonymous: { enabled: false }, auth: { 'group-membership': { service: 'file', file: { path } } } }
+  const settings = {
+    anonymous: { enabled: false },
+    auth: { 'group-membership': { service: 'file', file: { path } } },
+  }
   const options = { home, embedded: true, env: { FAIRLEAD_ADMIN_PASSWORD: 'correct horse' } }
   const rolesAt = async (url: string) => {
     const answer = await fetch(`${url}/auth/user`, { headers: basic('admin', 'correct horse') })

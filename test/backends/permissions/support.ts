@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { permissionsBackend } from '../../../packages/engine/permissions/permissions.ts'
-import { defaultPermissionService, type PermissionServiceSettings } from '../../../packages/engine/permissions/settings.ts'
+import {
+  defaultPermissionService,
+  type PermissionServiceSettings,
+} from '../../../packages/engine/permissions/settings.ts'
 import type { View } from '../../../packages/engine/permissions/view.ts'
 import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
@@ -18,7 +21,10 @@ export interface ServiceOptions {
   now?: () => number
 }
 
-export async function startService(t: TestContext, { permissions = {}, declared = {}, dataDir, now }: ServiceOptions = {}) {
+export async function startService(
+  t: TestContext,
+  { permissions = {}, declared = {}, dataDir, now }: ServiceOptions = {},
+) {
   const lines: Record<string, unknown>[] = []
   let changes = 0
   const backends = await startBackends(t, [permissionsBackend], {
@@ -35,9 +41,11 @@ export async function startService(t: TestContext, { permissions = {}, declared 
       return { status: 200, body: answer }
     },
   })
-  const ask = (method: string, path: string, body?: unknown) => backends.ask('fiat', method, path, body)
+  const ask = (method: string, path: string, body?: unknown) =>
+    backends.ask('fiat', method, path, body)
   const viewOf = async (user: string) => (await ask('GET', `/authorize/${user}`)).body as View
-  const rolesOf = async (user: string) => (await viewOf(user)).roles.map(({ name, source }) => `${name} ${source}`).sort()
+  const rolesOf = async (user: string) =>
+    (await viewOf(user)).roles.map(({ name, source }) => `${name} ${source}`).sort()
   return { ask, viewOf, rolesOf, stop: backends.stop, lines, changes: () => changes }
 }
 
@@ -51,7 +59,11 @@ export function createRoleFile(t: TestContext, users: Readonly<Record<string, re
     renameSync(`${path}.new`, path)
   }
   const write = (users: Readonly<Record<string, readonly string[]>>) =>
-    writeText(JSON.stringify({ users: Object.entries(users).map(([username, roles]) => ({ username, roles })) }))
+    writeText(
+      JSON.stringify({
+        users: Object.entries(users).map(([username, roles]) => ({ username, roles })),
+      }),
+    )
   write(users)
   return { path, folder, write, writeText }
 }

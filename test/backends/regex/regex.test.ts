@@ -86,9 +86,35 @@ for (const [pattern, text, whole, anywhere] of patterns) {
 }
 
 test('patterns invalid in Java are malformed, others unsupported', () => {
-  const malformed = ['(', 'a)', '*a', 'a**', '[b-a]', 'a{3,1}', '\\', '[a', '{', '(?<1>a)', '(?<a>b)(?<a>c)', '\\y', '(?y)a']
-  const unsupported = ['(a)\\1', '\\k<a>', 'a*+', 'a++', '(?>a)', '\\Ga', '\\X', '\\p{InGreek}', 'a{99999}', '(a{999}){999}']
-  for (const pattern of malformed) assert.equal(findRegexProblem(pattern)?.kind, 'malformed', pattern)
+  const malformed = [
+    '(',
+    'a)',
+    '*a',
+    'a**',
+    '[b-a]',
+    'a{3,1}',
+    '\\',
+    '[a',
+    '{',
+    '(?<1>a)',
+    '(?<a>b)(?<a>c)',
+    '\\y',
+    '(?y)a',
+  ]
+  const unsupported = [
+    '(a)\\1',
+    '\\k<a>',
+    'a*+',
+    'a++',
+    '(?>a)',
+    '\\Ga',
+    '\\X',
+    '\\p{InGreek}',
+    'a{99999}',
+    '(a{999}){999}',
+  ]
+  for (const pattern of malformed)
+    assert.equal(findRegexProblem(pattern)?.kind, 'malformed', pattern)
   for (const pattern of [...unsupported, 'a'.repeat(2000).concat('.')]) {
     assert.equal(findRegexProblem(pattern)?.kind, 'unsupported', pattern.slice(0, 20))
     assert.throws(() => matchesWhole(pattern, 'a', createRegexMeter()), { name: 'RegexError' })
@@ -118,15 +144,25 @@ test('patterns that share a meter share its limit', () => {
   assert.throws(() => {
     for (let count = 0; count < 100; count++) match()
   }, /over/)
-  for (const greedy of ['(?<=a{0,1000}x)b', '(?=(?=(?=.*)*)*)*x', '(a|b|c|d|e|f){1,500}z', '(?:a?){900}z']) {
-    assert.throws(() => occursIn(greedy, long.repeat(100), new Meter(40_000, () => new Error('over'))), /over/, greedy)
+  for (const greedy of [
+    '(?<=a{0,1000}x)b',
+    '(?=(?=(?=.*)*)*)*x',
+    '(a|b|c|d|e|f){1,500}z',
+    '(?:a?){900}z',
+  ]) {
+    assert.throws(
+      () => occursIn(greedy, long.repeat(100), new Meter(40_000, () => new Error('over'))),
+      /over/,
+      greedy,
+    )
   }
 })
 
 test('patterns are refused by their size with all repetitions', () => {
   const nested = '(?:(?:(?:){1000}){1000}){1000}'
   const ahead = '(?=(?:a{1000}){19})'.repeat(100)
-  for (const pattern of [nested, ahead]) assert.match(findRegexProblem(pattern)?.message ?? '', /too large/, pattern.slice(0, 40))
+  for (const pattern of [nested, ahead])
+    assert.match(findRegexProblem(pattern)?.message ?? '', /too large/, pattern.slice(0, 40))
   assert.equal(findRegexProblem('(?:a{1000}){19}'), undefined)
 })
 

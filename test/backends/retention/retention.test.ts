@@ -24,7 +24,11 @@ interface Instance extends Backends {
   keptAt(day: number): Promise<string[]>
 }
 
-async function startEngine(t: TestContext, retention: Partial<RetentionSettings>, dataDir?: string): Promise<Instance> {
+async function startEngine(
+  t: TestContext,
+  retention: Partial<RetentionSettings>,
+  dataDir?: string,
+): Promise<Instance> {
   let now = start
   const settings = { retention: { ...defaults.retention, intervalMs: 1000, ...retention } }
   const backends = await startBackends(t, [definitionsBackend, orchestrationBackend], {
@@ -33,7 +37,11 @@ async function startEngine(t: TestContext, retention: Partial<RetentionSettings>
     ...(dataDir && { dataDir }),
   })
   const names = async () => {
-    const { body } = await backends.ask('orca', 'GET', '/applications/web/pipelines/search?size=100&expand=true')
+    const { body } = await backends.ask(
+      'orca',
+      'GET',
+      '/applications/web/pipelines/search?size=100&expand=true',
+    )
     return objectsOf(body).map(({ name }) => String(name))
   }
   return {
@@ -53,7 +61,9 @@ async function startEngine(t: TestContext, retention: Partial<RetentionSettings>
       const isOver = async () => {
         const { body } = await backends.ask('orca', 'GET', ref)
         const { status } = body as { status: string }
-        return ['SUCCEEDED', 'TERMINAL'].includes(status) || (more as { waits?: boolean }).waits === true
+        return (
+          ['SUCCEEDED', 'TERMINAL'].includes(status) || (more as { waits?: boolean }).waits === true
+        )
       }
       await waitUntil(isOver, `the end of ${ref}`)
       return ref
@@ -71,7 +81,11 @@ async function startEngine(t: TestContext, retention: Partial<RetentionSettings>
 }
 
 const rules: [name: string, rule: Partial<RetentionSettings>, kept: string[]][] = [
-  ['the newest ones, whatever their age', { executions: { days: 30, kept: 3 } }, ['p 1', 'p 2', 'p 3']],
+  [
+    'the newest ones, whatever their age',
+    { executions: { days: 30, kept: 3 } },
+    ['p 1', 'p 2', 'p 3'],
+  ],
   ['the young ones, whatever their number', { executions: { days: 98, kept: 0 } }, ['p 2', 'p 3']],
   [
     "by Orca's rule, some of the old ones besides",
@@ -84,7 +98,11 @@ const rules: [name: string, rule: Partial<RetentionSettings>, kept: string[]][] 
     ['p 0', 'p 1', 'p 2', 'p 3'],
   ],
   ['everything without a rule', { executions: undefined }, ['p 0', 'p 1', 'p 2', 'p 3']],
-  ['everything when it is off', { enabled: false, executions: { days: 1, kept: 0 } }, ['p 0', 'p 1', 'p 2', 'p 3']],
+  [
+    'everything when it is off',
+    { enabled: false, executions: { days: 1, kept: 0 } },
+    ['p 0', 'p 1', 'p 2', 'p 3'],
+  ],
   // The last that succeeded gives later runs its artifacts.
   ['the last one that succeeded', { executions: { days: 1, kept: 0 } }, ['p 3']],
 ]
@@ -99,7 +117,15 @@ for (const [name, rule, kept] of rules) {
 
 test('what waits stays, with the runs that it follows from', async (t) => {
   const engine = await startEngine(t, { executions: { days: 1, kept: 0 } })
-  const judged = [{ refId: '1', type: 'manualJudgment', name: 'j', overrideTimeout: true, stageTimeoutMs: 1000 * dayMs }]
+  const judged = [
+    {
+      refId: '1',
+      type: 'manualJudgment',
+      name: 'j',
+      overrideTimeout: true,
+      stageTimeoutMs: 1000 * dayMs,
+    },
+  ]
   await engine.run(0, 'p', { stages: judged, waits: true })
   await engine.run(1, 'p')
   await engine.run(2, 'p')
@@ -109,8 +135,15 @@ test('what waits stays, with the runs that it follows from', async (t) => {
 test('an application says itself how long its runs are kept', async (t) => {
   const engine = await startEngine(t, { executions: { days: 30, kept: 0 } })
   const save = async (retention: unknown) =>
-    (await engine.ask('front50', 'POST', '/v2/applications', { name: 'web', email: 'a@example.com', retention })).status
-  for (const wrong of ['ten', { retentionDays: '99d' }, { kept: -1 }, { days: 99 }]) assert.equal(await save(wrong), 400)
+    (
+      await engine.ask('front50', 'POST', '/v2/applications', {
+        name: 'web',
+        email: 'a@example.com',
+        retention,
+      })
+    ).status
+  for (const wrong of ['ten', { retentionDays: '99d' }, { kept: -1 }, { days: 99 }])
+    assert.equal(await save(wrong), 400)
   assert.equal(await save({ retentionDays: 99, kept: 0 }), 200)
   for (const day of [0, 2, 3]) await engine.run(day, 'p')
   assert.deepEqual(await engine.keptAt(100), ['p 2', 'p 3'])
@@ -135,7 +168,10 @@ test('images stay while they are young, few, used or named', async () => {
   const { sweep } = oldImages(parts as unknown as Parameters<typeof oldImages>[0])
   const isMentioned = (text: string) => text === 'api:0' || text === 'sha256:api1'
   const turn = async () => {}
-  const count = await sweep({ turn, chunkSize: 1, ruleFor: (rule) => rule, isMentioned }, { days: 7, kept: 1 })
+  const count = await sweep(
+    { turn, chunkSize: 1, ruleFor: (rule) => rule, isMentioned },
+    { days: 7, kept: 1 },
+  )
   assert.deepEqual([count, removed], [3, ['web:2', 'web:0', 'api:2']])
 })
 
@@ -146,7 +182,9 @@ test('deleted runs give their space back', async (t) => {
   const note = 'x'.repeat(300_000)
   for (let day = 0; day < 12; day++)
     await engine.run(day, 'p', {
-      stages: [{ refId: '1', type: 'evaluateVariables', name: 'v', comments: note + day, variables: [] }],
+      stages: [
+        { refId: '1', type: 'evaluateVariables', name: 'v', comments: note + day, variables: [] },
+      ],
     })
   const pages = () => {
     const db = new DatabaseSync(join(dataDir, 'backends.db'), { readOnly: true })
@@ -177,7 +215,8 @@ test('data of an older version keeps everything until its operator chooses', asy
 })
 
 test("Orca's keys are read, and count as a choice", async () => {
-  const read = async (settings: Record<string, unknown>) => (await loadConfig({ cwd: '/', settings })).config.backends.retention
+  const read = async (settings: Record<string, unknown>) =>
+    (await loadConfig({ cwd: '/', settings })).config.backends.retention
   const set = await read({
     'pollers.oldPipelineCleanup.enabled': true,
     'pollers.oldPipelineCleanup.thresholdDays': 14,

@@ -1,7 +1,16 @@
 /** The store of secrets: encrypted with a key outside the database, and write-only. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../packages/base/json/values.ts'
@@ -22,7 +31,11 @@ interface Store {
   readonly lines: JsonObject[]
 }
 
-async function startStore(t: TestContext, dataDir: string, settings: SecretSettings = {}): Promise<Store> {
+async function startStore(
+  t: TestContext,
+  dataDir: string,
+  settings: SecretSettings = {},
+): Promise<Store> {
   let opened: BackendContext | undefined
   const lines: JsonObject[] = []
   const backend: Backend = {
@@ -49,8 +62,14 @@ function folderOf(t: TestContext): string {
 const put = ({ backends }: Store, name: string, body: unknown, owner = shop) =>
   backends.ask('front50', 'PUT', `${owner}/${name}`, body, user)
 
-const use = { application: 'shop', account: 'dev', user: 'bob', place: 'stage Call of pipeline shop/main' }
-const revealed = async ({ secrets }: Store, reference = 'secret:db-password') => (await secrets.reveal(reference, use)).value
+const use = {
+  application: 'shop',
+  account: 'dev',
+  user: 'bob',
+  place: 'stage Call of pipeline shop/main',
+}
+const revealed = async ({ secrets }: Store, reference = 'secret:db-password') =>
+  (await secrets.reveal(reference, use)).value
 
 test('no answer, no log and no file of the database holds a value', async (t) => {
   const dataDir = folderOf(t)
@@ -73,7 +92,14 @@ test('no answer, no log and no file of the database holds a value', async (t) =>
   const [first, short] = (answers[4] as { body: JsonObject[] }).body as [JsonObject, JsonObject]
   const { setTime, ...shown } = first
   assert.equal(typeof setTime, 'number')
-  const expected = { name: 'db-password', scope: 'application', owner: 'shop', version: 1, setBy: 'alice', note: 'of the shop' }
+  const expected = {
+    name: 'db-password',
+    scope: 'application',
+    owner: 'shop',
+    version: 1,
+    setBy: 'alice',
+    note: 'of the shop',
+  }
   assert.deepEqual(shown, { ...expected, lastUseTime: null })
   assert.equal(short['name'], 'short')
   assert.equal((answers[0]?.body as JsonObject | undefined)?.['isMasked'], true)
@@ -82,7 +108,8 @@ test('no answer, no log and no file of the database holds a value', async (t) =>
   assert.equal(statSync(join(dataDir, 'secrets.key')).mode & 0o777, 0o600)
   for (const file of readdirSync(dataDir)) {
     const bytes = readFileSync(join(dataDir, file))
-    for (const form of [value, Buffer.from(value).toString('base64')]) assert.ok(!bytes.includes(form), file)
+    for (const form of [value, Buffer.from(value).toString('base64')])
+      assert.ok(!bytes.includes(form), file)
   }
 })
 
@@ -92,14 +119,29 @@ test('a reference gets the secret of the application before that of the account'
   assert.equal(await revealed(store), 'of-the-account')
   await put(store, 'db-password', { value: 'of-the-application' }, '/secrets/application/SHOP')
   assert.equal(await revealed(store), 'of-the-application')
-  assert.equal(await revealed(store, 'postgres://shop:secret:{db-password}@db'), 'postgres://shop:of-the-application@db')
-  for (const plain of ['secret: text', 'secret:{}', 'a secret:db-password', 'secret:vault:../a#b', 'secret:file:../x'])
+  assert.equal(
+    await revealed(store, 'postgres://shop:secret:{db-password}@db'),
+    'postgres://shop:of-the-application@db',
+  )
+  for (const plain of [
+    'secret: text',
+    'secret:{}',
+    'a secret:db-password',
+    'secret:vault:../a#b',
+    'secret:file:../x',
+  ])
     assert.equal(await revealed(store, plain), plain)
 
   const other = { application: 'crm', user: 'bob', place: 'elsewhere' }
-  await assert.rejects(store.secrets.reveal(['secret:db-password'], other), /no secret "db-password" of the application crm/)
+  await assert.rejects(
+    store.secrets.reveal(['secret:db-password'], other),
+    /no secret "db-password" of the application crm/,
+  )
   await put(store, 'dev-only', { value: 'of-the-account' }, '/secrets/account/dev')
-  await assert.rejects(store.secrets.reveal('secret:dev-only', { ...other, application: 'shop' }), /no secret "dev-only"/)
+  await assert.rejects(
+    store.secrets.reveal('secret:dev-only', { ...other, application: 'shop' }),
+    /no secret "dev-only"/,
+  )
 })
 
 test('a new value is a new version, and uses name the version they had', async (t) => {
@@ -107,31 +149,40 @@ test('a new value is a new version, and uses name the version they had', async (
   await put(store, 'token', { value: 'first-value' })
   await revealed(store, 'secret:token')
   await revealed(store, 'secret:token')
-  assert.equal(((await put(store, 'token', { value: 'second-value' })).body as JsonObject)['version'], 2)
+  assert.equal(
+    ((await put(store, 'token', { value: 'second-value' })).body as JsonObject)['version'],
+    2,
+  )
   await revealed(store, 'secret:token')
   const { body } = await store.backends.ask('front50', 'GET', `${shop}/token/uses`)
-  const uses = (body as { uses: JsonObject[] }).uses.map(({ version, isCurrent, count, user: by, place }) => [
-    version,
-    isCurrent,
-    count,
-    by,
-    place,
-  ])
+  const uses = (body as { uses: JsonObject[] }).uses.map(
+    ({ version, isCurrent, count, user: by, place }) => [version, isCurrent, count, by, place],
+  )
   const place = 'stage Call of pipeline shop/main'
   assert.deepEqual(uses.sort(), [
     [1, false, 2, 'bob', place],
     [2, true, 1, 'bob', place],
   ])
-  assert.equal((await store.backends.ask('front50', 'DELETE', `${shop}/token`, undefined, user)).status, 204)
-  assert.equal((await store.backends.ask('front50', 'DELETE', `${shop}/token`, undefined, user)).status, 404)
+  assert.equal(
+    (await store.backends.ask('front50', 'DELETE', `${shop}/token`, undefined, user)).status,
+    204,
+  )
+  assert.equal(
+    (await store.backends.ask('front50', 'DELETE', `${shop}/token`, undefined, user)).status,
+    404,
+  )
   await assert.rejects(revealed(store, 'secret:token'), /no secret "token"/)
-  assert.equal(((await put(store, 'token', { value: 'third-value' })).body as JsonObject)['version'], 3)
+  assert.equal(
+    ((await put(store, 'token', { value: 'third-value' })).body as JsonObject)['version'],
+    3,
+  )
 })
 
 test('a removed application leaves no secrets to its successor', async (t) => {
   const store = await startStore(t, folderOf(t))
   const application = { name: 'shop', email: 'shop@example.com' }
-  const ask = (method: string, path: string, body?: unknown) => store.backends.ask('front50', method, path, body, user)
+  const ask = (method: string, path: string, body?: unknown) =>
+    store.backends.ask('front50', method, path, body, user)
   await ask('POST', '/v2/applications', application)
   await put(store, 'token', { value: 'first-value' })
   await ask('DELETE', '/v2/applications/shop')
@@ -149,7 +200,10 @@ test('a lost key is reported by name and never replaced', async (t) => {
 
   rmSync(file)
   const without = await startStore(t, dataDir)
-  assert.match(JSON.stringify(without.lines), /secrets cannot be used: their key is not in the key file/)
+  assert.match(
+    JSON.stringify(without.lines),
+    /secrets cannot be used: their key is not in the key file/,
+  )
   assert.match(JSON.stringify(without.lines), /application:shop\/db-password/)
   await assert.rejects(
     revealed(without),
@@ -162,7 +216,10 @@ test('a lost key is reported by name and never replaced', async (t) => {
 
   writeFileSync(file, `${randomBytes(32).toString('base64')}\n`)
   const wrong = await startStore(t, dataDir)
-  await assert.rejects(revealed(wrong), /The key [0-9a-f]{12} that encrypts it is not in the key file/)
+  await assert.rejects(
+    revealed(wrong),
+    /The key [0-9a-f]{12} that encrypts it is not in the key file/,
+  )
   await wrong.backends.stop()
 
   writeFileSync(file, kept)
@@ -205,9 +262,17 @@ test('a secret in a file has a plain name that a rule allows', async (t) => {
   const files = { directory, rules }
   const store = await startStore(t, folderOf(t), { files })
   assert.equal(await revealed(store, 'secret:file:db'), 'from-a-file')
-  await assert.rejects(revealed(store, 'secret:file:other'), /may not be used by the application shop.*secrets\.files\.rules/)
+  await assert.rejects(
+    revealed(store, 'secret:file:other'),
+    /may not be used by the application shop.*secrets\.files\.rules/,
+  )
   await assert.rejects(revealed(store, 'secret:file:kept'), /cannot be read \(ENOENT\)/)
-  for (const outside of ['secret:file:../db', 'secret:file:..', 'secret:file:/etc/passwd', 'secret:file:.hidden'])
+  for (const outside of [
+    'secret:file:../db',
+    'secret:file:..',
+    'secret:file:/etc/passwd',
+    'secret:file:.hidden',
+  ])
     assert.equal(await revealed(store, outside), outside)
 })
 
@@ -220,7 +285,10 @@ test('the key file is no secret under any name', async (t) => {
   const files = { directory, rules: [{ applications: ['*'], names: ['*'] }] }
   const store = await startStore(t, folderOf(t), { files, keyFile: join(directory, 'symbolic') })
   for (const name of ['keys', 'symbolic', 'hard'])
-    await assert.rejects(revealed(store, `secret:file:${name}`), /is the key file of the secrets.*name another file/)
+    await assert.rejects(
+      revealed(store, `secret:file:${name}`),
+      /is the key file of the secrets.*name another file/,
+    )
 
   const dataDir = folderOf(t)
   const own = await startStore(t, dataDir, { files: { ...files, directory: dataDir } })

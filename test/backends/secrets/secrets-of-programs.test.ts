@@ -6,7 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
-import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import {
+  somePorts,
+  startInfrastructure,
+  type TestInfrastructure,
+} from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 interface Group extends JsonObject {
@@ -33,7 +37,11 @@ const set = ({ backends }: TestInfrastructure, value: string) =>
   backends.ask('front50', 'PUT', '/secrets/application/shop/db-password', { value })
 
 async function running({ backends }: TestInfrastructure): Promise<unknown> {
-  const { body } = await backends.ask('front50', 'GET', '/secrets/application/shop/db-password/uses')
+  const { body } = await backends.ask(
+    'front50',
+    'GET',
+    '/secrets/application/shop/db-password/uses',
+  )
   return (body as JsonObject)['running']
 }
 
@@ -46,7 +54,11 @@ function environOf(pid: number): string {
   }
 }
 
-async function upWith(infra: TestInfrastructure, name: string, count: number): Promise<Group['instances']> {
+async function upWith(
+  infra: TestInfrastructure,
+  name: string,
+  count: number,
+): Promise<Group['instances']> {
   const { instances } = await infra.until<Group>(
     groupPath(name),
     ({ instanceCounts: { up, total } }) => up === count && total === count,
@@ -61,9 +73,19 @@ test('processes keep their version of a secret until they start anew', async (t)
   const infra = await start(t, dataDir, ports)
   await infra.putImage('shop', '1.0.0')
   await set(infra, first)
-  const environment = { GREETING: 'secret:db-password', DB_URL: 'postgres://shop:secret:{db-password}@db', PLAIN: 'secret: text' }
+  const environment = {
+    GREETING: 'secret:db-password',
+    DB_URL: 'postgres://shop:secret:{db-password}@db',
+    PLAIN: 'secret: text',
+  }
   const capacity = { min: 1, max: 3, desired: 1 }
-  const description = { ...place, application: 'shop', imageId: 'shop:1.0.0', capacity, environment }
+  const description = {
+    ...place,
+    application: 'shop',
+    imageId: 'shop:1.0.0',
+    capacity,
+    environment,
+  }
   await infra.succeed({ createServerGroup: description })
   const [one] = await upWith(infra, 'shop-v000', 1)
   const environ = environOf(one?.process.pid ?? 0)
@@ -72,12 +94,21 @@ test('processes keep their version of a secret until they start anew', async (t)
   assert.match(environ, /PLAIN=secret: text\0/)
   const group = await infra.read<Group>(groupPath('shop-v000'))
   assert.equal(group.launchConfig.environment['GREETING'], 'secret:db-password')
-  const console = await infra.until<{ output: string }>(`/instances/dev/east/${one?.id}/console`, ({ output }) => output !== '')
+  const console = await infra.until<{ output: string }>(
+    `/instances/dev/east/${one?.id}/console`,
+    ({ output }) => output !== '',
+  )
   assert.match(console.output, /listening .* \*{6}\n/)
 
   // Rotation: a new instance has the new value, the other one is named with the old one.
   await set(infra, second)
-  await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: 'shop-v000', capacity: { ...capacity, desired: 2 } } })
+  await infra.succeed({
+    resizeServerGroup: {
+      ...place,
+      serverGroupName: 'shop-v000',
+      capacity: { ...capacity, desired: 2 },
+    },
+  })
   const both = await upWith(infra, 'shop-v000', 2)
   const values = both.map(({ process: { pid } }) => /GREETING=([^\0]*)/.exec(environOf(pid))?.[1])
   assert.deepEqual(values.sort(), [first, second])
@@ -86,14 +117,21 @@ test('processes keep their version of a secret until they start anew', async (t)
     { place: shown, version: 1, count: 1, isCurrent: false },
     { place: shown, version: 2, count: 1, isCurrent: true },
   ])
-  const text = JSON.stringify([await infra.read(groupPath('shop-v000')), await infra.read('/applications/shop/serverGroups')])
+  const text = JSON.stringify([
+    await infra.read(groupPath('shop-v000')),
+    await infra.read('/applications/shop/serverGroups'),
+  ])
   for (const value of [first, second]) assert.ok(!text.includes(value))
   for (const file of readdirSync(dataDir).filter((each) => each.startsWith('backends.db')))
-    for (const value of [first, second]) assert.ok(!readFileSync(join(dataDir, file)).includes(value), file)
+    for (const value of [first, second])
+      assert.ok(!readFileSync(join(dataDir, file)).includes(value), file)
 
   await infra.succeed({ rebootInstances: { ...place, instanceIds: [one?.id] } })
   await infra.until<Group>(groupPath('shop-v000'), ({ instances }) =>
-    instances.every(({ process }) => process !== undefined && environOf(process.pid).includes(`GREETING=${second}`)),
+    instances.every(
+      ({ process }) =>
+        process !== undefined && environOf(process.pid).includes(`GREETING=${second}`),
+    ),
   )
   assert.deepEqual(await running(infra), [{ place: shown, version: 2, count: 2, isCurrent: true }])
 
@@ -104,17 +142,24 @@ test('processes keep their version of a secret until they start anew', async (t)
     name: 'print',
     command: ['sh', '-c', 'echo p=$P > out; echo $P | base64; echo $P'],
   }
-  const { resultObjects } = await infra.succeed({ runJob: { ...job, secrets: { P: 'secret:db-password' } } })
-  const [id = ''] = ((resultObjects as JsonObject[])[0] as { deployedNames: string[] }).deployedNames
+  const { resultObjects } = await infra.succeed({
+    runJob: { ...job, secrets: { P: 'secret:db-password' } },
+  })
+  const [id = ''] = ((resultObjects as JsonObject[])[0] as { deployedNames: string[] })
+    .deployedNames
   const path = `/applications/shop/jobs/dev/east/${id}`
   await infra.until<JsonObject>(path, ({ jobState }) => jobState === 'Succeeded')
   assert.deepEqual(await infra.read(`${path}/out`), { p: '******' })
-  const printed = await infra.until<{ output: string }>(`/instances/dev/east/${id}/console`, ({ output }) =>
-    output.endsWith('\n'),
+  const printed = await infra.until<{ output: string }>(
+    `/instances/dev/east/${id}/console`,
+    ({ output }) => output.endsWith('\n'),
   )
   assert.match(printed.output, /^\*{6}\S{0,2}=*\n\*{6}\n$/)
   const refused = await infra.run({ runJob: { ...job, secrets: { P: 'secret:none' } } })
-  assert.match(JSON.stringify(refused), /There is no secret \\?"none\\?" of the application shop or the account dev/)
+  assert.match(
+    JSON.stringify(refused),
+    /There is no secret \\?"none\\?" of the application shop or the account dev/,
+  )
 
   // After a restart with a newer key, and one without the older key, processes and their secrets are as before.
   const before = (await upWith(infra, 'shop-v000', 2)).map(({ process: { pid } }) => pid).sort()
@@ -129,7 +174,10 @@ test('processes keep their version of a secret until they start anew', async (t)
     if (keys === newer) process.kill(before[0] as number, 'SIGKILL')
     if (keys === newer) {
       await again.until<Group>(groupPath('shop-v000'), ({ instances }) =>
-        instances.every(({ process: its }) => its !== undefined && its.pid !== before[0] && environOf(its.pid).includes(second)),
+        instances.every(
+          ({ process: its }) =>
+            its !== undefined && its.pid !== before[0] && environOf(its.pid).includes(second),
+        ),
       )
     }
     await again.stop()

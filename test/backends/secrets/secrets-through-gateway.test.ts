@@ -8,7 +8,10 @@ import pino from 'pino'
 import { checkSecrets } from '../../../packages/app/doctor/check-secrets.ts'
 import { runChecks, usualTimeouts } from '../../../packages/base/findings/finding.ts'
 import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../packages/base/json/values.ts'
-import { allReferencesIn, replaceReferences } from '../../../packages/model/secrets/secret-references.ts'
+import {
+  allReferencesIn,
+  replaceReferences,
+} from '../../../packages/model/secrets/secret-references.ts'
 import type { SecretUse, SecretValues } from '../../../packages/ports/secrets.ts'
 import { Tasks, taskMigrations } from '../../../packages/providers/infrastructure/tasks.ts'
 import { startPlatform } from '../../operations/resources/platform.ts'
@@ -21,7 +24,10 @@ test('an external definition store is not sent a value', async (t) => {
   const platform = await startPlatform(t)
   const answer = await platform.ask('PUT /applications/web/secrets/db-password', { value })
   assert.equal(answer.status, 404)
-  assert.match(JSON.stringify(answer.body), /An external definition store .*services\.front50.* keeps none/)
+  assert.match(
+    JSON.stringify(answer.body),
+    /An external definition store .*services\.front50.* keeps none/,
+  )
   assert.deepEqual(platform.calls(), [])
   const list = await platform.ask('GET /accounts/prod/secrets')
   assert.match(JSON.stringify(list.body), /keeps none/)
@@ -31,7 +37,11 @@ test('the audit log has changes without values, and the doctor misses a key', as
   const { url, dataDir } = await runGateway(t, { audit: { enabled: true } }, { embedded: true })
   const put = async (body: unknown) => {
     const headers = { 'content-type': 'application/json' }
-    return fetch(`${url}/accounts/local/secrets/db-password`, { method: 'PUT', headers, body: JSON.stringify(body) })
+    return fetch(`${url}/accounts/local/secrets/db-password`, {
+      method: 'PUT',
+      headers,
+      body: JSON.stringify(body),
+    })
   }
   assert.equal((await put({ value, note: 'first' })).status, 200)
   assert.equal((await put({ value: [value] })).status, 400)
@@ -39,7 +49,11 @@ test('the audit log has changes without values, and the doctor misses a key', as
     if (!statSync(join(dataDir, file)).isFile()) continue
     assert.ok(!readFileSync(join(dataDir, file)).includes(value), file)
   }
-  const examine = () => runChecks(checkSecrets({ backends: { dataDir } } as Parameters<typeof checkSecrets>[0]), usualTimeouts)
+  const examine = () =>
+    runChecks(
+      checkSecrets({ backends: { dataDir } } as Parameters<typeof checkSecrets>[0]),
+      usualTimeouts,
+    )
   assert.deepEqual(
     (await examine()).map(({ verdict }) => verdict),
     ['ok', 'ok'],
@@ -61,7 +75,13 @@ test('an operation gets values for the Secrets of a manifest, and its record kee
   }
   const runs: JsonObject[] = []
   const tasks = new Tasks({
-    context: { db, now: Date.now, log: pino({ enabled: false }), stateChanged: () => {}, secrets: { reveal } as SecretValues },
+    context: {
+      db,
+      now: Date.now,
+      log: pino({ enabled: false }),
+      stateChanged: () => {},
+      secrets: { reveal } as SecretValues,
+    },
     find: () => ({
       check: () => [],
       applications: () => ['shop'],
@@ -75,15 +95,25 @@ test('an operation gets values for the Secrets of a manifest, and its record kee
     await tasks.close()
     db.close()
   })
-  const manifest = (kind: string, more: JsonObject) => ({ apiVersion: 'v1', kind, metadata: { name: 'db' }, ...more })
+  const manifest = (kind: string, more: JsonObject) => ({
+    apiVersion: 'v1',
+    kind,
+    metadata: { name: 'db' },
+    ...more,
+  })
   const container = { name: 'web', env: [{ name: 'P', value: 'secret:db-password' }] }
   const manifests = [
     manifest('Secret', { stringData: { password: 'secret:db-password' } }),
     manifest('Pod', { spec: { containers: [container] } }),
   ]
-  const operations = [{ provider: 'any', name: 'deployManifest', description: { account: 'prod', manifests } }]
+  const operations = [
+    { provider: 'any', name: 'deployManifest', description: { account: 'prod', manifests } },
+  ]
   const id = tasks.submit({ requestId: undefined, user: 'ann', identity: {}, operations })
-  await waitUntil(() => fieldAt(tasks.view(id), 'status', 'completed') === true, 'the end of the task')
+  await waitUntil(
+    () => fieldAt(tasks.view(id), 'status', 'completed') === true,
+    'the end of the task',
+  )
 
   const [secret, pod] = objectsOf(fieldOf(runs[0], 'manifests'))
   assert.deepEqual(secret?.['stringData'], { password: value })

@@ -38,7 +38,8 @@ async function startVault(t: TestContext): Promise<FakeVault> {
     const auth = { client_token: token, lease_duration: leaseS, renewable: true }
     if (failure !== undefined) return [failure, { errors: ['failed'] }]
     if (/^auth\/(approle|kubernetes)\/login$/.test(path)) {
-      if (fieldAt(body, 'secret_id') !== 'right' && fieldAt(body, 'jwt') !== 'pod-token') return [400, { errors: ['invalid'] }]
+      if (fieldAt(body, 'secret_id') !== 'right' && fieldAt(body, 'jwt') !== 'pod-token')
+        return [400, { errors: ['invalid'] }]
       const given = `login-${++logins}`
       tokens.add(given)
       return [200, { auth: { ...auth, client_token: given } }]
@@ -46,7 +47,8 @@ async function startVault(t: TestContext): Promise<FakeVault> {
     if (!tokens.has(token)) return [403, { errors: ['permission denied'] }]
     if (path === 'auth/token/lookup-self') return [200, { data: { ttl: leaseS, renewable: true } }]
     if (path === 'auth/token/renew-self') return [200, { auth }]
-    if (path === 'kv/data/shop/db') return [200, { data: { data: { password: value, port: 5432 }, metadata: { version: 4 } } }]
+    if (path === 'kv/data/shop/db')
+      return [200, { data: { data: { password: value, port: 5432 }, metadata: { version: 4 } } }]
     return [404, { errors: [] }]
   }
   const server = createServer({ cert: certificate, key: keyPem }, async (request, response) => {
@@ -55,7 +57,11 @@ async function startVault(t: TestContext): Promise<FakeVault> {
     const path = (request.url ?? '').replace(/^\/v1\//, '')
     requests.push(`${request.method} ${path} ${request.headers['x-vault-namespace']}`)
     const text = Buffer.concat(chunks).toString()
-    const [status, body] = answerTo(path, String(request.headers['x-vault-token']), text === '' ? {} : JSON.parse(text))
+    const [status, body] = answerTo(
+      path,
+      String(request.headers['x-vault-token']),
+      text === '' ? {} : JSON.parse(text),
+    )
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -66,7 +72,12 @@ async function startVault(t: TestContext): Promise<FakeVault> {
   const fail = (status: number) => {
     failure = status
   }
-  return { settings: { address, authorities: certificate, mount: 'kv', rules }, requests, tokens, fail }
+  return {
+    settings: { address, authorities: certificate, mount: 'kv', rules },
+    requests,
+    tokens,
+    fail,
+  }
 }
 
 function open(vault: FakeVault, more: Partial<VaultSettings>, clock = { ms: 0 }): VaultSecrets {
@@ -106,7 +117,10 @@ test('a token is renewed when a third of its time is left', async (t) => {
   const secrets = open(vault, { cacheMs: 0 }, clock)
   await secrets.read('shop/db', 'port', 'shop')
   clock.ms += (leaseS * 1000 * 2) / 3
-  await Promise.all([secrets.read('shop/db', 'port', 'shop'), secrets.read('shop/db', 'port', 'shop')])
+  await Promise.all([
+    secrets.read('shop/db', 'port', 'shop'),
+    secrets.read('shop/db', 'port', 'shop'),
+  ])
   assert.equal(vault.requests.filter((each) => each.includes('renew-self')).length, 1)
 })
 
@@ -142,16 +156,29 @@ test('logins by AppRole and service account replace a token that Vault denies', 
 test('errors of Vault say what to do and hold no value', async (t) => {
   const vault = await startVault(t)
   const secrets = open(vault, { cacheMs: 0 })
-  const read = (path: string, key = 'password', application: string | undefined = 'shop') => secrets.read(path, key, application)
-  await assert.rejects(read('crm/db'), isAbout(/may not be used by the application shop.*secrets\.vault\.rules/))
-  await assert.rejects(read('shop/db', 'password', 'crm'), isAbout(/may not be used by the application crm/))
+  const read = (path: string, key = 'password', application: string | undefined = 'shop') =>
+    secrets.read(path, key, application)
+  await assert.rejects(
+    read('crm/db'),
+    isAbout(/may not be used by the application shop.*secrets\.vault\.rules/),
+  )
+  await assert.rejects(
+    read('shop/db', 'password', 'crm'),
+    isAbout(/may not be used by the application crm/),
+  )
   await assert.rejects(read('shop/db', 'user'), isAbout(/no text at the key "user"/))
   await assert.rejects(read('shop/none'), isAbout(/nothing at shop\/none in the mount kv/))
   vault.tokens.clear()
   await assert.rejects(read('shop/db'), isAbout(/policy of Fairlead read kv\/data\/shop\/db/))
   vault.fail(503)
   await assert.rejects(read('shop/db'), isAbout(/sealed/, 503))
-  const untrusted = open({ ...vault, settings: { ...vault.settings, authorities: undefined } } as FakeVault, {})
-  await assert.rejects(untrusted.read('shop/db', 'password', 'shop'), isAbout(/cannot be asked \(.*CERT.*\); check/, 503))
+  const untrusted = open(
+    { ...vault, settings: { ...vault.settings, authorities: undefined } } as FakeVault,
+    {},
+  )
+  await assert.rejects(
+    untrusted.read('shop/db', 'password', 'shop'),
+    isAbout(/cannot be asked \(.*CERT.*\); check/, 503),
+  )
   assert.ok(!JSON.stringify(vault.requests as unknown as JsonObject).includes(value))
 })

@@ -6,7 +6,10 @@ import test from 'node:test'
 import { parse } from 'yaml'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/login-header.md'), 'utf8')
+const guide = readFileSync(
+  resolve(import.meta.dirname, '../../../docs/guides/login-header.md'),
+  'utf8',
+)
 const yaml = /```yaml\n(.*?)```/s.exec(guide)?.[1] ?? ''
 const guideProxies = String.raw`10\.20\.0\.\d{1,3}`
 
@@ -15,7 +18,9 @@ test('with the guide, only the proxy names the user', async (t) => {
   const log: Record<string, unknown>[] = []
   const proxied = parse(yaml.replace(guideProxies, '127\\.0\\.0\\.1')) as GatewaySettings
   const { url } = await runGateway(t, proxied)
-  const stranger = await runGateway(t, parse(yaml) as GatewaySettings, { log: (line) => log.push(line) })
+  const stranger = await runGateway(t, parse(yaml) as GatewaySettings, {
+    log: (line) => log.push(line),
+  })
   const headers = { 'X-SPINNAKER-USER': 'alice' }
 
   assert.match(await (await fetch(`${url}/auth/user`, { headers })).text(), /"username":"alice"/)

@@ -7,15 +7,23 @@ import { parse } from 'yaml'
 import { runGateway } from '../../support/gateway.ts'
 import { startKeyServer } from './key-server.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/login-iap.md'), 'utf8')
+const guide = readFileSync(
+  resolve(import.meta.dirname, '../../../docs/guides/login-iap.md'),
+  'utf8',
+)
 
 test('the guide accepts good tokens and logs the others', async (t) => {
   const keys = await startKeyServer(t, Date.now)
-  const { google } = parse(/```yaml\n(.*?)```/s.exec(guide)?.[1] ?? '') as { google: { iap: { audience: string } } }
+  const { google } = parse(/```yaml\n(.*?)```/s.exec(guide)?.[1] ?? '') as {
+    google: { iap: { audience: string } }
+  }
   const reasons: string[] = []
   const settings = { google: { iap: { ...google.iap, iapVerifyKeyUrl: keys.url } } }
-  const { url } = await runGateway(t, settings, { log: ({ reason }) => reason !== undefined && reasons.push(String(reason)) })
-  const ask = (path: string, token: string) => fetch(url + path, { headers: { 'x-goog-iap-jwt-assertion': token } })
+  const { url } = await runGateway(t, settings, {
+    log: ({ reason }) => reason !== undefined && reasons.push(String(reason)),
+  })
+  const ask = (path: string, token: string) =>
+    fetch(url + path, { headers: { 'x-goog-iap-jwt-assertion': token } })
   const { audience } = google.iap
 
   const good = await ask('/auth/user', await keys.sign({ aud: audience }))

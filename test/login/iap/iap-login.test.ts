@@ -34,7 +34,11 @@ async function start(t: TestContext): Promise<Fixture> {
 
 async function assertNobody({ ask, visit }: Fixture, token: string, what: string): Promise<void> {
   const refused = await ask('/credentials', token)
-  assert.deepEqual([refused.status, (JSON.parse(refused.text) as { status: number }).status], [403, 403], what)
+  assert.deepEqual(
+    [refused.status, (JSON.parse(refused.text) as { status: number }).status],
+    [403, 403],
+    what,
+  )
   const user = await visit('/auth/user', token)
   assert.deepEqual([user.status, user.text], [200, ''], what)
 }
@@ -44,7 +48,10 @@ test('auth-scenario 180: a good token says who is calling, and no cookie follows
   const answer = await visit('/auth/user', await keys.sign())
   const user = JSON.parse(answer.text) as Record<string, unknown>
 
-  assert.deepEqual([user['username'], user['email'], answer.cookies], ['alice@example.com', 'alice@example.com', []])
+  assert.deepEqual(
+    [user['username'], user['email'], answer.cookies],
+    ['alice@example.com', 'alice@example.com', []],
+  )
   assert.equal((await visit('/version', await keys.sign({ aud: ['other', audience] }))).status, 200)
 })
 
@@ -90,7 +97,9 @@ test('auth-scenario 182: the signature of a good token makes no other payload go
   assert.equal((await fixture.visit('/version', good)).status, 200)
   const [head, payload = '', signature] = good.split('.')
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
-  const forged = Buffer.from(JSON.stringify({ ...claims, email: 'admin@example.com' })).toString('base64url')
+  const forged = Buffer.from(JSON.stringify({ ...claims, email: 'admin@example.com' })).toString(
+    'base64url',
+  )
 
   await assertNobody(fixture, `${head}.${forged}.${signature}`, 'forged')
 })
@@ -118,7 +127,8 @@ test('keys are loaded once, and again for new ones', async (t) => {
 
   await keys.addKey('hidden', { published: false })
   const unknown = await keys.sign({}, { kid: 'hidden' })
-  for (let index = 0; index < 5; index++) assert.equal((await visit('/version', unknown)).status, 403)
+  for (let index = 0; index < 5; index++)
+    assert.equal((await visit('/version', unknown)).status, 403)
   assert.equal(keys.upstream.requests.length, 0)
   clock.nowMs += 31_000
   assert.equal((await visit('/version', unknown)).status, 403)
@@ -143,7 +153,15 @@ test('a bearer token for the proxy does no harm', async (t) => {
 })
 
 test('auth-scenario 262: without an audience nothing starts, and the message names the key', async () => {
-  const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
+  const places = {
+    cwd: '/nonexistent',
+    homeDir: '/nonexistent',
+    systemDir: '/nonexistent',
+    env: {},
+  }
 
-  await assert.rejects(loadConfig({ ...places, settings: { 'google.iap.enabled': true } }), /google\.iap\.audience: is required/)
+  await assert.rejects(
+    loadConfig({ ...places, settings: { 'google.iap.enabled': true } }),
+    /google\.iap\.audience: is required/,
+  )
 })

@@ -21,10 +21,14 @@ export async function startKeyServer(t: TestContext, now: () => number): Promise
   const published: object[] = []
   const privateKeys = new Map<string, CryptoKey>()
 
-  async function addKey(kid: string, { published: isPublished = true, algorithm = 'ES256' } = {}): Promise<void> {
+  async function addKey(
+    kid: string,
+    { published: isPublished = true, algorithm = 'ES256' } = {},
+  ): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(algorithm)
     privateKeys.set(kid, privateKey)
-    if (isPublished) published.push({ ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' })
+    if (isPublished)
+      published.push({ ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' })
     upstream.answer({ 'GET /keys': { keys: published } })
   }
 
@@ -48,7 +52,9 @@ export async function startKeyServer(t: TestContext, now: () => number): Promise
       const fields = { alg: 'ES256', kid: 'k1', ...header }
       const key = privateKeys.get(fields.kid)
       if (key === undefined) throw new Error(`no key ${fields.kid}`)
-      return new SignJWT(JSON.parse(JSON.stringify(all)) as Record<string, unknown>).setProtectedHeader(fields).sign(key)
+      return new SignJWT(JSON.parse(JSON.stringify(all)) as Record<string, unknown>)
+        .setProtectedHeader(fields)
+        .sign(key)
     },
   }
 }

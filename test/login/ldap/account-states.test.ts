@@ -61,7 +61,11 @@ test('accounts that a directory has disabled are recognized', () => {
     [{ shadowExpire: '-1' }, false],
   ]
   for (const [attributes, expected] of entries)
-    assert.equal(isDisabled({ dn: 'cn=alice', ...attributes }, nowMs), expected, JSON.stringify(attributes))
+    assert.equal(
+      isDisabled({ dn: 'cn=alice', ...attributes }, nowMs),
+      expected,
+      JSON.stringify(attributes),
+    )
 })
 
 const policies = {
@@ -88,7 +92,10 @@ const states: [attributes: Record<string, string>, reason: RegExp][] = [
 for (const [way, ldap] of [
   ['found by the manager', search],
   ['found by its name', pattern],
-  ['found by its name and read by the manager', { ...pattern, managerDn: manager.dn, managerPassword: manager.password }],
+  [
+    'found by its name and read by the manager',
+    { ...pattern, managerDn: manager.dn, managerPassword: manager.password },
+  ],
 ] as const) {
   test(`an account with a password policy, ${way}, logs in while its state allows it`, async (t) => {
     const gateway = await startLdap(t, ldap, { directory: policies })

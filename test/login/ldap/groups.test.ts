@@ -7,8 +7,18 @@ import { pattern, search, startLdap } from './support.ts'
 const inGroups = { ...pattern, groupSearchBase: 'ou=groups' }
 const many = 1200
 
-const cases: { name: string; ldap: Record<string, unknown>; user: [string, string]; roles: string[] }[] = [
-  { name: 'groups list their members', ldap: inGroups, user: ['bob', 'bobs word'], roles: ['dev', 'inner'] },
+const cases: {
+  name: string
+  ldap: Record<string, unknown>
+  user: [string, string]
+  roles: string[]
+}[] = [
+  {
+    name: 'groups list their members',
+    ldap: inGroups,
+    user: ['bob', 'bobs word'],
+    roles: ['dev', 'inner'],
+  },
   {
     name: 'groups within groups count once they are asked for, and a circle of groups ends',
     ldap: { ...inGroups, nestedGroups: 'recursive' },
@@ -29,13 +39,22 @@ const cases: { name: string; ldap: Record<string, unknown>; user: [string, strin
   },
   {
     name: 'groups of Unix list user names',
-    ldap: { ...pattern, groupSearchBase: 'ou=posix', groupSearchFilter: '(&(objectClass=posixGroup)(memberUid={1}))' },
+    ldap: {
+      ...pattern,
+      groupSearchBase: 'ou=posix',
+      groupSearchFilter: '(&(objectClass=posixGroup)(memberUid={1}))',
+    },
     user: ['alice', 'pw'],
     roles: ['unix'],
   },
   {
     name: 'the role has the name of another attribute',
-    ldap: { ...inGroups, groupSearchBase: 'ou=posix', groupSearchFilter: '(memberUid={1})', groupRoleAttributes: 'gidnumber' },
+    ldap: {
+      ...inGroups,
+      groupSearchBase: 'ou=posix',
+      groupSearchFilter: '(memberUid={1})',
+      groupRoleAttributes: 'gidnumber',
+    },
     user: ['alice', 'pw'],
     roles: ['100'],
   },
@@ -54,7 +73,9 @@ const cases: { name: string; ldap: Record<string, unknown>; user: [string, strin
 ]
 
 const carol = [
-  person('carol', 'carols word', { more: [String.raw`memberOf: cn=Release\, Managers,ou=memberof,dc=example,dc=org`] }),
+  person('carol', 'carols word', {
+    more: [String.raw`memberOf: cn=Release\, Managers,ou=memberof,dc=example,dc=org`],
+  }),
   group('Testers', [userDn('carol')]),
 ].join('\n\n')
 
@@ -70,7 +91,10 @@ for (const { name, ldap, user, roles } of cases) {
 
 test('1200 groups arrive although the directory limits pages', async (t) => {
   const numbers = Array.from({ length: many }, (_, index) => index)
-  const ldif = numbers.flatMap((number) => [person(`user${number}`, `word${number}`), group(`g${number}`, [userDn('busy')])])
+  const ldif = numbers.flatMap((number) => [
+    person(`user${number}`, `word${number}`),
+    group(`g${number}`, [userDn('busy')]),
+  ])
   const directory = { ldif: [person('busy', 'word'), ...ldif].join('\n\n') }
   const gateway = await startLdap(t, { ...search, groupSearchBase: 'ou=groups' }, { directory })
   if (gateway === undefined) return
@@ -84,8 +108,14 @@ test('1200 groups arrive although the directory limits pages', async (t) => {
 })
 
 test('a filter that fits all users admits none', async (t) => {
-  const ldif = Array.from({ length: 600 }, (_, index) => person(`user${index}`, 'word')).join('\n\n')
-  const gateway = await startLdap(t, { ...search, userSearchFilter: '(|(uid={0})(objectClass=person))' }, { directory: { ldif } })
+  const ldif = Array.from({ length: 600 }, (_, index) => person(`user${index}`, 'word')).join(
+    '\n\n',
+  )
+  const gateway = await startLdap(
+    t,
+    { ...search, userSearchFilter: '(|(uid={0})(objectClass=person))' },
+    { directory: { ldif } },
+  )
   if (gateway === undefined) return
   const browser = gateway.open()
   await browser.login('alice', 'pw')

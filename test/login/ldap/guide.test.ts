@@ -17,7 +17,9 @@ type Tree = { [key: string]: Tree | string | undefined; ldap?: Tree }
 function configurationOf(index: number, { secureUrl, caFile }: DirectoryServer): Tree {
   const origin = new URL(secureUrl).host
   return parse(
-    (blocks[index] ?? '').replaceAll(/(directory|dc[12])\.example\.com/g, origin).replaceAll('/etc/fairlead/ca.pem', caFile),
+    (blocks[index] ?? '')
+      .replaceAll(/(directory|dc[12])\.example\.com/g, origin)
+      .replaceAll('/etc/fairlead/ca.pem', caFile),
   ) as Tree
 }
 
@@ -35,7 +37,13 @@ test('sections 1 to 3 of the guide give roles', async (t) => {
   }
   assert.equal(await rolesOf({ ...steps[0] }), undefined, 'nobody vouches for the certificate yet')
   assert.deepEqual(await rolesOf({ ...steps[0], ...steps[1] }), [])
-  assert.deepEqual(await rolesOf({ ...steps[0], ...steps[1], ...steps[2] }), ['circle', 'dev', 'inner', 'middle', 'outer'])
+  assert.deepEqual(await rolesOf({ ...steps[0], ...steps[1], ...steps[2] }), [
+    'circle',
+    'dev',
+    'inner',
+    'middle',
+    'outer',
+  ])
 })
 
 /** As far as Active Directory has it. */
@@ -50,7 +58,10 @@ test('sections 4 and 5 of the guide search and explain', async (t) => {
       /^dn:: .*/,
       'dn: cn=reader,ou=users,dc=example,dc=org',
     ),
-    person('Ann Example', 'anns word', { escaped: 'ann', more: ['uid: ann', 'objectClass: user', 'sAMAccountName: ann'] }),
+    person('Ann Example', 'anns word', {
+      escaped: 'ann',
+      more: ['uid: ann', 'objectClass: user', 'sAMAccountName: ann'],
+    }),
   ].join('\n\n')
   const directory = await startDirectory(t, { schema, ldif })
   if (directory === undefined) return
@@ -59,14 +70,26 @@ test('sections 4 and 5 of the guide search and explain', async (t) => {
   const answer = await new Browser(url).visit('/auth/user', { headers: basic('ANN', 'anns word') })
   const { username, email } = JSON.parse(answer.text) as Record<string, unknown>
   assert.deepEqual([username, email], ['ann', 'AnnExample@example.org'])
-  assert.equal(directory.asked('BIND dn="cn=reader,ou=users,dc=example,dc=org" mech=SIMPLE').length, 1)
-  assert.equal((await new Browser(url).visit('/auth/user', { headers: basic('ann', 'wrong') })).text, '')
+  assert.equal(
+    directory.asked('BIND dn="cn=reader,ou=users,dc=example,dc=org" mech=SIMPLE').length,
+    1,
+  )
+  assert.equal(
+    (await new Browser(url).visit('/auth/user', { headers: basic('ann', 'wrong') })).text,
+    '',
+  )
 })
 
 test('section 6 of the guide customizes the page', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
-  const { url } = await runGateway(t, { ...configurationOf(0, directory), ...configurationOf(4, directory) })
+  const { url } = await runGateway(t, {
+    ...configurationOf(0, directory),
+    ...configurationOf(4, directory),
+  })
   const { text } = await new Browser(url).visit('/login')
-  assert.match(text, /to Acme Delivery.*Use your company account\.\nTrouble\? Ask the platform team\./s)
+  assert.match(
+    text,
+    /to Acme Delivery.*Use your company account\.\nTrouble\? Ask the platform team\./s,
+  )
 })

@@ -6,7 +6,14 @@ import { basic, startPath } from '../support.ts'
 import { gatewayUrl, pattern, search, startLdap, ui } from './support.ts'
 
 const fiat = (url: string) => ({ services: { fiat: { enabled: true, baseUrl: url } } })
-const view = { name: 'alice', accounts: [], applications: [], serviceAccounts: [], roles: [], admin: false }
+const view = {
+  name: 'alice',
+  accounts: [],
+  applications: [],
+  serviceAccounts: [],
+  roles: [],
+  admin: false,
+}
 
 test('auth-scenarios 5, 8, 11, 12, 14 with LDAP: the way of the web UI, a wrong password in between', async (t) => {
   const gateway = await startLdap(t, pattern)
@@ -15,7 +22,10 @@ test('auth-scenarios 5, 8, 11, 12, 14 with LDAP: the way of the web UI, a wrong 
   assert.equal(await browser.user(), undefined)
   assert.equal((await browser.visit(startPath)).location, `${gatewayUrl}/login`)
   const form = await browser.visit('/login')
-  assert.deepEqual([form.status, form.headers.get('content-type')], [200, 'text/html;charset=UTF-8'])
+  assert.deepEqual(
+    [form.status, form.headers.get('content-type')],
+    [200, 'text/html;charset=UTF-8'],
+  )
   assert.match(form.text, /<form method="post" action="\/login"/)
 
   const wrong = await browser.login('alice', 'wrong')
@@ -38,10 +48,19 @@ test('auth-scenario 146: one bind reads the attributes of the entry', async (t) 
   const { username, email, firstName, lastName, roles } = (await browser.user()) ?? {}
   assert.deepEqual(
     { username, email, firstName, lastName, roles },
-    { username: 'alice', email: 'alice@example.org', firstName: 'alice', lastName: 'Surname of alice', roles: [] },
+    {
+      username: 'alice',
+      email: 'alice@example.org',
+      firstName: 'alice',
+      lastName: 'Surname of alice',
+      roles: [],
+    },
   )
   assert.equal(gateway.directory.asked('method=128').length, 1)
-  assert.equal(gateway.directory.asked('BIND dn="uid=alice,ou=users,dc=example,dc=org" method=128').length, 1)
+  assert.equal(
+    gateway.directory.asked('BIND dn="uid=alice,ou=users,dc=example,dc=org" method=128').length,
+    1,
+  )
 })
 
 test('auth-scenarios 147, 148: groups are reported to the permission service', async (t) => {
@@ -79,9 +98,23 @@ test('auth-scenario 149: names and passwords that nobody can have never reach th
     assert.equal(answer.location, `${gatewayUrl}/login?error`, body)
   }
   assert.equal((await browser.visit('/credentials', { headers: basic('alice', '') })).status, 302)
-  for (const name of ['\uff41lice', '\u{1d41a}lice', 'alice\u200b', 'al  ice', 'anonymous', '__unrestricted_user__']) {
-    assert.equal((await browser.login(name, 'alices word')).location, `${gatewayUrl}/login?error`, JSON.stringify(name))
-    assert.equal((await browser.visit('/credentials', { headers: basic(name, 'alices word') })).status, 302)
+  for (const name of [
+    '\uff41lice',
+    '\u{1d41a}lice',
+    'alice\u200b',
+    'al  ice',
+    'anonymous',
+    '__unrestricted_user__',
+  ]) {
+    assert.equal(
+      (await browser.login(name, 'alices word')).location,
+      `${gatewayUrl}/login?error`,
+      JSON.stringify(name),
+    )
+    assert.equal(
+      (await browser.visit('/credentials', { headers: basic(name, 'alices word') })).status,
+      302,
+    )
   }
   assert.equal(await browser.user(), undefined)
   assert.deepEqual(gateway.directory.asked(`:${gateway.directory.port})`), [])
@@ -111,10 +144,16 @@ test('auth-scenario 151: typed text stays one value of the pattern', async (t) =
   const gateway = await startLdap(t, pattern)
   if (gateway === undefined) return
   const answers = await Promise.all(crafted.map((username) => gateway.open().login(username, 'pw')))
-  assert.deepEqual(new Set(answers.map(({ location }) => location)), new Set([`${gatewayUrl}/login?error`]))
-  const bound = gateway.directory.asked('method=128').map((line) => /BIND dn="(.*)" method/.exec(line)?.[1] ?? '')
+  assert.deepEqual(
+    new Set(answers.map(({ location }) => location)),
+    new Set([`${gatewayUrl}/login?error`]),
+  )
+  const bound = gateway.directory
+    .asked('method=128')
+    .map((line) => /BIND dn="(.*)" method/.exec(line)?.[1] ?? '')
   assert.equal(bound.length, crafted.length - 1)
-  for (const dn of bound) assert.match(dn, /^uid=((?!(?<!\\)[,+=]).|\\.)*,ou=users,dc=example,dc=org$/)
+  for (const dn of bound)
+    assert.match(dn, /^uid=((?!(?<!\\)[,+=]).|\\.)*,ou=users,dc=example,dc=org$/)
 
   const browser = gateway.open()
   await browser.login('alice,ou=admins', 'comma')
@@ -126,7 +165,10 @@ test('auth-scenario 152: typed text stays one value of the filter', async (t) =>
   if (gateway === undefined) return
   const typed = ['*', 'alice)(|(uid=*)', 'al*', String.raw`\2a`, 'alice)', String.raw`al\69ce`]
   const answers = await Promise.all(typed.map((username) => gateway.open().login(username, 'pw')))
-  assert.deepEqual(new Set(answers.map(({ location }) => location)), new Set([`${gatewayUrl}/login?error`]))
+  assert.deepEqual(
+    new Set(answers.map(({ location }) => location)),
+    new Set([`${gatewayUrl}/login?error`]),
+  )
   assert.deepEqual(gateway.directory.asked('BIND dn="uid='), [])
 })
 
@@ -145,7 +187,10 @@ test('auth-scenario 153: two search results are a failure', async (t) => {
   const gateway = await startLdap(t, search)
   if (gateway === undefined) return
   for (const password of ['one', 'two']) {
-    assert.equal((await gateway.open().login('twin', password)).location, `${gatewayUrl}/login?error`)
+    assert.equal(
+      (await gateway.open().login('twin', password)).location,
+      `${gatewayUrl}/login?error`,
+    )
   }
   assert.deepEqual(gateway.directory.asked('BIND dn="uid=twin'), [])
   assert.ok(gateway.lines.some(({ reason }) => reason === 'several entries match the user name'))
@@ -158,13 +203,22 @@ test('a search follows a pattern without match', async (t) => {
   await browser.login('alice', 'pw')
   assert.equal((await browser.user())?.['username'], 'alice')
   await gateway.open().login('alice', 'wrong')
-  assert.equal(gateway.directory.asked('BIND dn="uid=alice,ou=users,dc=example,dc=org" method').length, 2)
+  assert.equal(
+    gateway.directory.asked('BIND dn="uid=alice,ou=users,dc=example,dc=org" method').length,
+    2,
+  )
   await gateway.open().login('secret', 'unseen')
-  assert.equal(gateway.directory.asked('BIND dn="uid=secret,ou=hidden,dc=example,dc=org" mech=SIMPLE').length, 1)
+  assert.equal(
+    gateway.directory.asked('BIND dn="uid=secret,ou=hidden,dc=example,dc=org" mech=SIMPLE').length,
+    1,
+  )
 })
 
 test('without a manager the search is anonymous', async (t) => {
-  const gateway = await startLdap(t, { userSearchFilter: '(mail={0})', groupSearchBase: 'ou=groups' })
+  const gateway = await startLdap(t, {
+    userSearchFilter: '(mail={0})',
+    groupSearchBase: 'ou=groups',
+  })
   if (gateway === undefined) return
   const browser = gateway.open()
   await browser.login('bob@example.org', 'bobs word')
@@ -189,7 +243,12 @@ test('auth-scenario 154: unknown users and wrong passwords look alike', async (t
       const { text } = await browser.visit('/login?error')
       const changing = ['date', 'x-spinnaker-request-id', 'set-cookie']
       const page = text.replace(`value="${username}"`, '')
-      seen.push({ status, location, page, headers: [...headers].filter(([name]) => !changing.includes(name)) })
+      seen.push({
+        status,
+        location,
+        page,
+        headers: [...headers].filter(([name]) => !changing.includes(name)),
+      })
     }
     assert.deepEqual(seen[0], seen[1])
   }
@@ -215,7 +274,9 @@ test('auth-scenario 158: HTTP Basic is checked without a session', async (t) => 
   const gateway = await startLdap(t, pattern)
   if (gateway === undefined) return
   const asScript = (path: string, password: string) =>
-    gateway.open().visit(path, { headers: { ...basic('alice', password), accept: 'application/json', 'sec-fetch-mode': '' } })
+    gateway.open().visit(path, {
+      headers: { ...basic('alice', password), accept: 'application/json', 'sec-fetch-mode': '' },
+    })
   const good = await asScript('/credentials', 'pw')
   assert.deepEqual([good.status, good.cookies], [200, []])
   const bad = await asScript('/credentials', 'wrong')
@@ -231,7 +292,10 @@ test('auth-scenario 159: credentials in the query are not looked at', async (t) 
   if (gateway === undefined) return
   const browser = gateway.open()
   const answer = await browser.visit('/login?username=alice&password=pw')
-  assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html;charset=UTF-8'])
+  assert.deepEqual(
+    [answer.status, answer.headers.get('content-type')],
+    [200, 'text/html;charset=UTF-8'],
+  )
   assert.equal(await browser.user(), undefined)
   assert.deepEqual(gateway.directory.asked('BIND'), [])
 })
@@ -257,7 +321,9 @@ test('a user rejected by the permission service gets a page', async (t) => {
 
 test('auth-scenario 195: the command line logs in and keeps the cookie', async (t) => {
   const deck = await startUpstream(t, { 'GET /': 'ui' })
-  const gateway = await startLdap(t, pattern, { settings: { services: { deck: { baseUrl: deck.url } }, server: {} } })
+  const gateway = await startLdap(t, pattern, {
+    settings: { services: { deck: { baseUrl: deck.url } }, server: {} },
+  })
   if (gateway === undefined) return
   const browser = gateway.open()
   const login = await browser.login('alice', 'pw')
@@ -273,6 +339,7 @@ test('auth-scenario 263 with LDAP: no password and no session identifier is in t
   await browser.login('bob', 'bobs word')
   await browser.visit('/auth/user', { headers: basic('bob', 'bobs word') })
   const text = JSON.stringify(gateway.lines)
-  for (const secret of ['bobs word', 'manager secret', browser.session ?? '-']) assert.ok(!text.includes(secret), secret)
+  for (const secret of ['bobs word', 'manager secret', browser.session ?? '-'])
+    assert.ok(!text.includes(secret), secret)
   assert.match(text, /"entry":"uid=bob,ou=users,dc=example,dc=org","reason":"the password is wrong/)
 })

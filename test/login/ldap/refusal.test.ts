@@ -4,7 +4,8 @@ import test from 'node:test'
 import { adviseOn } from '../../../packages/base/directory/advice.ts'
 import { explainRefusal } from '../../../packages/gateway/login/ldap/refusal.ts'
 
-const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+const message = (data: string) =>
+  `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
 const told: [data: string, reason: RegExp, notice: string | undefined][] = [
   ['525', /unknown/, undefined],
   ['52e', /wrong/, undefined],

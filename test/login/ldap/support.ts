@@ -1,6 +1,11 @@
 /** Settings and servers that the tests of the login against a directory share. */
 import type { TestContext } from 'node:test'
-import { type DirectoryOptions, type DirectoryServer, manager, startDirectory } from '../../support/directory.ts'
+import {
+  type DirectoryOptions,
+  type DirectoryServer,
+  manager,
+  startDirectory,
+} from '../../support/directory.ts'
 import { type GatewayOptions, type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { Browser } from '../browser.ts'
 import { gatewayUrl, proxyHeaders, ui } from '../support.ts'
@@ -8,7 +13,11 @@ import { gatewayUrl, proxyHeaders, ui } from '../support.ts'
 export { gatewayUrl, ui }
 
 export const pattern = { userDnPattern: 'uid={0},ou=users' }
-export const search = { userSearchFilter: '(uid={0})', managerDn: manager.dn, managerPassword: manager.password }
+export const search = {
+  userSearchFilter: '(uid={0})',
+  managerDn: manager.dn,
+  managerPassword: manager.password,
+}
 
 export interface LdapGateway {
   readonly directory: DirectoryServer
@@ -19,7 +28,9 @@ export interface LdapGateway {
 }
 
 /** The settings below `ldap`, or what makes them of the directory. */
-export type LdapBlock = Record<string, unknown> | ((directory: DirectoryServer) => Record<string, unknown>)
+export type LdapBlock =
+  | Record<string, unknown>
+  | ((directory: DirectoryServer) => Record<string, unknown>)
 
 /** A gateway behind a proxy, whose users are those of the example directory; undefined where the directory is missing. */
 export async function startLdap(
@@ -33,7 +44,14 @@ export async function startLdap(
 ): Promise<LdapGateway | undefined> {
   const directory = await startDirectory(t, directoryOptions)
   if (directory === undefined) return undefined
-  return { directory, ...(await startGatewayFor(t, { url: directory.url, ...resolve(ldap, directory) }, { settings, now })) }
+  return {
+    directory,
+    ...(await startGatewayFor(
+      t,
+      { url: directory.url, ...resolve(ldap, directory) },
+      { settings, now },
+    )),
+  }
 }
 
 function resolve(ldap: LdapBlock, directory: DirectoryServer): Record<string, unknown> {

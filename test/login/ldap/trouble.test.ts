@@ -24,12 +24,21 @@ async function startFake(t: TestContext, behave: (socket: Socket) => void = () =
     server.close()
   })
   const { port } = server.address() as { port: number }
-  return { host: `localhost:${port}`, sockets, heard: () => Buffer.concat(heard).toString('latin1') }
+  return {
+    host: `localhost:${port}`,
+    sockets,
+    heard: () => Buffer.concat(heard).toString('latin1'),
+  }
 }
 
 const unavailable = `${gatewayUrl}/login?error=unavailable`
 
-const behaviours: [name: string, scheme: string, more: Record<string, unknown>, behave: (socket: Socket) => void][] = [
+const behaviours: [
+  name: string,
+  scheme: string,
+  more: Record<string, unknown>,
+  behave: (socket: Socket) => void,
+][] = [
   ['is silent', 'ldap', {}, () => {}],
   ['is silent while TLS is set up', 'ldaps', {}, () => {}],
   ['does not answer a wish for TLS', 'ldap', { startTls: true }, () => {}],
@@ -38,22 +47,38 @@ const behaviours: [name: string, scheme: string, more: Record<string, unknown>, 
     'ldap',
     { startTls: true },
     (socket) =>
-      socket.once('data', (asked) => socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00]))),
+      socket.once('data', (asked) =>
+        socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00])),
+      ),
   ],
   [
     'refuses TLS',
     'ldap',
     { startTls: true },
     (socket) =>
-      socket.once('data', (asked) => socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x02, 0x04, 0x00, 0x04, 0x00]))),
+      socket.once('data', (asked) =>
+        socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x02, 0x04, 0x00, 0x04, 0x00])),
+      ),
   ],
   ['hangs up', 'ldap', {}, (socket) => socket.destroy()],
-  ['answers in another language', 'ldap', {}, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+  [
+    'answers in another language',
+    'ldap',
+    {},
+    (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  ],
 ]
 
 /** A message of the protocol with the number of the question. */
 function answerTo(asked: string | Buffer, operation: number[]): Buffer {
-  return Buffer.from([0x30, operation.length + 3, 0x02, 0x01, Buffer.from(asked)[4] ?? 1, ...operation])
+  return Buffer.from([
+    0x30,
+    operation.length + 3,
+    0x02,
+    0x01,
+    Buffer.from(asked)[4] ?? 1,
+    ...operation,
+  ])
 }
 
 for (const [name, scheme, more, behave] of behaviours) {
@@ -62,7 +87,13 @@ for (const [name, scheme, more, behave] of behaviours) {
   }, async (t) => {
     const fake = await startFake(t, behave)
     const url = `${scheme}://${fake.host}/${root}`
-    const gateway = await startGatewayFor(t, { url, ...pattern, connectTimeout: '300ms', readTimeout: '300ms', ...more })
+    const gateway = await startGatewayFor(t, {
+      url,
+      ...pattern,
+      connectTimeout: '300ms',
+      readTimeout: '300ms',
+      ...more,
+    })
     const browser = gateway.open()
     const login = browser.login('alice', 'pw of alice')
     assert.equal((await browser.visit('/health')).status, 200)
@@ -70,7 +101,11 @@ for (const [name, scheme, more, behave] of behaviours) {
     assert.match((await browser.visit('/login?error=unavailable')).text, /does not answer/)
     assert.equal(await browser.user(), undefined)
     if (scheme === 'ldaps' || more['startTls']) assert.ok(!fake.heard().includes('pw of alice'))
-    assert.ok(gateway.lines.some(({ msg, server }) => /because of the directory/.test(String(msg)) && server !== undefined))
+    assert.ok(
+      gateway.lines.some(
+        ({ msg, server }) => /because of the directory/.test(String(msg)) && server !== undefined,
+      ),
+    )
   })
 }
 
@@ -82,10 +117,20 @@ test('auth-scenario 156: an absent directory fails at once; sessions continue', 
   await gateway.directory.stop()
   assert.equal((await gateway.open().login('bob', 'bobs word')).location, unavailable)
   assert.equal((await alice.user())?.['username'], 'alice')
-  assert.equal((await gateway.open().visit('/credentials', { headers: basic('bob', 'bobs word') })).status, 503)
-  assert.equal((await gateway.open().visit('/auth/user', { headers: basic('bob', 'bobs word') })).status, 200)
+  assert.equal(
+    (await gateway.open().visit('/credentials', { headers: basic('bob', 'bobs word') })).status,
+    503,
+  )
+  assert.equal(
+    (await gateway.open().visit('/auth/user', { headers: basic('bob', 'bobs word') })).status,
+    200,
+  )
   for (let attempt = 0; attempt < 12; attempt++) {
-    assert.equal((await gateway.open().login('bob', 'bobs word')).location, unavailable, 'nobody judged it, so it is no guess')
+    assert.equal(
+      (await gateway.open().login('bob', 'bobs word')).location,
+      unavailable,
+      'nobody judged it, so it is no guess',
+    )
   }
   await gateway.directory.start()
   assert.equal((await gateway.open().login('bob', 'bobs word')).location, `${gatewayUrl}/`)
@@ -113,7 +158,12 @@ test('a configured authority makes the directory trusted', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   for (const ldap of [{ url: directory.secureUrl }, { url: directory.url, startTls: true }]) {
-    const gateway = await startGatewayFor(t, { ...search, ...ldap, caFile: directory.caFile, groupSearchBase: 'ou=groups' })
+    const gateway = await startGatewayFor(t, {
+      ...search,
+      ...ldap,
+      caFile: directory.caFile,
+      groupSearchBase: 'ou=groups',
+    })
     const browser = gateway.open()
     assert.equal((await browser.login('bob', 'bobs word')).location, `${gatewayUrl}/`)
     assert.deepEqual((await browser.user())?.['roles'], ['dev', 'inner'])
@@ -142,7 +192,9 @@ test('a missing search base is a problem of the settings', async (t) => {
   const gateway = await startLdap(t, { ...search, userSearchBase: 'ou=nowhere' })
   if (gateway === undefined) return
   assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
-  assert.ok(gateway.lines.some(({ advice }) => /base of the search does not exist/.test(String(advice))))
+  assert.ok(
+    gateway.lines.some(({ advice }) => /base of the search does not exist/.test(String(advice))),
+  )
 })
 
 test('the second server answers while the first is down', async (t) => {
@@ -151,9 +203,14 @@ test('the second server answers while the first is down', async (t) => {
   const silent = await startFake(t)
   const dead = `ldap://localhost:${await freePort()}/${root}`
   let nowMs = Date.now()
-  const ldap = { ...search, url: `ldap://${silent.host}/${root} ${dead} ${directory.url}`, readTimeout: '200ms' }
+  const ldap = {
+    ...search,
+    url: `ldap://${silent.host}/${root} ${dead} ${directory.url}`,
+    readTimeout: '200ms',
+  }
   const gateway = await startGatewayFor(t, ldap, { now: () => nowMs })
-  const login = async () => assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
+  const login = async () =>
+    assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
   await login()
   const tried = silent.sockets.length
   assert.ok(tried >= 1)
@@ -168,8 +225,14 @@ test('the manager connection is reused and reopened', async (t) => {
   for (const transport of [{}, { startTls: true }]) {
     const directory = await startDirectory(t)
     if (directory === undefined) return
-    const gateway = await startGatewayFor(t, { ...search, ...transport, url: directory.url, caFile: directory.caFile })
-    const login = async () => assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
+    const gateway = await startGatewayFor(t, {
+      ...search,
+      ...transport,
+      url: directory.url,
+      caFile: directory.caFile,
+    })
+    const login = async () =>
+      assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
     const managerBinds = () => directory.asked('BIND dn="cn=admin,dc=example,dc=org" method').length
     await login()
     await login()
@@ -191,7 +254,8 @@ test('an idle manager connection is not reused', async (t) => {
   assert.equal(gateway.directory.asked('BIND dn="cn=admin,dc=example,dc=org" method').length, 2)
 })
 
-const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+const message = (data: string) =>
+  `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
 const entry = Buffer.from([0x64, 0x08, 0x04, 0x04, ...Buffer.from('cn=a'), 0x30, 0x00])
 const done = [0x65, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00]
 /** The control that says that more pages follow. */
@@ -202,7 +266,12 @@ const more = Buffer.concat([
 ])
 
 /** What the directory sends in answer to a search, and what the log says of it. */
-const endless: [what: string, begin: (id: number) => Buffer, goOn: (id: number) => Buffer, reason: RegExp][] = [
+const endless: [
+  what: string,
+  begin: (id: number) => Buffer,
+  goOn: (id: number) => Buffer,
+  reason: RegExp,
+][] = [
   [
     'entries without end',
     () => Buffer.alloc(0),
@@ -221,7 +290,12 @@ const endless: [what: string, begin: (id: number) => Buffer, goOn: (id: number) 
     () => Buffer.alloc(64_000),
     /larger than allowed/,
   ],
-  ['a message of unknown length', () => Buffer.from([0x30, 0x88]), () => Buffer.alloc(64_000), /without reasonable length/],
+  [
+    'a message of unknown length',
+    () => Buffer.from([0x30, 0x88]),
+    () => Buffer.alloc(64_000),
+    /without reasonable length/,
+  ],
 ]
 
 const reference = Buffer.from([0x73, 0x0a, 0x04, 0x08, ...Buffer.from('ldap://x')])
@@ -232,7 +306,11 @@ function idOf(asked: Buffer): number {
   return asked.readUIntBE(at, asked[at - 1] ?? 1)
 }
 
-function messageOf(id: number, operation: Iterable<number>, controls: Iterable<number> = []): Buffer {
+function messageOf(
+  id: number,
+  operation: Iterable<number>,
+  controls: Iterable<number> = [],
+): Buffer {
   const content = [0x02, 0x02, id >> 8, id & 0xff, ...operation, ...controls]
   return Buffer.from([0x30, content.length, ...content])
 }
@@ -253,12 +331,19 @@ for (const [what, begin, goOn, reason] of endless) {
         } else socket.write(answerTo(asked, [0x61, ...done.slice(1)]))
       }),
     )
-    const ldap = { url: `ldap://${fake.host}/${root}`, userSearchFilter: '(&(objectClass=person)(uid={0}))' }
+    const ldap = {
+      url: `ldap://${fake.host}/${root}`,
+      userSearchFilter: '(&(objectClass=person)(uid={0}))',
+    }
     const gateway = await startGatewayFor(t, ldap)
 
     assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
     assert.match(
-      String(gateway.lines.findLast(({ msg }) => msg === 'a login failed because of the directory')?.['reason']),
+      String(
+        gateway.lines.findLast(({ msg }) => msg === 'a login failed because of the directory')?.[
+          'reason'
+        ],
+      ),
       reason,
     )
     const sent = fake.sockets.map(({ bytesWritten }) => bytesWritten)
@@ -275,7 +360,10 @@ test('a directory that announces further pages without end is cut off', async (t
       socket.write(Buffer.concat([messageOf(id, reference), messageOf(id, done, more)]))
     }),
   )
-  const gateway = await startGatewayFor(t, { url: `ldap://${fake.host}/${root}`, userSearchFilter: '(uid={0})' })
+  const gateway = await startGatewayFor(t, {
+    url: `ldap://${fake.host}/${root}`,
+    userSearchFilter: '(uid={0})',
+  })
 
   assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
   assert.ok(pages < 3000, `${pages} pages`)
@@ -293,7 +381,11 @@ const answersOfActiveDirectory = [
 ].join('\n')
 
 test('account states are logged and shown to the user only', async (t) => {
-  const gateway = await startLdap(t, { userDnPattern: 'cn={0},ou=codes' }, { directory: { config: answersOfActiveDirectory } })
+  const gateway = await startLdap(
+    t,
+    { userDnPattern: 'cn={0},ou=codes' },
+    { directory: { config: answersOfActiveDirectory } },
+  )
   if (gateway === undefined) return
   const rows: [user: string, location: string, page: RegExp, reason: RegExp][] = [
     ['u52e', '/login?error', /User name or password is wrong/, /password is wrong \(data 52e\)/],
@@ -303,7 +395,12 @@ test('account states are logged and shown to the user only', async (t) => {
     ['u533', '/login?error=restricted', /may not sign in/, /account is disabled \(data 533\)/],
     ['u773', '/login?error=expired', /password has expired/, /has to be changed .* \(data 773\)/],
     ['u775', '/login?error', /User name or password is wrong/, /account is locked .* \(data 775\)/],
-    ['elsewhere', '/login?error', /User name or password is wrong/, /another server, which is not followed/],
+    [
+      'elsewhere',
+      '/login?error',
+      /User name or password is wrong/,
+      /another server, which is not followed/,
+    ],
   ]
   for (const [user, location, page, reason] of rows) {
     const browser = gateway.open()
@@ -329,13 +426,40 @@ objectClass: extensibleObject
 ou: branch
 ref: ldap://${other.host}/${branch}`
   const unknown = { msg: 'the directory refused a login', reason: /the user is unknown/ }
-  const referred = { msg: 'a login failed because of the directory', reason: /^a referral to another server$/ }
-  const rows: [name: string, settings: Record<string, unknown>, user: string, location: string, said?: typeof unknown][] = [
+  const referred = {
+    msg: 'a login failed because of the directory',
+    reason: /^a referral to another server$/,
+  }
+  const rows: [
+    name: string,
+    settings: Record<string, unknown>,
+    user: string,
+    location: string,
+    said?: typeof unknown,
+  ][] = [
     ['users beside a referral log in', search, 'alice', gatewayUrl],
     ['a user behind a referral is unknown', search, 'nobody', `${gatewayUrl}/login?error`, unknown],
-    ['a search base behind a referral', { ...search, userSearchBase: 'ou=branch' }, 'alice', unavailable, referred],
-    ['a name behind a referral', { userDnPattern: 'uid={0},ou=branch' }, 'alice', `${gatewayUrl}/login?error`, unknown],
-    ['groups behind a referral', { ...pattern, groupSearchBase: 'ou=branch' }, 'alice', unavailable, referred],
+    [
+      'a search base behind a referral',
+      { ...search, userSearchBase: 'ou=branch' },
+      'alice',
+      unavailable,
+      referred,
+    ],
+    [
+      'a name behind a referral',
+      { userDnPattern: 'uid={0},ou=branch' },
+      'alice',
+      `${gatewayUrl}/login?error`,
+      unknown,
+    ],
+    [
+      'groups behind a referral',
+      { ...pattern, groupSearchBase: 'ou=branch' },
+      'alice',
+      unavailable,
+      referred,
+    ],
   ]
   for (const [name, settings, user, location, said] of rows) {
     await t.test(name, async (row) => {
@@ -346,7 +470,11 @@ ref: ldap://${other.host}/${branch}`
       assert.equal((await browser.user())?.['username'], said === undefined ? user : undefined)
       const line = gateway.lines.findLast(({ msg }) => msg === said?.msg)
       if (said !== undefined) assert.match(String(line?.['reason']), said.reason)
-      if (said === referred) assert.match(String(line?.['advice']), /refers to another server.*write the address .* in ldap\.url/)
+      if (said === referred)
+        assert.match(
+          String(line?.['advice']),
+          /refers to another server.*write the address .* in ldap\.url/,
+        )
     })
   }
   assert.equal(other.sockets.length, 0, 'no connection leads to the other server')

@@ -22,7 +22,10 @@ const bad = { authorization: 'Bearer wrong' }
 test('auth-scenario 186: an accepted token works without a session', async (t) => {
   const provider = await startIdentityProvider(t)
   const clouddriver = await startUpstream(t, { 'GET /credentials': [] })
-  const settings = { ...currentSettings(provider), services: { clouddriver: { baseUrl: clouddriver.url } } }
+  const settings = {
+    ...currentSettings(provider),
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+  }
   const gateway = await startOAuth2(t, settings)
   const program = gateway.open()
 
@@ -79,10 +82,15 @@ test('auth-scenario 189: a rejected token is 401 with a challenge', async (t) =>
   assert.deepEqual([open.status, open.text], [200, ''])
 })
 
-test('auth-scenario 190: a silent provider costs the timeouts only', { timeout: 300_000 }, async (t) => {
+test('auth-scenario 190: a silent provider costs the timeouts only', {
+  timeout: 300_000,
+}, async (t) => {
   const provider = await startIdentityProvider(t, { userInfo: () => silence })
   const timeouts = { 'connect-timeout-ms': 100, 'read-timeout-ms': 200 }
-  const settings = { ...currentSettings(provider), security: { oauth2: { 'external-auth-token-filter': timeouts } } }
+  const settings = {
+    ...currentSettings(provider),
+    security: { oauth2: { 'external-auth-token-filter': timeouts } },
+  }
   const program = (await startOAuth2(t, settings)).open()
 
   const answer = await program.visit('/credentials', { headers: good })
@@ -134,7 +142,14 @@ test('auth-scenario 193: two Authorization headers are rejected', async (t) => {
   const { url } = await startOAuth2(t, currentSettings(provider))
 
   const status = await new Promise<number | undefined>((resolve, reject) => {
-    const headers = ['host', new URL(url).host, 'authorization', good.authorization, 'authorization', 'Bearer other']
+    const headers = [
+      'host',
+      new URL(url).host,
+      'authorization',
+      good.authorization,
+      'authorization',
+      'Bearer other',
+    ]
     httpRequest(`${url}/credentials`, { headers }, (answer) => resolve(answer.resume().statusCode))
       .on('error', reject)
       .end()
@@ -189,7 +204,9 @@ test('a JWT for the audience is verified by signature', async (t) => {
   const provider = await startIdentityProvider(t)
   const program = (await startOAuth2(t, settingsWithAudience(provider))).open()
 
-  const answer = await program.visit('/auth/user', { headers: { authorization: `Bearer ${accessToken(provider)}` } })
+  const answer = await program.visit('/auth/user', {
+    headers: { authorization: `Bearer ${accessToken(provider)}` },
+  })
 
   const user = JSON.parse(answer.text) as Json
   assert.deepEqual([user['username'], user['roles']], ['robot@x.io', ['ci']])
@@ -208,30 +225,51 @@ const refused: [name: string, token: (provider: IdentityProvider) => string][] =
   ['an ID token of the login', (provider) => accessToken(provider, { aud: clientId })],
   [
     'a token of another key',
-    (provider) => signJwt({ iss: provider.url, aud: audience, exp: now() + 300, email: 'x' }, signingKey(1)),
+    (provider) =>
+      signJwt({ iss: provider.url, aud: audience, exp: now() + 300, email: 'x' }, signingKey(1)),
   ],
   [
     'a token signed with a secret',
-    (provider) => signWithSecret({ iss: provider.url, aud: audience, exp: now() + 300 }, 's3cret', {}),
+    (provider) =>
+      signWithSecret({ iss: provider.url, aud: audience, exp: now() + 300 }, 's3cret', {}),
   ],
   ['a token without signature', (provider) => accessToken(provider, {}, { alg: 'none' })],
-  ['a token with an altered payload', (provider) => withPayload(accessToken(provider), { email: 'admin@x.io' })],
-  ['a token that brings its key along', (provider) => signedBy(provider, { kid: undefined, jwk: toJwk(signingKey(1)) })],
-  ['a token that names where its key is', (provider) => signedBy(provider, { jku: `${provider.url}/keys` })],
+  [
+    'a token with an altered payload',
+    (provider) => withPayload(accessToken(provider), { email: 'admin@x.io' }),
+  ],
+  [
+    'a token that brings its key along',
+    (provider) => signedBy(provider, { kid: undefined, jwk: toJwk(signingKey(1)) }),
+  ],
+  [
+    'a token that names where its key is',
+    (provider) => signedBy(provider, { jku: `${provider.url}/keys` }),
+  ],
   ['a key under a known name', (provider) => signedBy(provider, { kid: signingKey(0).kid })],
-  ['a critical header that is unknown', (provider) => accessToken(provider, {}, { crit: ['x'], x: 1 })],
+  [
+    'a critical header that is unknown',
+    (provider) => accessToken(provider, {}, { crit: ['x'], x: 1 }),
+  ],
   ['a token of five parts', (provider) => `${accessToken(provider)}.x.y`],
   ['a list of issuers', (provider) => accessToken(provider, { iss: [provider.url] })],
   ['an audience within a list', (provider) => accessToken(provider, { aud: [[audience]] })],
   ['an end that is text', (provider) => accessToken(provider, { exp: String(now() + 300) })],
   ['a start that is text', (provider) => accessToken(provider, { nbf: 'now' })],
-  ['a token that names nobody', (provider) => accessToken(provider, { sub: undefined, email: undefined })],
+  [
+    'a token that names nobody',
+    (provider) => accessToken(provider, { sub: undefined, email: undefined }),
+  ],
   ['a reserved name', (provider) => accessToken(provider, { email: '__unrestricted_user__' })],
 ]
 
 /** Of the provider, except that an attacker has signed it. */
 function signedBy(provider: IdentityProvider, header: Json): string {
-  return signJwt({ iss: provider.url, aud: audience, exp: now() + 300, email: 'admin@x.io' }, signingKey(1), header)
+  return signJwt(
+    { iss: provider.url, aud: audience, exp: now() + 300, email: 'admin@x.io' },
+    signingKey(1),
+    header,
+  )
 }
 
 function withPayload(token: string, change: Json): string {
@@ -245,7 +283,9 @@ for (const [name, token] of refused) {
     const provider = await startIdentityProvider(t)
     const program = (await startOAuth2(t, settingsWithAudience(provider))).open()
 
-    const answer = await program.visit('/credentials', { headers: { authorization: `Bearer ${token(provider)}` } })
+    const answer = await program.visit('/credentials', {
+      headers: { authorization: `Bearer ${token(provider)}` },
+    })
 
     assert.equal(answer.status, 401, answer.text)
   })
@@ -255,10 +295,16 @@ test('a login by token is reported once', async (t) => {
   const provider = await startIdentityProvider(t)
   const view = { name: 'a@x.io', accounts: [], applications: [], roles: [] }
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? view : {}))
-  const settings = { ...currentSettings(provider), services: { fiat: { baseUrl: fiat.url, enabled: true } } }
+  const settings = {
+    ...currentSettings(provider),
+    services: { fiat: { baseUrl: fiat.url, enabled: true } },
+  }
   const gateway = await startOAuth2(t, settings)
 
   for (let call = 0; call < 3; call++) await gateway.open().visit('/auth/user', { headers: good })
 
-  assert.equal([...fiat.background, ...fiat.requests].filter(({ path }) => path.startsWith('/roles/')).length, 1)
+  assert.equal(
+    [...fiat.background, ...fiat.requests].filter(({ path }) => path.startsWith('/roles/')).length,
+    1,
+  )
 })

@@ -44,21 +44,40 @@ function writeKey(t: TestContext): string {
   return file
 }
 
-const methods: [method: string, client: Record<string, unknown>, registration: (t: TestContext) => Record<string, unknown>][] = [
+const methods: [
+  method: string,
+  client: Record<string, unknown>,
+  registration: (t: TestContext) => Record<string, unknown>,
+][] = [
   ['client_secret_basic', {}, () => ({ 'client-secret': secret })],
   ['client_secret_post', {}, () => ({ 'client-secret': secret })],
-  ['client_secret_jwt', { token_endpoint_auth_signing_alg: 'HS256' }, () => ({ 'client-secret': secret })],
+  [
+    'client_secret_jwt',
+    { token_endpoint_auth_signing_alg: 'HS256' },
+    () => ({ 'client-secret': secret }),
+  ],
   [
     'private_key_jwt',
-    { client_secret: undefined, token_endpoint_auth_signing_alg: 'RS256', jwks: { keys: [toJwk(signingKey(1))] } },
-    (t) => ({ 'client-secret': undefined, 'private-key-location': writeKey(t), 'private-key-id': 'key-1' }),
+    {
+      client_secret: undefined,
+      token_endpoint_auth_signing_alg: 'RS256',
+      jwks: { keys: [toJwk(signingKey(1))] },
+    },
+    (t) => ({
+      'client-secret': undefined,
+      'private-key-location': writeKey(t),
+      'private-key-id': 'key-1',
+    }),
   ],
   ['none', { client_secret: undefined }, () => ({ 'client-secret': undefined })],
 ]
 
 for (const [method, metadata, registration] of methods) {
   test(`a certified provider accepts ${method}`, async (t) => {
-    const provider = await startCertifiedProvider(t, client({ ...metadata, token_endpoint_auth_method: method }))
+    const provider = await startCertifiedProvider(
+      t,
+      client({ ...metadata, token_endpoint_auth_method: method }),
+    )
     const settings = currentSettings(provider, {
       registration: { ...registration(t), 'client-authentication-method': method },
       beside: { userInfoMapping: { roles: 'groups' } },
@@ -72,18 +91,27 @@ for (const [method, metadata, registration] of methods) {
     assert.equal(back.status, 302, back.text)
     assert.equal(back.location, `${home}${startPath}`)
     const { username, firstName, lastName, roles } = (await browser.user()) ?? {}
-    assert.deepEqual([username, firstName, lastName, roles], ['alice@example.com', 'Alice', 'Liddell', ['dev', 'ops']])
+    assert.deepEqual(
+      [username, firstName, lastName, roles],
+      ['alice@example.com', 'Alice', 'Liddell', ['dev', 'ops']],
+    )
   })
 }
 
 test('auth-scenario 99: a rejected scope leads to the error page', async (t) => {
   const provider = await startCertifiedProvider(t, client({ scope: 'openid email' }))
-  const settings = currentSettings(provider, { registration: { 'client-secret': secret, scope: 'openid,profile' } })
+  const settings = currentSettings(provider, {
+    registration: { 'client-secret': secret, scope: 'openid,profile' },
+  })
   const lines: string[] = []
-  const browser = (await startOAuth2(t, settings, { log: (line) => lines.push(JSON.stringify(line)) })).open()
+  const browser = (
+    await startOAuth2(t, settings, { log: (line) => lines.push(JSON.stringify(line)) })
+  ).open()
 
   const start = await browser.visit('/login')
-  const back = await browser.visit(await passProvider(start.location ?? ''), { headers: { accept: 'text/html' } })
+  const back = await browser.visit(await passProvider(start.location ?? ''), {
+    headers: { accept: 'text/html' },
+  })
 
   assert.equal(back.status, 401)
   assert.match(back.text, /Try again/)

@@ -4,7 +4,15 @@ import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { clientId, clientSecret, startIdentityProvider } from '../../support/identity-provider.ts'
 import { proxyHeaders } from '../support.ts'
-import { beginLogin, consent, currentSettings, logIn, olderSettings, startOAuth2, startPath } from './support.ts'
+import {
+  beginLogin,
+  consent,
+  currentSettings,
+  logIn,
+  olderSettings,
+  startOAuth2,
+  startPath,
+} from './support.ts'
 
 const home = 'https://gate.example.com'
 
@@ -39,7 +47,9 @@ test('auth-scenario 4, 7, 9, 12, 13, 14: the UI goes to the provider and back', 
   assert.equal(arrived.location, 'https://deck.example.com/#/search')
   const user = await browser.user()
   assert.equal(user?.['username'], 'a@x.io')
-  const secrets = Object.keys(user ?? {}).filter((key) => /password|secret|(?:access|id|refresh)_?token$/i.test(key))
+  const secrets = Object.keys(user ?? {}).filter((key) =>
+    /password|secret|(?:access|id|refresh)_?token$/i.test(key),
+  )
   assert.deepEqual(secrets, [])
 })
 
@@ -50,10 +60,19 @@ test('auth-scenario 15: attributes of the provider become the fields of the user
   await logIn(browser)
 
   const user = await browser.user()
-  const { username, email, firstName, lastName, roles, allowedAccounts, enabled, isAdmin } = user ?? {}
+  const { username, email, firstName, lastName, roles, allowedAccounts, enabled, isAdmin } =
+    user ?? {}
   assert.deepEqual(
     { username, email, firstName, lastName, roles, enabled, isAdmin },
-    { username: 'a@x.io', email: 'a@x.io', firstName: 'A', lastName: 'B', roles: [], enabled: true, isAdmin: false },
+    {
+      username: 'a@x.io',
+      email: 'a@x.io',
+      firstName: 'A',
+      lastName: 'B',
+      roles: [],
+      enabled: true,
+      isAdmin: false,
+    },
   )
   assert.ok(Array.isArray(allowedAccounts))
 })
@@ -66,7 +85,8 @@ test('auth-scenario 16, 17: nothing of the tokens and claims shows in rawUser', 
 
   const raw = JSON.parse((await browser.visit('/auth/rawUser')).text) as Record<string, unknown>
   assert.equal(raw['username'], 'a@x.io')
-  for (const field of ['attributes', 'claims', 'idToken', 'userInfo', 'isAdmin']) assert.ok(!(field in raw), field)
+  for (const field of ['attributes', 'claims', 'idToken', 'userInfo', 'isAdmin'])
+    assert.ok(!(field in raw), field)
 })
 
 test('auth-scenario 57: the page that was asked for is shown after the login', async (t) => {
@@ -140,10 +160,25 @@ test('auth-scenario 78: the legacy redirect address is the login page', async (t
   assert.equal(query.get('response_type'), 'code')
 })
 
-const places: [name: string, server: Record<string, unknown>, headers: Record<string, string>, base: string][] = [
+const places: [
+  name: string,
+  server: Record<string, unknown>,
+  headers: Record<string, string>,
+  base: string,
+][] = [
   ['behind a balancer that ends TLS', {}, proxyHeaders, home],
-  ['behind a balancer on an odd port', {}, { ...proxyHeaders, 'x-forwarded-port': '8443' }, `${home}:8443`],
-  ['below a path prefix', { servlet: { 'context-path': '/api/v1' } }, proxyHeaders, `${home}/api/v1`],
+  [
+    'behind a balancer on an odd port',
+    {},
+    { ...proxyHeaders, 'x-forwarded-port': '8443' },
+    `${home}:8443`,
+  ],
+  [
+    'below a path prefix',
+    { servlet: { 'context-path': '/api/v1' } },
+    proxyHeaders,
+    `${home}/api/v1`,
+  ],
 ]
 for (const [name, server, headers, base] of places) {
   test(`the redirect address is right ${name}, in both generations`, async (t) => {
@@ -155,15 +190,23 @@ for (const [name, server, headers, base] of places) {
       [older, current].map(({ url }) => fetch(`${url}/login`, { headers, redirect: 'manual' })),
     )
 
-    assert.equal(queryOf(first?.headers.get('location') ?? null).get('redirect_uri'), `${base}/login`)
-    assert.equal(queryOf(second?.headers.get('location') ?? null).get('redirect_uri'), `${base}/login/oauth2/code/corp`)
+    assert.equal(
+      queryOf(first?.headers.get('location') ?? null).get('redirect_uri'),
+      `${base}/login`,
+    )
+    assert.equal(
+      queryOf(second?.headers.get('location') ?? null).get('redirect_uri'),
+      `${base}/login/oauth2/code/corp`,
+    )
   })
 }
 
 test('auth-scenario 79: a pre-established address is sent in both calls', async (t) => {
   const provider = await startIdentityProvider(t)
   const address = 'https://other.example.com/login'
-  const settings = olderSettings(provider, { client: { preEstablishedRedirectUri: address, useCurrentUri: false } })
+  const settings = olderSettings(provider, {
+    client: { preEstablishedRedirectUri: address, useCurrentUri: false },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   assert.equal((await browser.visit('/credentials')).location, address)
@@ -189,7 +232,8 @@ test('auth-scenario 80: the current redirect address, and the path that starts o
 
 test('a redirect address may have placeholders', async (t) => {
   const provider = await startIdentityProvider(t)
-  const template = '{baseScheme}://{baseHost}{basePort}{basePath}/{action}/oauth2/code/{registrationId}'
+  const template =
+    '{baseScheme}://{baseHost}{basePort}{basePath}/{action}/oauth2/code/{registrationId}'
   const settings = currentSettings(provider, { registration: { 'redirect-uri': template } })
   const browser = (await startOAuth2(t, settings)).open()
 
@@ -200,7 +244,9 @@ test('a redirect address may have placeholders', async (t) => {
 
 test('the legacy path serves current registrations', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = currentSettings(provider, { registration: { 'redirect-uri': '{baseUrl}/login' } })
+  const settings = currentSettings(provider, {
+    registration: { 'redirect-uri': '{baseUrl}/login' },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   const callback = await beginLogin(browser)
@@ -219,7 +265,12 @@ test('auth-scenario 81: a query in the authorization address is kept', async (t)
 
   const { location } = await browser.visit('/login')
 
-  assert.ok(location?.startsWith(`${provider.url}/authorize?resource=https://graph.example&response_type=code`), location ?? '')
+  assert.ok(
+    location?.startsWith(
+      `${provider.url}/authorize?resource=https://graph.example&response_type=code`,
+    ),
+    location ?? '',
+  )
 })
 
 test('auth-scenario 82: the code is exchanged by POST with Basic authentication', async (t) => {
@@ -236,25 +287,38 @@ test('auth-scenario 82: the code is exchanged by POST with Basic authentication'
   assert.equal(form.get('grant_type'), 'authorization_code')
   assert.match(form.get('code') ?? '', /^code-/)
   assert.equal(form.get('redirect_uri'), `${home}/login`)
-  assert.equal(request?.headers.authorization, `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`)
+  assert.equal(
+    request?.headers.authorization,
+    `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+  )
   assert.ok(!form.has('client_secret'))
 })
 
 test('client credentials are encoded as in Gate', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = olderSettings(provider, { client: { clientId: '1-2.apps_x*', clientSecret: 'a b+c:ü/~' } })
+  const settings = olderSettings(provider, {
+    client: { clientId: '1-2.apps_x*', clientSecret: 'a b+c:ü/~' },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   await logIn(browser)
 
   const header = provider.requestsTo('/token')[0]?.headers.authorization ?? ''
-  assert.equal(Buffer.from(header.slice(6), 'base64').toString(), '1-2.apps_x*:a+b%2Bc%3A%C3%BC%2F%7E')
+  assert.equal(
+    Buffer.from(header.slice(6), 'base64').toString(),
+    '1-2.apps_x*:a+b%2Bc%3A%C3%BC%2F%7E',
+  )
 })
 
 for (const scheme of ['form', 'client_secret_post']) {
   test(`auth-scenario 83: with the scheme ${scheme} the client is named in the body`, async (t) => {
     const provider = await startIdentityProvider(t)
-    const browser = (await startOAuth2(t, olderSettings(provider, { client: { clientAuthenticationScheme: scheme } }))).open()
+    const browser = (
+      await startOAuth2(
+        t,
+        olderSettings(provider, { client: { clientAuthenticationScheme: scheme } }),
+      )
+    ).open()
 
     await logIn(browser)
 
@@ -269,7 +333,12 @@ for (const scheme of ['form', 'client_secret_post']) {
 
 test('auth-scenario 84: with the scheme query the client is named in the address', async (t) => {
   const provider = await startIdentityProvider(t)
-  const browser = (await startOAuth2(t, olderSettings(provider, { client: { clientAuthenticationScheme: 'query' } }))).open()
+  const browser = (
+    await startOAuth2(
+      t,
+      olderSettings(provider, { client: { clientAuthenticationScheme: 'query' } }),
+    )
+  ).open()
 
   await logIn(browser)
 
@@ -282,16 +351,30 @@ test('auth-scenario 84: with the scheme query the client is named in the address
 test('auth-scenario 85: the access token goes to the user-info address and nowhere else', async (t) => {
   const provider = await startIdentityProvider(t)
   const lines: string[] = []
-  const gateway = await startOAuth2(t, currentSettings(provider), { log: (line) => lines.push(JSON.stringify(line)) })
+  const gateway = await startOAuth2(t, currentSettings(provider), {
+    log: (line) => lines.push(JSON.stringify(line)),
+  })
   const browser = gateway.open()
 
   const back = await logIn(browser)
-  const seen = [back.text, back.location, ...back.cookies, (await browser.visit('/auth/rawUser')).text, ...lines].join('\n')
+  const seen = [
+    back.text,
+    back.location,
+    ...back.cookies,
+    (await browser.visit('/auth/rawUser')).text,
+    ...lines,
+  ].join('\n')
 
   const [request] = provider.requestsTo('/userinfo')
   assert.equal(request?.headers.authorization, 'Bearer access-token-1')
   assert.equal(request?.headers.accept, 'application/json')
-  for (const secret of ['access-token-1', 'refresh-token-1', clientSecret, 'of-the-provider', 'eyJ']) {
+  for (const secret of [
+    'access-token-1',
+    'refresh-token-1',
+    clientSecret,
+    'of-the-provider',
+    'eyJ',
+  ]) {
     assert.ok(!seen.includes(secret), secret)
   }
 })
@@ -302,7 +385,9 @@ for (const [scheme, place] of [
 ] as const) {
   test(`the access token is sent in the ${place} if configured`, async (t) => {
     const provider = await startIdentityProvider(t)
-    const browser = (await startOAuth2(t, olderSettings(provider, { client: { authenticationScheme: scheme } }))).open()
+    const browser = (
+      await startOAuth2(t, olderSettings(provider, { client: { authenticationScheme: scheme } }))
+    ).open()
 
     await logIn(browser)
 
@@ -328,7 +413,9 @@ test('auth-scenario 105: each login has its own proof key', async (t) => {
   for (const { location } of starts) await browser.visit(await consent(location ?? ''))
 
   const challenges = starts.map(({ location }) => queryOf(location).get('code_challenge'))
-  const verifiers = provider.requestsTo('/token').map(({ body }) => new URLSearchParams(body).get('code_verifier') ?? '')
+  const verifiers = provider
+    .requestsTo('/token')
+    .map(({ body }) => new URLSearchParams(body).get('code_verifier') ?? '')
 
   assert.deepEqual(
     starts.map(({ location }) => queryOf(location).get('code_challenge_method')),
@@ -344,7 +431,9 @@ test('auth-scenario 105: each login has its own proof key', async (t) => {
 
 test('the proof key can be switched off', async (t) => {
   const provider = await startIdentityProvider(t)
-  const browser = (await startOAuth2(t, currentSettings(provider, { registration: { pkce: false } }))).open()
+  const browser = (
+    await startOAuth2(t, currentSettings(provider, { registration: { pkce: false } }))
+  ).open()
 
   const start = await browser.visit('/login')
 
@@ -371,12 +460,18 @@ test('auth-scenario 106, 109: a thousand states and nonces are unique', async (t
 
   assert.equal(states.size, 1000)
   assert.equal(nonces.size, 1000)
-  for (const text of [...states, ...nonces]) assert.ok(Buffer.from(text, 'base64url').length >= 16, text)
+  for (const text of [...states, ...nonces])
+    assert.ok(Buffer.from(text, 'base64url').length >= 16, text)
 })
 
 test('auth-scenario 110: user information wins over the ID token', async (t) => {
   const provider = await startIdentityProvider(t, {
-    claims: (claims) => ({ ...claims, email: 'token@x.io', given_name: 'Token', groups: ['from-token'] }),
+    claims: (claims) => ({
+      ...claims,
+      email: 'token@x.io',
+      given_name: 'Token',
+      groups: ['from-token'],
+    }),
     userInfo: ({ sub }) => ({ sub, email: 'info@x.io', family_name: 'Info' }),
   })
   const settings = currentSettings(provider, { beside: { userInfoMapping: { roles: 'groups' } } })
@@ -386,7 +481,10 @@ test('auth-scenario 110: user information wins over the ID token', async (t) => 
 
   const user = await browser.user()
   const { username, firstName, lastName, roles } = user ?? {}
-  assert.deepEqual([username, firstName, lastName, roles], ['info@x.io', 'Token', 'Info', ['from-token']])
+  assert.deepEqual(
+    [username, firstName, lastName, roles],
+    ['info@x.io', 'Token', 'Info', ['from-token']],
+  )
 })
 
 test('auth-scenario 5, 12: the login page redirects logged-in users', async (t) => {
@@ -405,7 +503,9 @@ test('several registrations are offered on a page, each with its label', async (
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, {
     registration: { 'client-name': 'Corp & <Sons>' },
-    beside: { second: { 'client-id': 'two', 'client-secret': 'x', provider: 'corp', scope: 'openid' } },
+    beside: {
+      second: { 'client-id': 'two', 'client-secret': 'x', provider: 'corp', scope: 'openid' },
+    },
   })
   const browser = (await startOAuth2(t, settings)).open()
 

@@ -4,7 +4,15 @@ import test from 'node:test'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { startRedis } from '../../support/redis.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
-import { assertRefused, beginLogin, currentSettings, logIn, olderSettings, startOAuth2, startPath } from './support.ts'
+import {
+  assertRefused,
+  beginLogin,
+  currentSettings,
+  logIn,
+  olderSettings,
+  startOAuth2,
+  startPath,
+} from './support.ts'
 
 test('auth-scenario 95: a wrong state leaves the login under way as it is', async (t) => {
   const provider = await startIdentityProvider(t)
@@ -109,11 +117,16 @@ test('auth-scenario 101: a login expires after ten minutes', async (t) => {
 
 test('auth-scenario 104: a failure is a page for users, an object for programs', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = { ...olderSettings(provider), server: { servlet: { 'context-path': '/api/v1' } } }
+  const settings = {
+    ...olderSettings(provider),
+    server: { servlet: { 'context-path': '/api/v1' } },
+  }
   const browser = (await startOAuth2(t, settings)).open()
   const callback = `/login?code=c&state=${'S'.repeat(43)}`
 
-  const page = await browser.visit(callback, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
+  const page = await browser.visit(callback, {
+    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+  })
   const object = await browser.visit(callback, { headers: { accept: 'application/json' } })
 
   assert.equal(page.status, 401)
@@ -122,15 +135,23 @@ test('auth-scenario 104: a failure is a page for users, an object for programs',
   assert.ok(page.text.includes(page.headers.get('x-spinnaker-request-id') ?? 'none'))
   assert.equal(page.headers.get('content-security-policy')?.includes("default-src 'none'"), true)
   assert.equal(object.status, 401)
-  const { status, error, message, timestamp, path } = JSON.parse(object.text) as Record<string, unknown>
-  assert.deepEqual([status, error, typeof message, typeof timestamp, path], [401, 'Unauthorized', 'string', 'string', undefined])
+  const { status, error, message, timestamp, path } = JSON.parse(object.text) as Record<
+    string,
+    unknown
+  >
+  assert.deepEqual(
+    [status, error, typeof message, typeof timestamp, path],
+    [401, 'Unauthorized', 'string', 'string', undefined],
+  )
   assert.equal(page.location ?? object.location, null)
 })
 
 test('a response applies to its own registration only', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, {
-    beside: { second: { 'client-id': 'two', 'client-secret': 'x', provider: 'corp', scope: 'openid' } },
+    beside: {
+      second: { 'client-id': 'two', 'client-secret': 'x', provider: 'corp', scope: 'openid' },
+    },
   })
   const browser = (await startOAuth2(t, settings)).open()
   const callback = await beginLogin(browser, '/oauth2/authorization/corp')
@@ -141,7 +162,9 @@ test('a response applies to its own registration only', async (t) => {
 })
 
 test('a failed login keeps the saved page', async (t) => {
-  const provider = await startIdentityProvider(t, { tokens: () => new Reply(400, { error: 'invalid_grant' }) })
+  const provider = await startIdentityProvider(t, {
+    tokens: () => new Reply(400, { error: 'invalid_grant' }),
+  })
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   await browser.visit(startPath)
   assert.equal((await logIn(browser)).status, 401)
@@ -156,12 +179,20 @@ test('auth-scenario 108: without the permission service a login needs the fallba
   const fiat = await startUpstream(t, () => new Reply(500))
   const settings = (legacyFallback: boolean) => ({
     ...olderSettings(provider),
-    services: { fiat: { baseUrl: fiat.url, enabled: true, legacyFallback, retry: { maxBackoffMillis: 100 } } },
+    services: {
+      fiat: { baseUrl: fiat.url, enabled: true, legacyFallback, retry: { maxBackoffMillis: 100 } },
+    },
   })
-  const [strict, lenient] = await Promise.all([startOAuth2(t, settings(false)), startOAuth2(t, settings(true))])
+  const [strict, lenient] = await Promise.all([
+    startOAuth2(t, settings(false)),
+    startOAuth2(t, settings(true)),
+  ])
   const [refused, admitted] = [strict.open(), lenient.open()]
 
-  const [first, second] = await Promise.all([logIn(refused, { accept: 'application/json' }), logIn(admitted)])
+  const [first, second] = await Promise.all([
+    logIn(refused, { accept: 'application/json' }),
+    logIn(admitted),
+  ])
 
   await assertRefused(refused, first, 503)
   assert.equal((JSON.parse(first.text) as { status: number }).status, 503)
@@ -187,8 +218,15 @@ test('a user rejected by the platform gets a page', async (t) => {
   const browser = gateway.open()
   const answer = await logIn(browser)
   await assertRefused(browser, answer, 403)
-  assert.match(answer.text, /<h1>Not signed in<\/h1>.*The permission service accepts no user of this name.*no such realm/s)
-  assert.equal(fiat.background.filter(({ path }) => path.startsWith('/roles/')).length, 1, 'asking again would change nothing')
+  assert.match(
+    answer.text,
+    /<h1>Not signed in<\/h1>.*The permission service accepts no user of this name.*no such realm/s,
+  )
+  assert.equal(
+    fiat.background.filter(({ path }) => path.startsWith('/roles/')).length,
+    1,
+    'asking again would change nothing',
+  )
 })
 
 test('auth-scenario 247: after a logout the way leads through the provider again', async (t) => {

@@ -18,7 +18,13 @@ function settings({ url }: GithubLike, organization?: string): GatewaySettings {
     ...(organization !== undefined && { 'provider-requirements': { organization } }),
   }
   return {
-    spring: { security: { oauth2: { client: { registration: { github: registration }, provider: { github: provider } } } } },
+    spring: {
+      security: {
+        oauth2: {
+          client: { registration: { github: registration }, provider: { github: provider } },
+        },
+      },
+    },
   }
 }
 
@@ -30,7 +36,10 @@ test('auth-scenario 86: the preset of GitHub maps login and name', async (t) => 
 
   assert.equal(back.status, 302, back.text)
   const { username, firstName, lastName, email } = (await browser.user()) ?? {}
-  assert.deepEqual({ username, firstName, lastName, email }, { username: 'al', firstName: null, lastName: 'A L', email: null })
+  assert.deepEqual(
+    { username, firstName, lastName, email },
+    { username: 'al', firstName: null, lastName: 'A L', email: null },
+  )
   assert.deepEqual(
     github.requests.map(({ path }) => path),
     ['/login/oauth/authorize', '/login/oauth/access_token', '/user'],
@@ -40,11 +49,16 @@ test('auth-scenario 86: the preset of GitHub maps login and name', async (t) => 
 test('a refusal with status 200 is recognized', async (t) => {
   const github = await startGithubLike(t)
   const lines: string[] = []
-  const browser = (await startOAuth2(t, settings(github), { log: (line) => lines.push(JSON.stringify(line)) })).open()
+  const browser = (
+    await startOAuth2(t, settings(github), { log: (line) => lines.push(JSON.stringify(line)) })
+  ).open()
   const start = await browser.visit('/login')
   const state = new URL(start.location ?? '').searchParams.get('state')
 
-  await assertRefused(browser, await browser.visit(`/login/oauth2/code/github?code=bad-code&state=${state}`))
+  await assertRefused(
+    browser,
+    await browser.visit(`/login/oauth2/code/github?code=bad-code&state=${state}`),
+  )
 
   assert.ok(lines.some((line) => line.includes('bad_verification_code')))
   assert.ok(!lines.join('\n').includes('bad-code"'))
@@ -155,7 +169,10 @@ test('the keys of early releases require an organisation, too', async (t) => {
       },
     },
   })
-  const [member, stranger] = await Promise.all([startOAuth2(t, older('acme')), startOAuth2(t, older('other'))])
+  const [member, stranger] = await Promise.all([
+    startOAuth2(t, older('acme')),
+    startOAuth2(t, older('other')),
+  ])
 
   assert.equal((await logIn(member.open())).status, 302)
   await assertRefused(stranger.open(), await logIn(stranger.open()))

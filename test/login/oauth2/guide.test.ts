@@ -12,7 +12,8 @@ import { beginLogin, logIn } from './support.ts'
 
 const guide = readGuide('login-oauth2')
 const blocks = blocksOf(guide, 'yaml')
-const [current = '', mapping = '', requirements = '', github = '', audience = '', older = ''] = blocks
+const [current = '', mapping = '', requirements = '', github = '', audience = '', older = ''] =
+  blocks
 
 type Tree = Record<string, unknown>
 
@@ -20,7 +21,8 @@ function merge(left: Tree, right: Tree): Tree {
   const merged = { ...left }
   for (const [key, value] of Object.entries(right)) {
     const known = merged[key]
-    const isMap = (one: unknown): one is Tree => typeof one === 'object' && one !== null && !Array.isArray(one)
+    const isMap = (one: unknown): one is Tree =>
+      typeof one === 'object' && one !== null && !Array.isArray(one)
     merged[key] = isMap(known) && isMap(value) ? merge(known, value) : value
   }
   return merged
@@ -34,7 +36,10 @@ function settingsOf(address: string, ...yamls: string[]): GatewaySettings {
       .replaceAll('client-id: spinnaker', 'client-id: gw')
       .replaceAll('clientId: spinnaker', 'clientId: gw'),
   )
-  return replaced.reduce<Tree>((all, yaml) => merge(all, parse(yaml) as Tree), {}) as GatewaySettings
+  return replaced.reduce<Tree>(
+    (all, yaml) => merge(all, parse(yaml) as Tree),
+    {},
+  ) as GatewaySettings
 }
 
 const person = {
@@ -95,7 +100,9 @@ test('the configuration for an installation of GitHub lets members in', async (t
 })
 
 test('without its provider block the same configuration leads to github.com', async (t) => {
-  const settings = parse(github) as { spring: { security: { oauth2: { client: { provider?: unknown } } } } }
+  const settings = parse(github) as {
+    spring: { security: { oauth2: { client: { provider?: unknown } } } }
+  }
   delete settings.spring.security.oauth2.client.provider
   const { url } = await runGateway(t, settings as unknown as GatewaySettings)
 
@@ -108,14 +115,25 @@ test('programs log in with a token for the audience', async (t) => {
   const provider = await startIdentityProvider(t)
   const { url } = await runGateway(t, settingsOf(provider.url, current, audience))
   const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: provider.url, sub: 'ci', aud: 'https://gate.example.com', exp: now + 60, email: 'ci@example.com' }
+  const claims = {
+    iss: provider.url,
+    sub: 'ci',
+    aud: 'https://gate.example.com',
+    exp: now + 60,
+    email: 'ci@example.com',
+  }
   const ask = async (token: string) => {
-    const answer = await new Browser(url, proxyHeaders).visit('/auth/user', { headers: { authorization: `Bearer ${token}` } })
+    const answer = await new Browser(url, proxyHeaders).visit('/auth/user', {
+      headers: { authorization: `Bearer ${token}` },
+    })
     return answer.text
   }
 
   assert.match(await ask(signJwt(claims, signingKey(0))), /"ci@example\.com"/)
-  assert.equal(await ask(signJwt({ ...claims, aud: 'https://other.example.com' }, signingKey(0))), '')
+  assert.equal(
+    await ask(signJwt({ ...claims, aud: 'https://other.example.com' }, signingKey(0))),
+    '',
+  )
 })
 
 test('the legacy configuration of the guide logs in', async (t) => {

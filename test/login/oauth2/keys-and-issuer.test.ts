@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { signingKey, signJwt, startIdentityProvider } from '../../support/identity-provider.ts'
 import { Reply } from '../../support/upstream.ts'
-import { assertRefused, beginLogin, currentSettings, logIn, olderSettings, startOAuth2 } from './support.ts'
+import {
+  assertRefused,
+  beginLogin,
+  currentSettings,
+  logIn,
+  olderSettings,
+  startOAuth2,
+} from './support.ts'
 
 test('auth-scenario 115: after a change of keys the set is loaded once more', async (t) => {
   const provider = await startIdentityProvider(t)
@@ -22,10 +29,13 @@ test('unknown key names reload the keys at intervals', async (t) => {
   let time = Date.now()
   const gateway = await startOAuth2(t, currentSettings(provider), { now: () => time })
   await logIn(gateway.open())
-  provider.faults = { idToken: (claims) => signJwt(claims, { ...signingKey(1), kid: 'nobody knows' }) }
+  provider.faults = {
+    idToken: (claims) => signJwt(claims, { ...signingKey(1), kid: 'nobody knows' }),
+  }
   provider.now = () => time
 
-  for (let attempt = 0; attempt < 3; attempt++) await assertRefused(gateway.open(), await logIn(gateway.open()))
+  for (let attempt = 0; attempt < 3; attempt++)
+    await assertRefused(gateway.open(), await logIn(gateway.open()))
   assert.equal(provider.requestsTo('/jwks').length, 2)
 
   time += 31_000
@@ -59,14 +69,23 @@ test('keys are reloaded after an hour', async (t) => {
 
 const wrongDocuments: [name: string, change: (document: Record<string, unknown>) => unknown][] = [
   ['another issuer', (document) => ({ ...document, issuer: 'https://evil.example' })],
-  ['an issuer with a slash more', (document) => ({ ...document, issuer: `${document['issuer']}/` })],
-  ['an address that is none', (document) => ({ ...document, token_endpoint: 'javascript:alert(1)' })],
+  [
+    'an issuer with a slash more',
+    (document) => ({ ...document, issuer: `${document['issuer']}/` }),
+  ],
+  [
+    'an address that is none',
+    (document) => ({ ...document, token_endpoint: 'javascript:alert(1)' }),
+  ],
 ]
 for (const [name, change] of wrongDocuments) {
   test(`auth-scenario 118: a document of the issuer with ${name} refuses the start`, async (t) => {
     const provider = await startIdentityProvider(t, { metadata: change })
 
-    await assert.rejects(startOAuth2(t, currentSettings(provider)), /openid-configuration (names|has no usable address)/)
+    await assert.rejects(
+      startOAuth2(t, currentSettings(provider)),
+      /openid-configuration (names|has no usable address)/,
+    )
   })
 }
 
@@ -75,10 +94,17 @@ test('a silent issuer does not delay the start', async (t) => {
   let time = Date.now()
   provider.now = () => time
   const lines: Record<string, unknown>[] = []
-  const gateway = await startOAuth2(t, currentSettings(provider), { now: () => time, log: (line) => lines.push(line) })
+  const gateway = await startOAuth2(t, currentSettings(provider), {
+    now: () => time,
+    log: (line) => lines.push(line),
+  })
   const browser = gateway.open()
 
-  assert.ok(lines.some(({ msg, issuer }) => String(msg).includes('issuer cannot be used') && issuer === provider.url))
+  assert.ok(
+    lines.some(
+      ({ msg, issuer }) => String(msg).includes('issuer cannot be used') && issuer === provider.url,
+    ),
+  )
   assert.equal((await browser.visit('/readyz')).status, 200)
   const page = await browser.visit('/login', { headers: { accept: 'text/html' } })
   assert.equal(page.status, 503)
@@ -107,7 +133,8 @@ test('an issuer below a path is found', async (t) => {
   const asked: string[] = []
   provider.answer = (request) => {
     asked.push(request.path)
-    if (request.path !== '/.well-known/oauth-authorization-server/realms/corp') return new Reply(404)
+    if (request.path !== '/.well-known/oauth-authorization-server/realms/corp')
+      return new Reply(404)
     return {
       issuer,
       authorization_endpoint: `${provider.url}/a`,
@@ -129,7 +156,9 @@ test('an issuer below a path is found', async (t) => {
 
 test('what is configured wins over what the issuer publishes', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = currentSettings(provider, { provider: { 'authorization-uri': `${provider.url}/authorize?tenant=t` } })
+  const settings = currentSettings(provider, {
+    provider: { 'authorization-uri': `${provider.url}/authorize?tenant=t` },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   assert.match((await browser.visit('/login')).location ?? '', /\/authorize\?tenant=t&/)
@@ -137,7 +166,9 @@ test('what is configured wins over what the issuer publishes', async (t) => {
 })
 
 test('keys without an issuer verify the signature', async (t) => {
-  const provider = await startIdentityProvider(t, { claims: (claims) => ({ ...claims, iss: 'https://elsewhere.example' }) })
+  const provider = await startIdentityProvider(t, {
+    claims: (claims) => ({ ...claims, iss: 'https://elsewhere.example' }),
+  })
   const { url } = provider
   const explicit = {
     'issuer-uri': undefined,
@@ -155,7 +186,9 @@ test('keys without an issuer verify the signature', async (t) => {
 
 test('legacy openid without keys is plain OAuth 2.0', async (t) => {
   const provider = await startIdentityProvider(t, { idToken: () => 'never.looked.at' })
-  const browser = (await startOAuth2(t, olderSettings(provider, { client: { scope: 'openid email' } }))).open()
+  const browser = (
+    await startOAuth2(t, olderSettings(provider, { client: { scope: 'openid email' } }))
+  ).open()
 
   assert.equal((await logIn(browser)).status, 302)
   assert.notEqual(await browser.user(), undefined)
@@ -175,11 +208,18 @@ test('without user information the ID token names the user', async (t) => {
 })
 
 test('without user information a bearer token is verified', async (t) => {
-  const provider = await startIdentityProvider(t, { metadata: ({ userinfo_endpoint: _, ...document }) => document })
+  const provider = await startIdentityProvider(t, {
+    metadata: ({ userinfo_endpoint: _, ...document }) => document,
+  })
   const gateway = await startOAuth2(t, currentSettings(provider))
   const ask = async (change: Record<string, unknown>) => {
-    const token = signJwt({ ...provider.idTokenClaims(null), email: 'ci@x.io', ...change }, signingKey(0))
-    return (await gateway.open().visit('/auth/user', { headers: { authorization: `Bearer ${token}` } })).text
+    const token = signJwt(
+      { ...provider.idTokenClaims(null), email: 'ci@x.io', ...change },
+      signingKey(0),
+    )
+    return (
+      await gateway.open().visit('/auth/user', { headers: { authorization: `Bearer ${token}` } })
+    ).text
   }
 
   assert.match(await ask({}), /"ci@x\.io"/)

@@ -13,14 +13,22 @@ import { settingsOf } from '../../../packages/gateway/login/settings.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { currentSettings, olderSettings, startOAuth2 } from './support.ts'
 
-async function load(t: TestContext, yaml: string, env: Record<string, string> = {}): Promise<LoadedConfig> {
+async function load(
+  t: TestContext,
+  yaml: string,
+  env: Record<string, string> = {},
+): Promise<LoadedConfig> {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-oauth2-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'fairlead.yml'), yaml)
   return loadConfig({ cwd: folder, env, homeDir: folder, systemDir: folder })
 }
 
-async function registrationOf(t: TestContext, yaml: string, env: Record<string, string> = {}): Promise<Registration> {
+async function registrationOf(
+  t: TestContext,
+  yaml: string,
+  env: Record<string, string> = {},
+): Promise<Registration> {
   const { config } = await load(t, yaml, env)
   const [registration] = settingsOf(config.login, oauth2Method)?.registrations ?? []
   assert.ok(registration !== undefined, 'no registration')
@@ -32,7 +40,8 @@ async function problemsOf(t: TestContext, yaml: string): Promise<readonly string
   try {
     await load(t, yaml)
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`)
+    if (error instanceof ConfigError)
+      return error.problems.map(({ key, message }) => `${key}: ${message}`)
     throw error
   }
   return []
@@ -79,17 +88,41 @@ test('the current keys can stand in the environment', async (t) => {
 })
 
 const presets: [name: string, parts: string, expected: Partial<Registration>][] = [
-  ['google', '', { scopes: ['openid', 'profile', 'email'], clientAuthentication: 'client_secret_basic', label: 'Google' }],
+  [
+    'google',
+    '',
+    {
+      scopes: ['openid', 'profile', 'email'],
+      clientAuthentication: 'client_secret_basic',
+      label: 'Google',
+    },
+  ],
   ['github', '', { scopes: ['read:user'], label: 'GitHub' }],
   ['gitlab', '', { scopes: ['openid', 'profile', 'email'], label: 'GitLab' }],
-  ['facebook', '', { scopes: ['public_profile', 'email'], clientAuthentication: 'client_secret_post', label: 'Facebook' }],
+  [
+    'facebook',
+    '',
+    {
+      scopes: ['public_profile', 'email'],
+      clientAuthentication: 'client_secret_post',
+      label: 'Facebook',
+    },
+  ],
   [
     'azure',
     'issuer-uri: https://login.microsoftonline.com/t/v2.0',
     { scopes: ['openid', 'profile', 'email'], label: 'Microsoft' },
   ],
-  ['okta', 'issuer-uri: https://corp.okta.com/oauth2/default', { scopes: ['openid', 'profile', 'email'], label: 'Okta' }],
-  ['keycloak', 'issuer-uri: https://kc.example/realms/corp', { scopes: ['openid', 'profile', 'email'], label: 'Keycloak' }],
+  [
+    'okta',
+    'issuer-uri: https://corp.okta.com/oauth2/default',
+    { scopes: ['openid', 'profile', 'email'], label: 'Okta' },
+  ],
+  [
+    'keycloak',
+    'issuer-uri: https://kc.example/realms/corp',
+    { scopes: ['openid', 'profile', 'email'], label: 'Keycloak' },
+  ],
 ]
 for (const [name, parts, expected] of presets) {
   test(`the preset ${name} needs identifier and secret${parts === '' ? '' : ', and the issuer'}`, async (t) => {
@@ -97,18 +130,24 @@ for (const [name, parts, expected] of presets) {
 
     const registration = await registrationOf(t, `spring.security.oauth2.client: {${client}}`)
 
-    for (const [key, value] of Object.entries(expected)) assert.deepEqual(registration[key as keyof Registration], value)
-    if (parts === '') assert.ok(registration.endpoints.tokenUri && registration.endpoints.userInfoUri)
+    for (const [key, value] of Object.entries(expected))
+      assert.deepEqual(registration[key as keyof Registration], value)
+    if (parts === '')
+      assert.ok(registration.endpoints.tokenUri && registration.endpoints.userInfoUri)
     else assert.equal(registration.issuerUri, registration.endpoints.issuer)
   })
 }
 
 test('the preset Oracle needs a tenant', async (t) => {
-  const yaml = 'spring.security.oauth2.client.registration.oracle: {client-id: gw, client-secret: s}\n'
+  const yaml =
+    'spring.security.oauth2.client.registration.oracle: {client-id: gw, client-secret: s}\n'
 
   const registration = await registrationOf(t, `${yaml}idcsTenantId: abc`)
 
-  assert.equal(registration.endpoints.tokenUri, 'https://idcs-abc.identity.oraclecloud.com/oauth2/v1/token')
+  assert.equal(
+    registration.endpoints.tokenUri,
+    'https://idcs-abc.identity.oraclecloud.com/oauth2/v1/token',
+  )
   assert.equal(registration.mapping.email, undefined)
   assert.ok((await problemsOf(t, yaml)).some((problem) => problem.includes('token-uri')))
 })
@@ -165,7 +204,10 @@ test('an own installation ignores the preset addresses', async (t) => {
 
 test('auth-scenario 93: the current generation wins, with a warning', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = { ...currentSettings(provider), ...olderSettings(provider, { client: { clientId: 'older' } }) }
+  const settings = {
+    ...currentSettings(provider),
+    ...olderSettings(provider, { client: { clientId: 'older' } }),
+  }
   const browser = (await startOAuth2(t, settings)).open()
 
   const { location } = await browser.visit('/login')
@@ -173,7 +215,11 @@ test('auth-scenario 93: the current generation wins, with a warning', async (t) 
   assert.equal(new URL(location ?? '').searchParams.get('client_id'), 'gw')
   const { notices } = await load(t, JSON.stringify(settings))
   assert.ok(
-    notices.some((notice) => notice.startsWith('Warning: security.oauth2 and spring.security.oauth2.client.registration both')),
+    notices.some((notice) =>
+      notice.startsWith(
+        'Warning: security.oauth2 and spring.security.oauth2.client.registration both',
+      ),
+    ),
   )
 })
 
@@ -199,7 +245,11 @@ const refused: [name: string, yaml: string, problem: RegExp][] = [
     `${registration}.corp: {client-id: a, client-secret: b}`,
     /provider\.corp\.authorization-uri: is missing/,
   ],
-  ['a switch without a client', 'security.authn.oauth2.enabled: true', /client\.clientId: is missing/],
+  [
+    'a switch without a client',
+    'security.authn.oauth2.enabled: true',
+    /client\.clientId: is missing/,
+  ],
   [
     'no secret',
     `${registration}.google: {client-id: a, client-authentication-method: client_secret_post}`,
@@ -215,7 +265,11 @@ const refused: [name: string, yaml: string, problem: RegExp][] = [
     `${registration}.google: {client-id: a, client-secret: b, authorization-grant-type: password}`,
     /authorization_code/,
   ],
-  ['a key that nobody knows', `${registration}.google: {client-id: a, client-secret: b, clientsecrets: c}`, /is not a known key/],
+  [
+    'a key that nobody knows',
+    `${registration}.google: {client-id: a, client-secret: b, clientsecrets: c}`,
+    /is not a known key/,
+  ],
   [
     'an address that is none',
     `${registration}.google: {client-id: a, client-secret: b}\nspring.security.oauth2.client.provider.google.token-uri: idp`,
@@ -274,7 +328,13 @@ test('an unprotected address of a provider is worth a warning', async (t) => {
 test('placeholders of a redirect address are filled in', () => {
   const place = { baseUrl: 'https://g.example:8443/api', registrationId: 'corp' }
 
-  assert.equal(fillAddress('{baseUrl}/x/{registrationId}', place), 'https://g.example:8443/api/x/corp')
-  assert.equal(fillAddress('{baseScheme}://{baseHost}{basePort}{basePath}/{action}', place), 'https://g.example:8443/api/login')
+  assert.equal(
+    fillAddress('{baseUrl}/x/{registrationId}', place),
+    'https://g.example:8443/api/x/corp',
+  )
+  assert.equal(
+    fillAddress('{baseScheme}://{baseHost}{basePort}{basePath}/{action}', place),
+    'https://g.example:8443/api/login',
+  )
   assert.equal(fillAddress('{constructor}{other}', place), '{constructor}{other}')
 })

@@ -1,13 +1,21 @@
 /** What the tests of this login share: configurations for a provider, and a browser that goes through a whole login. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type GatewayOptions, type GatewaySettings, type RunningGateway, runGateway } from '../../support/gateway.ts'
+import {
+  type GatewayOptions,
+  type GatewaySettings,
+  type RunningGateway,
+  runGateway,
+} from '../../support/gateway.ts'
 import { clientId, clientSecret } from '../../support/identity-provider.ts'
 import { Browser, type Visit } from '../browser.ts'
 import { proxyHeaders, startPath, ui } from '../support.ts'
 
 /** Keys of early releases. */
-export function olderSettings({ url }: { url: string }, parts: Record<string, unknown> = {}): GatewaySettings {
+export function olderSettings(
+  { url }: { url: string },
+  parts: Record<string, unknown> = {},
+): GatewaySettings {
   const { client, ...others } = parts
   return {
     security: {
@@ -35,7 +43,10 @@ export interface CurrentParts {
 }
 
 /** Current keys: the registration `corp`, with everything from the issuer. */
-export function currentSettings({ url }: { url: string }, parts: CurrentParts = {}): GatewaySettings {
+export function currentSettings(
+  { url }: { url: string },
+  parts: CurrentParts = {},
+): GatewaySettings {
   const registration = {
     'client-id': clientId,
     'client-secret': clientSecret,
@@ -45,7 +56,14 @@ export function currentSettings({ url }: { url: string }, parts: CurrentParts = 
   const provider = { 'issuer-uri': url, ...parts.provider }
   return {
     spring: {
-      security: { oauth2: { client: { registration: { corp: registration, ...parts.beside }, provider: { corp: provider } } } },
+      security: {
+        oauth2: {
+          client: {
+            registration: { corp: registration, ...parts.beside },
+            provider: { corp: provider },
+          },
+        },
+      },
     },
   }
 }
@@ -65,7 +83,10 @@ export async function startOAuth2(
     t,
     {
       ...settings,
-      server: { 'forward-headers-strategy': 'native', ...(settings['server'] as object | undefined) },
+      server: {
+        'forward-headers-strategy': 'native',
+        ...(settings['server'] as object | undefined),
+      },
       services: { deck: { baseUrl: ui }, ...settings.services },
     },
     options,
@@ -88,7 +109,10 @@ export async function consent(location: string): Promise<string> {
 }
 
 /** The whole way to the callback's answer. */
-export async function logIn(browser: Browser, headers: Record<string, string> = {}): Promise<Visit> {
+export async function logIn(
+  browser: Browser,
+  headers: Record<string, string> = {},
+): Promise<Visit> {
   return browser.visit(await beginLogin(browser), { headers })
 }
 

@@ -39,7 +39,9 @@ for (const [value, roles] of roleRows) {
 test('auth-scenario 87: a mapped attribute brings the roles of the user', async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = { ...provider.person, groups: ['a', 'b'] }
-  const browser = (await startOAuth2(t, olderSettings(provider, { userInfoMapping: { roles: 'groups' } }))).open()
+  const browser = (
+    await startOAuth2(t, olderSettings(provider, { userInfoMapping: { roles: 'groups' } }))
+  ).open()
 
   await logIn(browser)
 
@@ -51,7 +53,9 @@ test('auth-scenario 87: a mapped attribute brings the roles of the user', async 
 test('roles are found within another attribute, as Keycloak writes them', async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = { ...provider.person, realm_access: { roles: ['dev'] } }
-  const settings = currentSettings(provider, { beside: { userInfoMapping: { roles: 'realm_access.roles' } } })
+  const settings = currentSettings(provider, {
+    beside: { userInfoMapping: { roles: 'realm_access.roles' } },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   await logIn(browser)
@@ -61,7 +65,9 @@ test('roles are found within another attribute, as Keycloak writes them', async 
 
 test('a missing user name is replaced by the e-mail', async (t) => {
   const provider = await startIdentityProvider(t)
-  const settings = currentSettings(provider, { beside: { userInfoMapping: { username: 'absent', firstName: '' } } })
+  const settings = currentSettings(provider, {
+    beside: { userInfoMapping: { username: 'absent', firstName: '' } },
+  })
   const browser = (await startOAuth2(t, settings)).open()
 
   await logIn(browser)
@@ -74,7 +80,14 @@ test('a look-alike name is rejected and logged', async (t) => {
   const provider = await startIdentityProvider(t)
   const log: Record<string, unknown>[] = []
   const gateway = await startOAuth2(t, currentSettings(provider), { log: (line) => log.push(line) })
-  for (const email of ['\u00a0a@x.io', 'a@x.io\u200b', '\uff41@x.io', '\u212a@x.io', 'anonymous', '__unrestricted_user__']) {
+  for (const email of [
+    '\u00a0a@x.io',
+    'a@x.io\u200b',
+    '\uff41@x.io',
+    '\u212a@x.io',
+    'anonymous',
+    '__unrestricted_user__',
+  ]) {
     provider.person = { ...provider.person, email }
     const browser = gateway.open()
     await assertRefused(browser, await logIn(browser))
@@ -92,10 +105,18 @@ for (const [roles, call] of [
   test(`auth-scenario 88: the permission service learns ${roles.length} roles first`, async (t) => {
     const provider = await startIdentityProvider(t)
     provider.person = { ...provider.person, groups: roles }
-    const view = { name: 'a@x.io', accounts: [{ name: 'prod', authorizations: ['WRITE'] }], applications: [], roles: [] }
+    const view = {
+      name: 'a@x.io',
+      accounts: [{ name: 'prod', authorizations: ['WRITE'] }],
+      applications: [],
+      roles: [],
+    }
     const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? view : {}))
     const settings = olderSettings(provider, { userInfoMapping: { roles: 'groups' } })
-    const gateway = await startOAuth2(t, { ...settings, services: { fiat: { baseUrl: fiat.url, enabled: true } } })
+    const gateway = await startOAuth2(t, {
+      ...settings,
+      services: { fiat: { baseUrl: fiat.url, enabled: true } },
+    })
     const browser = gateway.open()
 
     await logIn(browser)
@@ -125,7 +146,9 @@ for (const [name, attributes, admitted] of people) {
   test(`requirements, ${name}: ${admitted ? 'let in' : 'refused'}`, async (t) => {
     const provider = await startIdentityProvider(t)
     provider.person = { ...provider.person, ...attributes }
-    const browser = (await startOAuth2(t, olderSettings(provider, { userInfoRequirements: required }))).open()
+    const browser = (
+      await startOAuth2(t, olderSettings(provider, { userInfoRequirements: required }))
+    ).open()
 
     const answer = await logIn(browser, { accept: 'text/html' })
 
@@ -137,7 +160,9 @@ for (const [name, attributes, admitted] of people) {
 test('auth-scenario 92: a service account needs no requirements', async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = { ...provider.person, client_email: 'Robot@x.io' }
-  const front50 = await startUpstream(t, { 'GET /serviceAccounts': [{ name: 'robot@X.io', memberOf: [] }] })
+  const front50 = await startUpstream(t, {
+    'GET /serviceAccounts': [{ name: 'robot@X.io', memberOf: [] }],
+  })
   const view = { name: 'a@x.io', accounts: [], applications: [], roles: [] }
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? view : {}))
   const gateway = await startOAuth2(t, {
@@ -165,7 +190,9 @@ test('auth-scenario 76: the session store holds no secret of the login', async (
   await gateway.stop()
 
   const files = readdirSync(gateway.dataDir).filter((name) => name.startsWith('sessions.db'))
-  const stored = files.map((name) => readFileSync(join(gateway.dataDir, name)).toString('latin1')).join('\n')
+  const stored = files
+    .map((name) => readFileSync(join(gateway.dataDir, name)).toString('latin1'))
+    .join('\n')
 
   assert.ok(stored.includes('a@x.io'))
   for (const secret of ['access-token-1', 'refresh-token-1', 'eyJ', 's3cret', 'of-the-provider']) {

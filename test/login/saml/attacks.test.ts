@@ -3,11 +3,24 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { DOMParser } from '../../../packages/gateway/login/saml/xml-libraries.js'
-import { type Answer, formatAnswer, newId, signElement } from '../../support/saml-identity-provider.ts'
+import {
+  type Answer,
+  formatAnswer,
+  newId,
+  signElement,
+} from '../../support/saml-identity-provider.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import type { Browser } from '../browser.ts'
-import { login, post, postRaw, reasonsOf, type SamlGateway, startLogin, startSaml } from './support.ts'
+import {
+  login,
+  post,
+  postRaw,
+  reasonsOf,
+  type SamlGateway,
+  startLogin,
+  startSaml,
+} from './support.ts'
 import { wrappings } from './wrapping.ts'
 
 const minute = 60_000
@@ -23,7 +36,12 @@ interface Attack {
 }
 
 /** Posts the answer of a started login and makes sure that it ends at a page, with nobody logged in. */
-async function checkRefused(gateway: SamlGateway, browser: Browser, xml: string, reason: RegExp): Promise<void> {
+async function checkRefused(
+  gateway: SamlGateway,
+  browser: Browser,
+  xml: string,
+  reason: RegExp,
+): Promise<void> {
   const before = gateway.log.length
   const answer = await post(browser, xml)
   assert.equal(answer.status, 401)
@@ -41,7 +59,11 @@ function countParsed(t: TestContext): () => number {
   return () => mock.calls.reduce((sum, { arguments: [text] }) => sum + text.length, 0)
 }
 
-async function runTable(t: TestContext, gateway: SamlGateway, attacks: readonly Attack[]): Promise<void> {
+async function runTable(
+  t: TestContext,
+  gateway: SamlGateway,
+  attacks: readonly Attack[],
+): Promise<void> {
   for (const { name, answer = {}, change = (xml: string) => xml, reason } of attacks) {
     await t.test(name, async () => {
       const browser = gateway.open()
@@ -78,7 +100,11 @@ const signatureAttacks: readonly Attack[] = [
   },
   {
     name: 'auth-scenario 127: the signature was changed',
-    change: (xml) => xml.replace(/(<ds:SignatureValue>)(.)/, (_all, tag, first) => tag + (first === 'A' ? 'B' : 'A')),
+    change: (xml) =>
+      xml.replace(
+        /(<ds:SignatureValue>)(.)/,
+        (_all, tag, first) => tag + (first === 'A' ? 'B' : 'A'),
+      ),
     reason: /made by no key/,
   },
   {
@@ -86,7 +112,9 @@ const signatureAttacks: readonly Attack[] = [
     change: (xml) => {
       const forged = xml.replace('>alice@', '>admin@')
       const other = signElement(
-        /<saml:Assertion .*<\/saml:Assertion>/s.exec(forged)?.[0].replace(/<ds:Signature .*?<\/ds:Signature>/s, '') ?? '',
+        /<saml:Assertion .*<\/saml:Assertion>/s
+          .exec(forged)?.[0]
+          .replace(/<ds:Signature .*?<\/ds:Signature>/s, '') ?? '',
         'Assertion',
         attacker,
         'sha256',
@@ -116,7 +144,11 @@ const signatureAttacks: readonly Attack[] = [
     reason: /signature of the Assertion was made by no key/,
   },
   { name: 'SHA-1 in the signature of the assertion', answer: { hash: 'sha1' }, reason: /too weak/ },
-  { name: 'SHA-1 in the signature of the response', answer: { hash: 'sha1', signed: 'response' }, reason: /too weak/ },
+  {
+    name: 'SHA-1 in the signature of the response',
+    answer: { hash: 'sha1', signed: 'response' },
+    reason: /too weak/,
+  },
   {
     name: 'a message authentication code whose key is the public key of the identity provider',
     change: (xml) => {
@@ -125,7 +157,10 @@ const signatureAttacks: readonly Attack[] = [
       const info =
         /<ds:SignedInfo>.*<\/ds:SignedInfo>/s
           .exec(changed)?.[0]
-          .replace('<ds:SignedInfo>', '<ds:SignedInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">') ?? ''
+          .replace(
+            '<ds:SignedInfo>',
+            '<ds:SignedInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">',
+          ) ?? ''
       const code = createHmac('sha1', keyPairOf('idp').certificate).update(info).digest('base64')
       return changed.replace(/<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${code}`)
     },
@@ -146,17 +181,20 @@ const signatureAttacks: readonly Attack[] = [
   },
   {
     name: 'two references',
-    change: (xml) => xml.replace(/<ds:Reference .*?<\/ds:Reference>/s, (reference) => reference + reference),
+    change: (xml) =>
+      xml.replace(/<ds:Reference .*?<\/ds:Reference>/s, (reference) => reference + reference),
     reason: /more in it than it may/,
   },
   {
     name: 'two digest values',
-    change: (xml) => xml.replace(/<ds:DigestValue>.*?<\/ds:DigestValue>/s, (value) => value + value),
+    change: (xml) =>
+      xml.replace(/<ds:DigestValue>.*?<\/ds:DigestValue>/s, (value) => value + value),
     reason: /more in it than it may/,
   },
   {
     name: 'a comment in the digest value',
-    change: (xml) => xml.replace('>alice@', '>admin@').replace(/(<ds:DigestValue>)/, '$1<!--AAAA-->'),
+    change: (xml) =>
+      xml.replace('>alice@', '>admin@').replace(/(<ds:DigestValue>)/, '$1<!--AAAA-->'),
     reason: /content, which was changed/,
   },
   {
@@ -177,13 +215,17 @@ const signatureAttacks: readonly Attack[] = [
     name: 'the same identifier twice',
     change: (xml) => {
       const id = /<saml:Assertion [^>]*ID="([^"]*)"/.exec(xml)?.[1] ?? ''
-      return xml.replace('<samlp:Status>', `<samlp:Extensions><x ID="${id}"/></samlp:Extensions><samlp:Status>`)
+      return xml.replace(
+        '<samlp:Status>',
+        `<samlp:Extensions><x ID="${id}"/></samlp:Extensions><samlp:Status>`,
+      )
     },
     reason: /identifier occurs twice/,
   },
   {
     name: 'two signatures of the assertion',
-    change: (xml) => xml.replace(/<ds:Signature .*?<\/ds:Signature>/s, (signature) => signature + signature),
+    change: (xml) =>
+      xml.replace(/<ds:Signature .*?<\/ds:Signature>/s, (signature) => signature + signature),
     reason: /several Signature elements/,
   },
   {
@@ -231,7 +273,10 @@ const contentAttacks: readonly Attack[] = [
   },
   {
     name: 'auth-scenario 133: the assertion was issued by somebody else',
-    answer: { issuer: 'https://evil.example.com', responseIssuer: 'https://idp.example.com/metadata' },
+    answer: {
+      issuer: 'https://evil.example.com',
+      responseIssuer: 'https://idp.example.com/metadata',
+    },
     reason: /assertion was issued by/,
   },
   {
@@ -270,9 +315,21 @@ const contentAttacks: readonly Attack[] = [
   },
   { name: 'auth-scenario 139: nobody is named', answer: { nameIdXml: '' }, reason: /no NameID/ },
   { name: 'an empty name', answer: { nameId: ' ' }, reason: /no NameID/ },
-  { name: 'a name with a line break', answer: { nameId: 'alice&#13;&#10;X-SPINNAKER-USER: root' }, reason: /U\+000D/ },
-  { name: 'a name with an invisible character', answer: { nameId: 'alice\u200b' }, reason: /U\+200B/ },
-  { name: 'a name in letters that Unicode takes for others', answer: { nameId: '\uff41lice' }, reason: /U\+FF41/ },
+  {
+    name: 'a name with a line break',
+    answer: { nameId: 'alice&#13;&#10;X-SPINNAKER-USER: root' },
+    reason: /U\+000D/,
+  },
+  {
+    name: 'a name with an invisible character',
+    answer: { nameId: 'alice\u200b' },
+    reason: /U\+200B/,
+  },
+  {
+    name: 'a name in letters that Unicode takes for others',
+    answer: { nameId: '\uff41lice' },
+    reason: /U\+FF41/,
+  },
   { name: 'a reserved name', answer: { nameId: 'Anonymous' }, reason: /is reserved/ },
   {
     name: 'no conditions',
@@ -283,19 +340,24 @@ const contentAttacks: readonly Attack[] = [
   {
     name: 'no audience',
     answer: { signed: 'neither' },
-    change: (xml) => resign(xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/s, '')),
+    change: (xml) =>
+      resign(xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/s, '')),
     reason: /names no audience/,
   },
   {
     name: 'a condition that nobody understands',
     answer: { signed: 'neither' },
-    change: (xml) => resign(xml.replace('<saml:AudienceRestriction>', '<saml:Condition/><saml:AudienceRestriction>')),
+    change: (xml) =>
+      resign(
+        xml.replace('<saml:AudienceRestriction>', '<saml:Condition/><saml:AudienceRestriction>'),
+      ),
     reason: /not understood/,
   },
   {
     name: 'no confirmation of the subject',
     answer: { signed: 'neither' },
-    change: (xml) => resign(xml.replace(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/s, '')),
+    change: (xml) =>
+      resign(xml.replace(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/s, '')),
     reason: /not confirmed/,
   },
   {
@@ -307,13 +369,15 @@ const contentAttacks: readonly Attack[] = [
   {
     name: 'a confirmation without end',
     answer: { signed: 'neither' },
-    change: (xml) => resign(xml.replace(/(<saml:SubjectConfirmationData) NotOnOrAfter="[^"]*"/, '$1')),
+    change: (xml) =>
+      resign(xml.replace(/(<saml:SubjectConfirmationData) NotOnOrAfter="[^"]*"/, '$1')),
     reason: /has no end/,
   },
   {
     name: 'a time that is none',
     answer: { signed: 'neither' },
-    change: (xml) => resign(xml.replace(/(<saml:Conditions[^>]* NotOnOrAfter=")[^"]*/, '$1tomorrow')),
+    change: (xml) =>
+      resign(xml.replace(/(<saml:Conditions[^>]* NotOnOrAfter=")[^"]*/, '$1tomorrow')),
     reason: /is no time/,
   },
   {
@@ -326,7 +390,12 @@ const contentAttacks: readonly Attack[] = [
     name: 'no assertion',
     answer: { signed: 'neither' },
     change: (xml) =>
-      signElement(xml.replace(/<saml:Assertion .*<\/saml:Assertion>/s, ''), 'Response', keyPairOf('idp'), 'sha256'),
+      signElement(
+        xml.replace(/<saml:Assertion .*<\/saml:Assertion>/s, ''),
+        'Response',
+        keyPairOf('idp'),
+        'sha256',
+      ),
     reason: /0 assertions/,
   },
 ]
@@ -336,7 +405,10 @@ const forms: readonly Attack[] = [
   ...['CanonicalizationMethod', 'SignatureMethod', 'Transform', 'DigestMethod'].map((name) => ({
     name: `an element in ${name}`,
     change: (xml: string) =>
-      xml.replace(new RegExp(`(<ds:${name} [^>]*)/>`), `$1><ds:HMACOutputLength>1</ds:HMACOutputLength></ds:${name}>`),
+      xml.replace(
+        new RegExp(`(<ds:${name} [^>]*)/>`),
+        `$1><ds:HMACOutputLength>1</ds:HMACOutputLength></ds:${name}>`,
+      ),
     reason: /more in it than it may/,
   })),
   ...['SignatureValue', 'DigestValue'].map((name) => ({
@@ -361,19 +433,30 @@ const forms: readonly Attack[] = [
   },
   {
     name: 'more namespaces than a signature needs',
-    change: (xml) => xml.replace('<ds:Reference', `<ds:Reference ${range(9, (index) => `xmlns:n${index}="urn:n" `)}`),
+    change: (xml) =>
+      xml.replace(
+        '<ds:Reference',
+        `<ds:Reference ${range(9, (index) => `xmlns:n${index}="urn:n" `)}`,
+      ),
     reason: /declares too many namespaces/,
   },
   {
     name: 'a list of prefixes for an inclusive canonicalization',
     answer: { canonicalization: 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315' },
-    change: (xml) => xml.replace(/(<ds:CanonicalizationMethod [^>]*)\/>/, `$1>${prefixList('saml')}</ds:CanonicalizationMethod>`),
+    change: (xml) =>
+      xml.replace(
+        /(<ds:CanonicalizationMethod [^>]*)\/>/,
+        `$1>${prefixList('saml')}</ds:CanonicalizationMethod>`,
+      ),
     reason: /more in it than it may/,
   },
   {
     name: 'a list of prefixes without end',
     change: (xml) =>
-      xml.replace(/(<ds:CanonicalizationMethod [^>]*)\/>/, `$1>${prefixList('saml '.repeat(60))}</ds:CanonicalizationMethod>`),
+      xml.replace(
+        /(<ds:CanonicalizationMethod [^>]*)\/>/,
+        `$1>${prefixList('saml '.repeat(60))}</ds:CanonicalizationMethod>`,
+      ),
     reason: /too long a list of prefixes/,
   },
 ]
@@ -391,11 +474,14 @@ function resign(xml: string): string {
   return xml.replace(bare, () => signElement(bare, 'Assertion', keyPairOf('idp'), 'sha256'))
 }
 
-test('a forged signature logs nobody in', async (t) => runTable(t, await startSaml(t), signatureAttacks))
+test('a forged signature logs nobody in', async (t) =>
+  runTable(t, await startSaml(t), signatureAttacks))
 
-test('a signature of another form logs nobody in', async (t) => runTable(t, await startSaml(t), forms))
+test('a signature of another form logs nobody in', async (t) =>
+  runTable(t, await startSaml(t), forms))
 
-test('an assertion that does not fit logs nobody in', async (t) => runTable(t, await startSaml(t), contentAttacks))
+test('an assertion that does not fit logs nobody in', async (t) =>
+  runTable(t, await startSaml(t), contentAttacks))
 
 test('auth-scenario 128: a wrapped signature logs nobody in', async (t) => {
   const gateway = await startSaml(t)
@@ -421,14 +507,29 @@ test('auth-scenario 130: a comment does not shorten a name', async (t) => {
   for (const signed of ['assertion', 'response'] as const) {
     const browser = gateway.open()
     const inResponseTo = await startLogin(browser)
-    const xml = gateway.provider.answer({ inResponseTo, signed, nameId: 'admin@example.com.evil.org' })
-    const answer = await post(browser, xml.replace('admin@example.com.evil', 'admin@example.com<!-- -->.evil'))
+    const xml = gateway.provider.answer({
+      inResponseTo,
+      signed,
+      nameId: 'admin@example.com.evil.org',
+    })
+    const answer = await post(
+      browser,
+      xml.replace('admin@example.com.evil', 'admin@example.com<!-- -->.evil'),
+    )
     assert.equal(answer.status, 302)
     assert.equal((await browser.user())?.['username'], 'admin@example.com.evil.org')
   }
   const browser = gateway.open()
-  const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser), nameId: 'not-admin@example.com' })
-  await checkRefused(gateway, browser, xml.replace('>not-admin', '><?x not-?>admin'), /processing instruction/)
+  const xml = gateway.provider.answer({
+    inResponseTo: await startLogin(browser),
+    nameId: 'not-admin@example.com',
+  })
+  await checkRefused(
+    gateway,
+    browser,
+    xml.replace('>not-admin', '><?x not-?>admin'),
+    /processing instruction/,
+  )
 })
 
 test('auth-scenario 131: a document type is refused unread, and nothing is fetched', async (t) => {
@@ -450,7 +551,12 @@ test('auth-scenario 131: a document type is refused unread, and nothing is fetch
       const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser) })
       const parsed = countParsed(t)
       await checkRefused(gateway, browser, type + xml, /document type/)
-      await checkRefused(gateway, browser, `<?xml version="1.0"?>\n${type}${xml.replace('>alice', '>&e;')}`, /document type/)
+      await checkRefused(
+        gateway,
+        browser,
+        `<?xml version="1.0"?>\n${type}${xml.replace('>alice', '>&e;')}`,
+        /document type/,
+      )
       assert.equal(parsed(), 0)
     })
   }
@@ -464,38 +570,80 @@ test('auth-scenario 139, 145: a malformed response is rejected, never a failure'
     ['nothing', '', /no SAMLResponse/],
     ['no base64', '%%%', /not base64/],
     ['base64 that is cut off', Buffer.from(good).toString('base64').slice(0, -3), /not base64/],
-    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x3c, 0x00]).toString('base64'), /not UTF-8/],
+    [
+      'bytes that are no text',
+      Buffer.from([0xff, 0xfe, 0x3c, 0x00]).toString('base64'),
+      /not UTF-8/,
+    ],
     ['text that is no XML', Buffer.from('hello').toString('base64'), /not well-formed/],
-    ['XML that is cut off', Buffer.from(good.slice(0, -40)).toString('base64'), /not well-formed|cut off/],
+    [
+      'XML that is cut off',
+      Buffer.from(good.slice(0, -40)).toString('base64'),
+      /not well-formed|cut off/,
+    ],
     ['XML that is cut off in a tag', Buffer.from(good.slice(0, 100)).toString('base64'), /cut off/],
-    ['an entity that nobody declared', Buffer.from(good.replace('>alice', '>&nbsp;')).toString('base64'), /not well-formed/],
-    ['a null character', Buffer.from(good.replace('>alice', '>\0alice')).toString('base64'), /control characters/],
+    [
+      'an entity that nobody declared',
+      Buffer.from(good.replace('>alice', '>&nbsp;')).toString('base64'),
+      /not well-formed/,
+    ],
+    [
+      'a null character',
+      Buffer.from(good.replace('>alice', '>\0alice')).toString('base64'),
+      /control characters/,
+    ],
     ['another document', Buffer.from('<html/>').toString('base64'), /is no Response/],
     [
       'a response of SAML 1.1',
       Buffer.from('<Response xmlns="urn:oasis:names:tc:SAML:1.0:protocol"/>').toString('base64'),
       /is no Response/,
     ],
-    ['deep nesting', Buffer.from(`${'<a>'.repeat(50_000)}${'</a>'.repeat(50_000)}`).toString('base64'), /nested too deeply/],
-    ['very many tags', Buffer.from(`<a>${'<b/>'.repeat(100_000)}</a>`).toString('base64'), /too many tags/],
+    [
+      'deep nesting',
+      Buffer.from(`${'<a>'.repeat(50_000)}${'</a>'.repeat(50_000)}`).toString('base64'),
+      /nested too deeply/,
+    ],
+    [
+      'very many tags',
+      Buffer.from(`<a>${'<b/>'.repeat(100_000)}</a>`).toString('base64'),
+      /too many tags/,
+    ],
     [
       'very many attributes',
-      Buffer.from(`<a ${Array.from({ length: 50_000 }, (_, index) => `a${index}=""`).join(' ')}/>`).toString('base64'),
+      Buffer.from(
+        `<a ${Array.from({ length: 50_000 }, (_, index) => `a${index}=""`).join(' ')}/>`,
+      ).toString('base64'),
       /too long/,
     ],
-    ['very many comments', Buffer.from(`<a>${'<!---->'.repeat(5000)}</a>`).toString('base64'), /too many comments/],
-    ['very many references', Buffer.from(`<a>${'&amp;'.repeat(200_000)}</a>`).toString('base64'), /too many references/],
+    [
+      'very many comments',
+      Buffer.from(`<a>${'<!---->'.repeat(5000)}</a>`).toString('base64'),
+      /too many comments/,
+    ],
+    [
+      'very many references',
+      Buffer.from(`<a>${'&amp;'.repeat(200_000)}</a>`).toString('base64'),
+      /too many references/,
+    ],
     [
       'very many namespaces',
-      Buffer.from(`${range(90, (depth) => `<a xmlns:a${depth}="b">`)}${'</a>'.repeat(90)}`).toString('base64'),
+      Buffer.from(
+        `${range(90, (depth) => `<a xmlns:a${depth}="b">`)}${'</a>'.repeat(90)}`,
+      ).toString('base64'),
       /too many namespaces/,
     ],
     [
       'many attributes of many tags',
-      Buffer.from(`<a><b>${`<c ${range(60, (index) => `a${index}="" `)}/>`.repeat(1000)}</b></a>`).toString('base64'),
+      Buffer.from(
+        `<a><b>${`<c ${range(60, (index) => `a${index}="" `)}/>`.repeat(1000)}</b></a>`,
+      ).toString('base64'),
       /too many attributes/,
     ],
-    ['very many open comments', Buffer.from(`<a>${'<!--'.repeat(200_000)}`).toString('base64'), /cut off/],
+    [
+      'very many open comments',
+      Buffer.from(`<a>${'<!--'.repeat(200_000)}`).toString('base64'),
+      /cut off/,
+    ],
   ]
   for (const [name, parameter, reason] of rows) {
     await t.test(name, async (t) => {
@@ -557,7 +705,10 @@ test('auth-scenario 137: an answered request is answered once', async (t) => {
   const inResponseTo = await startLogin(browser)
   assert.equal((await post(browser, gateway.provider.answer({ inResponseTo }))).status, 302)
 
-  const again = await post(browser, gateway.provider.answer({ inResponseTo, nameId: 'bob@example.com' }))
+  const again = await post(
+    browser,
+    gateway.provider.answer({ inResponseTo, nameId: 'bob@example.com' }),
+  )
   assert.equal(again.status, 401)
   assert.equal((await browser.user())?.['username'], 'alice@example.com')
 })
@@ -579,9 +730,21 @@ test('a rejected response leaves the request open', async (t) => {
   const browser = gateway.open()
   const first = await startLogin(browser)
   const second = await startLogin(browser)
-  assert.equal((await post(browser, gateway.provider.answer({ inResponseTo: first, signed: 'neither' }))).status, 401)
+  assert.equal(
+    (await post(browser, gateway.provider.answer({ inResponseTo: first, signed: 'neither' })))
+      .status,
+    401,
+  )
   assert.equal((await post(browser, gateway.provider.answer({ inResponseTo: first }))).status, 302)
-  assert.equal((await post(browser, gateway.provider.answer({ inResponseTo: second, nameId: 'bob@example.com' }))).status, 302)
+  assert.equal(
+    (
+      await post(
+        browser,
+        gateway.provider.answer({ inResponseTo: second, nameId: 'bob@example.com' }),
+      )
+    ).status,
+    302,
+  )
   assert.equal((await browser.user())?.['username'], 'bob@example.com')
 })
 
@@ -601,27 +764,47 @@ test('a key of another kind than the signature wants verifies nothing', async (t
   const browser = gateway.open()
   const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser) })
   const ecdsa = 'http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256'
-  await checkRefused(gateway, browser, xml.replace('http://www.w3.org/2001/04/xmldsig-more#rsa-sha256', ecdsa), /made by no key/)
+  await checkRefused(
+    gateway,
+    browser,
+    xml.replace('http://www.w3.org/2001/04/xmldsig-more#rsa-sha256', ecdsa),
+    /made by no key/,
+  )
 })
 
 /** What a stranger may make of an answer that he has signed himself, as long as answers may be. */
 const excesses: Readonly<Record<string, (xml: string) => string>> = {
   'thousands of groups': (xml) => xml,
-  'thousands of groups without signature': (xml) => xml.replaceAll(/<ds:Signature .*?<\/ds:Signature>/gs, ''),
+  'thousands of groups without signature': (xml) =>
+    xml.replaceAll(/<ds:Signature .*?<\/ds:Signature>/gs, ''),
   'nested elements in the signature': (xml) =>
     xml.replaceAll(
       '<ds:SignatureMethod',
-      () => `${'<ds:x>'.repeat(80)}${'<ds:y/>'.repeat(4000)}${'</ds:x>'.repeat(80)}<ds:SignatureMethod`,
+      () =>
+        `${'<ds:x>'.repeat(80)}${'<ds:y/>'.repeat(4000)}${'</ds:x>'.repeat(80)}<ds:SignatureMethod`,
     ),
   'namespaces in the signature': (xml) =>
-    xml.replaceAll('<ds:SignatureMethod', () => `${range(500, (index) => `<ds:x xmlns:n${index}="urn:n"/>`)}<ds:SignatureMethod`),
+    xml.replaceAll(
+      '<ds:SignatureMethod',
+      () => `${range(500, (index) => `<ds:x xmlns:n${index}="urn:n"/>`)}<ds:SignatureMethod`,
+    ),
   'namespaces around the signature': (xml) =>
-    xml.replace('<samlp:Response', `<samlp:Response ${range(60, (index) => `xmlns:n${index}="urn:n" `)}`),
+    xml.replace(
+      '<samlp:Response',
+      `<samlp:Response ${range(60, (index) => `xmlns:n${index}="urn:n" `)}`,
+    ),
   'a long list of prefixes': (xml) =>
-    xml.replaceAll(/(<ds:CanonicalizationMethod [^>]*)\/>/g, `$1>${prefixList('saml '.repeat(500))}</ds:CanonicalizationMethod>`),
-  'text in the signature': (xml) => xml.replaceAll('<ds:SignatureMethod', `${'x'.repeat(500_000)}<ds:SignatureMethod`),
+    xml.replaceAll(
+      /(<ds:CanonicalizationMethod [^>]*)\/>/g,
+      `$1>${prefixList('saml '.repeat(500))}</ds:CanonicalizationMethod>`,
+    ),
+  'text in the signature': (xml) =>
+    xml.replaceAll('<ds:SignatureMethod', `${'x'.repeat(500_000)}<ds:SignatureMethod`),
   'a chain of certificates without end': (xml) =>
-    xml.replaceAll('</ds:X509Data>', `${'<ds:X509SKI>AAAA</ds:X509SKI>'.repeat(2000)}</ds:X509Data>`),
+    xml.replaceAll(
+      '</ds:X509Data>',
+      `${'<ds:X509SKI>AAAA</ds:X509SKI>'.repeat(2000)}</ds:X509Data>`,
+    ),
   'thousands of children of the response': (xml) =>
     xml.replace('<samlp:Status>', `${'<samlp:Extensions/>'.repeat(5000)}<samlp:Status>`),
 }
@@ -629,7 +812,11 @@ const excesses: Readonly<Record<string, (xml: string) => string>> = {
 test('a stranger makes the gateway read an outline at most', async (t) => {
   const gateway = await startSaml(t)
   const memberOf = Array.from({ length: 4500 }, (_, index) => `group-${index}`)
-  const xml = gateway.provider.answer({ signer: attacker, signed: 'both', attributes: { memberOf } })
+  const xml = gateway.provider.answer({
+    signer: attacker,
+    signed: 'both',
+    attributes: { memberOf },
+  })
   for (const [name, change] of Object.entries(excesses)) {
     await t.test(name, async (t) => {
       const excess = change(xml)

@@ -23,8 +23,14 @@ import { login, post, startLogin, startSaml, writeFiles } from './support.ts'
 const storedKeys = { 'saml.p12': Buffer.from(currentStore, 'base64') }
 
 /** Starts with these settings alone, behind the proxy. */
-async function start(t: TestContext, settings: Record<string, unknown>): Promise<{ open: () => Browser }> {
-  const server = { 'forward-headers-strategy': 'native', ...(settings['server'] as object | undefined) }
+async function start(
+  t: TestContext,
+  settings: Record<string, unknown>,
+): Promise<{ open: () => Browser }> {
+  const server = {
+    'forward-headers-strategy': 'native',
+    ...(settings['server'] as object | undefined),
+  }
   const running = await runGateway(t, { services: { deck: { baseUrl: ui } }, ...settings, server })
   return { open: () => new Browser(running.url, proxyHeaders) }
 }
@@ -35,13 +41,27 @@ interface Expected {
 }
 
 /** The request announces this address and name, and the answer there logs in. */
-async function checkLogin(open: () => Browser, provider: SamlIdentityProvider, { entityId, consumer }: Expected): Promise<void> {
+async function checkLogin(
+  open: () => Browser,
+  provider: SamlIdentityProvider,
+  { entityId, consumer }: Expected,
+): Promise<void> {
   const browser = open()
   const { xml, id } = readRedirect((await browser.visit('/login')).location ?? '')
   assert.ok(xml.includes(` AssertionConsumerServiceURL="${consumer}"`), xml)
   assert.ok(xml.includes(`>${entityId}</saml:Issuer>`), xml)
   const path = new URL(consumer).pathname
-  assert.equal((await post(browser, provider.answer({ inResponseTo: id, audience: entityId, consumer }), {}, path)).status, 302)
+  assert.equal(
+    (
+      await post(
+        browser,
+        provider.answer({ inResponseTo: id, audience: entityId, consumer }),
+        {},
+        path,
+      )
+    ).status,
+    302,
+  )
   assert.equal((await browser.user())?.['username'], 'alice@example.com')
 }
 
@@ -64,13 +84,19 @@ test('auth-scenario 141: generation A names the address of answers by its parts'
       signatureDigest: 'SHA256',
     },
   })
-  await checkLogin(gateway.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
+  await checkLogin(gateway.open, provider, {
+    entityId: 'spinnaker',
+    consumer: `${gatewayUrl}/saml/SSO`,
+  })
 })
 
 test('auth-scenario 141: generation B has a registration name and path', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const plain = await start(t, { saml: { enabled: true, metadataUrl: provider.url } })
-  await checkLogin(plain.open, provider, { entityId: `${gatewayUrl}/saml2/metadata`, consumer: `${gatewayUrl}/saml/SSO` })
+  await checkLogin(plain.open, provider, {
+    entityId: `${gatewayUrl}/saml2/metadata`,
+    consumer: `${gatewayUrl}/saml/SSO`,
+  })
 
   const saml = {
     enabled: true,
@@ -80,10 +106,18 @@ test('auth-scenario 141: generation B has a registration name and path', async (
     signRequests: false,
   }
   const named = await start(t, { saml })
-  await checkLogin(named.open, provider, { entityId: `${gatewayUrl}/name`, consumer: `${gatewayUrl}/saml/corp` })
+  await checkLogin(named.open, provider, {
+    entityId: `${gatewayUrl}/name`,
+    consumer: `${gatewayUrl}/saml/corp`,
+  })
 
-  const moved = await start(t, { saml: { ...saml, loginProcessingUrl: '/sso/here/{registrationId}' } })
-  await checkLogin(moved.open, provider, { entityId: `${gatewayUrl}/name`, consumer: `${gatewayUrl}/sso/here/corp` })
+  const moved = await start(t, {
+    saml: { ...saml, loginProcessingUrl: '/sso/here/{registrationId}' },
+  })
+  await checkLogin(moved.open, provider, {
+    entityId: `${gatewayUrl}/name`,
+    consumer: `${gatewayUrl}/sso/here/corp`,
+  })
 })
 
 function springSaml(registration: Record<string, unknown>) {
@@ -97,7 +131,10 @@ test('auth-scenario 141: generation C is that of Spring', async (t) => {
     ...springSaml({ corp: { assertingparty: { 'metadata-uri': provider.url } } }),
   })
   const entityId = `${gatewayUrl}/saml2/service-provider-metadata/corp`
-  await checkLogin(gateway.open, provider, { entityId, consumer: `${gatewayUrl}/login/saml2/sso/corp` })
+  await checkLogin(gateway.open, provider, {
+    entityId,
+    consumer: `${gatewayUrl}/login/saml2/sso/corp`,
+  })
 
   const full = await start(t, {
     saml: { enabled: true, loginProcessingUrl: '/saml/SSO' },
@@ -110,7 +147,10 @@ test('auth-scenario 141: generation C is that of Spring', async (t) => {
       },
     }),
   })
-  await checkLogin(full.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
+  await checkLogin(full.open, provider, {
+    entityId: 'spinnaker',
+    consumer: `${gatewayUrl}/saml/SSO`,
+  })
   assert.match(
     readRedirect((await full.open().visit('/login')).location ?? '').xml,
     /Format="urn:oasis:names:tc:SAML:1\.1:nameid-format:emailAddress"/,
@@ -120,18 +160,31 @@ test('auth-scenario 141: generation C is that of Spring', async (t) => {
 test('generation C works without metadata', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const pair = keyPairOf('gateway')
-  const folder = writeFiles(t, { 'idp.pem': keyPairOf('idp').certificate, 'key.pem': pair.keyPem, 'cert.pem': pair.certificate })
+  const folder = writeFiles(t, {
+    'idp.pem': keyPairOf('idp').certificate,
+    'key.pem': pair.keyPem,
+    'cert.pem': pair.certificate,
+  })
   const gateway = await start(t, {
     saml: { enabled: true },
     ...springSaml({
       corp: {
         'entity-id': 'spinnaker',
         signing: {
-          credentials: [{ 'private-key-location': `file:${folder}/key.pem`, 'certificate-location': `file:${folder}/cert.pem` }],
+          credentials: [
+            {
+              'private-key-location': `file:${folder}/key.pem`,
+              'certificate-location': `file:${folder}/cert.pem`,
+            },
+          ],
         },
         assertingparty: {
           'entity-id': provider.entityId,
-          singlesignon: { url: 'https://idp.example.com/sso', binding: 'redirect', 'sign-request': true },
+          singlesignon: {
+            url: 'https://idp.example.com/sso',
+            binding: 'redirect',
+            'sign-request': true,
+          },
           verification: { credentials: [{ 'certificate-location': join(folder, 'idp.pem') }] },
         },
       },
@@ -140,13 +193,21 @@ test('generation C works without metadata', async (t) => {
   const { location } = await gateway.open().visit('/login')
   assert.ok(location?.startsWith('https://idp.example.com/sso?SAMLRequest='))
   assert.match(location ?? '', /&Signature=/)
-  await checkLogin(gateway.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/login/saml2/sso/corp` })
+  await checkLogin(gateway.open, provider, {
+    entityId: 'spinnaker',
+    consumer: `${gatewayUrl}/login/saml2/sso/corp`,
+  })
 })
 
 test('generation C wins over the older keys', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const gateway = await start(t, {
-    saml: { enabled: true, metadataUrl: provider.url, issuerId: 'old', redirectHostname: 'gate.example.com' },
+    saml: {
+      enabled: true,
+      metadataUrl: provider.url,
+      issuerId: 'old',
+      redirectHostname: 'gate.example.com',
+    },
     ...springSaml({ corp: { 'entity-id': 'new' } }),
   })
   await checkLogin(gateway.open, provider, { entityId: 'new', consumer: `${gatewayUrl}/saml/SSO` })
@@ -157,7 +218,12 @@ test('auth-scenario 141: responses arrive at the addresses of every generation',
   for (const path of ['/saml/SSO', '/saml/corp', '/login/saml2/sso', '/login/saml2/sso/corp']) {
     const browser = gateway.open()
     const inResponseTo = await startLogin(browser)
-    const answer = await post(browser, gateway.provider.answer({ inResponseTo, consumer: gatewayUrl + path }), {}, path)
+    const answer = await post(
+      browser,
+      gateway.provider.answer({ inResponseTo, consumer: gatewayUrl + path }),
+      {},
+      path,
+    )
     assert.equal(answer.status, 302, path)
   }
   const elsewhere = gateway.open()
@@ -174,7 +240,11 @@ test('a configured address counts, whatever host the request names', async (t) =
   const inResponseTo = await startLogin(browser)
   const xml = provider.answer({ inResponseTo, consumer: 'https://evil.example.com/saml/SSO' })
   const body = new URLSearchParams({ SAMLResponse: Buffer.from(xml).toString('base64') })
-  const answer = await browser.visit('/saml/SSO', { method: 'POST', body, headers: { ...headers, accept: 'text/html' } })
+  const answer = await browser.visit('/saml/SSO', {
+    method: 'POST',
+    body,
+    headers: { ...headers, accept: 'text/html' },
+  })
   assert.equal(answer.status, 401)
 })
 
@@ -188,7 +258,10 @@ test('auth-scenario 62: below a context path everything carries it', async (t) =
   const consumer = `${gatewayUrl}/api/v1/saml/SSO`
   const answer = await post(browser, provider.answer({ inResponseTo, consumer }))
   assert.deepEqual([answer.status, answer.location], [302, `${gatewayUrl}/api/v1/credentials`])
-  assert.match((await browser.visit('/saml/metadata')).text, /Location="https:\/\/gate\.example\.com\/api\/v1\/saml\/SSO"/)
+  assert.match(
+    (await browser.visit('/saml/metadata')).text,
+    /Location="https:\/\/gate\.example\.com\/api\/v1\/saml\/SSO"/,
+  )
 
   const fixed = await start(t, {
     server: { servlet: { 'context-path': '/api/v1' } },
@@ -198,13 +271,20 @@ test('auth-scenario 62: below a context path everything carries it', async (t) =
   const other = fixed.open()
   const id = await startLogin(other)
   const audience = `${gatewayUrl}/api/v1/saml2/service-provider-metadata/corp`
-  const xml = provider.answer({ inResponseTo: id, consumer: `${gatewayUrl}/api/v1/sso/done`, audience })
+  const xml = provider.answer({
+    inResponseTo: id,
+    consumer: `${gatewayUrl}/api/v1/sso/done`,
+    audience,
+  })
   assert.equal((await post(other, xml, {}, '/sso/done')).status, 302)
 })
 
 test('several registrations are offered on a page', async (t) => {
   const first = await startSamlIdentityProvider(t, { entityId: 'https://first.example.com' })
-  const second = await startSamlIdentityProvider(t, { entityId: 'https://second.example.com', keys: [keyPairOf('second')] })
+  const second = await startSamlIdentityProvider(t, {
+    entityId: 'https://second.example.com',
+    keys: [keyPairOf('second')],
+  })
   const gateway = await start(t, {
     saml: { enabled: true },
     ...springSaml({
@@ -215,13 +295,20 @@ test('several registrations are offered on a page', async (t) => {
   const browser = gateway.open()
   const page = await browser.visit('/login')
   assert.equal(page.status, 200)
-  assert.match(page.text, /href="\/saml2\/authenticate\/first".*href="\/saml2\/authenticate\/second"/s)
+  assert.match(
+    page.text,
+    /href="\/saml2\/authenticate\/first".*href="\/saml2\/authenticate\/second"/s,
+  )
 
   const consumer = `${gatewayUrl}/login/saml2/sso/second`
-  const ask = async (asking: Browser) => readRedirect((await asking.visit('/saml2/authenticate/second')).location ?? '').id
+  const ask = async (asking: Browser) =>
+    readRedirect((await asking.visit('/saml2/authenticate/second')).location ?? '').id
   const wrong = first.answer({ inResponseTo: await ask(browser), consumer })
   assert.equal((await post(browser, wrong, {}, '/login/saml2/sso')).status, 401)
-  const crossed = first.answer({ inResponseTo: await ask(browser), consumer: `${gatewayUrl}/login/saml2/sso/first` })
+  const crossed = first.answer({
+    inResponseTo: await ask(browser),
+    consumer: `${gatewayUrl}/login/saml2/sso/first`,
+  })
   assert.equal((await post(browser, crossed, {}, '/login/saml2/sso/first')).status, 401)
   for (const path of ['/login/saml2/sso/second', '/login/saml2/sso', '/saml/SSO']) {
     const other = gateway.open()
@@ -240,7 +327,12 @@ test('metadata may be a file, an address or text', async (t) => {
   ]
     .map((entityId) => formatMetadata(entityId, [keyPairOf('idp')]).replace(/^<\?xml.*\n/, ''))
     .join('')}</md:EntitiesDescriptor>`
-  for (const metadataUrl of [join(folder, 'idp.xml'), `file:${folder}/idp.xml`, `file://${folder}/idp.xml`, provider.metadata]) {
+  for (const metadataUrl of [
+    join(folder, 'idp.xml'),
+    `file:${folder}/idp.xml`,
+    `file://${folder}/idp.xml`,
+    provider.metadata,
+  ]) {
     const gateway = await startSaml(t, { metadataUrl })
     assert.equal((await login(gateway, gateway.open())).status, 302)
   }
@@ -253,19 +345,33 @@ test('metadata may be a file, an address or text', async (t) => {
       },
     }),
   })
-  await checkLogin(chosen.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
+  await checkLogin(chosen.open, provider, {
+    entityId: 'spinnaker',
+    consumer: `${gatewayUrl}/saml/SSO`,
+  })
 })
 
 test('only the relevant entity of a federation is parsed', (t) => {
   const { mock } = t.mock.method(DOMParser.prototype, 'parseFromString')
-  const names = Array.from({ length: 1000 }, (_, index) => `https://idp.example.com/?tenant=${index}&amp;x`)
+  const names = Array.from(
+    { length: 1000 },
+    (_, index) => `https://idp.example.com/?tenant=${index}&amp;x`,
+  )
   const keys = [keyPairOf('idp')]
   const entities = names.map((name) => formatMetadata(name, keys).replace(/^<\?xml.*\?>/, ''))
-  const service = entities[0]?.replaceAll('IDPSSODescriptor', 'SPSSODescriptor').replace(/entityID="[^"]*"/, 'entityID="service"')
+  const service = entities[0]
+    ?.replaceAll('IDPSSODescriptor', 'SPSSODescriptor')
+    .replace(/entityID="[^"]*"/, 'entityID="service"')
   const file = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"><?x?>${service}<md:EntitiesDescriptor>${entities.join('')}</md:EntitiesDescriptor></md:EntitiesDescriptor>`
-  assert.equal(parseIdpMetadata(file, 'https://idp.example.com/?tenant=7&x').entityId, 'https://idp.example.com/?tenant=7&x')
+  assert.equal(
+    parseIdpMetadata(file, 'https://idp.example.com/?tenant=7&x').entityId,
+    'https://idp.example.com/?tenant=7&x',
+  )
   assert.throws(() => parseIdpMetadata(file, undefined), /several identity providers/)
-  assert.throws(() => parseIdpMetadata(file, 'https://idp.example.com/?tenant=7'), /no identity provider named/)
+  assert.throws(
+    () => parseIdpMetadata(file, 'https://idp.example.com/?tenant=7'),
+    /no identity provider named/,
+  )
   assert.throws(() => parseIdpMetadata(file, 'service'), /no identity provider named/)
   assert.deepEqual(
     mock.calls.map(({ arguments: [text] }) => text.length < 10_000),
@@ -278,7 +384,10 @@ test('a key store may also be PEM', async (t) => {
   const folder = writeFiles(t, { 'saml.pem': certificate + keyPem })
   const gateway = await startSaml(t, { keyStore: join(folder, 'saml.pem') })
   assert.ok((await gateway.open().visit('/saml/metadata')).text.includes(base64))
-  assert.equal((await login(gateway, gateway.open(), { encryptFor: certificate, signed: 'response' })).status, 302)
+  assert.equal(
+    (await login(gateway, gateway.open(), { encryptFor: certificate, signed: 'response' })).status,
+    302,
+  )
 })
 
 test('a key store may have several entries, or be encrypted with triple DES', async (t) => {
@@ -292,7 +401,11 @@ test('a key store may have several entries, or be encrypted with triple DES', as
     ['des.p12', undefined, 'O=Acme\nCN=localhost'],
   ] as const
   for (const [file, keyStoreAliasName, owner] of rows) {
-    const gateway = await startSaml(t, { keyStore: join(folder, file), keyStorePassword: 'changeit', keyStoreAliasName })
+    const gateway = await startSaml(t, {
+      keyStore: join(folder, file),
+      keyStorePassword: 'changeit',
+      keyStoreAliasName,
+    })
     const { text } = await gateway.open().visit('/saml/metadata')
     const base64 = /<ds:X509Certificate>([^<]*)/.exec(text)?.[1] ?? ''
     assert.equal(new X509Certificate(Buffer.from(base64, 'base64')).subject, owner)
@@ -301,7 +414,11 @@ test('a key store may have several entries, or be encrypted with triple DES', as
 
 /** What is said when the configuration alone is wrong. */
 const mistakes: [name: string, settings: Record<string, unknown>, expected: RegExp[]][] = [
-  ['auth-scenario 262: there is no metadata', { saml: { enabled: true } }, [/saml\.metadataUrl.*needs the metadata/]],
+  [
+    'auth-scenario 262: there is no metadata',
+    { saml: { enabled: true } },
+    [/saml\.metadataUrl.*needs the metadata/],
+  ],
   [
     'auth-scenario 262: a registration without metadata',
     { saml: { enabled: true }, ...springSaml({ corp: { assertingparty: { 'entity-id': 'x' } } }) },
@@ -309,7 +426,10 @@ const mistakes: [name: string, settings: Record<string, unknown>, expected: RegE
   ],
   [
     'auth-scenario 260: two ways to log in with a browser',
-    { saml: { enabled: true, metadataUrl: '/idp.xml' }, security: { basicform: { enabled: true } } },
+    {
+      saml: { enabled: true, metadataUrl: '/idp.xml' },
+      security: { basicform: { enabled: true } },
+    },
     [/SAML \(saml\.enabled\) and form \(security\.basicform\.enabled\)/],
   ],
   [
@@ -336,7 +456,11 @@ const mistakes: [name: string, settings: Record<string, unknown>, expected: RegE
       /saml\.metadataUrl.*needs/,
     ],
   ],
-  ['the form of installers', { security: { authn: { saml: { enabled: true } } } }, [/write saml\.enabled: true/]],
+  [
+    'the form of installers',
+    { security: { authn: { saml: { enabled: true } } } },
+    [/write saml\.enabled: true/],
+  ],
 ]
 
 for (const [name, settings, expected] of mistakes) {
@@ -363,14 +487,20 @@ test('errors in keys and metadata are reported at the start', async (t) => {
     'other.pem': keyPairOf('other').certificate,
     'page.xml': '<html></html>',
     'keyless.xml': formatMetadata('x', []),
-    'encrypted-key.pem': '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n',
-    'idp.xml': formatMetadata('https://idp.example.com', [keyPairOf('idp')], { wantsSignedRequests: true }),
+    'encrypted-key.pem':
+      '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n',
+    'idp.xml': formatMetadata('https://idp.example.com', [keyPairOf('idp')], {
+      wantsSignedRequests: true,
+    }),
   })
   const file = (name: string) => join(folder, name)
   const rows: [settings: Record<string, unknown>, expected: RegExp[]][] = [
     [
       { metadataUrl: file('none.xml'), keyStore: file('none.p12') },
-      [/saml\.keyStore: the file \S*none\.p12 does not exist/, /saml\.metadataUrl: the file \S*none\.xml does not exist/],
+      [
+        /saml\.keyStore: the file \S*none\.p12 does not exist/,
+        /saml\.metadataUrl: the file \S*none\.xml does not exist/,
+      ],
     ],
     [{ metadataUrl: file('page.xml') }, [/describes no identity provider/]],
     [{ metadataUrl: file('keyless.xml') }, [/no certificate for signatures/]],
@@ -379,7 +509,10 @@ test('errors in keys and metadata are reported at the start', async (t) => {
       [/metadata at http:\/\/127\.0\.0\.1:1\/metadata cannot be fetched/],
     ],
     [{ metadataUrl: file('idp.xml') }, [/wants signed requests, and there is no key/]],
-    [{ metadataUrl: file('idp.xml'), signRequests: true }, [/requests shall be signed, and there is no key for SSO/]],
+    [
+      { metadataUrl: file('idp.xml'), signRequests: true },
+      [/requests shall be signed, and there is no key for SSO/],
+    ],
     [
       { metadataUrl: file('idp.xml'), keyStore: `file:${file('old.jks')}` },
       [
@@ -391,31 +524,46 @@ test('errors in keys and metadata are reported at the start', async (t) => {
       [/encrypted the way that old tools did.*keytool/],
     ],
     [
-      { metadataUrl: file('idp.xml'), keyStore: file('saml.p12'), keyStorePassword: 'changeit', keyStoreAliasName: 'nobody' },
+      {
+        metadataUrl: file('idp.xml'),
+        keyStore: file('saml.p12'),
+        keyStorePassword: 'changeit',
+        keyStoreAliasName: 'nobody',
+      },
       [/no private key with the alias "nobody"/],
     ],
     [
-      { metadataUrl: file('idp.xml'), keyStore: file('saml.p12'), keyStorePassword: 'wrong-password' },
+      {
+        metadataUrl: file('idp.xml'),
+        keyStore: file('saml.p12'),
+        keyStorePassword: 'wrong-password',
+      },
       [/the password does not open it/],
     ],
     [
       {
         metadataUrl: file('idp.xml'),
-        signingCredentials: [{ privateKeyLocation: file('key.pem'), certificateLocation: file('other.pem') }],
+        signingCredentials: [
+          { privateKeyLocation: file('key.pem'), certificateLocation: file('other.pem') },
+        ],
       },
       [/does not belong to the private key/],
     ],
     [
       {
         metadataUrl: file('idp.xml'),
-        signingCredentials: [{ privateKeyLocation: file('encrypted-key.pem'), certificateLocation: file('other.pem') }],
+        signingCredentials: [
+          { privateKeyLocation: file('encrypted-key.pem'), certificateLocation: file('other.pem') },
+        ],
       },
       [/PEM \(BEGIN PRIVATE KEY\) and not encrypted/],
     ],
     [
       {
         metadataUrl: file('idp.xml'),
-        signingCredentials: [{ privateKeyLocation: 'classpath:key.pem', certificateLocation: file('other.pem') }],
+        signingCredentials: [
+          { privateKeyLocation: 'classpath:key.pem', certificateLocation: file('other.pem') },
+        ],
       },
       [/give a path or a file: address/],
     ],

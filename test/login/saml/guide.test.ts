@@ -21,7 +21,8 @@ function merge(left: Tree, right: Tree): Tree {
   const merged = { ...left }
   for (const [key, value] of Object.entries(right)) {
     const known = merged[key]
-    const isMap = (one: unknown): one is Tree => typeof one === 'object' && one !== null && !Array.isArray(one)
+    const isMap = (one: unknown): one is Tree =>
+      typeof one === 'object' && one !== null && !Array.isArray(one)
     merged[key] = isMap(known) && isMap(value) ? merge(known, value) : value
   }
   return merged
@@ -40,7 +41,9 @@ test('after each section of the guide a login works', async (t) => {
   assert.equal(blocks.length, 4)
   let settings: Tree = {}
   for (const [index, yaml] of blocks.entries()) {
-    const replaced = yaml.replaceAll('https://idp.example.com/metadata', provider.url).replaceAll('/etc/fairlead', folder)
+    const replaced = yaml
+      .replaceAll('https://idp.example.com/metadata', provider.url)
+      .replaceAll('/etc/fairlead', folder)
     settings = merge(settings, parse(replaced) as Tree)
     await t.test(`configuration ${index + 1}`, async (step) => {
       const { url } = await runGateway(step, settings)
@@ -49,7 +52,10 @@ test('after each section of the guide a login works', async (t) => {
       assert.match(start.cookies[0] ?? '', /; Secure; HttpOnly; SameSite=None$/)
       const { id, parameters } = readRedirect(start.location ?? '')
       assert.equal(parameters.has('Signature'), index >= 2)
-      assert.equal((await post(browser, provider.answer({ inResponseTo: id, attributes }))).status, 302)
+      assert.equal(
+        (await post(browser, provider.answer({ inResponseTo: id, attributes }))).status,
+        302,
+      )
       const user = await browser.user()
       assert.equal(user?.['username'], index === 0 ? 'alice@example.com' : 'alice')
       assert.deepEqual(user?.['roles'], index === 0 ? [] : ['spinnaker-users', 'dev;x'])
@@ -66,7 +72,10 @@ test('after each section of the guide a login works', async (t) => {
 
 test("the guide's addresses match the metadata", async (t) => {
   const provider = await startSamlIdentityProvider(t)
-  const { url } = await runGateway(t, parse(blocks[0]?.replace('https://idp.example.com/metadata', provider.url) ?? '') as Tree)
+  const { url } = await runGateway(
+    t,
+    parse(blocks[0]?.replace('https://idp.example.com/metadata', provider.url) ?? '') as Tree,
+  )
   const { text } = await new Browser(url, proxyHeaders).visit('/saml/metadata')
   for (const value of ['spinnaker', 'https://gate.example.com/saml/SSO']) {
     assert.ok(guide.includes(`\`${value}\``))
@@ -75,11 +84,22 @@ test("the guide's addresses match the metadata", async (t) => {
 })
 
 test("the guide's reasons match the code", () => {
-  const sources = ['response.ts', 'signed-bytes.ts', 'saml-login.ts', 'identity.ts', '../../names/user-name.ts'].map((name) =>
-    readFileSync(join(resolve(import.meta.dirname, '../../../packages/gateway/login/saml'), name), 'utf8'),
+  const sources = [
+    'response.ts',
+    'signed-bytes.ts',
+    'saml-login.ts',
+    'identity.ts',
+    '../../names/user-name.ts',
+  ].map((name) =>
+    readFileSync(
+      join(resolve(import.meta.dirname, '../../../packages/gateway/login/saml'), name),
+      'utf8',
+    ),
   )
   const cells = [...guide.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
-  const reasons = cells.flatMap((cell) => [...cell.matchAll(/`([^`]*)`/g)].map(([, reason = '']) => reason))
+  const reasons = cells.flatMap((cell) =>
+    [...cell.matchAll(/`([^`]*)`/g)].map(([, reason = '']) => reason),
+  )
   assert.ok(reasons.length >= 9)
   for (const reason of reasons) {
     const parts = reason

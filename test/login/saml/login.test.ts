@@ -7,14 +7,27 @@ import { assertionToUser } from '../../../packages/gateway/login/saml/identity.t
 import { readSigned } from '../../../packages/gateway/login/saml/signed-bytes.ts'
 import { parseXml } from '../../../packages/gateway/login/saml/xml.ts'
 import { startRedis } from '../../support/redis.ts'
-import { readForm, readRedirect, signOnUrl, startSamlIdentityProvider } from '../../support/saml-identity-provider.ts'
+import {
+  readForm,
+  readRedirect,
+  signOnUrl,
+  startSamlIdentityProvider,
+} from '../../support/saml-identity-provider.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { Browser } from '../browser.ts'
 import { gatewayUrl, startPath, ui } from '../support.ts'
 import { currentStore } from './key-stores.ts'
-import { consumerPath, login, post, reasonsOf, startLogin, startSaml, writeFiles } from './support.ts'
+import {
+  consumerPath,
+  login,
+  post,
+  reasonsOf,
+  startLogin,
+  startSaml,
+  writeFiles,
+} from './support.ts'
 
 const minute = 60_000
 
@@ -34,7 +47,9 @@ test('auth-scenario 14, 1, 4, 6, 10, 12, 13: the UI sequence ends logged in at i
   const { id, relayState } = readRedirect(start.location ?? '')
 
   const before = browser.session
-  const done = await post(browser, gateway.provider.answer({ inResponseTo: id }), { RelayState: relayState })
+  const done = await post(browser, gateway.provider.answer({ inResponseTo: id }), {
+    RelayState: relayState,
+  })
   assert.deepEqual([done.status, done.location], [302, gatewayUrl + startPath])
   assert.notEqual(browser.session, before)
 
@@ -79,7 +94,11 @@ test('auth-scenario 119: the redirect request names its issuer; relay state is o
 test('the paths of Spring start a login', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
-  for (const path of ['/saml2/authenticate', '/saml2/authenticate?registrationId=SSO', '/saml2/authenticate/SSO']) {
+  for (const path of [
+    '/saml2/authenticate',
+    '/saml2/authenticate?registrationId=SSO',
+    '/saml2/authenticate/SSO',
+  ]) {
     const { location } = await browser.visit(path)
     assert.ok(location?.startsWith(signOnUrl), path)
   }
@@ -93,7 +112,9 @@ test('auth-scenario 120: the POST binding uses a form', async (t) => {
   const page = await browser.visit('/login')
   assert.equal(page.status, 200)
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
-  assert.ok(page.text.includes('<form method="post" action="https://idp.example.com/sso?tenant=1">'))
+  assert.ok(
+    page.text.includes('<form method="post" action="https://idp.example.com/sso?tenant=1">'),
+  )
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.match(policy, /script-src 'sha256-[^']+'/)
   assert.doesNotMatch(policy, /unsafe|form-action/)
@@ -107,11 +128,18 @@ const signing = keyPairOf('gateway')
 
 function signingCredentials(t: TestContext, pair = signing) {
   const folder = writeFiles(t, { 'key.pem': pair.keyPem, 'cert.pem': pair.certificate })
-  return [{ privateKeyLocation: `file:${folder}/key.pem`, certificateLocation: join(folder, 'cert.pem') }]
+  return [
+    { privateKeyLocation: `file:${folder}/key.pem`, certificateLocation: join(folder, 'cert.pem') },
+  ]
 }
 
 /** Checks the query as it was sent, byte for byte. */
-async function checkSignedRedirect(browser: Browser, certificate: string, algorithm: string, options = {}): Promise<void> {
+async function checkSignedRedirect(
+  browser: Browser,
+  certificate: string,
+  algorithm: string,
+  options = {},
+): Promise<void> {
   const { location } = await browser.visit('/login')
   const query = (location ?? '').slice(signOnUrl.length + 1)
   const { parameters } = readRedirect(location ?? '')
@@ -120,12 +148,22 @@ async function checkSignedRedirect(browser: Browser, certificate: string, algori
   assert.match(signed, /^SAMLRequest=[^&]+&RelayState=[^&]+&SigAlg=[^&]+$/)
   const key = { key: new X509Certificate(certificate).publicKey, ...options }
   const hash = /sha\d+$/.exec(algorithm)?.[0] ?? ''
-  assert.ok(verify(hash, Buffer.from(signed), key, Buffer.from(parameters.get('Signature') ?? '', 'base64')))
+  assert.ok(
+    verify(
+      hash,
+      Buffer.from(signed),
+      key,
+      Buffer.from(parameters.get('Signature') ?? '', 'base64'),
+    ),
+  )
 }
 
 test('auth-scenario 121: redirect requests are signed on demand', async (t) => {
   const sha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
-  const configured = await startSaml(t, { signRequests: true, signingCredentials: signingCredentials(t) })
+  const configured = await startSaml(t, {
+    signRequests: true,
+    signingCredentials: signingCredentials(t),
+  })
   await checkSignedRedirect(configured.open(), signing.certificate, sha256)
 
   const provider = await startSamlIdentityProvider(t, { wantsSignedRequests: true })
@@ -135,24 +173,40 @@ test('auth-scenario 121: redirect requests are signed on demand', async (t) => {
 
 test('auth-scenario 121: the digest is configurable, and keys may be elliptic', async (t) => {
   const more = 'http://www.w3.org/2001/04/xmldsig-more#'
-  const strong = await startSaml(t, { signRequests: true, signatureDigest: 'SHA512', signingCredentials: signingCredentials(t) })
+  const strong = await startSaml(t, {
+    signRequests: true,
+    signatureDigest: 'SHA512',
+    signingCredentials: signingCredentials(t),
+  })
   await checkSignedRedirect(strong.open(), signing.certificate, `${more}rsa-sha512`)
 
   const pair = keyPairOf('gateway', 'ec')
-  const elliptic = await startSaml(t, { signRequests: true, signingCredentials: signingCredentials(t, pair) })
-  await checkSignedRedirect(elliptic.open(), pair.certificate, `${more}ecdsa-sha256`, { dsaEncoding: 'ieee-p1363' })
+  const elliptic = await startSaml(t, {
+    signRequests: true,
+    signingCredentials: signingCredentials(t, pair),
+  })
+  await checkSignedRedirect(elliptic.open(), pair.certificate, `${more}ecdsa-sha256`, {
+    dsaEncoding: 'ieee-p1363',
+  })
 })
 
 test('auth-scenario 121: a request by POST is signed in the document', async (t) => {
   const provider = await startSamlIdentityProvider(t, { bindings: ['POST'] })
-  const gateway = await startSaml(t, { signRequests: true, signingCredentials: signingCredentials(t) }, { provider })
+  const gateway = await startSaml(
+    t,
+    { signRequests: true, signingCredentials: signingCredentials(t) },
+    { provider },
+  )
   const { xml } = readForm((await gateway.open().visit('/login')).text)
   assert.match(xml, /<\/saml:Issuer><ds:Signature /)
   const document = parseXml(xml)
   const keys = [new X509Certificate(signing.certificate).publicKey]
   assert.ok(readSigned(document, document.root, { keys, sha1: false }))
   const other = parseXml(xml.replace('spinnaker', 'other'))
-  assert.throws(() => readSigned(other, other.root, { keys, sha1: false }), /does not fit its content/)
+  assert.throws(
+    () => readSigned(other, other.root, { keys, sha1: false }),
+    /does not fit its content/,
+  )
 })
 
 test('auth-scenario 15, 122: names and roles come from the attributes that Gate reads', async (t) => {
@@ -162,7 +216,14 @@ test('auth-scenario 15, 122: names and roles come from the attributes that Gate 
     attributes: {
       'User.FirstName': ['Alice'],
       'User.LastName': ['Lidell'],
-      memberOf: ['Dev;Ops', 'CN=Admins,OU=x,DC=y', 'dev', ' ; ', 'OU=y,CN=Night\\, Shift', 'CN=broken,no name'],
+      memberOf: [
+        'Dev;Ops',
+        'CN=Admins,OU=x,DC=y',
+        'dev',
+        ' ; ',
+        'OU=y,CN=Night\\, Shift',
+        'CN=broken,no name',
+      ],
     },
   })
   const user = await browser.user()
@@ -192,7 +253,14 @@ test('auth-scenario 123: the mapping of names and roles is a setting', async (t)
     sortRoles: true,
   })
   const browser = gateway.open()
-  const attributes = { uid: ['al'], mail: ['al@x.io'], groups: ['b,C', 'a'], given: ['A'], sn: ['L'], memberOf: ['not-me'] }
+  const attributes = {
+    uid: ['al'],
+    mail: ['al@x.io'],
+    groups: ['b,C', 'a'],
+    given: ['A'],
+    sn: ['L'],
+    memberOf: ['not-me'],
+  }
   await login(gateway, browser, { attributes })
   const user = await browser.user()
   assert.deepEqual(
@@ -209,7 +277,12 @@ const roleRows: [what: string, delimiter: RegExp, values: string[], roles: strin
   ['a quoted name in a list', /;/g, ['CN="a;CN=admins",OU=x;CN=c'], ['a;cn=admins', 'c']],
   ['an escape before a list', /;/g, [String.raw`x\;CN=admins,OU=y`], []],
   ['commas within a name', /,/g, [String.raw`CN=x\,admins,OU=admins`], ['x,admins']],
-  ['commas within a name in small letters', /[;,]/g, [String.raw`cn=x\,admins,ou=y`], [String.raw`cn=x\,admins,ou=y`]],
+  [
+    'commas within a name in small letters',
+    /[;,]/g,
+    [String.raw`cn=x\,admins,ou=y`],
+    [String.raw`cn=x\,admins,ou=y`],
+  ],
   ['a delimiter with a group', /(;|,)\s*/g, ['a; b,c'], ['a', 'b', 'c']],
   ['a delimiter that may be empty', /;*/g, ['ab;;c'], ['ab', 'c']],
   ['names of Windows', /;/g, [String.raw`CORP\a;CORP\b`], [String.raw`corp\a`, String.raw`corp\b`]],
@@ -220,7 +293,14 @@ const roleRows: [what: string, delimiter: RegExp, values: string[], roles: strin
 for (const [what, rolesDelimiter, values, roles] of roleRows) {
   test(`auth-scenario 122: roles are read from ${what}`, () => {
     const mapping = {
-      attributes: { firstName: 'f', lastName: 'l', roles: 'r', rolesDelimiter, username: undefined, email: undefined },
+      attributes: {
+        firstName: 'f',
+        lastName: 'l',
+        roles: 'r',
+        rolesDelimiter,
+        username: undefined,
+        email: undefined,
+      },
       lowercaseRoles: true,
       sortRoles: false,
       requiredRoles: [],
@@ -233,7 +313,10 @@ for (const [what, rolesDelimiter, values, roles] of roleRows) {
       attributes: new Map([['r', values]]),
       usableUntilMs: 0,
     }
-    assert.deepEqual(assertionToUser(assertion, mapping, { skipped: () => {}, split: () => {} }).roles, roles)
+    assert.deepEqual(
+      assertionToUser(assertion, mapping, { skipped: () => {}, split: () => {} }).roles,
+      roles,
+    )
   })
 }
 
@@ -247,10 +330,14 @@ test('accented letters before an escape are read at once', async (t) => {
 
 test('a value among several that holds the delimiter is logged once', async (t) => {
   const gateway = await startSaml(t)
-  const split = () => gateway.log.filter(({ msg }) => String(msg).startsWith('one of several roles holds the delimiter'))
+  const split = () =>
+    gateway.log.filter(({ msg }) =>
+      String(msg).startsWith('one of several roles holds the delimiter'),
+    )
   await login(gateway, gateway.open(), { attributes: { memberOf: ['a;b'] } })
   assert.deepEqual(split(), [])
-  for (const _ of ['first', 'second']) await login(gateway, gateway.open(), { attributes: { memberOf: ['x;admins', 'b'] } })
+  for (const _ of ['first', 'second'])
+    await login(gateway, gateway.open(), { attributes: { memberOf: ['x;admins', 'b'] } })
   assert.deepEqual(
     split().map(({ role }) => role),
     ['x;admins'],
@@ -275,11 +362,20 @@ const fiatAnswers = {
 
 test('auth-scenario 124, 16: the permission service is told before it is asked', async (t) => {
   const fiat = await startUpstream(t, fiatAnswers)
-  const gateway = await startSaml(t, {}, { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } })
+  const gateway = await startSaml(
+    t,
+    {},
+    { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } },
+  )
   const browser = gateway.open()
   await login(gateway, browser, { attributes: { memberOf: ['dev'] } })
-  const calls = [...fiat.requests, ...fiat.background].map(({ method, path }) => `${method} ${path}`)
-  assert.deepEqual(calls.slice(0, 2).sort(), ['GET /authorize/alice%40example.com', 'PUT /roles/alice%40example.com'])
+  const calls = [...fiat.requests, ...fiat.background].map(
+    ({ method, path }) => `${method} ${path}`,
+  )
+  assert.deepEqual(calls.slice(0, 2).sort(), [
+    'GET /authorize/alice%40example.com',
+    'PUT /roles/alice%40example.com',
+  ])
   const told = [...fiat.requests, ...fiat.background].find(({ method }) => method === 'PUT')
   assert.equal(told?.body, '["dev"]')
   const user = await browser.user()
@@ -290,9 +386,16 @@ test('auth-scenario 124, 16: the permission service is told before it is asked',
 
 test('missing roles are reported; without the service logins fail', async (t) => {
   const fiat = await startUpstream(t, fiatAnswers)
-  const gateway = await startSaml(t, {}, { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } })
+  const gateway = await startSaml(
+    t,
+    {},
+    { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } },
+  )
   await login(gateway, gateway.open())
-  assert.equal([...fiat.requests, ...fiat.background].find(({ method }) => method === 'PUT')?.body, '[]')
+  assert.equal(
+    [...fiat.requests, ...fiat.background].find(({ method }) => method === 'PUT')?.body,
+    '[]',
+  )
 
   fiat.answer({ 'PUT /roles/alice%40example.com': new Reply(503, {}) })
   const browser = gateway.open()
@@ -304,7 +407,10 @@ test('auth-scenario 125: a required role decides who gets in', async (t) => {
   const gateway = await startSaml(t, { requiredRoles: ['Admins', 'ops'] })
   const admin = gateway.open()
   await admin.visit('/credentials')
-  assert.equal((await login(gateway, admin, { attributes: { memberOf: ['dev;admins'] } })).location, `${gatewayUrl}/credentials`)
+  assert.equal(
+    (await login(gateway, admin, { attributes: { memberOf: ['dev;admins'] } })).location,
+    `${gatewayUrl}/credentials`,
+  )
 
   const other = gateway.open()
   assert.equal((await login(gateway, other, { attributes: { memberOf: ['dev'] } })).status, 401)
@@ -325,7 +431,10 @@ test('other requests are answered while a user of thousands of groups logs in', 
   const gateway = await startSaml(t)
   const browser = gateway.open()
   const groups = Array.from({ length: 4500 }, (_, index) => `group-${index}`)
-  const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser), attributes: { memberOf: groups } })
+  const xml = gateway.provider.answer({
+    inResponseTo: await startLogin(browser),
+    attributes: { memberOf: groups },
+  })
   let others = 0
   let isOver = false
   const visited = post(browser, xml).finally(() => {
@@ -363,8 +472,14 @@ test('SHA-1 is accepted where saml.signatureDigest says SHA1, and SHA-512 everyw
 test('auth-scenario 132: clocks may differ by five minutes', async (t) => {
   const gateway = await startSaml(t)
   const nowMs = Date.now()
-  assert.equal((await login(gateway, gateway.open(), { notOnOrAfterMs: nowMs - 4 * minute })).status, 302)
-  assert.equal((await login(gateway, gateway.open(), { notBeforeMs: nowMs + 4 * minute })).status, 302)
+  assert.equal(
+    (await login(gateway, gateway.open(), { notOnOrAfterMs: nowMs - 4 * minute })).status,
+    302,
+  )
+  assert.equal(
+    (await login(gateway, gateway.open(), { notBeforeMs: nowMs + 4 * minute })).status,
+    302,
+  )
 })
 
 test('auth-scenario 132, 136: an assertion is remembered until nobody would take it any more', async (t) => {
@@ -397,7 +512,10 @@ test('auth-scenario 136: replicas share used assertions in Redis', async (t) => 
   if (redis === undefined) return
   const provider = await startSamlIdentityProvider(t)
   const settings = { redis: { connection: redis.url, timeout: 3000 } }
-  const [first, second] = await Promise.all([startSaml(t, {}, { provider, settings }), startSaml(t, {}, { provider, settings })])
+  const [first, second] = await Promise.all([
+    startSaml(t, {}, { provider, settings }),
+    startSaml(t, {}, { provider, settings }),
+  ])
   const xml = provider.answer()
   assert.equal((await post(first.open(), xml)).status, 302)
   assert.equal((await post(second.open(), xml)).status, 401)
@@ -428,7 +546,12 @@ test('a request is not answered after an hour', async (t) => {
   const gateway = await startSaml(
     t,
     {},
-    { now: () => nowMs, settings: { server: { 'forward-headers-strategy': 'native', session: { timeoutInSeconds: 86400 } } } },
+    {
+      now: () => nowMs,
+      settings: {
+        server: { 'forward-headers-strategy': 'native', session: { timeoutInSeconds: 86400 } },
+      },
+    },
   )
   const browser = gateway.open()
   const inResponseTo = await startLogin(browser)
@@ -461,7 +584,10 @@ test('an unsigned frame adds no request to an assertion', async (t) => {
   for (const signed of ['response', 'both'] as const) {
     const other = strict.open()
     const responseInResponseTo = await startLogin(other)
-    assert.equal((await post(other, strict.provider.answer({ responseInResponseTo, signed }))).status, 302)
+    assert.equal(
+      (await post(other, strict.provider.answer({ responseInResponseTo, signed }))).status,
+      302,
+    )
   }
 })
 
@@ -469,8 +595,14 @@ test('auth-scenario 132: an assertion counts for an hour, whatever it says itsel
   let nowMs = Date.now()
   const gateway = await startSaml(t, {}, { now: () => nowMs })
   const notOnOrAfterMs = Date.parse('9999-12-31T23:59:59Z')
-  const [used, late, unused] = [1, 2, 3].map(() => gateway.provider.answer({ nowMs, notOnOrAfterMs })) as [string, string, string]
-  const future = gateway.provider.answer({ nowMs: nowMs + 6 * minute, notBeforeMs: nowMs, notOnOrAfterMs })
+  const [used, late, unused] = [1, 2, 3].map(() =>
+    gateway.provider.answer({ nowMs, notOnOrAfterMs }),
+  ) as [string, string, string]
+  const future = gateway.provider.answer({
+    nowMs: nowMs + 6 * minute,
+    notBeforeMs: nowMs,
+    notOnOrAfterMs,
+  })
   assert.equal((await post(gateway.open(), used)).status, 302)
   assert.equal((await post(gateway.open(), future)).status, 401)
   nowMs += 64 * minute
@@ -495,7 +627,10 @@ test('auth-scenario 136: assertions are kept until the slowest clock rejects the
   const settings = { redis: { connection: redis.url } }
   const nowMs = Date.now()
   const fast = await startSaml(t, {}, { provider, settings, now: () => nowMs + 4 * minute })
-  assert.equal((await post(fast.open(), provider.answer({ nowMs, notOnOrAfterMs: nowMs }))).status, 302)
+  assert.equal(
+    (await post(fast.open(), provider.answer({ nowMs, notOnOrAfterMs: nowMs }))).status,
+    302,
+  )
   const [key = ''] = (await redis.ask('keys', 'fairlead:saml:*')) as string[]
   // A replica whose clock is right accepts the assertion for five more minutes.
   assert.ok(Number(await redis.ask('pttl', key)) > 5 * minute)
@@ -503,10 +638,19 @@ test('auth-scenario 136: assertions are kept until the slowest clock rejects the
 
 test('auth-scenario 138: a relay state of somebody else leads nowhere', async (t) => {
   const gateway = await startSaml(t, { idpInitiated: { relayStates: [`${ui}/#/applications`] } })
-  for (const RelayState of ['https://evil.com', 'javascript:alert(1)', '//evil.com', '/auth/logout', `${ui}/#/other`]) {
+  for (const RelayState of [
+    'https://evil.com',
+    'javascript:alert(1)',
+    '//evil.com',
+    '/auth/logout',
+    `${ui}/#/other`,
+  ]) {
     await t.test(RelayState, async () => {
       const visitor = gateway.open()
-      assert.equal((await post(visitor, gateway.provider.answer(), { RelayState })).location, `${gatewayUrl}/`)
+      assert.equal(
+        (await post(visitor, gateway.provider.answer(), { RelayState })).location,
+        `${gatewayUrl}/`,
+      )
       assert.ok(await visitor.user())
 
       const browser = gateway.open()
@@ -519,10 +663,17 @@ test('auth-scenario 138: a relay state of somebody else leads nowhere', async (t
 })
 
 test('a listed relay state leads to a page of the UI', async (t) => {
-  const gateway = await startSaml(t, { idpInitiated: { relayStates: [`${ui}/#/applications`, 'https://evil.com/'] } })
+  const gateway = await startSaml(t, {
+    idpInitiated: { relayStates: [`${ui}/#/applications`, 'https://evil.com/'] },
+  })
   const browser = gateway.open()
-  const answer = await post(browser, gateway.provider.answer(), { RelayState: `${ui}/#/applications` })
-  assert.equal(answer.location, `${gatewayUrl}/auth/redirect?to=${encodeURIComponent(`${ui}/#/applications`)}`)
+  const answer = await post(browser, gateway.provider.answer(), {
+    RelayState: `${ui}/#/applications`,
+  })
+  assert.equal(
+    answer.location,
+    `${gatewayUrl}/auth/redirect?to=${encodeURIComponent(`${ui}/#/applications`)}`,
+  )
   const { pathname, search } = new URL(answer.location ?? '')
   assert.equal((await browser.visit(pathname + search)).location, `${ui}/#/applications`)
 
@@ -534,7 +685,11 @@ test('a listed relay state leads to a page of the UI', async (t) => {
 
 test('auth-scenario 140: an encrypted assertion is read in a signed response only', async (t) => {
   const folder = writeFiles(t, { 'saml.p12': Buffer.from(currentStore, 'base64') })
-  const gateway = await startSaml(t, { keyStore: join(folder, 'saml.p12'), keyStorePassword: 'changeit', keyStoreType: 'PKCS12' })
+  const gateway = await startSaml(t, {
+    keyStore: join(folder, 'saml.p12'),
+    keyStorePassword: 'changeit',
+    keyStoreType: 'PKCS12',
+  })
   const encryptFor = encryptionCertificate((await gateway.open().visit('/saml/metadata')).text)
   for (const keyTransport of ['rsa-oaep-mgf1p', 'rsa-oaep'] as const) {
     for (const cipher of ['aes256-gcm', 'aes128-gcm', 'aes256-cbc'] as const) {
@@ -542,11 +697,26 @@ test('auth-scenario 140: an encrypted assertion is read in a signed response onl
         for (const signed of ['response', 'both'] as const) {
           const browser = gateway.open()
           const attributes = { memberOf: ['ops'] }
-          assert.equal((await login(gateway, browser, { encryptFor, cipher, keyTransport, signed, attributes })).status, 302)
+          assert.equal(
+            (
+              await login(gateway, browser, {
+                encryptFor,
+                cipher,
+                keyTransport,
+                signed,
+                attributes,
+              })
+            ).status,
+            302,
+          )
           assert.deepEqual((await browser.user())?.['roles'], ['ops'])
         }
         for (const signed of ['assertion', 'neither'] as const) {
-          assert.equal((await login(gateway, gateway.open(), { encryptFor, cipher, keyTransport, signed })).status, 401)
+          assert.equal(
+            (await login(gateway, gateway.open(), { encryptFor, cipher, keyTransport, signed }))
+              .status,
+            401,
+          )
           assert.match(reasonsOf(gateway).at(-1) ?? '', /in a signed response only/)
         }
       })
@@ -556,7 +726,10 @@ test('auth-scenario 140: an encrypted assertion is read in a signed response onl
 
 test('auth-scenario 140: an encrypted assertion is checked like any other', async (t) => {
   const folder = writeFiles(t, { 'saml.p12': Buffer.from(currentStore, 'base64') })
-  const gateway = await startSaml(t, { keyStore: join(folder, 'saml.p12'), keyStorePassword: 'changeit' })
+  const gateway = await startSaml(t, {
+    keyStore: join(folder, 'saml.p12'),
+    keyStorePassword: 'changeit',
+  })
   const encryptFor = encryptionCertificate((await gateway.open().visit('/saml/metadata')).text)
   const rows = [
     [{ audience: 'other' }, /meant for "other"/],
@@ -564,11 +737,17 @@ test('auth-scenario 140: an encrypted assertion is checked like any other', asyn
     [{ encryptFor: keyPairOf('somebody').certificate }, /not encrypted for a key/],
   ] as const
   for (const [answer, reason] of rows) {
-    assert.equal((await login(gateway, gateway.open(), { encryptFor, signed: 'response', ...answer })).status, 401)
+    assert.equal(
+      (await login(gateway, gateway.open(), { encryptFor, signed: 'response', ...answer })).status,
+      401,
+    )
     assert.match(reasonsOf(gateway).at(-1) ?? '', reason)
   }
   const keyless = await startSaml(t)
-  assert.equal((await login(keyless, keyless.open(), { encryptFor, signed: 'response' })).status, 401)
+  assert.equal(
+    (await login(keyless, keyless.open(), { encryptFor, signed: 'response' })).status,
+    401,
+  )
   assert.match(reasonsOf(keyless)[0] ?? '', /no key to decrypt it is configured/)
 })
 
@@ -595,7 +774,10 @@ test('auth-scenario 142: the metadata of the gateway is open and complete', asyn
     assert.equal(status, 200)
     assert.equal(headers.get('content-type'), 'application/samlmetadata+xml')
     assert.match(text, / entityID="spinnaker"/)
-    assert.match(text, /<md:AssertionConsumerService Binding="[^"]*HTTP-POST" Location="https:\/\/gate\.example\.com\/saml\/SSO"/)
+    assert.match(
+      text,
+      /<md:AssertionConsumerService Binding="[^"]*HTTP-POST" Location="https:\/\/gate\.example\.com\/saml\/SSO"/,
+    )
     assert.match(text, /AuthnRequestsSigned="true"/)
     assert.ok(text.includes(signing.base64))
     assert.equal(parseXml(text).root.localName, 'EntityDescriptor')
@@ -645,7 +827,10 @@ test('auth-scenario 144: a response without the session cookie leads to the star
   assert.equal(answer.location, null)
   assert.match(answer.text, /href="\/login">Start again</)
   assert.match(answer.text, /server\.servlet\.session\.cookie\.same-site: none/)
-  assert.match(reasonsOf(gateway)[0] ?? '', /no cookie.*server\.servlet\.session\.cookie\.same-site: none/)
+  assert.match(
+    reasonsOf(gateway)[0] ?? '',
+    /no cookie.*server\.servlet\.session\.cookie\.same-site: none/,
+  )
 })
 
 test('a program that posts an answer gets the error object', async (t) => {

@@ -29,7 +29,11 @@ export interface SamlGateway {
 export async function startSaml(
   t: TestContext,
   saml: Record<string, unknown> = {},
-  { provider, settings = {}, ...options }: GatewayOptions & { provider?: SamlIdentityProvider; settings?: GatewaySettings } = {},
+  {
+    provider,
+    settings = {},
+    ...options
+  }: GatewayOptions & { provider?: SamlIdentityProvider; settings?: GatewaySettings } = {},
 ): Promise<SamlGateway> {
   const identityProvider = provider ?? (await startSamlIdentityProvider(t))
   const log: Record<string, unknown>[] = []
@@ -43,7 +47,12 @@ export async function startSaml(
     },
     { log: (line) => log.push(line), ...options },
   )
-  return { ...running, provider: identityProvider, log, open: () => new Browser(running.url, proxyHeaders) }
+  return {
+    ...running,
+    provider: identityProvider,
+    log,
+    open: () => new Browser(running.url, proxyHeaders),
+  }
 }
 
 /** Starts a login by redirect and gives the identifier of the request. */
@@ -52,21 +61,37 @@ export async function startLogin(browser: Browser): Promise<string> {
   return readRedirect(location ?? '').id
 }
 
-export function post(browser: Browser, xml: string, more: Record<string, string> = {}, path = consumerPath): Promise<Visit> {
+export function post(
+  browser: Browser,
+  xml: string,
+  more: Record<string, string> = {},
+  path = consumerPath,
+): Promise<Visit> {
   return postRaw(browser, { SAMLResponse: Buffer.from(xml).toString('base64'), ...more }, path)
 }
 
 /** As a browser does it: from another site, for a page. */
-export function postRaw(browser: Browser, fields: Record<string, string>, path = consumerPath): Promise<Visit> {
+export function postRaw(
+  browser: Browser,
+  fields: Record<string, string>,
+  path = consumerPath,
+): Promise<Visit> {
   return browser.visit(path, {
     method: 'POST',
     body: new URLSearchParams(fields),
-    headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', origin: 'https://idp.example.com' },
+    headers: {
+      accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+      origin: 'https://idp.example.com',
+    },
   })
 }
 
 /** The whole way: request, answer, and the visit that the answer ends with. */
-export async function login(gateway: SamlGateway, browser: Browser, answer: Answer = {}): Promise<Visit> {
+export async function login(
+  gateway: SamlGateway,
+  browser: Browser,
+  answer: Answer = {},
+): Promise<Visit> {
   const inResponseTo = await startLogin(browser)
   return post(browser, gateway.provider.answer({ inResponseTo, ...answer }))
 }
@@ -77,7 +102,10 @@ export function reasonsOf({ log }: SamlGateway): string[] {
 }
 
 /** A folder with these files, which is gone after the test. */
-export function writeFiles(t: TestContext, files: Readonly<Record<string, string | Buffer>>): string {
+export function writeFiles(
+  t: TestContext,
+  files: Readonly<Record<string, string | Buffer>>,
+): string {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-saml-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)

@@ -112,7 +112,11 @@ export const wrappings: readonly Wrapping[] = [
     signed: 'assertion',
     wrap: (xml) => {
       const { forged, whole } = partsOf(xml)
-      return replaceAssertion(xml, partsOf(xml), `<samlp:Extensions>${forged}</samlp:Extensions>${whole}`)
+      return replaceAssertion(
+        xml,
+        partsOf(xml),
+        `<samlp:Extensions>${forged}</samlp:Extensions>${whole}`,
+      )
     },
   },
   {

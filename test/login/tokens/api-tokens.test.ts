@@ -18,12 +18,17 @@ test('a created token is shown once and stored hashed', async (t) => {
   const created = await createToken(browser, { name: '  ci  ' })
   assert.match(created.token, /^spk_[0-9A-Za-z]{47}$/)
   assert.ok(isTokenText(created.token, 'spk_'))
-  assert.deepEqual([created['name'], created['principalType'], created['principalId']], ['ci', 'USER', 'alice'])
+  assert.deepEqual(
+    [created['name'], created['principalType'], created['principalId']],
+    ['ci', 'USER', 'alice'],
+  )
 
   const listed = await browser.visit('/auth/apiTokens')
   assert.equal((JSON.parse(listed.text) as unknown[]).length, 1)
   assert.ok(!listed.text.includes(created.token))
-  const file = ['tokens.db', 'tokens.db-wal'].map((name) => readFileSync(join(dataDir, name), 'latin1')).join('')
+  const file = ['tokens.db', 'tokens.db-wal']
+    .map((name) => readFileSync(join(dataDir, name), 'latin1'))
+    .join('')
   assert.ok(file.includes(hashToken(created.token)) && !file.includes(created.token))
 
   const forms: Record<string, string>[] = [
@@ -69,7 +74,9 @@ test('auth-scenario 198: a wrong token is 401 on protected paths', async (t) => 
 
 test('auth-scenario 199: a token wins over a cookie and reaches no service', async (t) => {
   const upstream = await startUpstream(t, { 'GET /networks': {} })
-  const { logIn } = await startWithTokens(t, { services: { clouddriver: { baseUrl: upstream.url } } })
+  const { logIn } = await startWithTokens(t, {
+    services: { clouddriver: { baseUrl: upstream.url } },
+  })
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'cli' })
   const bob = await logIn('bob')
 
@@ -94,7 +101,9 @@ test('expired tokens are rejected; use is recorded by the minute', async (t) => 
     expiresAt: new Date(clock.nowMs + dayMs).toISOString(),
   })
   const lastUse = async () => {
-    const [entry] = JSON.parse((await withToken(url, token).visit('/auth/apiTokens')).text) as { lastUsedAt: string }[]
+    const [entry] = JSON.parse((await withToken(url, token).visit('/auth/apiTokens')).text) as {
+      lastUsedAt: string
+    }[]
     return Date.parse(entry?.lastUsedAt ?? '')
   }
   const firstMs = clock.nowMs
@@ -189,7 +198,10 @@ test('only owners and administrators revoke a token', async (t) => {
   ] as const) {
     assert.equal((await new Browser(url).visit(path, { method })).status, 401, path)
   }
-  assert.equal((await (await logIn('bob')).visit(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status, 403)
+  assert.equal(
+    (await (await logIn('bob')).visit(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status,
+    403,
+  )
   assert.equal((await alice.visit('/auth/apiTokens/unknown', { method: 'DELETE' })).status, 404)
   assert.equal((await withToken(url, token).visit('/version')).status, 200)
 
@@ -206,9 +218,18 @@ test('a token creates no other token, and handles none but itself', async (t) =>
 
   assert.equal((await sendJson(program, 'POST', '/auth/apiTokens', { name: 'third' })).status, 403)
   assert.equal((await program.user())?.['canMintApiTokens'], false)
-  assert.equal((await program.visit(`/auth/apiTokens/${second.id}`, { method: 'DELETE' })).status, 403)
-  assert.equal((await program.visit(`/auth/apiTokens/${second.id}/rotate`, { method: 'POST' })).status, 403)
-  assert.equal((await program.visit(`/auth/apiTokens/${first.id}`, { method: 'DELETE' })).status, 204)
+  assert.equal(
+    (await program.visit(`/auth/apiTokens/${second.id}`, { method: 'DELETE' })).status,
+    403,
+  )
+  assert.equal(
+    (await program.visit(`/auth/apiTokens/${second.id}/rotate`, { method: 'POST' })).status,
+    403,
+  )
+  assert.equal(
+    (await program.visit(`/auth/apiTokens/${first.id}`, { method: 'DELETE' })).status,
+    204,
+  )
 })
 
 test('after a rotation both secrets work for a while', async (t) => {
@@ -245,11 +266,23 @@ test('after a rotation both secrets work for a while', async (t) => {
 
 test('a read-only token reads and evaluates expressions', async (t) => {
   const upstream = await startUpstream(t, () => ({ result: 1 }))
-  const services = { orca: { baseUrl: upstream.url }, clouddriver: { baseUrl: upstream.url }, swabbie: { baseUrl: upstream.url } }
+  const services = {
+    orca: { baseUrl: upstream.url },
+    clouddriver: { baseUrl: upstream.url },
+    swabbie: { baseUrl: upstream.url },
+  }
   const { url, logIn } = await startWithTokens(t, { services })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'viewer', readOnly: true })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'viewer',
+    readOnly: true,
+  })
   const program = withToken(url, token)
-  const allowed = ['GET /networks', 'HEAD /networks', 'GET /tasks/1', 'POST /pipelines/1/evaluateExpression?expression=1']
+  const allowed = [
+    'GET /networks',
+    'HEAD /networks',
+    'GET /tasks/1',
+    'POST /pipelines/1/evaluateExpression?expression=1',
+  ]
   const refused = [
     'POST /tasks',
     'PUT /tasks/1/cancel',
@@ -273,8 +306,13 @@ test('a read-only token reads and evaluates expressions', async (t) => {
 
 test('a token for some operations also shows its user', async (t) => {
   const upstream = await startUpstream(t, () => [])
-  const { url, logIn } = await startWithTokens(t, { services: { clouddriver: { baseUrl: upstream.url } } })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'one', operations: ['subnetsUsingGET'] })
+  const { url, logIn } = await startWithTokens(t, {
+    services: { clouddriver: { baseUrl: upstream.url } },
+  })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'one',
+    operations: ['subnetsUsingGET'],
+  })
   const program = withToken(url, token)
 
   assert.equal((await program.user())?.['username'], 'alice')
@@ -298,7 +336,9 @@ test('without API tokens the header is ignored', async (t) => {
 
 test('tokens lose the rights that their user loses', async (t) => {
   const fiat = await startUpstream(t, (request) =>
-    request.method === 'GET' ? { name: 'alice', admin: false, roles: [], applications: [], accounts: [] } : {},
+    request.method === 'GET'
+      ? { name: 'alice', admin: false, roles: [], applications: [], accounts: [] }
+      : {},
   )
   const { url, dataDir, logIn } = await startWithTokens(t, {
     'api-tokens': { enabled: true, 'allowed-minting-roles': [] },
@@ -308,12 +348,18 @@ test('tokens lose the rights that their user loses', async (t) => {
   const { openTokens } = await import('../../../packages/gateway/login/tokens/tokens.ts')
   await logIn('alice', ['dev'])
   const { default: pino } = await import('pino')
-  const { toTokenSettings, tokenKeys } = await import('../../../packages/gateway/login/tokens/settings.ts')
+  const { toTokenSettings, tokenKeys } = await import(
+    '../../../packages/gateway/login/tokens/settings.ts'
+  )
   const report = { problem: () => {}, notice: () => {}, isSet: () => false }
-  const settings = toTokenSettings(tokenKeys.read(tokenKeys.keys.parse({ 'api-tokens.enabled': true })), report, {
-    standalone: false,
-    anonymous: false,
-  })
+  const settings = toTokenSettings(
+    tokenKeys.read(tokenKeys.keys.parse({ 'api-tokens.enabled': true })),
+    report,
+    {
+      standalone: false,
+      anonymous: false,
+    },
+  )
   assert.ok(settings)
   const users = openUsers(dataDir)
   t.after(() => users.close())
@@ -327,7 +373,8 @@ test('tokens lose the rights that their user loses', async (t) => {
     createdBy: 'operator',
     limits: { readOnly: false, applications: undefined, operations: undefined },
   })
-  const reported = () => fiat.background.filter(({ method }) => method === 'PUT').map(({ body }) => body)
+  const reported = () =>
+    fiat.background.filter(({ method }) => method === 'PUT').map(({ body }) => body)
 
   assert.equal((await withToken(url, text).visit('/version')).status, 200)
   users.setRoles('alice', ['ops'])
@@ -362,7 +409,12 @@ test('tokens of a removed user do not fit a successor', async (t) => {
   await users.setPassword('alice', 'correct horse', 'withdraw')
   await seenByGateway()
   assert.equal(await status(own.token), 401)
-  const rotated = await sendJson(await logIn('alice'), 'POST', `/auth/apiTokens/${own.id}/rotate`, {})
+  const rotated = await sendJson(
+    await logIn('alice'),
+    'POST',
+    `/auth/apiTokens/${own.id}/rotate`,
+    {},
+  )
   assert.equal(await status(String((JSON.parse(rotated.text) as { token: string }).token)), 401)
 })
 
@@ -402,8 +454,13 @@ test('administrators create tokens of service accounts', async (t) => {
     bob: { name: 'bob', admin: false, roles: [{ name: 'dev' }], applications: [], accounts: [] },
     ci: { name: 'ci', admin: false, roles: [{ name: 'ops' }], applications: [], accounts: [] },
   }
-  const fiat = await startUpstream(t, ({ path }) => users[path.split('/')[2] ?? ''] ?? new Reply(404, {}))
-  const front50 = await startUpstream(t, { 'GET /serviceAccounts/tokenEligible': [{ name: 'ci', memberOf: ['ops'] }] })
+  const fiat = await startUpstream(
+    t,
+    ({ path }) => users[path.split('/')[2] ?? ''] ?? new Reply(404, {}),
+  )
+  const front50 = await startUpstream(t, {
+    'GET /serviceAccounts/tokenEligible': [{ name: 'ci', memberOf: ['ops'] }],
+  })
   const services = { fiat: { enabled: true, baseUrl: fiat.url }, front50: { baseUrl: front50.url } }
   const { url, logIn } = await startWithTokens(t, { services })
   const alice = await logIn('alice')
@@ -413,9 +470,15 @@ test('administrators create tokens of service accounts', async (t) => {
   assert.deepEqual(JSON.parse(accounts.text), [{ name: 'ci', memberOf: ['ops'] }])
   const body = { name: 'deploy', principalType: 'SERVICE_ACCOUNT', principalId: 'ci' }
   const created = await createToken(alice, body)
-  assert.deepEqual([created['principalId'], created['createdByUserId'], 'expiresAt' in created], ['ci', 'alice', false])
+  assert.deepEqual(
+    [created['principalId'], created['createdByUserId'], 'expiresAt' in created],
+    ['ci', 'alice', false],
+  )
   assert.equal((await withToken(url, created.token).user())?.['username'], 'ci')
-  assert.equal((await sendJson(alice, 'POST', '/auth/apiTokens', { ...body, principalId: 'other' })).status, 400)
+  assert.equal(
+    (await sendJson(alice, 'POST', '/auth/apiTokens', { ...body, principalId: 'other' })).status,
+    400,
+  )
 
   for (const path of ['/auth/apiTokens/serviceAccounts', '/auth/apiTokens/admin/users']) {
     assert.equal((await bob.visit(path)).status, 403, path)
@@ -435,22 +498,37 @@ test('administrators create tokens of service accounts', async (t) => {
 test('a token sent as a password is refused with the remedy', async (t) => {
   const { url, logIn } = await startWithTokens(t)
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci' })
-  const basic = (credentials: string) => ({ authorization: `Basic ${Buffer.from(credentials).toString('base64')}` })
+  const basic = (credentials: string) => ({
+    authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+  })
 
   // More often than wrong passwords are accepted.
   for (let attempt = 0; attempt < 12; attempt++) {
     const answer = await new Browser(url, basic(`alice:${token}`)).ask('/credentials')
     assert.equal(answer.status, 401)
-    assert.match(answer.text, /HTTP Basic takes no API token\. Send it as \\"Authorization: Bearer\\"/)
+    assert.match(
+      answer.text,
+      /HTTP Basic takes no API token\. Send it as \\"Authorization: Bearer\\"/,
+    )
   }
-  assert.match((await new Browser(url, basic(`${token}:`)).ask('/credentials')).text, /takes no API token/)
-  assert.match((await new Browser(url, basic('alice:spk_nonsense')).ask('/credentials')).text, /password is wrong/)
+  assert.match(
+    (await new Browser(url, basic(`${token}:`)).ask('/credentials')).text,
+    /takes no API token/,
+  )
+  assert.match(
+    (await new Browser(url, basic('alice:spk_nonsense')).ask('/credentials')).text,
+    /password is wrong/,
+  )
   assert.equal((await new Browser(url, basic('alice:correct horse')).ask('/auth/user')).status, 200)
 })
 
 test('no log line holds the secret of a token', async (t) => {
   const lines: string[] = []
-  const { url, logIn } = await startWithTokens(t, {}, { log: (line) => lines.push(JSON.stringify(line)) })
+  const { url, logIn } = await startWithTokens(
+    t,
+    {},
+    { log: (line) => lines.push(JSON.stringify(line)) },
+  )
   const { id, token } = await createToken(await logIn('alice', ['dev']), { name: 'ci' })
   await withToken(url, token).visit('/version')
   await withToken(url, `${token}x`).visit('/version')
@@ -463,7 +541,11 @@ test('no log line holds the secret of a token', async (t) => {
 })
 
 test('users create their own tokens when embedded', async (t) => {
-  const { url } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } }, { embedded: true })
+  const { url } = await runGateway(
+    t,
+    { fairlead: { admin: { password: 'correct horse' } } },
+    { embedded: true },
+  )
   const browser = new Browser(url)
   await browser.login('admin', 'correct horse')
   assert.equal((await browser.user())?.['canMintApiTokens'], true)

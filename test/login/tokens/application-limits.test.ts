@@ -21,7 +21,10 @@ test('a token for an application reaches that application, and no other', async 
   const upstream = await startUpstream(t, answer)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   const { url, logIn } = await startWithTokens(t, { services })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['Web'] })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'ci',
+    applications: ['Web'],
+  })
   const program = withToken(url, token)
   const rows: [line: string, body?: unknown][] = [
     ['GET /version'],
@@ -43,13 +46,19 @@ test('a token for an application reaches that application, and no other', async 
     ['GET /pipelineConfigs/web1/history'],
     ['GET /executions/failedStages?executionId=web1'],
     ['POST /pipelines/any/evaluateVariables?executionId=web1', []],
-    ['POST /pipelines/start', { application: 'web', name: 'p', stages: [], trigger: { parentPipelineId: 'web2' } }],
+    [
+      'POST /pipelines/start',
+      { application: 'web', name: 'p', stages: [], trigger: { parentPipelineId: 'web2' } },
+    ],
     ['GET /images/prod/eu/ami-1'],
     ['GET /health'],
   ]
   for (const [line, body] of rows) {
     const [method, path] = line.split(' ') as [string, string]
-    const answered = body === undefined ? await program.visit(path, { method }) : await sendJson(program, method, path, body)
+    const answered =
+      body === undefined
+        ? await program.visit(path, { method })
+        : await sendJson(program, method, path, body)
     assert.ok(answered.status < 300, `${line}: ${answered.status} ${answered.text}`)
   }
 })
@@ -58,7 +67,10 @@ test('requests about another or no application are rejected', async (t) => {
   const upstream = await startUpstream(t, answer)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   const { url, logIn } = await startWithTokens(t, { services })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'ci',
+    applications: ['web'],
+  })
   const program = withToken(url, token)
   const rows: [line: string, body?: unknown][] = [
     ['GET /applications'],
@@ -77,23 +89,45 @@ test('requests about another or no application are rejected', async (t) => {
     ['PUT /pipelines/web1', { application: 'web', id: 'other1', name: 'p' }],
     ['POST /pipelines', { application: 'other', name: 'p' }],
     ['POST /pipelines', { application: 'web', id: 'other1', name: 'p' }],
-    ['POST /pipelines', { application: 'web', name: 'p', stages: [{ clusters: [{ application: 'other' }] }] }],
+    [
+      'POST /pipelines',
+      { application: 'web', name: 'p', stages: [{ clusters: [{ application: 'other' }] }] },
+    ],
     ['POST /pipelines/bulksave', [{ application: 'web' }, { application: 'other' }]],
     ['POST /pipelines/start', { name: 'p' }],
     ['POST /tasks', { job: [] }],
-    ['POST /tasks', { application: 'web', job: [{ type: 'createApplication', application: { name: 'other' } }] }],
+    [
+      'POST /tasks',
+      { application: 'web', job: [{ type: 'createApplication', application: { name: 'other' } }] },
+    ],
     ['POST /applications/web/tasks', { application: 'other', job: [] }],
     ['POST /notifications/application/web', { application: 'other' }],
     ['POST /credentials', { type: 'local' }],
-    ['POST /pipelines/start', { application: 'web', name: 'p', trigger: { parentPipelineId: 'other1' } }],
-    ['POST /pipelines/start', { application: 'web', name: 'p', trigger: { parentPipelineId: "${'other1'}" } }],
+    [
+      'POST /pipelines/start',
+      { application: 'web', name: 'p', trigger: { parentPipelineId: 'other1' } },
+    ],
+    [
+      'POST /pipelines/start',
+      { application: 'web', name: 'p', trigger: { parentPipelineId: "${'other1'}" } },
+    ],
     ['POST /pipelines/web/p', { parentPipelineId: 'other1' }],
     ['POST /pipelines/web/p', { trigger: { parentPipelineId: 'other1' } }],
     ['POST /pipelines/v2/web/p', { parentPipelineId: 'other1' }],
     ['POST /tasks', { application: 'web', job: [], trigger: { parentPipelineId: 'other1' } }],
     ['POST /applications/web/tasks', { job: [{ type: 'wait', executionId: 'other1' }] }],
-    ['POST /pipelines', { application: 'web', name: 'p', triggers: [{ type: 'pipeline', pipeline: 'other1' }] }],
-    ['POST /pipelines', { application: 'web', name: 'p', stages: [{ type: 'monitorPipeline', executionIds: ['other1'] }] }],
+    [
+      'POST /pipelines',
+      { application: 'web', name: 'p', triggers: [{ type: 'pipeline', pipeline: 'other1' }] },
+    ],
+    [
+      'POST /pipelines',
+      {
+        application: 'web',
+        name: 'p',
+        stages: [{ type: 'monitorPipeline', executionIds: ['other1'] }],
+      },
+    ],
     ['PATCH /pipelines/web1/stages/s', { pipeline: 'other1' }],
     ['POST /pipelines/any/evaluateVariables?executionId=other1', []],
     ['PUT /tasks/cancel?ids=web1,other1'],
@@ -101,7 +135,10 @@ test('requests about another or no application are rejected', async (t) => {
   for (const [line, body] of rows) {
     upstream.answer(answer)
     const [method, path] = line.split(' ') as [string, string]
-    const answered = body === undefined ? await program.visit(path, { method }) : await sendJson(program, method, path, body)
+    const answered =
+      body === undefined
+        ? await program.visit(path, { method })
+        : await sendJson(program, method, path, body)
     assert.equal(answered.status, 403, `${line}: ${answered.text}`)
     assert.match(answered.text, /The API token does not allow this/)
     assert.ok(
@@ -132,17 +169,27 @@ test('instances and other names in a body are judged by their applications', asy
   })
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   const { url, logIn } = await startWithTokens(t, { services })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'ci',
+    applications: ['web'],
+  })
   const program = withToken(url, token)
   const submit = (job: Record<string, unknown>) =>
-    sendJson(program, 'POST', '/tasks', { application: 'web', job: [{ account: 'prod', region: 'eu', ...job }] })
+    sendJson(program, 'POST', '/tasks', {
+      application: 'web',
+      job: [{ account: 'prod', region: 'eu', ...job }],
+    })
 
   for (const job of [
     { type: 'terminateInstances', instanceIds: ['i-web', 'i-grouped', 'i-named'] },
     { type: 'rebootInstances', account: undefined, credentials: 'prod', instanceIds: [' i-web '] },
     { type: 'terminateInstances', region: undefined, regions: ['eu'], instanceIds: ['i-web'] },
     { type: 'terminateInstances', zone: 'eu-a', instanceIds: ['i-web'] },
-    { type: 'terminateInstanceAndDecrementServerGroup', instance: 'i-web', serverGroupName: 'web-main-v001' },
+    {
+      type: 'terminateInstanceAndDecrementServerGroup',
+      instance: 'i-web',
+      serverGroupName: 'web-main-v001',
+    },
     { type: 'destroyJob', jobName: 'j-web', application: 'web' },
     { type: 'scaleManifest', region: undefined, location: 'eu', manifestName: 'deployment web' },
     { type: 'upsertLoadBalancers', loadBalancers: [{ name: 'web-front' }] },
@@ -154,38 +201,86 @@ test('instances and other names in a body are judged by their applications', asy
   const others = /not meant for the application other/
   const refused: [job: Record<string, unknown>, says: RegExp][] = [
     [{ type: 'terminateInstances', instanceIds: ['i-other'] }, others],
-    [{ type: 'terminateInstances', instanceIds: ['i-web', 'i-others-group'], serverGroupName: 'web-main-v001' }, others],
+    [
+      {
+        type: 'terminateInstances',
+        instanceIds: ['i-web', 'i-others-group'],
+        serverGroupName: 'web-main-v001',
+      },
+      others,
+    ],
     [{ type: 'rebootInstances', instanceIds: [' i-other'] }, others],
     [{ type: 'wait', alias: 'terminateInstances', instanceIds: ['i-other'] }, others],
     [{ type: 'terminateInstances', instanceIds: ['i-nowhere'] }, unknown],
     [{ type: 'terminateInstances', instanceIds: ['i-single'] }, unknown],
     [{ type: 'terminateInstances', region: undefined, instanceIds: ['i-web'] }, unknown],
     [{ type: 'terminateInstances', credentials: 'test', instanceIds: ['i-web'] }, unknown],
-    [{ type: 'terminateInstances', region: undefined, regions: ['eu', 'us'], instanceIds: ['i-web'] }, unknown],
+    [
+      {
+        type: 'terminateInstances',
+        region: undefined,
+        regions: ['eu', 'us'],
+        instanceIds: ['i-web'],
+      },
+      unknown,
+    ],
     [{ type: 'terminateInstances', instanceIds: ["${'i-other'}"] }, /expression/],
     [{ type: 'terminateInstances', region: "${'eu'}", instanceIds: ['i-web'] }, /expression/],
     [{ type: 'terminateInstanceAndDecrementServerGroup', instance: 'i-other' }, others],
     [{ type: 'destroyJob', jobName: 'j-other', application: 'web' }, unknown],
     [{ type: 'destroyJob', jobId: 'j-web' }, unknown],
-    [{ type: 'deleteManifest', region: undefined, location: 'eu', manifestName: 'deployment other' }, others],
-    [{ type: 'deleteManifest', region: undefined, location: 'eu', manifestName: 'deployment nowhere' }, unknown],
+    [
+      {
+        type: 'deleteManifest',
+        region: undefined,
+        location: 'eu',
+        manifestName: 'deployment other',
+      },
+      others,
+    ],
+    [
+      {
+        type: 'deleteManifest',
+        region: undefined,
+        location: 'eu',
+        manifestName: 'deployment nowhere',
+      },
+      unknown,
+    ],
     [{ type: 'deleteLoadBalancer', name: 'other-front' }, others],
-    [{ type: 'upsertLoadBalancers', loadBalancers: [{ name: 'web-front' }, { name: 'other-front' }] }, others],
+    [
+      {
+        type: 'upsertLoadBalancers',
+        loadBalancers: [{ name: 'web-front' }, { name: 'other-front' }],
+      },
+      others,
+    ],
     [{ type: 'upsertSecurityGroup', name: 'other' }, others],
     [{ type: 'saveSnapshot', applicationName: 'other' }, others],
-    [{ type: 'rollbackServerGroup', rollbackContext: { restoreServerGroupName: 'other-v001' } }, others],
-    [{ type: 'rollbackServerGroup', rollbackContext: { rollbackServerGroupName: 'other-v001' } }, others],
+    [
+      { type: 'rollbackServerGroup', rollbackContext: { restoreServerGroupName: 'other-v001' } },
+      others,
+    ],
+    [
+      { type: 'rollbackServerGroup', rollbackContext: { rollbackServerGroupName: 'other-v001' } },
+      others,
+    ],
     [{ type: 'deploy', strategyPipeline: 'other1' }, others],
   ]
   for (const [job, says] of refused) {
     upstream.answer(
       (request) =>
-        deployed[request.path] ?? (/jobs|instances|manifests/.test(request.path) ? new Reply(404, {}) : answer(request)),
+        deployed[request.path] ??
+        (/jobs|instances|manifests/.test(request.path) ? new Reply(404, {}) : answer(request)),
     )
     const stage = { account: 'prod', region: 'eu', ...job }
     for (const refusal of [
       await submit(job),
-      await sendJson(program, 'POST', '/pipelines', { application: 'web', name: 'p', stages: [stage] }),
+      await sendJson(program, 'POST', '/pipelines', {
+        application: 'web',
+        name: 'p',
+        stages: [stage],
+      }),
     ]) {
       assert.equal(refusal.status, 403, JSON.stringify(job))
       assert.match(refusal.text, says, JSON.stringify(job))
@@ -198,12 +293,20 @@ test('lists are asked for once for all that a body names', async (t) => {
   const upstream = await startUpstream(t, answer)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   const { url, logIn } = await startWithTokens(t, { services })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'ci',
+    applications: ['web'],
+  })
   const program = withToken(url, token)
   const stages = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ type: 'pipeline', pipeline: `web${index % 10}-${index}` }))
+    Array.from({ length: count }, (_, index) => ({
+      type: 'pipeline',
+      pipeline: `web${index % 10}-${index}`,
+    }))
   const save = (count: number) =>
-    sendJson(program, 'POST', '/pipelines/bulksave', [{ application: 'web', name: 'p', stages: stages(count) }])
+    sendJson(program, 'POST', '/pipelines/bulksave', [
+      { application: 'web', name: 'p', stages: stages(count) },
+    ])
 
   upstream.answer(answer)
   assert.ok((await save(20)).status < 300)
@@ -212,8 +315,13 @@ test('lists are asked for once for all that a body names', async (t) => {
 
 test('large numbers in a body survive being looked into', async (t) => {
   const upstream = await startUpstream(t, answer)
-  const { url, logIn } = await startWithTokens(t, { services: { front50: { baseUrl: upstream.url } } })
-  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const { url, logIn } = await startWithTokens(t, {
+    services: { front50: { baseUrl: upstream.url } },
+  })
+  const { token } = await createToken(await logIn('alice', ['dev']), {
+    name: 'ci',
+    applications: ['web'],
+  })
 
   await withToken(url, token).visit('/notifications/application/web', {
     method: 'POST',

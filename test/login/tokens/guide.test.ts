@@ -15,7 +15,10 @@ import { createHome, startServe } from '../../support/serve.ts'
 const guide = readGuide('api-tokens')
 
 test('every command of the guide does what the guide says', async (t) => {
-  const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf(guide, 'bash')
+  const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf(
+    guide,
+    'bash',
+  )
   const home = createHome(t)
   const settings = Object.assign(
     { anonymous: { enabled: false } },
@@ -26,21 +29,29 @@ test('every command of the guide does what the guide says', async (t) => {
   const run = (commands: string, variables: Record<string, string> = {}): Promise<BashResult> =>
     inBash(
       t,
-      commands.replaceAll('http://localhost:8084', url).replace('--user alice ', '--user alice:battery-staple '),
+      commands
+        .replaceAll('http://localhost:8084', url)
+        .replace('--user alice ', '--user alice:battery-staple '),
       home,
       variables,
     )
-  const status = async (token: string) => (await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': token } })).status
+  const status = async (token: string) =>
+    (await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': token } })).status
 
   await run('echo battery-staple | fairlead user add alice --role developers')
   const created = JSON.parse((await run(create)).output) as Record<string, unknown>
-  assert.deepEqual([created['name'], created['principalId'], created['applications']], ['ci', 'alice', ['web']])
+  assert.deepEqual(
+    [created['name'], created['principalId'], created['applications']],
+    ['ci', 'alice', ['web']],
+  )
   const token = String(created['token'])
   assert.match((await run(use, { TOKEN: token })).output, /"version"/)
 
   const ofAccount = (await run(account)).output.trim()
   assert.match(ofAccount, /^spk_\w{47}$/)
-  const user = await fetch(`${url}/auth/user`, { headers: { authorization: `Bearer ${ofAccount}` } })
+  const user = await fetch(`${url}/auth/user`, {
+    headers: { authorization: `Bearer ${ofAccount}` },
+  })
   assert.equal(((await user.json()) as { username: string }).username, 'ci')
 
   const id = String(created['id'])
@@ -55,7 +66,10 @@ test('every command of the guide does what the guide says', async (t) => {
   const kept = await run('echo battery-staple | fairlead user passwd alice')
   assert.match(kept.output, /1 API token of the user still count; to end them, add --revoke-tokens/)
   assert.equal(await status(String(again['token'])), 200)
-  assert.match((await run(withPassword.replace('fairlead', 'echo battery-staple | fairlead'))).output, /1 API token revoked/)
+  assert.match(
+    (await run(withPassword.replace('fairlead', 'echo battery-staple | fairlead'))).output,
+    /1 API token revoked/,
+  )
   assert.equal(await status(String(again['token'])), 401)
   assert.equal((await run('fairlead token list --user ALICE')).output, '')
 
@@ -89,12 +103,20 @@ test('mistyped options create no token', async (t) => {
     )
     output.mock.restore()
     assert.equal(output.mock.callCount(), 0, wrong)
-    assert.ok(refused !== undefined && refused.status !== 0 && !refused.text.includes('    at '), `${wrong}: ${refused?.text}`)
+    assert.ok(
+      refused !== undefined && refused.status !== 0 && !refused.text.includes('    at '),
+      `${wrong}: ${refused?.text}`,
+    )
   }
   assert.equal((await inBash(t, `fairlead token list --config ${config}`, home)).output, '')
 })
 
-function inBash(t: TestContext, commands: string, home: string, variables: Record<string, string> = {}): Promise<BashResult> {
+function inBash(
+  t: TestContext,
+  commands: string,
+  home: string,
+  variables: Record<string, string> = {},
+): Promise<BashResult> {
   const env = { ...process.env, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...variables }
   const settings = join(home, 'gate-under-test.yml')
   const script = `fairlead() { '${process.execPath}' '${program}' "$@" $CONFIG; }

@@ -23,7 +23,11 @@ export async function startWithTokens(
 ): Promise<TokenGateway> {
   const running = await runGateway(
     t,
-    { 'api-tokens': { enabled: true, 'allowed-minting-roles': ['dev'] }, fairlead: { admin: { password } }, ...settings },
+    {
+      'api-tokens': { enabled: true, 'allowed-minting-roles': ['dev'] },
+      fairlead: { admin: { password } },
+      ...settings,
+    },
     options,
   )
   const users = openUsers(running.dataDir)
@@ -32,7 +36,8 @@ export async function startWithTokens(
     ...running,
     async logIn(username, roles = []) {
       // `find` may remember a user whom the test has just removed.
-      if (!users.list().some(({ name }) => name === username)) await users.add(username, password, roles)
+      if (!users.list().some(({ name }) => name === username))
+        await users.add(username, password, roles)
       const browser = new Browser(running.url)
       const answer = await browser.login(username, password)
       assert.equal(answer.status, 302)
@@ -48,7 +53,10 @@ export interface Created {
   [field: string]: unknown
 }
 
-export async function createToken(browser: Browser, body: Record<string, unknown>): Promise<Created> {
+export async function createToken(
+  browser: Browser,
+  body: Record<string, unknown>,
+): Promise<Created> {
   const answer = await sendJson(browser, 'POST', '/auth/apiTokens', body)
   assert.equal(answer.status, 201, answer.text)
   return JSON.parse(answer.text) as Created

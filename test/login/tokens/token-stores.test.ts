@@ -64,15 +64,29 @@ for (const [name, open] of stores) {
     assert.equal(await one.insert(first), true)
 
     assert.equal(await other.insert(createToken({ name: 'ci' })), false)
-    assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'ALICE' } })), false)
+    assert.equal(
+      await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'ALICE' } })),
+      false,
+    )
     assert.equal((await one.listOf({ type: 'USER', id: 'Alice' })).length, 1)
-    assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'bob' } })), true)
-    assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'SERVICE_ACCOUNT', id: 'alice' } })), true)
+    assert.equal(
+      await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'bob' } })),
+      true,
+    )
+    assert.equal(
+      await other.insert(
+        createToken({ name: 'ci', principal: { type: 'SERVICE_ACCOUNT', id: 'alice' } }),
+      ),
+      true,
+    )
     assert.equal((await one.listOf(first.principal)).length, 1)
 
     assert.equal(await other.remove(first.id), true)
     assert.equal(await one.insert(createToken({ name: 'ci' })), true)
-    const odd = createToken({ name: 'half a character: \ud83d', principal: { type: 'USER', id: 'x\udc00' } })
+    const odd = createToken({
+      name: 'half a character: \ud83d',
+      principal: { type: 'USER', id: 'x\udc00' },
+    })
     assert.equal(await one.insert(odd), true)
   })
 
@@ -81,7 +95,9 @@ for (const [name, open] of stores) {
     if (pair === undefined) return
     const tokens = Array.from({ length: 10 }, () => createToken({ name: 'ci' }))
 
-    const inserted = await Promise.all(tokens.map((token, index) => (index % 2 === 0 ? pair[0] : pair[1]).insert(token)))
+    const inserted = await Promise.all(
+      tokens.map((token, index) => (index % 2 === 0 ? pair[0] : pair[1]).insert(token)),
+    )
 
     assert.equal(inserted.filter(Boolean).length, 1)
     assert.equal((await pair[0].listOf({ type: 'USER', id: 'alice' })).length, 1)
@@ -101,7 +117,10 @@ for (const [name, open] of stores) {
     assert.equal(await one.remove(token.id), false)
     await one.recordUse(token.id, nowMs)
     assert.equal(await one.find(token.id), undefined)
-    assert.equal(await one.replaceSecret(token.id, token.secret.hash, token.secret, undefined), false)
+    assert.equal(
+      await one.replaceSecret(token.id, token.secret.hash, token.secret, undefined),
+      false,
+    )
   })
 
   test(`${name}: a rotated token is found by both secrets`, async (t) => {
@@ -113,7 +132,11 @@ for (const [name, open] of stores) {
       store.replaceSecret(
         token.id,
         before,
-        { hash, sinceMs: nowMs + 1, former: keep ? { hash: before, untilMs: nowMs + dayMs } : undefined },
+        {
+          hash,
+          sinceMs: nowMs + 1,
+          former: keep ? { hash: before, untilMs: nowMs + dayMs } : undefined,
+        },
         nowMs + 2 * dayMs,
       )
 
@@ -143,7 +166,12 @@ for (const [name, open] of stores) {
 
     const done = await Promise.all(
       pair.map((store, index) =>
-        store.replaceSecret(token.id, token.secret.hash, { hash: `new${index}`, sinceMs: nowMs, former: undefined }, undefined),
+        store.replaceSecret(
+          token.id,
+          token.secret.hash,
+          { hash: `new${index}`, sinceMs: nowMs, former: undefined },
+          undefined,
+        ),
       ),
     )
 
@@ -187,7 +215,12 @@ test('Redis: keys are those of Gate and expire', async (t) => {
     assert.ok(restMs > 30.9 * dayMs && restMs <= 31 * dayMs, key)
   }
   assert.deepEqual(await redis.ask('smembers', 'api-token:principal:USER:alice'), [token.id])
-  await store.replaceSecret(token.id, token.secret.hash, { hash: 'new', sinceMs: nowMs, former: undefined }, undefined)
+  await store.replaceSecret(
+    token.id,
+    token.secret.hash,
+    { hash: 'new', sinceMs: nowMs, former: undefined },
+    undefined,
+  )
   assert.equal(await redis.ask('pttl', `api-token:id:${token.id}`), -1)
 })
 
@@ -208,7 +241,12 @@ test('Redis: foreign values under token keys are ignored', async (t) => {
   await redis.ask('lpush', list, 'x')
   await redis.ask('set', text, '{}')
   await redis.ask('hset', noJson, 'content', '{')
-  await redis.ask('hset', otherVersion, 'content', JSON.stringify({ ...token, version: 2, id: ids[3] }))
+  await redis.ask(
+    'hset',
+    otherVersion,
+    'content',
+    JSON.stringify({ ...token, version: 2, id: ids[3] }),
+  )
   await redis.ask('hset', otherId, 'content', JSON.stringify({ ...token, version: 1 }))
   for (const id of ids) await redis.ask('set', `api-token:hash:${id}`, id)
   await redis.ask('sadd', 'api-token:principal:USER:alice', ...ids)
@@ -239,7 +277,13 @@ function createToken(given: Partial<StoredToken> = {}): StoredToken {
 }
 
 function openStore(t: TestContext, dataDir: string, redis?: Redis): TokenStore {
-  const store = openTokenStore({ dataDir, redis, redisKeyPrefix: 'api-token', now: () => nowMs, log: silentLog })
+  const store = openTokenStore({
+    dataDir,
+    redis,
+    redisKeyPrefix: 'api-token',
+    now: () => nowMs,
+    log: silentLog,
+  })
   t.after(() => store.close())
   return store
 }
@@ -255,13 +299,21 @@ test('SQLite: tokens of earlier versions are found by everything that led to the
   migrate(db, 'tokens', tokenMigrations.slice(0, 3))
   const former = { hash: 'former', untilMs: nowMs + 5 }
   const all: readonly StoredToken[] = [
-    createToken({ principal: { type: 'USER', id: 'Alice' }, secret: { hash: 'present', sinceMs: nowMs, former } }),
+    createToken({
+      principal: { type: 'USER', id: 'Alice' },
+      secret: { hash: 'present', sinceMs: nowMs, former },
+    }),
     createToken({
       expiresAtMs: nowMs + dayMs,
       lastUsedAtMs: nowMs,
       limits: { readOnly: true, applications: ['web'], operations: [] },
     }),
-    createToken({ name: 'x', method: undefined, era: undefined, principal: { type: 'SERVICE_ACCOUNT', id: 'ci' } }),
+    createToken({
+      name: 'x',
+      method: undefined,
+      era: undefined,
+      principal: { type: 'SERVICE_ACCOUNT', id: 'ci' },
+    }),
   ].map((token, index) => ({ ...token, name: `${index}:é` }))
   const insert = db.prepare(`INSERT INTO tokens VALUES (${Array(16).fill('?').join(', ')})`)
   const write = (
@@ -269,8 +321,23 @@ test('SQLite: tokens of earlier versions are found by everything that led to the
     limitsText = JSON.stringify(limits),
   ) =>
     insert.run(
-      ...[id, name, principal.type, principal.id, method ?? null, createdBy, token.createdAtMs, token.expiresAtMs ?? null],
-      ...[token.lastUsedAtMs ?? null, limitsText, secret.hash, secret.sinceMs, secret.former?.hash ?? null],
+      ...[
+        id,
+        name,
+        principal.type,
+        principal.id,
+        method ?? null,
+        createdBy,
+        token.createdAtMs,
+        token.expiresAtMs ?? null,
+      ],
+      ...[
+        token.lastUsedAtMs ?? null,
+        limitsText,
+        secret.hash,
+        secret.sinceMs,
+        secret.former?.hash ?? null,
+      ],
       ...[secret.former?.untilMs ?? null, toUserKey(principal.id), token.era ?? null],
     )
   for (const token of all) write(token)
@@ -283,7 +350,10 @@ test('SQLite: tokens of earlier versions are found by everything that led to the
   for (const token of all) {
     assert.deepEqual(plain(await store.find(token.id)), plain(token))
     assert.equal((await store.findByHash(token.secret.hash))?.id, token.id)
-    assert.equal(await store.insert({ ...createToken(), name: token.name, principal: token.principal }), false)
+    assert.equal(
+      await store.insert({ ...createToken(), name: token.name, principal: token.principal }),
+      false,
+    )
   }
   assert.equal((await store.findByHash('former'))?.id, all[0]?.id)
   assert.deepEqual(
@@ -300,16 +370,34 @@ test('Redis: tokens of earlier versions are used, rotated and revoked', async (t
   const token = createToken()
   const { id, secret } = token
   const content = JSON.stringify({ ...token, version: 1, later: 'kept' })
-  await redis.ask('hset', `api-token:id:${id}`, 'hash', secret.hash, 'content', content, 'usedAtMs', nowMs - 5)
+  await redis.ask(
+    'hset',
+    `api-token:id:${id}`,
+    'hash',
+    secret.hash,
+    'content',
+    content,
+    'usedAtMs',
+    nowMs - 5,
+  )
   await redis.ask('set', `api-token:hash:${secret.hash}`, id)
   await redis.ask('set', 'api-token:name:USER:alice:ci', id)
   await redis.ask('sadd', 'api-token:principal:USER:alice', id)
 
-  assert.deepEqual(plain(await store.findByHash(secret.hash)), plain({ ...token, lastUsedAtMs: nowMs - 5 }))
+  assert.deepEqual(
+    plain(await store.findByHash(secret.hash)),
+    plain({ ...token, lastUsedAtMs: nowMs - 5 }),
+  )
   await store.recordUse(id, nowMs)
   assert.equal((await store.find(id))?.lastUsedAtMs, nowMs)
-  assert.equal(await store.replaceSecret(id, secret.hash, { hash: 'second', sinceMs: nowMs }, undefined), true)
-  assert.equal(JSON.parse(String(await redis.ask('hget', `api-token:id:${id}`, 'content')))['later'], 'kept')
+  assert.equal(
+    await store.replaceSecret(id, secret.hash, { hash: 'second', sinceMs: nowMs }, undefined),
+    true,
+  )
+  assert.equal(
+    JSON.parse(String(await redis.ask('hget', `api-token:id:${id}`, 'content')))['later'],
+    'kept',
+  )
   assert.equal(await store.remove(id), true)
   assert.equal(await redis.ask('dbsize'), 0)
 })

@@ -14,13 +14,23 @@ const roleOid = '1.2.840.10070.8.1'
 
 function viewOf(name: string, roles: string[] = []) {
   const roleViews = roles.map((role) => ({ name: role, source: 'LDAP' }))
-  return { name, admin: false, accounts: [], applications: [], serviceAccounts: [], roles: roleViews }
+  return {
+    name,
+    admin: false,
+    accounts: [],
+    applications: [],
+    serviceAccounts: [],
+    roles: roleViews,
+  }
 }
 
 test('auth-scenario 162: a certificate logs in by its common name', async (t) => {
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]))
 
-  const { status, headers, text } = await ask(`${apiUrl}/auth/user`, { client: svc, ca: authority.certificate })
+  const { status, headers, text } = await ask(`${apiUrl}/auth/user`, {
+    client: svc,
+    ca: authority.certificate,
+  })
 
   assert.equal(status, 200)
   const user = JSON.parse(text) as Record<string, unknown>
@@ -38,7 +48,9 @@ test('auth-scenario 163: an e-mail alternative name wins over the common name', 
 
 test('auth-scenario 164: a configured pattern finds the e-mail address', async (t) => {
   const x509 = { 'subject-principal-regex': 'EMAILADDRESS=(.*?)(?:,|$)' }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { x509 })
+  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+    x509,
+  })
   const client = await authority.issue({ subject: 'C=DE, CN=svc, 1.2.840.113549.1.9.1=s@x.io' })
 
   assert.equal((await userOf(apiUrl, { client }))['username'], 's@x.io')
@@ -50,9 +62,18 @@ const impostor = await createAuthority('O=Acme, CN=CA-1')
 const refused = {
   'no certificate': undefined,
   'a certificate of a foreign authority': await foreign.issue({ subject: 'CN=svc' }),
-  'a certificate of an authority that bears the same name': await impostor.issue({ subject: 'CN=svc' }),
-  'an expired certificate': await authority.issue({ subject: 'CN=svc', notBefore: now - 3 * hourMs, notAfter: now - hourMs }),
-  'a certificate that is not valid yet': await authority.issue({ subject: 'CN=svc', notBefore: now + hourMs }),
+  'a certificate of an authority that bears the same name': await impostor.issue({
+    subject: 'CN=svc',
+  }),
+  'an expired certificate': await authority.issue({
+    subject: 'CN=svc',
+    notBefore: now - 3 * hourMs,
+    notAfter: now - hourMs,
+  }),
+  'a certificate that is not valid yet': await authority.issue({
+    subject: 'CN=svc',
+    notBefore: now + hourMs,
+  }),
   'a certificate that is meant for servers': server,
 }
 
@@ -61,7 +82,9 @@ for (const [what, client] of Object.entries(refused)) {
     test(`auth-scenario 165: with ${what} the connection fails without an HTTP answer (${maxVersion})`, async (t) => {
       const clouddriver = await startUpstream(t)
       const services = { clouddriver: { baseUrl: clouddriver.url } }
-      const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { services })
+      const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+        services,
+      })
 
       await assert.rejects(ask(`${apiUrl}/credentials`, { client, maxVersion }))
       assert.deepEqual(clouddriver.requests, [])
@@ -73,7 +96,10 @@ test('auth-scenario 165: a certificate on the revocation list is rejected', asyn
   const files = createFiles(t)
   const revoked = await authority.issue({ subject: 'CN=gone' })
   const crlFile = files.write('ca.crl', await authority.revoke([revoked]))
-  const { apiUrl } = await runWithApiPort(t, { ...sslSettings(files, server, [authority]), crlFile })
+  const { apiUrl } = await runWithApiPort(t, {
+    ...sslSettings(files, server, [authority]),
+    crlFile,
+  })
 
   await assert.rejects(ask(`${apiUrl}/auth/user`, { client: revoked }))
   assert.equal((await userOf(apiUrl, { client: svc }))['username'], 'svc')
@@ -82,7 +108,10 @@ test('auth-scenario 165: a certificate on the revocation list is rejected', asyn
 test('auth-scenario 165: a certificate on the block list is rejected', async (t) => {
   const files = createFiles(t)
   const blocked = await authority.issue({ subject: 'CN=gone' })
-  const list = files.write('blocked.txt', `# lost laptop\ncn = ca-1 , o=ACME:::${BigInt(`0x${blocked.serialNumber}`)}\n`)
+  const list = files.write(
+    'blocked.txt',
+    `# lost laptop\ncn = ca-1 , o=ACME:::${BigInt(`0x${blocked.serialNumber}`)}\n`,
+  )
   const ssl = { ...sslSettings(files, server, [authority]), crlFile: `blocklist:${list}` }
   const { apiUrl } = await runWithApiPort(t, ssl)
 
@@ -103,7 +132,10 @@ test('an intermediate authority needs its chain', async (t) => {
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]))
   const intermediate = await authority.issueAuthority('O=Acme, CN=Team CA')
   const client = await intermediate.issue({ subject: 'CN=deep' })
-  const withoutChain = { ...client, cert: client.cert.slice(0, client.cert.indexOf('-----END CERTIFICATE-----') + 25) }
+  const withoutChain = {
+    ...client,
+    cert: client.cert.slice(0, client.cert.indexOf('-----END CERTIFICATE-----') + 25),
+  }
 
   assert.equal((await userOf(apiUrl, { client }))['username'], 'deep')
   await assert.rejects(ask(`${apiUrl}/auth/user`, { client: withoutChain }))
@@ -114,29 +146,49 @@ test('an intermediate authority alone is not trusted', async (t) => {
   const client = await team.issue({ subject: 'CN=deep' })
   const leaf = client.cert.slice(0, client.cert.indexOf('-----END CERTIFICATE-----') + 25)
 
-  await assert.rejects(runWithApiPort(t, sslSettings(createFiles(t), server, [team])), /add CN=CA-1, O=Acme/)
+  await assert.rejects(
+    runWithApiPort(t, sslSettings(createFiles(t), server, [team])),
+    /add CN=CA-1, O=Acme/,
+  )
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [team, authority]))
   assert.equal((await userOf(apiUrl, { client: { ...client, cert: leaf } }))['username'], 'deep')
 })
 
 test('auth-scenario 166: a certificate that names no user is refused with 403', async (t) => {
   const x509 = { 'subject-principal-regex': 'UID=(.*?)(?:,|$)' }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { x509 })
+  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+    x509,
+  })
 
-  const { status, text } = await ask(`${apiUrl}/credentials`, { client: await authority.issue({ subject: 'C=DE, O=Acme' }) })
+  const { status, text } = await ask(`${apiUrl}/credentials`, {
+    client: await authority.issue({ subject: 'C=DE, O=Acme' }),
+  })
 
   assert.equal(status, 403)
   assert.equal((JSON.parse(text) as { code: string }).code, 'CERTIFICATE_REQUIRED')
   const named = await ask(`${apiUrl}/credentials`, { client: svc })
-  assert.equal(named.status, 403, 'a pattern that finds nothing does not fall back to the common name')
+  assert.equal(
+    named.status,
+    403,
+    'a pattern that finds nothing does not fall back to the common name',
+  )
 })
 
 test('auth-scenario 167: roles come from certificate and permission service', async (t) => {
-  const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc', ['c']), 'PUT /roles/svc': undefined })
+  const fiat = await startUpstream(t, {
+    'GET /authorize/svc': viewOf('svc', ['c']),
+    'PUT /roles/svc': undefined,
+  })
   const services = { fiat: { enabled: true, baseUrl: fiat.url } }
   const x509 = { 'role-oid': roleOid }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { services, x509 })
-  const client = await authority.issue({ subject: 'CN=svc', extensions: { [roleOid]: utf8String('a\nB\n') } })
+  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+    services,
+    x509,
+  })
+  const client = await authority.issue({
+    subject: 'CN=svc',
+    extensions: { [roleOid]: utf8String('a\nB\n') },
+  })
 
   const { text } = await ask(`${apiUrl}/auth/rawUser`, { client })
 
@@ -146,21 +198,33 @@ test('auth-scenario 167: roles come from certificate and permission service', as
 })
 
 test('without a role extension the login is reported without roles', async (t) => {
-  const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc'), 'POST /roles/svc': undefined })
+  const fiat = await startUpstream(t, {
+    'GET /authorize/svc': viewOf('svc'),
+    'POST /roles/svc': undefined,
+  })
   const services = { fiat: { enabled: true, baseUrl: fiat.url } }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { services })
+  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+    services,
+  })
 
   assert.equal((await userOf(apiUrl, { client: svc }))['username'], 'svc')
   assert.deepEqual(
-    fiat.background.filter(({ path }) => path === '/roles/svc').map(({ method, body }) => [method, body]),
+    fiat.background
+      .filter(({ path }) => path === '/roles/svc')
+      .map(({ method, body }) => [method, body]),
     [['POST', '']],
   )
 })
 
 test('auth-scenario 168: a required role is enforced', async (t) => {
   const x509 = { 'required-roles': ['Z'], 'role-oid': roleOid }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { x509 })
-  const member = await authority.issue({ subject: 'CN=m', extensions: { [roleOid]: utf8String('z') } })
+  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+    x509,
+  })
+  const member = await authority.issue({
+    subject: 'CN=m',
+    extensions: { [roleOid]: utf8String('z') },
+  })
 
   assert.equal((await ask(`${apiUrl}/credentials`, { client: svc })).status, 403)
   assert.equal((await userOf(apiUrl, { client: member }))['username'], 'm')
@@ -171,12 +235,20 @@ for (const [debounce, calls] of [
   [false, 10],
 ] as const) {
   test(`auth-scenario 169: ten requests are ${calls} login calls with the debounce ${debounce ? 'on' : 'off'}`, async (t) => {
-    const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc'), 'POST /roles/svc': undefined })
+    const fiat = await startUpstream(t, {
+      'GET /authorize/svc': viewOf('svc'),
+      'POST /roles/svc': undefined,
+    })
     const services = { fiat: { enabled: true, baseUrl: fiat.url } }
     const x509 = { loginDebounce: { enabled: debounce } }
-    const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { services, x509 })
+    const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
+      services,
+      x509,
+    })
 
-    const users = await Promise.all(Array.from({ length: 10 }, () => userOf(apiUrl, { client: svc })))
+    const users = await Promise.all(
+      Array.from({ length: 10 }, () => userOf(apiUrl, { client: svc })),
+    )
 
     assert.ok(users.every(({ username }) => username === 'svc'))
     assert.equal(fiat.background.filter(({ method }) => method === 'POST').length, calls)
@@ -185,7 +257,10 @@ for (const [debounce, calls] of [
 
 test('the debounce ends with its window or the user', async (t) => {
   const clock = { now: Date.now() }
-  const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc'), 'POST /roles/svc': undefined })
+  const fiat = await startUpstream(t, {
+    'GET /authorize/svc': viewOf('svc'),
+    'POST /roles/svc': undefined,
+  })
   const services = { fiat: { enabled: true, baseUrl: fiat.url } }
   const x509 = { loginDebounce: { enabled: true, debounceWindowSeconds: 60 } }
   const ssl = sslSettings(createFiles(t), server, [authority])
@@ -200,7 +275,10 @@ test('the debounce ends with its window or the user', async (t) => {
   await userOf(apiUrl, { client: svc })
   assert.equal(reports(), 2)
 
-  fiat.answer({ 'GET /authorize/svc': new InTurn(new Reply(404), viewOf('svc')), 'POST /roles/svc': undefined })
+  fiat.answer({
+    'GET /authorize/svc': new InTurn(new Reply(404), viewOf('svc')),
+    'POST /roles/svc': undefined,
+  })
   clock.now += 30_000
   assert.equal((await userOf(apiUrl, { client: svc }))['username'], 'svc')
   assert.equal(reports(), 1)
@@ -216,7 +294,9 @@ test('auth-scenario 170: unreported logins are 503 without legacyFallback', asyn
     }
     const retry = { maxBackoffMillis: 1 }
     const ssl = sslSettings(createFiles(t), server, [authority])
-    const { apiUrl } = await runWithApiPort(t, ssl, { services: { ...services, fiat: { ...services.fiat, retry } } })
+    const { apiUrl } = await runWithApiPort(t, ssl, {
+      services: { ...services, fiat: { ...services.fiat, retry } },
+    })
     const { status } = await ask(`${apiUrl}/credentials`, { client: svc })
     return [status, fiat.background.filter(({ method }) => method === 'POST').length]
   })
@@ -230,20 +310,36 @@ test('auth-scenario 170: unreported logins are 503 without legacyFallback', asyn
 test('auth-scenario 171: beside OAuth 2.0 each port has its login', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': {} })
   const oauth2 = {
-    client: { clientId: 'gw', clientSecret: 's', userAuthorizationUri: 'http://idp.test/a', accessTokenUri: 'http://idp.test/t' },
+    client: {
+      clientId: 'gw',
+      clientSecret: 's',
+      userAuthorizationUri: 'http://idp.test/a',
+      accessTokenUri: 'http://idp.test/t',
+    },
     resource: { userInfoUri: 'http://idp.test/u' },
   }
-  const { url, apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
-    services: { clouddriver: { baseUrl: clouddriver.url } },
-    security: { oauth2 },
-  })
+  const { url, apiUrl } = await runWithApiPort(
+    t,
+    sslSettings(createFiles(t), server, [authority]),
+    {
+      services: { clouddriver: { baseUrl: clouddriver.url } },
+      security: { oauth2 },
+    },
+  )
 
   const main = await ask(`${url}/credentials`, { client: svc, headers: { accept: 'text/html' } })
   assert.deepEqual([main.status, main.headers.location], [302, `${url}/login`])
   const api = await ask(`${apiUrl}/networks`, { client: svc })
   assert.equal(api.status, 200)
-  assert.equal(clouddriver.requests.find(({ path }) => path === '/networks')?.headers['x-spinnaker-user'], 'svc')
-  assert.equal((await ask(`${apiUrl}/login`, { client: svc })).status, 404, 'the login with a browser is elsewhere')
+  assert.equal(
+    clouddriver.requests.find(({ path }) => path === '/networks')?.headers['x-spinnaker-user'],
+    'svc',
+  )
+  assert.equal(
+    (await ask(`${apiUrl}/login`, { client: svc })).status,
+    404,
+    'the login with a browser is elsewhere',
+  )
 })
 
 test('auth-scenario 172: a header of a client that claims a certificate is ignored', async (t) => {
@@ -251,24 +347,42 @@ test('auth-scenario 172: a header of a client that claims a certificate is ignor
   const { url } = await runWithApiPort(t, ssl, { security: { basicform: { enabled: true } } })
   const pem = encodeURIComponent(svc.cert)
 
-  for (const name of ['x-ssl-client-cert', 'ssl-client-cert', 'x-client-cert', 'x-forwarded-tls-client-cert']) {
+  for (const name of [
+    'x-ssl-client-cert',
+    'ssl-client-cert',
+    'x-client-cert',
+    'x-forwarded-tls-client-cert',
+  ]) {
     assert.equal((await ask(`${url}/credentials`, { headers: { [name]: pem } })).status, 401, name)
   }
-  const { status } = await ask(`${url}/credentials`, { headers: { 'x-forwarded-client-cert': `Cert="${pem}"` } })
+  const { status } = await ask(`${url}/credentials`, {
+    headers: { 'x-forwarded-client-cert': `Cert="${pem}"` },
+  })
   assert.equal(status, 401)
 })
 
 test('auth-scenario 174: a session cookie on the port for certificates is ignored', async (t) => {
-  const { url, apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {
-    security: { basicform: { enabled: true } },
-    spring: { security: { user: { name: 'alice', password: 'pw' } } },
-  })
+  const { url, apiUrl } = await runWithApiPort(
+    t,
+    sslSettings(createFiles(t), server, [authority]),
+    {
+      security: { basicform: { enabled: true } },
+      spring: { security: { user: { name: 'alice', password: 'pw' } } },
+    },
+  )
   const form = await fetchForm(url)
 
   assert.equal((await userOf(url, { headers: { cookie: form } }))['username'], 'alice')
-  assert.equal((await userOf(apiUrl, { client: svc, headers: { cookie: form } }))['username'], 'svc')
+  assert.equal(
+    (await userOf(apiUrl, { client: svc, headers: { cookie: form } }))['username'],
+    'svc',
+  )
   await ask(`${apiUrl}/auth/logout`, { client: svc, headers: { cookie: form } })
-  assert.equal((await userOf(url, { headers: { cookie: form } }))['username'], 'alice', 'it was not ended either')
+  assert.equal(
+    (await userOf(url, { headers: { cookie: form } }))['username'],
+    'alice',
+    'it was not ended either',
+  )
 })
 
 /** Logs in on the main port. @returns the cookie */
@@ -277,10 +391,14 @@ async function fetchForm(url: string): Promise<string> {
   const body = 'username=alice&password=pw'
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${url}/login`, { method: 'POST', headers, rejectUnauthorized: false, agent: false }, (incoming) => {
-      incoming.resume()
-      resolve(String(incoming.headers['set-cookie']?.[0]).split(';')[0] as string)
-    })
+    const outgoing = request(
+      `${url}/login`,
+      { method: 'POST', headers, rejectUnauthorized: false, agent: false },
+      (incoming) => {
+        incoming.resume()
+        resolve(String(incoming.headers['set-cookie']?.[0]).split(';')[0] as string)
+      },
+    )
     outgoing.on('error', reject)
     outgoing.end(body)
   })
@@ -293,14 +411,19 @@ test('a revocation applies to open connections', async (t) => {
   const clock = { now: Date.now() }
   const { apiUrl } = await runWithApiPort(t, ssl, {}, { now: () => clock.now })
   const { Agent, get } = await import('node:https')
-  const agent = new Agent({ keepAlive: true, maxSockets: 1, cert: svc.cert, key: svc.key, rejectUnauthorized: false })
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: 1,
+    cert: svc.cert,
+    key: svc.key,
+    rejectUnauthorized: false,
+  })
   t.after(() => agent.destroy())
   const status = () =>
     new Promise<number | undefined>((resolve, reject) => {
-      get(`${apiUrl}/version`, { agent }, (incoming) => incoming.resume().on('end', () => resolve(incoming.statusCode))).on(
-        'error',
-        reject,
-      )
+      get(`${apiUrl}/version`, { agent }, (incoming) =>
+        incoming.resume().on('end', () => resolve(incoming.statusCode)),
+      ).on('error', reject)
     })
 
   assert.equal(await status(), 200)
@@ -316,7 +439,12 @@ test('a revocation applies to open connections', async (t) => {
 
 test('a certificate that expires while a connection lasts no longer counts', async (t) => {
   const clock = { now: Date.now() }
-  const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), {}, { now: () => clock.now })
+  const { apiUrl } = await runWithApiPort(
+    t,
+    sslSettings(createFiles(t), server, [authority]),
+    {},
+    { now: () => clock.now },
+  )
 
   assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 200)
   clock.now += 25 * hourMs
@@ -326,15 +454,25 @@ test('a certificate that expires while a connection lasts no longer counts', asy
 test('an expired revocation list applies to open connections', async (t) => {
   const clock = { now: Date.now() }
   const files = createFiles(t)
-  const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: Date.now() + hourMs }))
+  const crlFile = files.write(
+    'ca.crl',
+    await authority.revoke([], { nextUpdate: Date.now() + hourMs }),
+  )
   const ssl = { ...sslSettings(files, server, [authority]), crlFile }
   const lines: Record<string, unknown>[] = []
-  const { apiUrl } = await runWithApiPort(t, ssl, {}, { now: () => clock.now, log: (line) => lines.push(line) })
+  const { apiUrl } = await runWithApiPort(
+    t,
+    ssl,
+    {},
+    { now: () => clock.now, log: (line) => lines.push(line) },
+  )
 
   assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 200)
   clock.now += 2 * hourMs
   assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 403)
-  assert.ok(lines.some(({ reason }) => reason === 'the revocation list of the issuer is out of date'))
+  assert.ok(
+    lines.some(({ reason }) => reason === 'the revocation list of the issuer is out of date'),
+  )
 })
 
 test('each listener says at the start which login methods guard it', async (t) => {
@@ -348,7 +486,10 @@ test('each listener says at the start which login methods guard it', async (t) =
   )
 
   assert.ok(lines.includes(`listening on ${url}, guarded by login: token, form`), lines.join('\n'))
-  assert.ok(lines.includes(`listening on ${apiUrl}, guarded by login: token, x509`), lines.join('\n'))
+  assert.ok(
+    lines.includes(`listening on ${apiUrl}, guarded by login: token, x509`),
+    lines.join('\n'),
+  )
 })
 
 test('a certificate port needs the login by certificate', async (t) => {

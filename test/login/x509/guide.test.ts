@@ -17,13 +17,25 @@ type Tree = Record<string, unknown>
 const { authority, server } = await createIssuers()
 const svc = await authority.issue({ subject: 'O=Acme, OU=Robots, CN=svc' })
 
-const [pem = '', store = '', offered = '', extra = '', toServices = ''] = blocksOf(readGuide('tls'), 'yaml')
+const [pem = '', store = '', offered = '', extra = '', toServices = ''] = blocksOf(
+  readGuide('tls'),
+  'yaml',
+)
 const certificates = blocksOf(readGuide('login-x509'), 'yaml')
-const [ownPort = '', pattern = '', roles = '', debounce = '', blocked = '', revoked = '', mainPort = '', proxy = ''] =
-  certificates
+const [
+  ownPort = '',
+  pattern = '',
+  roles = '',
+  debounce = '',
+  blocked = '',
+  revoked = '',
+  mainPort = '',
+  proxy = '',
+] = certificates
 
 function merge(left: Tree, right: Tree): Tree {
-  const isMap = (one: unknown): one is Tree => typeof one === 'object' && one !== null && !Array.isArray(one)
+  const isMap = (one: unknown): one is Tree =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
   const merged = { ...left }
   for (const [key, value] of Object.entries(right)) {
     const known = merged[key]
@@ -33,7 +45,10 @@ function merge(left: Tree, right: Tree): Tree {
 }
 
 /** Configurations of the guides in one, with the files of the test and free ports. */
-async function followed(files: Files, ...yamls: string[]): Promise<{ settings: GatewaySettings; port: number }> {
+async function followed(
+  files: Files,
+  ...yamls: string[]
+): Promise<{ settings: GatewaySettings; port: number }> {
   files.write('gate.pem', server.cert)
   files.write('gate.key', server.key)
   files.write('gate.p12', Buffer.from(opensslStore, 'base64'))
@@ -49,7 +64,13 @@ async function followed(files: Files, ...yamls: string[]): Promise<{ settings: G
       .replaceAll('password of the key store', 'changeit')
       .replaceAll(String.raw`10\.0\.0\.(?:11|12)`, String.raw`127\.0\.0\.1`),
   )
-  return { settings: replaced.reduce<Tree>((all, yaml) => merge(all, parse(yaml) as Tree), {}) as GatewaySettings, port }
+  return {
+    settings: replaced.reduce<Tree>(
+      (all, yaml) => merge(all, parse(yaml) as Tree),
+      {},
+    ) as GatewaySettings,
+    port,
+  }
 }
 
 test('the guides have the configurations that are tested here', () => {
@@ -71,7 +92,11 @@ test('the guide configures calls to a service that requires certificates', async
     service.closeAllConnections()
   })
   const clouddriver = { baseUrl: `https://127.0.0.1:${(service.address() as AddressInfo).port}` }
-  const { url } = await runGateway(t, { ...settings, anonymous: { enabled: true }, services: { clouddriver } })
+  const { url } = await runGateway(t, {
+    ...settings,
+    anonymous: { enabled: true },
+    services: { clouddriver },
+  })
 
   assert.equal((await fetch(`${url}/networks`)).status, 200)
   assert.deepEqual([...new Set(callers)], ['localhost'])
@@ -105,9 +130,14 @@ test('the certificate port and the main port differ', async (t) => {
 test("the guide's pattern finds the e-mail address", async (t) => {
   const { settings, port } = await followed(createFiles(t), ownPort, pattern)
   await runGateway(t, settings)
-  const client = await authority.issue({ subject: 'O=Acme, OU=Robots, CN=svc, 1.2.840.113549.1.9.1=svc@example.com' })
+  const client = await authority.issue({
+    subject: 'O=Acme, OU=Robots, CN=svc, 1.2.840.113549.1.9.1=svc@example.com',
+  })
 
-  assert.equal((await userOf(`https://127.0.0.1:${port}`, { client }))['username'], 'svc@example.com')
+  assert.equal(
+    (await userOf(`https://127.0.0.1:${port}`, { client }))['username'],
+    'svc@example.com',
+  )
   assert.equal((await ask(`https://127.0.0.1:${port}/version`, { client: svc })).status, 403)
 })
 
@@ -117,7 +147,10 @@ test("the guide's roles admit their holders", async (t) => {
   const extensions = { '1.2.840.10070.8.1': utf8String('spinnaker-robots') }
   const client = await authority.issue({ subject: 'CN=robot', extensions })
 
-  assert.deepEqual((await userOf(`https://127.0.0.1:${port}`, { client }))['roles'], ['robot', 'spinnaker-robots'])
+  assert.deepEqual((await userOf(`https://127.0.0.1:${port}`, { client }))['roles'], [
+    'robot',
+    'spinnaker-robots',
+  ])
   assert.equal((await ask(`https://127.0.0.1:${port}/version`, { client: svc })).status, 403)
 })
 
@@ -126,7 +159,10 @@ test("the guide's lists withdraw a certificate", async (t) => {
   const lost = await authority.issue({ subject: 'CN=lost' })
   const [example = ''] = /^CN=.*:::\d+$/m.exec(readGuide('login-x509')) ?? []
   const serial = String(BigInt(`0x${lost.serialNumber}`))
-  files.write('blocked.txt', example.replace('CN=Clients CA, O=Acme', 'CN=CA-1, O=Acme').replace(/\d+$/, serial))
+  files.write(
+    'blocked.txt',
+    example.replace('CN=Clients CA, O=Acme', 'CN=CA-1, O=Acme').replace(/\d+$/, serial),
+  )
   files.write('clients.crl', await authority.revoke([lost]))
   for (const yaml of [blocked, revoked]) {
     const { settings, port } = await followed(files, ownPort, yaml)

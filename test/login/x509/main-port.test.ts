@@ -16,7 +16,11 @@ const selfMade = await (async () => {
   return { ...(await own.issue({ subject: 'CN=svc' })), cert: own.certificate }
 })()
 
-function settingsWith(files: ReturnType<typeof createFiles>, clientAuth: string, more: GatewaySettings = {}): GatewaySettings {
+function settingsWith(
+  files: ReturnType<typeof createFiles>,
+  clientAuth: string,
+  more: GatewaySettings = {},
+): GatewaySettings {
   const ssl = { ...sslSettings(files, server, [authority]), 'client-auth': clientAuth }
   return { x509: { enabled: true }, server: { ssl }, ...more }
 }
@@ -37,14 +41,19 @@ test('auth-scenario 173: alone on the main port, a missing certificate is 403', 
 
 test('with `want`, an untrusted certificate is as good as none', async (t) => {
   const messages: unknown[] = []
-  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), { log: (line) => messages.push(line) })
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), {
+    log: (line) => messages.push(line),
+  })
 
   for (const client of [stranger, server]) {
     assert.deepEqual(await userOf(url, { client }), {})
     assert.equal((await ask(`${url}/credentials`, { client })).status, 403)
   }
   assert.match(JSON.stringify(messages), /TLS refused the certificate: /)
-  await assert.rejects(userOf(url, { client: selfMade }), 'a key that does not fit does not even connect')
+  await assert.rejects(
+    userOf(url, { client: selfMade }),
+    'a key that does not fit does not even connect',
+  )
 })
 
 test('with `need`, nobody connects without a trusted certificate', async (t) => {
@@ -70,7 +79,13 @@ async function visit(
 ): Promise<TlsVisit> {
   const { hostname: host, port } = new URL(url)
   const socket = connect({
-    ...{ host, port: Number(port), rejectUnauthorized: false, minVersion: version, maxVersion: version },
+    ...{
+      host,
+      port: Number(port),
+      rejectUnauthorized: false,
+      minVersion: version,
+      maxVersion: version,
+    },
     ...(client && { cert: client.cert, key: client.key }),
     ...(session && { session }),
   })
@@ -84,7 +99,11 @@ async function visit(
     text += chunk
   })
   await once(socket, 'end')
-  return { user: /"username":"([^"]*)"/.exec(text)?.[1] ?? '', isReused: socket.isSessionReused(), session: ticket }
+  return {
+    user: /"username":"([^"]*)"/.exec(text)?.[1] ?? '',
+    isReused: socket.isSessionReused(),
+    session: ticket,
+  }
 }
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -99,7 +118,11 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       assert.equal(first.user, user)
       for (const shown of [client, undefined, svc]) {
         const again = await visit(url, version, { client: shown, session: first.session })
-        assert.equal(again.user, again.isReused ? user : shown === svc ? 'svc' : '', `shows ${shown?.serialNumber}`)
+        assert.equal(
+          again.user,
+          again.isReused ? user : shown === svc ? 'svc' : '',
+          `shows ${shown?.serialNumber}`,
+        )
       }
     }
   })
@@ -114,43 +137,72 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const other = await createAuthority('O=Acme, CN=CA-3')
     const successor = await other.issue({ subject: 'CN=successor' })
     files.write('ca.pem', other.certificate)
-    await waitUntil(async () => (await visit(url, version, { client: successor })).user === 'successor', 'the new authority')
+    await waitUntil(
+      async () => (await visit(url, version, { client: successor })).user === 'successor',
+      'the new authority',
+    )
     const after = await visit(url, version, { session: before.session })
     assert.deepEqual([after.user, after.isReused], ['', false])
   })
 }
 
 test('on one port, certificates and the form both work', async (t) => {
-  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
+  const { url } = await runGateway(
+    t,
+    settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }),
+  )
 
   assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
   for (const client of [undefined, stranger]) {
-    const { status, headers } = await ask(`${url}/credentials`, { client, headers: { accept: 'text/html' } })
+    const { status, headers } = await ask(`${url}/credentials`, {
+      client,
+      headers: { accept: 'text/html' },
+    })
     assert.deepEqual([status, headers.location], [302, `${url}/login`])
   }
 })
 
 test('a certificate without a name leaves the other login', async (t) => {
-  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
+  const { url } = await runGateway(
+    t,
+    settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }),
+  )
   const client = await authority.issue({ subject: 'O=Acme' })
 
-  assert.equal((await ask(`${url}/credentials`, { client, headers: { accept: 'text/html' } })).status, 302)
+  assert.equal(
+    (await ask(`${url}/credentials`, { client, headers: { accept: 'text/html' } })).status,
+    302,
+  )
   const program = await ask(`${url}/credentials`, { client })
   assert.equal(program.status, 401)
-  assert.match(program.text, /The client certificate is not accepted: the certificate names no user\./)
+  assert.match(
+    program.text,
+    /The client certificate is not accepted: the certificate names no user\./,
+  )
 })
 
 test('a look-alike name is rejected and logged', async (t) => {
   const messages: unknown[] = []
-  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), { log: (line) => messages.push(line) })
-  const names = ['\\ svc', 'svc\\ ', '\uff53vc', 'svc\u200b', 'svc\u202e', 'anonymous', '__unrestricted_user__']
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), {
+    log: (line) => messages.push(line),
+  })
+  const names = [
+    '\\ svc',
+    'svc\\ ',
+    '\uff53vc',
+    'svc\u200b',
+    'svc\u202e',
+    'anonymous',
+    '__unrestricted_user__',
+  ]
 
   for (const name of names) {
     const client = await authority.issue({ subject: `CN=${name}` })
     assert.deepEqual(await userOf(url, { client }), {}, JSON.stringify(name))
     assert.equal((await ask(`${url}/credentials`, { client })).status, 403)
   }
-  for (const reason of [/blank/, /U\+FF53/, /U\+200B/, /U\+202E/, /is reserved/]) assert.match(JSON.stringify(messages), reason)
+  for (const reason of [/blank/, /U\+FF53/, /U\+200B/, /U\+202E/, /is reserved/])
+    assert.match(JSON.stringify(messages), reason)
 })
 
 test('a name inside another part is not the user', async (t) => {
@@ -161,15 +213,31 @@ test('a name inside another part is not the user', async (t) => {
   const quoted = await authority.issue({ subject: String.raw`CN=Doe\, John, O=Acme` })
 
   assert.equal((await userOf(url, { client }))['username'], 'mallory')
-  assert.equal((await userOf(url, { client: quoted }))['username'], '"Doe, John"', 'as Java writes it')
+  assert.equal(
+    (await userOf(url, { client: quoted }))['username'],
+    '"Doe, John"',
+    'as Java writes it',
+  )
 })
 
 test('logins by certificate that nothing could use do not start', async (t) => {
-  await assert.rejects(runGateway(t, { x509: { enabled: true } }), /x509\.enabled: nothing asks for client certificates/)
+  await assert.rejects(
+    runGateway(t, { x509: { enabled: true } }),
+    /x509\.enabled: nothing asks for client certificates/,
+  )
   const settings = settingsWith(createFiles(t), 'want')
   const x509 = (more: object) => ({ ...settings, x509: { enabled: true, ...more } })
-  await assert.rejects(runGateway(t, x509({ 'subject-principal-regex': 'CN=.*' })), /exactly one group/)
+  await assert.rejects(
+    runGateway(t, x509({ 'subject-principal-regex': 'CN=.*' })),
+    /exactly one group/,
+  )
   await assert.rejects(runGateway(t, x509({ 'role-oid': 'roles' })), /dotted numbers/)
-  await assert.rejects(runGateway(t, x509({ roleOID: '1.2.3', requireRoles: 'a' })), /x509\.requireRoles/)
-  await assert.rejects(runGateway(t, { ...settings, anonymous: { enabled: true } }), /anonymous access and x509\.enabled exclude/)
+  await assert.rejects(
+    runGateway(t, x509({ roleOID: '1.2.3', requireRoles: 'a' })),
+    /x509\.requireRoles/,
+  )
+  await assert.rejects(
+    runGateway(t, { ...settings, anonymous: { enabled: true } }),
+    /anonymous access and x509\.enabled exclude/,
+  )
 })

@@ -22,7 +22,11 @@ function settingsWith(
     server: {
       'forward-headers-strategy': 'native',
       tomcat: { remoteip: { 'internal-proxies': more.proxies ?? String.raw`127\.0\.0\.1` } },
-      ssl: { enabled: false, 'trust-certificate': files.write('ca.pem', authority.certificate), ...more.ssl },
+      ssl: {
+        enabled: false,
+        'trust-certificate': files.write('ca.pem', authority.certificate),
+        ...more.ssl,
+      },
     },
   }
 }
@@ -56,7 +60,10 @@ const spellings: [proxy: string, name: string, value: (issued: Issued) => string
 
 for (const [proxy, certificateHeader, write] of spellings) {
   test(`a certificate in the spelling of ${proxy} logs in`, async (t) => {
-    const { url } = await runGateway(t, settingsWith(createFiles(t), { x509: { certificateHeader } }))
+    const { url } = await runGateway(
+      t,
+      settingsWith(createFiles(t), { x509: { certificateHeader } }),
+    )
 
     assert.equal(await userBy(url, { [certificateHeader]: write(svc) }), 'svc')
     assert.equal(await userBy(url, {}), undefined)
@@ -65,12 +72,18 @@ for (const [proxy, certificateHeader, write] of spellings) {
 }
 
 test('the header counts only from trusted proxies', async (t) => {
-  const { url } = await runGateway(t, settingsWith(createFiles(t), { proxies: String.raw`10\.0\.0\.1` }))
+  const { url } = await runGateway(
+    t,
+    settingsWith(createFiles(t), { proxies: String.raw`10\.0\.0\.1` }),
+  )
 
   const answer = await fetch(`${url}/credentials`, { headers: { [header]: escaped(svc) } })
 
   assert.equal(answer.status, 403)
-  assert.equal(await userBy(url, { [header]: escaped(svc), 'x-forwarded-for': '10.0.0.1' }), undefined)
+  assert.equal(
+    await userBy(url, { [header]: escaped(svc), 'x-forwarded-for': '10.0.0.1' }),
+    undefined,
+  )
 })
 
 test('broad proxy trust does not cover certificates', async (t) => {
@@ -100,11 +113,21 @@ const intermediate = await authority.issueAuthority('CN=Team CA')
 const bad: Record<string, string> = {
   'of a foreign authority': escaped(await foreign.issue({ subject: 'CN=svc' })),
   'of an authority with the same name': escaped(await impostor.issue({ subject: 'CN=svc' })),
-  'that has expired': escaped(await authority.issue({ subject: 'CN=svc', notBefore: now - 3 * hourMs, notAfter: now - hourMs })),
-  'that is not valid yet': escaped(await authority.issue({ subject: 'CN=svc', notBefore: now + hourMs })),
+  'that has expired': escaped(
+    await authority.issue({
+      subject: 'CN=svc',
+      notBefore: now - 3 * hourMs,
+      notAfter: now - hourMs,
+    }),
+  ),
+  'that is not valid yet': escaped(
+    await authority.issue({ subject: 'CN=svc', notBefore: now + hourMs }),
+  ),
   'for servers': escaped(server),
   'of the authority itself': encodeURIComponent(authority.certificate),
-  'of an authority that is not in the trust store': escaped(await intermediate.issue({ subject: 'CN=svc' })),
+  'of an authority that is not in the trust store': escaped(
+    await intermediate.issue({ subject: 'CN=svc' }),
+  ),
   'with a forged signature': escaped({ ...svc, cert: forge(svc.cert) }),
   'that is garbage': 'garbage!',
   'that is empty PEM': encodeURIComponent('-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----'),
@@ -127,19 +150,37 @@ test('bad certificates in the header log nobody in', async (t) => {
     const { status } = await fetch(`${url}/credentials`, { headers: { [header]: value } })
     assert.equal(status, 403, what)
   }
-  for (const nothing of ['-', '(null)']) assert.equal(await userBy(url, { [header]: nothing }), undefined)
+  for (const nothing of ['-', '(null)'])
+    assert.equal(await userBy(url, { [header]: nothing }), undefined)
 })
 
 test('two headers, or additions of an earlier proxy, log nobody in', async (t) => {
   const plain = await runGateway(t, settingsWith(createFiles(t)))
-  const envoy = await runGateway(t, settingsWith(createFiles(t), { x509: { certificateHeader: 'X-Forwarded-Client-Cert' } }))
+  const envoy = await runGateway(
+    t,
+    settingsWith(createFiles(t), { x509: { certificateHeader: 'X-Forwarded-Client-Cert' } }),
+  )
   const element = `Hash=ab;Cert="${escaped(svc)}"`
 
   assert.equal(await userByTwo(plain.url, header, [escaped(svc), escaped(svc)]), '')
-  assert.equal(await userBy(envoy.url, { 'x-forwarded-client-cert': `${element},Hash=cd;Subject="CN=proxy"` }), undefined)
-  assert.equal(await userBy(envoy.url, { 'x-forwarded-client-cert': 'Hash=ab;Subject="CN=svc"' }), undefined)
-  assert.equal(await userBy(envoy.url, { 'x-forwarded-client-cert': `${element};Cert="${escaped(svc)}"` }), undefined)
-  assert.equal(await userBy(envoy.url, { 'x-forwarded-client-cert': `Subject="O=x;Cert=\\"${escaped(svc)}\\""` }), undefined)
+  assert.equal(
+    await userBy(envoy.url, { 'x-forwarded-client-cert': `${element},Hash=cd;Subject="CN=proxy"` }),
+    undefined,
+  )
+  assert.equal(
+    await userBy(envoy.url, { 'x-forwarded-client-cert': 'Hash=ab;Subject="CN=svc"' }),
+    undefined,
+  )
+  assert.equal(
+    await userBy(envoy.url, { 'x-forwarded-client-cert': `${element};Cert="${escaped(svc)}"` }),
+    undefined,
+  )
+  assert.equal(
+    await userBy(envoy.url, {
+      'x-forwarded-client-cert': `Subject="O=x;Cert=\\"${escaped(svc)}\\""`,
+    }),
+    undefined,
+  )
 })
 
 async function userByTwo(url: string, name: string, values: string[]): Promise<string> {
@@ -177,13 +218,19 @@ test('a missing revocation list of the issuer rejects', async (t) => {
     'signed by somebody else': await impostor.revoke([]),
   }
   for (const [what, list] of Object.entries(lists)) {
-    const { url } = await runGateway(t, settingsWith(files, { ssl: { crlFile: files.write('ca.crl', list) } }))
+    const { url } = await runGateway(
+      t,
+      settingsWith(files, { ssl: { crlFile: files.write('ca.crl', list) } }),
+    )
     assert.equal(await userBy(url, { [header]: escaped(svc) }), undefined, what)
   }
 })
 
 test('without the header pages lead to the login', async (t) => {
-  const { url } = await runGateway(t, { ...settingsWith(createFiles(t)), security: { basicform: { enabled: true } } })
+  const { url } = await runGateway(t, {
+    ...settingsWith(createFiles(t)),
+    security: { basicform: { enabled: true } },
+  })
 
   assert.equal(await userBy(url, { [header]: escaped(svc) }), 'svc')
   assert.equal((await new Browser(url).visit('/credentials')).status, 302)
@@ -194,10 +241,15 @@ test('replaced and expired lists apply to the header', async (t) => {
   const files = createFiles(t)
   const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: now - hourMs }))
   const lines: Record<string, unknown>[] = []
-  const { url } = await runGateway(t, settingsWith(files, { ssl: { crlFile } }), { log: (line) => lines.push(line) })
+  const { url } = await runGateway(t, settingsWith(files, { ssl: { crlFile } }), {
+    log: (line) => lines.push(line),
+  })
   assert.equal(await userBy(url, { [header]: escaped(svc) }), undefined)
   assert.ok(lines.some(({ msg }) => String(msg).startsWith('a revocation list is out of date')))
 
   files.write('ca.crl', await authority.revoke([]))
-  await waitUntil(async () => (await userBy(url, { [header]: escaped(svc) })) === 'svc', 'the new list')
+  await waitUntil(
+    async () => (await userBy(url, { [header]: escaped(svc) })) === 'svc',
+    'the new list',
+  )
 })

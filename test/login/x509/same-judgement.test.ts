@@ -1,7 +1,12 @@
 /** Certificates in the header of a proxy are judged like those of TLS connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CertificateOptions, createAuthority, type Issued, utf8String } from '../../support/authority.ts'
+import {
+  type CertificateOptions,
+  createAuthority,
+  type Issued,
+  utf8String,
+} from '../../support/authority.ts'
 import { freePort } from '../../support/free-port.ts'
 import { runGateway } from '../../support/gateway.ts'
 import { ask, createFiles, createIssuers, sslSettings } from './support.ts'
@@ -19,7 +24,12 @@ const lone = await (await createAuthority('CN=Foreign root')).issueAuthority('CN
 const narrow = await authority.issueAuthority('CN=Narrow', { pathLength: 0 })
 const belowNarrow = await narrow.issueAuthority('CN=Below')
 
-const rows: [what: string, counts: boolean, options: Partial<CertificateOptions>, issuer?: typeof authority][] = [
+const rows: [
+  what: string,
+  counts: boolean,
+  options: Partial<CertificateOptions>,
+  issuer?: typeof authority,
+][] = [
   ['an ordinary one', true, {}],
   ['one without any usage', true, { usages: [] }],
   ['one for clients and servers', true, { usages: [usages.server, usages.client] }],
@@ -38,7 +48,11 @@ const rows: [what: string, counts: boolean, options: Partial<CertificateOptions>
   ['one with a key of RSA with 2048 bits', true, { rsaBits: 2048 }],
   ['one with a key of RSA with 1024 bits', false, { rsaBits: 1024 }],
   ['one that is signed with SHA-1', false, { hash: 'SHA-1' }],
-  ['one that has expired', false, { notBefore: Date.now() - 7_200_000, notAfter: Date.now() - 3_600_000 }],
+  [
+    'one that has expired',
+    false,
+    { notBefore: Date.now() - 7_200_000, notAfter: Date.now() - 3_600_000 },
+  ],
   ['one that is not valid yet', false, { notBefore: Date.now() + 3_600_000 }],
   ['one of an authority below the trusted one', true, {}, team],
   ['one of an authority for servers', false, {}, forServers],
@@ -65,7 +79,10 @@ test('header and connection judge certificates alike', async (t) => {
     )
   const inHeader = async ({ cert }: Issued) => {
     const leaf = cert.slice(0, cert.indexOf('-----END') + 25)
-    return (await ask(`${url}/version`, { headers: { [header]: encodeURIComponent(leaf) } })).status === 200
+    return (
+      (await ask(`${url}/version`, { headers: { [header]: encodeURIComponent(leaf) } })).status ===
+      200
+    )
   }
   for (const [what, counts, options, issuer = authority] of rows) {
     const issued = await issuer.issue({ subject: 'CN=svc', ...options })

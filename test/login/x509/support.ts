@@ -7,7 +7,12 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Authority, createAuthority, type Issued } from '../../support/authority.ts'
 import { freePort } from '../../support/free-port.ts'
-import { type GatewayOptions, type GatewaySettings, type RunningGateway, runGateway } from '../../support/gateway.ts'
+import {
+  type GatewayOptions,
+  type GatewaySettings,
+  type RunningGateway,
+  runGateway,
+} from '../../support/gateway.ts'
 
 export interface Answer {
   status: number
@@ -40,16 +45,28 @@ export async function createIssuers(): Promise<{ authority: Authority; server: I
   const hosts = ['localhost', '127.0.0.1']
   return {
     authority,
-    server: await authority.issue({ subject: 'CN=localhost', hosts, usage: 'server', notAfter: Date.now() + 60 * 86_400_000 }),
+    server: await authority.issue({
+      subject: 'CN=localhost',
+      hosts,
+      usage: 'server',
+      notAfter: Date.now() + 60 * 86_400_000,
+    }),
   }
 }
 
 /** `server.ssl` of a gateway with this certificate, which accepts certificates of the authorities. */
-export function sslSettings(files: Files, server: Issued, authorities: readonly Authority[]): Record<string, string> {
+export function sslSettings(
+  files: Files,
+  server: Issued,
+  authorities: readonly Authority[],
+): Record<string, string> {
   return {
     certificate: files.write('gate.pem', server.cert),
     'certificate-private-key': files.write('gate.key', server.key),
-    'trust-certificate': files.write('ca.pem', authorities.map(({ certificate }) => certificate).join('\n')),
+    'trust-certificate': files.write(
+      'ca.pem',
+      authorities.map(({ certificate }) => certificate).join('\n'),
+    ),
   }
 }
 

@@ -9,7 +9,12 @@ test('the owner of a run is cached until its deletion', async () => {
   const request = { call } as unknown as OperationRequest
   const owners = new Owners()
   const ownerOf = async (id: string) => {
-    const { needs } = await owners.needsOf(request, { kind: 'owned', what: 'execution', id, authorization: 'READ' })
+    const { needs } = await owners.needsOf(request, {
+      kind: 'owned',
+      what: 'execution',
+      id,
+      authorization: 'READ',
+    })
     return needs.map((need) => ('name' in need ? need.name : undefined))
   }
 
@@ -27,15 +32,25 @@ test('a manifest needs its authorization on the application that the infrastruct
     call: async (_service: string, { path }: { path: string }) => {
       asked.push(path)
       const isKnown = path.includes('front')
-      return { status: isKnown ? 200 : 404, headers: {}, text: JSON.stringify(isKnown ? { moniker: { app: 'shop' } } : {}) }
+      return {
+        status: isKnown ? 200 : 404,
+        headers: {},
+        text: JSON.stringify(isKnown ? { moniker: { app: 'shop' } } : {}),
+      }
     },
   } as unknown as OperationRequest
   const needsOf = async (id: string, region?: string) => {
     const place = { account: 'prod', region, authorization: 'WRITE' } as const
-    return (await deployedNeeds(request, { kind: 'deployed', what: 'manifest', id, ...place })).needs
+    return (await deployedNeeds(request, { kind: 'deployed', what: 'manifest', id, ...place }))
+      .needs
   }
-  assert.deepEqual(await needsOf('deployment front', 'web'), [{ kind: 'application', name: 'shop', authorization: 'WRITE' }])
+  assert.deepEqual(await needsOf('deployment front', 'web'), [
+    { kind: 'application', name: 'shop', authorization: 'WRITE' },
+  ])
   assert.deepEqual(await needsOf('deployment gone', 'web'), [])
   assert.deepEqual(await needsOf('deployment front'), [])
-  assert.deepEqual(asked, ['/manifests/prod/web/deployment%20front', '/manifests/prod/web/deployment%20gone'])
+  assert.deepEqual(asked, [
+    '/manifests/prod/web/deployment%20front',
+    '/manifests/prod/web/deployment%20gone',
+  ])
 })

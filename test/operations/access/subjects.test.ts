@@ -16,8 +16,10 @@ import {
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
 const isHidden = (subjects: DemandSubject[]) => subjects.some(({ kind }) => kind === 'hidden')
-const needsIn = (subjects: DemandSubject[]) => subjects.flatMap((subject) => (subject.kind === 'need' ? [subject.need] : []))
-const idsIn = (subjects: DemandSubject[]) => subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
+const needsIn = (subjects: DemandSubject[]) =>
+  subjects.flatMap((subject) => (subject.kind === 'need' ? [subject.need] : []))
+const idsIn = (subjects: DemandSubject[]) =>
+  subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 test('names behind evaluated keys are hidden at any depth', () => {
@@ -52,8 +54,16 @@ test('an expression that may become an object is hidden', () => {
 })
 
 test('application and id of a definition are texts', () => {
-  for (const fields of [{ application: ['secret'] }, { application: 'web', id: ['x'] }, { application: { name: 'secret' } }]) {
-    assert.throws(() => subjectsOfDefinition(fields), refusal('BAD_ARGUMENT'), JSON.stringify(fields))
+  for (const fields of [
+    { application: ['secret'] },
+    { application: 'web', id: ['x'] },
+    { application: { name: 'secret' } },
+  ]) {
+    assert.throws(
+      () => subjectsOfDefinition(fields),
+      refusal('BAD_ARGUMENT'),
+      JSON.stringify(fields),
+    )
   }
   assert.ok(isHidden(subjectsOfDefinition({ application: 'web', id: "${'x'}" })))
   const subjects = subjectsOfDefinition({ application: 7, id: 8 })
@@ -68,18 +78,31 @@ test('a start needs every definition that it names', () => {
 })
 
 test('plugins and tags are protected as under their own addresses', () => {
-  const plugin = { kind: 'application', name: 'spinnakerplugins', authorization: 'WRITE', whenUnknown: 'admin' }
-  for (const type of ['upsertPluginInfo', 'deletePluginInfo']) assert.deepEqual(needsIn(subjectsOfJobs([{ type }])), [plugin])
+  const plugin = {
+    kind: 'application',
+    name: 'spinnakerplugins',
+    authorization: 'WRITE',
+    whenUnknown: 'admin',
+  }
+  for (const type of ['upsertPluginInfo', 'deletePluginInfo'])
+    assert.deepEqual(needsIn(subjectsOfJobs([{ type }])), [plugin])
   const tags = { type: 'deleteEntityTags', id: 'aws:servergroup:a:b:prod:eu-west-1', tags: ['x'] }
   const prod = { kind: 'account', name: 'prod', authorization: 'WRITE' }
   const owned = { kind: 'owned', what: 'entity-tags', id: tags.id, authorization: 'WRITE' }
   assert.deepEqual(subjectsOfJobs([tags]), [owned])
   assert.ok(isHidden(subjectsOfJobs([{ ...tags, id: `aws:\${'x'}:a:b:c` }])))
-  assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])), [prod])
+  assert.deepEqual(
+    needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])),
+    [prod],
+  )
 })
 
 test('manifests that are deleted by labels belong to the application in their labels', () => {
-  const job = (selectors: unknown[]) => ({ type: 'deleteManifest', account: 'prod', labelSelectors: { selectors } })
+  const job = (selectors: unknown[]) => ({
+    type: 'deleteManifest',
+    account: 'prod',
+    labelSelectors: { selectors },
+  })
   const byName = { kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['web'] }
   const others = { kind: 'NOT_EQUALS', key: 'app.kubernetes.io/name', values: ['web'] }
   const tier = { kind: 'EQUALS', key: 'tier', values: ['back'] }
@@ -88,7 +111,10 @@ test('manifests that are deleted by labels belong to the application in their la
   assert.deepEqual(needsIn(subjectsMentionedIn(job([byName]))), [web('READ')])
   for (const selectors of [[], [tier], [others]]) {
     const [subject] = subjectsMentionedIn({ job: [job(selectors)] })
-    assert.deepEqual([subject?.kind, subject?.kind === 'deployed' && subject.account], ['deployed', undefined])
+    assert.deepEqual(
+      [subject?.kind, subject?.kind === 'deployed' && subject.account],
+      ['deployed', undefined],
+    )
   }
 })
 
@@ -104,15 +130,28 @@ test('what jobs name is judged by its owner, also for users', () => {
   ]
   const shop = { kind: 'application', name: 'shop', authorization: 'WRITE' }
   for (const job of named)
-    assert.deepEqual(needsIn(subjectsOfJobs([{ ...place, ...job }])).slice(-1), [shop], job['type'] as string)
+    assert.deepEqual(
+      needsIn(subjectsOfJobs([{ ...place, ...job }])).slice(-1),
+      [shop],
+      job['type'] as string,
+    )
   for (const name of ["sh${'op'}-v000", "${'shop'}"]) {
     assert.ok(isHidden(subjectsOfJobs([{ type: 'deleteLoadBalancer', name }])), name)
     assert.ok(isHidden(subjectsMentionedIn({ serverGroupName: name })), name)
   }
-  const deployed = subjectsOfJobs([{ type: 'scaleManifest', ...place, manifestName: 'deployment front' }]).at(-1)
-  assert.partialDeepStrictEqual(deployed, { kind: 'deployed', what: 'manifest', id: 'deployment front', authorization: 'WRITE' })
+  const deployed = subjectsOfJobs([
+    { type: 'scaleManifest', ...place, manifestName: 'deployment front' },
+  ]).at(-1)
+  assert.partialDeepStrictEqual(deployed, {
+    kind: 'deployed',
+    what: 'manifest',
+    id: 'deployment front',
+    authorization: 'WRITE',
+  })
   const moniker = { app: 'web', cluster: 'front-end' }
-  assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'deployManifest', moniker }])), [{ ...shop, name: 'web' }])
+  assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'deployManifest', moniker }])), [
+    { ...shop, name: 'web' },
+  ])
 })
 
 test('every id is found at any depth and in documents', () => {
@@ -124,23 +163,35 @@ test('every id is found at any depth and in documents', () => {
     [{ triggers: [{ type: 'pipeline', pipeline: 'x' }] }, 'definition', 'x'],
     [{ stages: [{ type: 'findArtifactFromExecution', pipeline: 'x' }] }, 'definition', 'x'],
     [{ config: { pipeline: { pipelineConfigId: 'x' } } }, 'definition', 'x'],
-    [{ job: [{ type: 'savePipeline', pipeline: encoded({ stages: [{ executionId: 'x' }] }) }] }, 'execution', 'x'],
+    [
+      { job: [{ type: 'savePipeline', pipeline: encoded({ stages: [{ executionId: 'x' }] }) }] },
+      'execution',
+      'x',
+    ],
     [{ job: [{ type: 'reorderPipelines', idsToIndices: encoded({ x: 0 }) }] }, 'definition', 'x'],
     [{ template: { reference: 'spinnaker://x:latest' } }, 'template', 'x:latest'],
     [{ config: { pipeline: { template: { source: 'spinnaker://x' } } } }, 'template', 'x'],
     [{ stages: [{ canaryConfig: { canaryConfigId: 'x' } }] }, 'canary-config', 'x'],
   ]
   for (const [body, what, id] of mentioned) {
-    const found = subjectsMentionedIn(body).flatMap((one) => (one.kind === 'owned' ? [`${one.what} ${one.id}`] : []))
+    const found = subjectsMentionedIn(body).flatMap((one) =>
+      one.kind === 'owned' ? [`${one.what} ${one.id}`] : [],
+    )
     assert.ok(found.includes(`${what} ${id}`), JSON.stringify(body))
   }
-  const own = { parameters: { application: 'shop' }, manifests: [{ application: 'shop' }], variables: { pipeline: 'x' } }
+  const own = {
+    parameters: { application: 'shop' },
+    manifests: [{ application: 'shop' }],
+    variables: { pipeline: 'x' },
+  }
   assert.deepEqual(subjectsMentionedIn({ stages: [own] }), [])
 })
 
 test('the documents of a body are bounded together', () => {
   const document = encoded(Array(49_999).fill(0))
-  const carry = (count: number) => ({ job: Array.from({ length: count }, () => ({ type: 'x', pipeline: document })) })
+  const carry = (count: number) => ({
+    job: Array.from({ length: count }, () => ({ type: 'x', pipeline: document })),
+  })
   checkCarriedDocuments({ ...carry(4), application: 'web' })
   assert.throws(() => checkCarriedDocuments(carry(5)), refusal('BODY_TOO_LARGE'))
   const nested = { pipelineTemplate: encoded({ stages: [{ pipelines: encoded(carry(5).job) }] }) }
@@ -163,7 +214,11 @@ test('a document counts wherever it is read', () => {
   for (const [owner, key] of carriers) {
     const found = subjectsMentionedIn({ job: [{ ...owner, [key]: mentions }] })
     assert.ok(idsIn(found).includes('x'), key)
-    assert.throws(() => checkCarriedDocuments({ job: [{ ...owner, [key]: large }] }), refusal('BODY_TOO_LARGE'), key)
+    assert.throws(
+      () => checkCarriedDocuments({ job: [{ ...owner, [key]: large }] }),
+      refusal('BODY_TOO_LARGE'),
+      key,
+    )
   }
   const name = { job: [{ type: 'deploy', application: large }] }
   checkCarriedDocuments(name)
@@ -186,5 +241,8 @@ test('a number names nothing unless it has one form only', () => {
     needsIn(subjectsOfTask({ application: '12345678901234567890' }))[0],
   ])
   const carried = Buffer.from('{"application":1.0}').toString('base64')
-  assert.throws(() => subjectsOfJobs([{ type: 'savePipeline', pipeline: carried }]), refusal('BAD_ARGUMENT'))
+  assert.throws(
+    () => subjectsOfJobs([{ type: 'savePipeline', pipeline: carried }]),
+    refusal('BAD_ARGUMENT'),
+  )
 })

@@ -16,7 +16,13 @@ const accounts = [
     primaryAccount: true,
     regions: null,
   },
-  { name: 'old', type: 'gce', cloudProvider: 'gce', requiredGroupMembership: ['Legacy'], accountId: null },
+  {
+    name: 'old',
+    type: 'gce',
+    cloudProvider: 'gce',
+    requiredGroupMembership: ['Legacy'],
+    accountId: null,
+  },
   { name: 'open', type: 'kubernetes', cloudProvider: 'kubernetes', permissions: {} },
 ]
 
@@ -34,7 +40,12 @@ async function startWithAccounts(t: TestContext, fiat: unknown, settings = {}): 
 }
 
 function flags(body: unknown): Record<string, boolean> {
-  return Object.fromEntries((body as { name: string; authorized: boolean }[]).map(({ name, authorized }) => [name, authorized]))
+  return Object.fromEntries(
+    (body as { name: string; authorized: boolean }[]).map(({ name, authorized }) => [
+      name,
+      authorized,
+    ]),
+  )
 }
 
 const withFiat = { ...annMayLogIn, services: { fiat: {} } }
@@ -63,9 +74,16 @@ test('infrastructure-scenario 9: the short form has few fields, no nulls, and pe
 
 test('the full form has every field, in the list and alone', async (t) => {
   const platform = await startWithAccounts(t, undefined)
-  const [first] = (await platform.ask('GET /credentials?expand=true')).body as Record<string, unknown>[]
+  const [first] = (await platform.ask('GET /credentials?expand=true')).body as Record<
+    string,
+    unknown
+  >[]
   const { regions: _, ...fields } = accounts[0] as Record<string, unknown>
-  assert.deepEqual(first, { ...fields, permissions: { READ: ['everyone'], WRITE: ['ops'] }, authorized: false })
+  assert.deepEqual(first, {
+    ...fields,
+    permissions: { READ: ['everyone'], WRITE: ['ops'] },
+    authorized: false,
+  })
   assert.deepEqual((await platform.ask('GET /credentials/prod.eu')).body, first)
 })
 
@@ -77,8 +95,13 @@ test('an unknown account is 404, in other spellings too', async (t) => {
 
 test('identity never comes from the query', async (t) => {
   const platform = await startWithAccounts(t, undefined)
-  const query = 'roles=ops&roles=legacy&allowedAccounts=prod.eu&username=admin&email=a@b&firstName=a&lastName=b'
-  assert.deepEqual(flags((await platform.ask(`GET /credentials?${query}`)).body), { 'prod.eu': false, old: false, open: true })
+  const query =
+    'roles=ops&roles=legacy&allowedAccounts=prod.eu&username=admin&email=a@b&firstName=a&lastName=b'
+  assert.deepEqual(flags((await platform.ask(`GET /credentials?${query}`)).body), {
+    'prod.eu': false,
+    old: false,
+    open: true,
+  })
 })
 
 test('the permission service decides who reads an account, and `authorized`', async (t) => {
@@ -96,7 +119,11 @@ test('the permission service decides who reads an account, and `authorized`', as
   })
   assert.equal((await platform.ask('GET /credentials/old', undefined, asAnn)).status, 404)
   assert.equal(
-    ((await platform.ask('GET /credentials/prod.eu', undefined, asAnn)).body as { authorized: boolean }).authorized,
+    (
+      (await platform.ask('GET /credentials/prod.eu', undefined, asAnn)).body as {
+        authorized: boolean
+      }
+    ).authorized,
     true,
   )
 })
@@ -104,7 +131,9 @@ test('the permission service decides who reads an account, and `authorized`', as
 test('READ alone authorizes no account', async (t) => {
   const view = { name: 'ann', accounts: [{ name: 'old', authorizations: ['READ'] }] }
   const platform = await startWithAccounts(t, view, withFiat)
-  assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), { old: false })
+  assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), {
+    old: false,
+  })
 })
 
 test('infrastructure-scenario 10: a failing refresh keeps the list', async (t) => {

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
-import { annMayLogIn, asAnn, askUntil, type Platform, type ServiceAnswers, startServices } from './contract.ts'
+import {
+  annMayLogIn,
+  asAnn,
+  askUntil,
+  type Platform,
+  type ServiceAnswers,
+  startServices,
+} from './contract.ts'
 
 const stored = [
   { name: 'SHOP', email: 'Shop@Example.org', accounts: 'old', cloudProviders: 'aws' },
@@ -10,12 +17,20 @@ const stored = [
   { email: 'nameless@example.org' },
 ]
 const running = [
-  { name: 'shop', attributes: { name: 'shop', email: 'clouddriver@x', createTs: '1' }, clusters: { dev: [], prod: [] } },
+  {
+    name: 'shop',
+    attributes: { name: 'shop', email: 'clouddriver@x', createTs: '1' },
+    clusters: { dev: [], prod: [] },
+  },
   { name: 'orphan', attributes: { name: 'orphan' }, clusterNames: { dev: ['orphan-main'] } },
 ]
 const lists = { 'front50 GET /v2/applications': stored, 'clouddriver GET /applications': running }
 
-async function startWithList(t: TestContext, answers: ServiceAnswers, settings = {}): Promise<Platform> {
+async function startWithList(
+  t: TestContext,
+  answers: ServiceAnswers,
+  settings = {},
+): Promise<Platform> {
   const platform = await startServices(t, { ...lists, ...answers }, settings)
   await askUntil(
     () => platform.ask('GET /applications', undefined, asAnn),
@@ -33,7 +48,13 @@ test('the list merges definitions with accounts of the infrastructure', async (t
   const { status, body } = await platform.ask('GET /applications')
   assert.equal(status, 200)
   assert.deepEqual(body, [
-    { name: 'shop', email: 'Shop@Example.org', accounts: 'dev,prod', cloudProviders: 'aws', createTs: '1' },
+    {
+      name: 'shop',
+      email: 'Shop@Example.org',
+      accounts: 'dev,prod',
+      cloudProviders: 'aws',
+      createTs: '1',
+    },
     { name: 'ledger', email: 'money@example.org' },
     { name: 'orphan', accounts: 'dev' },
   ])
@@ -66,18 +87,34 @@ test('auth-scenario 220: the list holds what the caller may read', async (t) => 
       { name: 'ledger', authorizations: ['WRITE'] },
     ],
   }
-  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
-  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop'])
+  const platform = await startWithList(
+    t,
+    { 'fiat GET /authorize/ann': view },
+    { ...annMayLogIn, services: { fiat: {} } },
+  )
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), [
+    'shop',
+  ])
 })
 
 test('applications name only accounts that the caller may read', async (t) => {
   const readable = ['shop', 'orphan', 'ledger'].map((name) => ({ name, authorizations: ['READ'] }))
-  const view = { name: 'ann', applications: readable, accounts: [{ name: 'Prod', authorizations: ['READ'] }] }
-  const answers = { 'fiat GET /authorize/ann': view, 'front50 GET /v2/applications/shop': stored[0] }
+  const view = {
+    name: 'ann',
+    applications: readable,
+    accounts: [{ name: 'Prod', authorizations: ['READ'] }],
+  }
+  const answers = {
+    'fiat GET /authorize/ann': view,
+    'front50 GET /v2/applications/shop': stored[0],
+  }
   const platform = await startWithList(t, answers, { ...annMayLogIn, services: { fiat: {} } })
   const accountsOf = async (query: string) => {
     const { body } = await platform.ask(`GET /applications${query}`, undefined, asAnn)
-    return (body as { name: string; accounts?: string }[]).map(({ name, accounts }) => [name, accounts])
+    return (body as { name: string; accounts?: string }[]).map(({ name, accounts }) => [
+      name,
+      accounts,
+    ])
   }
   assert.deepEqual(await accountsOf(''), [
     ['shop', 'prod'],
@@ -91,20 +128,44 @@ test('applications name only accounts that the caller may read', async (t) => {
 })
 
 test('auth-scenario 221: an application unknown to the permission service is shown if allowed', async (t) => {
-  const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: [] }], allowAccessToUnknownApplications: true }
-  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
-  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'orphan'])
+  const view = {
+    name: 'ann',
+    applications: [{ name: 'ledger', authorizations: [] }],
+    allowAccessToUnknownApplications: true,
+  }
+  const platform = await startWithList(
+    t,
+    { 'fiat GET /authorize/ann': view },
+    { ...annMayLogIn, services: { fiat: {} } },
+  )
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), [
+    'shop',
+    'orphan',
+  ])
 })
 
 test('auth-scenario 222: an administrator is shown every application', async (t) => {
   const view = { name: 'ann', admin: true, applications: [] }
-  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
-  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'ledger', 'orphan'])
+  const platform = await startWithList(
+    t,
+    { 'fiat GET /authorize/ann': view },
+    { ...annMayLogIn, services: { fiat: {} } },
+  )
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), [
+    'shop',
+    'ledger',
+    'orphan',
+  ])
 })
 
 test('one application has attributes of both services, and clusters by account', async (t) => {
   const platform = await startServices(t, {
-    'front50 GET /v2/applications/Web.App': { name: 'WEB.APP', email: 'a@b', accounts: 'old', big: 1 },
+    'front50 GET /v2/applications/Web.App': {
+      name: 'WEB.APP',
+      email: 'a@b',
+      accounts: 'old',
+      big: 1,
+    },
     'clouddriver GET /applications/Web.App': {
       name: 'web.app',
       attributes: { name: 'web.app', email: 'other@b', platform: 'x' },
@@ -118,7 +179,10 @@ test('one application has attributes of both services, and clusters by account',
     attributes: { name: 'web.app', email: 'a@b', accounts: 'dev', big: 1, platform: 'x' },
     clusters: { dev: [{ name: 'web.app-main' }] },
   })
-  assert.deepEqual(platform.calls().sort(), ['clouddriver GET /applications/Web.App', 'front50 GET /v2/applications/Web.App'])
+  assert.deepEqual(platform.calls().sort(), [
+    'clouddriver GET /applications/Web.App',
+    'front50 GET /v2/applications/Web.App',
+  ])
 })
 
 test('infrastructure-scenario 17: an application is shown from either service alone', async (t) => {
@@ -132,7 +196,11 @@ test('infrastructure-scenario 17: an application is shown from either service al
     attributes: { name: 'orphan', accounts: 'dev' },
     clusters: {},
   })
-  assert.deepEqual((await platform.ask('GET /applications/new')).body, { name: 'new', attributes: { name: 'new' }, clusters: {} })
+  assert.deepEqual((await platform.ask('GET /applications/new')).body, {
+    name: 'new',
+    attributes: { name: 'new' },
+    clusters: {},
+  })
 })
 
 test('an application without the part of a service says so', async (t) => {
@@ -152,7 +220,8 @@ test('an application without the part of a service says so', async (t) => {
     return [status, headers.get('warning'), headers.get('etag') !== null]
   }
   assert.deepEqual(await warningOf('whole'), [200, null, true])
-  const missing = (service: string) => `199 fairlead "${service} does not answer, so its part may be missing"`
+  const missing = (service: string) =>
+    `199 fairlead "${service} does not answer, so its part may be missing"`
   assert.deepEqual(await warningOf('half'), [200, missing('clouddriver'), false])
   assert.deepEqual(await warningOf('odd'), [200, missing('clouddriver'), false])
   assert.deepEqual(await warningOf('half?expand=false'), [200, null, true])
@@ -175,11 +244,19 @@ test('an unknown application is 404 with its name', async (t) => {
 })
 
 test('with expand=false only the definition store is asked', async (t) => {
-  const platform = await startWithList(t, { 'front50 GET /v2/applications/shop': { name: 'SHOP', email: 'new@b' } })
+  const platform = await startWithList(t, {
+    'front50 GET /v2/applications/shop': { name: 'SHOP', email: 'new@b' },
+  })
   const { body } = await platform.ask('GET /applications/shop?expand=false')
   assert.deepEqual(body, {
     name: 'shop',
-    attributes: { name: 'shop', email: 'new@b', accounts: 'dev,prod', cloudProviders: 'aws', createTs: '1' },
+    attributes: {
+      name: 'shop',
+      email: 'new@b',
+      accounts: 'dev,prod',
+      cloudProviders: 'aws',
+      createTs: '1',
+    },
     clusters: {},
   })
   assert.deepEqual(platform.calls(), ['front50 GET /v2/applications/shop'])
@@ -210,15 +287,24 @@ test('an unreadable definition counts as none', async (t) => {
 
 test('an application from the list is hidden without READ', async (t) => {
   const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: ['READ'] }] }
-  const answers = { 'fiat GET /authorize/ann': view, 'front50 GET /v2/applications/shop': new Reply(500) }
+  const answers = {
+    'fiat GET /authorize/ann': view,
+    'front50 GET /v2/applications/shop': new Reply(500),
+  }
   const platform = await startWithList(t, answers, { ...annMayLogIn, services: { fiat: {} } })
-  const { status, body } = await platform.ask('GET /applications/shop?expand=false', undefined, asAnn)
+  const { status, body } = await platform.ask(
+    'GET /applications/shop?expand=false',
+    undefined,
+    asAnn,
+  )
   assert.equal(status, 403)
   assert.doesNotMatch(JSON.stringify(body), /Example\.org/)
 })
 
 test('a new application is listed once it has been read', async (t) => {
-  const platform = await startWithList(t, { 'front50 GET /v2/applications/fresh': { name: 'FRESH', email: 'a@b' } })
+  const platform = await startWithList(t, {
+    'front50 GET /v2/applications/fresh': { name: 'FRESH', email: 'a@b' },
+  })
   assert.equal((await platform.ask('GET /applications/fresh?expand=false')).status, 200)
   assert.ok(names((await platform.ask('GET /applications')).body).includes('fresh'))
 })

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
-import { type Answers, type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
+import {
+  type Answers,
+  type RecordedRequest,
+  Reply,
+  startUpstream,
+  type Upstream,
+} from '../../support/upstream.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
 export const services = ['clouddriver', 'front50', 'igor', 'orca', 'rosco'] as const
@@ -49,12 +55,19 @@ export interface Contract {
 }
 
 /** A gateway whose services are all one recording server, told apart by their base path. */
-export async function startContract(t: TestContext, settings: GatewaySettings = {}, answers: Answers = {}): Promise<Contract> {
+export async function startContract(
+  t: TestContext,
+  settings: GatewaySettings = {},
+  answers: Answers = {},
+): Promise<Contract> {
   const upstream = await startUpstream(t, answers)
   const named = Object.keys(settings.services ?? {}).filter((name) => name === 'fiat')
   const addresses = [...services, ...named].map((service) => [
     service,
-    { baseUrl: `${upstream.url}/${service}`, ...(settings.services?.[service] as object | undefined) },
+    {
+      baseUrl: `${upstream.url}/${service}`,
+      ...(settings.services?.[service] as object | undefined),
+    },
   ])
   const url = await startGateway(t, {
     'task-service': { maxNumberOfPolls: 5, defaultIntervalBetweenPolls: 20 },
@@ -71,7 +84,11 @@ export function toCall({ method, path, query }: RecordedRequest): string {
 }
 
 /** Answers the calls of a sample in their order; any other call is an error. */
-export function answerSample(upstream: Upstream, sample: Sample, change: (call: ExpectedCall, index: number) => unknown): void {
+export function answerSample(
+  upstream: Upstream,
+  sample: Sample,
+  change: (call: ExpectedCall, index: number) => unknown,
+): void {
   let next = 0
   upstream.answer((request) => {
     if (request.headers['x-spinnaker-anonymous'] !== undefined) return []
@@ -102,7 +119,11 @@ export interface Platform extends Contract {
 }
 
 /** A gateway in front of services that answer from a table. */
-export async function startServices(t: TestContext, answers: ServiceAnswers, settings: GatewaySettings = {}): Promise<Platform> {
+export async function startServices(
+  t: TestContext,
+  answers: ServiceAnswers,
+  settings: GatewaySettings = {},
+): Promise<Platform> {
   const contract = await startContract(t, settings, fromTable(answers))
   return {
     ...contract,
@@ -138,14 +159,19 @@ export function parse(text: string): unknown {
 }
 
 /** The one local user of a gateway that asks for a login, and the header that logs in. */
-export const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+export const asAnn = {
+  authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}`,
+}
 export const annMayLogIn = {
   security: { basicform: { enabled: true } },
   spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
 }
 
 /** Repeats a question until its answer satisfies, for lists that are refreshed in the background. */
-export async function askUntil(question: () => Promise<Asked>, isGood: (answer: Asked) => boolean): Promise<Asked> {
+export async function askUntil(
+  question: () => Promise<Asked>,
+  isGood: (answer: Asked) => boolean,
+): Promise<Asked> {
   return waitFor(async () => {
     const answer = await question()
     return isGood(answer) ? answer : undefined
@@ -159,7 +185,11 @@ export interface AskOptions {
 }
 
 /** Sends a request as an API client does. A text or undefined body is sent as it is. */
-export async function ask(url: string, path: string, { method, body, headers }: AskOptions): Promise<Response> {
+export async function ask(
+  url: string,
+  path: string,
+  { method, body, headers }: AskOptions,
+): Promise<Response> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
   return fetch(url + path, {
     method,
@@ -176,7 +206,11 @@ export async function readAnswer(answer: Response): Promise<unknown> {
 }
 
 /** An error answer in one of the two shapes that clients know. */
-export async function assertError(answer: Response, status: number, code?: string): Promise<Record<string, unknown>> {
+export async function assertError(
+  answer: Response,
+  status: number,
+  code?: string,
+): Promise<Record<string, unknown>> {
   const body = (await readAnswer(answer)) as Record<string, unknown>
   assert.equal(answer.status, status, JSON.stringify(body))
   assert.equal(body['status'], status)
@@ -189,5 +223,6 @@ export async function assertError(answer: Response, status: number, code?: strin
 export async function assertProblem(answer: Response, status: number, code: string): Promise<void> {
   assert.equal(answer.headers.get('content-type'), 'application/problem+json')
   const body = await assertError(answer, status, code)
-  for (const field of ['type', 'title', 'detail', 'instance']) assert.equal(typeof body[field], 'string', field)
+  for (const field of ['type', 'title', 'detail', 'instance'])
+    assert.equal(typeof body[field], 'string', field)
 }

@@ -18,7 +18,11 @@ function changeCalls(description: string, job: Record<string, unknown>, changed:
       call: 'orca POST /ops',
       gives: { ref: '/tasks/01T' },
       contentType: 'application/context+json',
-      sends: { application: 'shop', description, job: [{ ...job, pipeline: base64(changed), user: 'anonymous' }] },
+      sends: {
+        application: 'shop',
+        description,
+        job: [{ ...job, pipeline: base64(changed), user: 'anonymous' }],
+      },
       application: 'shop',
     },
     { call: 'orca GET /tasks/01T', gives: { id: '01T', status: 'SUCCEEDED' }, parsed: true },
@@ -39,12 +43,20 @@ const trigger = { type: 'manual', user: 'kim' }
 
 const expression = '/pipelines/01E/evaluateExpression?expression=%24%7B1%20%2B%201%7D'
 const evaluated = { result: 2, detail: null }
-const evaluations: Sample[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((method) => ({
-  id: `evaluateExpressionForExecutionUsing${method}`,
-  ask: expression,
-  calls: [{ call: `orca GET ${expression}`, gives: evaluated, parsed: method === 'POST' || method === 'OPTIONS' }],
-  answer: method === 'HEAD' ? undefined : evaluated,
-}))
+const evaluations: Sample[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(
+  (method) => ({
+    id: `evaluateExpressionForExecutionUsing${method}`,
+    ask: expression,
+    calls: [
+      {
+        call: `orca GET ${expression}`,
+        gives: evaluated,
+        parsed: method === 'POST' || method === 'OPTIONS',
+      },
+    ],
+    answer: method === 'HEAD' ? undefined : evaluated,
+  }),
+)
 
 export const deliverySamples: readonly Sample[] = [
   ...evaluations,
@@ -53,7 +65,12 @@ export const deliverySamples: readonly Sample[] = [
     id: 'getApplicationUsingGET',
     ask: '/applications/shop?expand=false',
     calls: [
-      { call: 'front50 GET /v2/applications/shop', gives: { name: 'SHOP', email: 'a@b' }, mayFail: true, application: 'shop' },
+      {
+        call: 'front50 GET /v2/applications/shop',
+        gives: { name: 'SHOP', email: 'a@b' },
+        mayFail: true,
+        application: 'shop',
+      },
     ],
     answer: { name: 'shop', attributes: { name: 'shop', email: 'a@b' }, clusters: {} },
     whenOff: { status: 404 },
@@ -62,19 +79,32 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'getApplicationHistoryUsingGET',
     ask: '/applications/shop/history',
-    calls: [{ call: 'front50 GET /v2/applications/shop/history?limit=20', gives: [{ name: 'SHOP' }] }],
+    calls: [
+      { call: 'front50 GET /v2/applications/shop/history?limit=20', gives: [{ name: 'SHOP' }] },
+    ],
     answer: [{ name: 'SHOP' }],
   },
   {
     id: 'getPipelineConfigsForApplicationUsingGET',
     ask: '/applications/shop/pipelineConfigs?pipelineNameFilter=Dep&pipelineLimit=3',
-    calls: [{ call: 'front50 GET /pipelines/shop?refresh=true&pipelineNameFilter=Dep&pipelineLimit=3', gives: [definition] }],
+    calls: [
+      {
+        call: 'front50 GET /pipelines/shop?refresh=true&pipelineNameFilter=Dep&pipelineLimit=3',
+        gives: [definition],
+      },
+    ],
     answer: [definition],
   },
   {
     id: 'getPipelineConfigUsingGET',
     ask: '/applications/shop/pipelineConfigs/Deploy',
-    calls: [{ call: 'front50 GET /pipelines/shop/name/Deploy?refresh=true', gives: definition, parsed: true }],
+    calls: [
+      {
+        call: 'front50 GET /pipelines/shop/name/Deploy?refresh=true',
+        gives: definition,
+        parsed: true,
+      },
+    ],
     answer: definition,
   },
   {
@@ -116,7 +146,13 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'getStrategyConfigUsingGET',
     ask: '/applications/shop/strategyConfigs/Canary',
-    calls: [{ call: 'front50 GET /strategies/shop', gives: [{ name: 'canary' }, { name: 'Canary', id: 's1' }], parsed: true }],
+    calls: [
+      {
+        call: 'front50 GET /strategies/shop',
+        gives: [{ name: 'canary' }, { name: 'Canary', id: 's1' }],
+        parsed: true,
+      },
+    ],
     answer: { name: 'Canary', id: 's1' },
   },
   {
@@ -134,12 +170,24 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'cancelPipelineUsingPUT',
     ask: '/applications/%7Bapplication%7D/pipelines/01E/cancel?reason=no%20more',
-    calls: [{ call: 'orca PUT /pipelines/01E/cancel?reason=no%20more&force=false', gives: undefined, sends: '' }],
+    calls: [
+      {
+        call: 'orca PUT /pipelines/01E/cancel?reason=no%20more&force=false',
+        gives: undefined,
+        sends: '',
+      },
+    ],
   },
   {
     id: 'getTasksUsingGET',
     ask: '/applications/shop/tasks?statuses=&limit=5&page=2',
-    calls: [{ call: 'orca GET /applications/shop/tasks?page=2&limit=5', gives: [task], application: 'shop' }],
+    calls: [
+      {
+        call: 'orca GET /applications/shop/tasks?page=2&limit=5',
+        gives: [task],
+        application: 'shop',
+      },
+    ],
     answer: [task],
   },
   {
@@ -191,7 +239,11 @@ export const deliverySamples: readonly Sample[] = [
     id: 'savePipelineUsingPOST',
     ask: '/pipelines?staleCheck=true',
     body: definition,
-    calls: changeCalls("Save pipeline 'Deploy'", { type: 'savePipeline', staleCheck: true }, definition),
+    calls: changeCalls(
+      "Save pipeline 'Deploy'",
+      { type: 'savePipeline', staleCheck: true },
+      definition,
+    ),
   },
   {
     id: 'updatePipelineUsingPUT',
@@ -199,7 +251,11 @@ export const deliverySamples: readonly Sample[] = [
     body: definition,
     calls: [
       ...changeCalls("Update pipeline 'Deploy'", { type: 'updatePipeline' }, definition),
-      { call: 'front50 GET /pipelines/shop?refresh=true', gives: [{ id: 'p0' }, { id: 'p1', stored: true }], parsed: true },
+      {
+        call: 'front50 GET /pipelines/shop?refresh=true',
+        gives: [{ id: 'p0' }, { id: 'p1', stored: true }],
+        parsed: true,
+      },
     ],
     answer: { id: 'p1', stored: true },
   },
@@ -212,14 +268,20 @@ export const deliverySamples: readonly Sample[] = [
         gives: [{ name: 'Other' }, { ...definition, name: ' Deploy' }],
         parsed: true,
       },
-      ...changeCalls("Delete pipeline ' Deploy'", { type: 'deletePipeline' }, { ...definition, name: ' Deploy' }),
+      ...changeCalls(
+        "Delete pipeline ' Deploy'",
+        { type: 'deletePipeline' },
+        { ...definition, name: ' Deploy' },
+      ),
     ],
   },
   {
     id: 'renamePipelineUsingPOST',
     ask: '/pipelines/move',
     body: { application: 'shop', from: 'a', to: 'b' },
-    calls: [{ call: 'front50 POST /pipelines/move', sends: { application: 'shop', from: 'a', to: 'b' } }],
+    calls: [
+      { call: 'front50 POST /pipelines/move', sends: { application: 'shop', from: 'a', to: 'b' } },
+    ],
   },
   {
     id: 'getPipelineUsingGET',
@@ -241,17 +303,30 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'cancelPipelineUsingPUT1',
     ask: '/pipelines/01E/cancel?reason=done',
-    calls: [learnExecution, { call: 'orca PUT /pipelines/01E/cancel?reason=done&force=false', sends: '', application: 'shop' }],
+    calls: [
+      learnExecution,
+      {
+        call: 'orca PUT /pipelines/01E/cancel?reason=done&force=false',
+        sends: '',
+        application: 'shop',
+      },
+    ],
   },
   {
     id: 'pausePipelineUsingPUT',
     ask: '/pipelines/01E/pause',
-    calls: [learnExecution, { call: 'orca PUT /pipelines/01E/pause', sends: '', application: 'shop' }],
+    calls: [
+      learnExecution,
+      { call: 'orca PUT /pipelines/01E/pause', sends: '', application: 'shop' },
+    ],
   },
   {
     id: 'resumePipelineUsingPUT',
     ask: '/pipelines/01E/resume',
-    calls: [learnExecution, { call: 'orca PUT /pipelines/01E/resume', sends: '', application: 'shop' }],
+    calls: [
+      learnExecution,
+      { call: 'orca PUT /pipelines/01E/resume', sends: '', application: 'shop' },
+    ],
   },
   {
     id: 'restartStageUsingPUT',
@@ -259,7 +334,11 @@ export const deliverySamples: readonly Sample[] = [
     body: { skip: false },
     calls: [
       { call: 'orca GET /pipelines/01E', gives: execution, parsed: true },
-      { call: 'front50 GET /pipelines/shop?refresh=true', gives: [{ ...definition, name: 'deploy ' }], parsed: true },
+      {
+        call: 'front50 GET /pipelines/shop?refresh=true',
+        gives: [{ ...definition, name: 'deploy ' }],
+        parsed: true,
+      },
       {
         call: 'orca PUT /pipelines/01E/stages/s1/restart',
         gives: execution,
@@ -293,7 +372,9 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'getCurrentSnapshotUsingGET',
     ask: '/applications/shop/snapshots/dev',
-    calls: [{ call: 'front50 GET /snapshots/shop-dev', gives: { id: 'shop-dev' }, application: 'shop' }],
+    calls: [
+      { call: 'front50 GET /snapshots/shop-dev', gives: { id: 'shop-dev' }, application: 'shop' },
+    ],
     answer: { id: 'shop-dev' },
   },
   {
@@ -345,7 +426,10 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'cancelTasksUsingPUT',
     ask: '/tasks/cancel?ids=01T,02T&ids=03T',
-    calls: [learnTask, { call: 'orca PUT /tasks/cancel', sends: ['01T', '02T', '03T'], application: 'shop' }],
+    calls: [
+      learnTask,
+      { call: 'orca PUT /tasks/cancel', sends: ['01T', '02T', '03T'], application: 'shop' },
+    ],
   },
   { id: 'getAccountsUsingGET', ask: '/credentials', calls: [], answer: [] },
   { id: 'getAccountUsingGET', ask: '/credentials/dev', calls: [], status: 404 },

@@ -32,7 +32,9 @@ const coreOperations = JSON.parse(
 ) as CoreOperation[]
 const samples = [...infrastructureSamples, ...deliverySamples]
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]))
-const settings = { services: { rosco: { defaults: { bakeOptions: [{ cloudProvider: 'docker', baseImages: [] }] } } } }
+const settings = {
+  services: { rosco: { defaults: { bakeOptions: [{ cloudProvider: 'docker', baseImages: [] }] } } },
+}
 
 test('each of 93 core operations exists with its method and path', () => {
   const format = ({ id, method, path }: CoreOperation) => `${id} ${method} ${path}`
@@ -48,7 +50,9 @@ test('each of 93 core operations exists with its method and path', () => {
 
 test('every core operation outside the login has a sample', () => {
   const sampled = new Set(samples.map(({ id }) => id))
-  const missing = coreOperations.filter(({ id, path }) => !path.startsWith('/auth/') && !sampled.has(id))
+  const missing = coreOperations.filter(
+    ({ id, path }) => !path.startsWith('/auth/') && !sampled.has(id),
+  )
   assert.deepEqual(missing, [])
   assert.equal(sampled.size, samples.length)
 })
@@ -64,7 +68,9 @@ test("clients get the statuses of services, or an operation's own", async (t) =>
     for (const [index, call] of sample.calls.entries()) {
       if (call.mayFail) continue
       for (const status of [400, 401, 403, 404, 429, 500, 503]) {
-        await t.test(`${nameOf(sample)}: ${call.call} answers ${status}`, () => assertFailure(contract, sample, index, status))
+        await t.test(`${nameOf(sample)}: ${call.call} answers ${status}`, () =>
+          assertFailure(contract, sample, index, status),
+        )
       }
     }
   }
@@ -72,10 +78,14 @@ test("clients get the statuses of services, or an operation's own", async (t) =>
 
 test('a call that may fail does not stop the operation', async (t) => {
   const contract = await startContract(t, settings)
-  const withHelp = samples.filter(({ calls, whenDown }) => calls[0]?.mayFail && whenDown === undefined)
+  const withHelp = samples.filter(
+    ({ calls, whenDown }) => calls[0]?.mayFail && whenDown === undefined,
+  )
   for (const sample of withHelp) {
     await t.test(nameOf(sample), async () => {
-      answerSample(contract.upstream, sample, ({ gives, mayFail }) => (mayFail ? new Reply(404, { message: 'gone' }) : gives))
+      answerSample(contract.upstream, sample, ({ gives, mayFail }) =>
+        mayFail ? new Reply(404, { message: 'gone' }) : gives,
+      )
       const answer = await send(contract.url, sample)
       assert.equal(answer.status, sample.status ?? 200)
       assert.notEqual(contract.upstream.requests.at(-1)?.headers['x-spinnaker-application'], 'shop')
@@ -89,15 +99,21 @@ test('an answer of an unexpected form is 502', async (t) => {
     for (const [index, call] of sample.calls.entries()) {
       if (call.mayFail) continue
       for (const nonsense of nonsenseFor(sample, call)) {
-        await t.test(`${nameOf(sample)}: ${call.call} answers ${nonsense || 'nothing'}`, async () => {
-          const isPoll = call.call === 'orca GET /tasks/01T' && call.parsed
-          answerSample(contract.upstream, sample, ({ gives }, at) => (at === index ? new Reply(200, nonsense) : gives))
-          if (isPoll) answerPolls(contract, nonsense)
-          const answer = await send(contract.url, sample)
-          if (sample.id.endsWith('HEAD')) assert.equal(answer.status, 502)
-          else if (isPoll && (nonsense === '' || nonsense === '"text"')) await assertError(answer, 400, 'TASK_FAILED')
-          else await assertError(answer, 502, 'UPSTREAM_UNREADABLE')
-        })
+        await t.test(
+          `${nameOf(sample)}: ${call.call} answers ${nonsense || 'nothing'}`,
+          async () => {
+            const isPoll = call.call === 'orca GET /tasks/01T' && call.parsed
+            answerSample(contract.upstream, sample, ({ gives }, at) =>
+              at === index ? new Reply(200, nonsense) : gives,
+            )
+            if (isPoll) answerPolls(contract, nonsense)
+            const answer = await send(contract.url, sample)
+            if (sample.id.endsWith('HEAD')) assert.equal(answer.status, 502)
+            else if (isPoll && (nonsense === '' || nonsense === '"text"'))
+              await assertError(answer, 400, 'TASK_FAILED')
+            else await assertError(answer, 502, 'UPSTREAM_UNREADABLE')
+          },
+        )
       }
     }
   }
@@ -126,7 +142,8 @@ test('a service that is switched off is named', async (t) => {
       const { status, answer: body } = sample.whenOff ?? { status: 503 }
       assert.equal(answer.status, status)
       if (body !== undefined) assert.deepEqual(await readAnswer(answer), body)
-      else if (!sample.id.endsWith('HEAD')) await assertError(answer, status, status === 503 ? 'SERVICE_DISABLED' : undefined)
+      else if (!sample.id.endsWith('HEAD'))
+        await assertError(answer, status, status === 503 ? 'SERVICE_DISABLED' : undefined)
     })
   }
 })
@@ -192,7 +209,13 @@ test('declared bodies are demanded and read before anything is asked', async (t)
     if (body === undefined) continue
     const rows: [string, unknown, number, string, Record<string, string>?][] = [
       ['a broken body', '{"a":', 400, 'UNREADABLE_BODY'],
-      ['a form', 'a=b', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'application/x-www-form-urlencoded' }],
+      [
+        'a form',
+        'a=b',
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+        { 'content-type': 'application/x-www-form-urlencoded' },
+      ],
     ]
     if (body.required) rows.push(['no body', undefined, 400, 'MISSING_BODY'])
     if (!isEvaluation(sample)) {
@@ -203,7 +226,11 @@ test('declared bodies are demanded and read before anything is asked', async (t)
       await t.test(`${nameOf(sample)}: ${what}`, async () => {
         answerSample(contract.upstream, sample, ({ gives }) => gives)
         const { method } = operationOf(sample)
-        await assertProblem(await ask(contract.url, sample.ask, { method, body: sent, headers }), status, code)
+        await assertProblem(
+          await ask(contract.url, sample.ask, { method, body: sent, headers }),
+          status,
+          code,
+        )
         assert.deepEqual(contract.calls(), [])
       })
     }
@@ -236,7 +263,10 @@ test('YAML is accepted, and answered on request', async (t) => {
     await t.test(nameOf(sample), async () => {
       answerSample(contract.upstream, sample, ({ gives }) => gives)
       const { method } = operationOf(sample)
-      const headers = { accept: 'application/x-yaml', ...(sample.body !== undefined && { 'content-type': 'application/x-yaml' }) }
+      const headers = {
+        accept: 'application/x-yaml',
+        ...(sample.body !== undefined && { 'content-type': 'application/x-yaml' }),
+      }
       // JSON is YAML, so the same text serves.
       const answer = await ask(contract.url, sample.ask, { method, body: sample.body, headers })
       assert.equal(answer.status, sample.status ?? 200)
@@ -259,9 +289,15 @@ test('an answer of null becomes an empty answer', async (t) => {
   for (const sample of passedOn) {
     for (const accept of ['application/json', 'application/x-yaml']) {
       await t.test(`${nameOf(sample)} as ${accept}`, async () => {
-        answerSample(contract.upstream, sample, ({ gives, mayFail }) => (mayFail ? gives : ' null\n'))
+        answerSample(contract.upstream, sample, ({ gives, mayFail }) =>
+          mayFail ? gives : ' null\n',
+        )
         const { method } = operationOf(sample)
-        const answer = await ask(contract.url, sample.ask, { method, body: sample.body, headers: { accept } })
+        const answer = await ask(contract.url, sample.ask, {
+          method,
+          body: sample.body,
+          headers: { accept },
+        })
         assert.deepEqual(
           [answer.status, answer.headers.get('content-type'), await answer.text()],
           [sample.status ?? 200, null, ''],
@@ -299,7 +335,10 @@ test('a trailing slash changes nothing; an unknown method is 405', async (t) => 
     await t.test(`${nameOf(sample)} with a slash`, async () => {
       answerSample(contract.upstream, sample, ({ gives }) => gives)
       const asked = `${path}/${search === undefined ? '' : `?${search}`}`
-      const answer = await ask(contract.url, asked, { method: operationOf(sample).method, body: sample.body })
+      const answer = await ask(contract.url, asked, {
+        method: operationOf(sample).method,
+        body: sample.body,
+      })
       assert.equal(answer.status, sample.status ?? 200)
       assertCalls(contract, sample)
     })
@@ -316,11 +355,15 @@ test('path values reach a service as one encoded segment each', async (t) => {
   const contract = await startContract(t, settings)
   const value = "a b+c,d'e~é"
   const encoded = 'a%20b%2Bc%2Cd%27e%7E%C3%A9'
-  for (const operation of allOperations.filter(({ forward, core }) => forward !== undefined && core)) {
+  for (const operation of allOperations.filter(
+    ({ forward, core }) => forward !== undefined && core,
+  )) {
     if (!operation.path.includes('{')) continue
     await t.test(`${operation.method} ${operation.path}`, async () => {
       contract.upstream.answer(() => new Reply(200, operation.pick === undefined ? {} : []))
-      const path = operation.path.replace(/\{\w+\}/g, encodeURIComponent(value)).replace('**', `job/${encodeURIComponent(value)}`)
+      const path = operation.path
+        .replace(/\{\w+\}/g, encodeURIComponent(value))
+        .replace('**', `job/${encodeURIComponent(value)}`)
       await (await ask(contract.url, `${path}?expression=1`, { method: operation.method })).text()
       const sent = contract.upstream.requests[0]?.path.split('/').slice(2) ?? []
       const wanted = routeOf(operation)
@@ -351,8 +394,14 @@ test('forged identity headers and queries are not passed on', async (t) => {
       answerSample(contract.upstream, sample, ({ gives }) => gives)
       const { method } = operationOf(sample)
       const asked =
-        sample.ask.includes('?') || /search|find/.test(sample.ask) ? sample.ask : `${sample.ask}?username=mallory&roles=admin`
-      await ask(contract.url, asked, { method, body: sample.body, headers: { ...forged, 'x-spinnaker-request-id': 'r-1' } })
+        sample.ask.includes('?') || /search|find/.test(sample.ask)
+          ? sample.ask
+          : `${sample.ask}?username=mallory&roles=admin`
+      await ask(contract.url, asked, {
+        method,
+        body: sample.body,
+        headers: { ...forged, 'x-spinnaker-request-id': 'r-1' },
+      })
       assert.equal(contract.upstream.requests.length, sample.calls.length)
       for (const { headers } of contract.upstream.requests) {
         assert.equal(headers['x-spinnaker-user'], 'anonymous')
@@ -402,7 +451,8 @@ async function assertSample(contract: Contract, sample: Sample): Promise<void> {
   if (answer.status >= 400) return
   assert.deepEqual(body, sample.answer)
   const type = answer.headers.get('content-type')
-  if (!sample.id.endsWith('HEAD')) assert.equal(type, sample.answer === undefined ? null : 'application/json')
+  if (!sample.id.endsWith('HEAD'))
+    assert.equal(type, sample.answer === undefined ? null : 'application/json')
 }
 
 function assertCalls({ upstream }: Contract, sample: Sample): void {
@@ -421,13 +471,21 @@ function assertCalls({ upstream }: Contract, sample: Sample): void {
       )
     } else assert.equal(body, '')
     if (expected.application === 'none') assert.equal(headers['x-spinnaker-application'], undefined)
-    else if (expected.application !== undefined) assert.equal(headers['x-spinnaker-application'], expected.application)
+    else if (expected.application !== undefined)
+      assert.equal(headers['x-spinnaker-application'], expected.application)
   }
 }
 
-async function assertFailure(contract: Contract, sample: Sample, index: number, status: number): Promise<void> {
+async function assertFailure(
+  contract: Contract,
+  sample: Sample,
+  index: number,
+  status: number,
+): Promise<void> {
   const said = { status, error: 'x', message: `said by the service (${status})` }
-  answerSample(contract.upstream, sample, ({ gives }, at) => (at === index ? new Reply(status, said) : gives))
+  answerSample(contract.upstream, sample, ({ gives }, at) =>
+    at === index ? new Reply(status, said) : gives,
+  )
   const answer = await send(contract.url, sample)
   const { on404 } = sample.calls[index] as ExpectedCall
   if (status === 404 && on404 !== undefined && on404.status < 400) {
@@ -441,9 +499,17 @@ async function assertFailure(contract: Contract, sample: Sample, index: number, 
   }
 }
 
-async function assertRefused(contract: Contract, sample: Sample, asked: string, code: string): Promise<void> {
+async function assertRefused(
+  contract: Contract,
+  sample: Sample,
+  asked: string,
+  code: string,
+): Promise<void> {
   answerSample(contract.upstream, sample, ({ gives }) => gives)
-  const answer = await ask(contract.url, asked, { method: operationOf(sample).method, body: sample.body })
+  const answer = await ask(contract.url, asked, {
+    method: operationOf(sample).method,
+    body: sample.body,
+  })
   if (sample.id.endsWith('HEAD')) assert.equal(answer.status, 400)
   else await assertProblem(answer, 400, code)
   assert.deepEqual(contract.calls(), [])

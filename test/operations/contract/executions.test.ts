@@ -11,20 +11,30 @@ const execution = { id: '01E', application: 'shop', name: 'Deploy' }
 test('without ids the list is empty without a call', async (t) => {
   const platform = await startServices(t, {})
   for (const query of ['', '?limit=2', '?pipelineConfigIds=&executionIds=', '?executionIds=%20']) {
-    assert.deepEqual(await platform.ask(`GET /executions${query}`).then(({ status, body }) => [status, body]), [200, []])
+    assert.deepEqual(
+      await platform.ask(`GET /executions${query}`).then(({ status, body }) => [status, body]),
+      [200, []],
+    )
   }
   assert.deepEqual(platform.calls(), [])
 })
 
 test('executions are found by their own ids', async (t) => {
   const platform = await startServices(t, { 'orca GET /pipelines': [execution] })
-  assert.deepEqual((await platform.ask('GET /executions?executionIds=01E&limit=1')).body, [execution])
+  assert.deepEqual((await platform.ask('GET /executions?executionIds=01E&limit=1')).body, [
+    execution,
+  ])
   assert.deepEqual(platform.calls(), ['orca GET /pipelines?executionIds=01E&limit=1&expand=true'])
 })
 
 test('both kinds of ids are for the orchestrator to refuse', async (t) => {
-  const platform = await startServices(t, { 'orca GET /pipelines': new Reply(400, { message: 'one of them' }) })
-  assert.equal((await platform.ask('GET /executions?executionIds=a&pipelineConfigIds=b')).status, 400)
+  const platform = await startServices(t, {
+    'orca GET /pipelines': new Reply(400, { message: 'one of them' }),
+  })
+  assert.equal(
+    (await platform.ask('GET /executions?executionIds=a&pipelineConfigIds=b')).status,
+    400,
+  )
 })
 
 test('a limit of 0 means the configured default', async (t) => {
@@ -33,9 +43,15 @@ test('a limit of 0 means the configured default', async (t) => {
     { 'orca GET /v2/applications/shop/pipelines': [] },
     { gate: { execution: { fetch: { limit: 4 } } } },
   )
-  for (const query of ['', '?limit=0', '?limit=7', '?statuses=']) await platform.ask(`GET /applications/shop/pipelines${query}`)
+  for (const query of ['', '?limit=0', '?limit=7', '?statuses='])
+    await platform.ask(`GET /applications/shop/pipelines${query}`)
   const path = 'orca GET /v2/applications/shop/pipelines'
-  assert.deepEqual(platform.calls(), [`${path}?limit=4`, `${path}?limit=4`, `${path}?limit=7`, `${path}?limit=4`])
+  assert.deepEqual(platform.calls(), [
+    `${path}?limit=4`,
+    `${path}?limit=4`,
+    `${path}?limit=7`,
+    `${path}?limit=4`,
+  ])
 })
 
 test('an execution is passed on byte by byte', async (t) => {
@@ -58,15 +74,16 @@ test('an unknown execution is 404; other errors keep their status', async (t) =>
 })
 
 test("an execution's application is looked up with four retries", async (t) => {
-  const rows: [what: string, answers: InTurn, lookups: number, application: string | undefined][] = [
-    ['two failures', new InTurn(new Reply(500), new Reply(503), execution), 3, 'shop'],
-    ['a broken connection', new InTurn(brokenOff, brokenOff, execution), 3, 'shop'],
-    ['nothing but failures', new InTurn(new Reply(500)), 5, undefined],
-    ['404', new InTurn(new Reply(404), execution), 1, undefined],
-    ['400', new InTurn(new Reply(400), execution), 1, undefined],
-    ['nonsense', new InTurn('nonsense', execution), 1, undefined],
-    ['an execution without application', new InTurn({ id: '01E' }, execution), 1, undefined],
-  ]
+  const rows: [what: string, answers: InTurn, lookups: number, application: string | undefined][] =
+    [
+      ['two failures', new InTurn(new Reply(500), new Reply(503), execution), 3, 'shop'],
+      ['a broken connection', new InTurn(brokenOff, brokenOff, execution), 3, 'shop'],
+      ['nothing but failures', new InTurn(new Reply(500)), 5, undefined],
+      ['404', new InTurn(new Reply(404), execution), 1, undefined],
+      ['400', new InTurn(new Reply(400), execution), 1, undefined],
+      ['nonsense', new InTurn('nonsense', execution), 1, undefined],
+      ['an execution without application', new InTurn({ id: '01E' }, execution), 1, undefined],
+    ]
   const platform = await startServices(t, {})
   for (const [what, answers, lookups, application] of rows) {
     await t.test(what, async () => {
@@ -76,13 +93,19 @@ test("an execution's application is looked up with four retries", async (t) => {
       })
       assert.equal((await platform.ask('PUT /pipelines/01E/pause')).status, 200)
       assert.equal(platform.calls().length, lookups + 1)
-      assert.equal(platform.upstream.requests.at(-1)?.headers['x-spinnaker-application'], application)
+      assert.equal(
+        platform.upstream.requests.at(-1)?.headers['x-spinnaker-application'],
+        application,
+      )
     })
   }
 })
 
 test('the application of a task is asked for once', async (t) => {
-  const platform = await startServices(t, { 'orca GET /tasks/01T': new Reply(500), 'orca DELETE /tasks/01T': new Reply(200) })
+  const platform = await startServices(t, {
+    'orca GET /tasks/01T': new Reply(500),
+    'orca DELETE /tasks/01T': new Reply(200),
+  })
   assert.equal((await platform.ask('DELETE /tasks/01T')).status, 200)
   assert.deepEqual(platform.calls(), ['orca GET /tasks/01T', 'orca DELETE /tasks/01T'])
 })
@@ -103,7 +126,10 @@ test('a restart without a stored definition sends the body', async (t) => {
     'front50 GET /pipelines/shop': [{ name: 'Other' }],
     'orca PUT /pipelines/01E/stages/s1/restart': execution,
   })
-  assert.equal((await platform.ask('PUT /pipelines/01E/stages/s1/restart', { skip: false })).status, 200)
+  assert.equal(
+    (await platform.ask('PUT /pipelines/01E/stages/s1/restart', { skip: false })).status,
+    200,
+  )
   assert.deepEqual(platform.sent('orca PUT /pipelines/01E/stages/s1/restart'), { skip: false })
 })
 
@@ -125,11 +151,19 @@ test('a task keeps every digit and names its type', async (t) => {
 })
 
 test('a task that changes an application refreshes the list', async (t) => {
-  const lists = { 'front50 GET /v2/applications': new InTurn([], [{ name: 'FRESH' }]), 'orca POST /ops': { ref: '/tasks/01T' } }
-  const platform = await startServices(t, lists, { services: { front50: { applicationRefreshIntervalMs: 60_000 } } })
+  const lists = {
+    'front50 GET /v2/applications': new InTurn([], [{ name: 'FRESH' }]),
+    'orca POST /ops': { ref: '/tasks/01T' },
+  }
+  const platform = await startServices(t, lists, {
+    services: { front50: { applicationRefreshIntervalMs: 60_000 } },
+  })
   const list = () => platform.ask('GET /applications')
   const hasFresh = ({ body }: Asked) => (body as unknown[]).length === 1
-  await waitUntil(() => platform.upstream.background.some(({ path }) => path === '/front50/v2/applications'), 'the refresh')
+  await waitUntil(
+    () => platform.upstream.background.some(({ path }) => path === '/front50/v2/applications'),
+    'the refresh',
+  )
   assert.ok(!hasFresh(await list()))
   await platform.ask('POST /tasks', { application: 'fresh', job: [{ type: 'createApplication' }] })
   assert.ok(hasFresh(await askUntil(list, hasFresh)))
@@ -147,11 +181,17 @@ test('executions of a project are filtered by READ', async (t) => {
     t,
     {
       'fiat GET /authorize/ann': view,
-      'orca GET /projects/all/pipelines': [execution, { id: '02E', application: 'bank' }, { id: '03E' }],
+      'orca GET /projects/all/pipelines': [
+        execution,
+        { id: '02E', application: 'bank' },
+        { id: '03E' },
+      ],
     },
     { ...annMayLogIn, services: { fiat: {} } },
   )
-  assert.deepEqual((await platform.ask('GET /projects/all/pipelines', undefined, asAnn)).body, [execution])
+  assert.deepEqual((await platform.ask('GET /projects/all/pipelines', undefined, asAnn)).body, [
+    execution,
+  ])
 })
 
 const evaluate = '/pipelines/01E/evaluateExpression'
@@ -160,7 +200,12 @@ const evaluated = { result: 2, detail: null }
 test('an expression comes from body text, body field, or query', async (t) => {
   const platform = await startServices(t, { [`orca GET ${evaluate}`]: evaluated })
   const text = { 'content-type': 'text/plain' }
-  const rows: [line: string, body: unknown, headers: Record<string, string> | undefined, expression: string][] = [
+  const rows: [
+    line: string,
+    body: unknown,
+    headers: Record<string, string> | undefined,
+    expression: string,
+  ][] = [
     [`POST ${evaluate}?expression=q`, 'a + "b" é', text, 'a + "b" é'],
     [`POST ${evaluate}?expression=q`, { expression: 'j' }, undefined, 'j'],
     [`POST ${evaluate}?expression=q`, { other: 1 }, undefined, 'q'],
@@ -171,7 +216,10 @@ test('an expression comes from body text, body field, or query', async (t) => {
     platform.next()
     const answer = await platform.ask(line, body, headers)
     assert.deepEqual([answer.status, answer.body], [200, evaluated])
-    assert.equal(new URLSearchParams(platform.upstream.requests[0]?.query).get('expression'), expression)
+    assert.equal(
+      new URLSearchParams(platform.upstream.requests[0]?.query).get('expression'),
+      expression,
+    )
     assert.equal(platform.upstream.requests[0]?.method, 'GET')
   }
 })
@@ -189,7 +237,8 @@ test('OPTIONS evaluates an expression, but not for a preflight', async (t) => {
   const platform = await startServices(t, { [`orca GET ${evaluate}`]: evaluated })
   const bare = await platform.ask(`OPTIONS ${evaluate}`)
   assert.equal(bare.status, 200)
-  for (const method of ['GET', 'POST', 'DELETE']) assert.ok(bare.headers.get('allow')?.includes(method))
+  for (const method of ['GET', 'POST', 'DELETE'])
+    assert.ok(bare.headers.get('allow')?.includes(method))
   const status = await preflight(`${platform.url}${evaluate}?expression=1`)
   assert.equal(status, 200)
   assert.deepEqual(platform.calls(), [])
@@ -201,7 +250,10 @@ test('OPTIONS evaluates for logged-in users only', async (t) => {
   const stranger = await platform.ask(`OPTIONS ${evaluate}?expression=1`)
   assert.notEqual(stranger.body, evaluated)
   assert.deepEqual(platform.calls(), [])
-  assert.deepEqual((await platform.ask(`OPTIONS ${evaluate}?expression=1`, undefined, asAnn)).body, evaluated)
+  assert.deepEqual(
+    (await platform.ask(`OPTIONS ${evaluate}?expression=1`, undefined, asAnn)).body,
+    evaluated,
+  )
 })
 
 test('an execution that is unknown to the evaluation is named', async (t) => {

@@ -55,44 +55,63 @@ export const infrastructureSamples: readonly Sample[] = [
   {
     id: 'getClustersUsingGET2',
     ask: '/applications/shop/clusters',
-    calls: [{ call: 'clouddriver GET /applications/shop/clusters', gives: { dev: ['shop-main'] }, application: 'shop' }],
+    calls: [
+      {
+        call: 'clouddriver GET /applications/shop/clusters',
+        gives: { dev: ['shop-main'] },
+        application: 'shop',
+      },
+    ],
     answer: { dev: ['shop-main'] },
   },
   {
     id: 'getClustersUsingGET1',
     ask: '/applications/shop/clusters/dev',
-    calls: [{ call: 'clouddriver GET /applications/shop/clusters/dev', gives: [{ name: 'shop-main' }] }],
+    calls: [
+      { call: 'clouddriver GET /applications/shop/clusters/dev', gives: [{ name: 'shop-main' }] },
+    ],
     answer: [{ name: 'shop-main' }],
   },
   {
     id: 'getClustersUsingGET',
     ask: cluster,
-    calls: [{ call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: {} } }],
+    calls: [
+      { call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: {} } },
+    ],
     answer: clusters[0],
   },
   {
     id: 'getClusterLoadBalancersUsingGET',
     ask: `${cluster}/aws/loadBalancers`,
-    calls: [{ call: `${clusterCall}/aws/loadBalancers`, gives: [{ name: 'front' }], application: 'shop' }],
+    calls: [
+      { call: `${clusterCall}/aws/loadBalancers`, gives: [{ name: 'front' }], application: 'shop' },
+    ],
     answer: [{ name: 'front' }],
   },
   {
     id: 'getServerGroupsUsingGET1',
     ask: `${cluster}/serverGroups`,
-    calls: [{ call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: [] } }],
+    calls: [
+      { call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: [] } },
+    ],
     answer: groups,
   },
   {
     id: 'getServerGroupsUsingGET',
     ask: `${cluster}/serverGroups/shop-main-v001`,
-    calls: [{ call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: [] } }],
+    calls: [
+      { call: clusterCall, gives: clusters, parsed: true, on404: { status: 200, answer: [] } },
+    ],
     answer: [groups[0], groups[2]],
   },
   {
     id: 'getScalingActivitiesUsingGET',
     ask: `${cluster}/serverGroups/shop-main-v001/scalingActivities?region=east`,
     calls: [
-      { call: `${clusterCall}/aws/serverGroups/shop-main-v001/scalingActivities?region=east`, gives: [{ activityId: '1' }] },
+      {
+        call: `${clusterCall}/aws/serverGroups/shop-main-v001/scalingActivities?region=east`,
+        gives: [{ activityId: '1' }],
+      },
     ],
     answer: [{ activityId: '1' }],
   },
@@ -135,37 +154,59 @@ export const infrastructureSamples: readonly Sample[] = [
   {
     id: 'findImagesUsingGET',
     ask: '/images/find?q=base&count=5&tag%3Astage=a%20b',
-    calls: [{ call: 'clouddriver GET /aws/images/find?tag%3Astage=a%20b&q=base&count=5', gives: [{ imageName: 'base' }] }],
+    calls: [
+      {
+        call: 'clouddriver GET /aws/images/find?tag%3Astage=a%20b&q=base&count=5',
+        gives: [{ imageName: 'base' }],
+      },
+    ],
     answer: [{ imageName: 'base' }],
   },
   {
     id: 'findTagsUsingGET',
     ask: '/images/tags?provider=dockerRegistry&account=hub&repository=library%2Fnginx',
-    calls: [{ call: 'clouddriver GET /dockerRegistry/images/tags?account=hub&repository=library%2Fnginx', gives: ['1', '2'] }],
+    calls: [
+      {
+        call: 'clouddriver GET /dockerRegistry/images/tags?account=hub&repository=library%2Fnginx',
+        gives: ['1', '2'],
+      },
+    ],
     answer: ['1', '2'],
   },
   {
     id: 'getImageDetailsUsingGET',
     ask: '/images/dev/east/ami-1.2',
-    calls: [{ call: 'clouddriver GET /aws/images/dev/east/ami-1.2', gives: [{ imageId: 'ami-1.2' }] }],
+    calls: [
+      { call: 'clouddriver GET /aws/images/dev/east/ami-1.2', gives: [{ imageId: 'ami-1.2' }] },
+    ],
     answer: [{ imageId: 'ami-1.2' }],
   },
   {
     id: 'getInstanceDetailsUsingGET',
     ask: '/instances/dev/east/i-1',
-    calls: [accountCall, { call: 'clouddriver GET /instances/dev/east/i-1', gives: { name: 'i-1' }, parsed: true }],
+    calls: [
+      accountCall,
+      { call: 'clouddriver GET /instances/dev/east/i-1', gives: { name: 'i-1' }, parsed: true },
+    ],
     answer: { name: 'i-1', insightActions: [] },
   },
   {
     id: 'getConsoleOutputUsingGET',
     ask: '/instances/dev/east/i-1/console',
-    calls: [{ call: 'clouddriver GET /instances/dev/east/i-1/console?provider=aws', gives: { output: 'up' } }],
+    calls: [
+      {
+        call: 'clouddriver GET /instances/dev/east/i-1/console?provider=aws',
+        gives: { output: 'up' },
+      },
+    ],
     answer: { output: 'up' },
   },
   {
     id: 'getJobsUsingGET',
     ask: '/applications/shop/jobs',
-    calls: [{ call: 'clouddriver GET /applications/shop/jobs?expand=false', gives: [{ name: 'j1' }] }],
+    calls: [
+      { call: 'clouddriver GET /applications/shop/jobs?expand=false', gives: [{ name: 'j1' }] },
+    ],
     answer: [{ name: 'j1' }],
   },
   {
@@ -210,7 +251,13 @@ export const infrastructureSamples: readonly Sample[] = [
   {
     id: 'getApplicationLoadBalancersUsingGET',
     ask: '/applications/shop/loadBalancers',
-    calls: [{ call: 'clouddriver GET /applications/shop/loadBalancers', gives: [{ name: 'front' }], application: 'shop' }],
+    calls: [
+      {
+        call: 'clouddriver GET /applications/shop/loadBalancers',
+        gives: [{ name: 'front' }],
+        application: 'shop',
+      },
+    ],
     answer: [{ name: 'front' }],
   },
   {
@@ -233,13 +280,17 @@ export const infrastructureSamples: readonly Sample[] = [
   {
     id: 'allByAccountUsingGET',
     ask: '/securityGroups/dev?region=east',
-    calls: [{ call: 'clouddriver GET /securityGroups/dev/aws?region=east', gives: [{ id: 'sg-1' }] }],
+    calls: [
+      { call: 'clouddriver GET /securityGroups/dev/aws?region=east', gives: [{ id: 'sg-1' }] },
+    ],
     answer: [{ id: 'sg-1' }],
   },
   {
     id: 'getSecurityGroupUsingGET',
     ask: '/securityGroups/dev/east/web?vpcId=v1',
-    calls: [{ call: 'clouddriver GET /securityGroups/dev/aws/east/web?vpcId=v1', gives: { id: 'sg-1' } }],
+    calls: [
+      { call: 'clouddriver GET /securityGroups/dev/aws/east/web?vpcId=v1', gives: { id: 'sg-1' } },
+    ],
     answer: { id: 'sg-1' },
   },
   {
@@ -264,14 +315,18 @@ export const infrastructureSamples: readonly Sample[] = [
   {
     id: 'bakeOptionsUsingGET',
     ask: '/bakery/options/aws',
-    calls: [{ call: 'rosco GET /bakeOptions/aws', gives: { cloudProvider: 'aws', baseImages: [] } }],
+    calls: [
+      { call: 'rosco GET /bakeOptions/aws', gives: { cloudProvider: 'aws', baseImages: [] } },
+    ],
     answer: { cloudProvider: 'aws', baseImages: [] },
     whenOff: { status: 400 },
   },
   {
     id: 'lookupLogsUsingGET',
     ask: '/bakery/logs/east/b1',
-    calls: [{ call: 'rosco GET /api/v1/east/logs/b1', gives: { logsContent: 'a < b' }, parsed: true }],
+    calls: [
+      { call: 'rosco GET /api/v1/east/logs/b1', gives: { logsContent: 'a < b' }, parsed: true },
+    ],
     answer: '<pre>a < b</pre>',
     whenOff: { status: 400 },
   },

@@ -5,20 +5,32 @@ import { Reply } from '../../support/upstream.ts'
 import { startServices } from './contract.ts'
 
 test('an unknown cluster is an empty answer', async (t) => {
-  const platform = await startServices(t, { 'clouddriver GET /applications/shop/clusters/dev/a.b': [] })
+  const platform = await startServices(t, {
+    'clouddriver GET /applications/shop/clusters/dev/a.b': [],
+  })
   const { status, body, headers } = await platform.ask('GET /applications/shop/clusters/dev/a.b')
   assert.deepEqual([status, body, headers.get('content-type')], [200, undefined, null])
 })
 
 test('server groups of a cluster without any are an empty list', async (t) => {
-  const platform = await startServices(t, { 'clouddriver GET /applications/shop/clusters/dev/main': [{ name: 'main' }] })
-  assert.deepEqual((await platform.ask('GET /applications/shop/clusters/dev/main/serverGroups')).body, [])
-  assert.deepEqual((await platform.ask('GET /applications/shop/clusters/dev/main/serverGroups/main-v000')).body, [])
+  const platform = await startServices(t, {
+    'clouddriver GET /applications/shop/clusters/dev/main': [{ name: 'main' }],
+  })
+  assert.deepEqual(
+    (await platform.ask('GET /applications/shop/clusters/dev/main/serverGroups')).body,
+    [],
+  )
+  assert.deepEqual(
+    (await platform.ask('GET /applications/shop/clusters/dev/main/serverGroups/main-v000')).body,
+    [],
+  )
 })
 
 test('a missing target is named with all of its coordinates', async (t) => {
   const platform = await startServices(t, {})
-  const { status, body } = await platform.ask('GET /applications/shop/clusters/dev/main/aws/east/serverGroups/target/newest')
+  const { status, body } = await platform.ask(
+    'GET /applications/shop/clusters/dev/main/aws/east/serverGroups/target/newest',
+  )
   assert.equal(status, 404)
   assert.match((body as { message: string }).message, /newest in aws\/dev\/east\/main/)
 })
@@ -27,7 +39,10 @@ test('optional parameters reach the infrastructure only when they are given', as
   const platform = await startServices(t, {})
   const rows: [ask: string, call: string][] = [
     ['/applications/shop/serverGroups', '/applications/shop/serverGroups?expand=false'],
-    ['/applications/shop/serverGroups?expand=maybe', '/applications/shop/serverGroups?expand=maybe'],
+    [
+      '/applications/shop/serverGroups?expand=maybe',
+      '/applications/shop/serverGroups?expand=maybe',
+    ],
     [
       '/applications/shop/clusters/dev/m/serverGroups/m-v0/scalingActivities?provider=gce',
       '/applications/shop/clusters/dev/m/gce/serverGroups/m-v0/scalingActivities',
@@ -36,7 +51,10 @@ test('optional parameters reach the infrastructure only when they are given', as
       '/applications/shop/clusters/dev/m/aws/east/serverGroups/target/newest',
       '/applications/shop/clusters/dev/m/aws/east/serverGroups/target/newest',
     ],
-    ['/instances/dev/east/i-1/console?provider=gce', '/instances/dev/east/i-1/console?provider=gce'],
+    [
+      '/instances/dev/east/i-1/console?provider=gce',
+      '/instances/dev/east/i-1/console?provider=gce',
+    ],
     [
       '/instances/dev/east/i-1/console?offset=5000000000&tail=2',
       '/instances/dev/east/i-1/console?provider=aws&tail=2&offset=5000000000',
@@ -64,7 +82,9 @@ test('a missing part of a server group is named', async (t) => {
 })
 
 test('an instance of an unknown account is 404', async (t) => {
-  const platform = await startServices(t, { 'clouddriver GET /instances/dev/east/i-1': { name: 'i-1' } })
+  const platform = await startServices(t, {
+    'clouddriver GET /instances/dev/east/i-1': { name: 'i-1' },
+  })
   assert.equal((await platform.ask('GET /instances/dev/east/i-1')).status, 404)
   assert.deepEqual(platform.calls(), ['clouddriver GET /credentials/dev'])
 })
@@ -80,15 +100,23 @@ test('links are filled from the path, the resource and the account', async (t) =
     t,
     {
       'clouddriver GET /credentials/dev': account,
-      'clouddriver GET /applications/shop/serverGroups/dev/east/shop-main-v005': { name: 'shop-main-v005', vpcId: 'v1', size: 3 },
+      'clouddriver GET /applications/shop/serverGroups/dev/east/shop-main-v005': {
+        name: 'shop-main-v005',
+        vpcId: 'v1',
+        size: 3,
+      },
       'clouddriver GET /instances/dev/east/i-1': { name: 'i-1', serverGroup: 'shop-main-v005' },
-      'clouddriver GET /aws/loadBalancers/dev/east/front': [{ name: 'front', dnsName: 'front.example.org' }],
+      'clouddriver GET /aws/loadBalancers/dev/east/front': [
+        { name: 'front', dnsName: 'front.example.org' },
+      ],
       'clouddriver GET /applications/shop/jobs/dev/east/j1': { name: 'j1', cloudProvider: 'gce' },
     },
     {
       insights: {
         serverGroup: [
-          link('https://l/#{application}/#{account}/#{region}/#{serverGroup}/#{cluster}/#{vpcId}/#{accountId}/#{missing}'),
+          link(
+            'https://l/#{application}/#{account}/#{region}/#{serverGroup}/#{cluster}/#{vpcId}/#{accountId}/#{missing}',
+          ),
           link('x', 'gce'),
         ],
         instance: [link('https://l/#{application}/#{instanceId}/#{environment}')],
@@ -105,20 +133,33 @@ test('links are filled from the path, the resource and the account', async (t) =
   assert.deepEqual(await actions('/applications/shop/serverGroups/dev/east/shop-main-v005'), [
     { url: 'https://l/shop/dev/east/shop-main-v005/shop-main/v1/12/null', label: 'Logs' },
   ])
-  assert.deepEqual(await actions('/instances/dev/east/i-1'), [{ url: 'https://l/shop/i-1/test', label: 'Logs' }])
-  assert.deepEqual(await actions('/loadBalancers/dev/east/front'), [{ url: 'https://l/front.example.org/dev/12', label: 'Logs' }])
-  assert.deepEqual(await actions('/applications/shop/jobs/dev/east/j1'), [{ url: 'https://l/shop/j1/east', label: 'Logs' }])
+  assert.deepEqual(await actions('/instances/dev/east/i-1'), [
+    { url: 'https://l/shop/i-1/test', label: 'Logs' },
+  ])
+  assert.deepEqual(await actions('/loadBalancers/dev/east/front'), [
+    { url: 'https://l/front.example.org/dev/12', label: 'Logs' },
+  ])
+  assert.deepEqual(await actions('/applications/shop/jobs/dev/east/j1'), [
+    { url: 'https://l/shop/j1/east', label: 'Logs' },
+  ])
 })
 
 test('other parameters of an image search are filters', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /gce/images/find': [] })
-  await platform.ask('GET /images/find?provider=gce&Q=no&Region=no&COUNT=3&tag:a=1&tag:a=2&account=dev')
+  await platform.ask(
+    'GET /images/find?provider=gce&Q=no&Region=no&COUNT=3&tag:a=1&tag:a=2&account=dev',
+  )
   assert.deepEqual(platform.calls(), ['clouddriver GET /gce/images/find?tag%3Aa=1&account=dev'])
 })
 
 test('a short search finds nothing without a call', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /search': [{ results: [1] }] })
-  for (const query of ['q=ab&type=clusters', 'q=&type=clusters', 'type=clusters', 'q=ab&type=service']) {
+  for (const query of [
+    'q=ab&type=clusters',
+    'q=&type=clusters',
+    'type=clusters',
+    'q=ab&type=service',
+  ]) {
     const { status, body } = await platform.ask(`GET /search?${query}`)
     assert.deepEqual([status, body], [200, []], query)
   }
@@ -139,15 +180,25 @@ test('an allowed short search is made', async (t) => {
 
 test('a security group is found by its id through the search', async (t) => {
   const search = 'clouddriver GET /search?q=sg-1&type=securityGroups&pageSize=10000&page=1'
-  const found = (hit: unknown) => [{ results: [hit, { url: '/securityGroups/no/no/no?region=no' }] }]
+  const found = (hit: unknown) => [
+    { results: [hit, { url: '/securityGroups/no/no/no?region=no' }] },
+  ]
   const rows: [what: string, hits: unknown, call: string | undefined][] = [
     [
       'with its network',
       found({ url: '/securityGroups/dev/aws/web?region=east', vpcId: 'v1' }),
       '/securityGroups/dev/aws/east/web?vpcId=v1',
     ],
-    ['without network', found({ url: '/securityGroups/dev/aws/web?region=east' }), '/securityGroups/dev/aws/east/web'],
-    ['in a longer address', found({ url: '/securityGroups/dev/aws/x/a%20b?region=east' }), '/securityGroups/dev/aws/east/a%20b'],
+    [
+      'without network',
+      found({ url: '/securityGroups/dev/aws/web?region=east' }),
+      '/securityGroups/dev/aws/east/web',
+    ],
+    [
+      'in a longer address',
+      found({ url: '/securityGroups/dev/aws/x/a%20b?region=east' }),
+      '/securityGroups/dev/aws/east/a%20b',
+    ],
     ['no hit', [{ results: [] }], undefined],
     ['no result set', [], undefined],
     ['no answer', undefined, undefined],
@@ -162,7 +213,10 @@ test('a security group is found by its id through the search', async (t) => {
         ...(call && { [`clouddriver GET ${call}`]: { id: 'sg-1' } }),
       })
       const { status, body } = await platform.ask('GET /securityGroups?id=sg-1')
-      assert.deepEqual(platform.calls(), call === undefined ? [search] : [search, `clouddriver GET ${call}`])
+      assert.deepEqual(
+        platform.calls(),
+        call === undefined ? [search] : [search, `clouddriver GET ${call}`],
+      )
       if (call !== undefined) assert.deepEqual([status, body], [200, { id: 'sg-1' }])
       else assert.match(`${status} ${(body as { message: string }).message}`, /^404 .*sg-1/)
     })
@@ -204,8 +258,11 @@ test('an encoded slash in the name of a job is refused', async (t) => {
 })
 
 test('bakery-scenario 26: a bake log is JSON, or a page for browsers', async (t) => {
-  const platform = await startServices(t, { 'rosco GET /api/v1/east/logs/b1': { logsContent: '<script>1 & 2</script>' } })
-  const get = (accept?: string) => platform.ask('GET /bakery/logs/east/b1', undefined, accept === undefined ? {} : { accept })
+  const platform = await startServices(t, {
+    'rosco GET /api/v1/east/logs/b1': { logsContent: '<script>1 & 2</script>' },
+  })
+  const get = (accept?: string) =>
+    platform.ask('GET /bakery/logs/east/b1', undefined, accept === undefined ? {} : { accept })
   assert.equal((await get()).body, '<pre><script>1 & 2</script></pre>')
   const page = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
@@ -229,11 +286,17 @@ test('configured base images replace only the list of the bakery', async (t) => 
     { services: { rosco } },
   )
   assert.deepEqual((await platform.ask('GET /bakery/options')).body, [own])
-  assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, { cloudProvider: 'docker' })
+  assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, {
+    cloudProvider: 'docker',
+  })
 })
 
 test('bakery-scenario 27: without a bakery the configured base images are listed', async (t) => {
   const own = { cloudProvider: 'docker', baseImages: [] }
-  const platform = await startServices(t, {}, { services: { rosco: { enabled: false, defaults: { bakeOptions: [own] } } } })
+  const platform = await startServices(
+    t,
+    {},
+    { services: { rosco: { enabled: false, defaults: { bakeOptions: [own] } } } },
+  )
   assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, own)
 })

@@ -37,7 +37,9 @@ test('a definition is found by its id after its name', async (t) => {
 })
 
 test('an error of the lookup by name is final', async (t) => {
-  const platform = await startServices(t, { 'front50 GET /pipelines/shop/name/p1': new Reply(403, { message: 'no READ' }) })
+  const platform = await startServices(t, {
+    'front50 GET /pipelines/shop/name/p1': new Reply(403, { message: 'no READ' }),
+  })
   assert.equal((await platform.ask('GET /applications/shop/pipelineConfigs/p1')).status, 403)
   assert.equal(platform.calls().length, 1)
 })
@@ -61,13 +63,20 @@ test('staleCheck travels in the job, and is false unless given', async (t) => {
   ] as const) {
     platform.next()
     await platform.ask(`POST /pipelines${query}`, definition)
-    assert.equal((platform.sent('orca POST /ops') as { job: { staleCheck: boolean }[] }).job[0]?.staleCheck, wanted)
+    assert.equal(
+      (platform.sent('orca POST /ops') as { job: { staleCheck: boolean }[] }).job[0]?.staleCheck,
+      wanted,
+    )
   }
 })
 
 test('a definition without application is refused before anything is submitted', async (t) => {
   const platform = await startServices(t, succeeded)
-  for (const body of [{ name: 'x' }, { name: 'x', application: ' ' }, { name: 'x', application: 7 }]) {
+  for (const body of [
+    { name: 'x' },
+    { name: 'x', application: ' ' },
+    { name: 'x', application: 7 },
+  ]) {
     const { status, body: error } = await platform.ask('POST /pipelines', body)
     assert.equal(status, 400)
     assert.match((error as { detail: string }).detail, /application/)
@@ -95,7 +104,10 @@ test('a task that fails is told in its own words', async (t) => {
     { key: 'other', value: 1 },
     { key: 'exception', value: { details: { errors: ['The pipeline is stale', 'second'] } } },
   ]
-  const platform = await startServices(t, { ...submitted, 'orca GET /tasks/01T': { status: 'TERMINAL', variables } })
+  const platform = await startServices(t, {
+    ...submitted,
+    'orca GET /tasks/01T': { status: 'TERMINAL', variables },
+  })
   const { status, body } = await platform.ask('PUT /pipelines/p1', definition)
   assert.equal(status, 400)
   assert.equal((body as { message: string }).message, 'The pipeline is stale')
@@ -103,7 +115,11 @@ test('a task that fails is told in its own words', async (t) => {
 
 test('a task that is not over in time is 400', async (t) => {
   const settings = { 'task-service': { maxNumberOfPolls: 4, defaultIntervalBetweenPolls: 50 } }
-  const platform = await startServices(t, { ...submitted, 'orca GET /tasks/01T': { status: 'RUNNING' } }, settings)
+  const platform = await startServices(
+    t,
+    { ...submitted, 'orca GET /tasks/01T': { status: 'RUNNING' } },
+    settings,
+  )
   const { status, body } = await platform.ask('POST /pipelines', definition)
   assert.equal(status, 400)
   assert.match((body as { message: string }).message, /01T.*RUNNING/)
@@ -121,13 +137,19 @@ test('a submission that names no task is a failure at once', async (t) => {
 })
 
 test('the id of the path decides which definition is updated', async (t) => {
-  const platform = await startServices(t, { ...succeeded, 'front50 GET /pipelines/shop': [{ id: 'p1', name: 'stored' }] })
+  const platform = await startServices(t, {
+    ...succeeded,
+    'front50 GET /pipelines/shop': [{ id: 'p1', name: 'stored' }],
+  })
   const { id, ...withoutId } = definition
   for (const body of [withoutId, { ...withoutId, id: null }, { ...withoutId, id: '' }]) {
     platform.next()
     const answer = await platform.ask(`PUT /pipelines/${id}`, body)
     assert.deepEqual(answer.body, { id, name: 'stored' })
-    assert.equal((JSON.parse(submittedDefinition(platform.sent('orca POST /ops'))) as { id: string }).id, id)
+    assert.equal(
+      (JSON.parse(submittedDefinition(platform.sent('orca POST /ops'))) as { id: string }).id,
+      id,
+    )
   }
 })
 
@@ -153,6 +175,8 @@ test('deleting a pipeline that does not exist succeeds without a task', async (t
 })
 
 test('a rename and its refusal are passed on', async (t) => {
-  const platform = await startServices(t, { 'front50 POST /pipelines/move': new Reply(405, { message: 'gone' }) })
+  const platform = await startServices(t, {
+    'front50 POST /pipelines/move': new Reply(405, { message: 'gone' }),
+  })
   assert.equal((await platform.ask('POST /pipelines/move', { from: 'a', to: 'b' })).status, 405)
 })

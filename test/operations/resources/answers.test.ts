@@ -15,7 +15,11 @@ test('stage types of an external orchestrator are not verified', async (t) => {
   const platform = await startPlatform(t)
   const { status, body } = await platform.ask('GET /capabilities/stageTypes')
   assert.equal(status, 200)
-  const { engine, verified, stageTypes } = body as { engine: string; verified: boolean; stageTypes: Record<string, unknown>[] }
+  const { engine, verified, stageTypes } = body as {
+    engine: string
+    verified: boolean
+    stageTypes: Record<string, unknown>[]
+  }
   assert.deepEqual([engine, verified, platform.calls()], ['external', false, []])
   const deploy = stageTypes.find(({ type }) => type === 'deploy')
   assert.deepEqual([deploy?.['label'], Object.hasOwn(deploy ?? {}, 'runsHere')], ['Deploy', false])
@@ -28,7 +32,10 @@ test('stage types of an external orchestrator are not verified', async (t) => {
 test('cloud providers of an external infrastructure service are described as far as they differ', async (t) => {
   const platform = await startPlatform(t)
   const { status, body } = await platform.ask('GET /capabilities/cloudProviders')
-  assert.deepEqual([status, (body as { id: string }[]).map(({ id }) => id), platform.calls()], [200, ['kubernetes'], []])
+  assert.deepEqual(
+    [status, (body as { id: string }[]).map(({ id }) => id), platform.calls()],
+    [200, ['kubernetes'], []],
+  )
 })
 
 const missing = [
@@ -148,7 +155,9 @@ for (const [line, method, path] of [
 
 test('findings of managed delivery are passed on whole', async (t) => {
   const findings = { message: 'bad', details: { path: 'environments' } }
-  const platform = await startPlatform(t, { answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) },
+  })
   const { status, body } = await platform.ask('POST /managed/delivery-configs/validate', {})
   assert.deepEqual([status, body], [400, findings])
 })
@@ -157,7 +166,10 @@ test('a managed resource named .yml is requested as YAML', async (t) => {
   const yaml = new Reply(200, 'kind: cluster\n', { 'content-type': 'application/x-yaml' })
   const platform = await startPlatform(t, { answers: { 'GET /keel/resources/r1.yml': yaml } })
   const { status, body, headers } = await platform.ask('GET /managed/resources/r1.yml')
-  assert.deepEqual([status, body, headers.get('content-type')], [200, 'kind: cluster\n', 'application/x-yaml'])
+  assert.deepEqual(
+    [status, body, headers.get('content-type')],
+    [200, 'kind: cluster\n', 'application/x-yaml'],
+  )
   assert.equal(platform.requests()[0]?.headers.accept, 'application/x-yaml')
 })
 
@@ -171,7 +183,9 @@ test('exports of managed delivery are YAML unless JSON alone is accepted', async
     ['application/x-yaml', 'application/x-yaml'],
     ['application/json', 'application/json'],
   ] as const) {
-    const answer = await fetch(`${platform.url}/managed/resources${address}?serviceAccount=bot`, { headers: { accept } })
+    const answer = await fetch(`${platform.url}/managed/resources${address}?serviceAccount=bot`, {
+      headers: { accept },
+    })
     assert.deepEqual([answer.status, await answer.text()], [200, '{"kind": "cluster"}'], accept)
     assert.equal(platform.requests().at(-1)?.headers.accept, requested)
   }
@@ -179,7 +193,11 @@ test('exports of managed delivery are YAML unless JSON alone is accepted', async
 
 test('mine gets the fields of the body in its query', async (t) => {
   const platform = await startPlatform(t, { answers: {} })
-  await platform.ask('POST /canaries/c1/generateCanaryResult', { duration: 2, durationUnit: 'HOURS', other: 1 })
+  await platform.ask('POST /canaries/c1/generateCanaryResult', {
+    duration: 2,
+    durationUnit: 'HOURS',
+    other: 1,
+  })
   await platform.ask('PUT /canaries/c1/end', { result: 'SUCCESS', reason: 'a b' })
   assert.deepEqual(platform.calls(), [
     'mine POST /canaries/c1/generateCanaryResult?duration=2&durationUnit=HOURS',
@@ -196,19 +214,37 @@ test('a report in HTML is served as text', async (t) => {
 
 test('installed plugins are listed by service; a failing one has none', async (t) => {
   const platform = await startPlatform(t, {
-    off: ['fiat', 'igor', 'kayenta', 'keel', 'mine', 'swabbie', 'rosco', 'clouddriver', 'flex', 'mahe'],
+    off: [
+      'fiat',
+      'igor',
+      'kayenta',
+      'keel',
+      'mine',
+      'swabbie',
+      'rosco',
+      'clouddriver',
+      'flex',
+      'mahe',
+    ],
     answers: ({ path }) => {
       if (path === '/orca/installedPlugins') return [{ id: 'acme.plugin' }]
       return path === '/echo/installedPlugins' ? new Reply(500) : []
     },
   })
   const { status, body } = await platform.ask('GET /plugins/installed')
-  assert.deepEqual([status, body], [200, { echo: [], front50: [], gate: [], orca: [{ id: 'acme.plugin' }] }])
-  assert.deepEqual((await platform.ask('GET /plugins/installed?service=orca')).body, { orca: [{ id: 'acme.plugin' }] })
+  assert.deepEqual(
+    [status, body],
+    [200, { echo: [], front50: [], gate: [], orca: [{ id: 'acme.plugin' }] }],
+  )
+  assert.deepEqual((await platform.ask('GET /plugins/installed?service=orca')).body, {
+    orca: [{ id: 'acme.plugin' }],
+  })
 })
 
 test('a plugin is published with the hash of its file', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /front50/pluginBinaries/acme.plugin/1.0.0': new Reply(200) } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /front50/pluginBinaries/acme.plugin/1.0.0': new Reply(200) },
+  })
   const form = new FormData()
   form.set('plugin', new File(['the bytes'], 'plugin.zip'))
 
@@ -216,7 +252,9 @@ test('a plugin is published with the hash of its file', async (t) => {
 
   assert.equal(status, 200)
   const hash = createHash('sha512').update('the bytes').digest('hex')
-  assert.deepEqual(platform.calls(), [`front50 POST /pluginBinaries/acme.plugin/1.0.0?sha512sum=${hash}`])
+  assert.deepEqual(platform.calls(), [
+    `front50 POST /pluginBinaries/acme.plugin/1.0.0?sha512sum=${hash}`,
+  ])
   assert.match(platform.requests()[0]?.body ?? '', /the bytes/)
 })
 
@@ -233,7 +271,10 @@ test('a plugin without a file is refused', async (t) => {
 test('a firewall is found by id, like a security group', async (t) => {
   const found = [{ results: [{ url: '/securityGroups/prod/aws/web?region=eu' }] }]
   const platform = await startPlatform(t, {
-    answers: { 'GET /clouddriver/search': found, 'GET /clouddriver/securityGroups/prod/aws/eu/web': { id: 'sg-1' } },
+    answers: {
+      'GET /clouddriver/search': found,
+      'GET /clouddriver/securityGroups/prod/aws/eu/web': { id: 'sg-1' },
+    },
   })
   const { status, body } = await platform.ask('GET /firewalls?id=sg-1')
   assert.deepEqual([status, body], [200, { id: 'sg-1' }])
@@ -249,7 +290,11 @@ test('HEAD works where GET does', async (t) => {
 
 test('an upload that is refused for the moment says when to try again', async (t) => {
   const refusal = new Reply(429, { message: 'Try again in a moment.' }, { 'retry-after': '5' })
-  const platform = await startPlatform(t, { answers: { 'PUT /clouddriver/local/images/web/1': refusal } })
-  const { status, headers } = await platform.ask('PUT /local/images/web/1', 'archive', { 'content-type': 'application/x-tar' })
+  const platform = await startPlatform(t, {
+    answers: { 'PUT /clouddriver/local/images/web/1': refusal },
+  })
+  const { status, headers } = await platform.ask('PUT /local/images/web/1', 'archive', {
+    'content-type': 'application/x-tar',
+  })
   assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
 })

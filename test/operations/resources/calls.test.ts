@@ -6,6 +6,7 @@ import * as tables from './rows.ts'
 for (const [family, rows] of Object.entries(tables) as [string, Row[]][]) {
   test(`operations of ${family} become one call each`, async (t) => {
     const platform = await startPlatform(t)
-    for (const row of rows) await t.test(`${row.ask} asks ${row.call}`, () => checkRow(platform, row))
+    for (const row of rows)
+      await t.test(`${row.ask} asks ${row.call}`, () => checkRow(platform, row))
   })
 }

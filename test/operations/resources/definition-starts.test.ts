@@ -12,12 +12,19 @@ async function send(url: string, method: string, path: string, body?: unknown) {
     body: body === undefined ? undefined : JSON.stringify(body),
   })
   const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, text, body: (text === '' ? undefined : JSON.parse(text)) as never }
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    text,
+    body: (text === '' ? undefined : JSON.parse(text)) as never,
+  }
 }
 
 test('a saved pipeline with faults is answered with warnings in a header', async (t) => {
   const url = await startGateway(t, {}, { embedded: true })
-  const stages = [{ refId: '1', type: 'wait', name: 'Pause ✓', waitTme: 3, requisiteStageRefIds: [] }]
+  const stages = [
+    { refId: '1', type: 'wait', name: 'Pause ✓', waitTme: 3, requisiteStageRefIds: [] },
+  ]
   const saved = await send(url, 'POST', '/pipelines', { application: 'nowhere', name: 'p', stages })
   assert.deepEqual([saved.status, saved.text], [200, ''])
   const warnings = decodeURIComponent(saved.headers.get('x-fairlead-warnings') ?? '')
@@ -32,17 +39,29 @@ test('plan starts no execution of the embedded engine, at any address', async (t
   const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
   const definition = { application: 'demo', name: 'p', stages }
   assert.equal((await send(url, 'POST', '/pipelines', definition)).status, 200)
-  const [{ id }] = (await send(url, 'GET', '/applications/demo/pipelineConfigs')).body as [{ id: string }]
-  const paths = ['/pipelines/demo/p', `/pipelines/demo/${id}`, '/pipelines/v2/demo/p', '/applications/demo/pipelineConfigs/p']
+  const [{ id }] = (await send(url, 'GET', '/applications/demo/pipelineConfigs')).body as [
+    { id: string },
+  ]
+  const paths = [
+    '/pipelines/demo/p',
+    `/pipelines/demo/${id}`,
+    '/pipelines/v2/demo/p',
+    '/applications/demo/pipelineConfigs/p',
+  ]
   for (const path of paths) {
     const { status, body } = await send(url, 'POST', path, { plan: true })
     assert.deepEqual([status, (body as { name: string }).name], [200, 'p'], path)
   }
-  assert.equal((await send(url, 'POST', '/pipelines/start', { ...definition, id, plan: true })).status, 200)
+  assert.equal(
+    (await send(url, 'POST', '/pipelines/start', { ...definition, id, plan: true })).status,
+    200,
+  )
   assert.deepEqual((await send(url, 'GET', '/applications/demo/pipelines')).body, [])
   assert.equal((await send(url, 'POST', '/pipelines/demo/p', { dryRun: true })).status, 202)
   await waitUntil(async () => {
-    const [run] = (await send(url, 'GET', '/applications/demo/pipelines')).body as { status?: string }[]
+    const [run] = (await send(url, 'GET', '/applications/demo/pipelines')).body as {
+      status?: string
+    }[]
     return run?.status === 'SUCCEEDED'
   }, 'the dry run succeeds')
 })
@@ -53,7 +72,12 @@ test('a start takes only a value among the options of its parameter', async (t) 
     { name: 'env', hasOptions: true, options: [{ value: 'prod' }, { value: 'staging' }] },
     { name: 'note', hasOptions: false, options: [{ value: '' }] },
   ]
-  await send(url, 'POST', '/pipelines', { application: 'demo', name: 'p', stages: [], parameterConfig })
+  await send(url, 'POST', '/pipelines', {
+    application: 'demo',
+    name: 'p',
+    stages: [],
+    parameterConfig,
+  })
   const rows: [parameters: unknown, status: number][] = [
     [{ env: 'prod', note: 'any' }, 202],
     [{ env: '' }, 202],
@@ -64,7 +88,8 @@ test('a start takes only a value among the options of its parameter', async (t) 
   for (const [parameters, status] of rows) {
     const answer = await send(url, 'POST', '/pipelines/demo/p', { parameters })
     assert.equal(answer.status, status, JSON.stringify(parameters))
-    if (status === 400) assert.match(answer.text, /The parameter \\"env\\" must be one of [^"]*staging/)
+    if (status === 400)
+      assert.match(answer.text, /The parameter \\"env\\" must be one of [^"]*staging/)
   }
 })
 
@@ -81,7 +106,12 @@ test('errors of embedded services name no service', async (t) => {
 
 test('clients get masks for the secrets of triggers, whatever their headers say', async (t) => {
   const url = await startGateway(t, {}, { embedded: true })
-  const trigger = { type: 'webhook', source: 'ci', enabled: true, payloadConstraints: { secret: '^open-sesame-1$' } }
+  const trigger = {
+    type: 'webhook',
+    source: 'ci',
+    enabled: true,
+    payloadConstraints: { secret: '^open-sesame-1$' },
+  }
   const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
   const definition = { id: 'P', application: 'demo', name: 'p', stages, triggers: [trigger] }
   assert.equal((await send(url, 'POST', '/pipelines', definition)).status, 200)
@@ -94,17 +124,30 @@ test('clients get masks for the secrets of triggers, whatever their headers say'
     return (found.body as unknown[]).length === 1
   }, 'the webhook starts the pipeline with the stored secret')
 
-  const paths = ['/applications/demo/pipelineConfigs', '/applications/demo/pipelineConfigs/P', '/pipelineConfigs', '/tasks']
-    .concat(['/pipelineConfigs/P/history', '/pipelineConfigs/P/convertToTemplate', '/applications/demo/pipelines?limit=5'])
+  const paths = [
+    '/applications/demo/pipelineConfigs',
+    '/applications/demo/pipelineConfigs/P',
+    '/pipelineConfigs',
+    '/tasks',
+  ]
+    .concat([
+      '/pipelineConfigs/P/history',
+      '/pipelineConfigs/P/convertToTemplate',
+      '/applications/demo/pipelines?limit=5',
+    ])
     .concat(['/applications/demo/tasks', '/applications/demo/executions/search?size=5&expand=true'])
   const answers = await Promise.all(
-    paths.map(async (path) => (await fetch(url + path, { headers: { [backendHeader]: 'true' } })).text()),
+    paths.map(async (path) =>
+      (await fetch(url + path, { headers: { [backendHeader]: 'true' } })).text(),
+    ),
   )
   for (const plan of ['/pipelines/demo/p', '/applications/demo/pipelineConfigs/p'])
     answers.push((await send(url, 'POST', plan, { plan: true })).text)
   answers.push((await send(url, 'POST', '/pipelines/start', { ...definition, plan: true })).text)
   for (const [index, text] of answers.entries()) {
-    const decoded = text.replace(/[A-Za-z0-9+/=]{80,}/g, (encoded) => Buffer.from(encoded, 'base64').toString())
+    const decoded = text.replace(/[A-Za-z0-9+/=]{80,}/g, (encoded) =>
+      Buffer.from(encoded, 'base64').toString(),
+    )
     assert.doesNotMatch(decoded, /open-sesame/, String(paths[index] ?? 'plan'))
   }
   assert.match(answers[0] ?? '', /\*{6}/)

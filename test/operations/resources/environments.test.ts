@@ -33,10 +33,20 @@ const declared = [
 ]
 
 /** A replica set of a deployment, with its pods. */
-function replicaSet(account: string, image: string, { ageMs = hourMs, up = 2, name = 'web-1' } = {}) {
+function replicaSet(
+  account: string,
+  image: string,
+  { ageMs = hourMs, up = 2, name = 'web-1' } = {},
+) {
   return {
     name: `replicaSet ${name}`,
-    ...{ account, region: 'shop', cluster: 'deployment web', cloudProvider: 'kubernetes', isDisabled: false },
+    ...{
+      account,
+      region: 'shop',
+      cluster: 'deployment web',
+      cloudProvider: 'kubernetes',
+      isDisabled: false,
+    },
     createdTime: Date.now() - ageMs,
     instanceCounts: { total: 2, up },
     buildInfo: { images: [image] },
@@ -60,7 +70,12 @@ function deployedBy(id: string, account: string, image: string, number: number, 
     },
     stages: [
       {
-        ...{ id: `${id}s`, type: 'deployManifest', status: 'SUCCEEDED', endTime: Date.now() - hourMs },
+        ...{
+          id: `${id}s`,
+          type: 'deployManifest',
+          status: 'SUCCEEDED',
+          endTime: Date.now() - hourMs,
+        },
         context: { account, manifests: [manifest] },
       },
     ],
@@ -72,7 +87,10 @@ const promoting = {
   stages: [
     {
       ...{ id: 's1', type: 'promote', status: 'RUNNING' },
-      context: { to: 'Production', 'waiting.for': 'waits for 30 more minutes of soak time in staging' },
+      context: {
+        to: 'Production',
+        'waiting.for': 'waits for 30 more minutes of soak time in staging',
+      },
     },
   ],
 }
@@ -85,7 +103,12 @@ const pipelines = [
       { refId: '2', type: 'deployManifest', account: 'prod' },
     ],
   },
-  { id: 'p2', name: 'promote', application: 'shop', stages: [{ refId: '1', type: 'promote', to: 'production' }] },
+  {
+    id: 'p2',
+    name: 'promote',
+    application: 'shop',
+    stages: [{ refId: '1', type: 'promote', to: 'production' }],
+  },
   { id: 'p3', name: 'clean-up', application: 'shop', stages: [{ refId: '1', type: 'wait' }] },
 ]
 
@@ -126,7 +149,13 @@ const answers: Readonly<Record<string, unknown>> = {
   ],
   '/clouddriver/applications/shop/drift': [
     {
-      ...{ account: 'prod', namespace: 'shop', name: 'deployment web', manager: 'kubectl-edit', since: null },
+      ...{
+        account: 'prod',
+        namespace: 'shop',
+        name: 'deployment web',
+        manager: 'kubectl-edit',
+        since: null,
+      },
       fields: ['spec.replicas'],
     },
   ],
@@ -153,7 +182,14 @@ const answers: Readonly<Record<string, unknown>> = {
 /** On machines, where a version is the image that a server group was made of. */
 function machines(number: number, version: string, isDisabled: boolean) {
   return {
-    ...{ name: `plain-v00${number}`, account: 'prod', region: 'eu', cluster: 'plain', cloudProvider: 'local', isDisabled },
+    ...{
+      name: `plain-v00${number}`,
+      account: 'prod',
+      region: 'eu',
+      cluster: 'plain',
+      cloudProvider: 'local',
+      isDisabled,
+    },
     ...{ createdTime: number, instanceCounts: { total: 1, up: 1 } },
     buildInfo: {
       package_name: 'plain',
@@ -170,7 +206,11 @@ function answerOf(path: string): unknown {
 }
 
 async function read(platform: Platform, application: string) {
-  const { status, body, headers } = await platform.ask(`GET /applications/${application}/environments`, undefined, asAnn)
+  const { status, body, headers } = await platform.ask(
+    `GET /applications/${application}/environments`,
+    undefined,
+    asAnn,
+  )
   return { status, headers, body: body as Answer }
 }
 
@@ -203,36 +243,54 @@ test('environments of an application in front of a Spinnaker', async (t) => {
           : answerOf(path),
   })
 
-  await t.test('each says what it runs, of which commit and build, how it is, and what was changed since', async () => {
-    const { status, body } = await read(platform, 'shop')
-    assert.equal(status, 200)
-    assert.equal(body.declared, true)
-    const [staging, production] = body.environments
-    assert.deepEqual(
-      body.environments.map(({ name }) => name),
-      ['staging', 'production'],
-    )
-    assert.deepEqual(staging?.versions, [
-      {
-        ...{ image: 'example.org/shop/web:1.2', label: '1.2', commit: { sha: 'sha12', branch: 'main' } },
-        build: { server: 'ci', job: 'shop', number: 12 },
-      },
-    ])
-    assert.deepEqual([staging?.['health'], staging?.['history']], [{ state: 'degraded', up: 1, total: 2 }, ['1.2', '1.1']])
-    const [cluster] = production?.clusters ?? []
-    assert.deepEqual([cluster?.['cluster'], cluster?.['serverGroups']], ['deployment web', ['replicaSet web-1']])
-    assert.equal(cluster?.run?.['user'], 'bob')
-    assert.equal(production?.drift[0]?.['text'], 'kubectl-edit has changed spec.replicas of deployment web.')
-    assert.deepEqual(staging?.drift, [])
-    assert.deepEqual(staging?.['warnings'], ['The namespace "moon" of the environment "staging" does not exist at present.'])
-    assert.deepEqual(production?.['warnings'], [
-      'The environment "production" names the account "gone", which does not exist: correct or add it.',
-      'Users with the role developers may deploy to the account "prod" past a promotion to production: give its WRITE to the roles of mayPromote only.',
-    ])
-    // An account that the caller may not read.
-    assert.deepEqual([production?.accounts, production?.clusters.length], [['prod'], 1])
-    assert.equal('promotion' in (staging ?? {}), false)
-  })
+  await t.test(
+    'each says what it runs, of which commit and build, how it is, and what was changed since',
+    async () => {
+      const { status, body } = await read(platform, 'shop')
+      assert.equal(status, 200)
+      assert.equal(body.declared, true)
+      const [staging, production] = body.environments
+      assert.deepEqual(
+        body.environments.map(({ name }) => name),
+        ['staging', 'production'],
+      )
+      assert.deepEqual(staging?.versions, [
+        {
+          ...{
+            image: 'example.org/shop/web:1.2',
+            label: '1.2',
+            commit: { sha: 'sha12', branch: 'main' },
+          },
+          build: { server: 'ci', job: 'shop', number: 12 },
+        },
+      ])
+      assert.deepEqual(
+        [staging?.['health'], staging?.['history']],
+        [{ state: 'degraded', up: 1, total: 2 }, ['1.2', '1.1']],
+      )
+      const [cluster] = production?.clusters ?? []
+      assert.deepEqual(
+        [cluster?.['cluster'], cluster?.['serverGroups']],
+        ['deployment web', ['replicaSet web-1']],
+      )
+      assert.equal(cluster?.run?.['user'], 'bob')
+      assert.equal(
+        production?.drift[0]?.['text'],
+        'kubectl-edit has changed spec.replicas of deployment web.',
+      )
+      assert.deepEqual(staging?.drift, [])
+      assert.deepEqual(staging?.['warnings'], [
+        'The namespace "moon" of the environment "staging" does not exist at present.',
+      ])
+      assert.deepEqual(production?.['warnings'], [
+        'The environment "production" names the account "gone", which does not exist: correct or add it.',
+        'Users with the role developers may deploy to the account "prod" past a promotion to production: give its WRITE to the roles of mayPromote only.',
+      ])
+      // An account that the caller may not read.
+      assert.deepEqual([production?.accounts, production?.clusters.length], [['prod'], 1])
+      assert.equal('promotion' in (staging ?? {}), false)
+    },
+  )
 
   await t.test(
     'between two of them there are commits, authors, builds, images, manifests, pipelines, and what holds it up',
@@ -245,14 +303,26 @@ test('environments of an application in front of a Spinnaker', async (t) => {
         manifests: [{ name: 'Deployment web', change: 'changed' }],
         authors: ['Dora', 'Cem'],
         builds: [12, 11].map((number) => {
-          return { server: 'ci', job: 'shop', number, url: `https://ci.example.org/${number}`, result: 'SUCCESS' }
+          return {
+            server: 'ci',
+            job: 'shop',
+            number,
+            url: `https://ci.example.org/${number}`,
+            result: 'SUCCESS',
+          }
         }),
         pipelines: [
           { id: 'p1', name: 'release', promotes: false },
           { id: 'p2', name: 'promote', promotes: true },
         ],
         mayPromote: false,
-        runs: [{ id: 'r9', pipeline: 'promote', waitsFor: 'waits for 30 more minutes of soak time in staging' }],
+        runs: [
+          {
+            id: 'r9',
+            pipeline: 'promote',
+            waitsFor: 'waits for 30 more minutes of soak time in staging',
+          },
+        ],
       })
       assert.deepEqual(
         (commits as Fields[]).map(({ sha, message }) => [sha, message]),
@@ -266,49 +336,77 @@ test('environments of an application in front of a Spinnaker', async (t) => {
         'waits for the judgment of a user with the role qa',
         'waits for 30 more minutes of soak time in staging',
       ])
-      assert.ok(platform.calls().includes('igor GET /github/acme/shop/compareCommits?to=sha10&from=sha12'))
+      assert.ok(
+        platform.calls().includes('igor GET /github/acme/shop/compareCommits?to=sha10&from=sha12'),
+      )
     },
   )
 
-  await t.test('without a code host the build server lists the commits; else it says what is not known', async () => {
-    absent = ['/igor/github']
-    const between = async () => (await read(platform, 'shop')).body.environments[1]?.promotion ?? {}
-    const { commits: listed, note: none } = await between()
-    assert.deepEqual([(listed as Fields[]).map(({ author }) => author), none], [['Emil', 'Fay'], undefined])
-    absent.push('/igor/builds/changes')
-    const { commits, note } = await between()
-    assert.deepEqual(
-      (commits as Fields[]).map(({ sha }) => sha),
-      ['sha12'],
-    )
-    assert.equal(note, 'Other commits may lie between 1.0 and 1.2: neither the build server nor a code host lists them.')
-    absent = []
-  })
+  await t.test(
+    'without a code host the build server lists the commits; else it says what is not known',
+    async () => {
+      absent = ['/igor/github']
+      const between = async () =>
+        (await read(platform, 'shop')).body.environments[1]?.promotion ?? {}
+      const { commits: listed, note: none } = await between()
+      assert.deepEqual(
+        [(listed as Fields[]).map(({ author }) => author), none],
+        [['Emil', 'Fay'], undefined],
+      )
+      absent.push('/igor/builds/changes')
+      const { commits, note } = await between()
+      assert.deepEqual(
+        (commits as Fields[]).map(({ sha }) => sha),
+        ['sha12'],
+      )
+      assert.equal(
+        note,
+        'Other commits may lie between 1.0 and 1.2: neither the build server nor a code host lists them.',
+      )
+      absent = []
+    },
+  )
 
   await t.test(
     'an application that declares none has those of its accounts; a declaration that is of no use is named',
     async () => {
       const { body } = await read(platform, 'plain')
-      assert.deepEqual([body.declared, body.environments.map(({ name }) => name)], [false, ['prod-env']])
+      assert.deepEqual(
+        [body.declared, body.environments.map(({ name }) => name)],
+        [false, ['prod-env']],
+      )
       const [{ versions = [], drift = [] } = {}] = body.environments
       const build = { server: 'ci', job: 'plain', number: 1 }
-      assert.deepEqual(versions, [{ image: 'plain:1.0', label: '1.0', commit: { sha: 'c1' }, build }])
+      assert.deepEqual(versions, [
+        { image: 'plain:1.0', label: '1.0', commit: { sha: 'c1' }, build },
+      ])
       // A canary runs beside the version of the environment.
       const text = 'plain-v001 serves plain:1.0; plain-v002 with plain:1.1 was deployed last.'
-      assert.deepEqual(drift, [{ account: 'prod', region: 'eu', cluster: 'plain', name: 'plain-v001', text }])
+      assert.deepEqual(drift, [
+        { account: 'prod', region: 'eu', cluster: 'plain', name: 'plain-v001', text },
+      ])
       const broken = (await read(platform, 'broken')).body
       assert.equal(broken.environments.length, 2)
-      assert.match(broken.problem ?? '', /environments\.0\.region: an environment has no such field/)
+      assert.match(
+        broken.problem ?? '',
+        /environments\.0\.region: an environment has no such field/,
+      )
     },
   )
 
-  await t.test('an unknown application is 404, and a part that cannot be read is missing with a warning', async () => {
-    assert.equal((await read(platform, 'nothing')).status, 404)
-    failing = '/orca/'
-    const { status, body, headers } = await read(platform, 'shop')
-    assert.deepEqual([status, body.environments[0]?.versions], [200, [{ image: 'example.org/shop/web:1.2', label: '1.2' }]])
-    assert.match(headers.get('warning') ?? '', /orca does not answer/)
-    failing = '/clouddriver/applications/'
-    assert.equal((await read(platform, 'shop')).status, 500)
-  })
+  await t.test(
+    'an unknown application is 404, and a part that cannot be read is missing with a warning',
+    async () => {
+      assert.equal((await read(platform, 'nothing')).status, 404)
+      failing = '/orca/'
+      const { status, body, headers } = await read(platform, 'shop')
+      assert.deepEqual(
+        [status, body.environments[0]?.versions],
+        [200, [{ image: 'example.org/shop/web:1.2', label: '1.2' }]],
+      )
+      assert.match(headers.get('warning') ?? '', /orca does not answer/)
+      failing = '/clouddriver/applications/'
+      assert.equal((await read(platform, 'shop')).status, 500)
+    },
+  )
 })

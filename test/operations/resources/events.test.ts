@@ -11,7 +11,10 @@ const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 test('events-scenario 1: a start by name becomes an event', async (t) => {
   const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(200) } })
 
-  const answer = await platform.ask('POST /pipelines/v2/demo/build', { type: 'manual', parameters: { a: '1' } })
+  const answer = await platform.ask('POST /pipelines/v2/demo/build', {
+    type: 'manual',
+    parameters: { a: '1' },
+  })
 
   const { eventId, ref } = answer.body as { eventId: string; ref: string }
   assert.equal(answer.status, 202)
@@ -38,7 +41,9 @@ test('a start needs no body, and names may hold spaces', async (t) => {
   const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(200) } })
   const answer = await platform.ask('POST /pipelines/v2/demo/build%20v1.0')
   assert.equal(answer.status, 202)
-  const sent = JSON.parse(platform.requests()[0]?.body ?? '') as { content: { pipelineNameOrId: string } }
+  const sent = JSON.parse(platform.requests()[0]?.body ?? '') as {
+    content: { pipelineNameOrId: string }
+  }
   assert.equal(sent.content.pipelineNameOrId, 'build v1.0')
 })
 
@@ -49,7 +54,9 @@ test('ids that a client sends in the trigger are replaced', async (t) => {
 })
 
 test('a start that the event service refuses keeps its status', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(503, { message: 'later' }) } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /echo/': new Reply(503, { message: 'later' }) },
+  })
   assert.equal((await platform.ask('POST /pipelines/v2/demo/build', {})).status, 503)
 })
 
@@ -64,7 +71,9 @@ for (const body of ['[]', '"text"', '{']) {
 const webhookAnswer = { eventProcessed: true, eventId: 'e1' }
 
 test('events-scenario 12: a webhook without a body is an empty object', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer },
+  })
 
   const answer = await platform.ask('POST /webhooks/webhook/ci')
 
@@ -73,7 +82,9 @@ test('events-scenario 12: a webhook without a body is an empty object', async (t
 })
 
 test('events-scenario 15: a webhook is passed on byte for byte', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/git/github': webhookAnswer } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /echo/webhooks/git/github': webhookAnswer },
+  })
   const body = '{ "z": 1.10,\n "a": 12345678901234567890, "é": "\\u00e9" }'
   const signature = `sha1=${createHmac('sha1', 's').update(body).digest('hex')}`
 
@@ -97,9 +108,14 @@ test('events-scenario 15: a webhook is passed on byte for byte', async (t) => {
 })
 
 test("a webhook with curl's form type is passed on", async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer },
+  })
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  assert.equal((await platform.ask('POST /webhooks/webhook/ci', '{"parameters":{}}', headers)).status, 200)
+  assert.equal(
+    (await platform.ask('POST /webhooks/webhook/ci', '{"parameters":{}}', headers)).status,
+    200,
+  )
   assert.equal(platform.requests()[0]?.headers['content-type'], 'application/json; charset=UTF-8')
 })
 
@@ -117,24 +133,34 @@ const data = { customData: { name: 'é' } }
 
 for (const [form, body, headers] of [
   ['whole', { ...event, data }, { 'content-type': 'application/cloudevents+json' }],
-  ['binary', data, { 'ce-id': '1', 'ce-specversion': '1.0', 'ce-type': 'dev.cdevents.x', 'ce-source': '/ci' }],
+  [
+    'binary',
+    data,
+    { 'ce-id': '1', 'ce-specversion': '1.0', 'ce-type': 'dev.cdevents.x', 'ce-source': '/ci' },
+  ],
 ] as const) {
   test(`the event service gets attributes and data of ${form} CloudEvents`, async (t) => {
-    const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/cdevents/ci': webhookAnswer } })
+    const platform = await startPlatform(t, {
+      answers: { 'POST /echo/webhooks/cdevents/ci': webhookAnswer },
+    })
 
     const answer = await platform.ask('POST /webhooks/cdevents/ci', body, headers)
 
     assert.equal(answer.status, 200)
     const [sent] = platform.requests()
     assert.deepEqual(JSON.parse(String(sent?.headers['ce-data'])), data)
-    assert.deepEqual([sent?.headers['ce-type'], sent?.headers['ce-source']], ['dev.cdevents.x', '/ci'])
+    assert.deepEqual(
+      [sent?.headers['ce-type'], sent?.headers['ce-source']],
+      ['dev.cdevents.x', '/ci'],
+    )
     assert.deepEqual(JSON.parse(sent?.body ?? ''), data)
   })
 }
 
 test('an event that is not a JSON object is refused', async (t) => {
   const platform = await startPlatform(t)
-  for (const body of ['{', '[1]', 'null']) assert.equal((await platform.ask('POST /webhooks/cdevents/ci', body)).status, 400)
+  for (const body of ['{', '[1]', 'null'])
+    assert.equal((await platform.ask('POST /webhooks/cdevents/ci', body)).status, 400)
   assert.deepEqual(platform.calls(), [])
 })
 
@@ -143,7 +169,9 @@ for (const [service, line, path] of [
   ['keel', 'POST /managed/notifications/callbacks/slack', '/slack/notifications/callbacks'],
 ] as const) {
   test(`${line} relays body and headers, but no credentials`, async (t) => {
-    const platform = await startPlatform(t, { answers: { [`POST /${service}${path}`]: { ok: true } } })
+    const platform = await startPlatform(t, {
+      answers: { [`POST /${service}${path}`]: { ok: true } },
+    })
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',
       'x-slack-signature': 'v0=abc',
@@ -164,15 +192,24 @@ for (const [service, line, path] of [
 }
 
 test('events-scenario 26: a valid timer expression is described', async (t) => {
-  const answers = { 'GET /echo/validateCronExpression': { response: 'valid', description: 'at noon' } }
+  const answers = {
+    'GET /echo/validateCronExpression': { response: 'valid', description: 'at noon' },
+  }
   const platform = await startPlatform(t, { answers })
   const answer = await platform.ask('GET /cron/validate?expression=0%200%2012%20*%20*%20%3F')
-  assert.deepEqual([answer.status, answer.body], [200, { valid: true, response: 'valid', description: 'at noon' }])
-  assert.deepEqual(platform.calls(), ['echo GET /validateCronExpression?cronExpression=0%200%2012%20*%20*%20%3F'])
+  assert.deepEqual(
+    [answer.status, answer.body],
+    [200, { valid: true, response: 'valid', description: 'at noon' }],
+  )
+  assert.deepEqual(platform.calls(), [
+    'echo GET /validateCronExpression?cronExpression=0%200%2012%20*%20*%20%3F',
+  ])
 })
 
 test('a wrong timer expression is explained', async (t) => {
-  const answers = { 'GET /echo/validateCronExpression': new Reply(400, { message: 'x is no minute' }) }
+  const answers = {
+    'GET /echo/validateCronExpression': new Reply(400, { message: 'x is no minute' }),
+  }
   const platform = await startPlatform(t, { answers })
   const answer = await platform.ask('GET /cron/validate?expression=x')
   assert.deepEqual([answer.status, answer.body], [200, { valid: false, message: 'x is no minute' }])
@@ -187,17 +224,28 @@ test('a cleared timer expression is an answer, too', async (t) => {
 })
 
 test('a timer expression is required', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'GET /echo/validateCronExpression': new Reply(500) } })
+  const platform = await startPlatform(t, {
+    answers: { 'GET /echo/validateCronExpression': new Reply(500) },
+  })
   assert.equal((await platform.ask('GET /cron/validate')).status, 400)
   assert.equal((await platform.ask('GET /cron/validate?expression=x')).status, 500)
 })
 
 test('a webhook sent as a form is refused with the remedy', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/git/github': webhookAnswer } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /echo/webhooks/git/github': webhookAnswer },
+  })
   const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
-  const form = await platform.ask('POST /webhooks/git/github', 'payload=%7B%22ref%22%3A1%7D', headers)
+  const form = await platform.ask(
+    'POST /webhooks/git/github',
+    'payload=%7B%22ref%22%3A1%7D',
+    headers,
+  )
   assert.equal(form.status, 415)
-  assert.match((form.body as { message: string }).message, /content type of the webhook to application\/json/)
+  assert.match(
+    (form.body as { message: string }).message,
+    /content type of the webhook to application\/json/,
+  )
   assert.deepEqual(platform.calls(), [])
 
   // The content type that curl gives to everything.

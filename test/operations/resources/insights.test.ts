@@ -1,7 +1,11 @@
 /** Links from a resource to other tools of the operator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseServerGroupName, textFields, toInsightActions } from '../../../packages/gateway/operations/resources/insights.ts'
+import {
+  parseServerGroupName,
+  textFields,
+  toInsightActions,
+} from '../../../packages/gateway/operations/resources/insights.ts'
 
 const values = [
   { name: 'a', count: 3, nested: { inner: 'x' } },
@@ -22,14 +26,23 @@ const rows: [template: string, url: string][] = [
 ]
 
 for (const [template, url] of rows) {
-  const [given, wanted] = [template, url].map((text) => text.replaceAll('#', '$')) as [string, string]
+  const [given, wanted] = [template, url].map((text) => text.replaceAll('#', '$')) as [
+    string,
+    string,
+  ]
   test(`the link template ${given} becomes ${wanted}`, () => {
-    assert.deepEqual(toInsightActions([{ url: given, label: 'L' }], values), [{ url: wanted, label: 'L' }])
+    assert.deepEqual(toInsightActions([{ url: given, label: 'L' }], values), [
+      { url: wanted, label: 'L' },
+    ])
   })
 }
 
 test('a link for another cloud provider is left out', () => {
-  const links = ['aws', 'gce', undefined].map((cloudProvider) => ({ url: 'u', label: String(cloudProvider), cloudProvider }))
+  const links = ['aws', 'gce', undefined].map((cloudProvider) => ({
+    url: 'u',
+    label: String(cloudProvider),
+    cloudProvider,
+  }))
   assert.deepEqual(
     toInsightActions(links, values).map(({ label }) => label),
     ['aws', 'undefined'],
@@ -41,7 +54,10 @@ test('a link for another cloud provider is left out', () => {
 })
 
 test('the name of a server group holds application and cluster', () => {
-  assert.deepEqual(parseServerGroupName('shop-main-blue-v012'), { application: 'shop', cluster: 'shop-main-blue' })
+  assert.deepEqual(parseServerGroupName('shop-main-blue-v012'), {
+    application: 'shop',
+    cluster: 'shop-main-blue',
+  })
   assert.deepEqual(parseServerGroupName('shop'), { application: 'shop', cluster: 'shop' })
   assert.deepEqual(parseServerGroupName('shop-v1'), { application: 'shop', cluster: 'shop-v1' })
 })

@@ -6,7 +6,14 @@ import { allOperations } from '../../../packages/gateway/operations/all.ts'
 import { Reply } from '../../support/upstream.ts'
 import { type Platform, startPlatform } from './platform.ts'
 
-const nothingGranted = { name: 'ann', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
+const nothingGranted = {
+  name: 'ann',
+  admin: false,
+  accounts: [],
+  applications: [],
+  serviceAccounts: [],
+  roles: [],
+}
 
 function viewWith(application: string, ...authorizations: string[]) {
   return { ...nothingGranted, applications: [{ name: application, authorizations }] }
@@ -33,7 +40,9 @@ function startGuarded(
   })
 }
 
-const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+const asAnn = {
+  authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}`,
+}
 
 function callsBut(platform: Platform, service: string): string[] {
   return platform.calls().filter((call) => !call.startsWith(service))
@@ -41,7 +50,11 @@ function callsBut(platform: Platform, service: string): string[] {
 
 const guarded: readonly [line: string, body: unknown, needs: unknown][] = [
   ['POST /pipelines/v2/web/build', {}, viewWith('WEB', 'READ', 'EXECUTE')],
-  ['PUT /admin/executions/forceCancel?executionId=e1', undefined, { ...nothingGranted, admin: true }],
+  [
+    'PUT /admin/executions/forceCancel?executionId=e1',
+    undefined,
+    { ...nothingGranted, admin: true },
+  ],
   ['POST /admin/executions/hydrate?executionId=e1', undefined, { ...nothingGranted, admin: true }],
   ['POST /plugins/info', { id: 'acme.plugin' }, viewWith('spinnakerplugins', 'WRITE')],
   ['PUT /plugins/info', { id: 'acme.plugin' }, viewWith('spinnakerplugins', 'WRITE')],
@@ -69,7 +82,10 @@ test('an unknown user starts no pipeline', async (t) => {
   const platform = await startGuarded(t, new Reply(404))
   const answer = await platform.ask('POST /pipelines/v2/web/build', {}, asAnn)
   assert.equal(answer.status, 401)
-  assert.match((answer.body as { message: string }).message, /The permission service does not know the user ann\./)
+  assert.match(
+    (answer.body as { message: string }).message,
+    /The permission service does not know the user ann\./,
+  )
   assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
@@ -84,8 +100,13 @@ test('auth-scenario 223: without EXECUTE the event service starts nothing', asyn
 })
 
 test("administrators' operations are refused to all others", async (t) => {
-  const platform = await startGuarded(t, { ...nothingGranted, applications: viewWith('web', 'WRITE').applications })
-  const administrative = allOperations.filter(({ demands }) => demands.some(({ kind }) => kind === 'admin'))
+  const platform = await startGuarded(t, {
+    ...nothingGranted,
+    applications: viewWith('web', 'WRITE').applications,
+  })
+  const administrative = allOperations.filter(({ demands }) =>
+    demands.some(({ kind }) => kind === 'admin'),
+  )
   assert.ok(administrative.length >= 7)
   for (const { method, path } of administrative) {
     const answer = await platform.ask(`${method} ${path}?executionId=e1`, undefined, asAnn)
@@ -96,17 +117,33 @@ test("administrators' operations are refused to all others", async (t) => {
 
 test('without a permission service only executions are open to all', async (t) => {
   const platform = await startGuarded(t, nothingGranted, ['fiat'])
-  for (const line of ['POST /auth/roles/sync', 'POST /auth/deleteSessionCache', 'GET /audit/events']) {
+  for (const line of [
+    'POST /auth/roles/sync',
+    'POST /auth/deleteSessionCache',
+    'GET /audit/events',
+  ]) {
     assert.equal((await platform.ask(line, undefined, asAnn)).status, 403, line)
   }
-  assert.equal((await platform.ask('PUT /admin/executions/forceCancel?executionId=e1', undefined, asAnn)).status, 200)
-  const explained = await platform.ask('GET /auth/explain?operation=syncUsingPOST', undefined, asAnn)
+  assert.equal(
+    (await platform.ask('PUT /admin/executions/forceCancel?executionId=e1', undefined, asAnn))
+      .status,
+    200,
+  )
+  const explained = await platform.ask(
+    'GET /auth/explain?operation=syncUsingPOST',
+    undefined,
+    asAnn,
+  )
   assert.equal((explained.body as { decision: string }).decision, 'denied')
 })
 
 test('an execution is cancelled in the name of the administrator', async (t) => {
   const platform = await startGuarded(t, { ...nothingGranted, admin: true })
-  await platform.ask('PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION', undefined, asAnn)
+  await platform.ask(
+    'PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION',
+    undefined,
+    asAnn,
+  )
   assert.deepEqual(callsBut(platform, 'fiat'), [
     'orca PUT /admin/forceCancelExecution?executionId=e1&executionType=ORCHESTRATION&canceledBy=ann',
   ])
@@ -115,7 +152,10 @@ test('an execution is cancelled in the name of the administrator', async (t) => 
 for (const admin of [true, false]) {
   test(`GET /admin says ${admin} of ${admin ? 'an administrator' : 'anybody else'}`, async (t) => {
     const platform = await startGuarded(t, { ...nothingGranted, admin })
-    assert.deepEqual((await platform.ask('GET /admin', undefined, asAnn)).body, { username: 'ann', isAdmin: admin })
+    assert.deepEqual((await platform.ask('GET /admin', undefined, asAnn)).body, {
+      username: 'ann',
+      isAdmin: admin,
+    })
   })
 }
 
@@ -141,7 +181,9 @@ test('only webhooks, callbacks and the start page are open', async (t) => {
   const platform = await startGuarded(t, nothingGranted)
   platform.upstream.answer(() => ({}))
   for (const line of open) {
-    await t.test(`${line} needs no login`, async () => assert.equal((await platform.ask(line)).status, 200))
+    await t.test(`${line} needs no login`, async () =>
+      assert.equal((await platform.ask(line)).status, 200),
+    )
   }
   for (const line of closed) {
     await t.test(`${line} needs a login`, async () => {

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type ServiceName, serviceNames } from '../../../packages/base/services/services.ts'
 import { type GatewayOptions, type GatewaySettings, startGateway } from '../../support/gateway.ts'
-import { type Answers, type RecordedRequest, startUpstream, type Upstream } from '../../support/upstream.ts'
+import {
+  type Answers,
+  type RecordedRequest,
+  startUpstream,
+  type Upstream,
+} from '../../support/upstream.ts'
 import { type Asked, parse, toCall } from '../contract/contract.ts'
 
 export interface PlatformOptions extends GatewayOptions {
@@ -31,7 +36,10 @@ const refreshes = [
   'clouddriver GET /credentials?expand=true',
 ]
 
-export async function startPlatform(t: TestContext, options: PlatformOptions = {}): Promise<Platform> {
+export async function startPlatform(
+  t: TestContext,
+  options: PlatformOptions = {},
+): Promise<Platform> {
   const { off = ['fiat'], answers = {}, settings = {}, ...rest } = options
   const upstream = await startUpstream(t, answers)
   const services = Object.fromEntries(
@@ -45,16 +53,32 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     [...upstream.requests, ...upstream.background].filter(
       (request) => !refreshes.includes(toCall(request)) && !request.path.endsWith('/health'),
     )
-  return { url, upstream, requests, calls: () => requests().map(toCall), ask: (...asked) => ask(url, ...asked) }
+  return {
+    url,
+    upstream,
+    requests,
+    calls: () => requests().map(toCall),
+    ask: (...asked) => ask(url, ...asked),
+  }
 }
 
-async function ask(url: string, line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Asked> {
+async function ask(
+  url: string,
+  line: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
   const [method, path] = line.split(' ') as [string, string]
   const answer = await fetch(url + path, {
     method,
     redirect: 'manual',
-    ...(body !== undefined && { body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body) }),
-    headers: body === undefined || body instanceof FormData ? headers : { 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && {
+      body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body),
+    }),
+    headers:
+      body === undefined || body instanceof FormData
+        ? headers
+        : { 'content-type': 'application/json', ...headers },
   })
   return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
 }

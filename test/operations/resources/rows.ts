@@ -5,21 +5,37 @@ const list: unknown[] = [{ name: 'one' }]
 const names = ['one', 'two']
 
 export const definitionRows: Row[] = [
-  { id: 'getAllPipelineConfigsUsingGET', ask: 'GET /pipelineConfigs', call: 'front50 GET /pipelines', gives: list },
+  {
+    id: 'getAllPipelineConfigsUsingGET',
+    ask: 'GET /pipelineConfigs',
+    call: 'front50 GET /pipelines',
+    gives: list,
+  },
   {
     id: 'getPipelineConfigHistoryUsingGET',
     ask: 'GET /pipelineConfigs/p%201/history',
     call: 'front50 GET /pipelines/p%201/history?limit=20',
     gives: list,
   },
-  { id: 'getAllStrategyConfigsUsingGET', ask: 'GET /strategyConfigs', call: 'front50 GET /strategies', gives: list },
+  {
+    id: 'getAllStrategyConfigsUsingGET',
+    ask: 'GET /strategyConfigs',
+    call: 'front50 GET /strategies',
+    gives: list,
+  },
   {
     id: 'getStrategyConfigHistoryUsingGET',
     ask: 'GET /strategyConfigs/s1/history?limit=3',
     call: 'front50 GET /strategies/s1/history?limit=3',
     gives: list,
   },
-  { id: 'saveStrategyUsingPOST', ask: 'POST /strategies', body: { name: 's' }, call: 'front50 POST /strategies', answer: null },
+  {
+    id: 'saveStrategyUsingPOST',
+    ask: 'POST /strategies',
+    body: { name: 's' },
+    call: 'front50 POST /strategies',
+    answer: null,
+  },
   {
     id: 'moveStrategyUsingPOST',
     ask: 'POST /strategies/move',
@@ -61,7 +77,12 @@ export const definitionRows: Row[] = [
     ask: 'GET /accounts/web/secrets/db-password/uses',
     call: 'front50 GET /secrets/account/web/db-password/uses',
   },
-  { id: 'updateStrategyUsingPUT', ask: 'PUT /strategies/s1', body: { id: 's1' }, call: 'front50 PUT /strategies/s1' },
+  {
+    id: 'updateStrategyUsingPUT',
+    ask: 'PUT /strategies/s1',
+    body: { id: 's1' },
+    call: 'front50 PUT /strategies/s1',
+  },
   {
     id: 'deleteStrategyUsingDELETE',
     ask: 'DELETE /strategies/web/my%20strategy',
@@ -82,7 +103,11 @@ export const templateRows: Row[] = [
     ask: 'GET /pipelineTemplates/resolve?source=spinnaker%3A%2F%2Ft1',
     call: 'orca GET /pipelineTemplate?source=spinnaker%3A%2F%2Ft1',
   },
-  { id: 'getPipelineTemplateUsingGET', ask: 'GET /pipelineTemplates/t1', call: 'front50 GET /pipelineTemplates/t1' },
+  {
+    id: 'getPipelineTemplateUsingGET',
+    ask: 'GET /pipelineTemplates/t1',
+    call: 'front50 GET /pipelineTemplates/t1',
+  },
   {
     id: 'listPipelineTemplateDependentsUsingGET',
     ask: 'GET /pipelineTemplates/t1/dependents?recursive=true',
@@ -198,7 +223,12 @@ export const eventRows: Row[] = [
     call: 'orca GET /webhooks/preconfigured',
     gives: list,
   },
-  { id: 'preconfiguredJobsUsingGET', ask: 'GET /jobs/preconfigured', call: 'orca GET /jobs/preconfigured', gives: list },
+  {
+    id: 'preconfiguredJobsUsingGET',
+    ask: 'GET /jobs/preconfigured',
+    call: 'orca GET /jobs/preconfigured',
+    gives: list,
+  },
   {
     id: 'getNotificationConfigsUsingGET',
     ask: 'GET /notifications/application/web',
@@ -235,14 +265,31 @@ export const eventRows: Row[] = [
     call: 'orca GET /capabilities/deploymentMonitors',
     gives: list,
   },
-  { id: 'getExpressionCapabilitiesUsingGET', ask: 'GET /capabilities/expressions', call: 'orca GET /capabilities/expressions' },
-  { id: 'getQuietPeriodStateUsingGET', ask: 'GET /capabilities/quietPeriod', call: 'echo GET /quietPeriod' },
-  { id: 'getSubscriptionsUsingGET', ask: 'GET /pubsub/subscriptions', call: 'echo GET /pubsub/subscriptions', gives: list },
+  {
+    id: 'getExpressionCapabilitiesUsingGET',
+    ask: 'GET /capabilities/expressions',
+    call: 'orca GET /capabilities/expressions',
+  },
+  {
+    id: 'getQuietPeriodStateUsingGET',
+    ask: 'GET /capabilities/quietPeriod',
+    call: 'echo GET /quietPeriod',
+  },
+  {
+    id: 'getSubscriptionsUsingGET',
+    ask: 'GET /pubsub/subscriptions',
+    call: 'echo GET /pubsub/subscriptions',
+    gives: list,
+  },
 ]
 
 export const infrastructureRows: Row[] = [
   { id: 'allUsingGET3', ask: 'GET /projects', call: 'front50 GET /v2/projects', gives: list },
-  { id: 'getProjectUsingGET', ask: 'GET /projects/My%20Project', call: 'front50 GET /v2/projects/My%20Project' },
+  {
+    id: 'getProjectUsingGET',
+    ask: 'GET /projects/My%20Project',
+    call: 'front50 GET /v2/projects/My%20Project',
+  },
   {
     id: 'getProjectClustersUsingGET',
     ask: 'GET /projects/p1/clusters',
@@ -273,7 +320,12 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver GET /applications/web/serverGroups/prod/web-v001/events?region=r&provider=ecs',
     gives: list,
   },
-  { id: 'getFunctionsUsingGET', ask: 'GET /functions?region=r', call: 'clouddriver GET /functions?region=r', gives: list },
+  {
+    id: 'getFunctionsUsingGET',
+    ask: 'GET /functions?region=r',
+    call: 'clouddriver GET /functions?region=r',
+    gives: list,
+  },
   {
     id: 'findServerGroupsUsingGET',
     ask: 'GET /serverGroups?ids=prod:ns:web-v001&ids=prod:ns:web-v002&cloudProvider=kubernetes',
@@ -298,8 +350,17 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver GET /applications/web/drift?account=prod&location=ns',
     gives: list,
   },
-  { id: 'listLocalImages', ask: 'GET /local/images', call: 'clouddriver GET /local/images', gives: list },
-  { id: 'getLocalImage', ask: 'GET /local/images/shop/1.0%2B2', call: 'clouddriver GET /local/images/shop/1.0%2B2' },
+  {
+    id: 'listLocalImages',
+    ask: 'GET /local/images',
+    call: 'clouddriver GET /local/images',
+    gives: list,
+  },
+  {
+    id: 'getLocalImage',
+    ask: 'GET /local/images/shop/1.0%2B2',
+    call: 'clouddriver GET /local/images/shop/1.0%2B2',
+  },
   {
     id: 'putLocalImage',
     ask: 'PUT /local/images/shop/2?accounts=prod&label%3Acommit=abc',
@@ -307,16 +368,36 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver PUT /local/images/shop/2?accounts=prod&label%3Acommit=abc',
     status: 201,
   },
-  { id: 'deleteLocalImage', ask: 'DELETE /local/images/shop/2', call: 'clouddriver DELETE /local/images/shop/2', answer: null },
-  { id: 'getKeyPairsUsingGET', ask: 'GET /keyPairs', call: 'clouddriver GET /keyPairs', gives: list },
-  { id: 'getCertificatesUsingGET', ask: 'GET /certificates', call: 'clouddriver GET /certificates', gives: list },
+  {
+    id: 'deleteLocalImage',
+    ask: 'DELETE /local/images/shop/2',
+    call: 'clouddriver DELETE /local/images/shop/2',
+    answer: null,
+  },
+  {
+    id: 'getKeyPairsUsingGET',
+    ask: 'GET /keyPairs',
+    call: 'clouddriver GET /keyPairs',
+    gives: list,
+  },
+  {
+    id: 'getCertificatesUsingGET',
+    ask: 'GET /certificates',
+    call: 'clouddriver GET /certificates',
+    gives: list,
+  },
   {
     id: 'getCertificatesByProviderUsingGET',
     ask: 'GET /certificates/aws',
     call: 'clouddriver GET /certificates/aws',
     gives: list,
   },
-  { id: 'getRolesUsingGET', ask: 'GET /roles/ecs', call: 'clouddriver GET /roles/ecs', gives: list },
+  {
+    id: 'getRolesUsingGET',
+    ask: 'GET /roles/ecs',
+    call: 'clouddriver GET /roles/ecs',
+    gives: list,
+  },
   {
     id: 'findCloudMetricsUsingGET',
     ask: 'GET /cloudMetrics/aws/prod/us-east-1?namespace=AWS%2FELB&constructor=x',
@@ -347,7 +428,12 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver GET /helm/charts/reg/eu/nginx',
     gives: list,
   },
-  { id: 'getAllEcsClustersUsingGET', ask: 'GET /ecs/ecsClusters', call: 'clouddriver GET /ecs/ecsClusters', gives: list },
+  {
+    id: 'getAllEcsClustersUsingGET',
+    ask: 'GET /ecs/ecsClusters',
+    call: 'clouddriver GET /ecs/ecsClusters',
+    gives: list,
+  },
   {
     id: 'getAllEcsClusterDescriptionsUsingGET',
     ask: 'GET /ecs/ecsClusterDescriptions/prod/eu',
@@ -360,7 +446,12 @@ export const infrastructureRows: Row[] = [
     call: 'clouddriver GET /ecs/cloudMetrics/alarms',
     gives: list,
   },
-  { id: 'getAllEcsSecretsUsingGET', ask: 'GET /ecs/secrets', call: 'clouddriver GET /ecs/secrets', gives: list },
+  {
+    id: 'getAllEcsSecretsUsingGET',
+    ask: 'GET /ecs/secrets',
+    call: 'clouddriver GET /ecs/secrets',
+    gives: list,
+  },
   {
     id: 'getAllEcsServiceDiscoveryRegistriesUsingGET',
     ask: 'GET /ecs/serviceDiscoveryRegistries',
@@ -378,7 +469,11 @@ export const infrastructureRows: Row[] = [
     ask: 'GET /servicebroker/prod/serviceInstance?cloudProvider=cf&region=r&serviceInstanceName=db',
     call: 'clouddriver GET /servicebroker/prod/serviceInstance?cloudProvider=cf&region=r&serviceInstanceName=db',
   },
-  { id: 'getStaticDataUsingGET', ask: 'GET /v1/data/static/d1', call: 'clouddriver GET /v1/data/static/d1' },
+  {
+    id: 'getStaticDataUsingGET',
+    ask: 'GET /v1/data/static/d1',
+    call: 'clouddriver GET /v1/data/static/d1',
+  },
   {
     id: 'getAdhocDataUsingGET',
     ask: 'GET /v1/data/adhoc/g/b/reports/2026%20q1.json',
@@ -421,8 +516,18 @@ export const infrastructureRows: Row[] = [
 ]
 
 export const buildRows: Row[] = [
-  { id: 'getBuildMastersUsingGET1', ask: 'GET /v3/builds?type=jenkins', call: 'igor GET /masters?type=jenkins', gives: names },
-  { id: 'getJobsForBuildMasterUsingGET1', ask: 'GET /v3/builds/ci-main/jobs', call: 'igor GET /jobs/ci-main', gives: names },
+  {
+    id: 'getBuildMastersUsingGET1',
+    ask: 'GET /v3/builds?type=jenkins',
+    call: 'igor GET /masters?type=jenkins',
+    gives: names,
+  },
+  {
+    id: 'getJobsForBuildMasterUsingGET1',
+    ask: 'GET /v3/builds/ci-main/jobs',
+    call: 'igor GET /jobs/ci-main',
+    gives: names,
+  },
   {
     id: 'getJobConfigUsingGET1',
     ask: 'GET /v3/builds/ci-main/job?job=folder%2Fjob%2Fmy%20app',
@@ -434,7 +539,11 @@ export const buildRows: Row[] = [
     call: 'igor GET /builds/all/ci-main/folder/job/app',
     gives: list,
   },
-  { id: 'getBuildUsingGET1', ask: 'GET /v3/builds/ci-main/build/7?job=app', call: 'igor GET /builds/status/7/ci-main/app' },
+  {
+    id: 'getBuildUsingGET1',
+    ask: 'GET /v3/builds/ci-main/build/7?job=app',
+    call: 'igor GET /builds/status/7/ci-main/app',
+  },
   {
     id: 'getBuildFileUsingGET',
     ask: 'GET /v3/builds/ci-main/build/7/file?job=team/app&path=out/a.txt',
@@ -475,24 +584,58 @@ export const buildRows: Row[] = [
     call: 'igor GET /artifacts/debian/app?releaseStatus=final',
     gives: names,
   },
-  { id: 'getPackageArtifactUsingGET', ask: 'GET /artifacts/debian/app/1.0', call: 'igor GET /artifacts/debian/app/1.0' },
+  {
+    id: 'getPackageArtifactUsingGET',
+    ask: 'GET /artifacts/debian/app/1.0',
+    call: 'igor GET /artifacts/debian/app/1.0',
+  },
   {
     id: 'getStoredArtifactUsingGET',
     ask: 'GET /artifacts/content-address/web/abc',
     call: 'clouddriver GET /artifacts/content-address/web/abc',
   },
-  { id: 'getArtifactoryNamesUsingGET', ask: 'GET /artifactory/names', call: 'igor GET /artifactory/names', gives: names },
-  { id: 'getNexusNamesUsingGET', ask: 'GET /nexus/names', call: 'igor GET /nexus/names', gives: names },
-  { id: 'getCodeBuildAccountsUsingGET', ask: 'GET /codebuild/accounts', call: 'igor GET /codebuild/accounts', gives: names },
+  {
+    id: 'getArtifactoryNamesUsingGET',
+    ask: 'GET /artifactory/names',
+    call: 'igor GET /artifactory/names',
+    gives: names,
+  },
+  {
+    id: 'getNexusNamesUsingGET',
+    ask: 'GET /nexus/names',
+    call: 'igor GET /nexus/names',
+    gives: names,
+  },
+  {
+    id: 'getCodeBuildAccountsUsingGET',
+    ask: 'GET /codebuild/accounts',
+    call: 'igor GET /codebuild/accounts',
+    gives: names,
+  },
   {
     id: 'getCodeBuildProjectsUsingGET',
     ask: 'GET /codebuild/projects/prod',
     call: 'igor GET /codebuild/projects/prod',
     gives: names,
   },
-  { id: 'getGoogleCloudBuildAccountsUsingGET', ask: 'GET /gcb/accounts', call: 'igor GET /gcb/accounts', gives: names },
-  { id: 'getGoogleCloudBuildTriggersUsingGET', ask: 'GET /gcb/triggers/prod', call: 'igor GET /gcb/triggers/prod', gives: list },
-  { id: 'getConcourseTeamsUsingGET', ask: 'GET /concourse/c1/teams', call: 'igor GET /concourse/c1/teams', gives: names },
+  {
+    id: 'getGoogleCloudBuildAccountsUsingGET',
+    ask: 'GET /gcb/accounts',
+    call: 'igor GET /gcb/accounts',
+    gives: names,
+  },
+  {
+    id: 'getGoogleCloudBuildTriggersUsingGET',
+    ask: 'GET /gcb/triggers/prod',
+    call: 'igor GET /gcb/triggers/prod',
+    gives: list,
+  },
+  {
+    id: 'getConcourseTeamsUsingGET',
+    ask: 'GET /concourse/c1/teams',
+    call: 'igor GET /concourse/c1/teams',
+    gives: names,
+  },
   {
     id: 'getConcoursePipelinesUsingGET',
     ask: 'GET /concourse/c1/teams/t/pipelines',
@@ -517,7 +660,11 @@ export const buildRows: Row[] = [
     call: 'igor GET /ci/builds?projectKey=k&repoSlug=r&completionStatus=ALL',
     gives: list,
   },
-  { id: 'getCiBuildOutputUsingGET', ask: 'GET /ci/builds/b1/output', call: 'igor GET /ci/builds/b1/output' },
+  {
+    id: 'getCiBuildOutputUsingGET',
+    ask: 'GET /ci/builds/b1/output',
+    call: 'igor GET /ci/builds/b1/output',
+  },
   {
     id: 'stageExecutionUsingPOST',
     ask: 'POST /concourse/stage/start?stageId=s&job=j&buildNumber=3',
@@ -533,23 +680,47 @@ export const canaryRows: Row[] = [
     call: 'kayenta GET /canaryConfig?application=web',
     gives: list,
   },
-  { id: 'createCanaryConfigUsingPOST', ask: 'POST /v2/canaryConfig', body: { name: 'c' }, call: 'kayenta POST /canaryConfig' },
-  { id: 'getCanaryConfigUsingGET', ask: 'GET /v2/canaryConfig/c1', call: 'kayenta GET /canaryConfig/c1' },
-  { id: 'updateCanaryConfigUsingPUT', ask: 'PUT /v2/canaryConfig/c1', body: { name: 'c' }, call: 'kayenta PUT /canaryConfig/c1' },
+  {
+    id: 'createCanaryConfigUsingPOST',
+    ask: 'POST /v2/canaryConfig',
+    body: { name: 'c' },
+    call: 'kayenta POST /canaryConfig',
+  },
+  {
+    id: 'getCanaryConfigUsingGET',
+    ask: 'GET /v2/canaryConfig/c1',
+    call: 'kayenta GET /canaryConfig/c1',
+  },
+  {
+    id: 'updateCanaryConfigUsingPUT',
+    ask: 'PUT /v2/canaryConfig/c1',
+    body: { name: 'c' },
+    call: 'kayenta PUT /canaryConfig/c1',
+  },
   {
     id: 'deleteCanaryConfigUsingDELETE',
     ask: 'DELETE /v2/canaryConfig/c1',
     call: 'kayenta DELETE /canaryConfig/c1',
     answer: null,
   },
-  { id: 'listCredentialsUsingGET', ask: 'GET /v2/canaries/credentials', call: 'kayenta GET /credentials', gives: list },
+  {
+    id: 'listCredentialsUsingGET',
+    ask: 'GET /v2/canaries/credentials',
+    call: 'kayenta GET /credentials',
+    gives: list,
+  },
   {
     id: 'listMetricsServiceMetadataUsingGET',
     ask: 'GET /v2/canaries/metadata/metricsService?filter=cpu&metricsAccountName=m',
     call: 'kayenta GET /metadata/metricsService?filter=cpu&metricsAccountName=m',
     gives: list,
   },
-  { id: 'listJudgesUsingGET', ask: 'GET /v2/canaries/judges', call: 'kayenta GET /judges', gives: list },
+  {
+    id: 'listJudgesUsingGET',
+    ask: 'GET /v2/canaries/judges',
+    call: 'kayenta GET /judges',
+    gives: list,
+  },
   {
     id: 'initiateCanaryWithConfigUsingPOST',
     ask: 'POST /v2/canaries/canary?metricsAccountName=m&storageAccountName=s',
@@ -564,8 +735,16 @@ export const canaryRows: Row[] = [
     call: 'kayenta POST /canary/c1?application=web',
     gives: { canaryExecutionId: 'x' },
   },
-  { id: 'getCanaryResultUsingGET', ask: 'GET /v2/canaries/canary/x1', call: 'kayenta GET /canary/x1' },
-  { id: 'getCanaryResultUsingGET1', ask: 'GET /v2/canaries/canary/c1/x1', call: 'kayenta GET /canary/x1' },
+  {
+    id: 'getCanaryResultUsingGET',
+    ask: 'GET /v2/canaries/canary/x1',
+    call: 'kayenta GET /canary/x1',
+  },
+  {
+    id: 'getCanaryResultUsingGET1',
+    ask: 'GET /v2/canaries/canary/c1/x1',
+    call: 'kayenta GET /canary/x1',
+  },
   {
     id: 'getCanaryResultsByApplicationUsingGET',
     ask: 'GET /v2/canaries/web/executions?limit=20',
@@ -615,7 +794,11 @@ export const managedRows: Row[] = [
     ask: 'GET /managed/application/web?entities=resources,artifacts',
     call: 'keel GET /application/web?includeDetails=false&entities=resources&entities=artifacts',
   },
-  { id: 'getConfigByUsingGET', ask: 'GET /managed/application/web/config', call: 'keel GET /application/web/config' },
+  {
+    id: 'getConfigByUsingGET',
+    ask: 'GET /managed/application/web/config',
+    call: 'keel GET /application/web/config',
+  },
   {
     id: 'deleteManifestByAppUsingDELETE',
     ask: 'DELETE /managed/application/web/config',
@@ -646,7 +829,13 @@ export const managedRows: Row[] = [
     call: 'keel DELETE /application/web/pin/prod?reference=deb',
     answer: null,
   },
-  { id: 'vetoUsingPOST', ask: 'POST /managed/application/web/veto', body, call: 'keel POST /application/web/veto', answer: null },
+  {
+    id: 'vetoUsingPOST',
+    ask: 'POST /managed/application/web/veto',
+    body,
+    call: 'keel POST /application/web/veto',
+    answer: null,
+  },
   {
     id: 'deleteVetoUsingDELETE',
     ask: 'DELETE /managed/application/web/veto/prod/deb/1.0',
@@ -667,7 +856,12 @@ export const managedRows: Row[] = [
     call: 'keel POST /application/web/mark/good',
     answer: null,
   },
-  { id: 'getEnvironmentsUsingGET', ask: 'GET /managed/environments/web', call: 'keel GET /environments/web', gives: list },
+  {
+    id: 'getEnvironmentsUsingGET',
+    ask: 'GET /managed/environments/web',
+    call: 'keel GET /environments/web',
+    gives: list,
+  },
   {
     id: 'getConstraintStateUsingGET',
     ask: 'GET /managed/application/web/environment/prod/constraints',
@@ -707,14 +901,24 @@ export const managedRows: Row[] = [
     gives: 'HAPPY',
     answer: { status: 'HAPPY' },
   },
-  { id: 'pauseResourceUsingPOST', ask: 'POST /managed/resources/r1/pause', call: 'keel POST /resources/r1/pause', answer: null },
+  {
+    id: 'pauseResourceUsingPOST',
+    ask: 'POST /managed/resources/r1/pause',
+    call: 'keel POST /resources/r1/pause',
+    answer: null,
+  },
   {
     id: 'resumeResourceUsingDELETE',
     ask: 'DELETE /managed/resources/r1/pause',
     call: 'keel DELETE /resources/r1/pause',
     answer: null,
   },
-  { id: 'diffResourceUsingPOST', ask: 'POST /managed/resources/diff', body, call: 'keel POST /resources/diff' },
+  {
+    id: 'diffResourceUsingPOST',
+    ask: 'POST /managed/resources/diff',
+    body,
+    call: 'keel POST /resources/diff',
+  },
   {
     id: 'exportResourceUsingGET',
     ask: 'GET /managed/resources/export/aws/prod/cluster/web?serviceAccount=bot',
@@ -731,17 +935,39 @@ export const managedRows: Row[] = [
     call: 'keel GET /resources/events/r1?limit=5',
     gives: list,
   },
-  { id: 'graphqlUsingPOST', ask: 'POST /managed/graphql', body: { query: '{a}' }, call: 'keel POST /graphql' },
-  { id: 'onboardingReportUsingGET', ask: 'GET /managed/reports/onboarding', call: 'keel GET /reports/onboarding' },
-  { id: 'adoptionReportUsingGET', ask: 'GET /managed/reports/adoption', call: 'keel GET /reports/adoption' },
-  { id: 'getDeliveryConfigUsingGET', ask: 'GET /managed/delivery-configs/web', call: 'keel GET /delivery-configs/web' },
+  {
+    id: 'graphqlUsingPOST',
+    ask: 'POST /managed/graphql',
+    body: { query: '{a}' },
+    call: 'keel POST /graphql',
+  },
+  {
+    id: 'onboardingReportUsingGET',
+    ask: 'GET /managed/reports/onboarding',
+    call: 'keel GET /reports/onboarding',
+  },
+  {
+    id: 'adoptionReportUsingGET',
+    ask: 'GET /managed/reports/adoption',
+    call: 'keel GET /reports/adoption',
+  },
+  {
+    id: 'getDeliveryConfigUsingGET',
+    ask: 'GET /managed/delivery-configs/web',
+    call: 'keel GET /delivery-configs/web',
+  },
   {
     id: 'getDeliveryConfigArtifactsUsingGET',
     ask: 'GET /managed/delivery-configs/web/artifacts',
     call: 'keel GET /delivery-configs/web/artifacts',
     gives: list,
   },
-  { id: 'upsertDeliveryConfigUsingPOST', ask: 'POST /managed/delivery-configs', body, call: 'keel POST /delivery-configs' },
+  {
+    id: 'upsertDeliveryConfigUsingPOST',
+    ask: 'POST /managed/delivery-configs',
+    body,
+    call: 'keel POST /delivery-configs',
+  },
   {
     id: 'deleteDeliveryConfigUsingDELETE',
     ask: 'DELETE /managed/delivery-configs/web',
@@ -785,8 +1011,16 @@ export const administrationRows: Row[] = [
     ask: 'POST /admin/executions/hydrate?executionId=e1&dryRun=false',
     call: 'orca POST /admin/queue/hydrate?executionId=e1&dryRun=false',
   },
-  { id: 'getMarkedResourceUsingGET', ask: 'GET /cleanup/resources/ns/r1', call: 'swabbie GET /resources/marked/ns/r1' },
-  { id: 'optOutUsingGET', ask: 'GET /cleanup/resources/ns/r1/optOut', call: 'swabbie PUT /resources/state/ns/r1/optOut' },
+  {
+    id: 'getMarkedResourceUsingGET',
+    ask: 'GET /cleanup/resources/ns/r1',
+    call: 'swabbie GET /resources/marked/ns/r1',
+  },
+  {
+    id: 'optOutUsingGET',
+    ask: 'GET /cleanup/resources/ns/r1/optOut',
+    call: 'swabbie PUT /resources/state/ns/r1/optOut',
+  },
   {
     id: 'getMarkedResourcesUsingGET',
     ask: 'GET /cleanup/resources/marked',

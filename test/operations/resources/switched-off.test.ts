@@ -27,7 +27,11 @@ test('builds-scenario 27: operations of a disabled service answer empty or 404',
     await t.test(`${row.ask} without ${service}`, async () => {
       const { status, body } = await platform.ask(row.ask, row.body)
       if (row.id in particular) assert.deepEqual([status, body], [200, particular[row.id]])
-      else if (status === 404) assert.match((body as { message: string }).message, new RegExp(`services\\.${service}\\.baseUrl`))
+      else if (status === 404)
+        assert.match(
+          (body as { message: string }).message,
+          new RegExp(`services\\.${service}\\.baseUrl`),
+        )
       else assert.deepEqual([status, body], [200, []])
     })
   }
@@ -35,7 +39,12 @@ test('builds-scenario 27: operations of a disabled service answer empty or 404',
 
 test('operations without an essential service answer 503', async (t) => {
   const platform = await startPlatform(t, { off: serviceNames })
-  for (const line of ['GET /pipelineConfigs', 'POST /pipelines/v2/web/build', 'POST /webhooks/webhook/ci', 'GET /keyPairs']) {
+  for (const line of [
+    'GET /pipelineConfigs',
+    'POST /pipelines/v2/web/build',
+    'POST /webhooks/webhook/ci',
+    'GET /keyPairs',
+  ]) {
     await t.test(line, async () => {
       const { status, body } = await platform.ask(line)
       assert.equal(status, 503)
@@ -77,9 +86,14 @@ const quiet = ['GET /plugins/deck/plugin-manifest.json', 'GET /banners', 'GET /p
 
 test('a GraphQL query without its service names it', async (t) => {
   const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
-  const { status, body } = await platform.ask('POST /managed/graphql', { query: '{ application { name } }' })
+  const { status, body } = await platform.ask('POST /managed/graphql', {
+    query: '{ application { name } }',
+  })
   const { message, errors } = body as { message: string; errors: { message: string }[] }
-  assert.match(message, /^Managed delivery needs the service keel, which is switched off\. Set services\.keel\.baseUrl/)
+  assert.match(
+    message,
+    /^Managed delivery needs the service keel, which is switched off\. Set services\.keel\.baseUrl/,
+  )
   assert.deepEqual([status, errors], [404, [{ message }]])
 })
 
@@ -99,7 +113,10 @@ test('what this gateway has none of is an empty list', async (t) => {
 test('a service outside the platform that is not configured is 404', async (t) => {
   const platform = await startPlatform(t)
   for (const line of unconfigured) {
-    const { status, body } = await platform.ask(line, line.startsWith('POST') ? { apiKey: 'k' } : undefined)
+    const { status, body } = await platform.ask(
+      line,
+      line.startsWith('POST') ? { apiKey: 'k' } : undefined,
+    )
     assert.equal(status, 404, line)
     assert.match((body as { message: string }).message, /is not configured\. Set /)
   }
@@ -107,14 +124,18 @@ test('a service outside the platform that is not configured is 404', async (t) =
 
 test('operation ids and addresses are unique', () => {
   const ids = allOperations.map(({ id }) => id)
-  const addresses = allOperations.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
+  const addresses = allOperations.map(
+    ({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`,
+  )
   assert.deepEqual(ids, [...new Set(ids)])
   assert.deepEqual(addresses, [...new Set(addresses)])
 })
 
 test('every operation of one call has a row', () => {
   const known = new Set(rows.map(({ id }) => id))
-  const missing = allOperations.filter(({ id, core, forward }) => !core && forward !== undefined && !known.has(id))
+  const missing = allOperations.filter(
+    ({ id, core, forward }) => !core && forward !== undefined && !known.has(id),
+  )
   assert.deepEqual(
     missing.map(({ id }) => id),
     [],

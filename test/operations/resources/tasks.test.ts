@@ -19,7 +19,8 @@ function submitted(platform: Platform): Submission {
   return JSON.parse(request.body) as Submission
 }
 
-const fromBase64 = (value: unknown): unknown => JSON.parse(Buffer.from(String(value), 'base64').toString('utf8'))
+const fromBase64 = (value: unknown): unknown =>
+  JSON.parse(Buffer.from(String(value), 'base64').toString('utf8'))
 
 for (const [kind, isStrategy] of [
   ['pipelines', false],
@@ -28,27 +29,45 @@ for (const [kind, isStrategy] of [
   test(`reordering ${kind} is one task; its end is the answer`, async (t) => {
     const finished = { id: 't1', status: 'SUCCEEDED', variables: [] }
     const running = { id: 't1', status: 'RUNNING' }
-    const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': new InTurn(running, finished) }
+    const answers = {
+      'POST /orca/ops': accepted,
+      'GET /orca/tasks/t1': new InTurn(running, finished),
+    }
     const platform = await startPlatform(t, { answers })
 
-    const answer = await platform.ask(`POST /actions/${kind}/reorder`, { application: 'web', idsToIndices: { a: 1, b: 0 } })
+    const answer = await platform.ask(`POST /actions/${kind}/reorder`, {
+      application: 'web',
+      idsToIndices: { a: 1, b: 0 },
+    })
 
     assert.deepEqual([answer.status, answer.body], [200, finished])
-    assert.deepEqual(platform.calls(), ['orca POST /ops', 'orca GET /tasks/t1', 'orca GET /tasks/t1'])
+    assert.deepEqual(platform.calls(), [
+      'orca POST /ops',
+      'orca GET /tasks/t1',
+      'orca GET /tasks/t1',
+    ])
     const { application, job } = submitted(platform)
     assert.equal(application, 'web')
     const [{ type, user, ...fields } = {}] = job
     assert.deepEqual([type, user], ['reorderPipelines', 'anonymous'])
-    assert.deepEqual(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fromBase64(value)])), {
-      application: 'web',
-      idsToIndices: { a: 1, b: 0 },
-      isStrategy,
-    })
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fromBase64(value)])),
+      {
+        application: 'web',
+        idsToIndices: { a: 1, b: 0 },
+        isStrategy,
+      },
+    )
     assert.equal(platform.requests()[0]?.headers['x-spinnaker-application'], 'web')
   })
 }
 
-for (const body of [{ application: 'web' }, { idsToIndices: {} }, { application: '', idsToIndices: {} }, []]) {
+for (const body of [
+  { application: 'web' },
+  { idsToIndices: {} },
+  { application: '', idsToIndices: {} },
+  [],
+]) {
   test(`a new order of ${JSON.stringify(body)} is refused without a call`, async (t) => {
     const platform = await startPlatform(t)
     const answer = await platform.ask('POST /actions/pipelines/reorder', body)
@@ -60,9 +79,14 @@ for (const body of [{ application: 'web' }, { idsToIndices: {} }, { application:
 test('the first error of a task is the message', async (t) => {
   const exception = { details: { error: 'Unexpected', errors: ['the name is taken', 'and more'] } }
   const task = { id: 't1', status: 'TERMINAL', variables: [{ key: 'exception', value: exception }] }
-  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task },
+  })
 
-  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', {
+    application: 'web',
+    idsToIndices: {},
+  })
 
   assert.equal(answer.status, 400)
   assert.equal((answer.body as { message: string }).message, 'the name is taken')
@@ -70,9 +94,14 @@ test('the first error of a task is the message', async (t) => {
 
 for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED', 'FAILED_CONTINUE']) {
   test(`a ${status} task ends the polling with a 400`, async (t) => {
-    const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status } } })
+    const platform = await startPlatform(t, {
+      answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status } },
+    })
 
-    const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+    const answer = await platform.ask('POST /actions/pipelines/reorder', {
+      application: 'web',
+      idsToIndices: {},
+    })
 
     assert.equal(answer.status, 400)
     assert.match((answer.body as { message: string }).message, new RegExp(`t1 ended as ${status}`))
@@ -84,30 +113,46 @@ test('polling of a task ends after the configured time', async (t) => {
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status: 'RUNNING' } }
   const platform = await startPlatform(t, { answers, settings: quickPolls })
 
-  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', {
+    application: 'web',
+    idsToIndices: {},
+  })
 
   assert.equal(answer.status, 400)
-  assert.match((answer.body as { message: string }).message, /did not finish in time: task t1 is RUNNING/)
+  assert.match(
+    (answer.body as { message: string }).message,
+    /did not finish in time: task t1 is RUNNING/,
+  )
   assert.ok(platform.calls().includes('orca GET /tasks/t1'), 'it was asked for')
 })
 
 test('a submission that names no task fails', async (t) => {
   const platform = await startPlatform(t, { answers: { 'POST /orca/ops': {} } })
-  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', {
+    application: 'web',
+    idsToIndices: {},
+  })
   assert.equal(answer.status, 400)
   assert.deepEqual(platform.calls(), ['orca POST /ops'])
 })
 
 test('a refused submission keeps the status of the orchestrator', async (t) => {
-  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': new Reply(403, { message: 'not yours' }) } })
-  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /orca/ops': new Reply(403, { message: 'not yours' }) },
+  })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', {
+    application: 'web',
+    idsToIndices: {},
+  })
   assert.equal(answer.status, 403)
 })
 
 test('saving many pipelines answers with the report that the task left', async (t) => {
   const bulksave = { successful_pipelines_count: 1, failed_pipelines_count: 0 }
   const task = { status: 'SUCCEEDED', variables: [{ key: 'bulksave', value: bulksave }] }
-  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
+  const platform = await startPlatform(t, {
+    answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task },
+  })
 
   const answer = await platform.ask('POST /pipelines/bulksave', [{ application: 'web', name: 'é' }])
 
@@ -146,7 +191,12 @@ test('a version-1 template is submitted, and the task is the answer', async (t) 
       { type: 'updatePipelineTemplate', id: 't1', skipPlanDependents: true },
       'web',
     ],
-    ['DELETE /pipelineTemplates/t1', undefined, { type: 'deletePipelineTemplate', pipelineTemplateId: 't1' }, 'spinnaker'],
+    [
+      'DELETE /pipelineTemplates/t1',
+      undefined,
+      { type: 'deletePipelineTemplate', pipelineTemplateId: 't1' },
+      'spinnaker',
+    ],
   ] as const
   for (const [line, body, wanted, owner] of rows) {
     await t.test(line, async () => {
@@ -166,8 +216,16 @@ test('a change of a version-2 template answers with the finished task', async (t
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': finished }
   const platform = await startPlatform(t)
   const rows = [
-    ['POST /v2/pipelineTemplates/create?tag=stable', template, { type: 'createV2PipelineTemplate', tag: 'stable' }],
-    ['POST /v2/pipelineTemplates/update/t1', template, { type: 'updateV2PipelineTemplate', id: 't1', skipPlanDependents: false }],
+    [
+      'POST /v2/pipelineTemplates/create?tag=stable',
+      template,
+      { type: 'createV2PipelineTemplate', tag: 'stable' },
+    ],
+    [
+      'POST /v2/pipelineTemplates/update/t1',
+      template,
+      { type: 'updateV2PipelineTemplate', id: 't1', skipPlanDependents: false },
+    ],
     [
       'DELETE /v2/pipelineTemplates/t1?digest=abc',
       undefined,
@@ -181,14 +239,18 @@ test('a change of a version-2 template answers with the finished task', async (t
       assert.deepEqual([answer.status, answer.body], [202, finished])
       const { job } = submitted(platform)
       assert.partialDeepStrictEqual(job[0], wanted)
-      if (body !== undefined) assert.deepEqual(fromBase64(job[0]?.['pipelineTemplate']), { schema: 'v2', ...template })
+      if (body !== undefined)
+        assert.deepEqual(fromBase64(job[0]?.['pipelineTemplate']), { schema: 'v2', ...template })
     })
   }
 })
 
 test('a template of another schema is not stored as version 2', async (t) => {
   const platform = await startPlatform(t)
-  const answer = await platform.ask('POST /v2/pipelineTemplates/create', { ...template, schema: '1' })
+  const answer = await platform.ask('POST /v2/pipelineTemplates/create', {
+    ...template,
+    schema: '1',
+  })
   assert.equal(answer.status, 400)
   assert.deepEqual(platform.calls(), [])
 })
@@ -197,12 +259,25 @@ test('entity tags are submitted with the entity that the query names', async (t)
   const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
   const tags = [{ name: 'alert', value: 'x' }]
 
-  const answer = await platform.ask('POST /tags?entityId=web-v001&entityType=servergroup&cloudProvider=aws&account=prod', tags)
+  const answer = await platform.ask(
+    'POST /tags?entityId=web-v001&entityType=servergroup&cloudProvider=aws&account=prod',
+    tags,
+  )
 
   assert.deepEqual([answer.status, answer.body], [202, accepted])
   const { job } = submitted(platform)
-  const entityRef = { entityId: 'web-v001', entityType: 'servergroup', cloudProvider: 'aws', account: 'prod' }
-  assert.partialDeepStrictEqual(job[0], { type: 'upsertEntityTags', isPartial: true, entityRef, tags })
+  const entityRef = {
+    entityId: 'web-v001',
+    entityType: 'servergroup',
+    cloudProvider: 'aws',
+    account: 'prod',
+  }
+  assert.partialDeepStrictEqual(job[0], {
+    type: 'upsertEntityTags',
+    isPartial: true,
+    entityRef,
+    tags,
+  })
 })
 
 test("tags are removed in the name of the entity's application", async (t) => {
@@ -218,7 +293,11 @@ test("tags are removed in the name of the entity's application", async (t) => {
   assert.equal(answer.status, 202)
   const { application, job } = submitted(platform)
   assert.equal(application, 'web')
-  assert.partialDeepStrictEqual(job[0], { type: 'deleteEntityTags', id: stored.id, tags: ['a', 'b'] })
+  assert.partialDeepStrictEqual(job[0], {
+    type: 'deleteEntityTags',
+    id: stored.id,
+    tags: ['a', 'b'],
+  })
   assert.equal((await platform.ask('DELETE /tags/unknown/a')).status, 404)
   platform.upstream.answer({ 'GET /clouddriver/tags/lost': { id: 'lost', tags: [] } })
   assert.equal((await platform.ask('DELETE /tags/lost/a')).status, 404, 'tags of no entity')
@@ -239,7 +318,10 @@ for (const method of ['POST', 'PUT']) {
     const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
     const answer = await platform.ask(`${method} /plugins/info`, { id: 'acme.plugin' })
     assert.deepEqual([answer.status, answer.body], [202, accepted])
-    assert.partialDeepStrictEqual(submitted(platform).job[0], { type: 'upsertPluginInfo', pluginInfo: { id: 'acme.plugin' } })
+    assert.partialDeepStrictEqual(submitted(platform).job[0], {
+      type: 'upsertPluginInfo',
+      pluginInfo: { id: 'acme.plugin' },
+    })
   })
 }
 
@@ -247,7 +329,10 @@ test('DELETE /plugins/info submits the deletion', async (t) => {
   const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
   const answer = await platform.ask('DELETE /plugins/info/acme.plugin')
   assert.equal(answer.status, 202)
-  assert.partialDeepStrictEqual(submitted(platform).job[0], { type: 'deletePluginInfo', pluginInfoId: 'acme.plugin' })
+  assert.partialDeepStrictEqual(submitted(platform).job[0], {
+    type: 'deletePluginInfo',
+    pluginInfoId: 'acme.plugin',
+  })
 })
 
 test('a task for an external Orca is judged by its form alone', async (t) => {
@@ -255,13 +340,19 @@ test('a task for an external Orca is judged by its form alone', async (t) => {
   const task = { application: 'other', description: 'd', job: [{ type: 'disableServerGroup' }] }
 
   const right = await platform.ask('POST /applications/web/tasks/judge', task)
-  const wrong = await platform.ask('POST /applications/web/tasks/judge', { description: 'd', job: [{ user: 'ann' }] })
+  const wrong = await platform.ask('POST /applications/web/tasks/judge', {
+    description: 'd',
+    job: [{ user: 'ann' }],
+  })
 
   assert.deepEqual([right.status, wrong.status], [200, 200])
   const { open, ...judged } = right.body as { open: { message: string }[] }
   assert.deepEqual(judged, { engine: 'external', decision: 'depends', objections: [], effects: [] })
   assert.match(open[0]?.message ?? '', /^The external Orca judges the rest/)
   const { decision, objections } = wrong.body as { decision: string; objections: unknown[] }
-  assert.deepEqual([decision, objections], ['refused', [{ message: '"job.0.type": it is missing.' }]])
+  assert.deepEqual(
+    [decision, objections],
+    ['refused', [{ message: '"job.0.type": it is missing.' }]],
+  )
   assert.deepEqual(platform.calls(), [])
 })

@@ -9,7 +9,9 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 async function ask(url: string, tag?: string, headers: Record<string, string> = {}) {
   const condition = tag === undefined ? {} : { 'if-none-match': tag }
-  const answer = await fetch(url, { headers: { 'accept-encoding': 'identity', ...headers, ...condition } })
+  const answer = await fetch(url, {
+    headers: { 'accept-encoding': 'identity', ...headers, ...condition },
+  })
   return {
     status: answer.status,
     text: await answer.text(),
@@ -28,32 +30,58 @@ test('reads of embedded services are 304 until something changes', async (t) => 
   }
   const start = async (application: string) => {
     const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
-    const { ref } = (await (await post('/pipelines/start', { application, name: 'main', stages })).json()) as { ref: string }
-    await waitUntil(async () => (await ask(url + ref)).text.includes('"endTime"'), 'the end of the run')
+    const { ref } = (await (
+      await post('/pipelines/start', { application, name: 'main', stages })
+    ).json()) as { ref: string }
+    await waitUntil(
+      async () => (await ask(url + ref)).text.includes('"endTime"'),
+      'the end of the run',
+    )
     return ref
   }
   const saveApplication = async (name: string, email: string) => {
     const job = [{ type: 'createApplication', application: { name, email } }]
     await post('/tasks', { application: 'web', description: 'save', job })
-    await waitUntil(async () => (await ask(`${url}/applications`)).text.includes(email), 'the application')
+    await waitUntil(
+      async () => (await ask(`${url}/applications`)).text.includes(email),
+      'the application',
+    )
   }
   await saveApplication('web', 'first@example.org')
   const ref = await start('web')
   const id = ref.split('/').at(-1)
   const lists = ['/applications', '/applications/web/pipelineConfigs', '/applications/web/tasks']
-  const infrastructure = ['serverGroups', 'loadBalancers', 'clusters', 'jobs'].map((kind) => `/applications/web/${kind}`)
+  const infrastructure = ['serverGroups', 'loadBalancers', 'clusters', 'jobs'].map(
+    (kind) => `/applications/web/${kind}`,
+  )
   for (const path of [...lists, ref, `/executions?executionIds=${id}`, ...infrastructure]) {
     const first = await ask(url + path)
     assert.equal(first.status, 200, path)
     assert.match(first.tag ?? '', /^(?:W\/)?"[\w.-]+"$/, path)
     assert.equal(first.headers.get('cache-control'), gateCaching, path)
-    for (const condition of [String(first.tag), '*', `"other", W/${first.tag?.replace('W/', '')}`]) {
+    for (const condition of [
+      String(first.tag),
+      '*',
+      `"other", W/${first.tag?.replace('W/', '')}`,
+    ]) {
       const again = await ask(url + path, condition)
-      assert.deepEqual([again.status, again.text, again.tag], [304, '', first.tag], `${path} ${condition}`)
+      assert.deepEqual(
+        [again.status, again.text, again.tag],
+        [304, '', first.tag],
+        `${path} ${condition}`,
+      )
     }
-    assert.equal((await ask(url + path, first.tag, { 'accept-encoding': 'gzip' })).status, 304, path)
+    assert.equal(
+      (await ask(url + path, first.tag, { 'accept-encoding': 'gzip' })).status,
+      304,
+      path,
+    )
     assert.equal((await ask(url + path, '"other"')).status, 200, path)
-    assert.equal((await ask(url + path, first.tag, { accept: 'application/x-yaml' })).status, 200, path)
+    assert.equal(
+      (await ask(url + path, first.tag, { accept: 'application/x-yaml' })).status,
+      200,
+      path,
+    )
     const headers = { 'accept-encoding': 'identity', 'if-none-match': String(first.tag) }
     assert.equal((await fetch(url + path, { method: 'HEAD', headers })).status, 304, path)
   }
@@ -80,7 +108,10 @@ test('validators of external services are passed on, and judged by them', async 
       ? new Reply(304, undefined, { etag: '"7"' })
       : new Reply(200, { id: 'e1' }, { etag: '"7"' })
   })
-  const url = await startGateway(t, { http: { browserCache: true }, services: { orca: { baseUrl: orca.url } } })
+  const url = await startGateway(t, {
+    http: { browserCache: true },
+    services: { orca: { baseUrl: orca.url } },
+  })
   const first = await ask(`${url}/pipelines/e1`)
   assert.deepEqual([first.status, first.tag], [200, '"7"'])
   assert.equal(first.headers.get('cache-control'), 'private, no-cache')
@@ -90,10 +121,16 @@ test('validators of external services are passed on, and judged by them', async 
   const yaml = await ask(`${url}/pipelines/e1`, '"7"', { accept: 'application/x-yaml' })
   assert.deepEqual([yaml.status, yaml.text.trim()], [200, 'id: "e1"'])
   const yamlAgain = await ask(`${url}/pipelines/e1`, yaml.tag, { accept: 'application/x-yaml' })
-  assert.deepEqual([yamlAgain.status, yamlAgain.headers.get('cache-control')], [304, 'private, no-cache'])
+  assert.deepEqual(
+    [yamlAgain.status, yamlAgain.headers.get('cache-control')],
+    [304, 'private, no-cache'],
+  )
   status = 404
   const failed = await ask(`${url}/pipelines/e1`, '"7"')
-  assert.deepEqual([failed.status, failed.tag, failed.headers.get('cache-control')], [404, undefined, gateCaching])
+  assert.deepEqual(
+    [failed.status, failed.tag, failed.headers.get('cache-control')],
+    [404, undefined, gateCaching],
+  )
 })
 
 /** Two of them make a list that is filtered in portions. */
@@ -105,17 +142,32 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   const [front50, orca] = await Promise.all([
     startUpstream(t, { 'GET /v2/applications': applications }),
     startUpstream(t, ({ path, headers }) => {
-      if (path === '/pipelines/e1') return new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' })
+      if (path === '/pipelines/e1')
+        return new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' })
       if (headers['if-none-match']?.includes('"8"')) return new Reply(304)
-      const runs = applications.map(({ name }) => ({ id: `in ${name}`, application: name, note: longNote }))
+      const runs = applications.map(({ name }) => ({
+        id: `in ${name}`,
+        application: name,
+        note: longNote,
+      }))
       return new Reply(200, runs, { etag: '"8"' })
     }),
   ])
   const fiat = await startUpstream(t, ({ method, path }) => {
     const name = path.split('/').at(-1) ?? ''
     if (method !== 'GET') return new Reply(200)
-    const granted = (readable[name] ?? []).map((application) => ({ name: application, authorizations: ['READ'] }))
-    return { name, admin: false, accounts: [], applications: granted, serviceAccounts: [], roles: [] }
+    const granted = (readable[name] ?? []).map((application) => ({
+      name: application,
+      authorizations: ['READ'],
+    }))
+    return {
+      name,
+      admin: false,
+      accounts: [],
+      applications: granted,
+      serviceAccounts: [],
+      roles: [],
+    }
   })
   const clock = { ms: Date.now() }
   const { url, dataDir } = await runGateway(
@@ -134,14 +186,19 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   const users = openUsers(dataDir)
   for (const name of ['rita', 'sam']) await users.add(name, 'correct horse', ['dev'])
   users.close()
-  const askAs = (name: string, path: string, tag?: string) => ask(url + path, tag, basic(name, 'correct horse'))
-  await waitUntil(async () => (await askAs('rita', '/applications')).text.includes('two'), 'the list')
+  const askAs = (name: string, path: string, tag?: string) =>
+    ask(url + path, tag, basic(name, 'correct horse'))
+  await waitUntil(
+    async () => (await askAs('rita', '/applications')).text.includes('two'),
+    'the list',
+  )
   const all = await askAs('rita', '/applications')
   assert.equal((await askAs('rita', '/applications', all.tag)).status, 304)
   const some = await askAs('sam', '/applications', all.tag)
   assert.deepEqual([some.status, JSON.parse(some.text)], [200, [{ name: 'one' }]])
   assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 200)
-  for (const condition of ['"7"', '*']) assert.equal((await askAs('sam', '/pipelines/e1', condition)).status, 403)
+  for (const condition of ['"7"', '*'])
+    assert.equal((await askAs('sam', '/pipelines/e1', condition)).status, 403)
   const runs = '/applications/one/pipelines'
   const [ofRita, ofSam] = [await askAs('rita', runs), await askAs('sam', runs)]
   assert.equal(JSON.parse(ofRita.text).length, 2)
@@ -155,8 +212,12 @@ test('a validator does not outlive the rights it was given for', async (t) => {
     ['W/"8"'],
   )
   assert.equal((await askAs('sam', runs, '*')).status, 304)
-  for (const other of [ofRita.tag, '"8"', 'W/"8~"']) assert.equal((await askAs('sam', runs, other)).text, ofSam.text)
-  const yaml = await ask(url + runs, ofSam.tag, { ...basic('sam', 'correct horse'), accept: 'application/x-yaml' })
+  for (const other of [ofRita.tag, '"8"', 'W/"8~"'])
+    assert.equal((await askAs('sam', runs, other)).text, ofSam.text)
+  const yaml = await ask(url + runs, ofSam.tag, {
+    ...basic('sam', 'correct horse'),
+    accept: 'application/x-yaml',
+  })
   assert.equal(yaml.status, 200)
   readable['rita'] = ['one']
   clock.ms += 3_600_000
@@ -172,7 +233,11 @@ const password = 'correct horse'
 /** Everything embedded, with an administrator and two users of different roles. */
 async function startWithUsers(t: test.TestContext, dataDir?: string) {
   const options = dataDir === undefined ? {} : { dataDir }
-  const gateway = await runGateway(t, { fairlead: { admin: { password } } }, { embedded: true, ...options })
+  const gateway = await runGateway(
+    t,
+    { fairlead: { admin: { password } } },
+    { embedded: true, ...options },
+  )
   const { url } = gateway
   if (dataDir === undefined) {
     const users = openUsers(gateway.dataDir)
@@ -193,7 +258,10 @@ async function startWithUsers(t: test.TestContext, dataDir?: string) {
       body: JSON.stringify({ application: 'web', description: 'save', job: [job] }),
     })
     const { ref } = (await answer.json()) as { ref: string }
-    await waitUntil(async () => (await askAs('admin', ref)).text.includes('"SUCCEEDED"'), 'the task')
+    await waitUntil(
+      async () => (await askAs('admin', ref)).text.includes('"SUCCEEDED"'),
+      'the task',
+    )
   }
   const save = (role: string, email = 'web@example.org') => {
     const permissions = { READ: [role], WRITE: [role], EXECUTE: [role] }
@@ -219,14 +287,24 @@ test('a repeated 304 ends with the rights and with the state', async (t) => {
   const poll = async () => {
     for (const path of polledReads) tags.set(path, (await askAs('rita', path)).tag)
     for (let time = 0; time < 3; time++) {
-      for (const [path, tag] of tags) assert.equal((await askAs('rita', path, tag)).status, 304, path)
+      for (const [path, tag] of tags)
+        assert.equal((await askAs('rita', path, tag)).status, 304, path)
     }
   }
   await poll()
   await save('dev', 'new@example.org')
-  assert.match((await askAs('rita', '/applications', tags.get('/applications'))).text, /new@example\.org/)
-  assert.match((await askAs('rita', '/applications/web', tags.get('/applications/web'))).text, /new@example\.org/)
-  assert.equal((await askAs('rita', '/applications/web/tasks', tags.get('/applications/web/tasks'))).status, 200)
+  assert.match(
+    (await askAs('rita', '/applications', tags.get('/applications'))).text,
+    /new@example\.org/,
+  )
+  assert.match(
+    (await askAs('rita', '/applications/web', tags.get('/applications/web'))).text,
+    /new@example\.org/,
+  )
+  assert.equal(
+    (await askAs('rita', '/applications/web/tasks', tags.get('/applications/web/tasks'))).status,
+    200,
+  )
   await poll()
   await save('ops')
   for (const [path, tag] of tags) {
@@ -237,7 +315,8 @@ test('a repeated 304 ends with the rights and with the state', async (t) => {
     }
   }
   await save('dev')
-  for (const path of polledReads) assert.ok([200, 304].includes((await askAs('rita', path, tags.get(path))).status), path)
+  for (const path of polledReads)
+    assert.ok([200, 304].includes((await askAs('rita', path, tags.get(path))).status), path)
 })
 
 test('a validator of a former process is not taken for a new one', async (t) => {
@@ -262,13 +341,12 @@ test('a 304 has the headers that clients need, and no others', async (t) => {
   for (const time of ['asked', 'kept']) {
     const { status, headers } = await ask(url + path, tag, { 'x-spinnaker-request-id': time })
     assert.equal(status, 304)
-    assert.deepEqual([...headers.keys()].filter((name) => !['connection', 'date', 'keep-alive'].includes(name)).sort(), [
-      'cache-control',
-      'etag',
-      'expires',
-      'vary',
-      'x-spinnaker-request-id',
-    ])
+    assert.deepEqual(
+      [...headers.keys()]
+        .filter((name) => !['connection', 'date', 'keep-alive'].includes(name))
+        .sort(),
+      ['cache-control', 'etag', 'expires', 'vary', 'x-spinnaker-request-id'],
+    )
     assert.equal(headers.get('x-spinnaker-request-id'), time)
   }
   const cross = await ask(url + path, tag, { origin: 'http://localhost:9000' })

@@ -26,7 +26,9 @@ test('entries that stay keep their text, in portions', async () => {
     { length: 3000 },
     (_, id) => `{ "id": ${id}, "big": 12345678901234567890, "text": "${'x'.repeat(100)}]," }`,
   )
-  const { result, turns } = await countTurns(() => filterInPortions(`[ ${entries.join(', ')}]`, filter))
+  const { result, turns } = await countTurns(() =>
+    filterInPortions(`[ ${entries.join(', ')}]`, filter),
+  )
   const { text } = result
 
   assert.ok(text === `[${entries.filter((_, id) => id % 3 !== 0).join(',')}]`, text.slice(0, 300))
@@ -34,7 +36,10 @@ test('entries that stay keep their text, in portions', async () => {
 })
 
 test('entries that the filter changes are written anew', async () => {
-  const { text } = await filterInPortions('["a","gone","a",7,{"id":3,"results":[1,2]},null]', filter)
+  const { text } = await filterInPortions(
+    '["a","gone","a",7,{"id":3,"results":[1,2]},null]',
+    filter,
+  )
   assert.equal(text, '["a","a",7,{"id":3,"results":[2]},null]')
 })
 

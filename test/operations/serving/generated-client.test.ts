@@ -29,7 +29,11 @@ test('a generated client makes the calls that users make most', { timeout: 600_0
   const makeCalls = await compileCalls(t)
   const url = await startGateway(
     t,
-    { anonymous: { enabled: false }, fairlead: { admin: { password } }, taskService: { defaultIntervalBetweenPolls: 50 } },
+    {
+      anonymous: { enabled: false },
+      fairlead: { admin: { password } },
+      taskService: { defaultIntervalBetweenPolls: 50 },
+    },
     { embedded: true },
   )
   const recorded: Recorded[] = []
@@ -47,20 +51,49 @@ async function compileCalls(t: TestContext): Promise<(connection: Connection) =>
   t.after(() => removeFolder(folder))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  writeFileSync(join(folder, 'api.json'), JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })))
+  writeFileSync(
+    join(folder, 'api.json'),
+    JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })),
+  )
   copyFileSync(join(root, 'test/fixtures/generated-client/calls.ts'), join(folder, 'calls.ts'))
-  await run('node_modules/oazapfts/dist/cli.js', join(folder, 'api.json'), join(folder, 'client.ts'))
+  await run(
+    'node_modules/oazapfts/dist/cli.js',
+    join(folder, 'api.json'),
+    join(folder, 'client.ts'),
+  )
   const client = readFileSync(join(folder, 'client.ts'), 'utf8').toLowerCase()
-  const missing = allOperations.filter(({ id }) => !client.includes(`export function ${id.toLowerCase()}(`))
+  const missing = allOperations.filter(
+    ({ id }) => !client.includes(`export function ${id.toLowerCase()}(`),
+  )
   assert.deepEqual(
     missing.map(({ id, method }) => `${method} ${id}`),
     [],
   )
   await run(
     'node_modules/typescript/bin/tsc',
-    ...['--ignoreConfig', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'nodenext'],
-    ...['--allowImportingTsExtensions', '--rewriteRelativeImportExtensions', '--noUncheckedIndexedAccess'],
-    ...['--lib', 'esnext,dom,dom.iterable', '--types', 'node', '--outDir', join(folder, 'compiled'), join(folder, 'calls.ts')],
+    ...[
+      '--ignoreConfig',
+      '--strict',
+      '--skipLibCheck',
+      '--target',
+      'esnext',
+      '--module',
+      'nodenext',
+    ],
+    ...[
+      '--allowImportingTsExtensions',
+      '--rewriteRelativeImportExtensions',
+      '--noUncheckedIndexedAccess',
+    ],
+    ...[
+      '--lib',
+      'esnext,dom,dom.iterable',
+      '--types',
+      'node',
+      '--outDir',
+      join(folder, 'compiled'),
+      join(folder, 'calls.ts'),
+    ],
   )
   return (await import(pathToFileURL(join(folder, 'compiled/calls.js')).href)).makeCalls
 }
@@ -88,5 +121,7 @@ function recordInto(recorded: Recorded[]): typeof fetch {
 function findMisfits({ request, answer }: Recorded): string[] {
   const { operation } = findApiOperation(allOperations, request)
   const { error } = operation.answer.safeParse(answer)
-  return (error?.issues ?? []).map(({ path, message }) => `${operation.id} ${path.join('.')}: ${message}`)
+  return (error?.issues ?? []).map(
+    ({ path, message }) => `${operation.id} ${path.join('.')}: ${message}`,
+  )
 }

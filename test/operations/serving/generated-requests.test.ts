@@ -21,7 +21,10 @@ interface Described {
     readonly required?: boolean
     readonly schema?: JsonObject
   }[]
-  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { readonly schema?: JsonObject }> }
+  readonly requestBody?: {
+    readonly required?: boolean
+    readonly content: Record<string, { readonly schema?: JsonObject }>
+  }
   readonly operationId: string
 }
 
@@ -57,8 +60,11 @@ function follow(document: ApiDocument, part: JsonObject): JsonObject {
 function generate(document: ApiDocument, given: JsonObject, dice: Dice, depth = 0): unknown {
   const schema = follow(document, given)
   if (dice(12) === 0) return [null, true, -1, 1.5, 'odd', [], {}, odd[dice(odd.length)]][dice(8)]
-  const choices = (schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf']) as JsonObject[] | undefined
-  if (choices !== undefined) return generate(document, choices[dice(choices.length)] ?? {}, dice, depth)
+  const choices = (schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf']) as
+    | JsonObject[]
+    | undefined
+  if (choices !== undefined)
+    return generate(document, choices[dice(choices.length)] ?? {}, dice, depth)
   const values = schema['enum'] as unknown[] | undefined
   if (values !== undefined) return values[dice(values.length)]
   switch (schema['type']) {
@@ -72,22 +78,36 @@ function generate(document: ApiDocument, given: JsonObject, dice: Dice, depth = 
     case 'array':
       return depth >= maxDepth
         ? []
-        : Array.from({ length: dice(3) }, () => generate(document, toSchema(schema['items']), dice, depth + 1))
+        : Array.from({ length: dice(3) }, () =>
+            generate(document, toSchema(schema['items']), dice, depth + 1),
+          )
     case 'object':
       return generateObject(document, schema, dice, depth)
     default:
       return depth >= maxDepth
         ? 'deep'
-        : generateObject(document, { properties: { name: { type: 'string' }, type: { type: 'string' } } }, dice, depth)
+        : generateObject(
+            document,
+            { properties: { name: { type: 'string' }, type: { type: 'string' } } },
+            dice,
+            depth,
+          )
   }
 }
 
-function generateObject(document: ApiDocument, schema: JsonObject, dice: Dice, depth: number): JsonObject {
+function generateObject(
+  document: ApiDocument,
+  schema: JsonObject,
+  dice: Dice,
+  depth: number,
+): JsonObject {
   const required = (schema['required'] ?? []) as string[]
   const entries = Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>).filter(
     ([name]) => depth < maxDepth && ((dice(12) > 0 && required.includes(name)) || dice(3) === 0),
   )
-  return Object.fromEntries(entries.map(([name, property]) => [name, generate(document, property, dice, depth + 1)]))
+  return Object.fromEntries(
+    entries.map(([name, property]) => [name, generate(document, property, dice, depth + 1)]),
+  )
 }
 
 function toSchema(value: unknown): JsonObject {
@@ -100,8 +120,10 @@ function generateRequest(document: ApiDocument, path: string, operation: Describ
   for (const given of operation.parameters ?? []) {
     const value = generate(document, given.schema ?? { type: 'string' }, dice)
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-    if (given.in === 'path') filled = filled.replace(`{${given.name}}`, encodeURIComponent(text) || 'x')
-    else if (given.in === 'query' && (given.required || dice(2) === 0)) query.append(given.name, text)
+    if (given.in === 'path')
+      filled = filled.replace(`{${given.name}}`, encodeURIComponent(text) || 'x')
+    else if (given.in === 'query' && (given.required || dice(2) === 0))
+      query.append(given.name, text)
   }
   const { requestBody } = operation
   const [[type, content] = ['', {}]] = Object.entries(requestBody?.content ?? {})
@@ -137,10 +159,14 @@ function findFault(
   if (isOfService && status >= 500 && status !== 503) return 'a back end failed'
   const described = responses[String(status)] ?? (isOfService ? responses['default'] : undefined)
   if (described === undefined) return 'the status is not documented'
-  const types = Object.keys((follow(document, described)['content'] as JsonObject | undefined) ?? {})
+  const types = Object.keys(
+    (follow(document, described)['content'] as JsonObject | undefined) ?? {},
+  )
   const media = type.split(';', 1)[0] ?? ''
   if (text === '' || types.length === 0 || types.includes(media)) return undefined
-  return /yaml/.test(media) && types.some((one) => /json/.test(one)) ? undefined : `the media type is none of ${types.join()}`
+  return /yaml/.test(media) && types.some((one) => /json/.test(one))
+    ? undefined
+    : `the media type is none of ${types.join()}`
 }
 
 function parse(text: string, type: string): JsonObject | undefined {
@@ -162,7 +188,11 @@ test(`requests from the document get documented answers, seed ${seed}`, async (t
     { 'task-service': { maxNumberOfPolls: 2, defaultIntervalBetweenPolls: 10 } },
     {
       embedded: true,
-      log: (line) => void (Number(line['level']) >= 50 && failures.push(`logged: ${JSON.stringify(line).slice(0, 600)}`)),
+      log: (line) =>
+        void (
+          Number(line['level']) >= 50 &&
+          failures.push(`logged: ${JSON.stringify(line).slice(0, 600)}`)
+        ),
     },
   )
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument
@@ -180,9 +210,21 @@ test(`requests from the document get documented answers, seed ${seed}`, async (t
     ),
   )
   for (const { method, operation, path, headers, body } of cases) {
-    const answer = await fetch(url + path, { method, headers, body, redirect: 'manual', signal: AbortSignal.timeout(60_000) })
+    const answer = await fetch(url + path, {
+      method,
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(60_000),
+    })
     const text = method === 'HEAD' ? '' : await readAnswer(answer)
-    const fault = findFault(document, operation, answer.status, answer.headers.get('content-type') ?? '', text)
+    const fault = findFault(
+      document,
+      operation,
+      answer.status,
+      answer.headers.get('content-type') ?? '',
+      text,
+    )
     if (fault !== undefined) {
       failures.push(
         `${fault}: ${method} ${path} ${headers.accept} ${body?.slice(0, 300)} → ${answer.status} ${answer.headers.get('content-type')} ${text.slice(0, 300)}`,

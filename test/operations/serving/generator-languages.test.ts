@@ -54,7 +54,10 @@ async function isInstalled(program: string, argument: string): Promise<boolean> 
 function openFolder(t: TestContext): string {
   const folder = createFolder('generators')
   t.after(() => removeFolder(folder))
-  writeFileSync(join(folder, 'api.json'), JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })))
+  writeFileSync(
+    join(folder, 'api.json'),
+    JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })),
+  )
   writeFileSync(
     join(folder, 'openapitools.json'),
     JSON.stringify({ 'generator-cli': { version: generator, storageDir: folder } }),
@@ -64,18 +67,36 @@ function openFolder(t: TestContext): string {
 
 /** The package fetches the archive itself at its first call. */
 function fetchGenerator(folder: string): Promise<boolean> {
-  const command = ['exec', '--yes', `--package=${wrapper}`, '--', 'openapi-generator-cli', 'version']
-  return run('npm', command, { cwd: folder, env: { ...process.env, INIT_CWD: folder, PWD: folder } }).then(Boolean, () => false)
+  const command = [
+    'exec',
+    '--yes',
+    `--package=${wrapper}`,
+    '--',
+    'openapi-generator-cli',
+    'version',
+  ]
+  return run('npm', command, {
+    cwd: folder,
+    env: { ...process.env, INIT_CWD: folder, PWD: folder },
+  }).then(Boolean, () => false)
 }
 
 async function generate(folder: string, archive: string): Promise<void> {
   const files = Object.entries(languages).map(([language, properties]) => {
     const file = join(folder, `${language}.json`)
-    const options = { generatorName: language, inputSpec: 'api.json', outputDir: language, additionalProperties: properties }
+    const options = {
+      generatorName: language,
+      inputSpec: 'api.json',
+      outputDir: language,
+      additionalProperties: properties,
+    }
     writeFileSync(file, JSON.stringify({ ...options, ...properties, globalProperties: codeAlone }))
     return file
   })
-  await run('java', [...java, '-jar', archive, 'batch', '--fail-fast', ...files], { cwd: folder, maxBuffer: 64 << 20 })
+  await run('java', [...java, '-jar', archive, 'batch', '--fail-fast', ...files], {
+    cwd: folder,
+    maxBuffer: 64 << 20,
+  })
 }
 
 /**
@@ -98,7 +119,9 @@ async function compileJava(folder: string, archive: string): Promise<void> {
     join(sources, 'javax/annotation/Generated.java'),
     'package javax.annotation;\npublic @interface Generated { String value(); String date() default ""; String comments() default ""; }\n',
   )
-  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.java'))
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.java'),
+  )
   assert.ok(files.length > 100, 'classes were generated')
   writeFileSync(join(folder, 'files'), files.map((name) => join(sources, name)).join('\n'))
   const options = java.map((option) => `-J${option}`)

@@ -81,14 +81,20 @@ test('two validators find the document to be OpenAPI 3.1', async () => {
 })
 
 test('summaries have six words at most, and tags are described', () => {
-  const long = entries.filter(({ entry }) => entry.summary.split(' ').length > 6 || entry.summary.endsWith('.'))
+  const long = entries.filter(
+    ({ entry }) => entry.summary.split(' ').length > 6 || entry.summary.endsWith('.'),
+  )
   assert.deepEqual(
     long.map(({ entry }) => entry.summary),
     [],
   )
-  const described = new Set(document.tags.map(({ name, description }) => (description.length > 10 ? name : '')))
+  const described = new Set(
+    document.tags.map(({ name, description }) => (description.length > 10 ? name : '')),
+  )
   assert.deepEqual(
-    entries.filter(({ entry }) => !entry.tags.every((tag) => described.has(tag))).map(({ entry }) => entry.operationId),
+    entries
+      .filter(({ entry }) => !entry.tags.every((tag) => described.has(tag)))
+      .map(({ entry }) => entry.operationId),
     [],
   )
 })
@@ -124,14 +130,18 @@ test('examples show what their operations take and give', () => {
   const misfits: string[] = []
   const check = (what: string, schema: z.ZodType | undefined, value: unknown) => {
     const { error } =
-      schema === undefined ? { error: { issues: [{ path: [], message: 'not declared' }] } } : schema.safeParse(value)
-    for (const { path, message } of error?.issues ?? []) misfits.push(`${what} ${path.join('.')}: ${message}`)
+      schema === undefined
+        ? { error: { issues: [{ path: [], message: 'not declared' }] } }
+        : schema.safeParse(value)
+    for (const { path, message } of error?.issues ?? [])
+      misfits.push(`${what} ${path.join('.')}: ${message}`)
   }
   for (const [id, { parameters = {}, bodies = {}, answer }] of Object.entries(examples)) {
     const operation = allOperations.find((one) => one.id === id)
     const inPath = find(id).parameters.filter((one) => one.in === 'path')
     for (const [name, value] of Object.entries(parameters))
-      if (!inPath.some((one) => one.name === name)) check(`${id} ${name}`, operation?.query?.[name], value)
+      if (!inPath.some((one) => one.name === name))
+        check(`${id} ${name}`, operation?.query?.[name], value)
     for (const [name, { value }] of Object.entries(bodies)) {
       check(`${id} ${name}`, operation?.body?.schema, value)
       check(`${id} ${name}`, operation?.body?.shown ?? operation?.body?.schema, value)
@@ -142,13 +152,16 @@ test('examples show what their operations take and give', () => {
 })
 
 test('what a service answers is judged by its form alone', () => {
-  const typed = allOperations.filter(({ id }) => /^get(Pipeline|Application|Task)UsingGET1?$/.test(id))
+  const typed = allOperations.filter(({ id }) =>
+    /^get(Pipeline|Application|Task)UsingGET1?$/.test(id),
+  )
   assert.equal(typed.length, 4)
   for (const { answer } of typed) assert.deepEqual(answerFormOf(answer), jsonObject)
 })
 
 test('names and types are those that Go and Python can have', () => {
-  const clashes = (names: string[]) => names.filter((name, index) => names.findIndex((one) => sameName(one, name)) !== index)
+  const clashes = (names: string[]) =>
+    names.filter((name, index) => names.findIndex((one) => sameName(one, name)) !== index)
   assert.deepEqual(clashes(entries.map(({ entry }) => entry.operationId)), [])
   const components = Object.keys(document.components.schemas)
   assert.deepEqual(clashes(components), [])
@@ -157,12 +170,16 @@ test('names and types are those that Go and Python can have', () => {
     [],
   )
   for (const { entry } of entries) {
-    const answer = Object.entries(entry.responses).find(([status]) => /^[23]/.test(status) && status !== '302')?.[1]
+    const answer = Object.entries(entry.responses).find(
+      ([status]) => /^[23]/.test(status) && status !== '302',
+    )?.[1]
     for (const content of [entry.requestBody?.content, answer?.content])
       assert.ok(Object.keys(content ?? {}).length <= 1, entry.operationId)
   }
   // A type may be absent or null, but not one of two.
-  const types = [...JSON.stringify(document.components.schemas).matchAll(/"type":\[([^\]]*)\]/g)].map(([, list]) => list)
+  const types = [
+    ...JSON.stringify(document.components.schemas).matchAll(/"type":\[([^\]]*)\]/g),
+  ].map(([, list]) => list)
   assert.deepEqual(
     types.filter((list) => !/^"\w+","null"$/.test(list ?? '')),
     [],
@@ -170,32 +187,47 @@ test('names and types are those that Go and Python can have', () => {
 })
 
 test('an instance that is not ready answers 503 with its state', () => {
-  assert.deepEqual(find('readinessUsingGET').responses['503']?.content?.['application/json']?.schema, {
-    $ref: '#/components/schemas/Health',
-  })
+  assert.deepEqual(
+    find('readinessUsingGET').responses['503']?.content?.['application/json']?.schema,
+    {
+      $ref: '#/components/schemas/Health',
+    },
+  )
 })
 
 test('an empty value is documented as refused where it is refused', () => {
   const search = find('searchUsingGET')
-  const schemaOf = (name: string) => search.parameters.find((parameter) => parameter.name === name)?.schema
-  assert.equal(find('getFailedStagesForPipelineExecutionUsingGET').parameters[0]?.schema.minLength, 1)
+  const schemaOf = (name: string) =>
+    search.parameters.find((parameter) => parameter.name === name)?.schema
+  assert.equal(
+    find('getFailedStagesForPipelineExecutionUsingGET').parameters[0]?.schema.minLength,
+    1,
+  )
   assert.equal(find('cancelTasksUsingPUT').parameters[0]?.schema.minItems, 1)
   assert.equal(schemaOf('q')?.minLength, undefined)
   assert.equal(document.components.schemas['Pipeline']?.properties['application']?.minLength, 1)
   for (const { entry } of entries)
-    for (const parameter of entry.parameters.filter((one) => one.in === 'path')) assert.equal(parameter.schema.minLength, 1)
+    for (const parameter of entry.parameters.filter((one) => one.in === 'path'))
+      assert.equal(parameter.schema.minLength, 1)
 })
 
 test('errors have the media types of their codes', () => {
-  const typesOf = (status: string) => Object.keys(document.components.responses[status]?.content ?? {})
+  const typesOf = (status: string) =>
+    Object.keys(document.components.responses[status]?.content ?? {})
   assert.deepEqual(typesOf('400'), ['application/json', 'application/problem+json'])
   assert.deepEqual(typesOf('401'), ['application/json'])
   assert.deepEqual(typesOf('415'), ['application/problem+json'])
-  assert.deepEqual(Object.keys(find('savePipelineUsingPOST').responses['400']?.content ?? {}), typesOf('400'))
+  assert.deepEqual(
+    Object.keys(find('savePipelineUsingPOST').responses['400']?.content ?? {}),
+    typesOf('400'),
+  )
 })
 
 test('open operations need no credentials, the others accept a bearer token', () => {
-  assert.deepEqual(document.security.flatMap(Object.keys), Object.keys(document.components.securitySchemes))
+  assert.deepEqual(
+    document.security.flatMap(Object.keys),
+    Object.keys(document.components.securitySchemes),
+  )
   assert.ok('bearer' in document.components.securitySchemes)
   assert.deepEqual(find('healthUsingGET').security, [])
   assert.deepEqual(find('userUsingGET').security, [{}, ...document.security])
@@ -203,7 +235,8 @@ test('open operations need no credentials, the others accept a bearer token', ()
 })
 
 test("a description names the operation's demands and id", () => {
-  const descriptionOf = (id: string) => entries.find(({ entry }) => entry.operationId === id)?.entry.description
+  const descriptionOf = (id: string) =>
+    entries.find(({ entry }) => entry.operationId === id)?.entry.description
   assert.equal(
     descriptionOf('getApplicationUsingGET'),
     'One application: its attributes and, unless `expand=false`, its clusters by account. Needs READ on the application in the path. Its id is `getApplicationUsingGET`.',
@@ -213,7 +246,10 @@ test("a description names the operation's demands and id", () => {
     'Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
   )
   assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', / Needs nothing; entries that /)
-  assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', / Needs READ on the application of the execution\. Its id/)
+  assert.match(
+    descriptionOf('evaluateVariablesUsingPOST') ?? '',
+    / Needs READ on the application of the execution\. Its id/,
+  )
 })
 
 test('every core operation is described once', () => {
@@ -238,7 +274,11 @@ test('every served operation is described under its own id', () => {
 test('the parameters of a path are declared, required, and no others', () => {
   for (const { path, entry } of entries) {
     const inPath = entry.parameters.filter((parameter) => parameter.in === 'path')
-    assert.deepEqual(inPath.map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), path)
+    assert.deepEqual(
+      inPath.map(({ name }) => name).sort(),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(),
+      path,
+    )
     assert.ok(inPath.every(({ required }) => required))
     const names = entry.parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
     assert.equal(new Set(names).size, names.length, path)
@@ -281,7 +321,10 @@ test('the document is formatted once, whatever address and format clients use', 
   assert.equal(await served.print('json', 'https://a.example/"gate"'), first)
   for (let index = 0; index < 20; index++) {
     const url = `https://gate-${index}.example`
-    assert.deepEqual((JSON.parse((await served.print('json', url)).toString()) as ApiContent).servers, [{ url }])
+    assert.deepEqual(
+      (JSON.parse((await served.print('json', url)).toString()) as ApiContent).servers,
+      [{ url }],
+    )
   }
   assert.equal(formatted, 1)
   const yaml = parse((await served.print('yaml', 'https://a.example/"gate"')).toString()) as unknown

@@ -3,7 +3,10 @@ import test from 'node:test'
 import type { z } from 'zod'
 import { flagModel, integer, list, textModel } from '../../../packages/base/json/schemas.ts'
 import { allOperations } from '../../../packages/gateway/operations/all.ts'
-import { createQueryRules, parseQuery } from '../../../packages/gateway/operations/serving/parse-query.ts'
+import {
+  createQueryRules,
+  parseQuery,
+} from '../../../packages/gateway/operations/serving/parse-query.ts'
 
 /** What names the thing that the request is about; an empty name would be about nothing. */
 const refusedWhenEmpty = [
@@ -21,7 +24,9 @@ const refusedWhenEmpty = [
 test('only names and numbers are refused when empty', () => {
   const refused = allOperations.flatMap(({ method, path, query }) =>
     createQueryRules(query).flatMap((rule) =>
-      isRefused(() => parseQuery([rule], new URLSearchParams([[rule.name, '']]))) ? [`${method} ${path} ${rule.name}`] : [],
+      isRefused(() => parseQuery([rule], new URLSearchParams([[rule.name, '']])))
+        ? [`${method} ${path} ${rule.name}`]
+        : [],
     ),
   )
   assert.deepEqual(refused.sort(), refusedWhenEmpty)

@@ -20,7 +20,10 @@ async function openBrowser(t: TestContext): Promise<Visited | undefined> {
   const complaints: string[] = []
   page.on('request', (request) => void requested.push(request.url()))
   page.on('pageerror', (error) => void complaints.push(String(error)))
-  page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))
+  page.on(
+    'console',
+    (message) => void (message.type() === 'error' && complaints.push(message.text())),
+  )
   return { page, requested, complaints }
 }
 
@@ -35,7 +38,10 @@ test('the reference page requests its own origin only', { timeout: 300_000 }, as
   await page.goto(`${gateway}/login`)
   await page.fill('input[name=username]', 'me')
   await page.fill('input[name=password]', 'correct-horse')
-  await Promise.all([page.waitForURL((url) => !url.pathname.endsWith('/login')), page.click('button[type=submit]')])
+  await Promise.all([
+    page.waitForURL((url) => !url.pathname.endsWith('/login')),
+    page.click('button[type=submit]'),
+  ])
   requested.length = 0
 
   await page.goto(`${gateway}/swagger-ui/index.html#tag/applications/GET/applications`)
@@ -50,7 +56,9 @@ test('the reference page requests its own origin only', { timeout: 300_000 }, as
 
   const screenshot = process.env['FAIRLEAD_SCREENSHOT']
   if (screenshot !== undefined) await page.screenshot({ path: screenshot })
-  const elsewhere = requested.filter((url) => !url.startsWith(gateway) && !/^(?:data|blob):/.test(url))
+  const elsewhere = requested.filter(
+    (url) => !url.startsWith(gateway) && !/^(?:data|blob):/.test(url),
+  )
   assert.deepEqual(elsewhere, [])
   assert.deepEqual(
     requested.filter((url) => url.endsWith('/openapi.json')),
@@ -64,7 +72,10 @@ for (const path of ['/swagger-ui.html', '/reference']) {
     const gateway = await startGateway(t, {})
     const answer = await fetch(gateway + path)
     assert.equal(answer.status, 200)
-    assert.match(String(answer.headers.get('content-security-policy')), /default-src 'none'.*connect-src 'self'/)
+    assert.match(
+      String(answer.headers.get('content-security-policy')),
+      /default-src 'none'.*connect-src 'self'/,
+    )
     const page = await answer.text()
     assert.match(page, /<title>Fairlead API<\/title>/)
     // Whatever name the gateway goes by, the page reaches its own origin only.
@@ -73,8 +84,15 @@ for (const path of ['/swagger-ui.html', '/reference']) {
 }
 
 test('the page is for logged-in users only', async (t) => {
-  const guarded = await startGateway(t, { security: { user: { name: 'me', password: 'correct-horse' } } })
-  for (const path of ['/swagger-ui/index.html', '/swagger-ui/reference.js', '/openapi.json', '/v3/api-docs']) {
+  const guarded = await startGateway(t, {
+    security: { user: { name: 'me', password: 'correct-horse' } },
+  })
+  for (const path of [
+    '/swagger-ui/index.html',
+    '/swagger-ui/reference.js',
+    '/openapi.json',
+    '/v3/api-docs',
+  ]) {
     assert.equal((await fetch(guarded + path)).status, 401, path)
   }
   const open = await startGateway(t, {})

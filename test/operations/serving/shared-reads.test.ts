@@ -4,11 +4,20 @@ import test from 'node:test'
 import { openUsers } from '../../../packages/gateway/login/form/users.ts'
 import { basic } from '../../login/support.ts'
 import { runGateway } from '../../support/gateway.ts'
-import { type RecordedRequest, Reply, silence, startUpstream, type Upstream } from '../../support/upstream.ts'
+import {
+  type RecordedRequest,
+  Reply,
+  silence,
+  startUpstream,
+  type Upstream,
+} from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const password = 'correct horse'
-const applications = ['web', 'api'].map((name) => ({ name, authorizations: ['READ', 'WRITE', 'EXECUTE'] }))
+const applications = ['web', 'api'].map((name) => ({
+  name,
+  authorizations: ['READ', 'WRITE', 'EXECUTE'],
+}))
 /** Rita and Sam may do the same, Tom may use another account, Una reads one application only. */
 const views: Record<string, object> = {
   rita: { accounts: [], applications },
@@ -44,7 +53,9 @@ async function start(t: test.TestContext): Promise<Setup> {
   const [orca, clouddriver] = await Promise.all([startUpstream(t), startUpstream(t, () => [])])
   const fiat = await startUpstream(t, ({ method, path }) => {
     const name = path.split('/').at(-1) ?? ''
-    return method === 'GET' ? { name, admin: false, serviceAccounts: [], roles: [], ...views[name] } : new Reply(200)
+    return method === 'GET'
+      ? { name, admin: false, serviceAccounts: [], roles: [], ...views[name] }
+      : new Reply(200)
   })
   const { url, dataDir } = await runGateway(t, {
     fairlead: { admin: { password } },
@@ -59,7 +70,10 @@ async function start(t: test.TestContext): Promise<Setup> {
   for (const name of Object.keys(views)) await users.add(name, password, ['dev'])
   users.close()
   const ask = async ({ user, path, headers, ...others }: Asked): Promise<Answer> => {
-    const answer = await fetch(url + path, { headers: { ...basic(user, password), ...headers }, ...others })
+    const answer = await fetch(url + path, {
+      headers: { ...basic(user, password), ...headers },
+      ...others,
+    })
     return { status: answer.status, text: await answer.text() }
   }
   const metricOf = async (name: string) => {
@@ -67,7 +81,8 @@ async function start(t: test.TestContext): Promise<Setup> {
     return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(text)?.[1] ?? 0)
   }
   // Passwords and views are known from now on.
-  for (const user of Object.keys(views)) await ask({ user, path: '/applications/web/loadBalancers' })
+  for (const user of Object.keys(views))
+    await ask({ user, path: '/applications/web/loadBalancers' })
   const before = await metricOf('fairlead_requests_in_flight')
   return {
     orca,
@@ -76,10 +91,12 @@ async function start(t: test.TestContext): Promise<Setup> {
     async send(requests) {
       const answers = requests.map(ask)
       for (const answer of answers) answer.catch(() => {})
-      const waiting = async () => (await metricOf('fairlead_requests_in_flight')) >= before + requests.length
+      const waiting = async () =>
+        (await metricOf('fairlead_requests_in_flight')) >= before + requests.length
       await waitUntil(waiting, 'the requests')
       // What arrives later, and takes the same steps, has passed them last.
-      for (const user of Object.keys(views)) await ask({ user, path: '/applications/web/loadBalancers' })
+      for (const user of Object.keys(views))
+        await ask({ user, path: '/applications/web/loadBalancers' })
       return answers
     },
     metric: () => metricOf('fairlead_shared_reads_total'),
@@ -101,7 +118,9 @@ test('identical reads share one call as far as rights are the same', async (t) =
   const { orca, calls, send, metric } = await start(t)
   orca.answer(() => silence)
   const names = ['rita', 'sam', 'tom', 'una']
-  const answers = await send(names.flatMap((user) => Array.from({ length: 5 }, () => ({ user, path }))))
+  const answers = await send(
+    names.flatMap((user) => Array.from({ length: 5 }, () => ({ user, path }))),
+  )
   const asked = calls()
   assert.deepEqual(asked.length, 3)
   const users = asked.map(({ headers }) => String(headers['x-spinnaker-user']))
@@ -150,7 +169,8 @@ test('a client that goes away ends the call only if no other waits', async (t) =
   await Promise.allSettled(answers.slice(0, 2))
   assert.equal(calls().length, 1)
   orca.release(runs)
-  for (const answer of await Promise.all(answers.slice(2))) assert.deepEqual(idsIn(answer), ['e1', 'e2'])
+  for (const answer of await Promise.all(answers.slice(2)))
+    assert.deepEqual(idsIn(answer), ['e1', 'e2'])
   assert.equal(calls().length, 0)
 })
 
@@ -171,7 +191,9 @@ test('errors are for those who wait, except those about another user', async (t)
   orca.answer(() => silence)
   const refused = await send(two)
   assert.equal(calls().length, 1)
-  orca.answer(({ headers }) => new Reply(403, { message: `${headers['x-spinnaker-user']} may not` }))
+  orca.answer(
+    ({ headers }) => new Reply(403, { message: `${headers['x-spinnaker-user']} may not` }),
+  )
   orca.release(new Reply(403, { message: 'someone may not' }))
   const texts = (await Promise.all(refused)).map(({ text }) => text)
   assert.equal(texts.filter((text) => text.includes('someone')).length, 1)

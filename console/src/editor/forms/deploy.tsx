@@ -37,7 +37,9 @@ function Groups() {
 }
 
 function clusterName({ application, stack, freeFormDetails }: JsonObject, own: string): string {
-  return [application ?? own, stack, freeFormDetails].flatMap((part) => scalarOf(part) ?? []).join('-')
+  return [application ?? own, stack, freeFormDetails]
+    .flatMap((part) => scalarOf(part) ?? [])
+    .join('-')
 }
 
 function NextName() {
@@ -52,7 +54,8 @@ function NextName() {
 export const deployForm: readonly Part[] = [{ View: Groups, shows: ['clusters'] }]
 
 const sourcesOf = ({ draft, base }: Form) => imageSourcesOf(draft.definition.value, Number(base[1]))
-const isNamed = (form: Form) => imageKeys.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
+const isNamed = (form: Form) =>
+  imageKeys.some((key) => form.holder[key] !== undefined) || sourcesOf(form).length === 0
 
 const imageSource = oneOf<'found' | 'named'>('Image', {
   ways: (form) => [
@@ -60,10 +63,17 @@ const imageSource = oneOf<'found' | 'named'>('Image', {
     { id: 'named', label: 'One by name', help: 'The same in every run, or an expression.' },
   ],
   chosen: (form) => (isNamed(form) ? 'named' : 'found'),
-  set: (id) => ({ ...Object.fromEntries(imageKeys.map((key) => [key, undefined])), ...(id === 'named' && { imageId: '' }) }),
+  set: (id) => ({
+    ...Object.fromEntries(imageKeys.map((key) => [key, undefined])),
+    ...(id === 'named' && { imageId: '' }),
+  }),
 })
 
-const sizes = [field('capacity.min', 'At least'), field('capacity.desired', 'Now'), field('capacity.max', 'At most')]
+const sizes = [
+  field('capacity.min', 'At least'),
+  field('capacity.desired', 'Now'),
+  field('capacity.max', 'At most'),
+]
 const capacity = group(sizes, (content) => (
   <fieldset class="form-group is-row">
     <legend>Instances</legend>
@@ -82,10 +92,19 @@ function Picture({ old, fresh = 3 }: { old: readonly ('on' | 'off' | 'gone')[]; 
         <rect key={index} class={`old is-${state}`} x={2 + index * 10} y="2" {...box} />
       ))}
       {[0, 1, 2].map((index) => (
-        <rect key={index} class={index < fresh ? 'new' : 'old is-gone'} x={2 + index * 10} y="17" {...box} />
+        <rect
+          key={index}
+          class={index < fresh ? 'new' : 'old is-gone'}
+          x={2 + index * 10}
+          y="17"
+          {...box}
+        />
       ))}
       <path d="M38 15h8" />
-      <path class="traffic" d={old.includes('on') ? 'M46 15l6-7h12M46 15l6 7h12' : 'M46 15l6 7h12'} />
+      <path
+        class="traffic"
+        d={old.includes('on') ? 'M46 15l6-7h12M46 15l6 7h12' : 'M46 15l6 7h12'}
+      />
     </svg>
   )
 }
@@ -136,7 +155,9 @@ const strategy = oneOf('Strategy', {
   ways: (form) => {
     const id = strategyOf(form)
     const isDrawn = strategies.some((each) => each.id === id)
-    return isDrawn ? strategies : [...strategies, { id, label: 'Another one', help: scalarOf(form.holder['strategy']) }]
+    return isDrawn
+      ? strategies
+      : [...strategies, { id, label: 'Another one', help: scalarOf(form.holder['strategy']) }]
   },
   chosen: strategyOf,
   set: (id) => ({ strategy: id === 'none' ? undefined : id }),
@@ -154,12 +175,26 @@ export const serverGroupForm: readonly Part[] = [
   only((form) => sourcesOf(form).length > 0, imageSource),
   only(isNamed, field('imageId', 'Name of the image', imageHelp, { isKept: true })),
   { ...capacity, shows: ['capacity'] },
-  field('preferSourceCapacity', 'Take the size of the running group', 'The numbers above count for the first deployment.'),
+  field(
+    'preferSourceCapacity',
+    'Take the size of the running group',
+    'The numbers above count for the first deployment.',
+  ),
   field('loadBalancers', 'Load balancers', 'They send traffic to the instances that are healthy.'),
   field('securityGroups', 'Security groups', 'Who may reach the instances.'),
   strategy,
-  only(is('rollingredblack'), field('targetPercentages', 'Steps in percent', 'Shares of the new group, such as [25, 50, 100].')),
-  only(is('redblack', 'recreate'), field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. 0 keeps all.')),
+  only(
+    is('rollingredblack'),
+    field(
+      'targetPercentages',
+      'Steps in percent',
+      'Shares of the new group, such as [25, 50, 100].',
+    ),
+  ),
+  only(
+    is('redblack', 'recreate'),
+    field('maxRemainingAsgs', 'Server groups to keep', 'With the new one. 0 keeps all.'),
+  ),
   only(
     is('redblack', 'rollingredblack'),
     field(

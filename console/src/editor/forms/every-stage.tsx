@@ -1,6 +1,13 @@
 /** The sections that the form of every stage ends with. */
 
-import { type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import {
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  scalarOf,
+} from '@fairlead/base/json/values.ts'
 import { CheckList } from '../../components/form-fields.tsx'
 import { RecordRows } from '../../components/record-rows.tsx'
 import { Name } from '../../components/text.tsx'
@@ -9,7 +16,14 @@ import { type Form, type Part, useForm } from '../fields.tsx'
 import { type InputProps, NumberInput, TextInput } from '../inputs.tsx'
 import { type ItemKind, ItemList } from '../item-list.tsx'
 import { artifacts, notifications } from '../settings-lists.tsx'
-import { followersOf, requisitesOf, setRequisites, stagesOf, titleOfStage, toNodes } from '../stages.ts'
+import {
+  followersOf,
+  requisitesOf,
+  setRequisites,
+  stagesOf,
+  titleOfStage,
+  toNodes,
+} from '../stages.ts'
 import { field, group, oneOf, only } from './form.tsx'
 
 /** Stages that do not come after it, and references to stages that do not exist. */
@@ -19,22 +33,32 @@ function RequisitesInput({ label = '' }: InputProps) {
   const { key = '' } = nodes[Number(base[1])] ?? {}
   const followers = followersOf(nodes, key)
   const required = requisitesOf(holder)
-  const known = nodes.filter((node) => required.includes(node.key) || (node.key !== key && !followers.has(node.key)))
+  const known = nodes.filter(
+    (node) => required.includes(node.key) || (node.key !== key && !followers.has(node.key)),
+  )
   const missing = required.filter((id) => nodes.every((node) => node.key !== id))
   const choices = [
-    ...known.map(({ key: id, stage }) => ({ id, label: <Name text={`${titleOfStage(stage)} ${id}`} max={50} /> })),
+    ...known.map(({ key: id, stage }) => ({
+      id,
+      label: <Name text={`${titleOfStage(stage)} ${id}`} max={50} />,
+    })),
     ...missing.map((id) => ({ id, label: <s>{id}</s> })),
   ]
-  const change = (ids: readonly string[]) => draft.change('Runs after', (definition) => setRequisites(definition, key, ids))
+  const change = (ids: readonly string[]) =>
+    draft.change('Runs after', (definition) => setRequisites(definition, key, ids))
   return <CheckList label={label} head="" choices={choices} chosen={required} onChange={change} />
 }
 
 function ConditionInput({ value, onChange, ...input }: InputProps) {
-  const change = (expression: unknown) => onChange(expression === undefined ? undefined : { type: 'expression', expression })
+  const change = (expression: unknown) =>
+    onChange(expression === undefined ? undefined : { type: 'expression', expression })
   return <TextInput {...input} value={objectOf(value)['expression']} onChange={change} isCode />
 }
 
-const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'].map((label, index) => ({ id: String(index + 1), label }))
+const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'].map((label, index) => ({
+  id: String(index + 1),
+  label,
+}))
 
 /** No day means each. */
 function DaysInput({ value, onChange, label = '' }: InputProps) {
@@ -56,7 +80,9 @@ function TimesInput({ tied, value, onChange }: InputProps) {
               key={of}
               type="time"
               aria-label={capital(of)}
-              value={[range[`${of}Hour`], range[`${of}Min`]].map((part) => String(part ?? 0).padStart(2, '0')).join(':')}
+              value={[range[`${of}Hour`], range[`${of}Min`]]
+                .map((part) => String(part ?? 0).padStart(2, '0'))
+                .join(':')}
               onInput={({ currentTarget }) => {
                 const [hour, minute] = currentTarget.value.split(':').map(Number)
                 if (minute !== undefined) set({ [`${of}Hour`]: hour, [`${of}Min`]: minute })
@@ -73,14 +99,24 @@ const window = 'restrictedExecutionWindow'
 
 const timeParts = [
   only(
-    ({ draft, holder }) => stagesOf(draft.definition.value).length > 1 || requisitesOf(holder).length > 0,
+    ({ draft, holder }) =>
+      stagesOf(draft.definition.value).length > 1 || requisitesOf(holder).length > 0,
     field('requisiteStageRefIds', 'Runs after', 'At once without any.', { Input: RequisitesInput }),
   ),
-  field('stageEnabled', 'Condition', 'Skips the stage unless this expression is true. ${} may be left out.', {
-    kind: 'text',
-    Input: ConditionInput,
-  }),
-  field('restrictExecutionDuringTimeWindow', 'Only in an execution window', 'In the time zone of the engine.'),
+  field(
+    'stageEnabled',
+    'Condition',
+    'Skips the stage unless this expression is true. ${} may be left out.',
+    {
+      kind: 'text',
+      Input: ConditionInput,
+    },
+  ),
+  field(
+    'restrictExecutionDuringTimeWindow',
+    'Only in an execution window',
+    'In the time zone of the engine.',
+  ),
   only(
     ({ get }) => String(get('restrictExecutionDuringTimeWindow')) === 'true',
     field(`${window}.days`, 'Days', '', { Input: DaysInput }),
@@ -90,10 +126,14 @@ const timeParts = [
 ]
 
 function summaryOfTime({ draft, holder }: Form): string {
-  const before = toNodes(draft.definition.value).filter(({ key }) => requisitesOf(holder).includes(key))
+  const before = toNodes(draft.definition.value).filter(({ key }) =>
+    requisitesOf(holder).includes(key),
+  )
   const condition = scalarOf(objectOf(holder['stageEnabled'])['expression'])
   const parts = [
-    before.length === 0 ? 'at once' : `after ${before.map(({ stage }) => titleOfStage(stage)).join(', ')}`,
+    before.length === 0
+      ? 'at once'
+      : `after ${before.map(({ stage }) => titleOfStage(stage)).join(', ')}`,
     condition !== undefined && `if ${condition}`,
     holder['restrictExecutionDuringTimeWindow'] === true && 'in the execution window',
   ]
@@ -129,12 +169,19 @@ const minuteMs = 60_000
 
 function MinutesInput({ value, onChange, ...input }: InputProps) {
   const ms = numberOf(value)
-  const change = (minutes: unknown) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)
-  return <NumberInput {...input} value={ms === undefined ? value : ms / minuteMs} onChange={change} />
+  const change = (minutes: unknown) =>
+    onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)
+  return (
+    <NumberInput {...input} value={ms === undefined ? value : ms / minuteMs} onChange={change} />
+  )
 }
 
 /** @param summaryOf What is set in it. */
-function section(title: string, summaryOf: (form: Form) => string | undefined, ...parts: readonly Part[]): Part {
+function section(
+  title: string,
+  summaryOf: (form: Form) => string | undefined,
+  ...parts: readonly Part[]
+): Part {
   return group(parts, (content, form) => (
     <details class="form-section">
       <summary>
@@ -151,7 +198,10 @@ function listSection(title: string, name: string, kind: ItemKind): Part {
     const { draft, base } = useForm()
     return <ItemList draft={draft} path={[...base, name]} kind={kind} />
   }
-  return section(title, ({ holder }) => scalarOf(objectsOf(holder[name]).length || undefined), { View, shows: [name] })
+  return section(title, ({ holder }) => scalarOf(objectsOf(holder[name]).length || undefined), {
+    View,
+    shows: [name],
+  })
 }
 
 export const everyStage: readonly Part[] = [
@@ -160,9 +210,15 @@ export const everyStage: readonly Part[] = [
     'If it fails',
     (form) => failureWays.find(({ id }) => id === failureWayOf(form))?.label,
     failure,
-    field('stageTimeoutMs', 'Timeout in minutes', 'Unless given, the engine decides.', { Input: MinutesInput }),
+    field('stageTimeoutMs', 'Timeout in minutes', 'Unless given, the engine decides.', {
+      Input: MinutesInput,
+    }),
   ),
   listSection('Notifications', 'notifications', notifications('stage')),
   listSection('Artifacts that it produces', 'expectedArtifacts', artifacts),
-  section('Comments', ({ holder }) => scalarOf(holder['comments'])?.slice(0, 60), field('comments', 'Comments', 'For readers.')),
+  section(
+    'Comments',
+    ({ holder }) => scalarOf(holder['comments'])?.slice(0, 60),
+    field('comments', 'Comments', 'For readers.'),
+  ),
 ]

@@ -8,11 +8,19 @@ import { withValueAt } from '../json-path.ts'
 import { describeText } from '../stages.ts'
 
 /** A field, with what the description of the stage says about it unless the form says otherwise. */
-export function field(name: string, label: string, help = '', more: Partial<ShownField> = {}): Part {
+export function field(
+  name: string,
+  label: string,
+  help = '',
+  more: Partial<ShownField> = {},
+): Part {
   const steps = name.split('.')
   const last = steps.pop() ?? ''
   const View = () => {
-    const outer = steps.reduce((all, step) => all.find((each) => each.name === step)?.fields ?? [], useForm().fields)
+    const outer = steps.reduce(
+      (all, step) => all.find((each) => each.name === step)?.fields ?? [],
+      useForm().fields,
+    )
     const known = outer.find((each) => each.name === last) ?? describeText(last)
     return <FieldView within={steps} field={{ ...known, label, help, ...more }} />
   }
@@ -20,8 +28,14 @@ export function field(name: string, label: string, help = '', more: Partial<Show
 }
 
 /** @param draw What surrounds the parts, or null instead of them. */
-export function group(parts: readonly Part[], draw: (content: VNode, form: Form) => VNode | null): Part {
-  return { View: () => draw(<Parts parts={parts} />, useForm()), shows: parts.flatMap(({ shows }) => shows) }
+export function group(
+  parts: readonly Part[],
+  draw: (content: VNode, form: Form) => VNode | null,
+): Part {
+  return {
+    View: () => draw(<Parts parts={parts} />, useForm()),
+    shows: parts.flatMap(({ shows }) => shows),
+  }
 }
 
 /** Beside each other. */
@@ -41,7 +55,10 @@ interface Choosing<Id extends string> {
   readonly shows?: readonly string[]
 }
 
-export function oneOf<Id extends string>(label: string, { ways, chosen, set, shows = [] }: Choosing<Id>): Part {
+export function oneOf<Id extends string>(
+  label: string,
+  { ways, chosen, set, shows = [] }: Choosing<Id>,
+): Part {
   const View = () => {
     const form = useForm()
     const choose = (id: Id) =>
@@ -51,7 +68,14 @@ export function oneOf<Id extends string>(label: string, { ways, chosen, set, sho
           definition,
         ),
       )
-    return <Ways label={label} ways={typeof ways === 'function' ? ways(form) : ways} chosen={chosen(form)} onChoose={choose} />
+    return (
+      <Ways
+        label={label}
+        ways={typeof ways === 'function' ? ways(form) : ways}
+        chosen={chosen(form)}
+        onChoose={choose}
+      />
+    )
   }
   return { View, shows }
 }

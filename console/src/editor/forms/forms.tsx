@@ -28,7 +28,11 @@ const source = oneOf('Files from', {
   ways: [
     { id: 'git', label: 'A Git repository', help: 'The commit of the trigger, or a branch.' },
     { id: 'directory', label: 'A folder', help: 'On the machine of Fairlead.' },
-    { id: 'package', label: 'A package', help: 'A file of the folder for packages, by the name below.' },
+    {
+      id: 'package',
+      label: 'A package',
+      help: 'A file of the folder for packages, by the name below.',
+    },
   ],
   chosen: sourceOf,
   set: (id) => ({
@@ -39,7 +43,11 @@ const source = oneOf('Files from', {
   }),
 })
 
-const repository = { required: true, isKept: true, placeholder: 'https://git.example.com/shop/web.git' }
+const repository = {
+  required: true,
+  isKept: true,
+  placeholder: 'https://git.example.com/shop/web.git',
+}
 const folder = { required: true, isKept: true, placeholder: '/srv/shop' }
 
 const bakeForm = [
@@ -50,15 +58,27 @@ const bakeForm = [
       (form) => sourceOf(form) === 'git',
       field(git, 'Repository', 'An address with https://, ssh:// or git@, or a path.', repository),
       row(
-        field('extendedAttributes.revision', 'Revision', 'Branch, tag or commit.', { placeholder: 'of the trigger' }),
-        field('extendedAttributes.path', 'Folder in it', 'For several programs.', { placeholder: 'the whole repository' }),
+        field('extendedAttributes.revision', 'Revision', 'Branch, tag or commit.', {
+          placeholder: 'of the trigger',
+        }),
+        field('extendedAttributes.path', 'Folder in it', 'For several programs.', {
+          placeholder: 'the whole repository',
+        }),
       ),
     ),
-    only((form) => sourceOf(form) === 'directory', field(directory, 'Folder', 'The whole path.', folder)),
+    only(
+      (form) => sourceOf(form) === 'directory',
+      field(directory, 'Folder', 'The whole path.', folder),
+    ),
     field('baseOs', 'Template', 'How the files become an image.', { required: true }),
     row(
-      field('package', 'Name of the image', 'Mostly that of the application.', { placeholder: 'shop', required: true }),
-      field('amiSuffix', 'Version', 'Leave it empty for a new one in each run.', { placeholder: 'time and commit' }),
+      field('package', 'Name of the image', 'Mostly that of the application.', {
+        placeholder: 'shop',
+        required: true,
+      }),
+      field('amiSuffix', 'Version', 'Leave it empty for a new one in each run.', {
+        placeholder: 'time and commit',
+      }),
     ),
   ),
   only(
@@ -80,23 +100,43 @@ function quote(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-const shell = { kind: 'text', required: true, isCode: true, placeholder: 'npm test && npm run report' }
-const program = { kind: 'text', required: true, placeholder: 'node\nserver.mjs', Input: ArgumentsInput }
+const shell = {
+  kind: 'text',
+  required: true,
+  isCode: true,
+  placeholder: 'npm test && npm run report',
+}
+const program = {
+  kind: 'text',
+  required: true,
+  placeholder: 'node\nserver.mjs',
+  Input: ArgumentsInput,
+}
 
 /** A text is for the shell; a list is a program with its arguments. */
 const commandForm = [
   oneOf<'shell' | 'program'>('Run', {
     ways: [
-      { id: 'shell', label: 'A command line', help: 'With pipes, && and variables, as in a terminal.' },
+      {
+        id: 'shell',
+        label: 'A command line',
+        help: 'With pipes, && and variables, as in a terminal.',
+      },
       { id: 'program', label: 'A program', help: 'Each argument on its own line, unchanged.' },
     ],
     chosen: (form) => (isProgram(form) ? 'program' : 'shell'),
     set: (id, { holder: { command } }) => ({
-      command: id === 'program' ? (scalarOf(command)?.split(/\s+/) ?? []) : textsOf(command).map(quote).join(' ') || undefined,
+      command:
+        id === 'program'
+          ? (scalarOf(command)?.split(/\s+/) ?? [])
+          : textsOf(command).map(quote).join(' ') || undefined,
     }),
   }),
   only(isProgram, field('command', 'Program and arguments', 'One per line.', program)),
-  only((form) => !isProgram(form), field('command', 'Command', 'Run by sh -c. The stage fails unless it ends with 0.', shell)),
+  only(
+    (form) => !isProgram(form),
+    field('command', 'Command', 'Run by sh -c. The stage fails unless it ends with 0.', shell),
+  ),
   field('env', 'Environment', 'Variables of the command. Secrets belong in the configuration.'),
 ]
 
@@ -110,12 +150,17 @@ const buildForm = [
   field('master', 'Build server', '“local” builds on the machine of Fairlead.'),
   field('job', 'Job', 'One of the build server.'),
   field('parameters', 'Parameters', 'Values for the job.'),
-  field('waitForCompletion', 'Wait for its end', 'Otherwise the stage ends once the build is queued.'),
+  field(
+    'waitForCompletion',
+    'Wait for its end',
+    'Otherwise the stage ends once the build is queued.',
+  ),
 ]
 
 function AnswersInput({ value, onChange, ...input }: InputProps) {
   const answers = objectsOf(value).flatMap((answer) => scalarOf(answer['value']) ?? [])
-  const change = (texts: unknown) => onChange(texts && textsOf(texts).map((text) => ({ value: text })))
+  const change = (texts: unknown) =>
+    onChange(texts && textsOf(texts).map((text) => ({ value: text })))
   return <TextsInput {...input} value={answers} onChange={change} />
 }
 
@@ -134,10 +179,21 @@ function JudgmentPreview() {
 }
 
 const judgmentForm = [
-  field('instructions', 'What to judge', 'What to look at, and what decides. Addresses become links.'),
-  field('judgmentInputs', 'Answers', 'Read by ${ #judgment("name of this stage") }.', { kind: 'texts', Input: AnswersInput }),
+  field(
+    'instructions',
+    'What to judge',
+    'What to look at, and what decides. Addresses become links.',
+  ),
+  field('judgmentInputs', 'Answers', 'Read by ${ #judgment("name of this stage") }.', {
+    kind: 'texts',
+    Input: AnswersInput,
+  }),
   { View: JudgmentPreview, shows: [] },
-  field('requiredJudgmentRoles', 'Who may judge', 'One of these roles. Empty: all who may start the pipeline.'),
+  field(
+    'requiredJudgmentRoles',
+    'Who may judge',
+    'One of these roles. Empty: all who may start the pipeline.',
+  ),
   field(
     'propagateAuthenticationContext',
     'Go on for the judge, too',
@@ -152,24 +208,35 @@ function waitingOf({ get }: Form): Waiting {
   return (scalarOf(get('statusUrlResolution')) ?? 'getMethod') as Waiting
 }
 
-const sendsBody = ({ get }: Form) => !/^(GET|HEAD)$/i.test(scalarOf(get('method')) ?? '') || get('payload') !== undefined
+const sendsBody = ({ get }: Form) =>
+  !/^(GET|HEAD)$/i.test(scalarOf(get('method')) ?? '') || get('payload') !== undefined
 
 const waiting = oneOf<Waiting>('Wait for', {
   ways: [
     { id: 'response', label: 'The response', help: 'Any success ends the stage.' },
     { id: 'getMethod', label: 'The same address', help: 'GET until it reports the end.' },
     { id: 'locationHeader', label: 'The Location header', help: 'Where the response leads.' },
-    { id: 'webhookResponse', label: 'An address in the response', help: 'Found by a path in its JSON.' },
+    {
+      id: 'webhookResponse',
+      label: 'An address in the response',
+      help: 'Found by a path in its JSON.',
+    },
   ],
   chosen: waitingOf,
-  set: (id) => ({ waitForCompletion: id !== 'response', ...(id !== 'response' && { statusUrlResolution: id }) }),
+  set: (id) => ({
+    waitForCompletion: id !== 'response',
+    ...(id !== 'response' && { statusUrlResolution: id }),
+  }),
   shows: ['waitForCompletion', 'statusUrlResolution'],
 })
 
 const code = (placeholder: string) => ({ isCode: true, placeholder })
 
 const webhookForm = [
-  row(field('method', 'Method'), field('url', 'Address', '', code('https://ci.example.com/api/jobs'))),
+  row(
+    field('method', 'Method'),
+    field('url', 'Address', '', code('https://ci.example.com/api/jobs')),
+  ),
   only(sendsBody, field('payload', 'Body', 'JSON, such as {"version": "${parameters.version}"}.')),
   field('customHeaders', 'Headers', 'Secrets belong in the configuration, not here.'),
   waiting,
@@ -179,9 +246,16 @@ const webhookForm = [
   ),
   only(
     (form) => waitingOf(form) !== 'response',
-    field('statusJsonPath', 'Path of the status', 'Unless given, any success ends the stage.', code('$.status')),
+    field(
+      'statusJsonPath',
+      'Path of the status',
+      'Unless given, any success ends the stage.',
+      code('$.status'),
+    ),
     field('successStatuses', 'Success', 'Separated by commas.', { placeholder: 'SUCCESS, DONE' }),
-    field('terminalStatuses', 'Failure', 'The stage fails at once.', { placeholder: 'FAILED, ERROR' }),
+    field('terminalStatuses', 'Failure', 'The stage fails at once.', {
+      placeholder: 'FAILED, ERROR',
+    }),
   ),
 ]
 
@@ -194,7 +268,10 @@ function Parameters() {
   const chosen = pipelines.find(({ id }) => id === holder['pipeline'])
   if (chosen === undefined) return <allParameters.View />
   const declared = objectsOf(objectOf(chosen)['parameterConfig'])
-  const names = new Set([...declared.map((each) => String(each['name'])), ...Object.keys(objectOf(holder['pipelineParameters']))])
+  const names = new Set([
+    ...declared.map((each) => String(each['name'])),
+    ...Object.keys(objectOf(holder['pipelineParameters'])),
+  ])
   return (
     <fieldset class="form-group">
       <legend>Parameters</legend>
@@ -207,7 +284,11 @@ function Parameters() {
           required: required === true && usual === undefined,
           choices: objectsOf(options).flatMap(({ value }) => scalarOf(value) ?? []),
         })
-        const field = { ...described, label: scalarOf(label) ?? name, placeholder: scalarOf(usual) ?? '' }
+        const field = {
+          ...described,
+          label: scalarOf(label) ?? name,
+          placeholder: scalarOf(usual) ?? '',
+        }
         return <FieldView key={name} within={['pipelineParameters']} field={field} />
       })}
     </fieldset>
@@ -227,7 +308,11 @@ const isArtifact = ({ get }: Form) => get('source') === 'artifact'
 const manifestSource = oneOf<'text' | 'artifact'>('Manifests from', {
   ways: [
     { id: 'text', label: 'This stage', help: 'Written here. Images of earlier stages are put in.' },
-    { id: 'artifact', label: 'An artifact', help: 'A file of a repository, or what a bake has rendered.' },
+    {
+      id: 'artifact',
+      label: 'An artifact',
+      help: 'A file of a repository, or what a bake has rendered.',
+    },
   ],
   chosen: (form) => (isArtifact(form) ? 'artifact' : 'text'),
   set: (id) => ({ source: id }),
@@ -240,64 +325,127 @@ const isManaged = ({ get }: Form) => get('trafficManagement.enabled') === true
 /** Only replica sets behind services move their traffic here. */
 const traffic = oneOf('Traffic between versions', {
   ways: [
-    { id: 'none', label: 'The cluster decides', help: 'Deployments roll by themselves. Mostly right.' },
-    { id: 'bluegreen', label: 'Blue/green', help: 'Services switch to the new replica set; the old one stays without traffic.' },
-    { id: 'highlander', label: 'Highlander', help: 'Old replica sets are deleted once the new one is up.' },
+    {
+      id: 'none',
+      label: 'The cluster decides',
+      help: 'Deployments roll by themselves. Mostly right.',
+    },
+    {
+      id: 'bluegreen',
+      label: 'Blue/green',
+      help: 'Services switch to the new replica set; the old one stays without traffic.',
+    },
+    {
+      id: 'highlander',
+      label: 'Highlander',
+      help: 'Old replica sets are deleted once the new one is up.',
+    },
   ],
-  chosen: (form) => (isManaged(form) && scalarOf(form.get('trafficManagement.options.strategy'))) || 'none',
-  set: (id) => ({ 'trafficManagement.enabled': id !== 'none', 'trafficManagement.options.strategy': id }),
+  chosen: (form) =>
+    (isManaged(form) && scalarOf(form.get('trafficManagement.options.strategy'))) || 'none',
+  set: (id) => ({
+    'trafficManagement.enabled': id !== 'none',
+    'trafficManagement.options.strategy': id,
+  }),
   shows: ['trafficManagement'],
 })
 
 const manifestForm = [
   field('account', 'Account', '', { choicesFrom: 'manifest-accounts' }),
   manifestSource,
-  only(isArtifact, field('manifestArtifactId', 'Artifact', 'Of the pipeline, or of a stage before.', required)),
+  only(
+    isArtifact,
+    field('manifestArtifactId', 'Artifact', 'Of the pipeline, or of a stage before.', required),
+  ),
   only(
     (form) => !isArtifact(form),
-    field('manifests', 'Manifests', 'YAML, with --- between objects. Expressions are evaluated.', required),
+    field(
+      'manifests',
+      'Manifests',
+      'YAML, with --- between objects. Expressions are evaluated.',
+      required,
+    ),
   ),
-  field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', { placeholder: 'of each manifest' }),
+  field('namespaceOverride', 'Namespace', 'Replaces that of all manifests.', {
+    placeholder: 'of each manifest',
+  }),
   traffic,
   only(
     isManaged,
-    field('trafficManagement.options.services', 'Services', 'Such as “service web”: they send the traffic.', required),
+    field(
+      'trafficManagement.options.services',
+      'Services',
+      'Such as “service web”: they send the traffic.',
+      required,
+    ),
   ),
   only(
     ({ get }) => get('trafficManagement.options.strategy') === 'bluegreen',
-    field('trafficManagement.options.maxRemainingAsgs', 'Replica sets to keep', 'With the new one. 0 keeps all.'),
+    field(
+      'trafficManagement.options.maxRemainingAsgs',
+      'Replica sets to keep',
+      'With the new one. 0 keeps all.',
+    ),
   ),
-  field('rollback.onFailure', 'Roll back when it does not become stable', 'Brings the former revision back.'),
+  field(
+    'rollback.onFailure',
+    'Roll back when it does not become stable',
+    'Brings the former revision back.',
+  ),
 ]
 
 const isOver = ({ get }: Form) => get('analysisType') === 'retrospective'
-const canary = (name: string, label: string, help = '', more = {}) => field(`canaryConfig.${name}`, label, help, more)
+const canary = (name: string, label: string, help = '', more = {}) =>
+  field(`canaryConfig.${name}`, label, help, more)
 
 const canaryForm = [
   oneOf('Compare', {
     ways: [
-      { id: 'realTime', label: 'What runs now', help: 'Baseline and canary that stages before have deployed.' },
-      { id: 'retrospective', label: 'A time that is over', help: 'To try a configuration, or to look into an incident.' },
+      {
+        id: 'realTime',
+        label: 'What runs now',
+        help: 'Baseline and canary that stages before have deployed.',
+      },
+      {
+        id: 'retrospective',
+        label: 'A time that is over',
+        help: 'To try a configuration, or to look into an incident.',
+      },
     ],
     chosen: (form) => (isOver(form) ? 'retrospective' : 'realTime'),
     set: (id) => ({ analysisType: id }),
     shows: ['analysisType', 'canaryConfig'],
   }),
-  canary('canaryConfigId', 'Configuration', 'Which metrics count, and how much.', { required: true }),
-  canary('scopes', 'Baseline and canary', 'Server groups, or what the configuration filters by.', { required: true }),
+  canary('canaryConfigId', 'Configuration', 'Which metrics count, and how much.', {
+    required: true,
+  }),
+  canary('scopes', 'Baseline and canary', 'Server groups, or what the configuration filters by.', {
+    required: true,
+  }),
   only(
     (form) => !isOver(form),
     row(
-      canary('lifetimeDuration', 'Watch for', 'PT1H30M is an hour and a half.', { placeholder: 'PT1H' }),
-      canary('beginCanaryAnalysisAfterMins', 'First judgment after', 'Minutes, to warm up.', { placeholder: '0' }),
+      canary('lifetimeDuration', 'Watch for', 'PT1H30M is an hour and a half.', {
+        placeholder: 'PT1H',
+      }),
+      canary('beginCanaryAnalysisAfterMins', 'First judgment after', 'Minutes, to warm up.', {
+        placeholder: '0',
+      }),
       canary('canaryAnalysisIntervalMins', 'Judge every', 'Minutes.', { placeholder: '30' }),
     ),
   ),
   row(
-    canary('scoreThresholds.pass', 'Good from', 'Score of the last judgment, up to 100.', { placeholder: '95' }),
-    canary('scoreThresholds.marginal', 'Fail at once below', 'Score of any judgment.', { placeholder: '75' }),
+    canary('scoreThresholds.pass', 'Good from', 'Score of the last judgment, up to 100.', {
+      placeholder: '95',
+    }),
+    canary('scoreThresholds.marginal', 'Fail at once below', 'Score of any judgment.', {
+      placeholder: '75',
+    }),
   ),
-  row(canary('metricsAccountName', 'Metrics from', 'Account.'), canary('storageAccountName', 'Results to', 'Account.')),
+  row(
+    canary('metricsAccountName', 'Metrics from', 'Account.'),
+    canary('storageAccountName', 'Results to', 'Account.'),
+  ),
 ]
 
 export const forms: Readonly<Record<string, readonly Part[]>> = {

@@ -3,7 +3,13 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import type { Schemas } from '../../api/client.ts'
-import { hasManifests, providerOf, regionsOf, useAccounts, useCloudProviders } from '../../api/cloud-providers.ts'
+import {
+  hasManifests,
+  providerOf,
+  regionsOf,
+  useAccounts,
+  useCloudProviders,
+} from '../../api/cloud-providers.ts'
 
 export type Account = Schemas['Account']
 
@@ -22,9 +28,17 @@ export function usePlace(application: string): Place {
 }
 
 /** The one of that name, or the only one, or one with a usual name. */
-export function chosenOf(accounts: readonly Account[], name?: string, usual = /^$/): Account | undefined {
+export function chosenOf(
+  accounts: readonly Account[],
+  name?: string,
+  usual = /^$/,
+): Account | undefined {
   const only = accounts.length === 1 ? accounts[0] : undefined
-  return accounts.find((account) => account.name === name) ?? only ?? accounts.find((account) => usual.test(account.name))
+  return (
+    accounts.find((account) => account.name === name) ??
+    only ??
+    accounts.find((account) => usual.test(account.name))
+  )
 }
 
 /** Accounts for server groups, and for objects of clusters. */
@@ -32,12 +46,19 @@ export function useAccountsByUse() {
   const providers = useCloudProviders()
   const accounts = useAccounts().reading.value.body ?? []
   const isCluster = (account: Account) => hasManifests(providers, providerOf(account))
-  return { groups: accounts.filter((account) => !isCluster(account)), clusters: accounts.filter(isCluster) }
+  return {
+    groups: accounts.filter((account) => !isCluster(account)),
+    clusters: accounts.filter(isCluster),
+  }
 }
 
 export function freshGroup({ application, account }: Place): JsonObject {
   return {
-    ...(account && { cloudProvider: providerOf(account), account: account.name, region: regionsOf(account)[0] }),
+    ...(account && {
+      cloudProvider: providerOf(account),
+      account: account.name,
+      region: regionsOf(account)[0],
+    }),
     application,
     strategy: 'redblack',
     capacity: { min: 1, desired: 1, max: 1 },
@@ -55,8 +76,15 @@ export function freshBake({ application, account }: Place, source = ''): JsonObj
   }
 }
 
-export function freshManifests({ manifestAccount: account }: Place, more: JsonObject = {}): JsonObject {
-  return { ...(account && { cloudProvider: providerOf(account), account: account.name }), source: 'text', ...more }
+export function freshManifests(
+  { manifestAccount: account }: Place,
+  more: JsonObject = {},
+): JsonObject {
+  return {
+    ...(account && { cloudProvider: providerOf(account), account: account.name }),
+    source: 'text',
+    ...more,
+  }
 }
 
 /** Fields of new stages by their type, without name and place in the graph. */
@@ -64,17 +92,27 @@ export const freshStages: Readonly<Record<string, (place: Place) => JsonObject>>
   deploy: (place) => ({ clusters: [freshGroup(place)] }),
   createServerGroup: freshGroup,
   cloneServerGroup: freshGroup,
-  bake: (place) => (place.account && providerOf(place.account) === standalone.provider ? freshBake(place) : {}),
+  bake: (place) =>
+    place.account && providerOf(place.account) === standalone.provider ? freshBake(place) : {},
   runJob: inOnlyPlace,
   findImageFromCluster: inOnlyPlace,
   rollbackCluster: inOnlyPlace,
   kayentaCanary: () => ({
     analysisType: 'realTime',
-    canaryConfig: { scopes: [{ scopeName: 'default' }], scoreThresholds: { pass: '95', marginal: '75' } },
+    canaryConfig: {
+      scopes: [{ scopeName: 'default' }],
+      scoreThresholds: { pass: '95', marginal: '75' },
+    },
   }),
   deployManifest: (place) => freshManifests(place),
 }
 
 function inOnlyPlace({ account }: Place): JsonObject {
-  return account ? { cloudProvider: providerOf(account), credentials: account.name, regions: regionsOf(account).slice(0, 1) } : {}
+  return account
+    ? {
+        cloudProvider: providerOf(account),
+        credentials: account.name,
+        regions: regionsOf(account).slice(0, 1),
+      }
+    : {}
 }

@@ -6,19 +6,37 @@ import { type AwsCredentials, encodeForAws, signAws } from '@fairlead/base/net/a
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { type EngineReference, paramOf, SecretError, type SecretPlaces, variableOf } from './secret-reference.ts'
+import {
+  type EngineReference,
+  paramOf,
+  SecretError,
+  type SecretPlaces,
+  variableOf,
+} from './secret-reference.ts'
 
 /** The object of `s3!r:region!b:bucket!f:path`. @throws {SecretError} */
-export async function readS3Object(reference: EngineReference, places: SecretPlaces): Promise<Buffer> {
+export async function readS3Object(
+  reference: EngineReference,
+  places: SecretPlaces,
+): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
   const env = await withCredentials(places.env, region)
   const bucket = paramOf(reference, 'b', 'bucket')
-  const path = [bucket, ...paramOf(reference, 'f', 'path of the object').split('/')].map(encodeForAws).join('/')
+  const path = [bucket, ...paramOf(reference, 'f', 'path of the object').split('/')]
+    .map(encodeForAws)
+    .join('/')
   const url = new URL(`${endpointOf(env, 'S3', `s3.${region}`)}/${path}`)
   return await callStore({
     name: 'S3',
     url,
-    headers: signAws({ url, service: 's3', region, body: '', credentials: credentialsOf(env), now: new Date() }),
+    headers: signAws({
+      url,
+      service: 's3',
+      region,
+      body: '',
+      credentials: credentialsOf(env),
+      now: new Date(),
+    }),
     advice: {
       403: `allow s3:GetObject for it, or correct the credentials${env['AWS_SESSION_TOKEN'] ? ', which may have expired' : ''}`,
       404: `the bucket "${bucket}" has no such object; correct !b: or !f:`,
@@ -28,13 +46,19 @@ export async function readS3Object(reference: EngineReference, places: SecretPla
 }
 
 /** The value of `secrets-manager!r:region!s:name`; with `!k:` that of the key. @throws {SecretError} */
-export async function readSecretsManager(reference: EngineReference, places: SecretPlaces): Promise<Buffer> {
+export async function readSecretsManager(
+  reference: EngineReference,
+  places: SecretPlaces,
+): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
   const env = await withCredentials(places.env, region)
   const name = paramOf(reference, 's', 'name of the secret')
   const url = new URL(`${endpointOf(env, 'SECRETS_MANAGER', `secretsmanager.${region}`)}/`)
   const body = JSON.stringify({ SecretId: name })
-  const extra = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'secretsmanager.GetSecretValue' }
+  const extra = {
+    'content-type': 'application/x-amz-json-1.1',
+    'x-amz-target': 'secretsmanager.GetSecretValue',
+  }
   const headers = signAws({
     url,
     service: 'secretsmanager',
@@ -45,12 +69,23 @@ export async function readSecretsManager(reference: EngineReference, places: Sec
     headers: extra,
   })
   const denied = `correct the name "${name}" and the credentials, and allow secretsmanager:GetSecretValue for it`
-  const bytes = await callStore({ name: 'AWS Secrets Manager', url, headers, body, advice: { 400: denied, 403: denied } })
-  const answer = parseStoreAnswer<{ SecretString?: string; SecretBinary?: string }>('AWS Secrets Manager', bytes)
+  const bytes = await callStore({
+    name: 'AWS Secrets Manager',
+    url,
+    headers,
+    body,
+    advice: { 400: denied, 403: denied },
+  })
+  const answer = parseStoreAnswer<{ SecretString?: string; SecretBinary?: string }>(
+    'AWS Secrets Manager',
+    bytes,
+  )
   const key = reference.params.get('k')
-  if (key === undefined) return Buffer.from(answer.SecretString ?? Buffer.from(answer.SecretBinary ?? '', 'base64'))
+  if (key === undefined)
+    return Buffer.from(answer.SecretString ?? Buffer.from(answer.SecretBinary ?? '', 'base64'))
   const value = fieldOf(parseIfJson(answer.SecretString ?? ''), key)
-  if (value === undefined) throw new SecretError(`the secret "${name}" has no key "${key}"; correct !k:, or leave it out`)
+  if (value === undefined)
+    throw new SecretError(`the secret "${name}" has no key "${key}"; correct !k:, or leave it out`)
   return Buffer.from(String(value))
 }
 
@@ -96,14 +131,18 @@ async function readToken(file: string): Promise<string> {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new SecretError(`the token in AWS_WEB_IDENTITY_TOKEN_FILE, ${file}, cannot be read (${code}); mount it for this user`)
+    throw new SecretError(
+      `the token in AWS_WEB_IDENTITY_TOKEN_FILE, ${file}, cannot be read (${code}); mount it for this user`,
+    )
   }
 }
 
 /** The variables are those of the tools of AWS. */
 function endpointOf(env: Environment, service: string, host: string): string {
   const given = env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL']
-  return given ? withoutSlash(given) : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
+  return given
+    ? withoutSlash(given)
+    : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
 }
 
 /** @throws {SecretError} without credentials */

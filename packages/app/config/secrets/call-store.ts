@@ -18,15 +18,27 @@ interface StoreCall {
 }
 
 /** @throws {SecretError} unless the store answers with 200; its answer is never quoted */
-export async function callStore({ name, url, headers = {}, body, tls, advice }: StoreCall): Promise<Buffer> {
+export async function callStore({
+  name,
+  url,
+  headers = {},
+  body,
+  tls,
+  advice,
+}: StoreCall): Promise<Buffer> {
   const call = { name, url, headers, tls, idleMs, method: body === undefined ? 'GET' : 'POST' }
-  const { status, bytes } = await callConfigured({ ...call, body: body === undefined ? undefined : Buffer.from(body) }).catch(
-    (error: unknown) => {
-      throw new SecretError(`${name} at ${url.host} ${reasonOf(error)}; check the address and the network`)
-    },
-  )
+  const { status, bytes } = await callConfigured({
+    ...call,
+    body: body === undefined ? undefined : Buffer.from(body),
+  }).catch((error: unknown) => {
+    throw new SecretError(
+      `${name} at ${url.host} ${reasonOf(error)}; check the address and the network`,
+    )
+  })
   if (status === 200) return bytes
-  throw new SecretError(`${name} at ${url.host} answers ${status}${advice[status] ? `; ${advice[status]}` : ''}`)
+  throw new SecretError(
+    `${name} at ${url.host} answers ${status}${advice[status] ? `; ${advice[status]}` : ''}`,
+  )
 }
 
 function reasonOf(error: unknown): string {

@@ -3,7 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { type EngineReference, paramOf, SecretError, type SecretPlaces } from './secret-reference.ts'
+import {
+  type EngineReference,
+  paramOf,
+  SecretError,
+  type SecretPlaces,
+} from './secret-reference.ts'
 
 interface KeyFile {
   readonly client_email: string
@@ -14,7 +19,10 @@ interface KeyFile {
 const scope = 'https://www.googleapis.com/auth/devstorage.read_only'
 
 /** @throws {SecretError} */
-export async function readGcsObject(reference: EngineReference, { env }: SecretPlaces): Promise<Buffer> {
+export async function readGcsObject(
+  reference: EngineReference,
+  { env }: SecretPlaces,
+): Promise<Buffer> {
   const bucket = paramOf(reference, 'b', 'bucket')
   const path = paramOf(reference, 'f', 'path of the object')
   const emulator = env['STORAGE_EMULATOR_HOST']
@@ -22,7 +30,9 @@ export async function readGcsObject(reference: EngineReference, { env }: SecretP
   const token = await loadToken(env)
   return await callStore({
     name: 'Google Cloud Storage',
-    url: new URL(`${endpoint}/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(path)}?alt=media`),
+    url: new URL(
+      `${endpoint}/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(path)}?alt=media`,
+    ),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     advice: {
       401: 'correct the credentials that GOOGLE_APPLICATION_CREDENTIALS names',
@@ -46,7 +56,9 @@ async function loadToken(env: Environment): Promise<string | undefined> {
     name: 'The metadata server',
     url: new URL(`http://${host}/computeMetadata/v1/instance/service-accounts/default/token`),
     headers: { 'metadata-flavor': 'Google' },
-    advice: { 404: 'give the machine or the pod a service account, or set GOOGLE_APPLICATION_CREDENTIALS' },
+    advice: {
+      404: 'give the machine or the pod a service account, or set GOOGLE_APPLICATION_CREDENTIALS',
+    },
   })
   return parseStoreAnswer<{ access_token: string }>('The metadata server', bytes).access_token
 }
@@ -58,7 +70,9 @@ async function readKeyFile(file: string): Promise<KeyFile> {
   const key = parseStoreAnswer<Partial<KeyFile>>(file, Buffer.from(text))
   const { client_email, private_key, token_uri } = key
   if (client_email && private_key && token_uri) return { client_email, private_key, token_uri }
-  throw new SecretError(`${file} is not the key file of a service account; create one, or run as the account of the machine`)
+  throw new SecretError(
+    `${file} is not the key file of a service account; create one, or run as the account of the machine`,
+  )
 }
 
 /** @see RFC 7523, section 2.1 */
@@ -74,7 +88,10 @@ async function exchangeKey({ client_email, private_key, token_uri }: KeyFile): P
     .setIssuedAt()
     .setExpirationTime('5m')
     .sign(key)
-  const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
+  const form = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion,
+  })
   const refused = `it does not accept the key of ${client_email}; create another, and check the clock of this machine`
   const bytes = await callStore({
     name: 'The token endpoint of Google',
@@ -83,5 +100,6 @@ async function exchangeKey({ client_email, private_key, token_uri }: KeyFile): P
     body: form.toString(),
     advice: { 400: refused, 401: refused },
   })
-  return parseStoreAnswer<{ access_token: string }>('The token endpoint of Google', bytes).access_token
+  return parseStoreAnswer<{ access_token: string }>('The token endpoint of Google', bytes)
+    .access_token
 }

@@ -2,7 +2,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { type EngineReference, paramOf, SecretError, type SecretPlaces, variableOf } from './secret-reference.ts'
+import {
+  type EngineReference,
+  paramOf,
+  SecretError,
+  type SecretPlaces,
+  variableOf,
+} from './secret-reference.ts'
 
 /** @throws {SecretError} */
 export async function readKubernetesSecret(
@@ -19,7 +25,10 @@ export async function readKubernetesSecret(
   const address = `https://${host.includes(':') ? `[${host}]` : host}:${env['KUBERNETES_SERVICE_PORT'] ?? '443'}`
   const bytes = await callStore({
     name: 'Kubernetes',
-    url: new URL(`/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`, address),
+    url: new URL(
+      `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+      address,
+    ),
     headers: { accept: 'application/json', authorization: `Bearer ${token}` },
     tls: { ca },
     advice: {
@@ -30,7 +39,10 @@ export async function readKubernetesSecret(
   })
   const { data = {} } = parseStoreAnswer<{ data?: Record<string, string> }>('Kubernetes', bytes)
   const value = Object.hasOwn(data, key) ? data[key] : undefined
-  if (value === undefined) throw new SecretError(`${shown} has no key "${key}"; its keys are ${Object.keys(data).join(', ')}`)
+  if (value === undefined)
+    throw new SecretError(
+      `${shown} has no key "${key}"; its keys are ${Object.keys(data).join(', ')}`,
+    )
   return Buffer.from(value, 'base64')
 }
 
@@ -38,6 +50,8 @@ async function readAccountFile(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch {
-    throw new SecretError(`${path} cannot be read; run in a pod with automountServiceAccountToken: true`)
+    throw new SecretError(
+      `${path} cannot be read; run in a pod with automountServiceAccountToken: true`,
+    )
   }
 }

@@ -29,7 +29,8 @@ const engines: Readonly<Record<string, Read>> = {
 }
 
 const remedies: Readonly<Record<string, string>> = {
-  vault: 'have the Vault agent write a file and refer to it with encrypted:file!f:path!k:key, or use External Secrets and k8s',
+  vault:
+    'have the Vault agent write a file and refer to it with encrypted:file!f:path!k:key, or use External Secrets and k8s',
 }
 
 /** Without the name, which may be the secret itself. */
@@ -40,7 +41,11 @@ export async function resolveSecrets(
   references: Iterable<string>,
   places: SecretPlaces,
 ): Promise<ReadonlyMap<string, ResolvedSecret>> {
-  return new Map(await Promise.all([...references].map(async (text) => [text, await resolve(text, places)] as const)))
+  return new Map(
+    await Promise.all(
+      [...references].map(async (text) => [text, await resolve(text, places)] as const),
+    ),
+  )
 }
 
 async function resolve(text: string, places: SecretPlaces): Promise<ResolvedSecret> {
@@ -57,7 +62,10 @@ async function resolve(text: string, places: SecretPlaces): Promise<ResolvedSecr
     return { kind: 'value', text: bytes.toString('utf8') }
   } catch (error) {
     if (!(error instanceof SecretError)) throw error
-    return { kind: 'problem', message: `the secret engine "${engine}" has no value: ${error.message}` }
+    return {
+      kind: 'problem',
+      message: `the secret engine "${engine}" has no value: ${error.message}`,
+    }
   }
 }
 
@@ -67,7 +75,9 @@ async function readPlainFile(reference: EngineReference): Promise<Buffer> {
     const bytes = await readFile(path)
     return reference.isFile ? bytes : Buffer.from(bytes.toString('utf8').replace(/\r?\n$/, ''))
   } catch (error) {
-    throw new SecretError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}); correct the path or its owner`)
+    throw new SecretError(
+      `${path} cannot be read (${(error as NodeJS.ErrnoException).code}); correct the path or its owner`,
+    )
   }
 }
 
@@ -79,7 +89,9 @@ function inYaml(read: Read): Read {
     if (key === undefined) return bytes
     const value = key.split('.').reduce<unknown>(fieldOf, await parseYaml(bytes))
     if (typeof value === 'string') return Buffer.from(value)
-    throw new SecretError(`${paramOf(reference, 'f', 'path')} has no value at the key "${key}"; correct !k:`)
+    throw new SecretError(
+      `${paramOf(reference, 'f', 'path')} has no value at the key "${key}"; correct !k:`,
+    )
   }
 }
 
@@ -100,13 +112,21 @@ let folder: string | undefined
 function writeSecretFile(text: string, { params }: EngineReference, bytes: Buffer): string {
   try {
     folder ??= createSecretFolder()
-    const name = basename(params.get('k') ?? params.get('f') ?? params.get('s') ?? '').replaceAll(/[^\w.-]/g, '_')
-    const path = join(folder, `${createHash('sha256').update(text).digest('hex').slice(0, 16)}-${name}`)
+    const name = basename(params.get('k') ?? params.get('f') ?? params.get('s') ?? '').replaceAll(
+      /[^\w.-]/g,
+      '_',
+    )
+    const path = join(
+      folder,
+      `${createHash('sha256').update(text).digest('hex').slice(0, 16)}-${name}`,
+    )
     writeFileSync(path, bytes, { mode: 0o600 })
     return path
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new SecretError(`its file cannot be written to ${tmpdir()} (${code}); let TMPDIR name a directory that takes files`)
+    throw new SecretError(
+      `its file cannot be written to ${tmpdir()} (${code}); let TMPDIR name a directory that takes files`,
+    )
   }
 }
 

@@ -32,7 +32,9 @@ export function parseEngineReference(text: string): EngineReference {
   const [engine = '', ...parts] = text.replace(prefix, '').trim().split('!')
   const params = parts.map((part) => {
     const colon = part.indexOf(':')
-    return colon === -1 ? ([part, ''] as const) : ([part.slice(0, colon), part.slice(colon + 1)] as const)
+    return colon === -1
+      ? ([part, ''] as const)
+      : ([part.slice(0, colon), part.slice(colon + 1)] as const)
   })
   return { engine, isFile: text.startsWith('encryptedFile:'), params: new Map(params) }
 }
@@ -47,7 +49,8 @@ export function paramOf({ params }: EngineReference, name: string, meaning: stri
 /** @throws {SecretError} naming the environment variable */
 export function variableOf(env: Environment, name: string): string {
   const value = env[name]
-  if (!value) throw new SecretError(`the environment variable ${name} is not set; set it for this process`)
+  if (!value)
+    throw new SecretError(`the environment variable ${name} is not set; set it for this process`)
   return value
 }
 

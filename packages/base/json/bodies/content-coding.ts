@@ -9,7 +9,10 @@ const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
   // Some clients send the bare format, without the header of that name.
-  ['deflate', (bytes, options) => ((bytes[0] ?? 0) % 16 === 8 ? inflateSync : inflateRawSync)(bytes, options)],
+  [
+    'deflate',
+    (bytes, options) => ((bytes[0] ?? 0) % 16 === 8 ? inflateSync : inflateRawSync)(bytes, options),
+  ],
   ['br', brotliDecompressSync],
 ])
 
@@ -19,7 +22,9 @@ export function codingOf({ headers }: Pick<IncomingMessage, 'headers'>): string 
   if (coding === undefined || coding === '' || coding === 'identity') return undefined
   if (decoders.has(coding)) return coding
   const message = `A body with "Content-Encoding: ${coding}" cannot be read. Send it as gzip, deflate or br, or without an encoding.`
-  throw new GatewayError('UNSUPPORTED_CONTENT_CODING', message, { headers: { 'accept-encoding': 'gzip, deflate, br' } })
+  throw new GatewayError('UNSUPPORTED_CONTENT_CODING', message, {
+    headers: { 'accept-encoding': 'gzip, deflate, br' },
+  })
 }
 
 /**
@@ -34,6 +39,10 @@ export function decodeBody(coding: string, bytes: Buffer, maxBytes: number): Buf
     return decoders.get(coding)?.(bytes, { maxOutputLength: maxBytes })
   } catch (cause) {
     if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') return undefined
-    throw new GatewayError('UNREADABLE_BODY', `The body is not encoded as "Content-Encoding: ${coding}" announces.`, { cause })
+    throw new GatewayError(
+      'UNREADABLE_BODY',
+      `The body is not encoded as "Content-Encoding: ${coding}" announces.`,
+      { cause },
+    )
   }
 }

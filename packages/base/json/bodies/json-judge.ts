@@ -18,7 +18,11 @@ export interface BodyBounds {
   /** As of `JsonLimits`. */
   readonly maxTextBytes?: number
   /** The keys of the settings that raise the bounds, for the error. */
-  readonly settings: { readonly bytes: string; readonly values: string; readonly textBytes?: string }
+  readonly settings: {
+    readonly bytes: string
+    readonly values: string
+    readonly textBytes?: string
+  }
   /** Called for bytes before they are kept; refuses by throwing. */
   readonly hold?: (bytes: number) => void
 }
@@ -54,7 +58,9 @@ export class JsonJudge {
   /** @returns undefined for an empty document @throws {GatewayError} UNREADABLE_BODY */
   parse(bytes: Buffer): ReadDocument | undefined {
     const text = decodeText(bytes)
-    return text.trim() === '' ? undefined : this.#inBodyTerms(() => ({ value: parseScanned(text, this.#scan) }))
+    return text.trim() === ''
+      ? undefined
+      : this.#inBodyTerms(() => ({ value: parseScanned(text, this.#scan) }))
   }
 
   #inBodyTerms<Result>(work: () => Result): Result {
@@ -80,7 +86,11 @@ export function decodeText(bytes: Buffer): string {
 // The rest of a refused body is not worth reading: the connection ends with the answer.
 export const endsConnection = { headers: { connection: 'close' } }
 
-export function toBodyError(cause: unknown, settings: BodyBounds['settings'], kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
+export function toBodyError(
+  cause: unknown,
+  settings: BodyBounds['settings'],
+  kind: 'JSON' | 'YAML' = 'JSON',
+): GatewayError {
   if (cause instanceof GatewayError) return cause
   const { message } = cause as Error
   const setting = cause instanceof UnsafeJsonError ? settingOf(cause, settings) : undefined
@@ -89,11 +99,17 @@ export function toBodyError(cause: unknown, settings: BodyBounds['settings'], ki
     return new GatewayError('BODY_TOO_LARGE', text, { cause, ...endsConnection })
   }
   const ends = cause instanceof UnsafeJsonError ? endsConnection : {}
-  return new GatewayError('UNREADABLE_BODY', `The body is not usable ${kind}: ${message}`, { cause, ...ends })
+  return new GatewayError('UNREADABLE_BODY', `The body is not usable ${kind}: ${message}`, {
+    cause,
+    ...ends,
+  })
 }
 
 /** The one that raises the bound; undefined where none does. */
-function settingOf({ code }: UnsafeJsonError, settings: BodyBounds['settings']): string | undefined {
+function settingOf(
+  { code }: UnsafeJsonError,
+  settings: BodyBounds['settings'],
+): string | undefined {
   if (code === 'JSON_TEXT_TOO_LONG') return settings.textBytes
   return code === 'JSON_TOO_MANY_VALUES' ? settings.values : undefined
 }

@@ -5,7 +5,13 @@ import { GatewayError } from '../../errors.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
 import { parseYamlAside, type ReadDocument } from './documents-aside.ts'
 import { inviteBody } from './expect-continue.ts'
-import { type BodyBounds, decodeText, endsConnection, JsonJudge, toBodyError } from './json-judge.ts'
+import {
+  type BodyBounds,
+  decodeText,
+  endsConnection,
+  JsonJudge,
+  toBodyError,
+} from './json-judge.ts'
 import { onTinyChunks } from './tiny-chunks.ts'
 
 type BodyType = 'json' | 'yaml' | 'text' | 'other'
@@ -21,7 +27,8 @@ type ByteBounds = Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>
 export function bodyTypeOf(contentType: string | undefined): BodyType {
   if (contentType === undefined) return 'json'
   const type = (contentType.split(';', 1)[0] as string).trim().toLowerCase()
-  if (type === '' || /^application\/([\w.-]+\+)?json$/.test(type) || type === 'text/json') return 'json'
+  if (type === '' || /^application\/([\w.-]+\+)?json$/.test(type) || type === 'text/json')
+    return 'json'
   if (/^(application|text)\/(x-)?(yaml|yml)$/.test(type)) return 'yaml'
   return type === 'text/plain' ? 'text' : 'other'
 }
@@ -37,7 +44,11 @@ export function hasBody(raw: IncomingMessage): boolean {
  *
  * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, UNSUPPORTED_CONTENT_CODING, and what `hold` throws
  */
-export async function readBytes(raw: IncomingMessage, bounds: ByteBounds, judge?: JsonJudge): Promise<Buffer> {
+export async function readBytes(
+  raw: IncomingMessage,
+  bounds: ByteBounds,
+  judge?: JsonJudge,
+): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   const coding = codingOf(raw)
   const pieces: Buffer[] = []
@@ -62,7 +73,10 @@ export async function readJudgedBytes(raw: IncomingMessage, bounds: BodyBounds):
   return (await readJudged(raw, bounds)).bytes
 }
 
-async function readJudged(raw: IncomingMessage, bounds: BodyBounds): Promise<{ bytes: Buffer; judge: JsonJudge }> {
+async function readJudged(
+  raw: IncomingMessage,
+  bounds: BodyBounds,
+): Promise<{ bytes: Buffer; judge: JsonJudge }> {
   const judge = new JsonJudge(bounds)
   const isCompressed = codingOf(raw) !== undefined
   const bytes = await readBytes(raw, bounds, isCompressed ? undefined : judge)
@@ -78,7 +92,8 @@ async function receive(
   take: (piece: Buffer) => void,
 ): Promise<void> {
   if (!hasBody(raw)) return
-  if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+  if (Number(raw.headers['content-length'] ?? 0) > maxBytes)
+    throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let bytes = 0
@@ -97,7 +112,9 @@ async function receive(
   }
   raw.on('readable', onReadable)
   const stopCounting = onTinyChunks(raw, reject)
-  const stopWaiting = finished(raw, { writable: false }, (error) => (error == null ? resolve() : reject(error)))
+  const stopWaiting = finished(raw, { writable: false }, (error) =>
+    error == null ? resolve() : reject(error),
+  )
   try {
     await promise
   } finally {
@@ -126,7 +143,11 @@ export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   return connect(raw, body)
 }
 
-function judgeBy(judge: () => void, done: (error?: Error | null, chunk?: Buffer) => void, chunk?: Buffer): void {
+function judgeBy(
+  judge: () => void,
+  done: (error?: Error | null, chunk?: Buffer) => void,
+  chunk?: Buffer,
+): void {
   try {
     judge()
   } catch (error) {
@@ -159,7 +180,8 @@ function connect(raw: IncomingMessage, body: Transform): Readable {
 }
 
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {
-  const advice = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : setting && `raise ${setting}`
+  const advice =
+    maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : setting && `raise ${setting}`
   const message = `The body is larger than ${maxBytes} bytes. Send less${advice === undefined ? '' : `, or ${advice}`}.`
   return new GatewayError('BODY_TOO_LARGE', message, endsConnection)
 }
@@ -179,7 +201,9 @@ export async function readBody(
   const type = bodyTypeOf(raw.headers['content-type'])
   if (type === 'other') throw unsupported(raw.headers['content-type'])
   if (type === 'yaml') {
-    const content = decodeText(await readBytes(raw, { ...bounds, maxBytes: Math.min(bounds.maxBytes, maxYamlBytes) }))
+    const content = decodeText(
+      await readBytes(raw, { ...bounds, maxBytes: Math.min(bounds.maxBytes, maxYamlBytes) }),
+    )
     return content.trim() === '' ? undefined : parseYamlBody(content, bounds)
   }
   if (type === 'text' && text) {
@@ -190,7 +214,10 @@ export async function readBody(
 }
 
 /** The JSON body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
-export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<ReadDocument | undefined> {
+export async function readJsonBody(
+  raw: IncomingMessage,
+  bounds: BodyBounds,
+): Promise<ReadDocument | undefined> {
   const { bytes, judge } = await readJudged(raw, bounds)
   return judge.parse(bytes)
 }
@@ -202,7 +229,10 @@ export function unsupported(contentType: string | undefined): GatewayError {
   )
 }
 
-async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<ReadDocument | undefined> {
+async function parseYamlBody(
+  content: string,
+  { maxValues, settings }: BodyBounds,
+): Promise<ReadDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
     return { value: (await import('../yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }

@@ -46,6 +46,7 @@ export function onTinyChunks(request: IncomingMessage, tell: Listener): () => vo
 }
 
 function tooSmall(): GatewayError {
-  const message = 'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
+  const message =
+    'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
   return new GatewayError('UNREADABLE_BODY', message, { headers: { connection: 'close' } })
 }

@@ -1,6 +1,11 @@
 /** The judge `NetflixACAJudge-v1.0`: from measurements of canary and baseline to kayenta's `judgeResult`. */
 import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
-import { type Classification, judgeMetric, type Measurements, type MetricVerdict } from './metric-verdict.ts'
+import {
+  type Classification,
+  judgeMetric,
+  type Measurements,
+  type MetricVerdict,
+} from './metric-verdict.ts'
 import type { SeriesStats } from './series.ts'
 
 export const judgeName = 'NetflixACAJudge-v1.0'
@@ -56,24 +61,42 @@ export interface JudgeResult {
     readonly classification: string
     readonly classificationReason: string
   }[]
-  readonly score: { readonly score: number; readonly classification: ScoreClass; readonly classificationReason: string }
+  readonly score: {
+    readonly score: number
+    readonly classification: ScoreClass
+    readonly classificationReason: string
+  }
 }
 
-type JudgedResult = Pick<MetricResult, 'classification' | 'classificationReason' | 'groups' | 'critical' | 'muted'>
+type JudgedResult = Pick<
+  MetricResult,
+  'classification' | 'classificationReason' | 'groups' | 'critical' | 'muted'
+>
 
 /** Percent of the metrics without data from which nothing can be said. */
 const maxWithoutData = 50
 
 /** @throws {RangeError} when the configuration has no metric of the name of a pair */
-export function judgeCanary(config: JudgedConfig, thresholds: ScoreThresholds, pairs: readonly MetricSetPair[]): JudgeResult {
-  const metrics = new Map((config.metrics ?? []).toReversed().map((metric) => [metric.name, metric]))
+export function judgeCanary(
+  config: JudgedConfig,
+  thresholds: ScoreThresholds,
+  pairs: readonly MetricSetPair[],
+): JudgeResult {
+  const metrics = new Map(
+    (config.metrics ?? []).toReversed().map((metric) => [metric.name, metric]),
+  )
   return scoreResults(
     config,
     thresholds,
     pairs.map((pair) => {
       const metric = metrics.get(pair.name)
-      if (metric === undefined) throw new RangeError(`Could not find metric config for ${pair.name}`)
-      return toResult(pair, metric, judgeMetric(pair.name, metric.analysisConfigurations, pair.values))
+      if (metric === undefined)
+        throw new RangeError(`Could not find metric config for ${pair.name}`)
+      return toResult(
+        pair,
+        metric,
+        judgeMetric(pair.name, metric.analysisConfigurations, pair.values),
+      )
     }),
   )
 }
@@ -89,13 +112,19 @@ function toResult(pair: MetricSetPair, metric: JudgedMetric, verdict: MetricVerd
     groups: metric.groups ?? [],
     experimentMetadata: { stats: experiment },
     controlMetadata: { stats: control },
-    ...(ratio === undefined ? {} : { resultMetadata: { ratio: Number.isNaN(ratio) ? ('NaN' as const) : ratio } }),
+    ...(ratio === undefined
+      ? {}
+      : { resultMetadata: { ratio: Number.isNaN(ratio) ? ('NaN' as const) : ratio } }),
     critical,
     muted: isTrue(fieldAt(metric.analysisConfigurations, 'canary', 'muted')),
   }
 }
 
-function scoreResults(config: JudgedConfig, thresholds: ScoreThresholds, results: readonly MetricResult[]): JudgeResult {
+function scoreResults(
+  config: JudgedConfig,
+  thresholds: ScoreThresholds,
+  results: readonly MetricResult[],
+): JudgeResult {
   const counted = results.filter(({ muted }) => !muted)
   const groups = groupScores(counted)
   const { score, reason } = scoreOf(config, counted)
@@ -113,9 +142,18 @@ function scoreResults(config: JudgedConfig, thresholds: ScoreThresholds, results
 }
 
 /** The score of the metrics that are not muted, and why it is 0 where a rule says so. */
-export function scoreOf(config: JudgedConfig, counted: readonly JudgedResult[]): { score: number; reason: string } {
-  const failed = counted.find(({ critical, classification }) => critical && classification !== 'Pass')
-  if (failed !== undefined) return { score: 0, reason: `Canary Failed: ${failed.classificationReason ?? failed.classification}` }
+export function scoreOf(
+  config: JudgedConfig,
+  counted: readonly JudgedResult[],
+): { score: number; reason: string } {
+  const failed = counted.find(
+    ({ critical, classification }) => critical && classification !== 'Pass',
+  )
+  if (failed !== undefined)
+    return {
+      score: 0,
+      reason: `Canary Failed: ${failed.classificationReason ?? failed.classification}`,
+    }
   const withoutData = counted.filter(({ classification }) => classification === 'Nodata').length
   if ((withoutData / counted.length) * 100 >= maxWithoutData) {
     return { score: 0, reason: `Canary Failed: ${maxWithoutData}% or more metrics returned NODATA` }
@@ -132,24 +170,38 @@ export function classOf(score: number, { pass, marginal }: ScoreThresholds): Sco
 /** Percent of the metrics of each group that pass; undefined for a group that has no data. */
 function groupScores(counted: readonly JudgedResult[]): Map<string, number | undefined> {
   const groups = Map.groupBy(
-    counted.flatMap(({ groups, classification }) => groups.map((name) => ({ name, classification }))),
+    counted.flatMap(({ groups, classification }) =>
+      groups.map((name) => ({ name, classification })),
+    ),
     ({ name }) => name,
   )
-  return new Map([...groups].map(([name, members]) => [name, shareOfPass(members.map(({ classification }) => classification))]))
+  return new Map(
+    [...groups].map(([name, members]) => [
+      name,
+      shareOfPass(members.map(({ classification }) => classification)),
+    ]),
+  )
 }
 
 function shareOfPass(classes: readonly Classification[]): number | undefined {
   const compared = classes.filter((found) => found !== 'Nodata' && found !== 'Error')
-  return compared.length === 0 ? undefined : (compared.filter((found) => found === 'Pass').length / compared.length) * 100
+  return compared.length === 0
+    ? undefined
+    : (compared.filter((found) => found === 'Pass').length / compared.length) * 100
 }
 
 /** A group without data counts as good; groups without a weight share what the others leave. */
-function weigh(groups: ReadonlyMap<string, number | undefined>, weights: Readonly<Record<string, unknown>>): number {
-  const weightOf = (name: string) => (Object.hasOwn(weights, name) ? numberOf(weights[name]) : undefined)
+function weigh(
+  groups: ReadonlyMap<string, number | undefined>,
+  weights: Readonly<Record<string, unknown>>,
+): number {
+  const weightOf = (name: string) =>
+    Object.hasOwn(weights, name) ? numberOf(weights[name]) : undefined
   const given = Object.keys(weights).reduce((sum, name) => sum + (weightOf(name) ?? 0), 0)
   const others = [...groups.keys()].filter((name) => weightOf(name) === undefined).length
   let sum = 0
-  for (const [name, share] of groups) sum += (share ?? 100) * ((weightOf(name) ?? (100 - given) / others) / 100)
+  for (const [name, share] of groups)
+    sum += (share ?? 100) * ((weightOf(name) ?? (100 - given) / others) / 100)
   return toTwoPlaces(sum)
 }
 

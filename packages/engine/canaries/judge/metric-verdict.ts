@@ -1,7 +1,13 @@
 /** The verdict on one metric: whether the canary's values differ from the baseline's, and by how much. */
 import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
 import { isConstant, quantiles, shareOfHigher, shiftBetween } from './rank-test.ts'
-import { describeSeries, type Measurement, type SeriesStats, withoutGaps, withoutOutliers } from './series.ts'
+import {
+  describeSeries,
+  type Measurement,
+  type SeriesStats,
+  withoutGaps,
+  withoutOutliers,
+} from './series.ts'
 
 export type Classification = 'Pass' | 'High' | 'Low' | 'Nodata' | 'NodataFailMetric' | 'Error'
 
@@ -54,8 +60,14 @@ export interface Measurements {
 export function judgeMetric(name: string, analysis: unknown, values: Measurements): MetricVerdict {
   const rules = rulesOf(analysis)
   const samples = prepare(rules, values)
-  const stats = { experiment: describeSeries(samples.experiment), control: describeSeries(samples.control) }
-  return { ...(withoutComparison(name, samples, rules) ?? compare(name, samples, rules, stats)), ...stats }
+  const stats = {
+    experiment: describeSeries(samples.experiment),
+    control: describeSeries(samples.control),
+  }
+  return {
+    ...(withoutComparison(name, samples, rules) ?? compare(name, samples, rules, stats)),
+    ...stats,
+  }
 }
 
 /**
@@ -67,16 +79,29 @@ export function mayFail(analysis: unknown, values: Measurements): boolean {
   const { experiment, control } = prepare(rules, values)
   if (experiment.length === 0 || control.length === 0) return true
   const shift = shiftBetween(experiment, control, confidence)
-  return (rules.direction !== 'decrease' && shift.mayBeHigher()) || (rules.direction !== 'increase' && shift.mayBeLower())
+  return (
+    (rules.direction !== 'decrease' && shift.mayBeHigher()) ||
+    (rules.direction !== 'increase' && shift.mayBeLower())
+  )
 }
 
 /** Whether the sides lie so far apart in the first values that they would with the second ones' shift too. */
-export function staysClear(side: 'High' | 'Low', analysis: unknown, worse: Measurements, better: Measurements): boolean {
+export function staysClear(
+  side: 'High' | 'Low',
+  analysis: unknown,
+  worse: Measurements,
+  better: Measurements,
+): boolean {
   const rules = rulesOf(analysis)
-  const [low, wide] = [prepare(rules, worse), prepare(rules, better)].map(({ experiment, control }) =>
-    side === 'High' ? shiftBetween(experiment, control, confidence) : shiftBetween(control, experiment, confidence),
+  const [low, wide] = [prepare(rules, worse), prepare(rules, better)].map(
+    ({ experiment, control }) =>
+      side === 'High'
+        ? shiftBetween(experiment, control, confidence)
+        : shiftBetween(control, experiment, confidence),
   )
-  return low !== undefined && wide !== undefined && low.low() > tolerance * Math.abs(wide.estimate())
+  return (
+    low !== undefined && wide !== undefined && low.low() > tolerance * Math.abs(wide.estimate())
+  )
 }
 
 function prepare(rules: Rules, values: Measurements): Samples {
@@ -90,11 +115,15 @@ function prepare(rules: Rules, values: Measurements): Samples {
 function rulesOf(analysis: unknown): Rules {
   const at = (...path: string[]) => fieldAt(analysis, 'canary', ...path)
   const measure = at('effectSize', 'measure') === 'cles' ? 'cles' : 'meanRatio'
-  const effect = (name: string): number => numberOf(at('effectSize', name)) ?? (measure === 'cles' ? 0.5 : 1)
+  const effect = (name: string): number =>
+    numberOf(at('effectSize', name)) ?? (measure === 'cles' ? 0.5 : 1)
   return {
     direction: String(at('direction') ?? 'either'),
     gaps: at('nanStrategy') === 'replace' ? 'replace' : 'remove',
-    outlierFactor: at('outliers', 'strategy') === 'remove' ? (numberOf(at('outliers', 'outlierFactor')) ?? 3) : undefined,
+    outlierFactor:
+      at('outliers', 'strategy') === 'remove'
+        ? (numberOf(at('outliers', 'outlierFactor')) ?? 3)
+        : undefined,
     critical: isTrue(at('critical')),
     mustHaveData: isTrue(at('mustHaveData')),
     measure,
@@ -105,7 +134,11 @@ function rulesOf(analysis: unknown): Rules {
 
 type Outcome = Omit<MetricVerdict, 'experiment' | 'control'>
 
-function withoutComparison(name: string, { experiment, control }: Samples, rules: Rules): Outcome | undefined {
+function withoutComparison(
+  name: string,
+  { experiment, control }: Samples,
+  rules: Rules,
+): Outcome | undefined {
   if (experiment.length === 0 || control.length === 0) {
     if (rules.gaps === 'replace') return { classification: 'Pass', ratio: 1, critical: false }
     const fails = rules.mustHaveData && !rules.critical
@@ -116,8 +149,16 @@ function withoutComparison(name: string, { experiment, control }: Samples, rules
       critical: rules.critical,
     }
   }
-  if (experiment.length === control.length && experiment.every((value, index) => value === control[index])) {
-    return { classification: 'Pass', reason: 'The Canary and Baseline data are identical', ratio: 1, critical: false }
+  if (
+    experiment.length === control.length &&
+    experiment.every((value, index) => value === control[index])
+  ) {
+    return {
+      classification: 'Pass',
+      reason: 'The Canary and Baseline data are identical',
+      ratio: 1,
+      critical: false,
+    }
   }
   const isOneValue = isConstant(experiment) && isConstant(control) && experiment[0] === control[0]
   return isOneValue ? { classification: 'Pass', ratio: 1, critical: false } : undefined
@@ -142,7 +183,12 @@ function compare(
     return { classification: 'Pass', ratio, critical: false }
   }
   return rules.critical && reaches(side, effect, rules.criticalEffect)
-    ? { classification: side, reason: `The metric ${name} was classified as ${side} (Critical)`, ratio, critical: true }
+    ? {
+        classification: side,
+        reason: `The metric ${name} was classified as ${side} (Critical)`,
+        ratio,
+        critical: true,
+      }
     : { classification: side, reason: `${name} was classified as ${side}`, ratio, critical: false }
 }
 
@@ -151,15 +197,24 @@ function compare(
  *
  * @throws {RangeError} when no interval can be computed
  */
-function sideOf(experiment: Float64Array, control: Float64Array, direction: string): 'High' | 'Low' | undefined {
+function sideOf(
+  experiment: Float64Array,
+  control: Float64Array,
+  direction: string,
+): 'High' | 'Low' | undefined {
   const values = [experiment[0], experiment.at(-1), control[0], control.at(-1)]
-  if (!values.every(Number.isFinite)) throw new RangeError('Infinite values have no distance from each other.')
+  if (!values.every(Number.isFinite))
+    throw new RangeError('Infinite values have no distance from each other.')
   // At their shift both are the same, and ties alone have no variance.
-  if (experiment.length + control.length === 2) throw new RangeError('One value against one other has no interval.')
+  if (experiment.length + control.length === 2)
+    throw new RangeError('One value against one other has no interval.')
   const shift = shiftBetween(experiment, control, confidence)
-  const isClear = (bound: number): boolean => bound > 0 && bound > tolerance * Math.abs(shift.estimate())
+  const isClear = (bound: number): boolean =>
+    bound > 0 && bound > tolerance * Math.abs(shift.estimate())
   if (direction !== 'decrease' && shift.mayBeHigher() && isClear(shift.low())) return 'High'
-  return direction !== 'increase' && shift.mayBeLower() && isClear(-shift.high()) ? 'Low' : undefined
+  return direction !== 'increase' && shift.mayBeLower() && isClear(-shift.high())
+    ? 'Low'
+    : undefined
 }
 
 function meanRatio(experiment: number, control: number): number {
@@ -167,7 +222,11 @@ function meanRatio(experiment: number, control: number): number {
 }
 
 /** An effect that cannot be computed holds nothing back. */
-function reaches(side: 'High' | 'Low', effect: number, { increase, decrease }: EffectBounds): boolean {
+function reaches(
+  side: 'High' | 'Low',
+  effect: number,
+  { increase, decrease }: EffectBounds,
+): boolean {
   if (Number.isNaN(effect)) return true
   return side === 'High' ? effect >= increase : effect <= decrease
 }

@@ -50,7 +50,12 @@ export function outlookOf(
     return { verdict, best: score, worst: score, reason: `The last score is ${score}.` }
   }
   if (now.classification === 'Fail') {
-    return { verdict: 'Fail', best: score, worst: score, reason: `The score ${score} is below ${thresholds.marginal}.` }
+    return {
+      verdict: 'Fail',
+      best: score,
+      worst: score,
+      reason: `The score ${score} is below ${thresholds.marginal}.`,
+    }
   }
   const counted = results.flatMap((result, index) => {
     const pair = pairs[index] as MetricSetPair
@@ -63,7 +68,9 @@ export function outlookOf(
   ).score
   const worst = scoreOf(
     config,
-    counted.map(({ result, metric, mayFail }) => (mayFail ? { ...result, ...failing, critical: isCritical(metric) } : result)),
+    counted.map(({ result, metric, mayFail }) =>
+      mayFail ? { ...result, ...failing, critical: isCritical(metric) } : result,
+    ),
   ).score
   return { ...describeRange(best, worst, thresholds, progress), best, worst }
 }
@@ -83,12 +90,20 @@ function describeRange(
 ): Pick<Outlook, 'verdict' | 'reason'> {
   const { pass } = thresholds
   if (classOf(worst, thresholds) === 'Pass') {
-    return { verdict: 'Pass', reason: `The score cannot fall below ${pass}: at worst it becomes ${worst}.` }
+    return {
+      verdict: 'Pass',
+      reason: `The score cannot fall below ${pass}: at worst it becomes ${worst}.`,
+    }
   }
   if (classOf(best, thresholds) !== 'Pass') {
-    return { verdict: 'Fail', reason: `The score can no longer reach ${pass}: at best it becomes ${best}.` }
+    return {
+      verdict: 'Fail',
+      reason: `The score can no longer reach ${pass}: at best it becomes ${best}.`,
+    }
   }
-  return { reason: `After ${left} more ${left === 1 ? 'interval' : 'intervals'} the score lies between ${worst} and ${best}.` }
+  return {
+    reason: `After ${left} more ${left === 1 ? 'interval' : 'intervals'} the score lies between ${worst} and ${best}.`,
+  }
 }
 
 /** What a metric may become. */
@@ -99,7 +114,9 @@ function futureOf(
   progress: Progress,
 ): { mayPass: boolean; mayFail: boolean } {
   const { kept, toCome } = countPoints(values, progress)
-  const { min, max } = describeSeries(withoutGaps([...values.experiment, ...values.control], 'remove'))
+  const { min, max } = describeSeries(
+    withoutGaps([...values.experiment, ...values.control], 'remove'),
+  )
   const comes = (canary: number, baseline: number): Measurements => ({
     experiment: [...kept.experiment, ...Array<number>(toCome).fill(canary)],
     control: [...kept.control, ...Array<number>(toCome).fill(baseline)],
@@ -107,13 +124,22 @@ function futureOf(
   switch (classification) {
     case 'Pass': {
       const [below, above] = [min - Math.abs(min) - 1, max + Math.abs(max) + 1]
-      return { mayPass: true, mayFail: mayFail(analysis, comes(above, below)) || mayFail(analysis, comes(below, above)) }
+      return {
+        mayPass: true,
+        mayFail: mayFail(analysis, comes(above, below)) || mayFail(analysis, comes(below, above)),
+      }
     }
     case 'High':
     case 'Low': {
-      const [worse, better] = classification === 'High' ? [comes(min, max), comes(max, min)] : [comes(max, min), comes(min, max)]
+      const [worse, better] =
+        classification === 'High'
+          ? [comes(min, max), comes(max, min)]
+          : [comes(max, min), comes(min, max)]
       const stays = judgeMetric(name, analysis, worse).classification === classification
-      return { mayPass: !(stays && staysClear(classification, analysis, worse, better)), mayFail: true }
+      return {
+        mayPass: !(stays && staysClear(classification, analysis, worse, better)),
+        mayFail: true,
+      }
     }
     default:
       return { mayPass: true, mayFail: true }
@@ -133,5 +159,8 @@ function countPoints(
     const points = Math.round((series.length / seen) * keptIntervals)
     return points === 0 ? [] : series.slice(-points)
   }
-  return { kept: { experiment: keep(values.experiment), control: keep(values.control) }, toCome: Math.ceil(perInterval * toCome) }
+  return {
+    kept: { experiment: keep(values.experiment), control: keep(values.control) },
+    toCome: Math.ceil(perInterval * toCome),
+  }
 }

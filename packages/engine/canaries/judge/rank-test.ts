@@ -36,12 +36,22 @@ const maxSteps = 1_001
  * @param quantile One of `quantiles`.
  * @throws {RangeError} (also later) at a shift that makes all values the same
  */
-export function shiftBetween(canary: Float64Array, baseline: Float64Array, quantile: number): Shift {
+export function shiftBetween(
+  canary: Float64Array,
+  baseline: Float64Array,
+  quantile: number,
+): Shift {
   if (isConstant(canary) && isConstant(baseline)) {
     // Two constants have no spread to test: the shift is their difference.
     const difference = first(canary) - first(baseline)
     const all = () => difference
-    return { low: all, high: all, estimate: all, mayBeHigher: () => difference > 0, mayBeLower: () => difference < 0 }
+    return {
+      low: all,
+      high: all,
+      estimate: all,
+      mayBeHigher: () => difference > 0,
+      mayBeLower: () => difference < 0,
+    }
   }
   const [upper, lower] = [tally(canary), tally(baseline)]
   const statistic = (shift: number): number => standardizedRankSum(upper, lower, shift)
@@ -49,7 +59,11 @@ export function shiftBetween(canary: Float64Array, baseline: Float64Array, quant
   const to = last(canary) - first(baseline)
   const [atFrom, atTo] = [statistic(from), statistic(to)]
   const rootAt = (level: number) =>
-    findRoot((shift) => statistic(shift) - level, { x: from, y: atFrom - level }, { x: to, y: atTo - level })
+    findRoot(
+      (shift) => statistic(shift) - level,
+      { x: from, y: atFrom - level },
+      { x: to, y: atTo - level },
+    )
   const boundAt = (level: number): number => {
     if (atFrom - level <= 0) return from
     return atTo - level >= 0 ? to : rootAt(level)
@@ -109,7 +123,8 @@ function standardizedRankSum(canary: Tally, baseline: Tally, shift: number): num
   const { higher, ties } = countPairs(canary, baseline, shift)
   const distance = higher - pairs / 2
   const deviation = Math.sqrt((pairs / 12) * (all + 1 - ties / (all * (all - 1))))
-  if (deviation === 0) throw new RangeError('No confidence interval exists: all values are the same.')
+  if (deviation === 0)
+    throw new RangeError('No confidence interval exists: all values are the same.')
   return (distance - Math.sign(distance) / 2) / deviation
 }
 
@@ -117,7 +132,11 @@ function standardizedRankSum(canary: Tally, baseline: Tally, shift: number): num
  * One walk over both samples instead of ranking them: with sorted samples a judgment of long series stays linear.
  * Values may also become equal by rounding, once they are lowered.
  */
-function countPairs(canary: Tally, baseline: Tally, shift: number): { higher: number; ties: number } {
+function countPairs(
+  canary: Tally,
+  baseline: Tally,
+  shift: number,
+): { higher: number; ties: number } {
   const { values: highs, counts: highCounts } = canary
   const { values: lows, counts: lowCounts } = baseline
   let [higher, below, ties] = [0, 0, canary.ties + baseline.ties]
@@ -191,6 +210,7 @@ function interpolate(
   if (dividend > 0) divisor = -divisor
   else dividend = -dividend
   const isShort =
-    dividend < 0.75 * width * divisor - Math.abs(tolerance * divisor) / 2 && dividend < Math.abs((lastMove * divisor) / 2)
+    dividend < 0.75 * width * divisor - Math.abs(tolerance * divisor) / 2 &&
+    dividend < Math.abs((lastMove * divisor) / 2)
   return isShort ? dividend / divisor : width / 2
 }

@@ -13,7 +13,10 @@ export interface SeriesStats {
 }
 
 /** Gaps are left out or, where they mean "nothing happened", count as 0. */
-export function withoutGaps(values: readonly Measurement[], strategy: 'remove' | 'replace'): Float64Array {
+export function withoutGaps(
+  values: readonly Measurement[],
+  strategy: 'remove' | 'replace',
+): Float64Array {
   const numbers = new Float64Array(values.length)
   let count = 0
   for (const value of values) {

@@ -21,7 +21,12 @@ const extensions = ['.csv', '.json'] as const
 /** Smaller numbers are seconds since the epoch, not milliseconds. */
 const firstMs = 100_000_000_000
 
-export const fileSource = metricSource({ id: 'file', title: 'files', account: Account, open: openAccount })
+export const fileSource = metricSource({
+  id: 'file',
+  title: 'files',
+  account: Account,
+  open: openAccount,
+})
 
 function openAccount({ name, folder }: Account): OpenAccount {
   return {
@@ -30,21 +35,32 @@ function openAccount({ name, folder }: Account): OpenAccount {
       const { stepMs } = question.scope
       const { rows, file } = await loadRows(folder, metric)
       const points = rows.filter((row) => isWithin(row, question)).flatMap(toPoints)
-      return points.length === 0 ? [] : [{ ...toValues(points, { stepMs }), stepMs, tags: {}, query: file }]
+      return points.length === 0
+        ? []
+        : [{ ...toValues(points, { stepMs }), stepMs, tags: {}, query: file }]
     },
     async metricNames() {
       const files = await readdir(folder).catch((error: Error) => {
-        throw new MetricError(`The folder of the metrics account "${name}" cannot be read: ${error.message}.`)
+        throw new MetricError(
+          `The folder of the metrics account "${name}" cannot be read: ${error.message}.`,
+        )
       })
-      return files.flatMap((file) => extensions.filter((each) => file.endsWith(each)).map((each) => file.slice(0, -each.length)))
+      return files.flatMap((file) =>
+        extensions.filter((each) => file.endsWith(each)).map((each) => file.slice(0, -each.length)),
+      )
     },
   }
 }
 
 /** @throws {MetricError} */
-async function loadRows(folder: string, metric: string): Promise<{ rows: JsonObject[]; file: string }> {
+async function loadRows(
+  folder: string,
+  metric: string,
+): Promise<{ rows: JsonObject[]; file: string }> {
   if (!nameForm.test(metric))
-    throw new MetricError(`"metricName" must be the name of a file, without its ending: not "${metric}".`)
+    throw new MetricError(
+      `"metricName" must be the name of a file, without its ending: not "${metric}".`,
+    )
   for (const extension of extensions) {
     const file = `${metric}${extension}`
     const path = join(folder, file)
@@ -53,7 +69,8 @@ async function loadRows(folder: string, metric: string): Promise<{ rows: JsonObj
       () => undefined,
     )
     if (size === undefined) continue
-    if (size > maxBytes) throw new MetricError(`The file ${file} is larger than ${maxBytes / 1024 ** 2} MB.`)
+    if (size > maxBytes)
+      throw new MetricError(`The file ${file} is larger than ${maxBytes / 1024 ** 2} MB.`)
     const text = await readFile(path, 'utf8').catch((error: Error) => {
       throw new MetricError(`The file ${file} cannot be read: ${error.message}.`)
     })
@@ -75,10 +92,20 @@ function parseCsv(text: string): JsonObject[] {
 }
 
 /** Rows without a scope or location count for all. */
-function isWithin(row: JsonObject, { scope: { scope, location, startMs, endMs } }: MetricQuestion): boolean {
-  const [atMs, ofScope, ofLocation] = [toMs(row['timestamp']), textOf(row['scope']), textOf(row['location'])]
+function isWithin(
+  row: JsonObject,
+  { scope: { scope, location, startMs, endMs } }: MetricQuestion,
+): boolean {
+  const [atMs, ofScope, ofLocation] = [
+    toMs(row['timestamp']),
+    textOf(row['scope']),
+    textOf(row['location']),
+  ]
   if (atMs === undefined || atMs < startMs || atMs > endMs) return false
-  return (ofScope ?? scope) === scope && (location === undefined || (ofLocation ?? location) === location)
+  return (
+    (ofScope ?? scope) === scope &&
+    (location === undefined || (ofLocation ?? location) === location)
+  )
 }
 
 function toPoints({ timestamp, value }: JsonObject): Point[] {

@@ -1,7 +1,14 @@
 /** Metrics of New Relic by queries in NRQL: over NerdGraph, or over the older query API of Insights. */
 
 import { asGiven, list, or, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -9,7 +16,14 @@ import { z } from 'zod'
 import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'
 import { type Point, toValues } from '../series.ts'
-import { accountFields, accountSecret, createSourceCalls, metricSource, revealFor, type SourceCall } from './source-accounts.ts'
+import {
+  accountFields,
+  accountSecret,
+  createSourceCalls,
+  metricSource,
+  revealFor,
+  type SourceCall,
+} from './source-accounts.ts'
 
 const insights = 'https://insights-api.newrelic.com'
 
@@ -19,20 +33,28 @@ const Account = z.strictObject({
     .strictObject({
       baseUrl: httpAddress
         .default(insights)
-        .describe('Its address: `https://api.newrelic.com` or `https://api.eu.newrelic.com` for NerdGraph.'),
+        .describe(
+          'Its address: `https://api.newrelic.com` or `https://api.eu.newrelic.com` for NerdGraph.',
+        ),
     })
     .prefault({})
     .describe('Where New Relic is.'),
   apiKey: z
     .string()
     .min(1)
-    .describe('User key of NerdGraph, or query key of Insights; may be a reference such as `secret:new-relic`.'),
+    .describe(
+      'User key of NerdGraph, or query key of Insights; may be a reference such as `secret:new-relic`.',
+    ),
   applicationKey: z
     .string()
     .regex(/^\d{1,18}$/, 'must be the number of the account')
     .describe('Number of the account.'),
-  defaultScopeKey: accountSecret.describe('Attribute with the scope, unless a request sets `_scope_key`.'),
-  defaultLocationKey: accountSecret.describe('Attribute with the location, unless a request sets `_location_key`.'),
+  defaultScopeKey: accountSecret.describe(
+    'Attribute with the scope, unless a request sets `_scope_key`.',
+  ),
+  defaultLocationKey: accountSecret.describe(
+    'Attribute with the location, unless a request sets `_location_key`.',
+  ),
 })
 type Account = z.infer<typeof Account>
 
@@ -41,7 +63,8 @@ const mostPoints = 366
 
 const toInsights = shape({
   facets: asGiven,
-  timeSeries: (value) => objectsOf(value).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] })),
+  timeSeries: (value) =>
+    objectsOf(value).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] })),
   results: objectsOf,
 })
 const toGraph = shape({
@@ -51,9 +74,15 @@ const toGraph = shape({
 const toQuery = shape({ select: textOf, q: textOf })
 const toKeys = shape({ scopeKey: [textOf, '_scope_key'], locationKey: [textOf, '_location_key'] })
 
-const graphQuery = 'query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(query: $nrql, timeout: 25) { results } } } }'
+const graphQuery =
+  'query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(query: $nrql, timeout: 25) { results } } } }'
 
-export const newRelicSource = metricSource({ id: 'newrelic', title: 'New Relic', account: Account, open: openAccount })
+export const newRelicSource = metricSource({
+  id: 'newrelic',
+  title: 'New Relic',
+  account: Account,
+  open: openAccount,
+})
 
 function openAccount(account: Account, context: BackendContext): OpenAccount {
   const { name, endpoint, applicationKey } = account
@@ -62,17 +91,28 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
     const { apiKey } = await revealFor(context, name, account)
     return { [isInsights ? 'x-query-key' : 'api-key']: apiKey }
   }
-  const { call, close } = createSourceCalls(context, { account: name, title: 'New Relic', baseUrl: endpoint.baseUrl, headers })
+  const { call, close } = createSourceCalls(context, {
+    account: name,
+    title: 'New Relic',
+    baseUrl: endpoint.baseUrl,
+    headers,
+  })
   const ask = isInsights ? askInsights : askNerdGraph
   return {
     async fetch(question) {
       const stepMs = stepOf(question)
       const query = toNrql(question, account, stepMs)
       const points = (await ask(call, applicationKey, query)).flatMap(toPoints)
-      return points.length === 0 ? [] : [{ ...toValues(points, { stepMs }), stepMs, tags: {}, query }]
+      return points.length === 0
+        ? []
+        : [{ ...toValues(points, { stepMs }), stepMs, tags: {}, query }]
     },
     async metricNames() {
-      const [found] = await ask(call, applicationKey, 'SELECT uniques(metricName) FROM Metric SINCE 1 hour ago')
+      const [found] = await ask(
+        call,
+        applicationKey,
+        'SELECT uniques(metricName) FROM Metric SINCE 1 hour ago',
+      )
       return Object.values(found ?? {}).flatMap(textsOf)
     },
     close,
@@ -88,7 +128,11 @@ async function askInsights(call: SourceCall, account: string, nrql: string): Pro
 }
 
 /** @throws {MetricError} */
-async function askNerdGraph(call: SourceCall, account: string, nrql: string): Promise<JsonObject[]> {
+async function askNerdGraph(
+  call: SourceCall,
+  account: string,
+  nrql: string,
+): Promise<JsonObject[]> {
   const body = await call({
     path: '/graphql',
     method: 'POST',
@@ -96,7 +140,8 @@ async function askNerdGraph(call: SourceCall, account: string, nrql: string): Pr
     body: JSON.stringify({ query: graphQuery, variables: { id: Number(account), nrql } }),
   })
   const { errors, data } = toGraph(body)
-  if (errors[0] !== undefined) throw new MetricError(`New Relic rejects the query ${nrql}: ${errors[0].message}.`)
+  if (errors[0] !== undefined)
+    throw new MetricError(`New Relic rejects the query ${nrql}: ${errors[0].message}.`)
   const { results } = data.actor.account.nrql
   if (results.some((each) => each['facet'] !== undefined)) throw noFacets()
   return results
@@ -112,7 +157,9 @@ function toPoints(point: JsonObject): Point[] {
   const [value] = Object.values(values)
   const number = numberOf(isObject(value) ? Object.values(value)[0] : value)
   const seconds = numberOf(beginTimeSeconds)
-  return number === undefined || seconds === undefined ? [] : [{ atMs: seconds * 1000, value: number }]
+  return number === undefined || seconds === undefined
+    ? []
+    : [{ atMs: seconds * 1000, value: number }]
 }
 
 /** A multiple of the wanted step with few enough points. */
@@ -127,8 +174,12 @@ function toNrql(question: MetricQuestion, account: Account, stepMs: number): str
   if (own !== undefined) return own
   const { select, q } = toQuery(query)
   if (select === undefined)
-    throw new MetricError('The query needs a "select" such as SELECT count(*) FROM Transaction, or a "customInlineTemplate".')
-  const { scopeKey = account.defaultScopeKey, locationKey = account.defaultLocationKey } = toKeys(scope.parameters)
+    throw new MetricError(
+      'The query needs a "select" such as SELECT count(*) FROM Transaction, or a "customInlineTemplate".',
+    )
+  const { scopeKey = account.defaultScopeKey, locationKey = account.defaultLocationKey } = toKeys(
+    scope.parameters,
+  )
   if (scopeKey === undefined)
     throw new MetricError(
       'The attribute with the scope is not known: set "_scope_key" in "extendedScopeParams", or "defaultScopeKey" of the account.',
@@ -138,7 +189,9 @@ function toNrql(question: MetricQuestion, account: Account, stepMs: number): str
     ...(q === undefined ? [] : [q]),
     ...others.map(([key, value]) => isLike(key, value)),
     isLike(scopeKey, scope.scope),
-    ...(locationKey === undefined || scope.location === undefined ? [] : [isLike(locationKey, scope.location)]),
+    ...(locationKey === undefined || scope.location === undefined
+      ? []
+      : [isLike(locationKey, scope.location)]),
   ]
   const [since, until] = [scope.startMs, scope.endMs].map((ms) => Math.floor(ms / 1000))
   const head = /^\s*select\s/i.test(select) ? select : `SELECT ${select} FROM Transaction`

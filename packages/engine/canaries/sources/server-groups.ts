@@ -18,7 +18,12 @@ import { type GroupPlace, GroupSamples } from '../samples.ts'
 import { toValues } from '../series.ts'
 
 const toGroups = list(
-  shape({ name: String, account: String, region: String, cloudProvider: [or(textOf, ''), 'cloudProvider', 'type'] }),
+  shape({
+    name: String,
+    account: String,
+    region: String,
+    cloudProvider: [or(textOf, ''), 'cloudProvider', 'type'],
+  }),
 )
 const toStatistics = shape({
   datapoints: list(shape({ atMs: [numberOf, 'timestamp'], value: [numberOf, 'sum', 'average'] })),
@@ -68,7 +73,12 @@ function openAccount(context: BackendContext): MetricAccount {
         await read(place, part, toCaller({ ...identity }))
         const gathering = counted.has(part) ? 'sum' : 'average'
         const points = samples.between(place, part, startMs, endMs)
-        return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {}, query: shown }
+        return {
+          ...toValues(points, { startMs, stepMs, gathering }),
+          stepMs,
+          tags: {},
+          query: shown,
+        }
       }
       if (metric !== 'errorPercent') return [await seriesOf(metric)]
       const [errors, requests] = await Promise.all([seriesOf('errors'), seriesOf('requests')])
@@ -94,17 +104,25 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
   const where = location === undefined ? '' : ` in ${location}`
   for (const app of new Set([application, ...(named === null ? [] : [named])])) {
     const found = (await groupsOf(context, app, question)).filter((group) =>
-      Object.entries(wanted).every(([field, value]) => value === undefined || group[field as keyof typeof group] === value),
+      Object.entries(wanted).every(
+        ([field, value]) => value === undefined || group[field as keyof typeof group] === value,
+      ),
     )
     if (found.length > 1)
-      throw new MetricError(`There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`)
+      throw new MetricError(
+        `There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`,
+      )
     if (found[0] !== undefined) return { ...found[0], provider: found[0].cloudProvider }
   }
   throw new MetricError(`There is no server group "${name}"${where}.`)
 }
 
 /** Those that the user may see. @throws {MetricError} */
-async function groupsOf(context: BackendContext, application: string, { identity }: MetricQuestion) {
+async function groupsOf(
+  context: BackendContext,
+  application: string,
+  { identity }: MetricQuestion,
+) {
   const groups = await context.ports.infrastructure
     .serverGroups(application, toCaller({ ...identity }))
     .catch((error: Error) => (isRefusal(error) ? [] : unreachable(error)))
@@ -119,15 +137,25 @@ function unreachable(error: Error): never {
   throw new MetricError(`The infrastructure service cannot be asked: ${error.message}.`, true)
 }
 
-async function readPoints(context: BackendContext, { provider, account, region, name }: GroupPlace, metric: string, as: Caller) {
+async function readPoints(
+  context: BackendContext,
+  { provider, account, region, name }: GroupPlace,
+  metric: string,
+  as: Caller,
+) {
   const wanted = { provider, account, region, metric, serverGroup: name }
-  const statistics = await context.ports.infrastructure.statistics(wanted, as).catch((error: Error) => {
-    if (error instanceof PortError) throw new MetricError(error.message, !isRefusal(error))
-    return unreachable(error)
-  })
-  if (statistics === undefined) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
+  const statistics = await context.ports.infrastructure
+    .statistics(wanted, as)
+    .catch((error: Error) => {
+      if (error instanceof PortError) throw new MetricError(error.message, !isRefusal(error))
+      return unreachable(error)
+    })
+  if (statistics === undefined)
+    throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
   const { datapoints } = toStatistics(statistics)
-  return datapoints.flatMap(({ atMs, value }) => (atMs === undefined || value === undefined ? [] : [{ atMs, value }]))
+  return datapoints.flatMap(({ atMs, value }) =>
+    atMs === undefined || value === undefined ? [] : [{ atMs, value }],
+  )
 }
 
 function percentOf(part: MetricSeries, whole: MetricSeries): MetricSeries {

@@ -6,7 +6,11 @@ import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { textOf } from '@fairlead/base/json/values.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
-import { createOutsideCalls, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import {
+  createOutsideCalls,
+  type OutsideAnswer,
+  operatorAddress,
+} from '@fairlead/base/outside/call-outside.ts'
 import { useKeys } from '@fairlead/base/outside/outside-account.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress, optionalFlag, setting, settings } from '@fairlead/base/settings/setting.ts'
@@ -20,12 +24,17 @@ import type { MetricAccountSettings } from '../settings.ts'
 export const accountFields = {
   name: z.string().min(1).describe('Name, as stages choose it.'),
   ...useKeys,
-  supportedTypes: z.array(z.string()).optional().describe('Without effect: the account has metrics.'),
+  supportedTypes: z
+    .array(z.string())
+    .optional()
+    .describe('Without effect: the account has metrics.'),
 }
 
 export const accountSecret = z.string().min(1).optional()
 
-export const endpointField = z.strictObject({ baseUrl: httpAddress.describe('Its address.') }).describe('Where the source is.')
+export const endpointField = z
+  .strictObject({ baseUrl: httpAddress.describe('Its address.') })
+  .describe('Where the source is.')
 
 interface SourceDefinition<Account extends z.ZodObject> {
   readonly id: string
@@ -47,18 +56,29 @@ export function metricSource<Account extends z.ZodObject>({
     enabled: setting(`kayenta.${id}.enabled`, optionalFlag).describe(
       `Canary analysis with metrics of ${title}. Default: on where it has accounts.`,
     ),
-    accounts: setting(accountsKey, z.array(account).default([])).describe(`Metrics accounts of ${title}.`),
+    accounts: setting(accountsKey, z.array(account).default([])).describe(
+      `Metrics accounts of ${title}.`,
+    ),
   })
   return {
     id,
     keys: group.keys,
     toSettings(keys, report) {
-      const { enabled, accounts } = group.read(keys) as { enabled?: boolean; accounts: MetricAccountSettings[] }
-      if (enabled === true && accounts.length === 0) report.notice(`${accountsKey} is empty: there are no metrics of ${title}.`)
+      const { enabled, accounts } = group.read(keys) as {
+        enabled?: boolean
+        accounts: MetricAccountSettings[]
+      }
+      if (enabled === true && accounts.length === 0)
+        report.notice(`${accountsKey} is empty: there are no metrics of ${title}.`)
       return enabled === false ? [] : accounts
     },
     open: (accounts, context) =>
-      accounts.map((each) => ({ ...open(each as z.infer<Account>, context), name: each.name, type: id, use: each })),
+      accounts.map((each) => ({
+        ...open(each as z.infer<Account>, context),
+        name: each.name,
+        type: id,
+        use: each,
+      })),
   }
 }
 
@@ -85,8 +105,14 @@ export interface SourceAddress {
   readonly headers?: () => Promise<Readonly<Record<string, string>>>
 }
 
-export function createSourceCalls(context: BackendContext, { account, title, baseUrl, headers: own }: SourceAddress) {
-  const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
+export function createSourceCalls(
+  context: BackendContext,
+  { account, title, baseUrl, headers: own }: SourceAddress,
+) {
+  const agents = {
+    'http:': new http.Agent({ keepAlive: true }),
+    'https:': new https.Agent({ keepAlive: true }),
+  }
   const callOutside = createOutsideCalls(context.settings.outside, { ...bounds, agents })
   const name = `The metrics account "${account}" (${title})`
   // Answers that come together are each read for milliseconds, in which others would wait.
@@ -96,7 +122,10 @@ export function createSourceCalls(context: BackendContext, { account, title, bas
     const request = { method, url: operatorAddress(baseUrl, path), headers: sent, body }
     const answer = await callOutside(request).catch((error: unknown) => {
       if (!(error instanceof CallError)) throw error
-      throw new MetricError(`${name} cannot be asked: ${error.message}`, error.fault !== 'forbidden')
+      throw new MetricError(
+        `${name} cannot be asked: ${error.message}`,
+        error.fault !== 'forbidden',
+      )
     })
     await reading.run(() => setImmediate())
     return parseAnswer(answer, name)
@@ -105,7 +134,11 @@ export function createSourceCalls(context: BackendContext, { account, title, bas
 }
 
 /** Values in place of references such as `secret:datadog-key`. @throws {MetricError} */
-export async function revealFor<T>(context: BackendContext, account: string, fields: T): Promise<T> {
+export async function revealFor<T>(
+  context: BackendContext,
+  account: string,
+  fields: T,
+): Promise<T> {
   try {
     const use = { account, user: 'canary analysis', place: `metrics account ${account}` }
     return (await context.secrets.reveal(fields, use)).value
@@ -119,12 +152,20 @@ function parseAnswer({ status, text }: OutsideAnswer, name: string): unknown {
   const body = parseIfJson(text)
   if (status >= 200 && status < 300) {
     if (body !== undefined) return body
-    throw new MetricError(`${name} answered with something that is no JSON. Is its address that of the API?`)
+    throw new MetricError(
+      `${name} answered with something that is no JSON. Is its address that of the API?`,
+    )
   }
-  const advice = status === 401 || status === 403 ? ' Correct its credentials, or allow them to read metrics.' : ''
+  const advice =
+    status === 401 || status === 403
+      ? ' Correct its credentials, or allow them to read metrics.'
+      : ''
   const reason = reasonIn(body)
   const isPassing = status >= 500 || status === 429 || status === 408
-  throw new MetricError(`${name} answered with ${status}${reason === undefined ? '' : `: ${reason}`}.${advice}`, isPassing)
+  throw new MetricError(
+    `${name} answered with ${status}${reason === undefined ? '' : `: ${reason}`}.${advice}`,
+    isPassing,
+  )
 }
 
 const toMessage = shape({ message: textOf })

@@ -46,7 +46,8 @@ const maxLength = 1_000
  * @see docs/contracts/events.md#cron-expressions
  */
 export function parseCron(text: string): CronExpression {
-  if (text.length > maxLength) throw new Error(`The expression is longer than ${maxLength} characters.`)
+  if (text.length > maxLength)
+    throw new Error(`The expression is longer than ${maxLength} characters.`)
   const fields = text.trim().toUpperCase().split(/\s+/)
   if (fields.length < 6) {
     const count = text.trim() === '' ? 0 : fields.length
@@ -55,7 +56,14 @@ export function parseCron(text: string): CronExpression {
         `second, minute, hour, day of month, month, day of week.${count === 5 ? unixHint : ''}`,
     )
   }
-  const [seconds, minutes, hours, days, months, weekDays, years] = fields as [string, string, string, string, string, string] &
+  const [seconds, minutes, hours, days, months, weekDays, years] = fields as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ] &
     string[]
   const hoursOfDay = parseList(hours, hour)
   const time = [parseList(seconds, second), parseList(minutes, minute), hoursOfDay].join(' ')
@@ -63,16 +71,27 @@ export function parseCron(text: string): CronExpression {
   const someYears = years === undefined || years === '*' ? undefined : parseList(years, year)
   const patterns = parseDays(days, weekDays, monthsOfYear, someYears)
   return {
-    patterns: patterns.map((text) => new Cron(`${time} ${text}`, { timezone: 'UTC', paused: true, alternativeWeekdays: true })),
+    patterns: patterns.map(
+      (text) =>
+        new Cron(`${time} ${text}`, { timezone: 'UTC', paused: true, alternativeWeekdays: true }),
+    ),
     everyHour: hoursOfDay.length === 24,
   }
 }
 
 /** @returns the last four fields, as croner reads them */
-function parseDays(days: string, weekDays: string, monthsOfYear: number[], years: number[] | undefined): string[] {
-  if (days === '?' && weekDays === '?') throw new Error('"?" can stand for the day of month or the day of week, not for both.')
+function parseDays(
+  days: string,
+  weekDays: string,
+  monthsOfYear: number[],
+  years: number[] | undefined,
+): string[] {
+  if (days === '?' && weekDays === '?')
+    throw new Error('"?" can stand for the day of month or the day of week, not for both.')
   if (days !== '?' && weekDays !== '?') {
-    throw new Error('A day of month and a day of week cannot be given together; write "?" for one of them.')
+    throw new Error(
+      'A day of month and a day of week cannot be given together; write "?" for one of them.',
+    )
   }
   const rest = (weekDay: string) => `${monthsOfYear} ${weekDay} ${years ?? '*'}`
   if (days === '?') return [`* ${rest(parseWeekDays(weekDays))}`]
@@ -116,7 +135,9 @@ function beforeLast(
 function parseMonthDay(item: string): string {
   if (item === 'L' || item === 'LW') return item
   const nearest = /^(\d{1,2})W$/.exec(item)?.[1]
-  return nearest === undefined ? String(parseItem(item, dayOfMonth)) : `${parseValue(nearest, dayOfMonth)}W`
+  return nearest === undefined
+    ? String(parseItem(item, dayOfMonth))
+    : `${parseValue(nearest, dayOfMonth)}W`
 }
 
 function parseWeekDays(text: string): string {
@@ -129,14 +150,21 @@ function parseWeekDays(text: string): string {
     return `${parseValue(day, dayOfWeek)}#${nth}`
   }
   if (/[L#]/.test(text)) {
-    throw new Error(`"${text}" is no day of week; "L" and "#" follow a single day, as in 6L, FRI#3.`)
+    throw new Error(
+      `"${text}" is no day of week; "L" and "#" follow a single day, as in 6L, FRI#3.`,
+    )
   }
   return String(parseList(text, dayOfWeek))
 }
 
 function parseList(text: string, field: Field): number[] {
-  if (text.includes('?')) throw new Error(`"?" can stand for the day of month or the day of week, not for the ${field.name}.`)
-  return [...new Set(text.split(',').flatMap((item) => parseItem(item, field)))].sort((one, other) => one - other)
+  if (text.includes('?'))
+    throw new Error(
+      `"?" can stand for the day of month or the day of week, not for the ${field.name}.`,
+    )
+  return [...new Set(text.split(',').flatMap((item) => parseItem(item, field)))].sort(
+    (one, other) => one - other,
+  )
 }
 
 /** One of `*`, `a`, `a-b`, each with an optional `/step`, or `/step` alone. */
@@ -146,7 +174,8 @@ function parseItem(item: string, field: Field): number[] {
   const [, , from, to, stepText] = parts
   const step = stepText === undefined ? 1 : Number(stepText)
   const maxStep = field === year ? year.max - year.min : field.max
-  if (step < 1 || step > maxStep) throw new Error(`The step ${stepText} of the ${field.name} is not between 1 and ${maxStep}.`)
+  if (step < 1 || step > maxStep)
+    throw new Error(`The step ${stepText} of the ${field.name} is not between 1 and ${maxStep}.`)
   if (from === undefined) return run(field.min, field.max, step, field)
   const start = parseValue(from, field)
   if (to !== undefined) return run(start, parseValue(to, field), step, field)
@@ -155,11 +184,13 @@ function parseItem(item: string, field: Field): number[] {
 
 /** From `start` to `end` by `step`; with the end before the start it goes over the field's maximum, as hours do at night. */
 function run(start: number, end: number, step: number, field: Field): number[] {
-  if (end < start && field === year) throw new Error(`The years ${start}-${end} are in the wrong order.`)
+  if (end < start && field === year)
+    throw new Error(`The years ${start}-${end} are in the wrong order.`)
   const size = field.max - field.min + 1
   const distance = (end - start + size) % size
   const values: number[] = []
-  for (let offset = 0; offset <= distance; offset += step) values.push(((start - field.min + offset) % size) + field.min)
+  for (let offset = 0; offset <= distance; offset += step)
+    values.push(((start - field.min + offset) % size) + field.min)
   return values
 }
 

@@ -7,13 +7,23 @@ import type { CronExpression } from './expression.ts'
  * When clocks are set forward, a time of day that is skipped comes as much later. When they are set back, it comes once;
  * only an expression for every hour also counts the hour that is repeated.
  */
-export function nextTime(cron: CronExpression, afterMs: number, timeZone: string): number | undefined {
-  const after = Temporal.Instant.fromEpochMilliseconds(Math.floor(afterMs / 1000) * 1000).toZonedDateTimeISO(timeZone)
+export function nextTime(
+  cron: CronExpression,
+  afterMs: number,
+  timeZone: string,
+): number | undefined {
+  const after = Temporal.Instant.fromEpochMilliseconds(
+    Math.floor(afterMs / 1000) * 1000,
+  ).toZonedDateTimeISO(timeZone)
   return cron.everyHour ? nextOfEveryHour(cron, after) : nextTimeOfDay(cron, after)
 }
 
 function nextTimeOfDay(cron: CronExpression, after: Temporal.ZonedDateTime): number | undefined {
-  for (let shown = nextShown(cron, toShown(after)); shown !== undefined; shown = nextShown(cron, shown)) {
+  for (
+    let shown = nextShown(cron, toShown(after));
+    shown !== undefined;
+    shown = nextShown(cron, shown)
+  ) {
     const utc = Temporal.Instant.fromEpochMilliseconds(shown).toZonedDateTimeISO('UTC')
     const { epochMilliseconds } = utc.toPlainDateTime().toZonedDateTime(after.timeZoneId)
     if (epochMilliseconds > after.epochMilliseconds) return epochMilliseconds

@@ -70,7 +70,12 @@ export class CronScheduler {
     this.#starts = starts
     this.#pipelines = pipelines
     this.#log = log
-    this.#triggered = new TriggeredPipelines({ context, pipelines, types: ['cron'], retryMs: retriedLooks * lookEveryMs })
+    this.#triggered = new TriggeredPipelines({
+      context,
+      pipelines,
+      types: ['cron'],
+      retryMs: retriedLooks * lookEveryMs,
+    })
     this.#lookEveryMs = lookEveryMs
     this.#sql = context.db.createTagStore()
   }
@@ -95,7 +100,9 @@ export class CronScheduler {
       return this.#fireDue()
     })
     if (this.#closed) return
-    const waitMs = failed ? this.#lookEveryMs : Math.min(this.#nextMs() - this.#context.now(), this.#lookEveryMs)
+    const waitMs = failed
+      ? this.#lookEveryMs
+      : Math.min(this.#nextMs() - this.#context.now(), this.#lookEveryMs)
     this.#timer = setTimeout(() => void this.#look(), Math.max(1, waitMs))
   }
 
@@ -103,7 +110,8 @@ export class CronScheduler {
   #heedClock(): void {
     const now = this.#context.now()
     if (now < this.#lookedAtMs - maxLateMs) {
-      for (const entry of this.#schedule.values()) entry.dueMs = this.#nextDue(entry.cron, entry.key)
+      for (const entry of this.#schedule.values())
+        entry.dueMs = this.#nextDue(entry.cron, entry.key)
     }
     this.#lookedAtMs = now
   }
@@ -132,11 +140,17 @@ export class CronScheduler {
   }
 
   /** @param warned Takes the keys of triggers that are ignored. */
-  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline, warned: Set<string>): ScheduleEntry[] {
+  #entriesOf(
+    { definition: pipeline, triggers }: EffectivePipeline,
+    warned: Set<string>,
+  ): ScheduleEntry[] {
     if (isTrue(pipeline['disabled'])) return []
     const ignore = (key: string, expression: string, reason: string) => {
       if (!this.#warned.has(key) && !warned.has(key)) {
-        this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
+        this.#context.log.warn(
+          { pipeline: pipeline['id'], expression, reason },
+          'A cron trigger is ignored.',
+        )
       }
       warned.add(key)
     }
@@ -163,13 +177,19 @@ export class CronScheduler {
     const row = this.#sql.get`SELECT fired_ms FROM events_cron WHERE trigger_key = ${key}`
     const fired = Number(row?.['fired_ms'] ?? 0)
     // A clock that was corrected does not fire again; what lies further ahead is from before it was set back.
-    return nextTime(cron, fired > now + maxLateMs ? now : Math.max(now, fired), this.#context.settings.timeZone)
+    return nextTime(
+      cron,
+      fired > now + maxLateMs ? now : Math.max(now, fired),
+      this.#context.settings.timeZone,
+    )
   }
 
   /** One that fails stays due and does not keep the others back. @returns whether any has failed. */
   async #fireDue(): Promise<boolean> {
     const now = this.#context.now()
-    const due = [...this.#schedule.values()].filter(({ dueMs }) => dueMs !== undefined && dueMs <= now)
+    const due = [...this.#schedule.values()].filter(
+      ({ dueMs }) => dueMs !== undefined && dueMs <= now,
+    )
     const failures = await callInTurns(due, (entry) =>
       this.#mayFail(async () => {
         await this.#fire(entry, entry.dueMs as number, now)
@@ -184,8 +204,15 @@ export class CronScheduler {
     const start = missed ? undefined : await this.#toStart(entry)
     if (this.#closed) return
     if (missed) {
-      this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
-      this.#log.add(toRecord(entry, { reason: `It was missed, as it was due at ${new Date(dueMs).toISOString()}.` }))
+      this.#context.log.warn(
+        { pipeline: entry.pipeline['id'], dueMs },
+        'A cron trigger was missed and is not made up for.',
+      )
+      this.#log.add(
+        toRecord(entry, {
+          reason: `It was missed, as it was due at ${new Date(dueMs).toISOString()}.`,
+        }),
+      )
     }
     if (start !== undefined) this.#carryOut(entry, dueMs, start)
     const current = this.#schedule.get(entry.key)
@@ -202,29 +229,55 @@ export class CronScheduler {
     const stored = inTransaction(this.#context.db, () => {
       this.#sql.run`INSERT OR REPLACE INTO events_cron VALUES (${entry.key}, ${dueMs})`
       const one = this.#starts.store(start)
-      this.#log.write({ ...toRecord(entry, { executionId: one.id }), id: textOf(start.trigger['eventId']) })
+      this.#log.write({
+        ...toRecord(entry, { executionId: one.id }),
+        id: textOf(start.trigger['eventId']),
+      })
       return one
     })
     this.#starts.send(stored)
   }
 
   /** The definition as it is now decides: what was disabled a moment ago does not fire. */
-  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: ScheduleEntry): Promise<Start | string | undefined> {
+  async #toStart({
+    pipeline: listed,
+    trigger: { id, cronExpression },
+  }: ScheduleEntry): Promise<Start | string | undefined> {
     const pipeline = await loadFreshPipeline(this.#context.ports.definitions, listed)
     if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
-    const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression
+    const isSame = (trigger: JsonObject) =>
+      trigger['id'] === id && trigger['cronExpression'] === cronExpression
     const { triggers } = await this.#pipelines.of(pipeline)
     const current = triggers.find((trigger) => isActive(trigger) && isSame(trigger))
     if (current === undefined) return undefined
     const { parameters, rebake, runAsUser } = current
-    const trigger = { type: 'cron', id, enabled: true, cronExpression, parameters, rebake, runAsUser, eventId: randomUUID() }
+    const trigger = {
+      type: 'cron',
+      id,
+      enabled: true,
+      cronExpression,
+      parameters,
+      rebake,
+      runAsUser,
+      eventId: randomUUID(),
+    }
     const starter = await toIdentity(loadAccess, this.#context, pipeline, trigger)
-    return describeForbiddenStart(starter, pipeline) ?? { pipeline, trigger, artifacts: [], identity: starter.identity }
+    return (
+      describeForbiddenStart(starter, pipeline) ?? {
+        pipeline,
+        trigger,
+        artifacts: [],
+        identity: starter.identity,
+      }
+    )
   }
 }
 
 /** Schedules fire often: they have a part of the log. */
-function toRecord({ pipeline, trigger }: ScheduleEntry, what: { executionId: string } | { reason: string }): EventRecord {
+function toRecord(
+  { pipeline, trigger }: ScheduleEntry,
+  what: { executionId: string } | { reason: string },
+): EventRecord {
   const summary = { expression: trigger['cronExpression'] }
   return { type: 'cron', summary, share: 'cron', triggers: [toOutcome(pipeline, trigger, what)] }
 }

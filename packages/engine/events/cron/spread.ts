@@ -14,7 +14,9 @@ export function withoutSpread(expression: string, triggerId: string): string {
   if (!isSpread(expression)) return expression
   const hash = Math.abs(hashOf(triggerId))
   return fieldsOf(expression)
-    .map((field, index) => (index < sizes.length ? field.replaceAll('H', String(hash % (sizes[index] as number))) : field))
+    .map((field, index) =>
+      index < sizes.length ? field.replaceAll('H', String(hash % (sizes[index] as number))) : field,
+    )
     .join(' ')
 }
 
@@ -28,6 +30,7 @@ function fieldsOf(expression: string): string[] {
  */
 function hashOf(text: string): number {
   let hash = 0
-  for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0
+  for (let index = 0; index < text.length; index++)
+    hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0
   return hash
 }

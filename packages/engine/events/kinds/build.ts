@@ -6,9 +6,20 @@ import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import type { MatchContext, TriggerKind } from './kind.ts'
 
-const toBuild = shape({ number: asGiven, url: asGiven, building: asGiven, result: textOf, artifacts: objectsOf })
+const toBuild = shape({
+  number: asGiven,
+  url: asGiven,
+  building: asGiven,
+  result: textOf,
+  artifacts: objectsOf,
+})
 const toContent = shape({ master: textOf, project: shape({ name: textOf, lastBuild: toBuild }) })
-const toTrigger = shape({ master: or(textOf, ''), job: or(textOf, ''), propertyFile: textOf, payloadConstraints: objectOf })
+const toTrigger = shape({
+  master: or(textOf, ''),
+  job: or(textOf, ''),
+  propertyFile: textOf,
+  payloadConstraints: objectOf,
+})
 
 function lastBuildOf({ content }: Event) {
   return toContent(content).project.lastBuild
@@ -22,20 +33,30 @@ export const buildKind: TriggerKind = {
   declines(event) {
     const { building, result } = lastBuildOf(event)
     if (building !== false) return 'The build has not ended yet.'
-    return result === 'SUCCESS' ? undefined : `The build has not succeeded: its result is ${result ?? 'unknown'}.`
+    return result === 'SUCCESS'
+      ? undefined
+      : `The build has not succeeded: its result is ${result ?? 'unknown'}.`
   },
   concerns(trigger, { content }) {
     const { master, project } = toContent(content)
-    return trigger['master'] === master && master !== undefined && trigger['job'] === project.name && project.name !== undefined
+    return (
+      trigger['master'] === master &&
+      master !== undefined &&
+      trigger['job'] === project.name &&
+      project.name !== undefined
+    )
   },
-  mismatch: (trigger, event, means) => describeBadProperties(trigger, lastBuildOf(event).number, means),
+  mismatch: (trigger, event, means) =>
+    describeBadProperties(trigger, lastBuildOf(event).number, means),
   // The build's details are read when the run is prepared, as for a manual start that names a build.
   fields: (_trigger, event) => {
     const { number, url } = lastBuildOf(event)
     return { buildNumber: number, link: url, hash: undefined, tag: undefined }
   },
   artifacts: (event) =>
-    lastBuildOf(event).artifacts.filter(({ type, reference }) => type !== undefined || reference !== undefined),
+    lastBuildOf(event).artifacts.filter(
+      ({ type, reference }) => type !== undefined || reference !== undefined,
+    ),
 }
 
 /** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
@@ -44,12 +65,18 @@ async function describeBadProperties(
   number: unknown,
   { ports, patterns }: MatchContext,
 ): Promise<string | undefined> {
-  const { payloadConstraints: constraints, master: host, job, propertyFile: file } = toTrigger(trigger)
+  const {
+    payloadConstraints: constraints,
+    master: host,
+    job,
+    propertyFile: file,
+  } = toTrigger(trigger)
   if (Object.keys(constraints).length === 0) return undefined
-  if (file === undefined) return 'The trigger has constraints, and no property file that they are about. Name one.'
-  const properties = await Promise.try(() => ports.builds.properties({ host, job, number: Number(number) }, file, itself)).catch(
-    () => undefined,
-  )
+  if (file === undefined)
+    return 'The trigger has constraints, and no property file that they are about. Name one.'
+  const properties = await Promise.try(() =>
+    ports.builds.properties({ host, job, number: Number(number) }, file, itself),
+  ).catch(() => undefined)
   if (properties === undefined) return `The property file ${file} of the build cannot be read.`
   return describeUnsatisfied(constraints, properties, { paths: false, patterns })
 }

@@ -2,7 +2,12 @@
 import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
-import { describeOtherPaths, describeOtherRef, hasPathConditions, pollKeyOf } from './git/conditions.ts'
+import {
+  describeOtherPaths,
+  describeOtherRef,
+  hasPathConditions,
+  pollKeyOf,
+} from './git/conditions.ts'
 import { repositoryName } from './git/repository-name.ts'
 import { pick, sameName, type TriggerKind } from './kind.ts'
 import { describeBadSignature } from './signature.ts'
@@ -40,11 +45,19 @@ export const gitKind: TriggerKind = {
   refuses(trigger, event) {
     const { action } = toContent(event.content)
     const { events, project, repository, secret, poll } = toTrigger(trigger)
-    const isAny = events.length === 0 || (event.isObserved === true && events.some((each) => /push|refs_changed/.test(each)))
-    if (!isAny && !events.includes(action)) return `The action "${action}" is not among the trigger's events.`
+    const isAny =
+      events.length === 0 ||
+      (event.isObserved === true && events.some((each) => /push|refs_changed/.test(each)))
+    if (!isAny && !events.includes(action))
+      return `The action "${action}" is not among the trigger's events.`
     if (event.isObserved) return undefined
     // A trigger that polls needs no webhook: it takes none whose sender could be any.
-    if (poll && project === undefined && repository !== undefined && (secret ?? event.commonSecret?.()) === undefined)
+    if (
+      poll &&
+      project === undefined &&
+      repository !== undefined &&
+      (secret ?? event.commonSecret?.()) === undefined
+    )
       return 'The trigger polls its repository, and has no secret for webhooks. Set one to be notified sooner.'
     return describeBadSignature(trigger, event)
   },

@@ -26,7 +26,11 @@ export interface TriggerKind {
   /** Why the sender or the occasion is not what such a trigger waits for, as a sentence for the event log; undefined: it is. */
   refuses?(trigger: JsonObject, event: Event): string | undefined
   /** Why its patterns do not match, as a sentence; asked once its user is known to be allowed to start something. */
-  mismatch(trigger: JsonObject, event: Event, means: MatchContext): string | undefined | Promise<string | undefined>
+  mismatch(
+    trigger: JsonObject,
+    event: Event,
+    means: MatchContext,
+  ): string | undefined | Promise<string | undefined>
   /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
   fields(trigger: JsonObject, event: Event): JsonObject
   artifacts(event: Event): JsonObject[]
@@ -39,5 +43,10 @@ export function pick(from: object, names: readonly string[]): JsonObject {
 
 /** Compares names as most triggers do. */
 export function sameName(one: unknown, other: unknown): boolean {
-  return typeof one === 'string' && typeof other === 'string' && one !== '' && one.toLowerCase() === other.toLowerCase()
+  return (
+    typeof one === 'string' &&
+    typeof other === 'string' &&
+    one !== '' &&
+    one.toLowerCase() === other.toLowerCase()
+  )
 }

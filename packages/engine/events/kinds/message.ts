@@ -7,7 +7,11 @@ import { pick, sameName, type TriggerKind } from './kind.ts'
 
 const lowerCase = (value: unknown) => textOf(value)?.toLowerCase()
 
-const toSubscription = shape({ subscriptionName: lowerCase, pubsubSystem: lowerCase, artifacts: objectsOf })
+const toSubscription = shape({
+  subscriptionName: lowerCase,
+  pubsubSystem: lowerCase,
+  artifacts: objectsOf,
+})
 const toBody = shape({ parameters: objectOf, link: textOf, linkText: textOf })
 const toPlugin = shape({ pluginEventType: or(textOf, 'PUBLISHED') })
 
@@ -19,11 +23,16 @@ export const messageKinds: TriggerKind[] = [
       const message = messageOf(event)
       const { subscriptionName, pubsubSystem } = toSubscription(trigger)
       return (
-        subscriptionName !== undefined && subscriptionName === message.subscriptionName && pubsubSystem === message.pubsubSystem
+        subscriptionName !== undefined &&
+        subscriptionName === message.subscriptionName &&
+        pubsubSystem === message.pubsubSystem
       )
     },
     mismatch: (trigger, event, { patterns }) =>
-      describeUnsatisfied(trigger['attributeConstraints'], event.attributes, { paths: false, patterns }) ??
+      describeUnsatisfied(trigger['attributeConstraints'], event.attributes, {
+        paths: false,
+        patterns,
+      }) ??
       describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: false, patterns }),
     fields: (_trigger, { payload }) => ({ payload, ...definedOf(toBody(payload)) }),
     artifacts: (event) => messageOf(event).artifacts,
@@ -32,7 +41,8 @@ export const messageKinds: TriggerKind[] = [
     eventType: 'plugin',
     triggerTypes: ['plugin'],
     reportedByServices: true,
-    concerns: (trigger, { content }) => sameName(toPlugin(trigger).pluginEventType, content['pluginEventType']),
+    concerns: (trigger, { content }) =>
+      sameName(toPlugin(trigger).pluginEventType, content['pluginEventType']),
     mismatch: () => undefined,
     fields: (_trigger, { content }) => pick(content, releaseFields),
     artifacts: () => [],
@@ -41,11 +51,21 @@ export const messageKinds: TriggerKind[] = [
 
 /** The fields of a release; whatever else the event has must not change what the trigger is, or whom it runs as. */
 const releaseFields = [
-  ...['pluginId', 'description', 'provider', 'version', 'releaseDate', 'requires', 'parsedRequires'],
+  ...[
+    'pluginId',
+    'description',
+    'provider',
+    'version',
+    'releaseDate',
+    'requires',
+    'parsedRequires',
+  ],
   ...['binaryUrl', 'sha256sum', 'sha512sum', 'preferred'],
 ]
 
 /** Bridges wrap what they know of the message, apart from its body. */
 function messageOf({ content }: Event) {
-  return toSubscription(isObject(content['messageDescription']) ? content['messageDescription'] : content)
+  return toSubscription(
+    isObject(content['messageDescription']) ? content['messageDescription'] : content,
+  )
 }

@@ -11,9 +11,28 @@ import { describeBadSignature } from './signature.ts'
 
 const trimmed = (value: unknown) => textOf(value)?.trim() || undefined
 
-const toImageTrigger = shape({ account: textOf, repository: textOf, registry: textOf, tag: trimmed, trackDigests: isTrue })
-const toImage = shape({ account: textOf, repository: textOf, registry: textOf, tag: textOf, digest: textOf, tracked: asGiven })
-const toVersionTrigger = shape({ account: textOf, artifactType: textOf, name: textOf, chart: textOf, version: trimmed })
+const toImageTrigger = shape({
+  account: textOf,
+  repository: textOf,
+  registry: textOf,
+  tag: trimmed,
+  trackDigests: isTrue,
+})
+const toImage = shape({
+  account: textOf,
+  repository: textOf,
+  registry: textOf,
+  tag: textOf,
+  digest: textOf,
+  tracked: asGiven,
+})
+const toVersionTrigger = shape({
+  account: textOf,
+  artifactType: textOf,
+  name: textOf,
+  chart: textOf,
+  version: trimmed,
+})
 const toVersion = shape({
   account: textOf,
   type: textOf,
@@ -24,7 +43,10 @@ const toVersion = shape({
 })
 
 /** Docker images, and charts that are kept like them. */
-function imageKind(type: string, toArtifact: (name: string, tag: string) => JsonObject): TriggerKind {
+function imageKind(
+  type: string,
+  toArtifact: (name: string, tag: string) => JsonObject,
+): TriggerKind {
   return {
     eventType: type,
     triggerTypes: [type],
@@ -35,7 +57,9 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
       return (
         isSame(wanted.repository, image.repository) &&
         // Webhooks of registries name no account; a trigger that names a registry is for that one alone.
-        (image.account === undefined ? isOfRegistry(wanted.registry, image.registry) : isSame(wanted.account, image.account)) &&
+        (image.account === undefined
+          ? isOfRegistry(wanted.registry, image.registry)
+          : isSame(wanted.account, image.account)) &&
         // The same tag is found by polls with and without digests.
         (isObserved !== true || trackedTags(trigger) === image.tracked)
       )
@@ -44,8 +68,10 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
     mismatch(trigger, event, means) {
       const [{ tag }, { tag: wanted }] = [toImage(event.content), toImageTrigger(trigger)]
       if (tag === undefined) return 'The event names no tag.'
-      if (wanted === undefined && tag === 'latest') return 'The tag latest starts only triggers that name it.'
-      if (wanted !== undefined && !means.patterns.matchesWhole(wanted, tag)) return `The tag "${tag}" does not match "${wanted}".`
+      if (wanted === undefined && tag === 'latest')
+        return 'The tag latest starts only triggers that name it.'
+      if (wanted !== undefined && !means.patterns.matchesWhole(wanted, tag))
+        return `The tag "${tag}" does not match "${wanted}".`
       return describeBadPayload(trigger, event, means)
     },
     fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
@@ -73,7 +99,9 @@ function toHost(registry: string): string {
     .toLowerCase()
     .replace(/^https?:\/\//, '')
     .split('/')
-  return ['docker.io', 'registry-1.docker.io', 'hub.docker.com', ''].includes(host) ? 'index.docker.io' : host
+  return ['docker.io', 'registry-1.docker.io', 'hub.docker.com', ''].includes(host)
+    ? 'index.docker.io'
+    : host
 }
 
 /** Services prove themselves by their login, and Fairlead need not. */
@@ -81,7 +109,11 @@ function describeBadSender(trigger: JsonObject, event: Event): string | undefine
   return event.raw === undefined ? undefined : describeBadSignature(trigger, event)
 }
 
-function describeBadPayload(trigger: JsonObject, { payload }: Event, { patterns }: MatchContext): string | undefined {
+function describeBadPayload(
+  trigger: JsonObject,
+  { payload }: Event,
+  { patterns }: MatchContext,
+): string | undefined {
   return describeUnsatisfied(trigger['payloadConstraints'], payload, { paths: true, patterns })
 }
 
@@ -92,8 +124,12 @@ const chartKind: TriggerKind = {
   reportedByServices: true,
   declines({ content, isObserved }) {
     const { chart, version, digest = isObserved } = toVersion(content)
-    const missing = Object.entries({ chart, version, digest }).flatMap(([name, value]) => (value ? [] : name))
-    return missing.length === 0 ? undefined : `The event names no ${missing.join(', no ')} of the chart.`
+    const missing = Object.entries({ chart, version, digest }).flatMap(([name, value]) =>
+      value ? [] : name,
+    )
+    return missing.length === 0
+      ? undefined
+      : `The event names no ${missing.join(', no ')} of the chart.`
   },
   concerns(trigger, { content }) {
     const [wanted, { account, chart }] = [toVersionTrigger(trigger), toVersion(content)]
@@ -101,9 +137,15 @@ const chartKind: TriggerKind = {
   },
   mismatch(trigger, { content }) {
     const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]
-    return wanted === undefined || satisfies(version, wanted) ? undefined : `The version ${version} is not within "${wanted}".`
+    return wanted === undefined || satisfies(version, wanted)
+      ? undefined
+      : `The version ${version} is not within "${wanted}".`
   },
-  fields: (_trigger, { content: { chart, version, digest } }) => ({ artifactName: chart, version, digest }),
+  fields: (_trigger, { content: { chart, version, digest } }) => ({
+    artifactName: chart,
+    version,
+    digest,
+  }),
   artifacts: ({ content: { account, chart, version, digest } }) => [
     { type: 'helm/chart', name: chart, version, reference: account, metadata: { digest } },
   ],
@@ -119,7 +161,8 @@ function searchKind(type: string): TriggerKind {
     concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
     mismatch: () => undefined,
     fields: (trigger) => ({ [field]: trigger[field] }),
-    artifacts: ({ artifact, content }) => [artifact ?? maybeObject(content['artifact']) ?? []].flat(),
+    artifacts: ({ artifact, content }) =>
+      [artifact ?? maybeObject(content['artifact']) ?? []].flat(),
   }
 }
 
@@ -130,7 +173,11 @@ const artifactKind: TriggerKind = {
   reportedByServices: true,
   concerns(trigger, { content }) {
     const [wanted, found] = [toVersionTrigger(trigger), toVersion(content)]
-    return isSame(wanted.account, found.account) && isSame(wanted.artifactType, found.type) && isSame(wanted.name, found.name)
+    return (
+      isSame(wanted.account, found.account) &&
+      isSame(wanted.artifactType, found.type) &&
+      isSame(wanted.name, found.name)
+    )
   },
   mismatch(trigger, { content }, { patterns }) {
     const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]

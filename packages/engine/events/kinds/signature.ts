@@ -14,7 +14,8 @@ export function describeBadSignature(trigger: JsonObject, event: Event): string 
     return proofs.length === 0
       ? undefined
       : 'The sender signs, and the trigger has no secret. Set the same secret in the trigger.'
-  if (proofs.length === 0) return 'The trigger has a secret, and the sender does not sign. Set the same secret at the sender.'
+  if (proofs.length === 0)
+    return 'The trigger has a secret, and the sender does not sign. Set the same secret at the sender.'
   if (proofs.every((isRight) => isRight(secret))) return undefined
   return 'The signature is wrong. Set the same secret at the sender and in the trigger.'
 }
@@ -48,7 +49,10 @@ function proofsOf(event: Event): Proof[] {
 function namedProof(event: Event, given = ''): Proof[] {
   if (given === '' || /^sha(?:1|256)=$/.test(given)) return []
   const algorithm = /^(sha1|sha256)=/.exec(given)?.[1]
-  return [(secret) => algorithm !== undefined && isEqual(given, `${algorithm}=${hexOf(algorithm, secret, event)}`)]
+  return [
+    (secret) =>
+      algorithm !== undefined && isEqual(given, `${algorithm}=${hexOf(algorithm, secret, event)}`),
+  ]
 }
 
 function plainProof(event: Event, given = ''): Proof[] {
@@ -60,10 +64,15 @@ function standardProof({ headers, raw = Buffer.alloc(0), receivedMs = 0 }: Event
   const given = textOf(headers['webhook-signature'])
   if (given === undefined) return []
   const [id = '', timestamp = ''] = [headers['webhook-id'], headers['webhook-timestamp']]
-  const isTimely = /^\d{1,12}$/.test(timestamp) && Math.abs(receivedMs - Number(timestamp) * 1000) <= maxClockDifferenceMs
+  const isTimely =
+    /^\d{1,12}$/.test(timestamp) &&
+    Math.abs(receivedMs - Number(timestamp) * 1000) <= maxClockDifferenceMs
   return [
     (secret) => {
-      const signed = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(raw).digest('base64')
+      const signed = createHmac('sha256', keyOf(secret))
+        .update(`${id}.${timestamp}.`)
+        .update(raw)
+        .digest('base64')
       return isTimely && given.split(' ').some((each) => isEqual(each, `v1,${signed}`))
     },
   ]
@@ -72,7 +81,9 @@ function standardProof({ headers, raw = Buffer.alloc(0), receivedMs = 0 }: Event
 const keyPrefix = 'whsec_'
 
 function keyOf(secret: string): Buffer {
-  return secret.startsWith(keyPrefix) ? Buffer.from(secret.slice(keyPrefix.length), 'base64') : Buffer.from(secret)
+  return secret.startsWith(keyPrefix)
+    ? Buffer.from(secret.slice(keyPrefix.length), 'base64')
+    : Buffer.from(secret)
 }
 
 /** GitLab sends its secret token as it is. Beside it, a signing token is another secret and the better proof. */

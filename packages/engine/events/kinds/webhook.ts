@@ -1,5 +1,11 @@
 /** Generic webhooks and CloudEvents. docs/contracts/events.md#webhooks, #registries-and-messages. */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
@@ -28,7 +34,10 @@ export const cdeventsKind: TriggerKind = {
   triggerTypes: ['cdevents'],
   concerns: isSource,
   mismatch: (trigger, event, { patterns }) =>
-    describeUnsatisfied(lowerCaseKeys(trigger['attributeConstraints']), event.headers, { paths: false, patterns }) ??
+    describeUnsatisfied(lowerCaseKeys(trigger['attributeConstraints']), event.headers, {
+      paths: false,
+      patterns,
+    }) ??
     describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
   artifacts: (event) => objectsOf(fieldOf(event.payload['customData'], 'artifacts')),
@@ -37,5 +46,7 @@ export const cdeventsKind: TriggerKind = {
 /** Headers are known by lower-case names. */
 function lowerCaseKeys(constraints: unknown): unknown {
   if (!isObject(constraints)) return constraints
-  return Object.fromEntries(Object.entries(constraints).map(([name, pattern]) => [name.toLowerCase(), pattern]))
+  return Object.fromEntries(
+    Object.entries(constraints).map(([name, pattern]) => [name.toLowerCase(), pattern]),
+  )
 }

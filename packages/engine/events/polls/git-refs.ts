@@ -24,7 +24,10 @@ export const gitRefs: PolledSource = {
   async read(trigger, context, signal, last) {
     const known = last === undefined ? undefined : digests.get(last)
     if (context.ports.infrastructure.versions === undefined)
-      throw new PortError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
+      throw new PortError(
+        400,
+        'Repositories are polled only with the embedded infrastructure service. Use webhooks.',
+      )
     const { digest, refs } = await versionReads(context).gitRefs(repositoryOf(trigger), known)
     signal.throwIfAborted()
     if (refs === undefined && last !== undefined) return last
@@ -36,7 +39,9 @@ export const gitRefs: PolledSource = {
     const { waiting } = turn
     const isTag = change.name.startsWith(tagPrefix)
     if (isTag && !waiting.some(({ tags }) => tags)) return []
-    const files = waiting.some(hasPathConditions) ? await changedPaths(trigger, change, context, turn) : {}
+    const files = waiting.some(hasPathConditions)
+      ? await changedPaths(trigger, change, context, turn)
+      : {}
     return [toEvent(trigger, change, files)]
   },
 }
@@ -46,7 +51,11 @@ const repositoryOf: (trigger: JsonObject) => PolledRepository = shape({
   account: [textOf, 'artifactAccount'],
 })
 
-function toEvent(trigger: JsonObject, { name, before, after }: PolledChange, files: JsonObject): Event {
+function toEvent(
+  trigger: JsonObject,
+  { name, before, after }: PolledChange,
+  files: JsonObject,
+): Event {
   const repository = withoutUserinfo(String(trigger['repository']))
   const [slug = '', repoProject = ''] = (repositoryName(repository) ?? '').split('/').toReversed()
   const change = { ref: name, before: before ?? noCommit, after }
@@ -74,7 +83,13 @@ async function changedPaths(
   if (before === undefined || isNoCommit(before)) return unknown('the ref is new.')
   if (turn.problem !== undefined) return unknown(turn.problem)
   try {
-    return { paths: await versionReads(context).changedPaths(repositoryOf(trigger), { ref: name, before, after }) }
+    return {
+      paths: await versionReads(context).changedPaths(repositoryOf(trigger), {
+        ref: name,
+        before,
+        after,
+      }),
+    }
   } catch (error) {
     turn.problem = (error as Error).message
     return unknown(turn.problem)

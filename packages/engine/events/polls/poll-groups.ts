@@ -29,7 +29,9 @@ export function groupTriggers(
   known: ReadonlyMap<string, PollGroup>,
 ): Map<string, PollGroup> {
   const groups = new Map<string, PollGroup>()
-  for (const { source, key, ...one } of pipelines.flatMap((pipeline) => waitingIn(pipeline, sources))) {
+  for (const { source, key, ...one } of pipelines.flatMap((pipeline) =>
+    waitingIn(pipeline, sources),
+  )) {
     const waiting = [...(groups.get(key)?.waiting ?? []), one]
     const group = groups.get(key) ?? known.get(key) ?? toGroup(key, source)
     group.waiting = waiting
@@ -43,7 +45,10 @@ interface KeyedTrigger extends WaitingTrigger {
   readonly source: PolledSource
 }
 
-function waitingIn({ definition: pipeline, triggers }: EffectivePipeline, sources: readonly PolledSource[]): KeyedTrigger[] {
+function waitingIn(
+  { definition: pipeline, triggers }: EffectivePipeline,
+  sources: readonly PolledSource[],
+): KeyedTrigger[] {
   if (isTrue(pipeline['disabled'])) return []
   return triggers
     .filter((trigger) => isTrue(trigger['enabled']))

@@ -39,7 +39,10 @@ export class PollStates {
     const row = this.#sql.get`SELECT turn FROM events_polls WHERE key = ${key}`
     if (row === undefined) return undefined
     const rows = this.#sql.all`SELECT name, version FROM events_poll_versions WHERE key = ${key}`
-    return { turn: Number(row['turn']), versions: new Map(rows.map(({ name, version }) => [String(name), String(version)])) }
+    return {
+      turn: Number(row['turn']),
+      versions: new Map(rows.map(({ name, version }) => [String(name), String(version)])),
+    }
   }
 
   turnOf(key: string): number {
@@ -64,13 +67,16 @@ export class PollStates {
     if (changes.length + gone.length === 0) return
     inTransaction(this.#db, () => {
       for (const { name, after } of changes) this.#put(key, name, after)
-      for (const name of gone) this.#sql.run`DELETE FROM events_poll_versions WHERE key = ${key} AND name = ${name}`
+      for (const name of gone)
+        this.#sql.run`DELETE FROM events_poll_versions WHERE key = ${key} AND name = ${name}`
     })
   }
 
   /** Forgets what no trigger waits for: if one does so later, it begins anew. */
   keep(keys: ReadonlySet<string>): void {
-    const gone = this.#sql.all`SELECT key FROM events_polls`.map(({ key }) => String(key)).filter((key) => !keys.has(key))
+    const gone = this.#sql.all`SELECT key FROM events_polls`
+      .map(({ key }) => String(key))
+      .filter((key) => !keys.has(key))
     if (gone.length === 0) return
     inTransaction(this.#db, () => {
       for (const key of gone) {

@@ -39,7 +39,17 @@ export interface PolledSource {
    * @param last What the last poll has found: returned itself where nothing has changed, which saves the comparison
    * @throws {Error} saying what failed and what to do, for the event log
    */
-  read(trigger: JsonObject, context: BackendContext, signal: AbortSignal, last?: PolledState): Promise<PolledState>
+  read(
+    trigger: JsonObject,
+    context: BackendContext,
+    signal: AbortSignal,
+    last?: PolledState,
+  ): Promise<PolledState>
   /** Events of one change; none where it is not worth one. Their ids are replaced. Their `isObserved` is true. */
-  toEvents(trigger: JsonObject, change: PolledChange, context: BackendContext, turn: PollTurn): Promise<readonly Event[]>
+  toEvents(
+    trigger: JsonObject,
+    change: PolledChange,
+    context: BackendContext,
+    turn: PollTurn,
+  ): Promise<readonly Event[]>
 }

@@ -55,7 +55,12 @@ export class Polls {
     const { context, pipelines, sources, pauses } = parts
     this.#parts = parts
     const types = [...new Set(sources.map(({ triggerType }) => triggerType))]
-    this.#triggered = new TriggeredPipelines({ context, pipelines, types, retryMs: retriedLooks * pauses.lookMs })
+    this.#triggered = new TriggeredPipelines({
+      context,
+      pipelines,
+      types,
+      retryMs: retriedLooks * pauses.lookMs,
+    })
     this.#settings = parts.context.settings.triggers
     this.#states = new PollStates(parts.context.db)
     this.#line = new WorkLine(this.#settings.polls.atATime)
@@ -78,7 +83,8 @@ export class Polls {
       this.#states.keep(new Set(this.#groups.keys()))
     }
     const now = performance.now()
-    for (const group of this.#groups.values()) if (!group.isRunning && group.dueMs <= now) void this.#run(group)
+    for (const group of this.#groups.values())
+      if (!group.isRunning && group.dueMs <= now) void this.#run(group)
     this.#timer = setTimeout(() => void this.#look(), this.#parts.pauses.lookMs)
   }
 
@@ -100,9 +106,13 @@ export class Polls {
   #pauseMs({ source, waiting: [first], failures, hasMore }: PollGroup): number {
     if (hasMore && failures === 0) return 0
     const { polls } = this.#settings
-    const usualMs = source.intervalMs?.(first?.trigger ?? {}, this.#settings) ?? polls.intervalS * 1000
+    const usualMs =
+      source.intervalMs?.(first?.trigger ?? {}, this.#settings) ?? polls.intervalS * 1000
     const firstMs = this.#parts.pauses.intervalMs ?? usualMs
-    const pauseMs = failures === 0 ? firstMs : Math.max(firstMs, backOffMs({ firstMs, longestMs: longestPauseMs }, failures))
+    const pauseMs =
+      failures === 0
+        ? firstMs
+        : Math.max(firstMs, backOffMs({ firstMs, longestMs: longestPauseMs }, failures))
     return pauseMs * (1 + jitter * (2 * Math.random() - 1))
   }
 
@@ -123,12 +133,21 @@ export class Polls {
     const found = await this.#ask(source, first.trigger, last)
     group.found = found
     // A poll that ends after its triggers are gone must not begin a state again.
-    if (this.#closing.signal.aborted || found === group.compared || this.#groups.get(group.key) !== group) return
+    if (
+      this.#closing.signal.aborted ||
+      found === group.compared ||
+      this.#groups.get(group.key) !== group
+    )
+      return
     group.hasMore = !(await this.#compare(group, found))
     if (!group.hasMore) group.compared = found
   }
 
-  async #ask(source: PolledSource, trigger: JsonObject, last: PolledState | undefined): Promise<PolledState> {
+  async #ask(
+    source: PolledSource,
+    trigger: JsonObject,
+    last: PolledState | undefined,
+  ): Promise<PolledState> {
     const { timeoutS } = this.#settings.polls
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutS * 1000)])
     const reading = source.read(trigger, this.#parts.context, signal, last)
@@ -149,7 +168,9 @@ export class Polls {
     }
     // All of it would be new again as soon as it is back.
     if (found.size === 0 && stored.versions.size > 0)
-      throw new Error('Nothing is listed any more. If that is intended, disable the trigger, save it, and enable it again.')
+      throw new Error(
+        'Nothing is listed any more. If that is intended, disable the trigger, save it, and enable it again.',
+      )
     const settled: PolledChange[] = []
     const turn: PollTurn = { waiting: waiting.map(({ trigger }) => trigger) }
     const endMs = performance.now() + this.#settings.polls.timeoutS * 1000
@@ -191,6 +212,11 @@ export class Polls {
 }
 
 /** The same for an event that is sent again after a failure. */
-function eventIdOf(key: string, turn: number, { name, before, after }: PolledChange, index: number): string {
+function eventIdOf(
+  key: string,
+  turn: number,
+  { name, before, after }: PolledChange,
+  index: number,
+): string {
   return digestUuid(JSON.stringify([key, turn, name, before, after, index]))
 }

@@ -17,7 +17,14 @@ function imageTags(triggerType: string, type: string): PolledSource {
     toName: (trigger) => named(trigger, 'repository', type),
     tracked: trackedTags,
     toContent: ({ account, name, version, digest, host }, trigger) =>
-      definedOf({ account, registry: host, repository: name, tag: version, digest, tracked: trackedTags(trigger) }),
+      definedOf({
+        account,
+        registry: host,
+        repository: name,
+        tag: version,
+        digest,
+        tracked: trackedTags(trigger),
+      }),
   })
 }
 
@@ -25,7 +32,8 @@ const charts = createVersionSource({
   triggerType: 'helm',
   // A trigger for all charts of a repository starts by events alone.
   toName: (trigger) => named(trigger, 'chart', 'helm/chart'),
-  toContent: ({ account, name, version, digest }) => definedOf({ account, chart: name, version, digest }),
+  toContent: ({ account, name, version, digest }) =>
+    definedOf({ account, chart: name, version, digest }),
 })
 
 const artifacts = createVersionSource({
@@ -56,10 +64,16 @@ const toPolled = shape({
 })
 
 /** @param field With the name @param artifactType Default: the trigger names it */
-function named(trigger: JsonObject, field: 'repository' | 'chart' | 'name', artifactType?: string): ArtifactName | undefined {
+function named(
+  trigger: JsonObject,
+  field: 'repository' | 'chart' | 'name',
+  artifactType?: string,
+): ArtifactName | undefined {
   const { account, [field]: name, artifactType: own } = toPolled(trigger)
   const type = artifactType ?? own
-  return account === undefined || name === undefined || type === '' ? undefined : { account, type, name }
+  return account === undefined || name === undefined || type === ''
+    ? undefined
+    : { account, type, name }
 }
 
 const referredByVersion: ReadonlySet<string> = new Set([
@@ -101,7 +115,9 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
     isPolled: ({ isEmbedded }) => isEmbedded('clouddriver'),
     keyOf(trigger) {
       const name = kind.toName(trigger)
-      return name === undefined ? undefined : JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
+      return name === undefined
+        ? undefined
+        : JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
     },
     summaryOf: (trigger) => ({ ...kind.toName(trigger) }),
     async read(trigger, context, signal) {
@@ -109,7 +125,8 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
       if (name === undefined) return new Map()
       const versions = await versionReads(context).versions(name)
       const tracked = kind.tracked?.(trigger)
-      const known = tracked === undefined ? undefined : await loadDigests(tracked, versions, name, context)
+      const known =
+        tracked === undefined ? undefined : await loadDigests(tracked, versions, name, context)
       signal.throwIfAborted()
       return new Map(versions.map((version) => [version, known?.digests.get(version) ?? '']))
     },
@@ -130,7 +147,10 @@ async function loadDigests(
   context: BackendContext,
 ): Promise<ArtifactDigests> {
   const meter = createRegexMeter()
-  const wanted = pattern === '' ? versions : versions.filter((version) => matchesIfValid(pattern, version, meter))
+  const wanted =
+    pattern === ''
+      ? versions
+      : versions.filter((version) => matchesIfValid(pattern, version, meter))
   if (wanted.length > mostDigests)
     throw new Error(
       `The digests of ${wanted.length} tags of ${name.name} are too many to track; at most ${mostDigests} are. Narrow the tag of the trigger.`,
@@ -144,6 +164,8 @@ async function describe(
   { name: version, after }: PolledChange,
   context: BackendContext,
 ): Promise<FoundVersion> {
-  const found = await Promise.try(() => versionReads(context).digests(name, [version])).catch(() => undefined)
+  const found = await Promise.try(() => versionReads(context).digests(name, [version])).catch(
+    () => undefined,
+  )
   return { ...name, version, digest: after || found?.digests.get(version), host: found?.host }
 }

@@ -16,7 +16,9 @@ interface WebhookChat {
 export function chatWebhookType({ id, label, room, toBody }: WebhookChat): NotificationType {
   const enabledBy = `${id}.enabled`
   const keys = settings({
-    enabled: setting(enabledBy, off).describe(`Send notifications to ${label}, to the webhooks that notifications name.`),
+    enabled: setting(enabledBy, off).describe(
+      `Send notifications to ${label}, to the webhooks that notifications name.`,
+    ),
   })
   return {
     id,
@@ -27,7 +29,10 @@ export function chatWebhookType({ id, label, room, toBody }: WebhookChat): Notif
     isKnownToDeck: true,
     toSettings: (bound) => (keys.read(bound).enabled ? {} : undefined),
     open(_settings, tools) {
-      return { send: async (notice) => void (await postJson(tools.call, { url: notice.address, body: toBody(notice) })) }
+      return {
+        send: async (notice) =>
+          void (await postJson(tools.call, { url: notice.address, body: toBody(notice) })),
+      }
     },
   }
 }
@@ -53,7 +58,12 @@ export const microsoftTeamsNotifications = chatWebhookType({
   toBody: toCard,
 })
 
-const colors = { starting: 'accent', complete: 'good', failed: 'attention', waiting: 'warning' } as const
+const colors = {
+  starting: 'accent',
+  complete: 'good',
+  failed: 'attention',
+  waiting: 'warning',
+} as const
 
 /** An adaptive card, which workflows and connectors take. */
 function toCard(notice: Notice): object {
@@ -72,6 +82,8 @@ function toCard(notice: Notice): object {
   return {
     type: 'message',
     summary: subject,
-    attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }],
+    attachments: [
+      { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content },
+    ],
   }
 }

@@ -2,9 +2,21 @@
 import { encodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { type OutsideAccount, usePermissions } from '@fairlead/base/outside/outside-account.ts'
-import { httpAddress, off, optionalText, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  httpAddress,
+  off,
+  optionalText,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
-import { type ChannelTools, DeliveryError, type Notice, type NoticePhase, type NotificationType } from '../notification-type.ts'
+import {
+  type ChannelTools,
+  DeliveryError,
+  type Notice,
+  type NoticePhase,
+  type NotificationType,
+} from '../notification-type.ts'
 
 interface StatusHost {
   readonly id: string
@@ -20,7 +32,12 @@ interface StatusHost {
   readonly nameField: string
 }
 
-const states = { starting: 'pending', waiting: 'pending', complete: 'success', failed: 'failure' } as const
+const states = {
+  starting: 'pending',
+  waiting: 'pending',
+  complete: 'success',
+  failed: 'failure',
+} as const
 
 const hosts: readonly StatusHost[] = [
   {
@@ -73,7 +90,9 @@ function commitStatusType(host: StatusHost): NotificationType {
   const keys = settings({
     enabled: setting(`${prefix}.enabled`, off).describe(`Set the status of commits at ${label}.`),
     permissions: setting(`${prefix}.permissions`, usePermissions),
-    token: setting(`${prefix}.token`, optionalText).describe('Token that may set the status of commits.'),
+    token: setting(`${prefix}.token`, optionalText).describe(
+      'Token that may set the status of commits.',
+    ),
     endpoint: setting(
       `${prefix}.endpoint`,
       host.endpoint === undefined ? httpAddress.optional() : httpAddress.prefault(host.endpoint),
@@ -94,7 +113,8 @@ function commitStatusType(host: StatusHost): NotificationType {
       const { enabled, permissions, token, endpoint } = keys.read(bound)
       if (!enabled) return undefined
       if (token === undefined) report.problem(`${prefix}.token`, `is needed with ${prefix}.enabled`)
-      if (endpoint === undefined) report.problem(`${prefix}.endpoint`, `is needed with ${prefix}.enabled`)
+      if (endpoint === undefined)
+        report.problem(`${prefix}.endpoint`, `is needed with ${prefix}.enabled`)
       return { ...(permissions && { permissions }), token: token ?? '', endpoint: endpoint ?? '' }
     },
     open: (opened, tools) => openStatus(host, opened as StatusSettings, tools),
@@ -138,7 +158,8 @@ function commitOf({ address, commit }: Notice): { repository: string; hash: stri
   const repository = address.trim() === '' ? commit?.repository : address.trim()
   const hash = commit?.hash
   if (hash === undefined || !/^[0-9a-f]{7,64}$/i.test(hash)) {
-    const text = 'The run has no commit: its trigger is neither a git trigger nor a build with a commit.'
+    const text =
+      'The run has no commit: its trigger is neither a git trigger nor a build with a commit.'
     throw new DeliveryError(text, { isFinal: true })
   }
   if (
@@ -146,7 +167,9 @@ function commitOf({ address, commit }: Notice): { repository: string; hash: stri
     !/^[\w.-]+(?:\/[\w.-]+)+$/.test(repository) ||
     repository.split('/').some((part) => /^\.+$/.test(part))
   ) {
-    throw new DeliveryError('The repository is unknown. Give it as address, such as shop/web.', { isFinal: true })
+    throw new DeliveryError('The repository is unknown. Give it as address, such as shop/web.', {
+      isFinal: true,
+    })
   }
   return { repository, hash }
 }

@@ -1,24 +1,45 @@
 /** E-mail over SMTP, with the keys of Spinnaker's echo. */
 
 import { usePermissions } from '@fairlead/base/outside/outside-account.ts'
-import { off, optionalFlag, optionalText, port, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  off,
+  optionalFlag,
+  optionalText,
+  port,
+  type SettingsOf,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { readAuthorities } from '@fairlead/base/tls/read-authorities.ts'
 import type { Transporter } from 'nodemailer'
-import { type Channel, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
+import {
+  type Channel,
+  DeliveryError,
+  type Notice,
+  type NotificationType,
+} from '../notification-type.ts'
 
 const smtp = 'spring.mail.properties.mail.smtp'
 
 const emailKeys = settings(
   {
-    enabled: setting('mail.enabled', off).describe('Send notifications by e-mail, through the server of `spring.mail`.'),
+    enabled: setting('mail.enabled', off).describe(
+      'Send notifications by e-mail, through the server of `spring.mail`.',
+    ),
     permissions: setting('mail.permissions', usePermissions),
-    from: setting('mail.from', optionalText).describe('Sender of e-mails, such as `Fairlead <fairlead@example.com>`.'),
+    from: setting('mail.from', optionalText).describe(
+      'Sender of e-mails, such as `Fairlead <fairlead@example.com>`.',
+    ),
     caFile: setting('mail.ca-file', optionalText).describe(
       'PEM file with the authorities that the mail server is trusted by, in place of the usual ones; read at the start.',
     ),
     host: setting('spring.mail.host', optionalText).describe('Host of the mail server.'),
-    port: setting('spring.mail.port', port.optional()).describe('Its port. Default: 465 with `smtp.ssl.enable`, else 587.'),
-    username: setting('spring.mail.username', optionalText).describe('User at the mail server; without one there is no login.'),
+    port: setting('spring.mail.port', port.optional()).describe(
+      'Its port. Default: 465 with `smtp.ssl.enable`, else 587.',
+    ),
+    username: setting('spring.mail.username', optionalText).describe(
+      'User at the mail server; without one there is no login.',
+    ),
     password: setting('spring.mail.password', optionalText).describe('Its password.'),
     isTls: setting(`${smtp}.ssl.enable`, off).describe(
       'Begin with TLS. Without it, STARTTLS is used where the server offers it.',
@@ -35,7 +56,12 @@ const emailKeys = settings(
 
 type EmailSettings = SettingsOf<typeof emailKeys> & { readonly authorities?: string | undefined }
 
-const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
+const timeouts = {
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  socketTimeout: 20_000,
+  dnsTimeout: 10_000,
+}
 
 export const emailNotifications: NotificationType = {
   id: 'email',
@@ -63,11 +89,17 @@ function openEmail(settings: EmailSettings): Channel {
       opened ??= openTransport(settings)
       const transport = await opened
       try {
-        const { rejected = [] } = await transport.sendMail({ ...toMail(notice), from: settings.from })
+        const { rejected = [] } = await transport.sendMail({
+          ...toMail(notice),
+          from: settings.from,
+        })
         if (rejected.length > 0) {
-          throw new DeliveryError(`The mail server refused ${rejected.map(String).join(', ')}; other recipients were accepted.`, {
-            isFinal: true,
-          })
+          throw new DeliveryError(
+            `The mail server refused ${rejected.map(String).join(', ')}; other recipients were accepted.`,
+            {
+              isFinal: true,
+            },
+          )
         }
       } catch (error) {
         throw toDeliveryError(error as SmtpError)
@@ -124,8 +156,13 @@ const loginFaults: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2']
 function toDeliveryError(error: SmtpError): DeliveryError {
   if (error instanceof DeliveryError) return error
   const { code = 'error', responseCode = 0 } = error
-  if (code === 'EENVELOPE' && responseCode === 0) return new DeliveryError('The address is no e-mail address.', { isFinal: true })
-  if (loginFaults.has(code)) return new DeliveryError(`The mail server refused the login (${responseCode || code}).`)
-  if (responseCode === 0) return new DeliveryError(`The mail server cannot be used (${code}): ${error.message}`)
-  return new DeliveryError(`The mail server answered with ${responseCode}.`, { isFinal: responseCode >= 500 })
+  if (code === 'EENVELOPE' && responseCode === 0)
+    return new DeliveryError('The address is no e-mail address.', { isFinal: true })
+  if (loginFaults.has(code))
+    return new DeliveryError(`The mail server refused the login (${responseCode || code}).`)
+  if (responseCode === 0)
+    return new DeliveryError(`The mail server cannot be used (${code}): ${error.message}`)
+  return new DeliveryError(`The mail server answered with ${responseCode}.`, {
+    isFinal: responseCode >= 500,
+  })
 }

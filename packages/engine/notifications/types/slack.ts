@@ -3,9 +3,22 @@ import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldOf, textOf } from '@fairlead/base/json/values.ts'
 import { operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { usePermissions } from '@fairlead/base/outside/outside-account.ts'
-import { httpAddress, off, optionalText, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  httpAddress,
+  off,
+  optionalText,
+  type SettingsOf,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
-import { type Channel, type ChannelTools, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
+import {
+  type Channel,
+  type ChannelTools,
+  DeliveryError,
+  type Notice,
+  type NotificationType,
+} from '../notification-type.ts'
 import { detailsOf, escapeChat } from './chat-text.ts'
 
 const slackKeys = settings({
@@ -14,14 +27,19 @@ const slackKeys = settings({
       'an incoming webhook.',
   ),
   permissions: setting('slack.permissions', usePermissions),
-  botName: setting('slack.bot-name', optionalText).describe('Name that messages come from. Default: that of the bot.'),
-  iconUrl: setting('slack.default-icon-url', optionalText).describe('Address of the picture of the sender.'),
+  botName: setting('slack.bot-name', optionalText).describe(
+    'Name that messages come from. Default: that of the bot.',
+  ),
+  iconUrl: setting('slack.default-icon-url', optionalText).describe(
+    'Address of the picture of the sender.',
+  ),
   usesWebhook: setting('slack.force-use-incoming-webhook', off).describe(
     'Use an incoming webhook also where the token does not look like one.',
   ),
-  hooksUrl: setting('slack.hooks-base-url', httpAddress.prefault('https://hooks.slack.com')).describe(
-    'Address of the incoming webhooks of Slack.',
-  ),
+  hooksUrl: setting(
+    'slack.hooks-base-url',
+    httpAddress.prefault('https://hooks.slack.com'),
+  ).describe('Address of the incoming webhooks of Slack.'),
 })
 
 interface SlackSettings extends Partial<SettingsOf<typeof slackKeys>> {
@@ -46,7 +64,10 @@ export const slackNotifications: NotificationType = {
   label: 'Slack',
   enabledBy: 'slack.enabled',
   keys: slackKeys.keys,
-  address: { label: 'Channel', description: 'Name or id of a channel. An incoming webhook has its own.' },
+  address: {
+    label: 'Channel',
+    description: 'Name or id of a channel. An incoming webhook has its own.',
+  },
   isKnownToDeck: true,
   toSettings(keys, report, { slack }): SlackSettings | undefined {
     const values = slackKeys.read(keys)
@@ -59,16 +80,27 @@ export const slackNotifications: NotificationType = {
 
 function openSlack(settings: SlackSettings, tools: ChannelTools): Channel {
   const { token, baseUrl, hooksUrl = '', botName, iconUrl, usesWebhook = false } = settings
-  const sender = { ...(botName !== undefined && { username: botName }), ...(iconUrl !== undefined && { icon_url: iconUrl }) }
+  const sender = {
+    ...(botName !== undefined && { username: botName }),
+    ...(iconUrl !== undefined && { icon_url: iconUrl }),
+  }
   if (usesWebhook || token.split('/').length > 2) {
     const url = operatorAddress(hooksUrl, `/services/${token.replace(/^\/+/, '')}`)
-    return { send: async (notice) => void (await postJson(tools.call, { url, body: { ...sender, text: formatSlack(notice) } })) }
+    return {
+      send: async (notice) =>
+        void (await postJson(tools.call, { url, body: { ...sender, text: formatSlack(notice) } })),
+    }
   }
   const url = operatorAddress(baseUrl, '/chat.postMessage')
   const headers = { authorization: `Bearer ${token}` }
   return {
     async send(notice) {
-      const body = { ...sender, channel: toChannel(notice.address), text: formatSlack(notice), unfurl_links: false }
+      const body = {
+        ...sender,
+        channel: toChannel(notice.address),
+        text: formatSlack(notice),
+        unfurl_links: false,
+      }
       const answer = await postJson(tools.call, { url, headers, body })
       checkAnswer(answer.text)
     },
@@ -95,6 +127,9 @@ function toChannel(address: string): string {
 function formatSlack(notice: Notice): string {
   const { subject, link } = notice
   const details = detailsOf(notice)
-  const title = link === undefined ? `*${escapeChat(subject)}*` : `<${link}|${escapeChat(subject).replaceAll('|', '¦')}>`
+  const title =
+    link === undefined
+      ? `*${escapeChat(subject)}*`
+      : `<${link}|${escapeChat(subject).replaceAll('|', '¦')}>`
   return details === '' ? title : `${title}\n${escapeChat(details)}`
 }

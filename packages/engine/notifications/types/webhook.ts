@@ -2,12 +2,20 @@
 import { createHmac } from 'node:crypto'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { usePermissions } from '@fairlead/base/outside/outside-account.ts'
-import { off, optionalText, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
+import {
+  off,
+  optionalText,
+  type SettingsOf,
+  setting,
+  settings,
+} from '@fairlead/base/settings/setting.ts'
 import { postJson } from '../http-delivery.ts'
 import type { Notice, NotificationType } from '../notification-type.ts'
 
 const webhookKeys = settings({
-  enabled: setting('webhook-notifications.enabled', off).describe('Send notifications to the webhooks that they name.'),
+  enabled: setting('webhook-notifications.enabled', off).describe(
+    'Send notifications to the webhooks that they name.',
+  ),
   permissions: setting('webhook-notifications.permissions', usePermissions),
   secret: setting('webhook-notifications.secret', optionalText).describe(
     'Key of the signature, which receivers check: HMAC with SHA-256 of the body.',
@@ -39,7 +47,10 @@ export const webhookNotifications: NotificationType = {
       async send(notice) {
         const body = formatJson(toBody(notice))
         const signature = createHmac('sha256', secret).update(body).digest('hex')
-        const headers = { 'x-fairlead-signature-256': `sha256=${signature}`, 'idempotency-key': notice.id }
+        const headers = {
+          'x-fairlead-signature-256': `sha256=${signature}`,
+          'idempotency-key': notice.id,
+        }
         await postJson(tools.call, { url: notice.address, headers, body })
       },
     }

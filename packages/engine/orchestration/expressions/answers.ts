@@ -74,7 +74,8 @@ export class ExpressionAnswers {
 
   /** For a restart: its expressions ask again. */
   forget(executionId: string): void {
-    for (const { answer } of this.#entries.get(executionId)?.values() ?? []) this.#characters -= answer?.characters ?? 0
+    for (const { answer } of this.#entries.get(executionId)?.values() ?? [])
+      this.#characters -= answer?.characters ?? 0
     this.#entries.delete(executionId)
   }
 
@@ -86,8 +87,11 @@ export class ExpressionAnswers {
     const found = known.get(key)
     if (found !== undefined) return found
     if ([...known.keys()].filter((each) => each.startsWith(prefix)).length >= mostPerStage)
-      throw new ExpressionError(`The expressions of a stage read at most ${mostPerStage} addresses and applications.`)
-    if (!mayAsk) throw new ExpressionError('It was not asked for when the stage began; restart the stage.')
+      throw new ExpressionError(
+        `The expressions of a stage read at most ${mostPerStage} addresses and applications.`,
+      )
+    if (!mayAsk)
+      throw new ExpressionError('It was not asked for when the stage began; restart the stage.')
     this.#makeRoom(id)
     const entry: Entry = { asked: Promise.resolve() }
     entry.asked = this.#answer(question, place, entry)
@@ -99,12 +103,16 @@ export class ExpressionAnswers {
     let answer: Answer
     try {
       const value = await this.#ask(question, place)
-      answer = { value, characters: typeof value === 'string' ? value.length : JSON.stringify(value).length }
+      answer = {
+        value,
+        characters: typeof value === 'string' ? value.length : JSON.stringify(value).length,
+      }
     } catch (error) {
       answer = { fault: (error as Error).message, characters: 0 }
     }
     entry.answer = answer
-    if ([...(this.#entries.get(place.execution.id)?.values() ?? [])].includes(entry)) this.#characters += answer.characters
+    if ([...(this.#entries.get(place.execution.id)?.values() ?? [])].includes(entry))
+      this.#characters += answer.characters
     this.#onAnswer(place.execution.id)
   }
 

@@ -12,11 +12,16 @@ export function askElsewhere(
   headersOf: (place: ExecutionPlace) => Record<string, string> = identityHeaders,
 ): (question: Question, place: ExecutionPlace) => Promise<unknown> {
   return (question, place) =>
-    question.kind === 'address' ? textAt(question.url, options) : idsOf(question.application, headersOf(place), options)
+    question.kind === 'address'
+      ? textAt(question.url, options)
+      : idsOf(question.application, headersOf(place), options)
 }
 
 /** Within the restrictions that hold for webhooks, too. */
-async function textAt(url: string, { callOutside }: Pick<EngineOptions, 'callOutside'>): Promise<string> {
+async function textAt(
+  url: string,
+  { callOutside }: Pick<EngineOptions, 'callOutside'>,
+): Promise<string> {
   const { status, text } = await callOutside({ method: 'GET', url, headers: {}, body: undefined })
   if (status >= 200 && status < 300) return text
   const hint = status >= 300 && status < 400 ? '; redirects are not followed' : ''
@@ -30,7 +35,8 @@ async function idsOf(
 ): Promise<ReadonlyMap<string, string>> {
   if (judges) {
     const access = await accessOf(headers['x-spinnaker-user'])
-    if (!access.mayOnApplication(application, 'READ')) throw new Error(describeMissing(access, 'READ', application))
+    if (!access.mayOnApplication(application, 'READ'))
+      throw new Error(describeMissing(access, 'READ', application))
   }
   const pipelines = await ports.definitions.pipelinesOf(application, toCaller(headers))
   return new Map(pipelines.map(({ id, name }) => [textOf(name) ?? '', textOf(id) ?? '']))

@@ -16,20 +16,29 @@ export function evaluateDefinition(definition: JsonObject, now: number): JsonObj
   const given = definition['trigger'] as JsonObject
   const { parentExecution, ...ownParts } = given
   const evaluated = evaluateTree(ownParts, { scope: objectScope(given), now }).value
-  const trigger: JsonObject = parentExecution === undefined ? evaluated : { ...evaluated, parentExecution }
+  const trigger: JsonObject =
+    parentExecution === undefined ? evaluated : { ...evaluated, parentExecution }
   const skip = definition['spelEvaluator'] === 'v4' ? ['trigger', 'stages'] : ['trigger']
-  const { value } = evaluateTree(definition, { scope: submissionScope(trigger, variablesOf(definition)), now, skip })
+  const { value } = evaluateTree(definition, {
+    scope: submissionScope(trigger, variablesOf(definition)),
+    now,
+    skip,
+  })
   return { ...value, stages: withLeftAlone(value['stages'], definition['stages']), trigger }
 }
 
 function withLeftAlone(evaluated: unknown, given: unknown): unknown {
   if (!Array.isArray(evaluated) || !Array.isArray(given)) return evaluated
-  return evaluated.map((stage: unknown, index) => (isObject(stage) ? { ...stage, ...leftAloneIn(given[index]) } : stage))
+  return evaluated.map((stage: unknown, index) =>
+    isObject(stage) ? { ...stage, ...leftAloneIn(given[index]) } : stage,
+  )
 }
 
 function leftAloneIn(stage: unknown): JsonObject {
   if (!isObject(stage)) return {}
-  const documents = isTrue(stage['skipExpressionEvaluation']) ? documentKeys.map((key) => [key, stage[key]]) : []
+  const documents = isTrue(stage['skipExpressionEvaluation'])
+    ? documentKeys.map((key) => [key, stage[key]])
+    : []
   return definedOf({ stageEnabled: stage['stageEnabled'], ...Object.fromEntries(documents) })
 }
 

@@ -10,7 +10,18 @@ import { type CallContext, JavaClassReference } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'
 import type { BinaryOperator, ExpressionNode } from './syntax.ts'
-import { areEqual, compare, countedKeysOf, describe, isList, isMap, isNull, numberValueOf, toBoolean, weigh } from './values.ts'
+import {
+  areEqual,
+  compare,
+  countedKeysOf,
+  describe,
+  isList,
+  isMap,
+  isNull,
+  numberValueOf,
+  toBoolean,
+  weigh,
+} from './values.ts'
 
 /** What an expression can refer to. */
 export interface Scope {
@@ -70,13 +81,17 @@ class Evaluation {
       case 'list':
         return node.items.map((item) => this.evaluate(item))
       case 'map':
-        return Object.fromEntries(node.entries.map(({ key, value }) => [keyText(this.evaluate(key)), this.evaluate(value)]))
+        return Object.fromEntries(
+          node.entries.map(({ key, value }) => [keyText(this.evaluate(key)), this.evaluate(value)]),
+        )
       case 'unary':
         return this.#unary(node.operator, this.#weighed(this.evaluate(node.operand)))
       case 'binary':
         return this.#binary(node)
       case 'choice':
-        return this.evaluate(toBoolean(this.evaluate(node.condition)) ? node.whenTrue : node.whenFalse)
+        return this.evaluate(
+          toBoolean(this.evaluate(node.condition)) ? node.whenTrue : node.whenFalse,
+        )
       case 'elvis': {
         const value = this.evaluate(node.value)
         return isNull(value) || value === '' ? this.evaluate(node.otherwise) : value
@@ -107,7 +122,8 @@ class Evaluation {
   }
 
   #variable(name: string): unknown {
-    if (name === 'this') return this.#element === undefined ? this.#scope.all() : this.#element.value
+    if (name === 'this')
+      return this.#element === undefined ? this.#scope.all() : this.#element.value
     return name === 'root' ? this.#scope.all() : null
   }
 
@@ -135,7 +151,8 @@ class Evaluation {
   #link(link: Link, value: unknown): unknown {
     switch (link.kind) {
       case 'member':
-        if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: the value before it is null.`)
+        if (isNull(value))
+          throw new ExpressionError(`"${link.name}" cannot be read: the value before it is null.`)
         return this.#member(value, link.name)
       case 'index':
         return this.#index(value, link.index)
@@ -150,8 +167,11 @@ class Evaluation {
 
   #method(link: Extract<ExpressionNode, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
-    if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
-    return this.#weighed(callMethod(this.#weighed(value), link.name, this.#arguments(link.args), this.#context))
+    if (isNull(value))
+      throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
+    return this.#weighed(
+      callMethod(this.#weighed(value), link.name, this.#arguments(link.args), this.#context),
+    )
   }
 
   #member(value: unknown, name: string): unknown {
@@ -162,31 +182,39 @@ class Evaluation {
 
   #ownMember(value: unknown, name: string): unknown {
     if (isMap(value) && Object.hasOwn(value, name)) return value[name]
-    if (this.#scope.strict || !isMap(value)) throw new ExpressionError(`Unknown name "${name}" in ${describe(value)}.`)
+    if (this.#scope.strict || !isMap(value))
+      throw new ExpressionError(`Unknown name "${name}" in ${describe(value)}.`)
     return null
   }
 
   #index(value: unknown, index: ExpressionNode): unknown {
     if (isNull(value)) throw new ExpressionError('An index was applied to null.')
-    if (isMap(value)) return this.#member(value, index.kind === 'name' ? index.name : keyText(this.evaluate(index)))
+    if (isMap(value))
+      return this.#member(value, index.kind === 'name' ? index.name : keyText(this.evaluate(index)))
     const position = numberValueOf(this.#weighed(this.evaluate(index)))
     if (position === undefined) throw new ExpressionError('An index must be a number.')
     const at = Number(position.value)
     const length = isList(value) || typeof value === 'string' ? value.length : undefined
     if (length === undefined) throw new ExpressionError(`${describe(value)} has no elements.`)
-    if (!Number.isInteger(at) || at < 0 || at >= length) throw new ExpressionError(`The index ${at} is out of range.`)
+    if (!Number.isInteger(at) || at < 0 || at >= length)
+      throw new ExpressionError(`The index ${at} is out of range.`)
     return (value as unknown[] | string)[at]
   }
 
   #select(value: unknown, which: 'all' | 'first' | 'last', test: ExpressionNode): unknown {
-    const chosen = elementsOf(value, this.#meter).filter((element) => this.#within(element, () => toBoolean(this.evaluate(test))))
-    const taken = which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
+    const chosen = elementsOf(value, this.#meter).filter((element) =>
+      this.#within(element, () => toBoolean(this.evaluate(test))),
+    )
+    const taken =
+      which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
     if (!isMap(value)) return which === 'all' ? taken : (taken[0] ?? null)
     return Object.fromEntries(taken.map((entry) => [(entry as Entry).key, (entry as Entry).value]))
   }
 
   #project(value: unknown, each: ExpressionNode): unknown[] {
-    return elementsOf(value, this.#meter).map((element) => this.#within(element, () => this.evaluate(each)))
+    return elementsOf(value, this.#meter).map((element) =>
+      this.#within(element, () => this.evaluate(each)),
+    )
   }
 
   #within<T>(value: unknown, work: () => T): T {
@@ -202,7 +230,8 @@ class Evaluation {
   #unary(operator: '-' | '+' | '!', value: unknown): unknown {
     if (operator === '!') return !toBoolean(value)
     if (operator === '-') return negate(value)
-    if (numberValueOf(value) === undefined) throw new ExpressionError(`"+" does not work on ${describe(value)}.`)
+    if (numberValueOf(value) === undefined)
+      throw new ExpressionError(`"+" does not work on ${describe(value)}.`)
     return value
   }
 
@@ -216,16 +245,19 @@ class Evaluation {
       inner = inner.left
     }
     let value = this.evaluate(inner)
-    for (let node = row.pop(); node !== undefined; node = row.pop()) value = this.#operate(node.operator, value, node.right)
+    for (let node = row.pop(); node !== undefined; node = row.pop())
+      value = this.#operate(node.operator, value, node.right)
     return value
   }
 
   #operate(operator: BinaryOperator, left: unknown, rightNode: ExpressionNode): unknown {
     if (operator === 'and') return toBoolean(left) && toBoolean(this.evaluate(rightNode))
     if (operator === 'or') return toBoolean(left) || toBoolean(this.evaluate(rightNode))
-    if (operator === 'instanceof') throw new ExpressionError('"instanceof" is not allowed in expressions.')
+    if (operator === 'instanceof')
+      throw new ExpressionError('"instanceof" is not allowed in expressions.')
     const right = this.evaluate(rightNode)
-    if (Object.hasOwn(tests, operator)) return tests[operator as keyof typeof tests](left, right, this.#meter)
+    if (Object.hasOwn(tests, operator))
+      return tests[operator as keyof typeof tests](left, right, this.#meter)
     return this.#weighed(calculate(operator as ArithmeticOperator, left, right, this.#meter))
   }
 }
@@ -239,7 +271,9 @@ const tests = {
   '>=': (left, right, meter) => compare(left, right, meter) >= 0,
   between: isBetween,
   matches: isMatch,
-} as const satisfies Partial<Record<BinaryOperator, (left: unknown, right: unknown, meter: Meter) => boolean>>
+} as const satisfies Partial<
+  Record<BinaryOperator, (left: unknown, right: unknown, meter: Meter) => boolean>
+>
 
 type Link = Extract<ExpressionNode, { kind: 'member' | 'index' | 'method' | 'select' | 'project' }>
 
@@ -254,7 +288,8 @@ interface Entry {
 
 /** @throws {ExpressionError} */
 function elementsOf(value: unknown, meter: Meter): unknown[] {
-  if (isMap(value)) return countedKeysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
+  if (isMap(value))
+    return countedKeysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
   if (isList(value)) {
     meter.spend(value.length)
     return value
@@ -265,16 +300,19 @@ function elementsOf(value: unknown, meter: Meter): unknown[] {
 function keyText(key: unknown): string {
   if (key === '__proto__') throw new ExpressionError('"__proto__" cannot be a key.')
   if (typeof key === 'string') return key
-  if (isNull(key) || isList(key) || isMap(key)) throw new ExpressionError(`${describe(key)} cannot be a key.`)
+  if (isNull(key) || isList(key) || isMap(key))
+    throw new ExpressionError(`${describe(key)} cannot be a key.`)
   return String(key)
 }
 
 function isBetween(value: unknown, range: unknown, meter: Meter): boolean {
-  if (!isList(range) || range.length !== 2) throw new ExpressionError('"between" needs a list of two values.')
+  if (!isList(range) || range.length !== 2)
+    throw new ExpressionError('"between" needs a list of two values.')
   return compare(value, range[0], meter) >= 0 && compare(value, range[1], meter) <= 0
 }
 
 function isMatch(value: unknown, pattern: unknown, meter: Meter): boolean {
-  if (typeof value !== 'string' || typeof pattern !== 'string') throw new ExpressionError('"matches" works on texts only.')
+  if (typeof value !== 'string' || typeof pattern !== 'string')
+    throw new ExpressionError('"matches" works on texts only.')
   return matchesWhole(pattern, value, meter)
 }

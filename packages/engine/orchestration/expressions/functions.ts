@@ -17,7 +17,17 @@ import type { ExpressionPlace, Question } from './answers.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
-import { describe, hasText, isList, isNull, Real, textArgument, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
+import {
+  describe,
+  hasText,
+  isList,
+  isNull,
+  Real,
+  textArgument,
+  toExpressionText,
+  toJsonValue,
+  Unevaluated,
+} from './values.ts'
 
 interface ExpressionFunction {
   readonly name: string
@@ -52,7 +62,8 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     parameters: [text('refId', 'Reference of the stage')],
     call: ({ execution }, [refId], meter) => {
       const stage = graphOf(execution).withRef(toExpressionText(refId, meter))[0]
-      if (stage === undefined) throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
+      if (stage === undefined)
+        throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
       return stageObject(stage, meter)
     },
   },
@@ -122,7 +133,9 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     description: 'The artifacts that the stages have produced.',
     parameters: [],
     call: ({ execution }, _args, meter) => {
-      const found = execution.stages.flatMap(({ outputs }) => (isList(outputs['artifacts']) ? outputs['artifacts'] : []))
+      const found = execution.stages.flatMap(({ outputs }) =>
+        isList(outputs['artifacts']) ? outputs['artifacts'] : [],
+      )
       meter.spend(execution.stages.length + found.length)
       return found
     },
@@ -136,12 +149,21 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
   ofText('readJson', 'The object or list that a JSON text describes.', 'JSON', readJson),
   ofText('readYaml', 'The value that a YAML text describes.', 'YAML', readYaml),
   ofText('readAllYaml', 'The list of the documents of a YAML text.', 'YAML', readAllYaml),
-  ofText('readProperties', 'The texts by key of a properties file of Java.', 'Properties', readProperties),
+  ofText(
+    'readProperties',
+    'The texts by key of a properties file of Java.',
+    'Properties',
+    readProperties,
+  ),
   ...[
     { name: 'fromUrl', result: 'text', read: (found: string) => found },
     { name: 'jsonFromUrl', result: 'object or list of the JSON', read: readJson },
     { name: 'yamlFromUrl', result: 'value of the YAML', read: readYaml },
-    { name: 'propertiesFromUrl', result: 'texts by key of the properties file', read: readProperties },
+    {
+      name: 'propertiesFromUrl',
+      result: 'texts by key of the properties file',
+      read: readProperties,
+    },
   ].map(({ name, result, read }) => ({
     name,
     description: `The ${result} at an address, which is read with GET and without a login when the stage begins.`,
@@ -157,8 +179,12 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
   },
   {
     name: 'pipelineIdInApplication',
-    description: 'The id of the pipeline with a name in an application that the user of the stage may read.',
-    parameters: [text('pipelineName', 'Name of the pipeline'), text('applicationName', 'Name of the application')],
+    description:
+      'The id of the pipeline with a name in an application that the user of the stage may read.',
+    parameters: [
+      text('pipelineName', 'Name of the pipeline'),
+      text('applicationName', 'Name of the application'),
+    ],
     call: (place, [name, application]) => pipelineId(place, name, textArgument(application)),
   },
   {
@@ -177,10 +203,15 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'toBoolean',
     description: 'True when the text is "true" in any case.',
     parameters: [text('text', 'A text')],
-    call: (_place, [value], meter) => !isNull(value) && toExpressionText(value, meter).toLowerCase() === 'true',
+    call: (_place, [value], meter) =>
+      !isNull(value) && toExpressionText(value, meter).toLowerCase() === 'true',
   },
-  ofText('toBase64', 'The text in base64.', 'A text', (value) => Buffer.from(value).toString('base64')),
-  ofText('fromBase64', 'The text that the base64 encodes.', 'Base64', (value) => Buffer.from(value, 'base64').toString()),
+  ofText('toBase64', 'The text in base64.', 'A text', (value) =>
+    Buffer.from(value).toString('base64'),
+  ),
+  ofText('fromBase64', 'The text that the base64 encodes.', 'Base64', (value) =>
+    Buffer.from(value, 'base64').toString(),
+  ),
   ofText('alphanumerical', 'The text without anything but letters and digits.', 'A text', (value) =>
     value.replace(/[^A-Za-z0-9]/g, ''),
   ),
@@ -194,7 +225,8 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
 
 /** @throws {ExpressionError} when there is no answer, or not yet */
 function ask({ answers }: ExpressionPlace, question: Question): unknown {
-  if (answers === undefined) throw new ExpressionError('What lies elsewhere is read only when a stage begins.')
+  if (answers === undefined)
+    throw new ExpressionError('What lies elsewhere is read only when a stage begins.')
   return answers.read(question)
 }
 
@@ -208,7 +240,10 @@ export function asksElsewhere(value: unknown): boolean {
 function pipelineId(place: ExpressionPlace, name: unknown, application: string): unknown {
   const ids = ask(place, { kind: 'pipelines', application }) as ReadonlyMap<string, string>
   const id = ids.get(textArgument(name))
-  if (id === undefined) throw new ExpressionError(`Application ${application} has no pipeline that is named ${describe(name)}.`)
+  if (id === undefined)
+    throw new ExpressionError(
+      `Application ${application} has no pipeline that is named ${describe(name)}.`,
+    )
   return id
 }
 
@@ -216,7 +251,11 @@ function pipelineId(place: ExpressionPlace, name: unknown, application: string):
 function stageObject(stage: Stage, meter?: Meter): JsonObject {
   meter?.spend(stage.tasks.length)
   if (meter !== undefined) spendOnMembers(stage.context, meter)
-  return { ...stageView(stage), hasSucceeded: stage.status === 'SUCCEEDED', hasFailed: stage.status === 'TERMINAL' }
+  return {
+    ...stageView(stage),
+    hasSucceeded: stage.status === 'SUCCEEDED',
+    hasFailed: stage.status === 'TERMINAL',
+  }
 }
 
 /** Looking for secrets is quick, and what holds some is copied with masks. */
@@ -232,7 +271,10 @@ function spendOnMembers(value: unknown, meter: Meter): void {
 }
 
 export function executionObject(execution: Execution): JsonObject {
-  return { ...executionView(execution), stages: execution.stages.map((stage) => stageObject(stage)) }
+  return {
+    ...executionView(execution),
+    stages: execution.stages.map((stage) => stageObject(stage)),
+  }
 }
 
 function text(name: string, description: string): FunctionParameter {
@@ -261,26 +303,41 @@ function findStageNamed(execution: Execution, nameOrId: unknown, meter: Meter): 
 
 function stageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stage {
   const stage = findStageNamed(execution, nameOrId, meter)
-  if (stage === undefined) throw new ExpressionError(`There is no stage that has ${describe(nameOrId)} as its name or id.`)
+  if (stage === undefined)
+    throw new ExpressionError(`There is no stage that has ${describe(nameOrId)} as its name or id.`)
   return stage
 }
 
-function judgmentInput({ execution }: ExecutionPlace, [name]: readonly unknown[], meter: Meter): unknown {
+function judgmentInput(
+  { execution }: ExecutionPlace,
+  [name]: readonly unknown[],
+  meter: Meter,
+): unknown {
   meter.spend(execution.stages.length)
   const stage = execution.stages.find(
-    (each) => typeNameOf(each) === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),
+    (each) =>
+      typeNameOf(each) === 'manualJudgment' &&
+      each.name === name &&
+      !isNull(each.context['judgmentInput']),
   )
-  if (stage === undefined) throw new ExpressionError(`There is no judgment named ${describe(name)} with an input.`)
+  if (stage === undefined)
+    throw new ExpressionError(`There is no judgment named ${describe(name)} with an input.`)
   return stage.context['judgmentInput']
 }
 
-function boundArtifact(execution: Execution, field: 'name' | 'type', wanted: unknown, meter: Meter): unknown {
+function boundArtifact(
+  execution: Execution,
+  field: 'name' | 'type',
+  wanted: unknown,
+  meter: Meter,
+): unknown {
   const given = execution.trigger['resolvedExpectedArtifacts']
   const resolved = isList(given) ? given : []
   meter.spend(resolved.length)
   const bound = resolved.map((each) => (isObject(each) ? each['boundArtifact'] : undefined))
   const found = bound.find((artifact) => isObject(artifact) && artifact[field] === wanted)
-  if (found === undefined) throw new ExpressionError(`The trigger has no artifact whose ${field} is ${describe(wanted)}.`)
+  if (found === undefined)
+    throw new ExpressionError(`The trigger has no artifact whose ${field} is ${describe(wanted)}.`)
   return found
 }
 
@@ -300,7 +357,8 @@ const leastYamlSteps = 200
 function readJson(json: string, meter: Meter): unknown {
   meter.spend(json.length / jsonCharactersPerStep)
   const value = attempt(() => parseJson(json), 'JSON')
-  if (typeof value !== 'object' || value === null) throw new ExpressionError('The JSON is neither an object nor a list.')
+  if (typeof value !== 'object' || value === null)
+    throw new ExpressionError('The JSON is neither an object nor a list.')
   return value
 }
 
@@ -330,8 +388,12 @@ function toProperty(line: string): [key: string, value: string] {
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f' }
 
 function unescaped(value: string): string {
-  return value.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_all, code: string | undefined, letter = '') =>
-    code === undefined ? (escapes[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  return value.replace(
+    /\\(?:u([0-9a-fA-F]{4})|(.))/g,
+    (_all, code: string | undefined, letter = '') =>
+      code === undefined
+        ? (escapes[letter] ?? letter)
+        : String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
@@ -372,6 +434,7 @@ function toInt(value: string): unknown {
 
 function toFloat(value: string): unknown {
   const number = Number(value)
-  if (value.trim() === '' || !Number.isFinite(number)) throw new ExpressionError(`"${value.slice(0, 40)}" is not a number.`)
+  if (value.trim() === '' || !Number.isFinite(number))
+    throw new ExpressionError(`"${value.slice(0, 40)}" is not a number.`)
   return new Real(number)
 }

@@ -17,7 +17,31 @@ const spacePattern = /\s+/y
 /** Longest first, so that `?:` is not read as `?`. */
 const signs = [
   ...['&&', '||', '==', '!=', '<=', '>=', '?:', '?.', '?[', '![', '^[', '$[', '++', '--'],
-  ...['+', '-', '*', '/', '%', '^', '<', '>', '=', '!', '?', ':', '.', ',', '(', ')', '[', ']', '{', '}', '#', '@', '&'],
+  ...[
+    '+',
+    '-',
+    '*',
+    '/',
+    '%',
+    '^',
+    '<',
+    '>',
+    '=',
+    '!',
+    '?',
+    ':',
+    '.',
+    ',',
+    '(',
+    ')',
+    '[',
+    ']',
+    '{',
+    '}',
+    '#',
+    '@',
+    '&',
+  ],
 ]
 
 /** @throws {ExpressionError} at a character that no token begins with, and at a text that does not end. */
@@ -40,7 +64,8 @@ function readToken(source: string, at: number): { token: Token; end: number } {
   const sign = signs.find((each) => source.startsWith(each, at))
   if (sign !== undefined) return { token: { kind: 'sign', text: sign, at }, end: at + sign.length }
   const number = matchAt(numberPattern, source, at)
-  if (number !== undefined) return { token: { kind: 'number', text: number, at }, end: at + number.length }
+  if (number !== undefined)
+    return { token: { kind: 'number', text: number, at }, end: at + number.length }
   const name = matchAt(namePattern, source, at)
   if (name !== undefined) return { token: { kind: 'name', text: name, at }, end: at + name.length }
   throw new ExpressionError(`Unexpected "${first}" at position ${at}.`)
@@ -51,9 +76,11 @@ function readText(source: string, start: number, quote: string): { token: Token;
   let value = ''
   for (let at = start + 1; ; ) {
     const close = source.indexOf(quote, at)
-    if (close === -1) throw new ExpressionError(`The text that begins at position ${start} has no closing quote.`)
+    if (close === -1)
+      throw new ExpressionError(`The text that begins at position ${start} has no closing quote.`)
     value += source.slice(at, close)
-    if (source[close + 1] !== quote) return { token: { kind: 'text', value, at: start }, end: close + 1 }
+    if (source[close + 1] !== quote)
+      return { token: { kind: 'text', value, at: start }, end: close + 1 }
     value += quote
     at = close + 2
   }

@@ -30,13 +30,20 @@ type Method = (target: never, args: unknown[], meter: Meter) => unknown
 type Methods = Readonly<Record<string, Method>>
 
 /** @throws {ExpressionError} when there is no such method, or its arguments do not fit. */
-export function callMethod(target: unknown, name: string, args: unknown[], context: CallContext): unknown {
+export function callMethod(
+  target: unknown,
+  name: string,
+  args: unknown[],
+  context: CallContext,
+): unknown {
   const { meter } = context
   if (target instanceof JavaClassReference) return callStatic(target, name, args, context)
-  if (target instanceof JavaObject && !Object.hasOwn(commonMethods, name)) return callJavaMethod(target, name, args, context)
+  if (target instanceof JavaObject && !Object.hasOwn(commonMethods, name))
+    return callJavaMethod(target, name, args, context)
   const methods = methodsOf(target)
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
-  if (method === undefined) throw new ExpressionError(`"${name}()" cannot be called on ${describe(target)}.`)
+  if (method === undefined)
+    throw new ExpressionError(`"${name}()" cannot be called on ${describe(target)}.`)
   return method(target as never, args, meter)
 }
 
@@ -65,7 +72,8 @@ const textMethods: Methods = {
   endsWith: (text: string, [part]) => text.endsWith(textArgument(part)),
   indexOf: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter),
   lastIndexOf: (text: string, [part], meter) => lastIndexOf(text, textArgument(part), meter),
-  equalsIgnoreCase: (text: string, [other]) => typeof other === 'string' && text.toLowerCase() === other.toLowerCase(),
+  equalsIgnoreCase: (text: string, [other]) =>
+    typeof other === 'string' && text.toLowerCase() === other.toLowerCase(),
   matches: (text: string, [pattern], meter) => matchesWhole(textArgument(pattern), text, meter),
   toUpperCase: (text: string) => text.toUpperCase(),
   toLowerCase: (text: string) => text.toLowerCase(),
@@ -73,7 +81,8 @@ const textMethods: Methods = {
   strip: (text: string) => text.trim(),
   concat: (text: string, [other]) => checkedText(text + textArgument(other)),
   repeat: (text: string, [times]) => repeat(text, wholeArgument(times)),
-  replace: (text: string, [from, to], meter) => replaceText(text, textArgument(from), textArgument(to), meter),
+  replace: (text: string, [from, to], meter) =>
+    replaceText(text, textArgument(from), textArgument(to), meter),
   replaceAll: (text: string, [from, to], meter) => replacePattern(text, from, to, true, meter),
   replaceFirst: (text: string, [from, to], meter) => replacePattern(text, from, to, false, meter),
   substring: (text: string, [from, to]) =>
@@ -89,9 +98,12 @@ const listMethods: Methods = {
   contains: (list: unknown[], [item], meter) => list.some((each) => areEqual(each, item, meter)),
   containsAll: (list: unknown[], [items], meter) =>
     listArgument(items).every((item) => list.some((each) => areEqual(each, item, meter))),
-  indexOf: (list: unknown[], [item], meter) => list.findIndex((each) => areEqual(each, item, meter)),
-  lastIndexOf: (list: unknown[], [item], meter) => list.findLastIndex((each) => areEqual(each, item, meter)),
-  subList: (list: unknown[], [from, to], meter) => subList(list, wholeArgument(from), wholeArgument(to), meter),
+  indexOf: (list: unknown[], [item], meter) =>
+    list.findIndex((each) => areEqual(each, item, meter)),
+  lastIndexOf: (list: unknown[], [item], meter) =>
+    list.findLastIndex((each) => areEqual(each, item, meter)),
+  subList: (list: unknown[], [from, to], meter) =>
+    subList(list, wholeArgument(from), wholeArgument(to), meter),
 }
 
 const mapMethods: Methods = {
@@ -102,7 +114,8 @@ const mapMethods: Methods = {
   containsValue: (map: Record<string, unknown>, [value], meter) =>
     countedKeysOf(map, meter).some((key) => areEqual(map[key], value, meter)),
   keySet: (map: object, _args, meter) => countedKeysOf(map, meter),
-  values: (map: Record<string, unknown>, _args, meter) => countedKeysOf(map, meter).map((key) => map[key]),
+  values: (map: Record<string, unknown>, _args, meter) =>
+    countedKeysOf(map, meter).map((key) => map[key]),
 }
 
 const numberMethods: Methods = {
@@ -129,12 +142,14 @@ function wholePart(value: unknown): bigint {
 }
 
 function substring(text: string, from: number, to: number): string {
-  if (from < 0 || to > text.length || from > to) throw new ExpressionError(`substring(${from}, ${to}) is out of range.`)
+  if (from < 0 || to > text.length || from > to)
+    throw new ExpressionError(`substring(${from}, ${to}) is out of range.`)
   return text.slice(from, to)
 }
 
 function subList(list: unknown[], from: number, to: number, meter: Meter): unknown[] {
-  if (from < 0 || to > list.length || from > to) throw new ExpressionError(`subList(${from}, ${to}) is out of range.`)
+  if (from < 0 || to > list.length || from > to)
+    throw new ExpressionError(`subList(${from}, ${to}) is out of range.`)
   meter.spend(to - from)
   return list.slice(from, to)
 }
@@ -171,7 +186,13 @@ function partsBetween(text: string, separator: string, meter: Meter): string[] {
   return [...parts, text.slice(end)]
 }
 
-function replacePattern(text: string, pattern: unknown, replacement: unknown, all: boolean, meter: Meter): string {
+function replacePattern(
+  text: string,
+  pattern: unknown,
+  replacement: unknown,
+  all: boolean,
+  meter: Meter,
+): string {
   const options = { replacement: textArgument(replacement), all, longest: longestText, meter }
   return checkedText(replaceMatches(textArgument(pattern), text, options))
 }

@@ -60,7 +60,12 @@ class Parser {
         const operator = this.#binaryOperator()
         if (operator === undefined || bindingPowers[operator] < minimum) break
         this.#next()
-        left = { kind: 'binary', operator, left, right: this.#expression(bindingPowers[operator] + 1) }
+        left = {
+          kind: 'binary',
+          operator,
+          left,
+          right: this.#expression(bindingPowers[operator] + 1),
+        }
       }
     }
     this.#depth--
@@ -68,7 +73,8 @@ class Parser {
   }
 
   #enter(): void {
-    if (++this.#depth > deepestNesting) throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
+    if (++this.#depth > deepestNesting)
+      throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
   }
 
   #choice(condition: ExpressionNode): ExpressionNode {
@@ -88,8 +94,14 @@ class Parser {
 
   #unary(): ExpressionNode {
     const token = this.#peek()
-    const operator = token.kind === 'sign' ? token.text : token.kind === 'name' && token.text.toLowerCase() === 'not' ? '!' : ''
-    if (operator !== '-' && operator !== '+' && operator !== '!') return this.#postfix(this.#primary())
+    const operator =
+      token.kind === 'sign'
+        ? token.text
+        : token.kind === 'name' && token.text.toLowerCase() === 'not'
+          ? '!'
+          : ''
+    if (operator !== '-' && operator !== '+' && operator !== '!')
+      return this.#postfix(this.#primary())
     this.#next()
     this.#enter()
     const operand = this.#unary()
@@ -136,7 +148,13 @@ class Parser {
     const inner = this.#expression(0)
     this.#expect(']')
     if (sign === '![') return { kind: 'project', target, each: inner, safe }
-    return { kind: 'select', target, which: sign === '?[' ? 'all' : sign === '^[' ? 'first' : 'last', test: inner, safe }
+    return {
+      kind: 'select',
+      target,
+      which: sign === '?[' ? 'all' : sign === '^[' ? 'first' : 'last',
+      test: inner,
+      safe,
+    }
   }
 
   #primary(): ExpressionNode {
@@ -172,13 +190,16 @@ class Parser {
       const name = this.#qualifiedName()
       return { kind: 'new', name, args: this.#arguments() }
     }
-    if (this.#isSign('(')) return { kind: 'method', target: undefined, name: word, args: this.#arguments(), safe: false }
+    if (this.#isSign('('))
+      return { kind: 'method', target: undefined, name: word, args: this.#arguments(), safe: false }
     return { kind: 'name', name: word }
   }
 
   #hash(): ExpressionNode {
     const name = this.#name()
-    return this.#isSign('(') ? { kind: 'function', name, args: this.#arguments() } : { kind: 'variable', name }
+    return this.#isSign('(')
+      ? { kind: 'function', name, args: this.#arguments() }
+      : { kind: 'variable', name }
   }
 
   /** A list `{1, 2}`, or a map `{a: 1, 'b': 2}`; `{:}` is the empty map. */
@@ -205,7 +226,8 @@ class Parser {
     for (;;) {
       this.#expect(':')
       // A bare word as key is the word itself.
-      const literal: ExpressionNode = key.kind === 'name' ? { kind: 'literal', value: key.name } : key
+      const literal: ExpressionNode =
+        key.kind === 'name' ? { kind: 'literal', value: key.name } : key
       entries.push({ key: literal, value: this.#expression(0) })
       if (!this.#takeSign(',')) break
       key = this.#expression(0)
@@ -262,7 +284,8 @@ class Parser {
   }
 
   #unexpected(token: Token, expected?: string): ExpressionError {
-    const found = token.kind === 'end' ? 'the end' : token.kind === 'text' ? 'a text' : `"${token.text}"`
+    const found =
+      token.kind === 'end' ? 'the end' : token.kind === 'text' ? 'a text' : `"${token.text}"`
     const wish = expected === undefined ? '' : ` instead of "${expected}"`
     return new ExpressionError(`Unexpected ${found} at position ${token.at}${wish}.`)
   }

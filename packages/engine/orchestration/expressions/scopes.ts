@@ -9,7 +9,10 @@ import type { Scope } from './evaluator.ts'
 import { executionObject, expressionFunctions } from './functions.ts'
 
 /** At submission: only what is known then, and unknown names are errors. */
-export function submissionScope(trigger: JsonObject, templateVariables: JsonObject | undefined): Scope {
+export function submissionScope(
+  trigger: JsonObject,
+  templateVariables: JsonObject | undefined,
+): Scope {
   const names = new Map<string, () => unknown>([
     ['trigger', () => trigger],
     ['parameters', () => trigger['parameters']],
@@ -48,9 +51,12 @@ export function executionScope(place: ExpressionPlace): Scope {
     names.set('parameters', () => parametersOf(place))
     names.set('deployedServerGroups', deployed)
     names.set('scmInfo', () => scmInfo(place))
-    if (execution.templateVariables !== undefined) names.set('templateVariables', () => execution.templateVariables)
+    if (execution.templateVariables !== undefined)
+      names.set('templateVariables', () => execution.templateVariables)
   }
-  const outputs = once(() => (stage === undefined ? new Map<string, unknown>() : graphOf(execution).visibleOutputs(stage)))
+  const outputs = once(() =>
+    stage === undefined ? new Map<string, unknown>() : graphOf(execution).visibleOutputs(stage),
+  )
   const own = stage?.context ?? {}
   const read = (name: string) => (Object.hasOwn(own, name) ? own[name] : outputs().get(name))
   return {
@@ -76,7 +82,12 @@ function once<T>(find: () => T): () => T {
 }
 
 function functionsAt(place: ExpressionPlace, functions = expressionFunctions): Scope['functions'] {
-  return new Map(functions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
+  return new Map(
+    functions.map((each) => [
+      each.name,
+      (args: unknown[], meter: Meter) => each.call(place, args, meter),
+    ]),
+  )
 }
 
 const placelessNames =
@@ -98,8 +109,11 @@ function parametersOf({ execution, stage }: ExecutionPlace): JsonObject {
 /** The first of several entries whose branch is not a main one. */
 function scmInfo({ execution, stage }: ExecutionPlace): unknown {
   const sources = [stage?.context['buildInfo'], execution.trigger['buildInfo']]
-  const found = sources.map((source) => (isObject(source) ? source['scm'] : undefined)).find(Array.isArray)
+  const found = sources
+    .map((source) => (isObject(source) ? source['scm'] : undefined))
+    .find(Array.isArray)
   if (found === undefined || found.length === 0) return null
-  const isSideBranch = (entry: unknown) => isObject(entry) && !['master', 'develop'].includes(String(entry['branch']))
+  const isSideBranch = (entry: unknown) =>
+    isObject(entry) && !['master', 'develop'].includes(String(entry['branch']))
   return found.length === 1 ? found[0] : (found.find(isSideBranch) ?? found[0])
 }

@@ -55,15 +55,18 @@ export function isStageEnabled(run: StageRun): boolean {
 function evaluateCondition(run: StageRun): StageCondition | undefined {
   const { execution, stage, turn } = run
   const condition = stage.context['stageEnabled']
-  if (execution.type !== 'PIPELINE' || !isObject(condition) || condition['type'] !== 'expression') return undefined
+  if (execution.type !== 'PIPELINE' || !isObject(condition) || condition['type'] !== 'expression')
+    return undefined
   const { expression } = condition
   const evaluatedAt = turn.now
-  if (typeof expression === 'boolean') return { expression, enabled: expression, value: expression, evaluatedAt }
+  if (typeof expression === 'boolean')
+    return { expression, enabled: expression, value: expression, evaluatedAt }
   if (typeof expression !== 'string' || expression.trim() === '') return undefined
   const meter = createExpressionMeter()
   const options = { scope: runScope(run), now: turn.now, meter }
   const inner = evaluateTree<unknown>(expression, options)
-  const outer = typeof inner.value === 'string' ? evaluateTree<unknown>(`\${${inner.value}}`, options) : inner
+  const outer =
+    typeof inner.value === 'string' ? evaluateTree<unknown>(`\${${inner.value}}`, options) : inner
   const { value } = outer
   const [failure] = [inner, outer].flatMap(({ summary }) => Object.values(summary).flat())
   const enabled = value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
@@ -105,13 +108,17 @@ function readOperands(node: ExpressionNode, search: OperandSearch): void {
   const { scope, meter, found } = search
   if (found.size >= mostOperands) return
   const path = pathOf(node)
-  if (path === undefined || !hasAdded(path)) for (const part of partsOf(node)) readOperands(part, search)
+  if (path === undefined || !hasAdded(path))
+    for (const part of partsOf(node)) readOperands(part, search)
 
   function hasAdded(name: string): boolean {
     try {
       const value = evaluateNode(node, scope, search)
       if (!isList(value) && !isMap(value))
-        found.set(name, { path: name, value: isNull(value) ? undefined : shown(toJsonValue(value, meter)) })
+        found.set(name, {
+          path: name,
+          value: isNull(value) ? undefined : shown(toJsonValue(value, meter)),
+        })
       return true
     } catch {
       // What cannot be read has a part that is null, which is worth knowing.
@@ -135,7 +142,9 @@ function pathOf(node: ExpressionNode): string | undefined {
     }
     case 'index': {
       const target = pathOf(node.target)
-      return target === undefined || node.index.kind !== 'literal' ? undefined : `${target}[${literalOf(node.index)}]`
+      return target === undefined || node.index.kind !== 'literal'
+        ? undefined
+        : `${target}[${literalOf(node.index)}]`
     }
     default:
       return undefined
@@ -144,7 +153,9 @@ function pathOf(node: ExpressionNode): string | undefined {
 
 function literalOf(node: ExpressionNode): string {
   if (node.kind !== 'literal') return ''
-  return typeof node.value === 'string' ? `'${node.value.slice(0, longestShown)}'` : String(node.value)
+  return typeof node.value === 'string'
+    ? `'${node.value.slice(0, longestShown)}'`
+    : String(node.value)
 }
 
 /** Members of a node whose parts stand in the scope of the expression, not of an element. */
@@ -164,6 +175,8 @@ const partKeys: Readonly<Partial<Record<ExpressionNode['kind'], readonly string[
 }
 
 function partsOf(node: ExpressionNode): readonly ExpressionNode[] {
-  const parts = (partKeys[node.kind] ?? []).flatMap((key) => fieldOf(node, key) as ExpressionNode | ExpressionNode[] | undefined)
+  const parts = (partKeys[node.kind] ?? []).flatMap(
+    (key) => fieldOf(node, key) as ExpressionNode | ExpressionNode[] | undefined,
+  )
   return parts.filter((part) => part !== undefined)
 }

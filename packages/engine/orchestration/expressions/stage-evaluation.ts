@@ -30,7 +30,10 @@ export function evaluateStageContext(run: StageRun): void {
     skip: [...own, summaryKey, 'exception', 'stageEnabled', conditionKey],
   })
   turn.expressionSteps += meter.spent
-  stage.context = { ...value, [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded) }
+  stage.context = {
+    ...value,
+    [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded),
+  }
 }
 
 /** What a stage refers to in a run: what was read from elsewhere when it began is still known. */
@@ -39,7 +42,11 @@ export function runScope(run: StageRun): Scope {
 }
 
 /** Entries of expressions that have since succeeded disappear. */
-function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: ReadonlySet<string>): JsonObject | undefined {
+function mergedSummary(
+  before: unknown,
+  failed: ExpressionSummary,
+  succeeded: ReadonlySet<string>,
+): JsonObject | undefined {
   const kept = Object.entries(objectOf(before)).filter(([name]) => !succeeded.has(name))
   const merged = { ...Object.fromEntries(kept), ...failed }
   return Object.keys(merged).length > 0 ? merged : undefined

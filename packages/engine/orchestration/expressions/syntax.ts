@@ -33,14 +33,31 @@ export type ExpressionNode =
   | { kind: 'function'; name: string; args: ExpressionNode[] }
   | { kind: 'member'; target: ExpressionNode; name: string; safe: boolean }
   | { kind: 'index'; target: ExpressionNode; index: ExpressionNode; safe: boolean }
-  | { kind: 'method'; target: ExpressionNode | undefined; name: string; args: ExpressionNode[]; safe: boolean }
-  | { kind: 'select'; target: ExpressionNode; which: 'all' | 'first' | 'last'; test: ExpressionNode; safe: boolean }
+  | {
+      kind: 'method'
+      target: ExpressionNode | undefined
+      name: string
+      args: ExpressionNode[]
+      safe: boolean
+    }
+  | {
+      kind: 'select'
+      target: ExpressionNode
+      which: 'all' | 'first' | 'last'
+      test: ExpressionNode
+      safe: boolean
+    }
   | { kind: 'project'; target: ExpressionNode; each: ExpressionNode; safe: boolean }
   | { kind: 'list'; items: ExpressionNode[] }
   | { kind: 'map'; entries: { key: ExpressionNode; value: ExpressionNode }[] }
   | { kind: 'unary'; operator: '-' | '+' | '!'; operand: ExpressionNode }
   | { kind: 'binary'; operator: BinaryOperator; left: ExpressionNode; right: ExpressionNode }
-  | { kind: 'choice'; condition: ExpressionNode; whenTrue: ExpressionNode; whenFalse: ExpressionNode }
+  | {
+      kind: 'choice'
+      condition: ExpressionNode
+      whenTrue: ExpressionNode
+      whenFalse: ExpressionNode
+    }
   | { kind: 'elvis'; value: ExpressionNode; otherwise: ExpressionNode }
   /** `T(name)` */
   | { kind: 'type'; name: string }

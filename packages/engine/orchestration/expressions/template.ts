@@ -56,8 +56,15 @@ const opening = '${'
 
 /** Evaluates every text within a JSON value, the keys of objects too. */
 export function evaluateTree<T>(value: T, options: EvaluationOptions): EvaluationResult<T> {
-  const evaluation = new TreeEvaluation(options, Math.max(largestValue - sizeOf(value, largestValue), smallestRoom))
-  return { value: evaluation.walk(value, []) as T, summary: evaluation.summary, succeeded: evaluation.succeeded }
+  const evaluation = new TreeEvaluation(
+    options,
+    Math.max(largestValue - sizeOf(value, largestValue), smallestRoom),
+  )
+  return {
+    value: evaluation.walk(value, []) as T,
+    summary: evaluation.summary,
+    succeeded: evaluation.succeeded,
+  }
 }
 
 class TreeEvaluation {
@@ -105,7 +112,11 @@ class TreeEvaluation {
   #text(text: string, path: readonly string[]): unknown {
     const name = expressionName(text)
     try {
-      const { value, nullParts } = evaluateText(text, (source) => this.#evaluate(source), this.#meter)
+      const { value, nullParts } = evaluateText(
+        text,
+        (source) => this.#evaluate(source),
+        this.#meter,
+      )
       if (nullParts.length === 0) this.succeeded.add(name)
       else this.#note(name, path, `${nullParts.join(', ')} is null`, 'INFO')
       return value
@@ -121,7 +132,10 @@ class TreeEvaluation {
   /** @throws {ExpressionError} also when the results grow too large, as one that contains itself does from run to run. */
   #evaluate(source: string): unknown {
     this.#meter.spend(source.length / sourcePerStep)
-    const value = evaluateNode(parseExpression(source), this.#options.scope, { now: this.#options.now, meter: this.#meter })
+    const value = evaluateNode(parseExpression(source), this.#options.scope, {
+      now: this.#options.now,
+      meter: this.#meter,
+    })
     const size = sizeOf(value, this.#room, deepestResult)
     this.#room -= size
     this.#meter.spend(size / membersPerStep)
@@ -129,13 +143,24 @@ class TreeEvaluation {
     return value
   }
 
-  #note(name: string, path: readonly string[], message: string, level: 'ERROR' | 'INFO', exceptionType?: string): void {
+  #note(
+    name: string,
+    path: readonly string[],
+    message: string,
+    level: 'ERROR' | 'INFO',
+    exceptionType?: string,
+  ): void {
     const where = path.length === 0 ? '' : ` [${path.join('.')}]`
     const description = `Failed to evaluate${where} ${name}: ${message}`
     const entries = this.summary[name] ?? []
-    const isFull = entries.length >= mostEntries || (entries.length === 0 && Object.keys(this.summary).length >= mostNames)
+    const isFull =
+      entries.length >= mostEntries ||
+      (entries.length === 0 && Object.keys(this.summary).length >= mostNames)
     if (isFull || entries.some((entry) => entry.description === description)) return
-    this.summary[name] = [...entries, { description, exceptionType, timestamp: this.#options.now, level }]
+    this.summary[name] = [
+      ...entries,
+      { description, exceptionType, timestamp: this.#options.now, level },
+    ]
   }
 }
 
@@ -149,7 +174,9 @@ function evaluateText(
   const only = parts.length === 1 ? parts[0] : undefined
   if (only !== undefined && only.kind === 'expression') {
     const value = evaluate(only.text)
-    return isNull(value) ? { value: text, nullParts: [only.text] } : { value: toJsonValue(value, meter), nullParts: [] }
+    return isNull(value)
+      ? { value: text, nullParts: [only.text] }
+      : { value: toJsonValue(value, meter), nullParts: [] }
   }
   const nullParts: string[] = []
   const texts = parts.map((part) => {
@@ -171,7 +198,8 @@ function sizeOf(value: unknown, enough: number, deepest = Infinity): number {
   let size = 0
   let level = [value]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) throw new ExpressionError(`The result nests deeper than ${deepest} levels.`)
+    if (depth > deepest)
+      throw new ExpressionError(`The result nests deeper than ${deepest} levels.`)
     const below: unknown[] = []
     for (const next of level) {
       size += typeof next === 'string' ? next.length + 1 : 1

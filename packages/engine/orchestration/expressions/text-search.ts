@@ -15,7 +15,8 @@ export function* occurrences(text: string, part: string, meter: Meter): Generato
   let matched = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    while (matched > 0 && part.charCodeAt(matched) !== code) matched = overlaps[matched - 1] as number
+    while (matched > 0 && part.charCodeAt(matched) !== code)
+      matched = overlaps[matched - 1] as number
     if (part.charCodeAt(matched) === code) matched++
     if (matched < part.length) continue
     yield at - part.length + 1
@@ -29,7 +30,8 @@ function overlapsOf(part: string): Int32Array {
   let matched = 0
   for (let at = 1; at < part.length; at++) {
     const code = part.charCodeAt(at)
-    while (matched > 0 && part.charCodeAt(matched) !== code) matched = overlaps[matched - 1] as number
+    while (matched > 0 && part.charCodeAt(matched) !== code)
+      matched = overlaps[matched - 1] as number
     if (part.charCodeAt(matched) === code) matched++
     overlaps[at] = matched
   }

@@ -42,7 +42,8 @@ export function parseNumber(text: string): unknown {
   if (text.replace(/^0[xX]/, '').replace(/^0+/, '').length > mostDigits)
     throw new ExpressionError(`${text.slice(0, 40)} is too large.`)
   const value = BigInt(isLong ? text.slice(0, -1) : text)
-  if (!isLong && value > largestInt) throw new ExpressionError(`${text} is too large for an integer; write ${text}L.`)
+  if (!isLong && value > largestInt)
+    throw new ExpressionError(`${text} is too large for an integer; write ${text}L.`)
   if (BigInt.asIntN(64, value) !== value) throw new ExpressionError(`${text} is too large.`)
   return isLong ? value : Number(value)
 }
@@ -79,7 +80,10 @@ export function isList(value: unknown): value is unknown[] {
 export function hasText(value: unknown, isWanted: (text: string) => boolean): boolean {
   if (typeof value === 'string') return isWanted(value)
   if (isList(value)) return value.some((each) => hasText(each, isWanted))
-  return isObject(value) && Object.entries(value).some(([key, member]) => isWanted(key) || hasText(member, isWanted))
+  return (
+    isObject(value) &&
+    Object.entries(value).some(([key, member]) => isWanted(key) || hasText(member, isWanted))
+  )
 }
 
 /** An object of JSON, not one of the language's own values. */
@@ -149,20 +153,27 @@ export function toJsonValue(value: unknown, meter: Meter): unknown {
   if (value instanceof Real) return Number.isFinite(value.value) ? value.value : String(value.value)
   if (value instanceof JavaObject) return value.class.toJson?.(value.value) ?? value.toText()
   if (value instanceof JavaClassReference) return plainText(value)
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (isList(value)) return value.map((item) => toJsonValue(item, meter))
-  if (isMap(value)) return Object.fromEntries(countedKeysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]))
+  if (isMap(value))
+    return Object.fromEntries(
+      countedKeysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]),
+    )
   return value
 }
 
 /** What a value is, for messages. */
 export function describe(value: unknown): string {
   if (isNull(value)) return 'null'
-  if (typeof value === 'string') return value === '' ? 'an empty text' : `the text "${value.slice(0, 40)}"`
+  if (typeof value === 'string')
+    return value === '' ? 'an empty text' : `the text "${value.slice(0, 40)}"`
   if (isList(value)) return 'a list'
   if (isMap(value)) return 'an object'
   if (value instanceof JavaObject) return `the ${value.class.name} ${value.toText()}`.slice(0, 80)
-  return value instanceof Unevaluated ? 'a value that is not evaluated' : plainText(value).slice(0, 40)
+  return value instanceof Unevaluated
+    ? 'a value that is not evaluated'
+    : plainText(value).slice(0, 40)
 }
 
 export function areEqual(one: unknown, other: unknown, meter: Meter): boolean {
@@ -173,14 +184,18 @@ export function areEqual(one: unknown, other: unknown, meter: Meter): boolean {
   const right = numberValueOf(other)
   if (left !== undefined && right !== undefined) return compareNumbers(left, right) === 0
   if (isList(one) && isList(other)) {
-    return one.length === other.length && one.every((item, index) => areEqual(item, other[index], meter))
+    return (
+      one.length === other.length && one.every((item, index) => areEqual(item, other[index], meter))
+    )
   }
   if (isMap(one) && isMap(other)) {
     const [keys, otherKeys] = [countedKeysOf(one, meter), countedKeysOf(other, meter)]
-    const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key], meter)
+    const isSame = (key: string) =>
+      Object.hasOwn(other, key) && areEqual(one[key], other[key], meter)
     return keys.length === otherKeys.length && keys.every(isSame)
   }
-  if (one instanceof JavaObject && other instanceof JavaObject) return one.class === other.class && orderOf(one, other) === 0
+  if (one instanceof JavaObject && other instanceof JavaObject)
+    return one.class === other.class && orderOf(one, other) === 0
   return one === other
 }
 
@@ -210,7 +225,8 @@ export function compare(one: unknown, other: unknown, meter: Meter): number {
   const left = numberValueOf(one)
   const right = numberValueOf(other)
   if (left !== undefined && right !== undefined) return compareNumbers(left, right)
-  if (typeof one === 'string' && typeof other === 'string') return one < other ? -1 : one > other ? 1 : 0
+  if (typeof one === 'string' && typeof other === 'string')
+    return one < other ? -1 : one > other ? 1 : 0
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other)
   if (one instanceof JavaObject && other instanceof JavaObject && one.class === other.class) {
     const order = orderOf(one, other)
@@ -221,7 +237,8 @@ export function compare(one: unknown, other: unknown, meter: Meter): number {
 
 /** @throws {ExpressionError} */
 export function textArgument(value: unknown): string {
-  if (typeof value !== 'string') throw new ExpressionError(`A text was expected instead of ${describe(value)}.`)
+  if (typeof value !== 'string')
+    throw new ExpressionError(`A text was expected instead of ${describe(value)}.`)
   return value
 }
 
@@ -236,6 +253,7 @@ export function wholeArgument(value: unknown): number {
 
 /** @throws {ExpressionError} */
 export function listArgument(value: unknown): unknown[] {
-  if (!isList(value)) throw new ExpressionError(`A list was expected instead of ${describe(value)}.`)
+  if (!isList(value))
+    throw new ExpressionError(`A list was expected instead of ${describe(value)}.`)
   return value
 }

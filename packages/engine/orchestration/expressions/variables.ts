@@ -21,7 +21,10 @@ export function evaluateVariables(
   const summary: ExpressionSummary = Object.create(null) as ExpressionSummary
   const scope = withVariables(outer, known)
   const result = variables.map((variable): Variable => {
-    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope, now: place.now, meter: place.meter })
+    const { value, summary: failed } = evaluateTree(
+      { value: variable.value },
+      { scope, now: place.now, meter: place.meter },
+    )
     Object.assign(summary, failed)
     if (typeof variable.key === 'string') known.set(variable.key, value.value)
     return { ...variable, value: value.value, sourceValue: variable.value }

@@ -61,7 +61,11 @@ function mayStart({ execution, stage }: StagePlace): boolean {
   if (parent === undefined) return true
   if (parent.status !== 'RUNNING') return false
   const isFailed = parent.engine.failureStages !== undefined
-  return stage.syntheticStageOwner === 'STAGE_BEFORE' || isFailed || parent.tasks.every((task) => isComplete(task.status))
+  return (
+    stage.syntheticStageOwner === 'STAGE_BEFORE' ||
+    isFailed ||
+    parent.tasks.every((task) => isComplete(task.status))
+  )
 }
 
 /** A lost answer is asked for again after this time. */
@@ -106,11 +110,16 @@ function nextAction(run: StageRun): ((run: StageRun) => void) | undefined {
   const graph = graphOf(execution)
   const { failureStages } = stage.engine
   if (failureStages !== undefined) {
-    const added = graph.childrenOf(stage, 'STAGE_AFTER').filter(({ id }) => failureStages.includes(id))
-    return endsPlan(added) || added.every((child) => isFine(child.status)) ? completeStage : undefined
+    const added = graph
+      .childrenOf(stage, 'STAGE_AFTER')
+      .filter(({ id }) => failureStages.includes(id))
+    return endsPlan(added) || added.every((child) => isFine(child.status))
+      ? completeStage
+      : undefined
   }
   const action = plannedAction({ execution, stage })
-  const hasFailureStages = action === completeStage && stageTypeOf(turn.stageTypes, stage)?.onFailureStages !== undefined
+  const hasFailureStages =
+    action === completeStage && stageTypeOf(turn.stageTypes, stage)?.onFailureStages !== undefined
   return hasFailureStages && hasFailed(run) ? planFailureStages : action
 }
 
@@ -138,7 +147,8 @@ function endsPlan(children: readonly Stage[]): boolean {
   return children.some(
     (child) =>
       isHalt(child.status) ||
-      (child.status === 'FAILED_CONTINUE' && !isTrue(child.context['allowSiblingStagesToContinueOnFailure'])),
+      (child.status === 'FAILED_CONTINUE' &&
+        !isTrue(child.context['allowSiblingStagesToContinueOnFailure'])),
   )
 }
 
@@ -161,5 +171,7 @@ export function startExecution(execution: Execution, turn: Turn): void {
 
 /** Whether any stage could be the first. */
 export function hasInitialStage(execution: Execution): boolean {
-  return execution.stages.some((stage) => isTopLevel(stage) && stage.requisiteStageRefIds.length === 0)
+  return execution.stages.some(
+    (stage) => isTopLevel(stage) && stage.requisiteStageRefIds.length === 0,
+  )
 }

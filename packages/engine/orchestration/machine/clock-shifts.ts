@@ -28,7 +28,10 @@ export class ClockWatch {
   look(): { readonly kind: 'back' | 'forward'; readonly byMs: number } | undefined {
     const [now, steadyMs] = [this.#clocks.now(), this.#clocks.steady()]
     const isFirst = this.#lastMs === -Infinity
-    const [backMs, forwardMs] = [this.#lastMs - now, now - this.#lastMs - (steadyMs - this.#lastSteadyMs)]
+    const [backMs, forwardMs] = [
+      this.#lastMs - now,
+      now - this.#lastMs - (steadyMs - this.#lastSteadyMs),
+    ]
     this.#lastMs = now
     this.#lastSteadyMs = steadyMs
     if (backMs > leastMs) {
@@ -42,9 +45,12 @@ export class ClockWatch {
 
   /** What began before a jump has not lasted that much longer. A pause counts as a whole anyway. */
   noteJumps({ engine, startTime = Infinity, paused }: Execution): void {
-    const wasPaused = (at: number) => paused !== undefined && at > paused.pauseTime && at <= (paused.resumeTime ?? Infinity)
+    const wasPaused = (at: number) =>
+      paused !== undefined && at > paused.pauseTime && at <= (paused.resumeTime ?? Infinity)
     const known = engine.jumps ?? []
-    const added = this.#jumps.filter(({ at }) => at > startTime && !wasPaused(at) && !known.some((each) => each.at === at))
+    const added = this.#jumps.filter(
+      ({ at }) => at > startTime && !wasPaused(at) && !known.some((each) => each.at === at),
+    )
     if (added.length > 0) engine.jumps = [...known, ...added].slice(-mostJumps)
   }
 }
@@ -57,6 +63,7 @@ export function heedSetBack(execution: Execution, now: number): void {
   for (const each of engine.followUps) each.dueAt = Math.min(each.dueAt, now)
   if (engine.unfinishedAt !== undefined) engine.unfinishedAt = now
   for (const each of stages.flatMap((stage) => [stage, ...stage.tasks])) {
-    if (each.status === 'RUNNING' && each.startTime !== undefined) each.startTime = Math.min(each.startTime, now)
+    if (each.status === 'RUNNING' && each.startTime !== undefined)
+      each.startTime = Math.min(each.startTime, now)
   }
 }

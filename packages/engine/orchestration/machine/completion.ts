@@ -14,7 +14,8 @@ export function endTask({ execution, stage, task, turn }: TaskRun, status: Statu
   task.status = status
   task.endTime = isComplete(status) ? turn.now : undefined
   task.engine = {}
-  if (isComplete(status)) turn.events.push({ phase: isHalt(status) ? 'failed' : 'complete', execution, stage, task })
+  if (isComplete(status))
+    turn.events.push({ phase: isHalt(status) ? 'failed' : 'complete', execution, stage, task })
 }
 
 /** @param status Given when the result does not follow from children and tasks. */
@@ -22,7 +23,8 @@ export function completeStage(run: StageRun, status?: Status): void {
   const { execution, stage, turn } = run
   const graph = graphOf(execution)
   keepErrors(stage)
-  const isRefused = isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
+  const isRefused =
+    isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
   stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(run))
   stage.endTime = turn.now
   if (isHalt(stage.status)) inheritError(run)
@@ -37,7 +39,8 @@ function stageResult({ execution, stage }: StagePlace): Status {
   const found = [...graphOf(execution).childrenOf(stage), ...stage.tasks].map((each) => each.status)
   if (found.length === 0) return 'SKIPPED'
   if (found.includes('TERMINAL')) return failureStatus(stage)
-  for (const status of ['STOPPED', 'CANCELED', 'FAILED_CONTINUE'] as const) if (found.includes(status)) return status
+  for (const status of ['STOPPED', 'CANCELED', 'FAILED_CONTINUE'] as const)
+    if (found.includes(status)) return status
   return 'SUCCEEDED'
 }
 
@@ -88,12 +91,19 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }
   turn.events.push({ phase: 'failed', execution, stage })
-  if (stageTypeOf(turn.stageTypes, stage)?.onCancel !== undefined) undoLater({ execution, stage, turn })
+  if (stageTypeOf(turn.stageTypes, stage)?.onCancel !== undefined)
+    undoLater({ execution, stage, turn })
 }
 
 /** Has the type of the stage undo what the stage has started elsewhere. */
 export function undoLater({ execution, stage, turn }: StageRun): void {
-  execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
+  execution.engine.followUps.push({
+    id: turn.nextId(),
+    kind: 'cancel-stage',
+    stageId: stage.id,
+    dueAt: turn.now,
+    attempts: 0,
+  })
 }
 
 /**
@@ -104,7 +114,8 @@ export function checkCompletion({ execution, stage, turn }: StageRun): void {
   if (!isTopLevel(stage)) return
   const graph = graphOf(execution)
   const successors = graph.successorsOf(stage)
-  const isEndOfBranch = isHalt(stage.status) || successors.length === 0 || graph.hasHaltedUpstream(successors)
+  const isEndOfBranch =
+    isHalt(stage.status) || successors.length === 0 || graph.hasHaltedUpstream(successors)
   const result = isEndOfBranch ? executionResult(execution) : undefined
   if (result !== undefined) completeExecution(execution, result, turn)
 }
@@ -117,10 +128,13 @@ function executionResult(execution: Execution): Status | undefined {
   const stopped = stages.filter((stage) => stage.status === 'STOPPED')
   const graph = graphOf(execution)
   const canStillMove = stages.some(
-    (stage) => isActive(stage.status) || (stage.status === 'NOT_STARTED' && graph.areRequisitesFine(stage)),
+    (stage) =>
+      isActive(stage.status) || (stage.status === 'NOT_STARTED' && graph.areRequisitesFine(stage)),
   )
   if (stopped.length === 0 || canStillMove) return undefined
-  return stopped.some((stage) => isTrue(stage.context['completeOtherBranchesThenFail'])) ? 'TERMINAL' : 'SUCCEEDED'
+  return stopped.some((stage) => isTrue(stage.context['completeOtherBranchesThenFail']))
+    ? 'TERMINAL'
+    : 'SUCCEEDED'
 }
 
 /** Ends the execution and what is still active in it; stages that have not started stay as they are. */

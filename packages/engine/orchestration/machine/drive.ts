@@ -26,11 +26,16 @@ interface Driver {
 }
 
 /** Moves the execution on until it waits for something, or its turn is over. @returns what has to be handed out */
-export function drive(execution: Execution, turn: Turn, { isInFlight, decide, submit, isLate }: Driver): StepRun[] {
+export function drive(
+  execution: Execution,
+  turn: Turn,
+  { isInFlight, decide, submit, isLate }: Driver,
+): StepRun[] {
   const taken = new Set<string>()
   const isTaken = (run: string) => taken.has(run) || isInFlight(run)
   const calling: StepRun[] = []
-  if (execution.engine.unfinishedAt !== undefined && !isComplete(execution.status)) advance(execution, turn)
+  if (execution.engine.unfinishedAt !== undefined && !isComplete(execution.status))
+    advance(execution, turn)
   for (let isOver = false; !isOver; isOver = isSpent(turn) || isLate()) {
     const runs = isComplete(execution.status) ? [] : takeDueTasks(execution, turn, isTaken)
     for (const run of runs) {
@@ -46,7 +51,11 @@ export function drive(execution: Execution, turn: Turn, { isInFlight, decide, su
 }
 
 /** The run in the execution as it is now; undefined when that start of the task was abandoned meanwhile. */
-export function findAgain({ stage: { id }, run, step }: StepRun, execution: Execution, turn: Turn): StepRun | undefined {
+export function findAgain(
+  { stage: { id }, run, step }: StepRun,
+  execution: Execution,
+  turn: Turn,
+): StepRun | undefined {
   const stage = graphOf(execution).find(id)
   const task = stage?.tasks.find((each) => each.engine.run === run)
   if (stage === undefined || task === undefined) return undefined
@@ -66,7 +75,10 @@ export function applyOutcome(run: StepRun, outcome: Outcome, submit: Submit): vo
     if (!(error instanceof PortError)) throw error
     return void applyFailure(run, new StageError([error.message]))
   }
-  applyResult(run, { ...result, context: { ...result.context, executionId: child.id, executionName: child.name } })
+  applyResult(run, {
+    ...result,
+    context: { ...result.context, executionId: child.id, executionName: child.name },
+  })
 }
 
 /** A user who steers a stage while its step is out has the last word, and is heard at once. @param launched As the step has seen it */
@@ -74,6 +86,8 @@ export function heedSteering(outcome: Outcome, stage: Stage, launched: Stage): O
   if ('error' in outcome || outcome.result.status !== 'RUNNING') return outcome
   if (isDeepStrictEqual(stage.lastModified, launched.lastModified)) return outcome
   const { result } = outcome
-  const context = Object.fromEntries(Object.entries(result.context ?? {}).filter(([key]) => !steeringKeys.has(key)))
+  const context = Object.fromEntries(
+    Object.entries(result.context ?? {}).filter(([key]) => !steeringKeys.has(key)),
+  )
   return { result: { ...result, context, pollMs: 0 } }
 }

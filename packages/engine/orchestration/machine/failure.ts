@@ -39,11 +39,20 @@ export function errorRecord(error: unknown, operation: string, now: number): Jso
     errors: known instanceof StageError ? [...known.errors] : [known.message],
     ...(known instanceof StageError ? known.details : {}),
   }
-  return { timestamp: now, exceptionType: known.name, operation, shouldRetry: known instanceof RetryableError, details }
+  return {
+    timestamp: now,
+    exceptionType: known.name,
+    operation,
+    shouldRetry: known instanceof RetryableError,
+    details,
+  }
 }
 
 /** The error record of a step that reports a failure instead of throwing; the first text says what failed. */
-export function failureRecord(exceptionType: string, errors: readonly [string, ...string[]]): JsonObject {
+export function failureRecord(
+  exceptionType: string,
+  errors: readonly [string, ...string[]],
+): JsonObject {
   return { exceptionType, details: { error: errors[0], errors: [...new Set(errors)] } }
 }
 

@@ -48,7 +48,15 @@ class StageGraph {
   /** For restarts: takes stages out of the list, and forgets which ones were fine. */
   remove(removed: ReadonlySet<Stage>): void {
     this.#execution.stages = this.#execution.stages.filter((each) => !removed.has(each))
-    for (const map of [this.#byId, this.#byRef, this.#children, this.#successors, this.#requisites, this.#finished]) map.clear()
+    for (const map of [
+      this.#byId,
+      this.#byRef,
+      this.#children,
+      this.#successors,
+      this.#requisites,
+      this.#finished,
+    ])
+      map.clear()
     this.#hasHalted = undefined
     this.#ancestors = undefined
     this.#positions = undefined
@@ -58,8 +66,10 @@ class StageGraph {
   #add(stage: Stage): void {
     this.#byId.set(stage.id, stage)
     this.#byRef.getOrInsertComputed(stage.refId, () => []).push(stage)
-    if (stage.parentStageId !== undefined) this.#children.getOrInsertComputed(stage.parentStageId, () => []).push(stage)
-    for (const refId of stage.requisiteStageRefIds) this.#successors.getOrInsertComputed(refId, () => []).push(stage)
+    if (stage.parentStageId !== undefined)
+      this.#children.getOrInsertComputed(stage.parentStageId, () => []).push(stage)
+    for (const refId of stage.requisiteStageRefIds)
+      this.#successors.getOrInsertComputed(refId, () => []).push(stage)
   }
 
   /** Called when a stage ends. */
@@ -91,7 +101,9 @@ class StageGraph {
 
   childrenOf(stage: Stage, owner?: Stage['syntheticStageOwner']): readonly Stage[] {
     const children = this.#children.get(stage.id) ?? []
-    return owner === undefined ? children : children.filter((child) => child.syntheticStageOwner === owner)
+    return owner === undefined
+      ? children
+      : children.filter((child) => child.syntheticStageOwner === owner)
   }
 
   descendantsOf(stage: Stage): Stage[] {
@@ -131,7 +143,12 @@ class StageGraph {
   areRequisitesFine(stage: Stage): boolean {
     const requisites = this.#requisitesOf(stage)
     let count = this.#finished.get(stage) ?? 0
-    for (let next = requisites[count]; next !== undefined && isFine(next.status); next = requisites[count]) count++
+    for (
+      let next = requisites[count];
+      next !== undefined && isFine(next.status);
+      next = requisites[count]
+    )
+      count++
     this.#finished.set(stage, count)
     return count === requisites.length
   }
@@ -184,14 +201,16 @@ class StageGraph {
   /** A context key as a task sees it: the stage's own, else from the outputs of the nearest ancestor that has it. */
   readKey(stage: Stage, key: string): unknown {
     if (Object.hasOwn(stage.context, key)) return stage.context[key]
-    return this.ancestorsOf(stage).find((ancestor) => Object.hasOwn(ancestor.outputs, key))?.outputs[key]
+    return this.ancestorsOf(stage).find((ancestor) => Object.hasOwn(ancestor.outputs, key))
+      ?.outputs[key]
   }
 
   /** The outputs of all ancestors by key; the nearest wins. */
   visibleOutputs(stage: Stage): Map<string, unknown> {
     const merged = new Map<string, unknown>()
     for (const { outputs } of this.ancestorsOf(stage)) {
-      for (const [key, value] of Object.entries(outputs)) if (!merged.has(key)) merged.set(key, value)
+      for (const [key, value] of Object.entries(outputs))
+        if (!merged.has(key)) merged.set(key, value)
     }
     return merged
   }

@@ -6,12 +6,22 @@ import { StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import type { StageRun } from './turn.ts'
 
-type StageParts = Pick<Stage, 'id' | 'refId' | 'type' | 'requisiteStageRefIds' | 'context' | 'startTimeExpiry'> & {
+type StageParts = Pick<
+  Stage,
+  'id' | 'refId' | 'type' | 'requisiteStageRefIds' | 'context' | 'startTimeExpiry'
+> & {
   name?: string
 }
 
 export function createStage(parts: StageParts): Stage {
-  return { ...parts, name: parts.name ?? parts.type, status: 'NOT_STARTED', outputs: {}, tasks: [], engine: {} }
+  return {
+    ...parts,
+    name: parts.name ?? parts.type,
+    status: 'NOT_STARTED',
+    outputs: {},
+    tasks: [],
+    engine: {},
+  }
 }
 
 /**

@@ -9,7 +9,13 @@ import { keepMasked } from '../secrets.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { announceCompletion, checkCompletion, completeExecution, endTask, undoLater } from './completion.ts'
+import {
+  announceCompletion,
+  checkCompletion,
+  completeExecution,
+  endTask,
+  undoLater,
+} from './completion.ts'
 import { graphOf } from './graph.ts'
 import { pauseTask, wakeTasks } from './run-task.ts'
 import type { StageRun, Turn } from './turn.ts'
@@ -35,13 +41,19 @@ export function cancelExecution(
 }
 
 /** Tasks in the middle of a call are paused when it has come back. */
-export function pauseExecution(execution: Execution, pausedBy: string, turn: Turn, isInFlight: (run: string) => boolean): void {
+export function pauseExecution(
+  execution: Execution,
+  pausedBy: string,
+  turn: Turn,
+  isInFlight: (run: string) => boolean,
+): void {
   if (execution.type !== 'PIPELINE' || execution.status !== 'RUNNING') return
   execution.status = 'PAUSED'
   execution.paused = { pausedBy, pauseTime: turn.now, paused: true, pausedMs: 0 }
   for (const stage of execution.stages) {
     for (const task of stage.tasks) {
-      if (task.status === 'RUNNING' && !isInFlight(task.engine.run ?? '')) pauseTask({ execution, stage, task, turn })
+      if (task.status === 'RUNNING' && !isInFlight(task.engine.run ?? ''))
+        pauseTask({ execution, stage, task, turn })
     }
   }
 }
@@ -52,7 +64,13 @@ export function resumeExecution(execution: Execution, by: Identity, turn: Turn):
   if (execution.status !== 'PAUSED' || paused === undefined) return
   execution.status = 'RUNNING'
   steer(execution, by, 'resumed it', turn.now)
-  execution.paused = { ...paused, resumedBy: by.user, resumeTime: turn.now, paused: false, pausedMs: turn.now - paused.pauseTime }
+  execution.paused = {
+    ...paused,
+    resumedBy: by.user,
+    resumeTime: turn.now,
+    paused: false,
+    pausedMs: turn.now - paused.pauseTime,
+  }
   for (const stage of execution.stages) {
     if (stage.status === 'PAUSED') stage.status = 'RUNNING'
     for (const task of stage.tasks) {
@@ -79,19 +97,29 @@ export const steeringKeys: ReadonlySet<string> = new Set([
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
 export function patchStage(run: StageRun, changes: JsonObject, modifier: Identity): void {
   const { execution, stage, turn } = run
-  const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
+  const finalKeys = isComplete(stage.status)
+    ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? [])
+    : []
   const { lastModifiedBy: _claimed, ...given } = changes
-  const allowed = Object.fromEntries(Object.entries(given).filter(([key]) => !finalKeys.includes(key)))
+  const allowed = Object.fromEntries(
+    Object.entries(given).filter(([key]) => !finalKeys.includes(key)),
+  )
   // The user who has judged stays the judge when others change something else afterwards.
-  const isJudged = typeNameOf(stage) === 'manualJudgment' && !!stage.context['judgmentStatus'] && !('judgmentStatus' in allowed)
+  const isJudged =
+    typeNameOf(stage) === 'manualJudgment' &&
+    !!stage.context['judgmentStatus'] &&
+    !('judgmentStatus' in allowed)
   stage.context = { ...stage.context, ...keepMasked(allowed, stage.context) }
   if (!isJudged) {
     stage.context['lastModifiedBy'] = modifier.user
     stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
   }
-  const steering = Object.keys(allowed).filter((key) => isJudged || !answers(stage, key, allowed[key]))
+  const steering = Object.keys(allowed).filter(
+    (key) => isJudged || !answers(stage, key, allowed[key]),
+  )
   if (steering.length > 0) steer(execution, modifier, describeChange(stage, steering), turn.now)
-  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status)) skipManually(run)
+  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
+    skipManually(run)
   else wakeTasks(execution, turn.now)
 }
 
@@ -100,7 +128,9 @@ function answers(stage: Stage, key: string, value: unknown): boolean {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return false
   if (key === 'judgmentStatus') return true
   const offered = objectsOf(stage.context['judgmentInputs']).map((each) => String(each['value']))
-  return key === 'judgmentInput' && (value === null || value === '' || offered.includes(String(value)))
+  return (
+    key === 'judgmentInput' && (value === null || value === '' || offered.includes(String(value)))
+  )
 }
 
 const mostNamed = 5
@@ -116,7 +146,8 @@ function skipManually({ execution, stage, turn }: StageRun): void {
   const top = graph.topLevelOf(stage)
   for (const each of [top, ...graph.descendantsOf(top)]) {
     if (['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE'].includes(each.status)) continue
-    if (isActive(each.status) && stageTypeOf(turn.stageTypes, each)?.undoesSkip) undoLater({ execution, stage: each, turn })
+    if (isActive(each.status) && stageTypeOf(turn.stageTypes, each)?.undoesSkip)
+      undoLater({ execution, stage: each, turn })
     each.status = 'SKIPPED'
     each.endTime = turn.now
     for (const task of each.tasks) {

@@ -20,7 +20,12 @@ export function planStage(run: StageRun): void {
   try {
     layOutStage(run, type)
   } catch (error) {
-    failPlan(run, 'beforeStagePlanningFailed', error, type === undefined ? 'TERMINAL' : failureStatus(stage))
+    failPlan(
+      run,
+      'beforeStagePlanningFailed',
+      error,
+      type === undefined ? 'TERMINAL' : failureStatus(stage),
+    )
   }
 }
 
@@ -95,9 +100,13 @@ function failPlan(run: StageRun, key: string, error: unknown, status: Status): v
 }
 
 /** Stages to inject, and the number of the first one in references: 0 when it is the execution window. */
-function plannedBeforeStages({ execution, stage }: StageRun, type: StageType): { stages: NewStage[]; firstNumber: number } {
+function plannedBeforeStages(
+  { execution, stage }: StageRun,
+  type: StageType,
+): { stages: NewStage[]; firstNumber: number } {
   const own = type.beforeStages?.(stage, execution) ?? []
-  if (!isTopLevel(stage) || !isTrue(stage.context['restrictExecutionDuringTimeWindow'])) return { stages: own, firstNumber: 1 }
+  if (!isTopLevel(stage) || !isTrue(stage.context['restrictExecutionDuringTimeWindow']))
+    return { stages: own, firstNumber: 1 }
   const window: NewStage = {
     type: 'restrictExecutionDuringTimeWindow',
     name: 'restrictExecutionDuringTimeWindow',
@@ -106,6 +115,9 @@ function plannedBeforeStages({ execution, stage }: StageRun, type: StageType): {
       skipRemainingWait: stage.context['skipRemainingWait'],
     },
   }
-  const behindWindow = own.map((each) => ({ ...each, requires: [0, ...(each.requires ?? []).map((position) => position + 1)] }))
+  const behindWindow = own.map((each) => ({
+    ...each,
+    requires: [0, ...(each.requires ?? []).map((position) => position + 1)],
+  }))
   return { stages: [window, ...behindWindow], firstNumber: 0 }
 }

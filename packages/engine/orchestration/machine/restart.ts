@@ -14,7 +14,10 @@ import type { StageRun, Turn } from './turn.ts'
 export function resetForRestart({ execution, stage, turn }: StageRun, restartedBy: string): void {
   if (!isComplete(stage.status)) return
   const { exception, ...context } = stage.context
-  stage.context = { ...context, restartDetails: { restartedBy, restartTime: turn.now, previousException: exception } }
+  stage.context = {
+    ...context,
+    restartDetails: { restartedBy, restartTime: turn.now, previousException: exception },
+  }
   const graph = graphOf(execution)
   const reset = [stage, ...graph.downstreamOf(stage)].filter((each) => isComplete(each.status))
   graph.remove(new Set(reset.flatMap((each) => graph.descendantsOf(each))))
@@ -37,13 +40,18 @@ function resetStage(stage: Stage, turn: Turn): void {
   const attempts = listOf(stage.context['previousAttempts'])
   const { startTime, endTime, status } = stage
   const previousAttempts =
-    startTime === undefined ? attempts : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
+    startTime === undefined
+      ? attempts
+      : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
   const { changedBy } = stage.engine
   stage.engine = changedBy === undefined ? {} : { changedBy }
   const type = stageTypeOf(turn.stageTypes, stage)
   const forgotten = [...outcomeKeys, ...(type?.forgets ?? [])]
   const kept = Object.entries(stage.context).filter(([key]) => !forgotten.includes(key))
-  stage.context = { ...Object.fromEntries(kept), ...(previousAttempts.length > 0 && { previousAttempts }) }
+  stage.context = {
+    ...Object.fromEntries(kept),
+    ...(previousAttempts.length > 0 && { previousAttempts }),
+  }
   stage.status = 'NOT_STARTED'
   stage.startTime = undefined
   stage.endTime = undefined
@@ -72,7 +80,8 @@ export function resume(execution: Execution, turn: Turn): void {
  */
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
   for (const wanted of objectsOf(definition['stages'])) {
-    if (typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
+    if (typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions')
+      continue
     const stage = graphOf(execution).withRef(String(wanted['refId'])).find(isTopLevel)
     if (stage !== undefined && typeNameOf(stage) === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }

@@ -29,11 +29,18 @@ export function stepOf({ stage, task, turn }: TaskRun): Step | undefined {
  *
  * @param isTaken Whether a start of a task has been handed out already.
  */
-export function takeDueTasks(execution: Execution, turn: Turn, isTaken: (run: string) => boolean): StepRun[] {
+export function takeDueTasks(
+  execution: Execution,
+  turn: Turn,
+  isTaken: (run: string) => boolean,
+): StepRun[] {
   const runs: StepRun[] = []
-  for (const [stage, task] of execution.stages.flatMap((stage) => stage.tasks.map((task) => [stage, task] as const))) {
+  for (const [stage, task] of execution.stages.flatMap((stage) =>
+    stage.tasks.map((task) => [stage, task] as const),
+  )) {
     const { run, dueAt } = task.engine
-    if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now) continue
+    if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now)
+      continue
     if (isSpent(turn)) break
     const taken = takeTask({ execution, stage, task, turn }, run)
     if (taken !== undefined) runs.push(taken)
@@ -55,7 +62,12 @@ function takeTask(taskRun: TaskRun, run: string): StepRun | undefined {
   }
   const step = stepOf(taskRun)
   if (step === undefined) {
-    failTask(taskRun, new StageError([`This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`]))
+    failTask(
+      taskRun,
+      new StageError([
+        `This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`,
+      ]),
+    )
     return undefined
   }
   const taken = { ...taskRun, run, step }
@@ -73,7 +85,8 @@ function noteCall({ stage, task, turn }: TaskRun): void {
   const { calledAt } = task.engine
   if (calledAt !== undefined) {
     const at = new Date(calledAt).toISOString()
-    stage.context[repeatedKey] = `The engine ended during the call of ${at}. It was repeated, and may have had its effect twice.`
+    stage.context[repeatedKey] =
+      `The engine ended during the call of ${at}. It was repeated, and may have had its effect twice.`
   }
   task.engine.calledAt = turn.now
 }
@@ -94,7 +107,9 @@ function timeOut(run: StepRun): void {
   }
   const seconds = Math.round((timeoutOf(run).limitMs ?? 0) / 1000)
   const why = typeof missing === 'string' ? `: ${missing.replace(/\.$/, '')}` : ''
-  const error = new StageError([`The step "${run.task.name}" did not end within ${seconds} s${why}.`])
+  const error = new StageError([
+    `The step "${run.task.name}" did not end within ${seconds} s${why}.`,
+  ])
   error.name = 'TimeoutException'
   failTask(run, error)
 }
@@ -142,11 +157,15 @@ function skipRest({ execution, stage, turn }: StepRun): void {
   const graph = graphOf(execution)
   const parent = graph.parentOf(stage)
   const beside = parent === undefined ? [] : graph.childrenOf(parent, stage.syntheticStageOwner)
-  for (const each of beside) if (each.status === 'NOT_STARTED') skipStage({ execution, stage: each, turn })
+  for (const each of beside)
+    if (each.status === 'NOT_STARTED') skipStage({ execution, stage: each, turn })
 }
 
 /** Adds to context and outputs of the stage what a task has found. */
-export function mergeResult(stage: Stage, result: Pick<TaskResult, 'context' | 'outputs' | 'scheduledTime'>): void {
+export function mergeResult(
+  stage: Stage,
+  result: Pick<TaskResult, 'context' | 'outputs' | 'scheduledTime'>,
+): void {
   stage.context = { ...stage.context, ...result.context }
   stage.scheduledTime = result.scheduledTime ?? stage.scheduledTime
   const outputs: JsonObject = { ...stage.outputs, ...result.outputs }
@@ -191,7 +210,8 @@ export function giveUp(execution: Execution, reason: string, turn: Turn): void {
   if (isComplete(execution.status)) return
   for (const stage of execution.stages) {
     for (const task of stage.tasks) {
-      if (task.status === 'RUNNING') failTask({ execution, stage, task, turn }, new StageError([reason]))
+      if (task.status === 'RUNNING')
+        failTask({ execution, stage, task, turn }, new StageError([reason]))
     }
   }
   execution.canceled = true
@@ -213,7 +233,10 @@ export function wakeTasks(execution: Execution, now: number): void {
 const lastMoment = 8.64e15
 
 /** When the engine has to look at the execution next, in whole milliseconds; tasks in flight announce themselves. */
-export function nextDue(execution: Execution, isInFlight: (run: string) => boolean): number | undefined {
+export function nextDue(
+  execution: Execution,
+  isInFlight: (run: string) => boolean,
+): number | undefined {
   const { followUps, unfinishedAt } = execution.engine
   let next = Infinity
   for (const { id, dueAt } of followUps) if (!isInFlight(id)) next = Math.min(next, dueAt)
@@ -221,7 +244,8 @@ export function nextDue(execution: Execution, isInFlight: (run: string) => boole
     next = Math.min(next, unfinishedAt ?? Infinity)
     for (const { tasks } of execution.stages) {
       for (const { status, engine } of tasks) {
-        if (status !== 'RUNNING' || engine.dueAt === undefined || isInFlight(engine.run ?? '')) continue
+        if (status !== 'RUNNING' || engine.dueAt === undefined || isInFlight(engine.run ?? ''))
+          continue
         next = Math.min(next, engine.dueAt)
       }
     }

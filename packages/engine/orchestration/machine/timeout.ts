@@ -22,7 +22,8 @@ export function timeoutOf(run: StepRun): Timeout {
 export function remainingMs(run: StepRun): number {
   const { execution, stage, task, step, turn } = run
   const ownMs = ownLimit(run)
-  const own = ownMs === undefined ? Infinity : left({ execution, stage }, task.startTime, ownMs, turn.now)
+  const own =
+    ownMs === undefined ? Infinity : left({ execution, stage }, task.startTime, ownMs, turn.now)
   const { limitMs, stage: bounded } = timeoutOf(run)
   if (bounded === undefined || limitMs === undefined) return limitMs === undefined ? Infinity : own
   const whole = left({ execution, stage: bounded }, bounded.startTime, limitMs, turn.now)
@@ -35,7 +36,12 @@ function ownLimit({ step, stage }: StepRun): number | undefined {
 
 function left(place: StagePlace, since: number | undefined, limitMs: number, now: number): number {
   if (since === undefined) return limitMs
-  return limitMs - passedMs(place.execution, since, now) + pausedMs(place.execution, since, now) + windowMs(place)
+  return (
+    limitMs -
+    passedMs(place.execution, since, now) +
+    pausedMs(place.execution, since, now) +
+    windowMs(place)
+  )
 }
 
 /** Milliseconds from then until now; what the clock was set forward by meanwhile has not passed. */
@@ -63,7 +69,9 @@ function boundedStage({ execution, stage }: StagePlace): Stage | undefined {
   const parent = graphOf(execution).parentOf(stage)
   // What follows a failure, such as a rollback, has time of its own.
   const isAftermath = parent?.engine.failureStages?.includes(stage.id) === true
-  return parent === undefined || isAftermath ? undefined : boundedStage({ execution, stage: parent })
+  return parent === undefined || isAftermath
+    ? undefined
+    : boundedStage({ execution, stage: parent })
 }
 
 function stageLimit(stage: Stage): number | undefined {

@@ -23,8 +23,21 @@ export interface Turn {
 
 type TurnInputs = Pick<Turn, 'nextId' | 'stageTypes' | 'limits'> & { readonly now: () => number }
 
-export function createTurn({ now, nextId, stageTypes, limits }: TurnInputs, answers: ExpressionAnswers): Turn {
-  return { now: now(), nextId, stageTypes, limits, answers, completed: [], events: [], expressionSteps: 0, recorded: 0 }
+export function createTurn(
+  { now, nextId, stageTypes, limits }: TurnInputs,
+  answers: ExpressionAnswers,
+): Turn {
+  return {
+    now: now(),
+    nextId,
+    stageTypes,
+    limits,
+    answers,
+    completed: [],
+    events: [],
+    expressionSteps: 0,
+    recorded: 0,
+  }
 }
 
 /** Beyond it, what is left is for another step: others must have their turn. */

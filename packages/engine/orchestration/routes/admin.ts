@@ -12,7 +12,10 @@ export function adminRoutes(app: FastifyInstance, engine: Engine): void {
     const { executionId = '', executionType = 'PIPELINE', canceledBy = 'admin' } = request.query
     const type = executionType.toUpperCase()
     if (type !== 'PIPELINE' && type !== 'ORCHESTRATION') {
-      throw new PortError(400, `"${executionType}" is not a type of execution; use PIPELINE or ORCHESTRATION.`)
+      throw new PortError(
+        400,
+        `"${executionType}" is not a type of execution; use PIPELINE or ORCHESTRATION.`,
+      )
     }
     engine.transact((unit) => forceCancel(unit.require(executionId, type), canceledBy, unit.turn))
     return reply.send()

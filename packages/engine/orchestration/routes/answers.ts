@@ -43,7 +43,11 @@ const chunkCharacters = 64 * 1024
  *
  * @param write JSON of a record; `undefined` leaves it out, as one that has gone meanwhile
  */
-export function sendRecords(reply: FastifyReply, ids: Iterable<string>, write: (id: string) => string | undefined): FastifyReply {
+export function sendRecords(
+  reply: FastifyReply,
+  ids: Iterable<string>,
+  write: (id: string) => string | undefined,
+): FastifyReply {
   return sendSlices(reply, listSlices(ids, write, reply.log))
 }
 
@@ -63,7 +67,10 @@ function* listSlices(
       separator = ','
     } catch (error) {
       // One record that cannot be shown must not hide the others.
-      log.error({ err: error, execution: id }, 'an execution is left out of a list, since it cannot be read')
+      log.error(
+        { err: error, execution: id },
+        'an execution is left out of a list, since it cannot be read',
+      )
     }
     if (text.length < chunkCharacters && performance.now() < until) continue
     yield { text, isLast: false }

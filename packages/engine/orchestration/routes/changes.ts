@@ -22,13 +22,16 @@ const signMs = 10_000
 
 export function changeRoutes(app: FastifyInstance, engine: Engine): void {
   /** The present state of one execution or task, or which executions of an application have changed since a version. */
-  app.get<{ Querystring: ChangesQuery }>('/changes', ({ query: { id, application = '', since } }) => {
-    const version = engine.changes.version()
-    if (id !== undefined) return { version, isComplete: true, changes: [stateOf(id, engine)] }
-    if (since === undefined) return { version, isComplete: true, changes: [] }
-    const missed = missedSince(since, application, engine)
-    return { version, isComplete: missed !== undefined, changes: missed ?? [] }
-  })
+  app.get<{ Querystring: ChangesQuery }>(
+    '/changes',
+    ({ query: { id, application = '', since } }) => {
+      const version = engine.changes.version()
+      if (id !== undefined) return { version, isComplete: true, changes: [stateOf(id, engine)] }
+      if (since === undefined) return { version, isComplete: true, changes: [] }
+      const missed = missedSince(since, application, engine)
+      return { version, isComplete: missed !== undefined, changes: missed ?? [] }
+    },
+  )
 
   /** Every change from now on, a line each. The first line has the version before it. */
   app.get('/changes/feed', (_request, reply) => sendFeed(reply, engine))
@@ -36,14 +39,27 @@ export function changeRoutes(app: FastifyInstance, engine: Engine): void {
 
 function stateOf(id: string, { changes, options: { store } }: Engine): object {
   const found = store.load(id)
-  if (found === undefined) throw new PortError(404, `There is no execution or task with the id ${id}.`)
-  return { version: changes.versionOf(id), id, type: found.type, application: found.application, summary: summaryOf(found) }
+  if (found === undefined)
+    throw new PortError(404, `There is no execution or task with the id ${id}.`)
+  return {
+    version: changes.versionOf(id),
+    id,
+    type: found.type,
+    application: found.application,
+    summary: summaryOf(found),
+  }
 }
 
 /** Undefined: the whole list is to be read again. */
-function missedSince(since: string, application: string, { changes, options: { store } }: Engine): object[] | undefined {
+function missedSince(
+  since: string,
+  application: string,
+  { changes, options: { store } }: Engine,
+): object[] | undefined {
   const wanted = foldName(application)
-  const missed = changes.since(since)?.filter((one) => one.type === 'PIPELINE' && foldName(one.application) === wanted)
+  const missed = changes
+    .since(since)
+    ?.filter((one) => one.type === 'PIPELINE' && foldName(one.application) === wanted)
   if (missed === undefined || missed.length > maxMissed) return undefined
   return missed.map((change) => {
     const found = store.load(change.id)
@@ -70,7 +86,11 @@ function sendFeed(reply: FastifyReply, { changes }: Engine): void {
   })
 }
 
-function describe(change: ExecutionVersion, { epoch }: ExecutionChanges, summary: string | undefined): object {
+function describe(
+  change: ExecutionVersion,
+  { epoch }: ExecutionChanges,
+  summary: string | undefined,
+): object {
   const { sequence, id, type, application } = change
   return { version: `${epoch}.${sequence}`, id, type, application, ...definedOf({ summary }) }
 }

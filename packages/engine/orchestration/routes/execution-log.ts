@@ -20,27 +20,63 @@ type Entry = Omit<LogEntry, 'executionId' | 'timestamp'> & { readonly at: number
 export function toExecutionLog(execution: Execution): LogEntry[] {
   const entries = [...executionEntries(execution), ...execution.stages.flatMap(stageEntries)]
   return entries
-    .flatMap(({ at, ...entry }) => (at === undefined ? [] : [{ executionId: execution.id, timestamp: at, ...entry }]))
+    .flatMap(({ at, ...entry }) =>
+      at === undefined ? [] : [{ executionId: execution.id, timestamp: at, ...entry }],
+    )
     .sort((one, other) => one.timestamp - other.timestamp)
 }
 
 function executionEntries(execution: Execution): Entry[] {
-  const { buildTime, startTime, endTime, status, trigger, paused, canceled, canceledBy, cancellationReason } = execution
+  const {
+    buildTime,
+    startTime,
+    endTime,
+    status,
+    trigger,
+    paused,
+    canceled,
+    canceledBy,
+    cancellationReason,
+  } = execution
   const { steeredBy = [] } = execution.authentication
   return [
-    { at: buildTime, eventType: 'ExecutionSubmitted', user: trigger.user, details: { trigger: trigger.type } },
+    {
+      at: buildTime,
+      eventType: 'ExecutionSubmitted',
+      user: trigger.user,
+      details: { trigger: trigger.type },
+    },
     { at: startTime, eventType: 'ExecutionStarted', details: {} },
     { at: paused?.pauseTime, eventType: 'ExecutionPaused', user: paused?.pausedBy, details: {} },
     { at: paused?.resumeTime, eventType: 'ExecutionResumed', user: paused?.resumedBy, details: {} },
-    ...steeredBy.map(({ at, user, how }) => ({ at, eventType: 'ExecutionSteered', user, details: { how } })),
+    ...steeredBy.map(({ at, user, how }) => ({
+      at,
+      eventType: 'ExecutionSteered',
+      user,
+      details: { how },
+    })),
     ...(canceled
-      ? [{ at: endTime, eventType: 'ExecutionCanceled', user: canceledBy, details: { reason: cancellationReason } }]
+      ? [
+          {
+            at: endTime,
+            eventType: 'ExecutionCanceled',
+            user: canceledBy,
+            details: { reason: cancellationReason },
+          },
+        ]
       : []),
-    ...(isComplete(status) ? [{ at: endTime, eventType: 'ExecutionComplete', details: { status } }] : []),
+    ...(isComplete(status)
+      ? [{ at: endTime, eventType: 'ExecutionComplete', details: { status } }]
+      : []),
   ]
 }
 
-const toSpan = shape({ startTime: numberOf, endTime: numberOf, status: textOf, errors: (value) => value })
+const toSpan = shape({
+  startTime: numberOf,
+  endTime: numberOf,
+  status: textOf,
+  errors: (value) => value,
+})
 
 /** What an operation on a stage has noted in its context. */
 const toNotes = shape({
@@ -53,7 +89,12 @@ const toNotes = shape({
 function stageEntries(stage: Stage): Entry[] {
   const { id, name, type, context, lastModified, tasks } = stage
   const details: JsonObject = { stageId: id, stageName: name, stageType: type }
-  const { restartDetails: restart, previousAttempts, judgmentStatus: judgment, exception } = toNotes(context)
+  const {
+    restartDetails: restart,
+    previousAttempts,
+    judgmentStatus: judgment,
+    exception,
+  } = toNotes(context)
   return [
     ...previousAttempts.flatMap((attempt) => spans('Stage', details, attempt)),
     { at: restart.restartTime, eventType: 'StageRestarted', user: restart.restartedBy, details },
@@ -63,15 +104,23 @@ function stageEntries(stage: Stage): Entry[] {
       eventType: judgment === undefined ? 'StageChanged' : 'StageJudged',
       user: lastModified?.user,
       details:
-        judgment === undefined ? details : { ...details, judgmentStatus: judgment, judgmentInput: context['judgmentInput'] },
+        judgment === undefined
+          ? details
+          : { ...details, judgmentStatus: judgment, judgmentInput: context['judgmentInput'] },
     },
-    ...tasks.flatMap((task) => spans('Task', { ...details, taskId: task.id, taskName: task.name }, task)),
+    ...tasks.flatMap((task) =>
+      spans('Task', { ...details, taskId: task.id, taskName: task.name }, task),
+    ),
   ]
 }
 
 type Span = Partial<ReturnType<typeof toSpan>>
 
-function spans(what: 'Stage' | 'Task', details: JsonObject, { startTime, endTime, status, errors }: Span): Entry[] {
+function spans(
+  what: 'Stage' | 'Task',
+  details: JsonObject,
+  { startTime, endTime, status, errors }: Span,
+): Entry[] {
   const end = { ...details, status, ...(errors !== undefined && { errors }) }
   return [
     { at: startTime, eventType: `${what}Started`, details },

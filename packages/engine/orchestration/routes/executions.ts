@@ -22,7 +22,10 @@ import { recordRoutes } from './records.ts'
 /** What became of its notifications stands beside the record. */
 function viewWithDeliveries(execution: Execution, { options }: Engine): JsonObject {
   const deliveries = options.ports.events.deliveriesOf(execution.id) ?? []
-  return { ...executionView(execution), ...(deliveries.length > 0 && { notificationDeliveries: deliveries }) }
+  return {
+    ...executionView(execution),
+    ...(deliveries.length > 0 && { notificationDeliveries: deliveries }),
+  }
 }
 
 type FailedStagesQuery = Partial<Record<'deckOrigin' | 'limit', string>>
@@ -42,12 +45,17 @@ export function executionRoutes(app: FastifyInstance, engine: Engine, texts: Kep
   )
 
   app.get('/pipelines/:id/logs', (request, reply) =>
-    sendRecord(reply, toExecutionLog(maskExecution(engine.read(pathValue(request, 'id'), 'PIPELINE')))),
+    sendRecord(
+      reply,
+      toExecutionLog(maskExecution(engine.read(pathValue(request, 'id'), 'PIPELINE'))),
+    ),
   )
 
   app.put('/pipelines/:id/pause', (request, reply) => {
     const [id, user] = [pathValue(request, 'id'), userOf(request)]
-    engine.transact((unit) => pauseExecution(unit.require(id, 'PIPELINE'), user, unit.turn, engine.isInFlight))
+    engine.transact((unit) =>
+      pauseExecution(unit.require(id, 'PIPELINE'), user, unit.turn, engine.isInFlight),
+    )
     return reply.code(202).send()
   })
 
@@ -70,8 +78,13 @@ export function executionRoutes(app: FastifyInstance, engine: Engine, texts: Kep
     const executionId = requiredQuery(request, 'executionId')
     const most = wholeNumber(limit, 'limit', 1)
     if (most <= 0) throw new PortError(400, '"limit" must be positive.')
-    return failedLeaves(engine.read(executionId, 'PIPELINE'), { deckOrigin, limit: most, find: (id) => store.load(id) })
+    return failedLeaves(engine.read(executionId, 'PIPELINE'), {
+      deckOrigin,
+      limit: most,
+      find: (id) => store.load(id),
+    })
   })
 
-  for (const path of ['/pipelines/running', '/pipelines/waiting']) app.get(path, (_request, reply) => reply.code(410).send([]))
+  for (const path of ['/pipelines/running', '/pipelines/waiting'])
+    app.get(path, (_request, reply) => reply.code(410).send([]))
 }

@@ -27,10 +27,15 @@ import { requireStage } from './stages.ts'
 const evaluators = [
   {
     versionKey: 'v3',
-    description: 'Evaluates the whole definition at the start, and what is left when a stage begins.',
+    description:
+      'Evaluates the whole definition at the start, and what is left when a stage begins.',
     deprecated: false,
   },
-  { versionKey: 'v4', description: 'Evaluates a stage when it begins, and variables one after another.', deprecated: false },
+  {
+    versionKey: 'v4',
+    description: 'Evaluates a stage when it begins, and variables one after another.',
+    deprecated: false,
+  },
 ]
 
 interface AskedExpression {
@@ -43,45 +48,79 @@ interface AskedVariables {
 }
 
 export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
-  for (const path of ['/pipelines/:id/evaluateExpression', '/pipelines/:id/:stageId/evaluateExpression'])
-    app.get<AskedExpression>(path, async (request, reply) => sendRecord(reply, await evaluateOne(request, engine)))
+  for (const path of [
+    '/pipelines/:id/evaluateExpression',
+    '/pipelines/:id/:stageId/evaluateExpression',
+  ])
+    app.get<AskedExpression>(path, async (request, reply) =>
+      sendRecord(reply, await evaluateOne(request, engine)),
+    )
 
   app.post<AskedVariables>('/pipelines/:id/evaluateVariables', async (request, reply) =>
     sendRecord(reply, await evaluateAll(request, engine)),
   )
 
   app.get('/capabilities/expressions', () => ({
-    functions: expressionFunctions.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    functions: expressionFunctions.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
     spelEvaluators: evaluators,
   }))
 }
 
-async function evaluateOne(request: FastifyRequest<AskedExpression>, engine: Engine): Promise<JsonObject> {
+async function evaluateOne(
+  request: FastifyRequest<AskedExpression>,
+  engine: Engine,
+): Promise<JsonObject> {
   const { id, stageId } = request.params
   const execution = maskExecution(engine.read(id, 'PIPELINE'))
-  const place = stageId === undefined ? { execution } : { execution, stage: requireStage(execution, stageId) }
+  const place =
+    stageId === undefined ? { execution } : { execution, stage: requireStage(execution, stageId) }
   const expression = requiredQuery(request, 'expression')
   const { value, summary } = await withAnswers(request, engine, place, (answers) =>
-    evaluateTree<unknown>(expression, { scope: executionScope({ ...place, answers }), now: engine.options.now() }),
+    evaluateTree<unknown>(expression, {
+      scope: executionScope({ ...place, answers }),
+      now: engine.options.now(),
+    }),
   )
   return { result: value, detail: detailOf(summary) }
 }
 
-async function evaluateAll(request: FastifyRequest<AskedVariables>, engine: Engine): Promise<JsonObject> {
+async function evaluateAll(
+  request: FastifyRequest<AskedVariables>,
+  engine: Engine,
+): Promise<JsonObject> {
   const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
-  const { spelVersion: version = execution.spelEvaluator, requisiteStageRefIds = '' } = request.query
-  if (version !== 'v3' && version !== 'v4') throw new PortError(400, `"${version}" is not an evaluator; use v3 or v4.`)
+  const { spelVersion: version = execution.spelEvaluator, requisiteStageRefIds = '' } =
+    request.query
+  if (version !== 'v3' && version !== 'v4')
+    throw new PortError(400, `"${version}" is not an evaluator; use v3 or v4.`)
   const variables = request.body
   if (!Array.isArray(variables) || !variables.every(isObject)) {
     throw new PortError(400, 'The body must be an array of objects with "key" and "value".')
   }
   const required = requisiteStageRefIds.split(/[,;\s]+/).filter((each) => each !== '')
   // A stage that would require the given ones, so that their outputs are in scope.
-  const stage = createStage({ id: '', refId: '', type: 'evaluateVariables', requisiteStageRefIds: required, context: {} })
+  const stage = createStage({
+    id: '',
+    refId: '',
+    type: 'evaluateVariables',
+    requisiteStageRefIds: required,
+    context: {},
+  })
   const stages = [...execution.stages, stage]
-  const place = { execution: { ...execution, stages }, stage, now: engine.options.now(), meter: createExpressionMeter() }
+  const place = {
+    execution: { ...execution, stages },
+    stage,
+    now: engine.options.now(),
+    meter: createExpressionMeter(),
+  }
   const evaluate = version === 'v4' ? evaluateVariables : evaluateTogether
-  const { result, summary } = await withAnswers(request, engine, place, (answers) => evaluate(variables, { ...place, answers }))
+  const { result, summary } = await withAnswers(request, engine, place, (answers) =>
+    evaluate(variables, { ...place, answers }),
+  )
   return { result, detail: detailOf(summary) }
 }
 
@@ -92,7 +131,9 @@ async function withAnswers<T>(
   place: ExecutionPlace,
   work: (answers: AnswerSource) => T,
 ): Promise<T> {
-  const known = new ExpressionAnswers(askElsewhere(options, () => trustedCallerOf(request).identity))
+  const known = new ExpressionAnswers(
+    askElsewhere(options, () => trustedCallerOf(request).identity),
+  )
   for (;;) {
     const answers = known.at(place, true)
     const result = work(answers)
@@ -110,6 +151,10 @@ function evaluateTogether(
   place: EvaluationPlace,
 ): { result: JsonObject[]; summary: ExpressionSummary } {
   const scope = executionScope(place)
-  const { value, summary } = evaluateTree([...variables], { scope, now: place.now, meter: place.meter })
+  const { value, summary } = evaluateTree([...variables], {
+    scope,
+    now: place.now,
+    meter: place.meter,
+  })
   return { result: value, summary }
 }

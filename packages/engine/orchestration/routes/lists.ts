@@ -28,26 +28,52 @@ type Query<Name extends string> = Partial<Record<Name, string>>
 type ListQuery = Query<'limit' | 'statuses' | 'expand'>
 type ApplicationQuery = ListQuery & Query<'pipelineNameFilter' | 'pipelineLimit'>
 type ConfigQuery = ListQuery & Query<'pipelineConfigIds' | 'executionIds'>
-type TriggerQuery = Query<'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'>
+type TriggerQuery = Query<
+  'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'
+>
 type SearchQuery = TriggerQuery &
-  Query<'pipelineName' | 'user' | 'parameter' | 'text' | 'statuses' | 'startIndex' | 'size' | 'reverse' | 'expand'>
+  Query<
+    | 'pipelineName'
+    | 'user'
+    | 'parameter'
+    | 'text'
+    | 'statuses'
+    | 'startIndex'
+    | 'size'
+    | 'reverse'
+    | 'expand'
+  >
 
 const maxKept = 1000
 
-export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext, texts: KeptTexts): void {
+export function listRoutes(
+  app: FastifyInstance,
+  engine: Engine,
+  context: BackendContext,
+  texts: KeptTexts,
+): void {
   const lists = new ExecutionLists(engine, context, texts)
-  for (const path of ['/v2/applications/:application/pipelines', '/applications/:application/pipelines'])
-    app.get<InApplication<ApplicationQuery>>(path, (request, reply) => lists.ofApplication(request, reply))
+  for (const path of [
+    '/v2/applications/:application/pipelines',
+    '/applications/:application/pipelines',
+  ])
+    app.get<InApplication<ApplicationQuery>>(path, (request, reply) =>
+      lists.ofApplication(request, reply),
+    )
 
-  app.get<{ Querystring: ConfigQuery }>('/pipelines', ({ query }, reply) => lists.ofPipelines(query, reply))
+  app.get<{ Querystring: ConfigQuery }>('/pipelines', ({ query }, reply) =>
+    lists.ofPipelines(query, reply),
+  )
 
   app.get<{ Params: { projectId: string }; Querystring: ListQuery }>(
     '/projects/:projectId/pipelines',
     ({ params, query }, reply) => lists.ofProject(params.projectId, query, reply),
   )
 
-  app.get<InApplication<SearchQuery>>('/applications/:application/pipelines/search', async ({ params, query }, reply) =>
-    lists.send(reply, await search(engine, params.application, query), query.expand, false),
+  app.get<InApplication<SearchQuery>>(
+    '/applications/:application/pipelines/search',
+    async ({ params, query }, reply) =>
+      lists.send(reply, await search(engine, params.application, query), query.expand, false),
   )
 }
 
@@ -70,7 +96,10 @@ class ExecutionLists {
     this.#texts = texts
   }
 
-  async ofApplication(request: FastifyRequest<InApplication<ApplicationQuery>>, reply: FastifyReply): Promise<FastifyReply> {
+  async ofApplication(
+    request: FastifyRequest<InApplication<ApplicationQuery>>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
     const { query } = request
     const { application } = request.params
     const limit = wholeNumber(query.limit, 'limit', 5)
@@ -80,7 +109,8 @@ class ExecutionLists {
     const key = JSON.stringify([request.url, caller.user, caller.accounts])
     const moment = this.#moment()
     const known = this.#listed.get(key)
-    if (known !== undefined && known.moment === moment) return this.send(reply, known.ids, query.expand)
+    if (known !== undefined && known.moment === moment)
+      return this.send(reply, known.ids, query.expand)
     const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
     const configIds = await this.#configIds(application, query.pipelineNameFilter, caller)
     const shown = (configIds ?? this.#engine.options.store.configIds(application)).slice(0, most)
@@ -89,31 +119,63 @@ class ExecutionLists {
     return this.send(reply, ids, query.expand)
   }
 
-  ofPipelines({ pipelineConfigIds, executionIds, expand, limit, statuses }: ConfigQuery, reply: FastifyReply): FastifyReply {
+  ofPipelines(
+    { pipelineConfigIds, executionIds, expand, limit, statuses }: ConfigQuery,
+    reply: FastifyReply,
+  ): FastifyReply {
     const [configIds, ids] = [textList(pipelineConfigIds), textList(executionIds)]
     if (configIds.length > 0 && ids.length > 0) {
       throw new PortError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
     }
     if (ids.length > 0) return this.send(reply, ids, expand)
     const wanted = wantedStatuses(statuses)
-    return this.send(reply, this.#newestOf(configIds, wholeNumber(limit, 'limit', 1), wanted), expand)
+    return this.send(
+      reply,
+      this.#newestOf(configIds, wholeNumber(limit, 'limit', 1), wanted),
+      expand,
+    )
   }
 
   async ofProject(id: string, query: ListQuery, reply: FastifyReply): Promise<FastifyReply> {
     const limit = wholeNumber(query.limit, 'limit', 5)
     const statuses = wantedStatuses(query.statuses)
     if (limit <= 0) return sendRecord(reply, [])
-    const project = await this.#context.ports.definitions.project(id, trustedCallerOf(reply.request))
-    return this.send(reply, this.#newestOf(projectConfigIds(project), limit, statuses, false), undefined)
+    const project = await this.#context.ports.definitions.project(
+      id,
+      trustedCallerOf(reply.request),
+    )
+    return this.send(
+      reply,
+      this.#newestOf(projectConfigIds(project), limit, statuses, false),
+      undefined,
+    )
   }
 
-  send(reply: FastifyReply, ids: readonly string[], expand: string | undefined, otherwise = true): FastifyReply {
-    const isExpanded = expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
-    const form = isExpanded ? { form: 'expanded', view: executionView } : { form: 'unexpanded', view: unexpandedView }
-    return sendViews(reply, ids, { ...form, type: 'PIPELINE' }, { engine: this.#engine, texts: this.#texts })
+  send(
+    reply: FastifyReply,
+    ids: readonly string[],
+    expand: string | undefined,
+    otherwise = true,
+  ): FastifyReply {
+    const isExpanded =
+      expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
+    const form = isExpanded
+      ? { form: 'expanded', view: executionView }
+      : { form: 'unexpanded', view: unexpandedView }
+    return sendViews(
+      reply,
+      ids,
+      { ...form, type: 'PIPELINE' },
+      { engine: this.#engine, texts: this.#texts },
+    )
   }
 
-  #newestOf(configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff = true): string[] {
+  #newestOf(
+    configIds: readonly string[],
+    limit: number,
+    statuses: Status[] | undefined,
+    cutOff = true,
+  ): string[] {
     if (limit <= 0) return []
     const found = [...new Set(configIds)].flatMap((configId) => {
       const newest = this.#engine.options.store.newestOfConfig(configId, limit, statuses)
@@ -126,17 +188,26 @@ class ExecutionLists {
    * Ids of the pipelines and strategies now stored for the application. Undefined while the definition store cannot be asked: those
    * of which there are runs stand in for them then, since an empty list would look like lost executions.
    */
-  async #configIds(application: string, nameFilter: string | undefined, caller: Caller): Promise<string[] | undefined> {
+  async #configIds(
+    application: string,
+    nameFilter: string | undefined,
+    caller: Caller,
+  ): Promise<string[] | undefined> {
     const { ports, log } = this.#context
     const { definitions } = ports
     const wanted = (nameFilter ?? '').toLowerCase()
     try {
       const key = JSON.stringify([caller.user, application])
       const stored = await this.#stored.load(definitions, { key, kind: 'pipelines' }, async () => {
-        const reads = [definitions.pipelinesOf(application, caller), definitions.strategies(application, caller)]
+        const reads = [
+          definitions.pipelinesOf(application, caller),
+          definitions.strategies(application, caller),
+        ]
         return (await Promise.all(reads)).flat()
       })
-      return stored.flatMap(({ id, name }) => (name.toLowerCase().includes(wanted) ? (id ?? []) : []))
+      return stored.flatMap(({ id, name }) =>
+        name.toLowerCase().includes(wanted) ? (id ?? []) : [],
+      )
     } catch (error) {
       log.warn({ err: error, application }, 'the definitions of an application could not be read')
       return undefined
@@ -147,7 +218,10 @@ class ExecutionLists {
   #moment(): string | undefined {
     const { ports, now } = this.#context
     const definitions = ports.definitions.version('pipelines')
-    return definitions && `${this.#engine.changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
+    return (
+      definitions &&
+      `${this.#engine.changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
+    )
   }
 }
 
@@ -156,7 +230,9 @@ const oldOnesShown = 2
 
 /** @param executions Those of one pipeline, newest first. */
 function withinHistory(executions: readonly ExecutionKey[], now: number): ExecutionKey[] {
-  const recent = executions.filter(({ startTime }) => startTime === undefined || startTime >= now - historyMs)
+  const recent = executions.filter(
+    ({ startTime }) => startTime === undefined || startTime >= now - historyMs,
+  )
   return recent.length > 0 ? recent : executions.slice(0, oldOnesShown)
 }
 
@@ -175,7 +251,11 @@ function toStored({ id, name }: JsonObject) {
 }
 
 function projectConfigIds(project: unknown): string[] {
-  return textsOf(objectsOf(fieldAt(project, 'config', 'pipelineConfigs')).map((each) => each['pipelineConfigId']))
+  return textsOf(
+    objectsOf(fieldAt(project, 'config', 'pipelineConfigs')).map(
+      (each) => each['pipelineConfigId'],
+    ),
+  )
 }
 
 /** Rows of which only the indexes and the search text are read at once, growing from what is wanted; SQLite has the process meanwhile. */
@@ -230,7 +310,10 @@ function createRunMatcher(store: ExecutionStore, query: SearchQuery, terms: read
     if (execution === undefined) return true
     const shown = maskExecution(execution)
     const text = terms.length === 0 ? '' : searchTextOf(shown)
-    return terms.every((term) => text.includes(term)) && (pattern === undefined || matchesTrigger(shown.trigger, pattern, meter))
+    return (
+      terms.every((term) => text.includes(term)) &&
+      (pattern === undefined || matchesTrigger(shown.trigger, pattern, meter))
+    )
   }
 }
 
@@ -240,14 +323,19 @@ function boundsOf(query: SearchQuery): Record<'from' | 'to' | 'startIndex' | 'si
   const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
   const size = wholeNumber(query.size, 'size', 10)
   if (from < 0 || to < from)
-    throw new PortError(400, 'The time boundaries must not be negative, and the end not before the start.')
-  if (startIndex < 0 || size <= 0) throw new PortError(400, '"startIndex" must not be negative, and "size" must be positive.')
+    throw new PortError(
+      400,
+      'The time boundaries must not be negative, and the end not before the start.',
+    )
+  if (startIndex < 0 || size <= 0)
+    throw new PortError(400, '"startIndex" must not be negative, and "size" must be positive.')
   return { from, to, startIndex, size }
 }
 
 /** Callers send the largest 64-bit number for "no end". */
 function boundary(text: string | undefined): number {
   if (text === undefined || text === '') return Number.MAX_SAFE_INTEGER
-  if (!/^-?\d+$/.test(text)) throw new PortError(400, '"triggerTimeEndBoundary" must be a whole number.')
+  if (!/^-?\d+$/.test(text))
+    throw new PortError(400, '"triggerTimeEndBoundary" must be a whole number.')
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }

@@ -13,25 +13,42 @@ import { runCommandStage } from '../stages/infrastructure/jobs.ts'
 import { createStageTypes } from '../stages/registry.ts'
 
 /** Fields that a stage cannot change when the configuration has set them. */
-const notFixable = { type: true, label: true, description: true, enabled: true, parameters: true, permissions: true } as const
+const notFixable = {
+  type: true,
+  label: true,
+  description: true,
+  enabled: true,
+  parameters: true,
+  permissions: true,
+} as const
 const fixable = PreconfiguredWebhook.omit(notFixable).keyof().options
 
 /** Lists of what an engine without plug-ins does not have. */
 const emptyLists = ['/capabilities/deploymentMonitors', '/installedPlugins']
 
-export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
-  app.get('/webhooks/preconfigured', async (request) => (await readablePreconfigured(request, context, outside)).map(toView))
+export function preconfiguredRoutes(
+  app: FastifyInstance,
+  context: BackendContext,
+  outside: OutsideSettings,
+): void {
+  app.get('/webhooks/preconfigured', async (request) =>
+    (await readablePreconfigured(request, context, outside)).map(toView),
+  )
   app.get('/jobs/preconfigured', () => context.settings.manifests.jobs.map(toJobView))
   for (const path of emptyLists) app.get(path, () => [])
 }
 
-export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
+export function stageTypeRoutes(
+  app: FastifyInstance,
+  context: BackendContext,
+  outside: OutsideSettings,
+): void {
   const refusals = refusalsOf(context)
   app.get('/capabilities/stageTypes', async (request) => {
     const preconfigured = await readablePreconfigured(request, context, outside)
-    const descriptions = [...createStageTypes({ ...context.settings, preconfigured }).values()].flatMap(
-      ({ description }) => description ?? [],
-    )
+    const descriptions = [
+      ...createStageTypes({ ...context.settings, preconfigured }).values(),
+    ].flatMap(({ description }) => description ?? [])
     return toStageTypesAnswer(descriptions, 'embedded', refusals)
   })
 }
@@ -40,7 +57,9 @@ export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, o
 function refusalsOf({ settings: { bakery, script } }: BackendContext): ReadonlyMap<string, string> {
   const missingHost = describeMissingHost(script)
   return new Map([
-    ...(bakery?.allowsCommands === true ? [] : [[runCommandStage.type, describeRefusal('The stage')] as const]),
+    ...(bakery?.allowsCommands === true
+      ? []
+      : [[runCommandStage.type, describeRefusal('The stage')] as const]),
     ...(missingHost === undefined ? [] : [['script', missingHost] as const]),
   ])
 }
@@ -52,7 +71,10 @@ async function readablePreconfigured(
   { preconfigured }: OutsideSettings,
 ): Promise<PreconfiguredWebhook[]> {
   const { user } = trustedCallerOf(request)
-  const access = context.settings.authorization === true ? await requireAccess(context, user || 'anonymous') : undefined
+  const access =
+    context.settings.authorization === true
+      ? await requireAccess(context, user || 'anonymous')
+      : undefined
   return preconfigured.filter(({ permissions }) => {
     const roles = permissions?.['READ'] ?? []
     return access === undefined || roles.length === 0 || access.hasRole(roles)
@@ -75,7 +97,11 @@ function toView(webhook: PreconfiguredWebhook) {
     waitForCompletion,
     preconfiguredProperties,
     noUserConfigurableFields: preconfiguredProperties.length === fixable.length,
-    parameters: parameters.map((parameter, order) => ({ order, label: parameter.name, ...parameter })),
+    parameters: parameters.map((parameter, order) => ({
+      order,
+      label: parameter.name,
+      ...parameter,
+    })),
     parameterData: [],
   }
 }

@@ -34,7 +34,9 @@ export function sendViews(
     const execution = options.store.load(id)
     return execution?.type === type ? formatStored(view(execution)) : undefined
   }
-  return sendRecords(reply, ids, (id) => texts.get(`${form} ${id}`, changes.versionOf(id), () => write(id)))
+  return sendRecords(reply, ids, (id) =>
+    texts.get(`${form} ${id}`, changes.versionOf(id), () => write(id)),
+  )
 }
 
 interface RecordKind {
@@ -46,10 +48,15 @@ interface RecordKind {
   readonly view: (execution: Execution) => JsonObject
 }
 
-export function recordRoutes(app: FastifyInstance, { engine, texts }: RecordReads, { path, type, word, view }: RecordKind): void {
+export function recordRoutes(
+  app: FastifyInstance,
+  { engine, texts }: RecordReads,
+  { path, type, word, view }: RecordKind,
+): void {
   app.get<{ Params: { id: string } }>(path, (request, reply) => {
     const { id } = request.params
-    if (engine.options.store.typeOf(id) !== type) return sendRecord(reply, view(engine.read(id, type)))
+    if (engine.options.store.typeOf(id) !== type)
+      return sendRecord(reply, view(engine.read(id, type)))
     const version = engine.changes.versionOf(id)
     if (isUnchanged(request, reply, version)) return reply
     return sendText(
@@ -58,18 +65,24 @@ export function recordRoutes(app: FastifyInstance, { engine, texts }: RecordRead
     )
   })
 
-  app.put<{ Params: { id: string }; Querystring: { reason?: string } }>(`${path}/cancel`, (request, reply) => {
-    const { params, query } = request
-    const user = userOf(request)
-    const by = { canceledBy: user, cancelFor: user }
-    engine.transact((unit) => cancelExecution(unit.require(params.id, type), by, query.reason, unit.turn))
-    return reply.code(202).send()
-  })
+  app.put<{ Params: { id: string }; Querystring: { reason?: string } }>(
+    `${path}/cancel`,
+    (request, reply) => {
+      const { params, query } = request
+      const user = userOf(request)
+      const by = { canceledBy: user, cancelFor: user }
+      engine.transact((unit) =>
+        cancelExecution(unit.require(params.id, type), by, query.reason, unit.turn),
+      )
+      return reply.code(202).send()
+    },
+  )
 
   app.delete<{ Params: { id: string } }>(path, (request, reply) => {
     engine.transact((unit) => {
       const found = unit.require(request.params.id, type)
-      if (!isComplete(found.status)) throw new PortError(409, `The ${word} is still running; cancel it first.`)
+      if (!isComplete(found.status))
+        throw new PortError(409, `The ${word} is still running; cancel it first.`)
       unit.remove(found.id)
     })
     return reply.send()

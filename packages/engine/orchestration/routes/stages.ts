@@ -28,7 +28,11 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch<StagePath>('/pipelines/:id/stages/:stageId', async (request, reply) => {
     const changes = objectAnswer(request.body)
     const modifier = modifierOf(request)
-    await checkMayJudge(requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId), modifier.user, engine)
+    await checkMayJudge(
+      requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId),
+      modifier.user,
+      engine,
+    )
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
@@ -64,12 +68,21 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
  *
  * @throws {PortError} 403. While the permission service cannot be asked, the stage itself decides later.
  */
-async function checkMayJudge(stage: Stage, user: string, { options: { ports, log } }: Engine): Promise<void> {
+async function checkMayJudge(
+  stage: Stage,
+  user: string,
+  { options: { ports, log } }: Engine,
+): Promise<void> {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return
-  const isAllowed = await mayJudge(stage.context, user, ports.rights.viewOf).catch((error: unknown) => {
-    log.warn({ err: error, user }, 'roles of a judgment cannot be looked up; its stage decides when they can')
-    return true
-  })
+  const isAllowed = await mayJudge(stage.context, user, ports.rights.viewOf).catch(
+    (error: unknown) => {
+      log.warn(
+        { err: error, user },
+        'roles of a judgment cannot be looked up; its stage decides when they can',
+      )
+      return true
+    },
+  )
   const roles = requiredRoles(stage.context)
   // Roles that are expressions are known when the stage runs.
   if (isAllowed || roles.some((role) => role.includes('${'))) return
@@ -90,21 +103,34 @@ const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
 /** @throws {PortError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
 function checkJudgment(stage: Stage, changes: JsonObject): void {
   if (typeNameOf(stage) !== 'manualJudgment') return
-  const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)
-  if (misspelt !== undefined) throw new PortError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
+  const misspelt = Object.keys(changes).find(
+    (key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined,
+  )
+  if (misspelt !== undefined)
+    throw new PortError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
   const { judgmentStatus: judgment, judgmentInput: input } = toChanges(changes)
   const offered = toOffered(stage.context).judgmentInputs.map(({ value }) => value)
   if (input !== undefined && offered.length > 0 && !offered.includes(input))
-    throw new PortError(400, `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`)
+    throw new PortError(
+      400,
+      `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`,
+    )
   if (judgment === '' || isJudgment(judgment)) return
   throw new PortError(400, `"judgmentStatus": ${describeChoice(judgment, 'a judgment', judgments)}`)
 }
 
 /** @throws {PortError} 413 when the record would grow beyond its bounds */
-function checkRoom(execution: Execution, changes: JsonObject, { options: { store, limits } }: Engine): void {
+function checkRoom(
+  execution: Execution,
+  changes: JsonObject,
+  { options: { store, limits } }: Engine,
+): void {
   const size = store.sizeOf(execution) + formatStored(changes).length
   if (size <= executionFactor * limits.bytes) return
-  throw new PortError(413, `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`)
+  throw new PortError(
+    413,
+    `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`,
+  )
 }
 
 /** Stages that a message names. */

@@ -32,7 +32,9 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
     sendRecord(reply, await previewTask(request.body, trustedCallerOf(request), engine)),
   )
 
-  app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)))
+  app.post('/definitions/warnings', (request) =>
+    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)),
+  )
 
   app.post('/v2/pipelineTemplates/plan', (request) => start(request, planOf(bodyOf(request.body))))
 
@@ -40,7 +42,11 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
 
   for (const more of [{}, { plan: true }]) {
     app.post(`${'plan' in more ? '/plan' : '/orchestrate'}/:configId`, async (request) => {
-      const definition = await storedDefinition(pathValue(request, 'configId'), trustedCallerOf(request), options)
+      const definition = await storedDefinition(
+        pathValue(request, 'configId'),
+        trustedCallerOf(request),
+        options,
+      )
       return start(request, { ...definition, trigger: bodyOf(request.body), ...more })
     })
   }
@@ -55,7 +61,11 @@ function bodyOf(body: unknown): JsonObject {
   return body === undefined || body === null ? {} : objectAnswer(body)
 }
 
-async function storedDefinition(configId: string, caller: Caller, options: EngineOptions): Promise<JsonObject> {
+async function storedDefinition(
+  configId: string,
+  caller: Caller,
+  options: EngineOptions,
+): Promise<JsonObject> {
   const stored = await loadDefinition(configId, caller, options)
   if (stored !== undefined) return stored
   throw new PortError(404, `There is no stored pipeline with the id ${configId}.`)

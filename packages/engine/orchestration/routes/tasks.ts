@@ -15,23 +15,46 @@ type TaskListQuery = Partial<Record<'page' | 'limit' | 'statuses', string>>
 
 const defaultLimit = 3500
 
-export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext, texts: KeptTexts): void {
+export function taskRoutes(
+  app: FastifyInstance,
+  engine: Engine,
+  { now }: BackendContext,
+  texts: KeptTexts,
+): void {
   const { store } = engine.options
 
   const list = (reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
     const limit = Math.max(wholeNumber(query.limit, 'limit', defaultLimit), 0)
     const page = Math.max(wholeNumber(query.page, 'page', 1), 1)
     const statuses = wantedStatuses(query.statuses)
-    const ids = store.tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
-    return sendViews(reply, ids, { form: 'task', type: 'ORCHESTRATION', view: taskView }, { engine, texts })
+    const ids = store.tasks({
+      application,
+      startedSince: now() - historyMs,
+      statuses,
+      limit,
+      offset: (page - 1) * limit,
+    })
+    return sendViews(
+      reply,
+      ids,
+      { form: 'task', type: 'ORCHESTRATION', view: taskView },
+      { engine, texts },
+    )
   }
 
-  recordRoutes(app, { engine, texts }, { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView })
+  recordRoutes(
+    app,
+    { engine, texts },
+    { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView },
+  )
 
-  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(reply, undefined, request.query))
+  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) =>
+    list(reply, undefined, request.query),
+  )
 
-  app.get<{ Params: { application: string }; Querystring: TaskListQuery }>('/applications/:application/tasks', (request, reply) =>
-    list(reply, request.params.application, request.query),
+  app.get<{ Params: { application: string }; Querystring: TaskListQuery }>(
+    '/applications/:application/tasks',
+    (request, reply) => list(reply, request.params.application, request.query),
   )
 
   app.put('/tasks/cancel', (request, reply) => {
@@ -40,7 +63,8 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     const user = userOf(request)
     engine.transact((unit) => {
       const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))
-      for (const task of tasks) cancelExecution(task, { canceledBy: user, cancelFor: user }, undefined, unit.turn)
+      for (const task of tasks)
+        cancelExecution(task, { canceledBy: user, cancelFor: user }, undefined, unit.turn)
     })
     return reply.code(202).send()
   })

@@ -2,7 +2,10 @@
 
 import { fieldOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { type StoredTemplate, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import {
+  type StoredTemplate,
+  storedTemplate,
+} from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance } from 'fastify'
@@ -16,7 +19,9 @@ const mostLevels = 20
 export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions): void {
   // Sources without expressions do not depend on the execution that the query may name.
   app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
-    shownTo(request)(await resolveTemplate(request.query.source, trustedCallerOf(request), sources)),
+    shownTo(request)(
+      await resolveTemplate(request.query.source, trustedCallerOf(request), sources),
+    ),
   )
 }
 
@@ -25,7 +30,11 @@ export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions)
  *
  * @throws {PortError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
  */
-async function resolveTemplate(source: unknown, as: Caller, sources: EngineOptions): Promise<JsonObject> {
+async function resolveTemplate(
+  source: unknown,
+  as: Caller,
+  sources: EngineOptions,
+): Promise<JsonObject> {
   let resolved: JsonObject = {}
   let next = source
   for (let level = 0; level < mostLevels; level++) {
@@ -34,7 +43,10 @@ async function resolveTemplate(source: unknown, as: Caller, sources: EngineOptio
     next = template['source']
     if (next === undefined || next === null || next === '') return resolved
   }
-  throw new PortError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
+  throw new PortError(
+    400,
+    `The template extends more than ${mostLevels} others, or itself in a circle.`,
+  )
 }
 
 /** @throws {PortError} 400 for a source that is no template of the definition store */
@@ -52,7 +64,9 @@ function merge(parent: unknown, child: unknown): unknown {
   if (child === undefined) return parent
   if (isObject(parent) && isObject(child)) {
     const keys = new Set([...Object.keys(parent), ...Object.keys(child)])
-    return Object.fromEntries([...keys].map((key) => [key, merge(fieldOf(parent, key), fieldOf(child, key))]))
+    return Object.fromEntries(
+      [...keys].map((key) => [key, merge(fieldOf(parent, key), fieldOf(child, key))]),
+    )
   }
   if (!Array.isArray(parent) || !Array.isArray(child)) return child
   const replaced = new Set<unknown>(child.map(keyOf).filter((key) => key !== undefined))

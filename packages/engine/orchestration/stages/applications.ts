@@ -7,9 +7,11 @@ import { job, type StageType, type TaskContext, type TaskResult } from './stage-
 const retry = { pollMs: 10_000, timeoutMs: 3600 * 1000 }
 
 /** All three create or update an application. */
-export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
-  (type) => job(type, upsertApplication, { preview: previewApplication, ...retry }),
-)
+export const upsertApplicationStages: readonly StageType[] = [
+  'createApplication',
+  'updateApplication',
+  'upsertApplication',
+].map((type) => job(type, upsertApplication, { preview: previewApplication, ...retry }))
 
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   const { permissions, ...application } = checkApplication(context.stage.context['application'])
@@ -20,7 +22,8 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   const previousState = stage.context['previousState'] ?? found ?? {}
   if (found === undefined) await definitions.createApplication(application)
   else await definitions.updateApplication(application)
-  if (permissions !== undefined || found === undefined) await definitions.setPermissions({ name, permissions: permissions ?? {} })
+  if (permissions !== undefined || found === undefined)
+    await definitions.setPermissions({ name, permissions: permissions ?? {} })
   return {
     status: 'SUCCEEDED',
     context: {
@@ -38,7 +41,8 @@ async function previewApplication({ stage }: TaskContext): Promise<undefined> {
 
 /** @throws {StageError} with a text for everything that is wrong with it. */
 function checkApplication(application: unknown): JsonObject & { name: string } {
-  if (!isObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
+  if (!isObject(application))
+    throw new StageError(['The job needs an "application", an object with "name" and "email".'])
   const name = textOf(application['name'])?.trim()
   if (!name) throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])
@@ -63,14 +67,18 @@ const rules: Readonly<Record<string, { pattern: RegExp; longest: number }>> = {
 
 /** One text for each rule of a listed provider that the name breaks. */
 function brokenNameRules(name: string, cloudProviders: unknown): string[] {
-  const listed = Array.isArray(cloudProviders) ? cloudProviders.map(String) : String(cloudProviders ?? '').split(',')
+  const listed = Array.isArray(cloudProviders)
+    ? cloudProviders.map(String)
+    : String(cloudProviders ?? '').split(',')
   return listed.flatMap((provider) => {
     const key = provider.trim().toLowerCase()
     const rule = Object.hasOwn(rules, key) ? rules[key] : undefined
     if (rule === undefined) return []
     const broken: string[] = []
-    if (!rule.pattern.test(name)) broken.push(`The name "${name}" has characters that ${key} does not permit.`)
-    if (name.length > rule.longest) broken.push(`The name has ${name.length} characters; ${key} permits ${rule.longest}.`)
+    if (!rule.pattern.test(name))
+      broken.push(`The name "${name}" has characters that ${key} does not permit.`)
+    if (name.length > rule.longest)
+      broken.push(`The name has ${name.length} characters; ${key} permits ${rule.longest}.`)
     return broken
   })
 }
@@ -79,7 +87,13 @@ function brokenNameRules(name: string, cloudProviders: unknown): string[] {
 export const deleteApplicationStage: StageType = {
   type: 'deleteApplication',
   steps: [
-    { name: 'verifyNoDependencies', execute: verifyNoDependencies, readsOnly: true, pollMs: 5000, timeoutMs: 10 * 60_000 },
+    {
+      name: 'verifyNoDependencies',
+      execute: verifyNoDependencies,
+      readsOnly: true,
+      pollMs: 5000,
+      timeoutMs: 10 * 60_000,
+    },
     { name: 'deleteApplication', execute: deleteApplication, ...retry },
   ],
 }
@@ -88,9 +102,11 @@ async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
   const name = applicationOf(context)
   const errors: string[] = []
   const clusters = await context.infrastructure.clusterNames(name)
-  if (clusters.length > 0) errors.push(`Application has outstanding dependencies: clusters ${clusters.join(', ')}`)
+  if (clusters.length > 0)
+    errors.push(`Application has outstanding dependencies: clusters ${clusters.join(', ')}`)
   const groups = await context.infrastructure.securityGroupNames(name)
-  if (groups.length > 0) errors.push(`Application has outstanding dependencies: security groups ${groups.join(', ')}`)
+  if (groups.length > 0)
+    errors.push(`Application has outstanding dependencies: security groups ${groups.join(', ')}`)
   if (errors.length > 0) throw new StageError(errors)
   return { status: 'SUCCEEDED' }
 }

@@ -23,7 +23,8 @@ const toContents = shape({
     shape({
       id: textOf,
       name: textOf,
-      contents: (value) => (value === undefined || typeof value === 'string' ? value : formatJson(value)),
+      contents: (value) =>
+        value === undefined || typeof value === 'string' ? value : formatJson(value),
     }),
   ),
 })
@@ -33,11 +34,23 @@ function evaluate({ stage }: TaskContext): TaskResult {
   const made = toContents(stage.context).artifactContents.flatMap(({ id, name, contents }) => {
     if (!contents) return []
     const reference = Buffer.from(contents, 'utf8').toString('base64')
-    return [{ id, artifact: definedOf({ type: 'embedded/base64', name, reference, artifactAccount: 'embedded-artifact' }) }]
+    return [
+      {
+        id,
+        artifact: definedOf({
+          type: 'embedded/base64',
+          name,
+          reference,
+          artifactAccount: 'embedded-artifact',
+        }),
+      },
+    ]
   })
   const found = {
     artifacts: made.map(({ artifact }) => artifact),
-    resolvedExpectedArtifacts: made.flatMap(({ id, artifact }) => (id === undefined ? [] : [{ id, boundArtifact: artifact }])),
+    resolvedExpectedArtifacts: made.flatMap(({ id, artifact }) =>
+      id === undefined ? [] : [{ id, boundArtifact: artifact }],
+    ),
   }
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }
@@ -67,7 +80,10 @@ const findArtifactFromExecutionStage: StageType = {
 }
 
 async function find(context: TaskContext): Promise<TaskResult> {
-  const { pipeline, executionOptions } = readFields(findArtifactFromExecution.fields, context.stage.context)
+  const { pipeline, executionOptions } = readFields(
+    findArtifactFromExecution.fields,
+    context.stage.context,
+  )
   const expected = expectedBy(context.stage)
   const { succeeded, terminal, running } = executionOptions
   const wanted = [succeeded && 'SUCCEEDED', terminal && 'TERMINAL', running && 'RUNNING'] as const
@@ -75,7 +91,8 @@ async function find(context: TaskContext): Promise<TaskResult> {
   const statuses: Status[] = chosen.length === 0 ? ['SUCCEEDED'] : chosen
   const run = context.newestRunOf(pipeline ?? '', statuses)
   if (run === undefined) {
-    const title = pipeline === undefined ? 'the pipeline, which is not set,' : `the pipeline ${pipeline}`
+    const title =
+      pipeline === undefined ? 'the pipeline, which is not set,' : `the pipeline ${pipeline}`
     throw new StageError([
       `There is no execution of ${title} with the status ${statuses.join(' or ')}. Run it, or change executionOptions.`,
     ])
@@ -88,7 +105,10 @@ async function find(context: TaskContext): Promise<TaskResult> {
   return { ...found, context: { ...found.context, sourceExecutionId: run.id } }
 }
 
-const toExpecting = shape({ expectedArtifacts: objectsOf, expectedArtifact: (value) => objectsOf([value]) })
+const toExpecting = shape({
+  expectedArtifacts: objectsOf,
+  expectedArtifact: (value) => objectsOf([value]),
+})
 
 /** @throws {StageError} when it expects nothing */
 function expectedBy({ context }: Stage): JsonObject[] {
@@ -105,4 +125,8 @@ function bound(expected: readonly JsonObject[], candidates: Candidates): TaskRes
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }
 
-export const artifactStages: readonly StageType[] = [evaluateArtifactsStage, bindArtifactStage, findArtifactFromExecutionStage]
+export const artifactStages: readonly StageType[] = [
+  evaluateArtifactsStage,
+  bindArtifactStage,
+  findArtifactFromExecutionStage,
+]

@@ -5,7 +5,13 @@ import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { checkClusterSize } from './infrastructure/cluster-size.ts'
-import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
+import {
+  inheritedContext,
+  type NewStage,
+  type StageType,
+  type TaskContext,
+  type TaskResult,
+} from './stage-type.ts'
 
 export const checkPreconditionsStage: StageType = {
   type: 'checkPreconditions',
@@ -14,7 +20,8 @@ export const checkPreconditionsStage: StageType = {
     { name: 'checkClusterSize', execute: checkClusterSize, readsOnly: true, timeoutMs: 5 * 60_000 },
   ],
   chooseSteps: (stage) => stepsFor(toPrecondition(stage.context).preconditionType),
-  beforeStages: (stage) => (toPrecondition(stage.context).preconditionType === undefined ? preconditionStages(stage) : []),
+  beforeStages: (stage) =>
+    toPrecondition(stage.context).preconditionType === undefined ? preconditionStages(stage) : [],
 }
 
 /** What an inner stage has of its precondition; the parent of the preconditions has no type. */
@@ -23,7 +30,12 @@ const toPrecondition = shape({
   context: (value) => ({ ...toCheck(value), all: objectOf(value) }),
 })
 
-const toCheck = shape({ expression: (value) => value, failureMessage: textOf, stageName: textOf, stageStatus: textOf })
+const toCheck = shape({
+  expression: (value) => value,
+  failureMessage: textOf,
+  stageName: textOf,
+  stageStatus: textOf,
+})
 
 type Check = ReturnType<typeof toPrecondition>['context']
 
@@ -51,10 +63,19 @@ function checkPrecondition(context: TaskContext): TaskResult {
   const { preconditionType: type, context: settings } = toPrecondition(context.stage.context)
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
-  throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus', 'clusterSize'])])
+  throw new StageError([
+    describeChoice(String(type), 'a type of precondition', [
+      'expression',
+      'stageStatus',
+      'clusterSize',
+    ]),
+  ])
 }
 
-function checkExpression(context: TaskContext, { expression, failureMessage, all }: Check): TaskResult {
+function checkExpression(
+  context: TaskContext,
+  { expression, failureMessage, all }: Check,
+): TaskResult {
   const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
   const shown = { context: { ...all, expressionResult: String(result) } }
   if (String(result).toLowerCase() === 'true') return { status: 'SUCCEEDED', context: shown }
@@ -62,9 +83,14 @@ function checkExpression(context: TaskContext, { expression, failureMessage, all
   return { status: 'TERMINAL', context: { ...shown, exception: { details: { errors: [text] } } } }
 }
 
-function checkStageStatus({ execution }: TaskContext, { stageName, stageStatus }: Check): TaskResult {
+function checkStageStatus(
+  { execution }: TaskContext,
+  { stageName, stageStatus }: Check,
+): TaskResult {
   const stage = execution.stages.find((each) => each.name === stageName)
   if (stage === undefined) throw new StageError([`There is no stage named "${stageName}".`])
   if (stage.status === stageStatus) return { status: 'SUCCEEDED' }
-  throw new StageError([`The status of stage "${stageName}" is ${stage.status}, not ${stageStatus}.`])
+  throw new StageError([
+    `The status of stage "${stageName}" is ${stage.status}, not ${stageStatus}.`,
+  ])
 }

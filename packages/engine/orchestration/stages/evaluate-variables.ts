@@ -15,7 +15,10 @@ export const evaluateVariablesStage: StageType = {
     const { variables } = stage.context
     // What is no variable stays as it is, and fails the stage again.
     if (Array.isArray(variables)) {
-      stage.context = { ...stage.context, variables: variables.map((each) => (isObject(each) ? withSource(each) : each)) }
+      stage.context = {
+        ...stage.context,
+        variables: variables.map((each) => (isObject(each) ? withSource(each) : each)),
+      }
     }
     stage.outputs = {}
   },
@@ -24,16 +27,22 @@ export const evaluateVariablesStage: StageType = {
 function evaluate(context: TaskContext): TaskResult {
   const { execution, stage } = context
   const variables = variablesOf(stage)
-  if (execution.spelEvaluator !== 'v4') return { status: 'SUCCEEDED', outputs: outputsOf(variables) }
+  if (execution.spelEvaluator !== 'v4')
+    return { status: 'SUCCEEDED', outputs: outputsOf(variables) }
   const { result, summary } = evaluateVariables(variables, context)
-  return { status: 'SUCCEEDED', context: { variables: result, ...withSummary(stage, summary) }, outputs: outputsOf(result) }
+  return {
+    status: 'SUCCEEDED',
+    context: { variables: result, ...withSummary(stage, summary) },
+    outputs: outputsOf(result),
+  }
 }
 
 /** @throws {StageError} when `variables` is not a list of objects. */
 function variablesOf(stage: Stage): Variable[] {
   const { variables } = stage.context
   if (variables === undefined || variables === null) return []
-  if (!Array.isArray(variables) || !variables.every(isObject)) throw new StageError(['variables must be a list of objects.'])
+  if (!Array.isArray(variables) || !variables.every(isObject))
+    throw new StageError(['variables must be a list of objects.'])
   return variables
 }
 

@@ -38,13 +38,17 @@ async function waitForJudgment(context: TaskContext): Promise<TaskResult> {
     return { status: 'RUNNING', context: { judgmentStatus: '', judgmentInput: undefined } }
   }
   // Said again, so that a change that came in while the roles were asked for does not contradict the outcome.
-  return { status: judgment === 'continue' ? 'SUCCEEDED' : 'TERMINAL', context: { judgmentStatus: settings['judgmentStatus'] } }
+  return {
+    status: judgment === 'continue' ? 'SUCCEEDED' : 'TERMINAL',
+    context: { judgmentStatus: settings['judgmentStatus'] },
+  }
 }
 
 export function requiredRoles(settings: JsonObject): string[] {
   for (const key of ['requiredJudgmentRoles', 'selectedStageRoles']) {
     const roles = settings[key]
-    if (Array.isArray(roles) && roles.length > 0) return roles.map((role) => String(role).toLowerCase())
+    if (Array.isArray(roles) && roles.length > 0)
+      return roles.map((role) => String(role).toLowerCase())
   }
   return []
 }
@@ -55,9 +59,16 @@ export function requiredRoles(settings: JsonObject): string[] {
  *
  * @throws what `viewOf` throws
  */
-export async function mayJudge(settings: JsonObject, user: string, viewOf: Rights['viewOf']): Promise<boolean> {
+export async function mayJudge(
+  settings: JsonObject,
+  user: string,
+  viewOf: Rights['viewOf'],
+): Promise<boolean> {
   const wanted = requiredRoles(settings)
   if (wanted.length === 0) return true
   const view = await viewOf(user)
-  return view !== undefined && (view.admin || view.roles.some(({ name }) => wanted.includes(name.toLowerCase())))
+  return (
+    view !== undefined &&
+    (view.admin || view.roles.some(({ name }) => wanted.includes(name.toLowerCase())))
+  )
 }

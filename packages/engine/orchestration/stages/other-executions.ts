@@ -9,7 +9,15 @@ const hourMs = 3600 * 1000
 
 export const dependsOnExecutionStage: StageType = {
   type: 'dependsOnExecution',
-  steps: [{ name: 'dependsOnExecution', execute: dependOn, pollMs: 10_000, timeoutMs: 2 * hourMs, timeoutFollowsStage: true }],
+  steps: [
+    {
+      name: 'dependsOnExecution',
+      execute: dependOn,
+      pollMs: 10_000,
+      timeoutMs: 2 * hourMs,
+      timeoutFollowsStage: true,
+    },
+  ],
 }
 
 async function dependOn(context: TaskContext): Promise<TaskResult> {
@@ -19,7 +27,10 @@ async function dependOn(context: TaskContext): Promise<TaskResult> {
   await context.require('READ', other.application)
   if (!isComplete(other.status)) return { status: 'RUNNING' }
   if (other.status === 'SUCCEEDED') return { status: 'SUCCEEDED' }
-  return { status: 'CANCELED', context: { reason: `The execution ${id}, on which this one depends, ended ${other.status}.` } }
+  return {
+    status: 'CANCELED',
+    context: { reason: `The execution ${id}, on which this one depends, ended ${other.status}.` },
+  }
 }
 
 /** Each of them is read at every look. */
@@ -28,23 +39,40 @@ const mostWatched = 100
 /** Watches several executions, and fails with them. */
 export const monitorPipelineStage: StageType = {
   type: 'monitorPipeline',
-  steps: [{ name: 'monitorPipelines', execute: monitor, pollMs: 15_000, timeoutMs: 12 * hourMs, timeoutFollowsStage: true }],
+  steps: [
+    {
+      name: 'monitorPipelines',
+      execute: monitor,
+      pollMs: 15_000,
+      timeoutMs: 12 * hourMs,
+      timeoutFollowsStage: true,
+    },
+  ],
 }
 
 async function monitor(context: TaskContext): Promise<TaskResult> {
   const { executionIds, executionId, monitorBehavior } = context.stage.context
-  const ids = Array.isArray(executionIds) ? executionIds.map(String) : typeof executionId === 'string' ? [executionId] : []
+  const ids = Array.isArray(executionIds)
+    ? executionIds.map(String)
+    : typeof executionId === 'string'
+      ? [executionId]
+      : []
   if (ids.length === 0) throw new StageError(['executionIds names no execution.'])
-  if (ids.length > mostWatched) throw new StageError([`A stage can watch ${mostWatched} executions, not ${ids.length}.`])
+  if (ids.length > mostWatched)
+    throw new StageError([`A stage can watch ${mostWatched} executions, not ${ids.length}.`])
   const watched = ids.map((id) => {
     const execution = context.findExecution(id)
     if (execution === undefined) throw new StageError([`There is no execution with the id ${id}.`])
     return execution
   })
   for (const { application } of watched) await context.require('READ', application)
-  const outputs = { executionStatuses: Object.fromEntries(watched.map((each) => [each.id, statusOf(each)])) }
+  const outputs = {
+    executionStatuses: Object.fromEntries(watched.map((each) => [each.id, statusOf(each)])),
+  }
   const hasFailed = watched.some((each) => isHalt(each.status))
-  const isOver = watched.every((each) => isComplete(each.status)) || (monitorBehavior === 'FailFast' && hasFailed)
+  const isOver =
+    watched.every((each) => isComplete(each.status)) ||
+    (monitorBehavior === 'FailFast' && hasFailed)
   if (!isOver) return { status: 'RUNNING', outputs }
   if (!hasFailed) return { status: 'SUCCEEDED', outputs }
   const errors = watched.flatMap(failureTexts)
@@ -54,11 +82,20 @@ async function monitor(context: TaskContext): Promise<TaskResult> {
 
 function statusOf(execution: Execution): JsonObject {
   const failure = execution.stages.find((stage) => isHalt(stage.status))
-  return { status: execution.status, application: execution.application, exception: failure?.context['exception'] }
+  return {
+    status: execution.status,
+    application: execution.application,
+    exception: failure?.context['exception'],
+  }
 }
 
 function failureTexts(execution: Execution): string[] {
   if (!isHalt(execution.status)) return []
-  const texts = execution.stages.flatMap((stage) => (isHalt(stage.status) ? errorTexts(stage.context['exception']) : []))
-  return [`Execution ${execution.name ?? execution.id} ended ${execution.status}.`, ...new Set(texts)]
+  const texts = execution.stages.flatMap((stage) =>
+    isHalt(stage.status) ? errorTexts(stage.context['exception']) : [],
+  )
+  return [
+    `Execution ${execution.name ?? execution.id} ended ${execution.status}.`,
+    ...new Set(texts),
+  ]
 }

@@ -7,8 +7,12 @@ import { job, type StageType, type TaskContext, type TaskResult } from './stage-
 export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((version) =>
   (['create', 'update', 'delete'] as const).map((action) => {
     const type = `${action}${version}PipelineTemplate`
-    const execute = (context: TaskContext) => changeTemplate(context, { type, action, isVersioned: version === 'V2' })
-    return { ...job(type, execute, { timeoutMs: 30_000 }), unevaluatedKeys: () => ['pipelineTemplate'] }
+    const execute = (context: TaskContext) =>
+      changeTemplate(context, { type, action, isVersioned: version === 'V2' })
+    return {
+      ...job(type, execute, { timeoutMs: 30_000 }),
+      unevaluatedKeys: () => ['pipelineTemplate'],
+    }
   }),
 )
 
@@ -18,12 +22,25 @@ interface Change {
   readonly isVersioned: boolean
 }
 
-async function changeTemplate(context: TaskContext, { type, action, isVersioned }: Change): Promise<TaskResult> {
+async function changeTemplate(
+  context: TaskContext,
+  { type, action, isVersioned }: Change,
+): Promise<TaskResult> {
   const { definitions, stage } = context
-  const { id, content } = action === 'delete' ? { id: idOf(context), content: {} } : templateOf(context)
+  const { id, content } =
+    action === 'delete' ? { id: idOf(context), content: {} } : templateOf(context)
   const { tag, digest } = stage.context
-  await definitions[`${action}Template`]({ id, content, isVersioned, tag: textOf(tag), digest: textOf(digest) })
-  return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id } }
+  await definitions[`${action}Template`]({
+    id,
+    content,
+    isVersioned,
+    tag: textOf(tag),
+    digest: textOf(digest),
+  })
+  return {
+    status: 'SUCCEEDED',
+    context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id },
+  }
 }
 
 function templateOf(context: TaskContext): { id: string; content: JsonObject } {

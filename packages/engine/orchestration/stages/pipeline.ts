@@ -24,7 +24,10 @@ export const pipelineStage: StageType = {
       timeoutFollowsStage: true,
     },
   ],
-  chooseSteps: (stage) => (isFalse(stage.context['waitForCompletion']) ? pipelineStage.steps.slice(0, 1) : pipelineStage.steps),
+  chooseSteps: (stage) =>
+    isFalse(stage.context['waitForCompletion'])
+      ? pipelineStage.steps.slice(0, 1)
+      : pipelineStage.steps,
   isSkippable: (stage) => isTrue(stage.context['skippable']),
   forgets: ['status', 'executionId', 'executionName'],
   async onCancel(context) {
@@ -37,9 +40,11 @@ async function startPipeline(context: TaskContext): Promise<TaskResult> {
   // Set when a restarted child has restarted this stage: it watches that child instead of starting another.
   if (childOf(context) !== undefined) return { status: 'SUCCEEDED' }
   const { pipeline, pipelineParameters } = context.stage.context
-  if (typeof pipeline !== 'string' || pipeline === '') throw new StageError(['The stage does not name a pipeline.'])
+  if (typeof pipeline !== 'string' || pipeline === '')
+    throw new StageError(['The stage does not name a pipeline.'])
   const definition = await storedPipeline(context, pipeline)
-  if (isTrue(definition['disabled'])) throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
+  if (isTrue(definition['disabled']))
+    throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
   await context.require('EXECUTE', String(definition['application'] ?? ''))
   const trigger = childTrigger(context, objectOf(pipelineParameters))
   const start = await context.prepareExecution({ ...definition, trigger })
@@ -57,7 +62,9 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
   const { isStrategy, application } = context.stage.context
   if (isTrue(isStrategy)) {
-    const strategies = await context.definitions.strategies(typeof application === 'string' ? application : undefined)
+    const strategies = await context.definitions.strategies(
+      typeof application === 'string' ? application : undefined,
+    )
     const strategy = strategies.find((each) => each['id'] === id)
     if (strategy !== undefined) return strategy
     throw new StageError([`There is no strategy with the id "${id}".`])
@@ -79,7 +86,9 @@ function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject)
 function monitorPipeline(context: TaskContext): TaskResult {
   const child = childOf(context)
   if (child === undefined)
-    throw new StageError([`The execution ${context.stage.context['executionId']} of the child pipeline is gone.`])
+    throw new StageError([
+      `The execution ${context.stage.context['executionId']} of the child pipeline is gone.`,
+    ])
   const seen = { status: child.status }
   if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
   const parts = { from: child, secrets: executionSecretsOf(child) }
@@ -119,9 +128,13 @@ function childFailure(child: Execution): JsonObject {
       (text) => `Exception in child pipeline stage (${child.name}: ${stage.name}): ${text}`,
     )
   })
-  const errors = texts.length > 0 ? texts : [child.cancellationReason ?? `Pipeline '${child.name}' ended ${child.status}`]
+  const errors =
+    texts.length > 0
+      ? texts
+      : [child.cancellationReason ?? `Pipeline '${child.name}' ended ${child.status}`]
   const first = failed[0]
-  const stageIndex = first === undefined ? undefined : child.stages.filter(isTopLevel).indexOf(first)
+  const stageIndex =
+    first === undefined ? undefined : child.stages.filter(isTopLevel).indexOf(first)
   return {
     details: { errors },
     source: { executionId: child.id, stageId: first?.id, stageName: first?.name, stageIndex },

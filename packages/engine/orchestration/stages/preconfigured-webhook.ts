@@ -4,7 +4,11 @@ import { fieldOf, type JsonObject, objectOf } from '@fairlead/base/json/values.t
 import { type CallOutside, hrefOf } from '@fairlead/base/outside/call-outside.ts'
 import { fixedOrigins, type PreconfiguredWebhook } from '@fairlead/base/outside/settings.ts'
 import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
-import { object, parameterFields, type StageDescription } from '@fairlead/model/stage-types/description.ts'
+import {
+  object,
+  parameterFields,
+  type StageDescription,
+} from '@fairlead/model/stage-types/description.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 import { callsOwnAddress, webhookStage } from './webhook.ts'
@@ -21,17 +25,25 @@ export function preconfiguredWebhookStage(webhook: PreconfiguredWebhook): StageT
       if (trusted.has(URL.parse(hrefOf(request.url))?.origin)) return callOutside(request)
       return callOutside({
         ...request,
-        headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => !own.has(name))),
+        headers: Object.fromEntries(
+          Object.entries(request.headers).filter(([name]) => !own.has(name)),
+        ),
       })
     }
   }
-  const confine = (context: TaskContext): TaskContext => ({ ...complete(context), callOutside: callOutsideFor(context) })
+  const confine = (context: TaskContext): TaskContext => ({
+    ...complete(context),
+    callOutside: callOutsideFor(context),
+  })
   const completeStep = (step: Step): Step =>
     'execute' in step
       ? {
           ...step,
           execute: async (context) =>
-            withoutFixed(await step.execute(confine(context)), fixedSettings(context.stage.context, webhook)),
+            withoutFixed(
+              await step.execute(confine(context)),
+              fixedSettings(context.stage.context, webhook),
+            ),
         }
       : { ...step, decide: (context) => step.decide(complete(context)) }
   return {
@@ -47,7 +59,9 @@ export function preconfiguredWebhookStage(webhook: PreconfiguredWebhook): StageT
 /** What the configuration leaves open, and the parameters. */
 function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription {
   const { type, label, description, parameters } = webhook
-  const fixed = new Set(Object.entries(webhook).flatMap(([name, value]) => (value === undefined ? [] : [name])))
+  const fixed = new Set(
+    Object.entries(webhook).flatMap(([name, value]) => (value === undefined ? [] : [name])),
+  )
   return {
     type,
     label,
@@ -82,16 +96,21 @@ function fixedSettings(
   )
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string') {
-      return value.replace(/\$\{\s*parameterValues(?:\.([\w-]+)|\[['"]([^'"\]]+)['"]\])\s*\}/g, (text, dotted, quoted) => {
-        const filled = fieldOf(values, dotted ?? quoted)
-        return filled === undefined ? text : String(filled)
-      })
+      return value.replace(
+        /\$\{\s*parameterValues(?:\.([\w-]+)|\[['"]([^'"\]]+)['"]\])\s*\}/g,
+        (text, dotted, quoted) => {
+          const filled = fieldOf(values, dotted ?? quoted)
+          return filled === undefined ? text : String(filled)
+        },
+      )
     }
     if (Array.isArray(value)) return value.map(fill)
     return typeof value === 'object' && value !== null
       ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, fill(each)]))
       : value
   }
-  const settings = Object.fromEntries(Object.entries(fixed).filter(([, value]) => value !== undefined))
+  const settings = Object.fromEntries(
+    Object.entries(fixed).filter(([, value]) => value !== undefined),
+  )
   return { ...(fill(settings) as JsonObject), parameterValues: values }
 }

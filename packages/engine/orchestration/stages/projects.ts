@@ -3,7 +3,10 @@ import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
-export const projectStages: readonly StageType[] = [job('upsertProject', upsertProject), job('deleteProject', deleteProject)]
+export const projectStages: readonly StageType[] = [
+  job('upsertProject', upsertProject),
+  job('deleteProject', deleteProject),
+]
 
 async function upsertProject(context: TaskContext): Promise<TaskResult> {
   const project = projectOf(context)

@@ -13,7 +13,11 @@ import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
 import { bakeStage } from './infrastructure/bake.ts'
 import { clusterStages } from './infrastructure/cluster-stages.ts'
-import { cloneServerGroupStages, createServerGroupStage, deployStage } from './infrastructure/deploy.ts'
+import {
+  cloneServerGroupStages,
+  createServerGroupStage,
+  deployStage,
+} from './infrastructure/deploy.ts'
 import { findImageStages } from './infrastructure/find-image.ts'
 import { instanceStages } from './infrastructure/instances.ts'
 import { destroyJobStage, runCommandStage, runJobStage } from './infrastructure/jobs.ts'
@@ -122,9 +126,18 @@ interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
 }
 
 /** With the types that the configuration adds. */
-export function createStageTypes({ preconfigured, manifests, script }: StageTypeSettings): StageTypes {
+export function createStageTypes({
+  preconfigured,
+  manifests,
+  script,
+}: StageTypeSettings): StageTypes {
   const own = [...builtIn, ...createBuildStages(script), ...createManifestStages(manifests)]
-  const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
-  const added = [...preconfigured.map(preconfiguredWebhookStage), ...manifests.jobs.map(preconfiguredJobStage)]
+  const described = own.map(
+    (type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }),
+  )
+  const added = [
+    ...preconfigured.map(preconfiguredWebhookStage),
+    ...manifests.jobs.map(preconfiguredJobStage),
+  ]
   return new Map([...described, ...added].map((type) => [type.type, type]))
 }

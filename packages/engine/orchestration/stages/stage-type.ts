@@ -199,13 +199,20 @@ export interface NewStage {
 
 /** The context that synthetic stages take over from their parent: without what decides whether and when the parent runs. */
 export function inheritedContext({ context }: Pick<Stage, 'context'>): JsonObject {
-  const { stageEnabled: _enabled, [conditionKey]: _evaluated, restrictExecutionDuringTimeWindow: _window, ...inherited } = context
+  const {
+    stageEnabled: _enabled,
+    [conditionKey]: _evaluated,
+    restrictExecutionDuringTimeWindow: _window,
+    ...inherited
+  } = context
   return inherited
 }
 
 /** Stages that run one after another. */
 export function inSequence(stages: readonly NewStage[]): NewStage[] {
-  return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
+  return stages.map((stage, position) =>
+    position === 0 ? stage : { ...stage, requires: [position - 1] },
+  )
 }
 
 /** A type whose only step has its name. */
@@ -229,7 +236,10 @@ export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): 
 }
 
 /** Replaces the types whose stages act or call, in an execution whose trigger has `dryRun`. */
-const dryRunStage: StageType = { type: 'dryRun', steps: [{ name: 'dryRun', decide: () => ({ status: 'SUCCEEDED' }) }] }
+const dryRunStage: StageType = {
+  type: 'dryRun',
+  steps: [{ name: 'dryRun', decide: () => ({ status: 'SUCCEEDED' }) }],
+}
 
 /** The type that implements a stage; undefined when the engine does not know it. */
 export function stageTypeOf(
@@ -240,7 +250,11 @@ export function stageTypeOf(
   const name = typeNameOf(stage)
   const { cloudProvider = types.get(stage.type)?.provider } = stage.context
   // Stages of one cloud provider carry its name, `deploy_local`; some have a type of their own, `runJob_kubernetes`.
-  return types.get(`${name}_${String(cloudProvider)}`) ?? types.get(name) ?? types.get(withoutProvider(name))
+  return (
+    types.get(`${name}_${String(cloudProvider)}`) ??
+    types.get(name) ??
+    types.get(withoutProvider(name))
+  )
 }
 
 export function withoutProvider(name: string): string {

@@ -19,7 +19,9 @@ const savePipelineStage: StageType = {
 }
 
 async function savePipeline(context: TaskContext): Promise<TaskResult> {
-  return isTrue(context.stage.context['isBulkSavingPipelines']) ? saveMany(context) : saveOne(context)
+  return isTrue(context.stage.context['isBulkSavingPipelines'])
+    ? saveMany(context)
+    : saveOne(context)
 }
 
 async function saveOne(context: TaskContext): Promise<TaskResult> {
@@ -28,7 +30,10 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
   if (typeof given['name'] !== 'string' || typeof given['application'] !== 'string') {
     throw new StageError(['The pipeline needs a name and an application.'])
   }
-  const pipeline: JsonObject = { ...withIdentity(given, context.stage), ...(await storedPlace(context, given)) }
+  const pipeline: JsonObject = {
+    ...withIdentity(given, context.stage),
+    ...(await storedPlace(context, given)),
+  }
   const staleCheck = isTrue(settings['staleCheck'])
   const saved = await context.definitions.savePipeline(pipeline, { staleCheck })
   return succeeded('savepipeline', { ...pipeline, id: saved['id'] ?? pipeline['id'] })
@@ -36,7 +41,12 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
 
 /** What clients read about the pipeline that was changed. */
 function succeeded(notification: string, { application, name, id }: JsonObject): TaskResult {
-  const context = { 'notification.type': notification, application, 'pipeline.name': name, 'pipeline.id': id }
+  const context = {
+    'notification.type': notification,
+    application,
+    'pipeline.name': name,
+    'pipeline.id': id,
+  }
   return { status: 'SUCCEEDED', context }
 }
 
@@ -66,8 +76,11 @@ async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ i
 async function saveMany(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const pipelines = decodePayload(settings['pipelines'], 'pipelines')
-  if (!Array.isArray(pipelines)) throw new StageError(['"pipelines" must be a JSON array in base64.'])
-  const bulksave = await context.definitions.savePipelines(pipelines, { staleCheck: isTrue(settings['staleCheck']) })
+  if (!Array.isArray(pipelines))
+    throw new StageError(['"pipelines" must be a JSON array in base64.'])
+  const bulksave = await context.definitions.savePipelines(pipelines, {
+    staleCheck: isTrue(settings['staleCheck']),
+  })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'savepipeline', bulksave } }
 }
 
@@ -111,8 +124,11 @@ async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const idsToIndices = decodeObject(settings['idsToIndices'], 'idsToIndices')
   const application = decodePayload(settings['application'], 'application')
-  if (typeof application !== 'string' || application === '') throw new StageError(['The job does not name an application.'])
-  const kind = isTrue(decodePayload(settings['isStrategy'], 'isStrategy')) ? 'strategies' : 'pipelines'
+  if (typeof application !== 'string' || application === '')
+    throw new StageError(['The job does not name an application.'])
+  const kind = isTrue(decodePayload(settings['isStrategy'], 'isStrategy'))
+    ? 'strategies'
+    : 'pipelines'
   await context.definitions.reorder({ kind, application, idsToIndices })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'reorderpipelines', application } }
 }

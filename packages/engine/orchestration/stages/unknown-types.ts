@@ -57,19 +57,28 @@ export function describeMissingType(name: string, types: StageTypes): string {
  * What is wrong with the types of the stages of a definition: a sentence that says what to do, or undefined. Types that only the
  * services of Spinnaker run are no fault, and neither is a stage that has no type yet.
  */
-export function describeUnknownTypes(stages: readonly JsonObject[], types: StageTypes): string | undefined {
+export function describeUnknownTypes(
+  stages: readonly JsonObject[],
+  types: StageTypes,
+): string | undefined {
   const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
     const { name: title } = toStageHead(stage)
     const place = title === undefined ? String(index + 1) : quote(title)
     const name = typeNameIn(stage)
     // A type that is an expression is known once it is evaluated.
-    const isExpected = name === '' || name.includes('${') || spinnakerTypes.has(withoutProvider(name))
+    const isExpected =
+      name === '' || name.includes('${') || spinnakerTypes.has(withoutProvider(name))
     return isExpected || isKnown(types, name) ? [] : [{ place, name }]
   })
   const [first] = unknown
   if (first === undefined) return undefined
-  const faults = unknown.slice(0, mostNamed).map(({ place, name }) => `Stage ${place} has the unknown type ${quote(name)}.`)
-  const more = unknown.length > mostNamed ? [`${unknown.length - mostNamed} more stages have unknown types.`] : []
+  const faults = unknown
+    .slice(0, mostNamed)
+    .map(({ place, name }) => `Stage ${place} has the unknown type ${quote(name)}.`)
+  const more =
+    unknown.length > mostNamed
+      ? [`${unknown.length - mostNamed} more stages have unknown types.`]
+      : []
   return [
     ...faults,
     ...more,
@@ -80,7 +89,9 @@ export function describeUnknownTypes(stages: readonly JsonObject[], types: Stage
 
 /** Types in a definition that only the services of Spinnaker run, each once. */
 export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTypes): string[] {
-  const names = stages.map(typeNameIn).filter((name) => !isKnown(types, name) && spinnakerTypes.has(withoutProvider(name)))
+  const names = stages
+    .map(typeNameIn)
+    .filter((name) => !isKnown(types, name) && spinnakerTypes.has(withoutProvider(name)))
   return [...new Set(names)]
 }
 
@@ -92,7 +103,10 @@ function isKnown(types: StageTypes, name: string): boolean {
 
 function typeNameIn(stage: JsonObject): string {
   const type = typeof stage['type'] === 'string' ? stage['type'] : ''
-  return typeNameOf({ type: type === '' ? type : withProvider(type, stage['providerType']), context: stage })
+  return typeNameOf({
+    type: type === '' ? type : withProvider(type, stage['providerType']),
+    context: stage,
+  })
 }
 
 function listTypes(types: StageTypes, wanted: string): string {

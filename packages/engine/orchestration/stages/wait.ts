@@ -25,20 +25,27 @@ function wait(context: TaskContext): TaskResult {
 
 /** The stage of a plan that waits for so long, if at all. */
 export function pauseOf(seconds: number): NewStage[] {
-  return seconds > 0 ? [{ type: 'wait', name: `Wait ${seconds} s`, context: { waitTime: seconds } }] : []
+  return seconds > 0
+    ? [{ type: 'wait', name: `Wait ${seconds} s`, context: { waitTime: seconds } }]
+    : []
 }
 
 const longestWaitMs = 2 ** 31 - 1
 
 export const waitUntilStage: StageType = {
   type: 'waitUntil',
-  steps: [{ name: 'waitUntil', decide: waitUntil, timeoutMs: longestWaitMs, timeoutFollowsStage: true }],
+  steps: [
+    { name: 'waitUntil', decide: waitUntil, timeoutMs: longestWaitMs, timeoutFollowsStage: true },
+  ],
 }
 
 function waitUntil(context: TaskContext): TaskResult {
   const until = Number(context.stage.context['epochMillis'] ?? 0)
-  if (!Number.isFinite(until)) throw new StageError(['epochMillis must be a moment in milliseconds.'])
+  if (!Number.isFinite(until))
+    throw new StageError(['epochMillis must be a moment in milliseconds.'])
   const begun = { startTime: context.stage.context['startTime'] ?? context.now }
   const remainingMs = until - context.now
-  return remainingMs <= 0 ? { status: 'SUCCEEDED', context: begun } : { status: 'RUNNING', context: begun, pollMs: remainingMs }
+  return remainingMs <= 0
+    ? { status: 'SUCCEEDED', context: begun }
+    : { status: 'RUNNING', context: begun, pollMs: remainingMs }
 }

@@ -2,7 +2,15 @@
 import http from 'node:http'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
-import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
 import type { OutsideAnswer, OutsideRequest } from '@fairlead/base/outside/call-outside.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
@@ -33,7 +41,12 @@ const create: Step = {
   timeoutFollowsStage: true,
 }
 const pause: Step = { name: 'waitBeforeMonitorWebhook', decide: waitBeforeMonitor }
-const monitor: Step = { name: 'monitorWebhook', execute: monitorWebhook, timeoutMs: 60 * minuteMs, timeoutFollowsStage: true }
+const monitor: Step = {
+  name: 'monitorWebhook',
+  execute: monitorWebhook,
+  timeoutMs: 60 * minuteMs,
+  timeoutFollowsStage: true,
+}
 const bind: Step = { name: 'bindProducedArtifacts', decide: bindArtifacts }
 
 export const webhookStage = {
@@ -59,7 +72,11 @@ function settingsOf(context: JsonObject) {
 type Settings = ReturnType<typeof settingsOf>
 
 /** What the steps note in the context, as clients read it. */
-const toNotes = shape({ webhook: objectOf, statusEndpoint: textOf, waitBeforeMonitorSince: numberOf })
+const toNotes = shape({
+  webhook: objectOf,
+  statusEndpoint: textOf,
+  waitBeforeMonitorSince: numberOf,
+})
 const toCall = shape({ statusEndpoint: textOf, body: toAny, monitor: objectOf })
 const toMonitor = shape({ pastStatusCodes: listOf, body: toAny })
 
@@ -78,12 +95,18 @@ async function callWebhook(context: TaskContext): Promise<TaskResult> {
   const called = shownAnswer(answer, body)
   const outcome = outcomeOf(settings, answer.status)
   if (outcome === 'again') return { status: 'RUNNING', context: { webhook: called } }
-  if (outcome === 'failed') return failed(called, `The webhook answered with status ${answer.status}.`)
-  if (!settings.waitForCompletion) return { status: 'SUCCEEDED', context: { webhook: called }, outputs: { webhook: called } }
+  if (outcome === 'failed')
+    return failed(called, `The webhook answered with status ${answer.status}.`)
+  if (!settings.waitForCompletion)
+    return { status: 'SUCCEEDED', context: { webhook: called }, outputs: { webhook: called } }
   const statusEndpoint = statusEndpointOf(settings, { url, answer, body })
-  const unknown = 'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.'
+  const unknown =
+    'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.'
   if (statusEndpoint === undefined) return failed(called, unknown)
-  return { status: 'SUCCEEDED', context: { webhook: { ...called, statusEndpoint }, statusEndpoint } }
+  return {
+    status: 'SUCCEEDED',
+    context: { webhook: { ...called, statusEndpoint }, statusEndpoint },
+  }
 }
 
 interface CallTarget {
@@ -93,22 +116,32 @@ interface CallTarget {
 }
 
 /** An answer, or why there is none. The values of secrets are in the call alone. */
-async function attempt({ callOutside, reveal, stage }: TaskContext, target: CallTarget): Promise<OutsideAnswer | CallError> {
+async function attempt(
+  { callOutside, reveal, stage }: TaskContext,
+  target: CallTarget,
+): Promise<OutsideAnswer | CallError> {
   const { customHeaders } = settingsOf(stage.context)
-  const { value, secrets } = await reveal({ customHeaders, ...target, payload: parsedPayload(target.payload) })
+  const { value, secrets } = await reveal({
+    customHeaders,
+    ...target,
+    payload: parsedPayload(target.payload),
+  })
   try {
     const answer = await callOutside(requestOf(value))
-    const { status, headers, text } = secrets.length === 0 ? answer : maskCopies({ ...answer, bytes: '' }, secrets)
+    const { status, headers, text } =
+      secrets.length === 0 ? answer : maskCopies({ ...answer, bytes: '' }, secrets)
     return { status, headers, text, bytes: answer.bytes }
   } catch (error) {
-    if (error instanceof CallError) return new CallError(error.fault, maskCopies(error.message, secrets))
+    if (error instanceof CallError)
+      return new CallError(error.fault, maskCopies(error.message, secrets))
     throw error
   }
 }
 
 /** A payload may be the text of JSON, whose values are references as well. */
 function parsedPayload(payload: unknown): unknown {
-  if (typeof payload !== 'string' || !/^\s*[[{]/.test(payload) || !payload.includes('secret:')) return payload
+  if (typeof payload !== 'string' || !/^\s*[[{]/.test(payload) || !payload.includes('secret:'))
+    return payload
   return parseBody(payload)
 }
 
@@ -134,11 +167,22 @@ export function headersOf(customHeaders: JsonObject): Record<string, string | st
   return headers
 }
 
-function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: JsonObject }): OutsideRequest {
+function requestOf({
+  method,
+  url,
+  payload,
+  customHeaders,
+}: CallTarget & { readonly customHeaders: JsonObject }): OutsideRequest {
   const headers = headersOf(customHeaders)
-  const hasBody = payload !== undefined && payload !== null && payload !== '' && !isReadMethod(method)
+  const hasBody =
+    payload !== undefined && payload !== null && payload !== '' && !isReadMethod(method)
   if (hasBody && headers['content-type'] === undefined) headers['content-type'] = 'application/json'
-  return { method, url, headers, body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined }
+  return {
+    method,
+    url,
+    headers,
+    body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined,
+  }
 }
 
 function outcomeOf(settings: Settings, status: number): 'good' | 'again' | 'failed' {
@@ -177,14 +221,17 @@ function waitBeforeMonitor({ execution, stage, now }: TaskContext): TaskResult {
   const { waitBeforeMonitor: seconds } = settingsOf(stage.context)
   const remainingMs = seconds * 1000 - passedMs(execution, waitBeforeMonitorSince, now)
   const context = { waitBeforeMonitorSince }
-  return remainingMs <= 0 ? { status: 'SUCCEEDED', context } : { status: 'RUNNING', context, pollMs: remainingMs }
+  return remainingMs <= 0
+    ? { status: 'SUCCEEDED', context }
+    : { status: 'RUNNING', context, pollMs: remainingMs }
 }
 
 async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const { stage, now } = context
   const settings = settingsOf(stage.context)
   const url = monitoredUrl(stage, settings)
-  if (url === undefined) throw new StageError(['The webhook has no status address: set "statusEndpoint".'])
+  if (url === undefined)
+    throw new StageError(['The webhook has no status address: set "statusEndpoint".'])
   const { webhook: called } = toNotes(stage.context)
   const before = toCall(called).monitor
   const elapsedMs = now - (stage.startTime ?? now)
@@ -204,7 +251,10 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const seen = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
   if (isPolledAgain(settings, answer.status, pastStatusCodes)) return again(seen)
   if (answer.status >= 400)
-    return failed({ ...called, monitor: seen }, `The status address answered with status ${answer.status}.`)
+    return failed(
+      { ...called, monitor: seen },
+      `The status address answered with status ${answer.status}.`,
+    )
   const path = settings.statusJsonPath
   if (path === undefined) return ended('SUCCEEDED', called, seen)
   const value = jsonAt(body, path)
@@ -218,26 +268,44 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   return status === 'RUNNING' ? again(shown) : ended(status, called, shown)
 }
 
-function monitoredUrl({ context }: Stage, { monitorOnly, statusUrlResolution, url, statusEndpoint }: Settings) {
+function monitoredUrl(
+  { context }: Stage,
+  { monitorOnly, statusUrlResolution, url, statusEndpoint }: Settings,
+) {
   const own = monitorOnly || statusUrlResolution !== 'getMethod' ? undefined : url
   return own ?? statusEndpoint ?? toCall(toNotes(context).webhook).statusEndpoint ?? url
 }
 
 /** @param pastStatusCodes The last one included */
-function isPolledAgain({ retries, retryStatusCodes }: Settings, status: number, pastStatusCodes: readonly unknown[]): boolean {
+function isPolledAgain(
+  { retries, retryStatusCodes }: Settings,
+  status: number,
+  pastStatusCodes: readonly unknown[],
+): boolean {
   const maxRetries = numberOf(fieldAt(retries, String(status), 'maxAttempts'))
-  if (maxRetries !== undefined) return pastStatusCodes.filter((code) => code === status).length <= maxRetries
+  if (maxRetries !== undefined)
+    return pastStatusCodes.filter((code) => code === status).length <= maxRetries
   return isPassing(status, retryStatusCodes)
 }
 
-function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', called: JsonObject, monitor: JsonObject): TaskResult {
+function ended(
+  status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL',
+  called: JsonObject,
+  monitor: JsonObject,
+): TaskResult {
   const whole = { ...called, monitor }
   if (status === 'TERMINAL')
-    return failed(whole, `The work that the webhook started ended with "${String(monitor['resolvedValue'])}".`)
+    return failed(
+      whole,
+      `The work that the webhook started ended with "${String(monitor['resolvedValue'])}".`,
+    )
   return { status, context: { webhook: whole }, outputs: { webhook: whole } }
 }
 
-function statusOf(settings: Settings, value: unknown): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
+function statusOf(
+  settings: Settings,
+  value: unknown,
+): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
   const wanted = String(value).trim().toLowerCase()
   const isIn = (list = '') =>
     wanted !== '' &&
@@ -260,12 +328,17 @@ function jsonAt(body: unknown, path: string | undefined): unknown {
   let steps = 0
   return valueAt(body, path, (count) => {
     steps += count
-    if (steps > maxPathSteps) throw new StageError([`The path "${path}" looks at too many values of the response.`])
+    if (steps > maxPathSteps)
+      throw new StageError([`The path "${path}" looks at too many values of the response.`])
   })
 }
 
 async function cancelWebhook(context: TaskContext): Promise<void> {
-  const { cancelEndpoint: url, cancelMethod, cancelPayload: payload } = settingsOf(context.stage.context)
+  const {
+    cancelEndpoint: url,
+    cancelMethod,
+    cancelPayload: payload,
+  } = settingsOf(context.stage.context)
   if (url === undefined) return
   const answer = await attempt(context, { method: cancelMethod.toUpperCase(), url, payload })
   if ('fault' in answer && answer.fault !== 'forbidden') throw answer
@@ -274,10 +347,20 @@ async function cancelWebhook(context: TaskContext): Promise<void> {
 /** Artifacts that the response names, bound to those that the stage expects. */
 function bindArtifacts({ stage }: TaskContext): TaskResult {
   const { monitor, body } = toCall(toNotes(stage.context).webhook)
-  const received = [toMonitor(monitor).body, body].map((each) => objectOf(each)['artifacts']).find(Array.isArray) ?? []
+  const received =
+    [toMonitor(monitor).body, body]
+      .map((each) => objectOf(each)['artifacts'])
+      .find(Array.isArray) ?? []
   const expected = objectsOf(stage.context['expectedArtifacts'])
-  const resolved = bindExpected(expected, { among: received, isUnique: true, missing: 'The webhook has returned no artifact' })
-  const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
+  const resolved = bindExpected(expected, {
+    among: received,
+    isUnique: true,
+    missing: 'The webhook has returned no artifact',
+  })
+  const artifacts = distinctArtifacts([
+    ...received,
+    ...resolved.map(({ boundArtifact }) => boundArtifact),
+  ])
   const bound = { artifacts, resolvedExpectedArtifacts: resolved }
   return { status: 'SUCCEEDED', context: bound, outputs: bound }
 }

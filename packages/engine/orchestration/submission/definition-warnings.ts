@@ -7,7 +7,12 @@ import { typesOfDefinition } from '../../notifications/warnings.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
-import { describeFieldProblems, descriptionOf, stageTitleOf, toStageHead } from '../stages/described-fields.ts'
+import {
+  describeFieldProblems,
+  descriptionOf,
+  stageTitleOf,
+  toStageHead,
+} from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeMissingType, typesRunElsewhere } from '../stages/unknown-types.ts'
 import { versionOneProblem } from './prepare-pipeline.ts'
@@ -32,19 +37,30 @@ export async function definitionWarnings(
     ...(known === undefined ? [`The application "${application}" does not exist.`] : []),
     ...[versionOneProblem(definition) ?? []].flat(),
     ...ports.events.describeUndelivered(typesOfDefinition(definition)),
-    ...stages.flatMap((stage, index) => stageWarnings(stage, stageTitleOf(stage, index), stageTypes)),
+    ...stages.flatMap((stage, index) =>
+      stageWarnings(stage, stageTitleOf(stage, index), stageTypes),
+    ),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]
   const more = warnings.length - mostWarnings
-  return more <= 0 ? warnings : [...warnings.slice(0, mostWarnings), `There are ${more} more warnings.`]
+  return more <= 0
+    ? warnings
+    : [...warnings.slice(0, mostWarnings), `There are ${more} more warnings.`]
 }
 
 function stageWarnings(stage: JsonObject, place: string, types: StageTypes): string[] {
-  if (toStageHead(stage).type === undefined) return [`${place} has no "type"; a start is rejected until it has one.`]
+  if (toStageHead(stage).type === undefined)
+    return [`${place} has no "type"; a start is rejected until it has one.`]
   const description = descriptionOf(stage, types)
   const misspelt = description === undefined ? [] : findMisspeltFields(stage, description)
-  const elsewhere = typesRunElsewhere([stage], types).map((name) => describeMissingType(name, types))
-  const found = [...elsewhere, ...misspelt.map(({ message }) => message), ...brokenExpressions(stage)]
+  const elsewhere = typesRunElsewhere([stage], types).map((name) =>
+    describeMissingType(name, types),
+  )
+  const found = [
+    ...elsewhere,
+    ...misspelt.map(({ message }) => message),
+    ...brokenExpressions(stage),
+  ]
   return found.map((message) => `${place}: ${message}`)
 }
 
@@ -53,7 +69,8 @@ function brokenExpressions(value: unknown): string[] {
   const broken: string[] = []
   let texts = 0
   const walk = (each: unknown): void => {
-    if (typeof each === 'object' && each !== null) for (const member of Object.values(each)) walk(member)
+    if (typeof each === 'object' && each !== null)
+      for (const member of Object.values(each)) walk(member)
     else if (typeof each === 'string' && each.includes('${') && ++texts <= mostTexts) {
       const fault = syntaxFault(each)
       if (fault !== undefined) broken.push(fault)

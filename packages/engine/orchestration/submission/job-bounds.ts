@@ -20,7 +20,10 @@ export function describeLargeJob(job: JsonObject, limits: PipelineLimits): strin
   return bounds.get(job['type'])?.(job, limits)
 }
 
-function describeSave({ pipeline, pipelines }: JsonObject, limits: PipelineLimits): string | undefined {
+function describeSave(
+  { pipeline, pipelines }: JsonObject,
+  limits: PipelineLimits,
+): string | undefined {
   return (
     describeText('The definition', pipeline, limits) ??
     describeText('The list of definitions', pipelines, limits) ??
@@ -29,7 +32,11 @@ function describeSave({ pipeline, pipelines }: JsonObject, limits: PipelineLimit
 }
 
 /** In base64, four characters hold three bytes. */
-function describeText(what: string, text: unknown, { bytes: most }: PipelineLimits): string | undefined {
+function describeText(
+  what: string,
+  text: unknown,
+  { bytes: most }: PipelineLimits,
+): string | undefined {
   const bytes = typeof text === 'string' ? Math.floor((text.length / 4) * 3) - 2 : 0
   return describeOversize(what, bytes, most)
 }

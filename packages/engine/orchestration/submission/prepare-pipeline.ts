@@ -1,17 +1,32 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 import { maybe, or, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
+import {
+  describeLongList,
+  describeOversize,
+  executionFactor,
+  type PipelineLimits,
+} from '../../limits.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'
-import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
+import {
+  evaluateDefinition,
+  evaluateExpectedArtifacts,
+} from '../expressions/definition-evaluation.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
@@ -58,11 +73,19 @@ const phases: readonly Phase[] = [
 ]
 
 /** @throws {PortError} 400 when the body is refused without a trace. */
-export async function preparePipeline(body: unknown, caller: Caller, sources: EngineOptions): Promise<PreparedPipeline> {
+export async function preparePipeline(
+  body: unknown,
+  caller: Caller,
+  sources: EngineOptions,
+): Promise<PreparedPipeline> {
   const start = { caller, sources }
   const given = checkDefinition(body, sources.limits)
   await checkOwner(given, caller, sources)
-  let draft: Draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
+  let draft: Draft = {
+    given,
+    trigger: normaliseTrigger(given['trigger'], caller, sources),
+    stages: [],
+  }
   try {
     for (const phase of phases) draft = { ...draft, ...(await phase(draft, start)) }
   } catch (error) {
@@ -86,7 +109,8 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
     throw new PortError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
   const broken = placeKeys.find((key) => textOf(body[key])?.isWellFormed() === false)
-  if (broken !== undefined) throw new PortError(400, `"${broken}" of the pipeline contains half of a character.`)
+  if (broken !== undefined)
+    throw new PortError(400, `"${broken}" of the pipeline contains half of a character.`)
   const { trigger, ...definition } = body
   const excess =
     describeLongList('pipeline', { ...definition, receivedArtifacts: undefined }, limits) ??
@@ -97,7 +121,10 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
 }
 
 /** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
-async function expandInstance({ given }: Draft, { caller, sources }: Start): Promise<Partial<Draft>> {
+async function expandInstance(
+  { given }: Draft,
+  { caller, sources }: Start,
+): Promise<Partial<Draft>> {
   if (!isTemplateInstance(given)) return {}
   const { application, id } = given
   return { given: { ...(await expandTemplate(given, caller, sources)), application, id } }
@@ -108,7 +135,12 @@ function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
 }
 
 function fillInParameters({ given, trigger }: Draft): Partial<Draft> {
-  return { trigger: { ...trigger, parameters: withDefaultParameters(trigger.parameters, given['parameterConfig']) } }
+  return {
+    trigger: {
+      ...trigger,
+      parameters: withDefaultParameters(trigger.parameters, given['parameterConfig']),
+    },
+  }
 }
 
 /** Those that stages produce are bound later, and a plan has received nothing yet. */
@@ -117,7 +149,9 @@ function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
   const { given, trigger } = draft
   const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
   const wantedIds = listOf(trigger['expectedArtifactIds'])
-  const expected = objectsOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())).filter(
+  const expected = objectsOf(
+    evaluateExpectedArtifacts({ ...given, trigger }, sources.now()),
+  ).filter(
     ({ id, usePriorArtifact, useDefaultArtifact }) =>
       wantedIds.includes(id) || isTrue(usePriorArtifact) || isTrue(useDefaultArtifact),
   )
@@ -127,8 +161,18 @@ function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
     prior: () => priorArtifacts(given, sources),
     missing: 'The trigger has received no artifact',
   })
-  const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
-  return { trigger: { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved } }
+  const artifacts = distinctArtifacts([
+    ...received,
+    ...resolved.map(({ boundArtifact }) => boundArtifact),
+  ])
+  return {
+    trigger: {
+      ...trigger,
+      artifacts,
+      expectedArtifacts: resolved,
+      resolvedExpectedArtifacts: resolved,
+    },
+  }
 }
 
 function priorArtifacts(given: JsonObject, { store }: EngineOptions): unknown[] {
@@ -139,7 +183,9 @@ function priorArtifacts(given: JsonObject, { store }: EngineOptions): unknown[] 
 
 /** Refuses disabled definitions, and instances of version-1 templates. */
 function checkRunnable({ given }: Draft): undefined {
-  const problem = isTrue(given['disabled']) ? 'The pipeline is disabled and cannot be started.' : versionOneProblem(given)
+  const problem = isTrue(given['disabled'])
+    ? 'The pipeline is disabled and cannot be started.'
+    : versionOneProblem(given)
   if (problem !== undefined) throw new StageError([problem])
 }
 
@@ -156,7 +202,9 @@ export function versionOneProblem(definition: JsonObject): string | undefined {
 
 /** Names stages and fields whose values the engine could not use; what is missing may come to be set. */
 function checkFields(draft: Draft, { sources }: Start): undefined {
-  const problems = isPlan(draft) ? [] : describeFieldProblems(draft.stages, sources.stageTypes, 'start')
+  const problems = isPlan(draft)
+    ? []
+    : describeFieldProblems(draft.stages, sources.stageTypes, 'start')
   if (problems.length > 0) throw new StageError([problems.join(' ')])
 }
 
@@ -178,9 +226,16 @@ function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
 }
 
 /** @throws {PortError} 400 with all that keeps the stages from running */
-function checkPlan(definition: JsonObject, { stages }: Draft, { stageTypes }: EngineOptions): JsonObject {
+function checkPlan(
+  definition: JsonObject,
+  { stages }: Draft,
+  { stageTypes }: EngineOptions,
+): JsonObject {
   const unknown = describeUnknownTypes(stages, stageTypes)
-  const errors = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, stageTypes, 'plan')]
+  const errors = [
+    ...(unknown === undefined ? [] : [unknown]),
+    ...describeFieldProblems(stages, stageTypes, 'plan'),
+  ]
   if (errors.length > 0) throw new PortError(400, errors.join(' '), { errors })
   return definition
 }
@@ -190,11 +245,18 @@ function givenId(given: unknown, { now }: EngineOptions): string | undefined {
   const id = textOf(given)
   if (id === undefined) return undefined
   if (isExecutionId(id, now())) return id
-  throw new PortError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
+  throw new PortError(
+    400,
+    '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.',
+  )
 }
 
 /** @param definition With its expressions evaluated */
-function executionFrom(authored: Draft, { caller, sources }: Start, definition = definitionOf(authored)): Execution {
+function executionFrom(
+  authored: Draft,
+  { caller, sources }: Start,
+  definition = definitionOf(authored),
+): Execution {
   const trigger = definition['trigger'] as Trigger
   const pipeline = toPipeline(definition)
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
@@ -203,7 +265,10 @@ function executionFrom(authored: Draft, { caller, sources }: Start, definition =
   const known = parent === undefined ? undefined : sources.store.load(parent)
   const secrets = secretsToNote(definition, known)
   const { application } = definition
-  const references = authoredReferences({ ...authored.given, stages: authored.stages }, trigger, { application, parent: known })
+  const references = authoredReferences({ ...authored.given, stages: authored.stages }, trigger, {
+    application,
+    parent: known,
+  })
   return {
     type: 'PIPELINE',
     id,
@@ -249,21 +314,33 @@ export async function prepareChild(
 ): Promise<Execution> {
   const vouchers = await sources.vouchersOf(definition)
   const users =
-    vouchers === undefined ? undefined : joinUsers([...usersOf(headers['x-spinnaker-user'] ?? ''), ...usersOf(vouchers)])
+    vouchers === undefined
+      ? undefined
+      : joinUsers([...usersOf(headers['x-spinnaker-user'] ?? ''), ...usersOf(vouchers)])
   const identity = users === undefined ? headers : { ...headers, 'x-spinnaker-user': users }
   const prepared = await preparePipeline(definition, callerAs(identity, parent), sources)
   if (prepared.kind === 'run') return prepared.execution
-  throw new PortError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
+  throw new PortError(
+    400,
+    prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.',
+  )
 }
 
 /** Whom a run acts for that another one starts. */
 export function callerAs(headers: Record<string, string>, { origin }: Execution): Caller {
-  const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
+  const accounts = (headers['x-spinnaker-accounts'] ?? '')
+    .split(',')
+    .filter((account) => account !== '')
   return { user: headers['x-spinnaker-user'], accounts, origin, identity: headers }
 }
 
 /** The failed execution of an unchecked definition; stages that cannot be read are left out. */
-export function recordFailure(given: JsonObject, message: string, caller: Caller, sources: EngineOptions): Execution {
+export function recordFailure(
+  given: JsonObject,
+  message: string,
+  caller: Caller,
+  sources: EngineOptions,
+): Execution {
   const start = { caller, sources }
   const draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
   return asFailed(executionFrom({ ...draft, ...readableStages(draft, start) }, start), message)

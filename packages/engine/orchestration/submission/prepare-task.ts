@@ -1,6 +1,13 @@
 /** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
@@ -12,7 +19,10 @@ import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
 
-const toTask = shape({ application: or(textOf, 'spinnaker_unknown'), description: [textOf, 'description', 'name'] })
+const toTask = shape({
+  application: or(textOf, 'spinnaker_unknown'),
+  description: [textOf, 'description', 'name'],
+})
 
 const toCommon = shape({
   startTimeExpiry: numberOf,
@@ -22,14 +32,25 @@ const toCommon = shape({
 })
 
 /** @throws {PortError} 400 when the body is not a task. */
-export async function prepareTask(body: unknown, caller: Caller, sources: EngineOptions): Promise<Execution> {
+export async function prepareTask(
+  body: unknown,
+  caller: Caller,
+  sources: EngineOptions,
+): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
-  if (!isObject(task)) throw new PortError(400, 'The body must be an object with "application", "description" and "job".')
+  if (!isObject(task))
+    throw new PortError(
+      400,
+      'The body must be an object with "application", "description" and "job".',
+    )
   const given = checkStageList(task['job'] ?? task['stages'], 'job', sources.limits)
-  const large = given.map((job) => describeLargeJob(job, sources.limits)).find((each) => each !== undefined)
+  const large = given
+    .map((job) => describeLargeJob(job, sources.limits))
+    .find((each) => each !== undefined)
   const excess = large ?? describeOversize('The task', task, executionFactor * sources.limits.bytes)
   if (excess !== undefined) throw new PortError(400, excess)
-  if (given.length === 0) throw new PortError(400, 'The task has no "job". Send a list with at least one job.')
+  if (given.length === 0)
+    throw new PortError(400, 'The task has no "job". Send a list with at least one job.')
   const jobs = referencedStages(given)
   checkGraph(jobs)
   await checkParentReadable(task['trigger'], caller, sources)
@@ -38,7 +59,11 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
   const { application, description } = toTask(task)
   const common = commonParts(task, caller, sources)
   const authored = { stages: jobs, trigger: task['trigger'] }
-  const references = authoredReferences(authored, { ...trigger, type: 'task' }, { application, parent: undefined })
+  const references = authoredReferences(
+    authored,
+    { ...trigger, type: 'task' },
+    { application, parent: undefined },
+  )
   return {
     type: 'ORCHESTRATION',
     id,
@@ -59,12 +84,19 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
 /** A job's name is a field of what it does, such as that of a load balancer, besides the name of the stage. */
 function stageOfJob(job: JsonObject, nextId: () => string): Stage {
   const stage = stageFrom(job, nextId)
-  return job['name'] === undefined ? stage : { ...stage, context: { ...stage.context, name: job['name'] } }
+  return job['name'] === undefined
+    ? stage
+    : { ...stage, context: { ...stage.context, name: job['name'] } }
 }
 
 /** What tasks and pipelines take alike from the body and its sender. */
 export function commonParts(body: JsonObject, caller: Caller, sources: EngineOptions) {
-  const { startTimeExpiry, origin = caller.origin ?? 'unknown', initialConfig, spelEvaluator } = toCommon(body)
+  const {
+    startTimeExpiry,
+    origin = caller.origin ?? 'unknown',
+    initialConfig,
+    spelEvaluator,
+  } = toCommon(body)
   return {
     status: 'NOT_STARTED' as const,
     buildTime: sources.now(),

@@ -14,7 +14,14 @@ import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
 import { firstText, placesOf, stageAccountOf } from '../stages/infrastructure/cloud-context.ts'
 import { preview } from '../stages/infrastructure/cloud-task.ts'
-import { type CallStep, type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
+import {
+  type CallStep,
+  type Step,
+  type Submission,
+  stageTypeOf,
+  type TaskContext,
+  typeNameOf,
+} from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
 import { prepareTask } from './prepare-task.ts'
@@ -60,7 +67,11 @@ export interface TaskPreview {
  *
  * @throws {PortError} 403 and 503 as a submission; what it refuses with 400 is an objection
  */
-export async function previewTask(body: unknown, caller: Caller, engine: EngineParts): Promise<TaskPreview> {
+export async function previewTask(
+  body: unknown,
+  caller: Caller,
+  engine: EngineParts,
+): Promise<TaskPreview> {
   try {
     return await new Preview(engine, await prepareTask(body, caller, engine.options)).run()
   } catch (error) {
@@ -70,7 +81,8 @@ export async function previewTask(body: unknown, caller: Caller, engine: EngineP
 }
 
 function conclude(found: Omit<TaskPreview, 'decision'>): TaskPreview {
-  const decision = found.objections.length > 0 ? 'refused' : found.open.length > 0 ? 'depends' : 'accepted'
+  const decision =
+    found.objections.length > 0 ? 'refused' : found.open.length > 0 ? 'depends' : 'accepted'
   return { decision, ...found }
 }
 
@@ -117,7 +129,11 @@ class Preview {
     const place = { job, stage: stage.name }
     if (stageTypeOf(types, stage) === undefined && !type.includes('${'))
       this.#objections.push({ ...place, message: describeMissingType(type, types) })
-    for (const { field, message } of fieldProblemsOf({ ...stage.context, type: stage.type }, types, 'plan'))
+    for (const { field, message } of fieldProblemsOf(
+      { ...stage.context, type: stage.type },
+      types,
+      'plan',
+    ))
       this.#objections.push({ ...place, field, message })
   }
 
@@ -130,14 +146,18 @@ class Preview {
     const graph = graphOf(this.#task)
     try {
       layOutStage(run, type)
-      for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')]) await this.#previewStage(before, job)
+      for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')])
+        await this.#previewStage(before, job)
       if (this.#isRefused) return
-      const steps = stage.tasks.flatMap(({ name }) => type?.steps.find((step) => step.name === name) ?? [])
+      const steps = stage.tasks.flatMap(
+        ({ name }) => type?.steps.find((step) => step.name === name) ?? [],
+      )
       const previewed = steps.filter(isPreviewed)
       const submits = await this.#previewSteps(previewed, stage, job)
       if (!submits && steps.some((step) => !isReading(step))) this.#noteDescription(stage, job)
       if (previewed.length > 0 || steps.length === 0) injectAfterStages(run, type)
-      for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')]) await this.#previewStage(after, job)
+      for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')])
+        await this.#previewStage(after, job)
     } catch (error) {
       if (!(error instanceof StageError)) throw error
       this.#noteFailure(error, stage, job)
@@ -148,7 +168,11 @@ class Preview {
   async #previewSteps(steps: readonly CallStep[], stage: Stage, job: number): Promise<boolean> {
     let submits = false
     for (const step of steps) {
-      const context = createTaskContext(this.#engine, { execution: this.#task, stage }, { isPreview: true })
+      const context = createTaskContext(
+        this.#engine,
+        { execution: this.#task, stage },
+        { isPreview: true },
+      )
       if (step.preview !== undefined) {
         const submission = await step.preview(context)
         if (submission === undefined) continue
@@ -159,9 +183,14 @@ class Preview {
         const result = await step.execute(context)
         mergeResult(stage, result)
         const { notice } = toNotice(result.context)
-        if (notice !== undefined) this.#effects.push({ job, stage: stage.name, type: stage.type, message: notice })
+        if (notice !== undefined)
+          this.#effects.push({ job, stage: stage.name, type: stage.type, message: notice })
         if (result.status === 'RUNNING')
-          throw this.#unknowable(stage, job, 'The stage would wait: what it looks for is not there now.')
+          throw this.#unknowable(
+            stage,
+            job,
+            'The stage would wait: what it looks for is not there now.',
+          )
       }
       evaluateStageContext({ execution: this.#task, stage, turn: this.#turn })
     }
@@ -169,15 +198,25 @@ class Preview {
   }
 
   /** The embedded infrastructure service says what it would refuse; another one checks when the operations arrive. */
-  async #previewOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
+  async #previewOperations(
+    { operations }: Submission,
+    context: TaskContext,
+    job: number,
+  ): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
     const errors = await preview(context, operations)
-    if (errors === undefined) this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
+    if (errors === undefined)
+      this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
     else if (errors.length > 0) throw new StageError(errors)
     for (const operation of operations) {
       for (const [name, description] of Object.entries(operation))
-        this.#effects.push({ job, stage: stage.name, type: stage.type, ...toEffect(name, description) })
+        this.#effects.push({
+          job,
+          stage: stage.name,
+          type: stage.type,
+          ...toEffect(name, description),
+        })
     }
     this.#isChanged = true
   }
@@ -192,7 +231,8 @@ class Preview {
 
   #noteFailure(error: StageError, stage: Stage, job: number): void {
     const text = error.errors.join(' ')
-    if (error instanceof RetryableError) throw this.#unknowable(stage, job, `It cannot be judged now. ${text}`)
+    if (error instanceof RetryableError)
+      throw this.#unknowable(stage, job, `It cannot be judged now. ${text}`)
     if (this.#isChanged) {
       const why = 'Known only once it runs, because what runs before it has an effect on it.'
       this.#noteOpen(stage, job, `${why} As things are now: ${text}`)
@@ -221,7 +261,10 @@ function isReading(step: Step): boolean {
   return 'execute' in step && step.readsOnly === true
 }
 
-const objectKeys = 'serverGroupName asgName loadBalancerName securityGroupName jobName imageName manifestName name'.split(' ')
+const objectKeys =
+  'serverGroupName asgName loadBalancerName securityGroupName jobName imageName manifestName name'.split(
+    ' ',
+  )
 
 const toObjects = shape({
   instanceIds: textsOf,
@@ -231,9 +274,15 @@ const toObjects = shape({
 
 const toNotice = shape({ notice: textOf })
 
-function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job' | 'stage' | 'type'> {
+function toEffect(
+  operation: string,
+  description: JsonObject,
+): Omit<Effect, 'job' | 'stage' | 'type'> {
   const { instanceIds, manifests, capacity } = toObjects(description)
-  const several = [...instanceIds, ...manifests.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.name ?? ''}`)]
+  const several = [
+    ...instanceIds,
+    ...manifests.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.name ?? ''}`),
+  ]
   const name = firstText(description, ...objectKeys)
   const objects = several.length > 0 ? several : name === undefined ? [] : [name]
   return {

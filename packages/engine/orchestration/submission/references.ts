@@ -33,20 +33,40 @@ export function checkStageList(value: unknown, what: string, limits: PipelineLim
  * @throws {PortError} 400 for references that are neither text nor numbers: a stage would run too early
  */
 export function referencedStages(stages: readonly JsonObject[]): JsonObject[] {
-  const hasReferences = stages.some((stage) => stage['refId'] !== undefined && stage['refId'] !== null)
+  const hasReferences = stages.some(
+    (stage) => stage['refId'] !== undefined && stage['refId'] !== null,
+  )
   return stages.map((stage, index) => {
     checkReferences(stage, index)
-    if (!hasReferences) return { ...stage, refId: String(index), requisiteStageRefIds: index === 0 ? [] : [String(index - 1)] }
-    const requisites = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'] : []
-    return { ...stage, refId: String(stage['refId'] ?? ''), requisiteStageRefIds: requisites.map(String) }
+    if (!hasReferences)
+      return {
+        ...stage,
+        refId: String(index),
+        requisiteStageRefIds: index === 0 ? [] : [String(index - 1)],
+      }
+    const requisites = Array.isArray(stage['requisiteStageRefIds'])
+      ? stage['requisiteStageRefIds']
+      : []
+    return {
+      ...stage,
+      refId: String(stage['refId'] ?? ''),
+      requisiteStageRefIds: requisites.map(String),
+    }
   })
 }
 
-function checkReferences({ refId, requisiteStageRefIds: requisites }: JsonObject, index: number): void {
-  if (!isReference(refId ?? '')) throw new PortError(400, `The "refId" of stage ${index + 1} must be text or a number.`)
+function checkReferences(
+  { refId, requisiteStageRefIds: requisites }: JsonObject,
+  index: number,
+): void {
+  if (!isReference(refId ?? ''))
+    throw new PortError(400, `The "refId" of stage ${index + 1} must be text or a number.`)
   const list = requisites ?? []
   if (Array.isArray(list) && list.every(isReference)) return
-  throw new PortError(400, `"requisiteStageRefIds" of stage ${index + 1} must be a list of refIds, such as ["1"].`)
+  throw new PortError(
+    400,
+    `"requisiteStageRefIds" of stage ${index + 1} must be a list of refIds, such as ["1"].`,
+  )
 }
 
 function isReference(value: unknown): boolean {
@@ -65,7 +85,10 @@ export function checkGraph(stages: readonly JsonObject[]): void {
   for (const [refId, required] of requisites) {
     const missing = required.find((each) => !requisites.has(each))
     if (missing !== undefined) {
-      throw new PortError(400, `Stage "${refId}" requires "${missing}", but no stage has that refId.`)
+      throw new PortError(
+        400,
+        `Stage "${refId}" requires "${missing}", but no stage has that refId.`,
+      )
     }
   }
   const cycle = describeStageCycle(stages)
@@ -89,5 +112,7 @@ export function stageFrom(definition: JsonObject, nextId: () => string): Stage {
 
 /** The type of a stage of a pipeline for one cloud provider carries the provider's name. */
 export function withProvider(type: string, provider: unknown): string {
-  return typeof provider !== 'string' || unsuffixedProviders.includes(provider) ? type : `${type}_${provider}`
+  return typeof provider !== 'string' || unsuffixedProviders.includes(provider)
+    ? type
+    : `${type}_${provider}`
 }

@@ -22,7 +22,8 @@ function requisitesByRef(stages: readonly JsonObject[]): Map<string, string[]> {
     const ref = refOf(stage['refId'])
     if (ref === undefined) continue
     const known = waiting.getOrInsertComputed(ref, () => [])
-    for (const requisite of listOf(stage['requisiteStageRefIds']).map(refOf)) if (requisite !== undefined) known.push(requisite)
+    for (const requisite of listOf(stage['requisiteStageRefIds']).map(refOf))
+      if (requisite !== undefined) known.push(requisite)
   }
   return waiting
 }

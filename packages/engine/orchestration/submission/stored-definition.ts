@@ -8,7 +8,11 @@ import type { EngineOptions } from '../engine-parts.ts'
 import type { Execution } from '../model.ts'
 
 /** Undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
-export async function loadDefinition(id: string, caller: Caller, { ports }: EngineOptions): Promise<JsonObject | undefined> {
+export async function loadDefinition(
+  id: string,
+  caller: Caller,
+  { ports }: EngineOptions,
+): Promise<JsonObject | undefined> {
   return ports.definitions.pipeline(id, caller).catch((error: unknown) => {
     if (!isPassing(error)) return undefined
     throw error
@@ -21,27 +25,45 @@ export async function loadDefinition(id: string, caller: Caller, { ports }: Engi
  *
  * @throws {PortError} 403; 503 while the store or the permission service cannot be asked
  */
-export async function checkOwner(submitted: JsonObject, caller: Caller, sources: EngineOptions): Promise<void> {
+export async function checkOwner(
+  submitted: JsonObject,
+  caller: Caller,
+  sources: EngineOptions,
+): Promise<void> {
   const id = textOf(submitted['id'])
   if (!sources.judges || id === undefined) return
   const owner = (await ownerOf(id, caller, sources)) ?? sources.store.newestRun(id)?.application
-  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
+  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? '')))
+    return
   checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
 }
 
-async function ownerOf(id: string, caller: Caller, sources: EngineOptions): Promise<string | undefined> {
+async function ownerOf(
+  id: string,
+  caller: Caller,
+  sources: EngineOptions,
+): Promise<string | undefined> {
   const stored = await loadDefinition(id, caller, sources).catch(() => {
-    throw new PortError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
+    throw new PortError(
+      503,
+      'The pipeline cannot be started now: the definition store cannot be asked whose it is.',
+    )
   })
   return textOf(stored?.['application'])
 }
 
 /** A definition that is disabled in the store is not run; a store that cannot be asked does not hold anything up. @throws {PortError} 400 */
-export async function checkEnabled({ pipelineConfigId: id, ...execution }: Execution, sources: EngineOptions): Promise<void> {
+export async function checkEnabled(
+  { pipelineConfigId: id, ...execution }: Execution,
+  sources: EngineOptions,
+): Promise<void> {
   if (id === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const stored = await loadDefinition(id, toCaller(execution.engine.headers), sources).catch((error: unknown) => {
-    sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
-    return undefined
-  })
-  if (isTrue(stored?.['disabled'])) throw new PortError(400, 'The pipeline is disabled and cannot be started.')
+  const stored = await loadDefinition(id, toCaller(execution.engine.headers), sources).catch(
+    (error: unknown) => {
+      sources.log.warn({ err: error, pipeline: id }, 'the stored definition could not be read')
+      return undefined
+    },
+  )
+  if (isTrue(stored?.['disabled']))
+    throw new PortError(400, 'The pipeline is disabled and cannot be started.')
 }

@@ -14,7 +14,15 @@ import type { EngineOptions } from '../engine-parts.ts'
 import { StageError } from '../machine/failure.ts'
 
 /** What only an instance has. */
-const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inheritedFields]
+const instanceFields = [
+  'type',
+  'schema',
+  'template',
+  'variables',
+  'exclude',
+  'stages',
+  ...inheritedFields,
+]
 
 /**
  * The stages are those of the template; the variables stay beside them, and are put in where expressions name them.
@@ -23,13 +31,21 @@ const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 's
  * @throws {StageError} when there is no such template, or a variable is missing or has the wrong type
  * @throws {PortError} when the definition store fails
  */
-export async function expandTemplate(instance: JsonObject, as: Caller, sources: EngineOptions): Promise<JsonObject> {
+export async function expandTemplate(
+  instance: JsonObject,
+  as: Caller,
+  sources: EngineOptions,
+): Promise<JsonObject> {
   if (listOf(instance['stages']).length > 0) {
-    throw new StageError(['An instance of a pipeline template has no stages of its own; put them into the template.'])
+    throw new StageError([
+      'An instance of a pipeline template has no stages of its own; put them into the template.',
+    ])
   }
   const { id, template } = await templateOf(instance, as, sources)
   const pipeline = pipelineOf(template)
-  const own = Object.fromEntries(Object.entries(instance).filter(([name]) => !instanceFields.includes(name)))
+  const own = Object.fromEntries(
+    Object.entries(instance).filter(([name]) => !instanceFields.includes(name)),
+  )
   return {
     ...pipeline,
     ...own,
@@ -41,7 +57,11 @@ export async function expandTemplate(instance: JsonObject, as: Caller, sources: 
 }
 
 /** @throws {PortError} 400 when it does not exist, 403 when the caller may not read it, 502 when the definition store fails */
-export async function loadTemplate(wanted: StoredTemplate, as: Caller, { ports }: EngineOptions): Promise<JsonObject> {
+export async function loadTemplate(
+  wanted: StoredTemplate,
+  as: Caller,
+  { ports }: EngineOptions,
+): Promise<JsonObject> {
   const { name } = wanted
   const template = await ports.definitions.template(wanted, as).catch((error: Error) => {
     const status = error instanceof PortError && error.status < 500 ? error.status : 502
@@ -54,7 +74,9 @@ export async function loadTemplate(wanted: StoredTemplate, as: Caller, { ports }
 async function templateOf(instance: JsonObject, as: Caller, sources: EngineOptions) {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {
-    throw new StageError(['The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.'])
+    throw new StageError([
+      'The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.',
+    ])
   }
   const template = await loadTemplate(stored, as, sources).catch((error: unknown) => {
     throw error instanceof PortError && error.status < 500 ? new StageError([error.message]) : error
@@ -78,16 +100,25 @@ function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
   const problems: string[] = []
   for (const variable of listOf(template['variables']).filter(isObject)) {
     const name = String(variable['name'])
-    if (!bound.has(name) && variable['defaultValue'] !== undefined) bound.set(name, variable['defaultValue'])
+    if (!bound.has(name) && variable['defaultValue'] !== undefined)
+      bound.set(name, variable['defaultValue'])
     const problem = findProblem(name, variable, bound.get(name))
     if (problem !== undefined) problems.push(problem)
   }
-  if (problems.length > 0) throw new StageError([`The variables of the template are not in order: ${problems.join('; ')}.`])
+  if (problems.length > 0)
+    throw new StageError([
+      `The variables of the template are not in order: ${problems.join('; ')}.`,
+    ])
   return Object.fromEntries(bound)
 }
 
-function findProblem(name: string, { type, nullable }: JsonObject, value: unknown): string | undefined {
-  if (value === undefined || value === null) return nullable === true ? undefined : `"${name}" has no value`
+function findProblem(
+  name: string,
+  { type, nullable }: JsonObject,
+  value: unknown,
+): string | undefined {
+  if (value === undefined || value === null)
+    return nullable === true ? undefined : `"${name}" has no value`
   // A value that is an expression has its type when it is evaluated.
   if (typeof value === 'string' && value.includes('${')) return undefined
   const check = Object.hasOwn(typeChecks, String(type)) ? typeChecks[String(type)] : undefined

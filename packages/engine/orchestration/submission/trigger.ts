@@ -1,6 +1,13 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
@@ -24,7 +31,11 @@ const toTrigger = shape({
 })
 
 /** @param caller Counts when the trigger names no user. */
-export function normaliseTrigger(submitted: unknown, { user = '[anonymous]' }: Caller, { store }: EngineOptions): Trigger {
+export function normaliseTrigger(
+  submitted: unknown,
+  { user = '[anonymous]' }: Caller,
+  { store }: EngineOptions,
+): Trigger {
   const given = withParent(objectOf(submitted), store)
   const trigger = toTrigger(given)
   return { ...given, ...trigger, user: trigger.user ?? user }
@@ -36,11 +47,16 @@ export function normaliseTrigger(submitted: unknown, { user = '[anonymous]' }: C
  *
  * @throws {PortError} 403, 503
  */
-export async function checkParentReadable(given: unknown, caller: Caller, { store, accessOf }: EngineOptions): Promise<void> {
+export async function checkParentReadable(
+  given: unknown,
+  caller: Caller,
+  { store, accessOf }: EngineOptions,
+): Promise<void> {
   const { pipelineId, run } = originOf(given)
   for (const id of new Set([pipelineId, run.id])) {
     const parent = id === undefined ? undefined : store.load(id)
-    if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
+    if (parent !== undefined)
+      checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
   }
 }
 
@@ -86,7 +102,12 @@ const toDeclared = list(shape({ name: textOf, default: (value) => value }))
 export function withDefaultParameters(given: JsonObject, declared: unknown): JsonObject {
   const missing = toDeclared(declared).filter(
     ({ name, default: value }) =>
-      name !== undefined && value !== undefined && ((Object.hasOwn(given, name) ? given[name] : undefined) ?? null) === null,
+      name !== undefined &&
+      value !== undefined &&
+      ((Object.hasOwn(given, name) ? given[name] : undefined) ?? null) === null,
   )
-  return { ...given, ...Object.fromEntries(missing.map(({ name, default: value }) => [name, value])) }
+  return {
+    ...given,
+    ...Object.fromEntries(missing.map(({ name, default: value }) => [name, value])),
+  }
 }

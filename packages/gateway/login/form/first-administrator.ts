@@ -22,7 +22,10 @@ export interface FirstAdministrator {
  *
  * @throws {GatewayError} BAD_ARGUMENT when name or password cannot be used
  */
-export async function prepareFirstAdministrator(users: Users, first: FirstAdministrator): Promise<StartSteps> {
+export async function prepareFirstAdministrator(
+  users: Users,
+  first: FirstAdministrator,
+): Promise<StartSteps> {
   if (!users.isEmpty()) return { ready: () => void reportUnused(users, first) }
   const { name, password, roles, command, announce } = first
   const shown = password ?? generatePassword()
@@ -49,7 +52,10 @@ export async function prepareFirstAdministrator(users: Users, first: FirstAdmini
 }
 
 /** A password that is changed in the environment of a container changes nothing, which looks like a wrong password. */
-async function reportUnused(users: Users, { name, password, roles, command, warn }: FirstAdministrator): Promise<void> {
+async function reportUnused(
+  users: Users,
+  { name, password, roles, command, warn }: FirstAdministrator,
+): Promise<void> {
   if (password === undefined) return
   const isRight = await users.hasPassword(name, password).catch(() => true)
   if (isRight) return
@@ -59,7 +65,10 @@ async function reportUnused(users: Users, { name, password, roles, command, warn
           'is ignored: there are users, but none of this name',
           `user add ${shellWord(name)}${roles.map((role) => ` --role ${shellWord(role)}`).join('')}`,
         ]
-      : ['is not the password of this user, and changes nothing', `user passwd ${shellWord(toUserKey(name))}`]
+      : [
+          'is not the password of this user, and changes nothing',
+          `user passwd ${shellWord(toUserKey(name))}`,
+        ]
   warn(
     `fairlead.admin.password (FAIRLEAD_ADMIN_PASSWORD) ${what}. Remove the setting, or enter the password with: ${command(advice)}`,
   )
@@ -68,9 +77,13 @@ async function reportUnused(users: Users, { name, password, roles, command, warn
 /** Names the settings, because no command was typed here. */
 function nameSettings(cause: unknown): never {
   if (!(cause instanceof GatewayError)) throw cause
-  throw new GatewayError(cause.code, `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`, {
-    cause,
-  })
+  throw new GatewayError(
+    cause.code,
+    `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`,
+    {
+      cause,
+    },
+  )
 }
 
 /** Open at the right, so that a long command can be copied whole. */

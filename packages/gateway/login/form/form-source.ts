@@ -49,13 +49,16 @@ export async function openFormSource(
 async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
   const { users, configuredUser, permissionServiceEmbedded, command } = options
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
-  const isConfigured = (user: User) => configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
+  const isConfigured = (user: User) =>
+    configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
   const check: PasswordSource['check'] = async ({ username, password }) => {
     if (configuredUser !== undefined && isConfiguredUser(configuredUser, username, password)) {
       return { user: toConfiguredUser(configuredUser), credentialStamp: stamp }
     }
     const stored = await users.verify(username, password)
-    return stored === undefined ? undefined : { user: toUser(stored), credentialStamp: stored.stamp }
+    return stored === undefined
+      ? undefined
+      : { user: toUser(stored), credentialStamp: stored.stamp }
   }
   return {
     name: 'form',
@@ -65,7 +68,10 @@ async function createFormSource(options: FormSourceOptions): Promise<PasswordSou
       const isNamed = configuredUser !== undefined && username === configuredUser.name
       trace(isNamed ? 'yes' : 'no', 'the user of spring.security.user has this name')
       const stored = users.find(username)
-      trace(stored === undefined ? 'no' : 'yes', `there is a user of this name in users.db (${command('user list')})`)
+      trace(
+        stored === undefined ? 'no' : 'yes',
+        `there is a user of this name in users.db (${command('user list')})`,
+      )
       if (stored !== undefined) trace('note', `roles from users.db: ${joinNames(stored.roles)}`)
       if (password === undefined) {
         if (stored !== undefined) return { user: toUser(stored) }
@@ -75,13 +81,17 @@ async function createFormSource(options: FormSourceOptions): Promise<PasswordSou
       trace(known === undefined ? 'no' : 'yes', 'the password is right')
       return known
     },
-    reportOf: (user) => (isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 }),
-    stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
+    reportOf: (user) =>
+      isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 },
+    stillValid: (user, credentialStamp) =>
+      credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
     changes: () => users.changes,
     currentUser(username) {
       const stored = users.find(username)
-      if (stored !== undefined) return { user: toUser(stored), stamp: stored.stamp, tokenEra: stored.tokenEra }
-      const isConfiguredName = configuredUser !== undefined && stamp !== undefined && username === configuredUser.name
+      if (stored !== undefined)
+        return { user: toUser(stored), stamp: stored.stamp, tokenEra: stored.tokenEra }
+      const isConfiguredName =
+        configuredUser !== undefined && stamp !== undefined && username === configuredUser.name
       return isConfiguredName ? { user: toConfiguredUser(configuredUser), stamp } : 'gone'
     },
   }
@@ -97,7 +107,11 @@ function toUser({ name, roles }: StoredUser): User {
 }
 
 /** Compared as hashes, so that neither content nor length shows in the time that it takes. */
-function isConfiguredUser({ name, password }: ConfiguredUser, givenName: string, givenPassword: string): boolean {
+function isConfiguredUser(
+  { name, password }: ConfiguredUser,
+  givenName: string,
+  givenPassword: string,
+): boolean {
   const sameName = timingSafeEqual(digest(name), digest(givenName))
   const samePassword = timingSafeEqual(digest(password), digest(givenPassword))
   return sameName && samePassword
@@ -108,7 +122,9 @@ function isConfiguredUser({ name, password }: ConfiguredUser, givenName: string,
  * sessions, hence a slow function: an attacker with the file cannot try passwords quickly.
  */
 async function configuredStamp({ name, password }: ConfiguredUser): Promise<string> {
-  return (await derivePasswordKey(password, digest(`configured user ${name}`))).toString('base64url')
+  return (await derivePasswordKey(password, digest(`configured user ${name}`))).toString(
+    'base64url',
+  )
 }
 
 /** @see docs/contracts/authentication.md#configured-user */

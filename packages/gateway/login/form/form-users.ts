@@ -27,24 +27,36 @@ export class FormUsers {
   find(name: string): FormUser {
     const user = this.#users.find(name)
     if (user !== undefined) return { ...user, isAdmin: this.#makesAdmin(user.roles) }
-    throw new GatewayError('NOT_FOUND', `There is no user "${toUserKey(name).slice(0, 100)}". GET /auth/users lists all of them.`)
+    throw new GatewayError(
+      'NOT_FOUND',
+      `There is no user "${toUserKey(name).slice(0, 100)}". GET /auth/users lists all of them.`,
+    )
   }
 
   /** @returns the password: the given one, or a generated one. @throws {GatewayError} BAD_ARGUMENT, CONFLICT when the name is taken */
-  async add(name: string, roles: readonly string[], password = generatePassword()): Promise<string> {
+  async add(
+    name: string,
+    roles: readonly string[],
+    password = generatePassword(),
+  ): Promise<string> {
     await this.#users.add(name, password, roles.length > 0 ? roles : [readers])
     return password
   }
 
   /** Ends the sessions of the user. @returns the password, as `add`. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
-  async setPassword(name: string, tokens: 'keep' | 'withdraw', password = generatePassword()): Promise<string> {
+  async setPassword(
+    name: string,
+    tokens: 'keep' | 'withdraw',
+    password = generatePassword(),
+  ): Promise<string> {
     await this.#users.setPassword(name, password, tokens)
     return password
   }
 
   /** Ends the sessions of the user. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND, CONFLICT without an administrator */
   setRoles(name: string, roles: readonly string[]): void {
-    if (!this.#makesAdmin(roles)) this.#checkDispensable(this.find(name), 'lose the roles of an administrator')
+    if (!this.#makesAdmin(roles))
+      this.#checkDispensable(this.find(name), 'lose the roles of an administrator')
     this.#users.setRoles(name, roles)
   }
 

@@ -98,13 +98,19 @@ export class GuessLimit implements Guesses {
     }
   }
 
-  #countersFor(guess: Guess, pair: string, unlockedAtMs: number | undefined): [Counter, ...Counter[]] {
+  #countersFor(
+    guess: Guess,
+    pair: string,
+    unlockedAtMs: number | undefined,
+  ): [Counter, ...Counter[]] {
     const since = this.#loggedIn.get(pair)
-    const isKnown = guess.browser !== undefined || (since !== undefined && this.#now() - since < knownForMs)
+    const isKnown =
+      guess.browser !== undefined || (since !== undefined && this.#now() - since < knownForMs)
     const [own, ...others] = countersOf(guess, { isKnown, isUnlocked: unlockedAtMs !== undefined })
     const toCounter = ({ kind, key }: CounterName): Counter => [this.#failures[kind], key]
     const counters: [Counter, ...Counter[]] = [toCounter(own), ...others.map(toCounter)]
-    if (unlockedAtMs !== undefined) for (const [failures, key] of counters) failures.forgetUntil(key, unlockedAtMs)
+    if (unlockedAtMs !== undefined)
+      for (const [failures, key] of counters) failures.forgetUntil(key, unlockedAtMs)
     return counters
   }
 }
@@ -158,7 +164,8 @@ class Failures {
 
   /** Undefined: it is empty. A step of the clock backwards leaves no counter that stays full for longer than the window. */
   #emptyAtMs(key: string): number | undefined {
-    const { emptyAtMs: storedMs } = this.#full.get(key) ?? this.#filling.get(key) ?? { emptyAtMs: 0 }
+    const { emptyAtMs: storedMs } = this.#full.get(key) ??
+      this.#filling.get(key) ?? { emptyAtMs: 0 }
     const emptyAtMs = Math.min(storedMs, this.#now() + guessWindowMs)
     return emptyAtMs > this.#now() ? emptyAtMs : undefined
   }

@@ -43,24 +43,38 @@ export function derivePasswordKey(password: string, salt: Buffer): Promise<Buffe
  */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const parsed = stored === undefined ? undefined : parseHash(stored)
-  const { salt, hash, parameters } = parsed ?? { salt: Buffer.alloc(16), hash: Buffer.alloc(hashBytes), parameters: hashCost }
+  const { salt, hash, parameters } = parsed ?? {
+    salt: Buffer.alloc(16),
+    hash: Buffer.alloc(hashBytes),
+    parameters: hashCost,
+  }
   const derived = await deriveInTurn(password.slice(0, maxPasswordLength), salt, parameters)
-  return timingSafeEqual(derived, hash) && parsed !== undefined && password.length <= maxPasswordLength
+  return (
+    timingSafeEqual(derived, hash) && parsed !== undefined && password.length <= maxPasswordLength
+  )
 }
 
 /** Whether a hash was made with weaker parameters than those of today. */
 export function isOutdated(stored: string): boolean {
   const parameters = parseHash(stored)?.parameters
-  return parameters === undefined || parameters.memory < hashCost.memory || parameters.passes < hashCost.passes
+  return (
+    parameters === undefined ||
+    parameters.memory < hashCost.memory ||
+    parameters.passes < hashCost.passes
+  )
 }
 
-const hashForm = /^\$argon2id\$v=19\$m=(\d{1,9}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
+const hashForm =
+  /^\$argon2id\$v=19\$m=(\d{1,9}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
 
-function parseHash(stored: string): { salt: Buffer; hash: Buffer; parameters: Parameters } | undefined {
+function parseHash(
+  stored: string,
+): { salt: Buffer; hash: Buffer; parameters: Parameters } | undefined {
   const match = hashForm.exec(stored)
   if (match === null) return undefined
   const [memory, passes, parallelism] = match.slice(1, 4).map(Number) as [number, number, number]
-  const fits = memory <= largest.memory && passes <= largest.passes && parallelism <= largest.parallelism
+  const fits =
+    memory <= largest.memory && passes <= largest.passes && parallelism <= largest.parallelism
   if (!fits || passes < 1 || parallelism < 1 || memory < 8 * parallelism) return undefined
   return {
     salt: Buffer.from(match[4] as string, 'base64'),
@@ -79,7 +93,10 @@ function toText(bytes: Buffer): string {
  */
 const thread = new SideThread<PasswordJob, Uint8Array>({
   name: 'passwords',
-  file: new URL(import.meta.url.endsWith('.ts') ? './password-worker.ts' : './password-worker.js', import.meta.url),
+  file: new URL(
+    import.meta.url.endsWith('.ts') ? './password-worker.ts' : './password-worker.js',
+    import.meta.url,
+  ),
   maxOldGenerationSizeMb: 32,
   maxJobMs: 60_000,
   maxWaiting: 200,
@@ -87,12 +104,22 @@ const thread = new SideThread<PasswordJob, Uint8Array>({
 /** Less is not worth a thread. */
 const minAsideMemory = 1024
 
-async function deriveInTurn(password: string, salt: Buffer, { memory, passes, parallelism }: Parameters): Promise<Buffer> {
+async function deriveInTurn(
+  password: string,
+  salt: Buffer,
+  { memory, passes, parallelism }: Parameters,
+): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'))
   const parameters = { parallelism, tagLength: hashBytes, memory, passes }
   if (memory < minAsideMemory) return deriveNow('argon2id', { message, nonce: salt, ...parameters })
   try {
-    return Buffer.from(await thread.run({ message: new Uint8Array(message), nonce: new Uint8Array(salt), ...parameters }))
+    return Buffer.from(
+      await thread.run({
+        message: new Uint8Array(message),
+        nonce: new Uint8Array(salt),
+        ...parameters,
+      }),
+    )
   } catch (cause) {
     if (!(cause instanceof SideThreadError)) throw cause
     throw tooManyLogins(cause)

@@ -12,4 +12,7 @@ export interface PasswordJob {
   readonly passes: number
 }
 
-serveJobs((job: PasswordJob) => ({ reply: new Uint8Array(argon2Sync('argon2id', job)), transfer: [] }))
+serveJobs((job: PasswordJob) => ({
+  reply: new Uint8Array(argon2Sync('argon2id', job)),
+  transfer: [],
+}))

@@ -54,7 +54,8 @@ export class RedisGuesses implements Guesses {
 
   async begin(guess: Guess, unlockedAtMs?: number): Promise<GuessDecision> {
     const { redis, fallback } = this.#options
-    if (redis.wasReached() && !redis.isReachable()) this.#noteFailure(new Error('Redis is not reachable'))
+    if (redis.wasReached() && !redis.isReachable())
+      this.#noteFailure(new Error('Redis is not reachable'))
     else {
       try {
         const decision = await withTimeout(this.#begin(guess, unlockedAtMs))
@@ -99,13 +100,19 @@ export class RedisGuesses implements Guesses {
       withdraw: () => this.#inBackground(this.#takeBack(counters)),
       succeed: () => {
         const known = redis.send('set', pairKey, '1', 'PX', knownForMs)
-        this.#inBackground(Promise.all([redis.send('unlink', keyOf(own)), known, this.#takeBack(others)]))
+        this.#inBackground(
+          Promise.all([redis.send('unlink', keyOf(own)), known, this.#takeBack(others)]),
+        )
       },
     }
   }
 
   async #takeBack(counters: readonly CounterName[]): Promise<void> {
-    await Promise.all(counters.map((counter) => this.#options.redis.run(takeBackScript, keyOf(counter), shareOf(counter))))
+    await Promise.all(
+      counters.map((counter) =>
+        this.#options.redis.run(takeBackScript, keyOf(counter), shareOf(counter)),
+      ),
+    )
   }
 
   /** The failure that stays counted ends by itself. */
@@ -115,7 +122,10 @@ export class RedisGuesses implements Guesses {
 
   #noteFailure(error: unknown): void {
     if (!this.#isFailing) {
-      this.#options.log.error({ err: error }, 'Redis cannot count wrong passwords; each replica counts for itself until it can')
+      this.#options.log.error(
+        { err: error },
+        'Redis cannot count wrong passwords; each replica counts for itself until it can',
+      )
     }
     this.#isFailing = true
   }

@@ -15,7 +15,8 @@ import type { LoginSurroundings } from '../method-type.ts'
 /** A user who is refused at every login would be an error that is hard to find. */
 const userName = z.string().check(({ value, issues }) => {
   const objection = findNameObjection(value)
-  if (objection !== undefined) issues.push({ code: 'custom', input: value, message: `${objection}; choose another user name` })
+  if (objection !== undefined)
+    issues.push({ code: 'custom', input: value, message: `${objection}; choose another user name` })
 })
 
 const formKey = 'security.basicform.enabled'
@@ -34,14 +35,20 @@ export const formKeys = settings(
       ),
     },
     user: {
-      name: setting('spring.security.user.name', userName.default('user')).describe('Name of the configured user.'),
+      name: setting('spring.security.user.name', userName.default('user')).describe(
+        'Name of the configured user.',
+      ),
       password: setting('spring.security.user.password', optionalText).describe(
         'Password of the configured user. Default: there is no such user.',
       ),
     },
     olderUser: {
-      name: setting('security.user.name', userName.optional()).describe('Older name of `spring.security.user.name`.'),
-      password: setting('security.user.password', optionalText).describe('Older name of `spring.security.user.password`.'),
+      name: setting('security.user.name', userName.optional()).describe(
+        'Older name of `spring.security.user.name`.',
+      ),
+      password: setting('security.user.password', optionalText).describe(
+        'Older name of `spring.security.user.password`.',
+      ),
     },
   },
   {
@@ -54,13 +61,20 @@ type FormValues = SettingsOf<typeof formKeys>
 
 export type FormSettings = NonNullable<ReturnType<typeof toFormSettings>>
 
-export function toFormSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings) {
+export function toFormSettings(
+  keys: object,
+  report: SettingsReport,
+  surroundings: LoginSurroundings,
+) {
   const values = formKeys.read(keys)
   const { firstAdmin } = values
   const isEnabled = checkSwitch(values, report, surroundings)
   const configuredUser = toConfiguredUser(values, report, surroundings)
   if (firstAdmin.password !== undefined && (!isEnabled || configuredUser !== undefined)) {
-    const reason = configuredUser === undefined ? 'there is no login form' : 'spring.security.user is the one user'
+    const reason =
+      configuredUser === undefined
+        ? 'there is no login form'
+        : 'spring.security.user is the one user'
     report.notice(`Ignored, because ${reason}: fairlead.admin.password.`)
   }
   if (!isEnabled) return undefined
@@ -78,7 +92,11 @@ export function toFormSettings(keys: object, report: SettingsReport, surrounding
   }
 }
 
-function checkSwitch({ wanted }: FormValues, report: SettingsReport, surroundings: LoginSurroundings): boolean {
+function checkSwitch(
+  { wanted }: FormValues,
+  report: SettingsReport,
+  surroundings: LoginSurroundings,
+): boolean {
   const isNeeded = !surroundings.isFollower && !surroundings.anonymous
   if (isNeeded && wanted === false) {
     report.problem(

@@ -109,9 +109,11 @@ export class Users {
   async verify(name: string, password: string): Promise<StoredUser | undefined> {
     const key = toUserKey(name)
     const stored = this.#read(key)
-    if (!(await isPassword(password, stored?.passwordHash)) || stored === undefined) return undefined
+    if (!(await isPassword(password, stored?.passwordHash)) || stored === undefined)
+      return undefined
     const { user, passwordHash } = stored
-    if (isOutdated(passwordHash)) this.#statements.rehash.run(await hashPassword(password), key, passwordHash)
+    if (isOutdated(passwordHash))
+      this.#statements.rehash.run(await hashPassword(password), key, passwordHash)
     return user
   }
 
@@ -121,7 +123,10 @@ export class Users {
     const hash = await hashPassword(checkPassword(password))
     const { changes } = this.#statements.add.run(key, hash, formatRoles(roles), this.#now())
     if (Number(changes) === 0)
-      throw new GatewayError('CONFLICT', `There is a user "${key}" already. Choose another name, or set its password.`)
+      throw new GatewayError(
+        'CONFLICT',
+        `There is a user "${key}" already. Choose another name, or set its password.`,
+      )
     return this.#read(key)?.user as StoredUser
   }
 
@@ -130,7 +135,11 @@ export class Users {
    *
    * @throws {GatewayError} BAD_ARGUMENT
    */
-  async prepareFirst(name: string, password: string, roles: readonly string[]): Promise<() => StoredUser | undefined> {
+  async prepareFirst(
+    name: string,
+    password: string,
+    roles: readonly string[],
+  ): Promise<() => StoredUser | undefined> {
     const key = checkName(name)
     const storedRoles = formatRoles(roles)
     const hash = await hashPassword(checkPassword(password))
@@ -152,17 +161,27 @@ export class Users {
    * @param tokens Whether API tokens that the user has by now still count
    * @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND
    */
-  async setPassword(name: string, password: string, tokens: 'keep' | 'withdraw' = 'keep'): Promise<void> {
+  async setPassword(
+    name: string,
+    password: string,
+    tokens: 'keep' | 'withdraw' = 'keep',
+  ): Promise<void> {
     const hash = await hashPassword(checkPassword(password))
     this.#forgetKnown()
     const eras = tokens === 'withdraw' ? 1 : 0
-    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), eras, toUserKey(name)).changes)
+    checkFound(
+      name,
+      this.#statements.setPassword.run(hash, this.#now(), eras, toUserKey(name)).changes,
+    )
   }
 
   /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
   setRoles(name: string, roles: readonly string[]): void {
     this.#forgetKnown()
-    checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toUserKey(name)).changes)
+    checkFound(
+      name,
+      this.#statements.setRoles.run(formatRoles(roles), this.#now(), toUserKey(name)).changes,
+    )
   }
 
   /** @throws {GatewayError} NOT_FOUND */
@@ -186,7 +205,8 @@ export function openUsers(dataDir: string, now: () => number = Date.now): Users 
 
 /** Version and era of a new user are a time, so that a name given away again revives neither sessions nor tokens of its former holder. */
 function prepare(db: DatabaseSync) {
-  const insert = 'INSERT INTO users (name, password_hash, roles, created_at_ms, changed_at_ms, version, token_era)'
+  const insert =
+    'INSERT INTO users (name, password_hash, roles, created_at_ms, changed_at_ms, version, token_era)'
   return {
     any: db.prepare('SELECT 1 FROM users LIMIT 1'),
     list: db.prepare('SELECT * FROM users ORDER BY name'),
@@ -194,12 +214,16 @@ function prepare(db: DatabaseSync) {
     dataVersion: db.prepare('PRAGMA data_version'),
     find: db.prepare('SELECT * FROM users WHERE name = ?'),
     add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?4, ?4, ?4) ON CONFLICT (name) DO NOTHING`),
-    addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?4, ?4, ?4 WHERE NOT EXISTS (SELECT 1 FROM users)`),
+    addFirst: db.prepare(
+      `${insert} SELECT ?1, ?2, ?3, ?4, ?4, ?4, ?4 WHERE NOT EXISTS (SELECT 1 FROM users)`,
+    ),
     rehash: db.prepare('UPDATE users SET password_hash = ? WHERE name = ? AND password_hash = ?'),
     setPassword: db.prepare(
       'UPDATE users SET password_hash = ?, changed_at_ms = ?, version = version + 1, token_era = token_era + ? WHERE name = ?',
     ),
-    setRoles: db.prepare('UPDATE users SET roles = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?'),
+    setRoles: db.prepare(
+      'UPDATE users SET roles = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?',
+    ),
     remove: db.prepare('DELETE FROM users WHERE name = ?'),
   }
 }
@@ -235,7 +259,10 @@ function checkName(name: string): string {
 
 function checkPassword(password: string): string {
   if (password.length < minPasswordLength || password.length > maxPasswordLength) {
-    throw new GatewayError('BAD_ARGUMENT', `A password has ${minPasswordLength} to ${maxPasswordLength} characters.`)
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `A password has ${minPasswordLength} to ${maxPasswordLength} characters.`,
+    )
   }
   return password
 }
@@ -243,7 +270,8 @@ function checkPassword(password: string): string {
 function formatRoles(roles: readonly string[]): string {
   const names = roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')
   const wrong = names.find((role) => !/^[^\p{Cc},"\\]{1,200}$/u.test(role))
-  if (wrong !== undefined) throw new GatewayError('BAD_ARGUMENT', `"${wrong.slice(0, 100)}" cannot be the name of a role.`)
+  if (wrong !== undefined)
+    throw new GatewayError('BAD_ARGUMENT', `"${wrong.slice(0, 100)}" cannot be the name of a role.`)
   return JSON.stringify([...new Set(names)].sort())
 }
 
@@ -252,5 +280,6 @@ function parseRoles(text: string): string[] {
 }
 
 function checkFound(name: string, changes: number | bigint): void {
-  if (Number(changes) === 0) throw new GatewayError('NOT_FOUND', `There is no user "${toUserKey(name).slice(0, 100)}".`)
+  if (Number(changes) === 0)
+    throw new GatewayError('NOT_FOUND', `There is no user "${toUserKey(name).slice(0, 100)}".`)
 }

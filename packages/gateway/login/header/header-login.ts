@@ -14,7 +14,8 @@ import type { LoginCredentials, Trace } from '../trace.ts'
 import { createUser } from '../user.ts'
 import type { HeaderSettings } from './settings.ts'
 
-interface HeaderLoginOptions extends Pick<MethodContext, 'origin' | 'prepareUser' | 'isServiceAccount' | 'now'> {
+interface HeaderLoginOptions
+  extends Pick<MethodContext, 'origin' | 'prepareUser' | 'isServiceAccount' | 'now'> {
   settings: HeaderSettings
 }
 
@@ -32,7 +33,11 @@ export class HeaderLogin implements LoginMethod {
     this.#options = options
     this.#prepareOnce = createPreparedUsers(options.now)
     const { serviceAccountsMs } = options.settings
-    this.#serviceAccounts = createCache({ maxSize: maxCachedNames, ttlMs: serviceAccountsMs, now: options.now })
+    this.#serviceAccounts = createCache({
+      maxSize: maxCachedNames,
+      ttlMs: serviceAccountsMs,
+      now: options.now,
+    })
   }
 
   reportOf(): LoginReport {
@@ -53,7 +58,8 @@ export class HeaderLogin implements LoginMethod {
       )
     }
     const objection = names.length > 1 ? 'X-SPINNAKER-USER is repeated' : findObjection(name)
-    if (objection !== undefined) return refusal(objection, `The login by header is refused: ${objection}.`)
+    if (objection !== undefined)
+      return refusal(objection, `The login by header is refused: ${objection}.`)
     return { kind: 'user', user: await this.#prepareOnce(name, () => this.#prepare(name)) }
   }
 
@@ -63,7 +69,10 @@ export class HeaderLogin implements LoginMethod {
     const { username } = credentials
     const objection = findObjection(username)
     if (objection !== undefined) return { kind: 'refused', reason: objection }
-    trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and no other client is`)
+    trace(
+      'yes',
+      `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and no other client is`,
+    )
     trace('note', 'the header brings no roles; the permission service knows them')
     return { kind: 'user', user: await this.#prepare(username) }
   }

@@ -1,6 +1,12 @@
 /** Settings of the login by a header of a trusted proxy. */
 
-import { off, type SettingsReport, setting, settings, whole } from '@fairlead/base/settings/setting.ts'
+import {
+  off,
+  type SettingsReport,
+  setting,
+  settings,
+  whole,
+} from '@fairlead/base/settings/setting.ts'
 import { namesProxies } from '../../http/origin.ts'
 
 export const headerKeys = settings({

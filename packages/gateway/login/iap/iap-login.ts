@@ -48,7 +48,10 @@ export class IapLogin implements LoginMethod {
     try {
       const { email, expiresAtMs } = await this.#verify(String(token))
       const digest = hash('sha256', String(token), 'base64')
-      return { kind: 'user', user: await this.#prepareOnce(digest, () => this.#prepare(email), expiresAtMs) }
+      return {
+        kind: 'user',
+        user: await this.#prepareOnce(digest, () => this.#prepare(email), expiresAtMs),
+      }
     } catch (error) {
       if (error instanceof GatewayError) return { kind: 'refused', reason: error.message, error }
       if (!(error instanceof LoginFailure)) throw error
@@ -59,8 +62,13 @@ export class IapLogin implements LoginMethod {
         )
         return { kind: 'refused', reason: error.message, error: told }
       }
-      const message = 'The keys of the proxy in front cannot be loaded, so logins fail. Try again in a moment.'
-      return { kind: 'refused', reason: error.message, error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }) }
+      const message =
+        'The keys of the proxy in front cannot be loaded, so logins fail. Try again in a moment.'
+      return {
+        kind: 'refused',
+        reason: error.message,
+        error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }),
+      }
     }
   }
 
@@ -68,7 +76,10 @@ export class IapLogin implements LoginMethod {
     if (credentials.kind !== 'token') return { kind: 'not-mine' }
     try {
       const { email } = await this.#verify(credentials.text)
-      trace('yes', `signature, issuer, audience and times of the token of the proxy; it names ${email}`)
+      trace(
+        'yes',
+        `signature, issuer, audience and times of the token of the proxy; it names ${email}`,
+      )
       return { kind: 'user', user: await this.#prepare(email) }
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error
@@ -77,7 +88,8 @@ export class IapLogin implements LoginMethod {
   }
 
   entryPoint(): EntryPoint {
-    const message = 'This gateway is entered through the Identity-Aware Proxy, whose token is missing.'
+    const message =
+      'This gateway is entered through the Identity-Aware Proxy, whose token is missing.'
     return { kind: 'refusal', error: new GatewayError('PERMISSION_DENIED', message) }
   }
 
@@ -96,7 +108,8 @@ export class IapLogin implements LoginMethod {
     if (!(Array.isArray(aud) ? aud : [aud]).includes(audience))
       refuse('it is meant for another audience than google.iap.audience')
     if (iss !== issuer) refuse('it has another issuer than google.iap.issuerId')
-    if (typeof iat !== 'number' || iat * 1000 > nowMs + issuedSkewMs) refuse('it was issued in the future')
+    if (typeof iat !== 'number' || iat * 1000 > nowMs + issuedSkewMs)
+      refuse('it was issued in the future')
     if (typeof exp !== 'number' || exp * 1000 <= nowMs - expirySkewMs) refuse('it has expired')
     if (typeof sub !== 'string' || sub === '') refuse('it has no subject')
     if (typeof email !== 'string' || email.trim() === '') refuse('it has no e-mail address')

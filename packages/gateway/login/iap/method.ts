@@ -19,7 +19,10 @@ export const iapMethod: LoginMethodType<IapSettings> = {
   },
   async checks({ keysUrl, nameCase }, { names, timeouts }) {
     const { checkKeys } = await import('../oauth2/checks.ts')
-    return [checkKeys(subject, keysUrl, timeouts), createCheck(subject, (report) => [checkNameCase(report, nameCase, names)])]
+    return [
+      checkKeys(subject, keysUrl, timeouts),
+      createCheck(subject, (report) => [checkNameCase(report, nameCase, names)]),
+    ]
   },
   peers: ({ keysUrl, issuedSkewMs }) => [{ url: keysUrl, toleratedMs: issuedSkewMs }],
 }

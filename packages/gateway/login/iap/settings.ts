@@ -16,7 +16,9 @@ const googleIssuer = 'https://cloud.google.com/iap'
 
 export const iapKeys = settings(
   {
-    enabled: setting('google.iap.enabled', off).describe("Login by Google's Identity-Aware Proxy in front of the gateway."),
+    enabled: setting('google.iap.enabled', off).describe(
+      "Login by Google's Identity-Aware Proxy in front of the gateway.",
+    ),
     audience: setting('google.iap.audience', optionalText).describe(
       'Audience of its tokens, `/projects/NUMBER/global/backendServices/ID`; required while it is enabled.',
     ),
@@ -28,18 +30,24 @@ export const iapKeys = settings(
         .default('x-goog-iap-jwt-assertion')
         .transform((name) => name.toLowerCase()),
     ).describe('Header with the token.'),
-    issuer: setting('google.iap.issuerId', z.string().min(1).default(googleIssuer)).describe('Issuer of the tokens.'),
+    issuer: setting('google.iap.issuerId', z.string().min(1).default(googleIssuer)).describe(
+      'Issuer of the tokens.',
+    ),
     keysUrl: setting(
       'google.iap.iapVerifyKeyUrl',
       httpAddress.prefault('https://www.gstatic.com/iap/verify/public_key-jwk'),
     ).describe('Address of the keys that sign the tokens.'),
-    issuedSkewMs: setting('google.iap.issuedAtTimeAllowedSkew', milliseconds.default(30_000)).describe(
-      'Milliseconds by which a token may be issued in the future.',
+    issuedSkewMs: setting(
+      'google.iap.issuedAtTimeAllowedSkew',
+      milliseconds.default(30_000),
+    ).describe('Milliseconds by which a token may be issued in the future.'),
+    expirySkewMs: setting(
+      'google.iap.expirationTimeAllowedSkew',
+      milliseconds.default(30_000),
+    ).describe('Milliseconds for which a token is accepted after it expires.'),
+    olderForm: setting('security.authn.iap.enabled', off).describe(
+      'Form of installers; `google.iap.enabled` decides.',
     ),
-    expirySkewMs: setting('google.iap.expirationTimeAllowedSkew', milliseconds.default(30_000)).describe(
-      'Milliseconds for which a token is accepted after it expires.',
-    ),
-    olderForm: setting('security.authn.iap.enabled', off).describe('Form of installers; `google.iap.enabled` decides.'),
   },
   {
     'security.authn.iap': 'Form of installers; the keys of `google.iap` decide.',

@@ -43,7 +43,9 @@ export class AccountStates {
 
   /** Requests that come together share a question. */
   #askOnce(key: string, username: string): Promise<boolean> {
-    return this.#asking.getOrInsertComputed(key, () => this.#ask(key, username).finally(() => this.#asking.delete(key)))
+    return this.#asking.getOrInsertComputed(key, () =>
+      this.#ask(key, username).finally(() => this.#asking.delete(key)),
+    )
   }
 
   async #ask(key: string, username: string): Promise<boolean> {
@@ -73,8 +75,11 @@ export function isDisabled(entry: Entry, nowMs: number): boolean {
   const first = (name: string) => attributeValuesOf(entry, name)[0]?.trim() ?? ''
   const number = (name: string) => (/^\d{1,19}$/.test(first(name)) ? BigInt(first(name)) : 0n)
   const expires = number('accountExpires')
-  const hasExpired = expires > 0n && expires < neverExpires && Number(expires / 10_000n) - windowsEpochMs <= nowMs
-  const shadowDays = /^\d{1,9}$/.test(first('shadowExpire')) ? Number(first('shadowExpire')) : undefined
+  const hasExpired =
+    expires > 0n && expires < neverExpires && Number(expires / 10_000n) - windowsEpochMs <= nowMs
+  const shadowDays = /^\d{1,9}$/.test(first('shadowExpire'))
+    ? Number(first('shadowExpire'))
+    : undefined
   return (
     (number('userAccountControl') & BigInt(disabledBit)) !== 0n ||
     hasExpired ||

@@ -1,9 +1,19 @@
 /** LDAP login: finds the entry, binds as the user, reads attributes and groups. */
 
-import { type DirectoryConnection, DirectoryRefusal, type Entry, isSizeLimit } from '@fairlead/base/directory/connection.ts'
+import {
+  type DirectoryConnection,
+  DirectoryRefusal,
+  type Entry,
+  isSizeLimit,
+} from '@fairlead/base/directory/connection.ts'
 import type { Directory } from '@fairlead/base/directory/directory.ts'
 import { fillFilter, parseFilterTemplate } from '@fairlead/base/directory/filter-template.ts'
-import { attributeValuesOf, createGroups, type Groups, type Search } from '@fairlead/base/directory/groups.ts'
+import {
+  attributeValuesOf,
+  createGroups,
+  type Groups,
+  type Search,
+} from '@fairlead/base/directory/groups.ts'
 import { fillDnPattern, isSameDn } from '@fairlead/base/names/distinguished-name.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { EqualityFilter, PresenceFilter } from 'ldapts'
@@ -39,16 +49,23 @@ export class DirectoryLogin {
     this.#log = log
     this.#groups = createGroups(settings)
     this.#userFilter = userSearch && parseFilterTemplate(userSearch.filter)
-    this.#attributes = ['mail', 'givenName', 'sn', 'pwdReset', memberOfAttribute, usernameAttribute].filter(
-      (name) => name !== undefined,
-    )
+    this.#attributes = [
+      'mail',
+      'givenName',
+      'sn',
+      'pwdReset',
+      memberOfAttribute,
+      usernameAttribute,
+    ].filter((name) => name !== undefined)
   }
 
   /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
   async check({ username, password }: Credentials, trace?: Trace): Promise<Outcome> {
     // A directory accepts an empty password as an anonymous bind.
-    if (username === '' || password === '') return { kind: 'refused', reason: 'user name or password is empty' }
-    if (/\p{Cc}/u.test(username)) return { kind: 'refused', reason: 'the user name has control characters' }
+    if (username === '' || password === '')
+      return { kind: 'refused', reason: 'user name or password is empty' }
+    if (/\p{Cc}/u.test(username))
+      return { kind: 'refused', reason: 'the user name has control characters' }
     const dn = this.#fillPattern(username, trace)
     const byPattern = dn && (await this.#bind(dn, { username, password }, undefined, trace))
     if (byPattern && (byPattern.kind === 'user' || this.#userFilter === undefined)) return byPattern
@@ -69,14 +86,28 @@ export class DirectoryLogin {
     if (username === '' || /\p{Cc}/u.test(username))
       return { kind: 'refused', reason: 'the user name is empty or has control characters' }
     const dn = this.#fillPattern(username, trace)
-    const found = this.#userFilter === undefined ? dn && { dn } : await this.#findEntry(username, trace)
-    if (found === undefined || typeof found === 'string') return { kind: 'refused', reason: found || 'the user is unknown' }
+    const found =
+      this.#userFilter === undefined ? dn && { dn } : await this.#findEntry(username, trace)
+    if (found === undefined || typeof found === 'string')
+      return { kind: 'refused', reason: found || 'the user is unknown' }
     if (this.#settings.manager === undefined) {
-      trace('note', `attributes and groups of ${found.dn} are read as the user, so they are seen with the password only`)
+      trace(
+        'note',
+        `attributes and groups of ${found.dn} are read as the user, so they are seen with the password only`,
+      )
       return { kind: 'user', user: createUser('ldap', username) }
     }
     const search: Search = (request) => this.#directory.search(request)
-    return { kind: 'user', user: await this.#toUser(found.dn, username, this.#userFilter && (found as Entry), search, trace) }
+    return {
+      kind: 'user',
+      user: await this.#toUser(
+        found.dn,
+        username,
+        this.#userFilter && (found as Entry),
+        search,
+        trace,
+      ),
+    }
   }
 
   /**
@@ -91,16 +122,29 @@ export class DirectoryLogin {
     if (manager === undefined || (dn === undefined && userSearch === undefined)) return true
     const entries = dn === undefined ? [] : await this.#accountAt(dn)
     if (entries.length === 0 && userSearch !== undefined && this.#userFilter !== undefined) {
-      const ofName = usernameAttribute && new EqualityFilter({ attribute: usernameAttribute, value: username })
+      const ofName =
+        usernameAttribute && new EqualityFilter({ attribute: usernameAttribute, value: username })
       const filter = ofName || fillFilter(this.#userFilter, [username])
-      const request = { base: userSearch.base, scope: 'sub', filter, attributes: accountStateAttributes, maxEntries: 2 } as const
+      const request = {
+        base: userSearch.base,
+        scope: 'sub',
+        filter,
+        attributes: accountStateAttributes,
+        maxEntries: 2,
+      } as const
       entries.push(...(await this.#directory.search(request)))
     }
     return entries.length === 1 && entries.every((entry) => !isDisabled(entry, nowMs))
   }
 
   async #accountAt(dn: string): Promise<Entry[]> {
-    const request = { base: dn, scope: 'base', filter: anyEntry, attributes: accountStateAttributes, maxEntries: 1 } as const
+    const request = {
+      base: dn,
+      scope: 'base',
+      filter: anyEntry,
+      attributes: accountStateAttributes,
+      maxEntries: 1,
+    } as const
     try {
       return [...(await this.#directory.search(request))]
     } catch (error) {
@@ -119,10 +163,22 @@ export class DirectoryLogin {
   /** The one entry of a user, or why there is none. */
   async #findEntry(username: string, trace: Trace | undefined): Promise<Entry | string> {
     const { userSearch } = this.#settings
-    if (userSearch === undefined || this.#userFilter === undefined) throw new Error('there is no search for users')
+    if (userSearch === undefined || this.#userFilter === undefined)
+      throw new Error('there is no search for users')
     const filter = fillFilter(this.#userFilter, [username])
-    const request = { base: userSearch.base, scope: 'sub', filter, attributes: this.#attributes, maxEntries: 2 } as const
-    const search = traced((asked) => this.#directory.search(asked), 'users', this.#managerName, trace)
+    const request = {
+      base: userSearch.base,
+      scope: 'sub',
+      filter,
+      attributes: this.#attributes,
+      maxEntries: 2,
+    } as const
+    const search = traced(
+      (asked) => this.#directory.search(asked),
+      'users',
+      this.#managerName,
+      trace,
+    )
     try {
       const [entry, ...more] = await search(request)
       if (more.length > 0) return 'several entries match the user name'
@@ -137,7 +193,12 @@ export class DirectoryLogin {
     return this.#settings.manager?.dn ?? 'anonymous'
   }
 
-  async #bind(dn: string, credentials: Credentials, known: Entry | undefined, trace: Trace | undefined): Promise<Outcome> {
+  async #bind(
+    dn: string,
+    credentials: Credentials,
+    known: Entry | undefined,
+    trace: Trace | undefined,
+  ): Promise<Outcome> {
     try {
       return await this.#directory.asUser(dn, credentials.password, async (connection) => {
         trace?.('yes', `bind as ${dn} with the password`)
@@ -147,10 +208,15 @@ export class DirectoryLogin {
             manager === undefined ? connection.search(request) : this.#directory.search(request)
           const entry = known ?? (await this.#readEntry(dn, connection))
           // OpenLDAP takes the password, and expects its client to do nothing else than to change it.
-          if (attributeValuesOf(entry, 'pwdReset')[0]?.toUpperCase() === 'TRUE') throw new Refused(mustChange)
-          return { kind: 'user', user: await this.#toUser(dn, credentials.username, entry, search, trace) }
+          if (attributeValuesOf(entry, 'pwdReset')[0]?.toUpperCase() === 'TRUE')
+            throw new Refused(mustChange)
+          return {
+            kind: 'user',
+            user: await this.#toUser(dn, credentials.username, entry, search, trace),
+          }
         } catch (error) {
-          if (error instanceof DirectoryRefusal) throw hasToChangePassword(error) ? new Refused(mustChange) : new AfterBind(error)
+          if (error instanceof DirectoryRefusal)
+            throw hasToChangePassword(error) ? new Refused(mustChange) : new AfterBind(error)
           throw error
         }
       })
@@ -164,18 +230,36 @@ export class DirectoryLogin {
   }
 
   /** @param known Undefined: what stands in the entry is not known, and neither are its groups */
-  async #toUser(dn: string, typed: string, known: Entry | undefined, search: Search, trace: Trace | undefined): Promise<User> {
+  async #toUser(
+    dn: string,
+    typed: string,
+    known: Entry | undefined,
+    search: Search,
+    trace: Trace | undefined,
+  ): Promise<User> {
     const entry = known ?? (await this.#readAs(search, dn)) ?? { dn }
     const { memberOfAttribute, usernameAttribute, manager } = this.#settings
     const first = (attribute: string) => attributeValuesOf(entry, attribute)[0]?.trim() || null
-    const memberOf = memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
+    const memberOf =
+      memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
     const renamed = usernameAttribute && first(usernameAttribute)
-    trace?.('note', `user name ${renamed || typed}, ${renamed ? `from the attribute ${usernameAttribute}` : 'as it was typed'}`)
+    trace?.(
+      'note',
+      `user name ${renamed || typed}, ${renamed ? `from the attribute ${usernameAttribute}` : 'as it was typed'}`,
+    )
     trace?.('note', `e-mail address ${first('mail') ?? 'none'}, from the attribute mail`)
-    if (memberOfAttribute !== undefined) trace?.('note', `${memberOfAttribute} lists ${joinNames(memberOf)}`)
+    if (memberOfAttribute !== undefined)
+      trace?.('note', `${memberOfAttribute} lists ${joinNames(memberOf)}`)
     const as = manager?.dn ?? 'the user'
-    const { roles, cut } = await this.#groups.load({ dn, username: typed, memberOf }, traced(search, 'groups', as, trace))
-    if (cut) this.#log.warn({ method: 'ldap', user: typed }, 'the user has more groups, or levels of them, than are read')
+    const { roles, cut } = await this.#groups.load(
+      { dn, username: typed, memberOf },
+      traced(search, 'groups', as, trace),
+    )
+    if (cut)
+      this.#log.warn(
+        { method: 'ldap', user: typed },
+        'the user has more groups, or levels of them, than are read',
+      )
     const names = { firstName: first('givenName'), lastName: first('sn') }
     return createUser('ldap', renamed || typed, { email: first('mail'), ...names, roles })
   }
@@ -184,15 +268,26 @@ export class DirectoryLogin {
   async #readEntry(dn: string, connection: DirectoryConnection): Promise<Entry> {
     const found =
       (await this.#readAs((asked) => connection.search(asked), dn)) ??
-      (this.#settings.manager === undefined ? undefined : await this.#readAs((asked) => this.#directory.search(asked), dn))
+      (this.#settings.manager === undefined
+        ? undefined
+        : await this.#readAs((asked) => this.#directory.search(asked), dn))
     if (found === undefined) {
-      this.#log.warn({ method: 'ldap', dn }, 'neither the user nor the manager may read the entry of the user')
+      this.#log.warn(
+        { method: 'ldap', dn },
+        'neither the user nor the manager may read the entry of the user',
+      )
     }
     return found ?? { dn }
   }
 
   async #readAs(search: Search, dn: string): Promise<Entry | undefined> {
-    const request = { base: dn, scope: 'base', filter: anyEntry, attributes: this.#attributes, maxEntries: 1 } as const
+    const request = {
+      base: dn,
+      scope: 'base',
+      filter: anyEntry,
+      attributes: this.#attributes,
+      maxEntries: 1,
+    } as const
     const [entry] = await search(request).catch((error: unknown) => {
       if (error instanceof DirectoryRefusal && !hasToChangePassword(error)) return []
       throw error
@@ -230,7 +325,8 @@ function traced(search: Search, what: string, as: string, trace: Trace | undefin
     try {
       const entries = await search(request)
       const shown = entries.slice(0, 20).map(({ dn }) => dn)
-      const more = entries.length > shown.length ? `, and ${entries.length - shown.length} more` : ''
+      const more =
+        entries.length > shown.length ? `, and ${entries.length - shown.length} more` : ''
       trace(
         entries.length > 0 ? 'yes' : 'no',
         `${question}: ${entries.length} found${shown.length > 0 ? `, ${shown.join(' | ')}${more}` : ''}`,

@@ -35,7 +35,10 @@ export class LdapSource implements PasswordSource {
   constructor({ settings, log, keep, now }: LdapSourceOptions) {
     this.#log = log
     this.#login = new DirectoryLogin(settings, keep(new Directory(settings, log, now)), log)
-    this.#states = new AccountStates({ ask: (username) => this.#login.isActive(username, now()), now })
+    this.#states = new AccountStates({
+      ask: (username) => this.#login.isActive(username, now()),
+      now,
+    })
   }
 
   reportOf(): LoginReport {
@@ -43,7 +46,8 @@ export class LdapSource implements PasswordSource {
   }
 
   async check(credentials: Credentials): ReturnType<PasswordSource['check']> {
-    if (this.#waiting >= maxWaiting) throw unavailable(new Error(`${this.#waiting} logins wait for the directory`))
+    if (this.#waiting >= maxWaiting)
+      throw unavailable(new Error(`${this.#waiting} logins wait for the directory`))
     this.#waiting++
     try {
       const leastTime = wait(refusalMs, undefined, { ref: false })
@@ -55,8 +59,12 @@ export class LdapSource implements PasswordSource {
       return notice && { notice }
     } catch (error) {
       const { reason, ...others } = describe(error)
-      const shown = typeof reason === 'string' ? withoutTyped(reason, credentials.username) : undefined
-      this.#log.error({ method: this.name, ...others, reason: shown }, 'a login failed because of the directory')
+      const shown =
+        typeof reason === 'string' ? withoutTyped(reason, credentials.username) : undefined
+      this.#log.error(
+        { method: this.name, ...others, reason: shown },
+        'a login failed because of the directory',
+      )
       throw unavailable(error)
     } finally {
       this.#waiting--
@@ -67,29 +75,44 @@ export class LdapSource implements PasswordSource {
     try {
       return await this.#states.isActive(username)
     } catch (error) {
-      this.#log.error({ method: this.name, ...describe(error) }, 'an API token failed because of the directory')
+      this.#log.error(
+        { method: this.name, ...describe(error) },
+        'an API token failed because of the directory',
+      )
       throw unavailable(error)
     }
   }
 
-  async explain({ username, password }: { username: string; password: string | undefined }, trace: Trace) {
+  async explain(
+    { username, password }: { username: string; password: string | undefined },
+    trace: Trace,
+  ) {
     try {
       const login = this.#login
-      const outcome = await (password === undefined ? login.look(username, trace) : login.check({ username, password }, trace))
+      const outcome = await (password === undefined
+        ? login.look(username, trace)
+        : login.check({ username, password }, trace))
       if (outcome.kind === 'user') return { user: outcome.user }
       trace('no', outcome.reason)
     } catch (error) {
       const { reason, advice } = describe(error)
-      trace('no', `the directory cannot say: ${reason ?? (error as Error).message}${advice === undefined ? '' : `; ${advice}`}`)
+      trace(
+        'no',
+        `the directory cannot say: ${reason ?? (error as Error).message}${advice === undefined ? '' : `; ${advice}`}`,
+      )
     }
     return undefined
   }
 }
 
 function unavailable(cause: unknown): GatewayError {
-  return new GatewayError('LOGIN_UNAVAILABLE', 'The directory that knows the users does not answer. Try again in a moment.', {
-    cause,
-  })
+  return new GatewayError(
+    'LOGIN_UNAVAILABLE',
+    'The directory that knows the users does not answer. Try again in a moment.',
+    {
+      cause,
+    },
+  )
 }
 
 /** A directory may repeat the name in its answer, and people type passwords in the wrong field. */
@@ -99,7 +122,8 @@ function withoutTyped(text: string, username: string): string {
 
 /** For the log: which server, what it said, and what to do about it. */
 function describe(error: unknown): Record<string, unknown> {
-  if (error instanceof DirectoryRefusal) return { server: error.server, reason: error.message, advice: adviseOn(error) }
+  if (error instanceof DirectoryRefusal)
+    return { server: error.server, reason: error.message, advice: adviseOn(error) }
   if (error instanceof DirectoryUnreachable)
     return { server: error.server, reason: error.message, advice: adviseOnConnection(error.cause) }
   return { err: error }

@@ -9,7 +9,8 @@ export const ldapMethod: LoginMethodType<LdapSettings> = {
   checksPasswords: true,
   keys: ldapKeys.keys,
   toSettings: toLdapSettings,
-  describe: ({ servers }) => `LDAP, form and HTTP Basic (${servers.map(({ url }) => url).join(', ')})`,
+  describe: ({ servers }) =>
+    `LDAP, form and HTTP Basic (${servers.map(({ url }) => url).join(', ')})`,
   async open(settings, context) {
     const [{ LdapSource }, { openPasswordLogin }] = await Promise.all([
       import('./ldap-source.ts'),

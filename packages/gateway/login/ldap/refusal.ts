@@ -11,7 +11,10 @@ export interface Refusal {
 }
 
 /** OpenLDAP takes the password of such an account. */
-export const mustChange: Refusal = { reason: 'the password has to be changed before the first login', notice: 'expired' }
+export const mustChange: Refusal = {
+  reason: 'the password has to be changed before the first login',
+  notice: 'expired',
+}
 
 /**
  * The codes in `80090308: LdapErr: …, data 52e, v4563`. Active Directory gives all but 525, 52e, 568 and 775 only when the

@@ -31,14 +31,18 @@ interface TokenRules {
 }
 
 /** The signature is checked before. @throws {LoginFailure} refused. @see RFC 9068, section 4 */
-export function checkTokenClaims(claims: Readonly<Record<string, unknown>>, { issuer, audiences, nowMs }: TokenRules): void {
+export function checkTokenClaims(
+  claims: Readonly<Record<string, unknown>>,
+  { issuer, audiences, nowMs }: TokenRules,
+): void {
   const { iss, aud, exp, nbf } = claims
   const now = nowMs / 1000
   if (iss !== issuer) refuse('the bearer token is of another issuer')
   if (!(Array.isArray(aud) ? aud : [aud]).some((one) => audiences.includes(one)))
     refuse('the bearer token is for another audience')
   if (typeof exp !== 'number' || exp <= now - skewSeconds) refuse('the bearer token has expired')
-  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now + skewSeconds)) refuse('the bearer token does not count yet')
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now + skewSeconds))
+    refuse('the bearer token does not count yet')
 }
 
 interface IdTokenFacts {
@@ -51,11 +55,23 @@ interface IdTokenFacts {
 }
 
 /** @throws {LoginFailure} refused. @see OpenID Connect Core 1.0, sections 3.1.3.7 and 3.1.3.8 */
-export function checkIdToken({ idToken, claims, clientId, accessToken, nowMs }: IdTokenFacts): void {
+export function checkIdToken({
+  idToken,
+  claims,
+  clientId,
+  accessToken,
+  nowMs,
+}: IdTokenFacts): void {
   const { azp, iat, at_hash: hash } = claims
-  if (azp !== undefined && azp !== clientId) refuse('the ID token is not accepted: azp names another client')
-  if (typeof iat !== 'number' || iat > nowMs / 1000 + skewSeconds) refuse('the ID token is not accepted: iat lies ahead')
-  if (hash !== undefined && accessToken !== undefined && hash !== hashOf(accessToken, String(decodeProtectedHeader(idToken).alg)))
+  if (azp !== undefined && azp !== clientId)
+    refuse('the ID token is not accepted: azp names another client')
+  if (typeof iat !== 'number' || iat > nowMs / 1000 + skewSeconds)
+    refuse('the ID token is not accepted: iat lies ahead')
+  if (
+    hash !== undefined &&
+    accessToken !== undefined &&
+    hash !== hashOf(accessToken, String(decodeProtectedHeader(idToken).alg))
+  )
     refuse('the ID token is not accepted: at_hash belongs to another access token')
 }
 

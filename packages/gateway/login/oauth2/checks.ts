@@ -1,6 +1,12 @@
 /** Checks an OAuth 2.0 provider: metadata, addresses, keys, client secret. */
 
-import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+  type Timeouts,
+} from '@fairlead/base/findings/finding.ts'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { fillAddress, showAddress } from '../address-template.ts'
 import { checkNameCase } from '../check-name-case.ts'
@@ -14,12 +20,15 @@ import type { Registration } from './registration.ts'
 import type { OAuth2Settings } from './settings.ts'
 import { requestTokens } from './token-request.ts'
 
-const network = 'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
+const network =
+  'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
 
 export function checkOAuth2({ registrations }: OAuth2Settings, context: CheckContext): Check[] {
   const call = createCalls(context.timeouts)
   return registrations.map((registration) =>
-    createCheck(`OAuth 2.0 ${registration.id}`, (report) => checkProvider(registration, { ...context, call, report })),
+    createCheck(`OAuth 2.0 ${registration.id}`, (report) =>
+      checkProvider(registration, { ...context, call, report }),
+    ),
   )
 }
 
@@ -40,7 +49,8 @@ interface Means extends CheckContext {
 
 async function checkProvider(registration: Registration, means: Means): Promise<Finding[]> {
   const { issuerUri, nameCase } = registration
-  const [first, published] = issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
+  const [first, published] =
+    issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
   const endpoints = completeEndpoints(registration.endpoints, published?.endpoints)
   const found = await Promise.all([
     tryAddress('authorization address', endpoints.authorizationUri, means),
@@ -49,17 +59,27 @@ async function checkProvider(registration: Registration, means: Means): Promise<
     trySecret(registration, endpoints, published, means),
   ])
   const compared = checkNameCase(means.report, nameCase, means.names)
-  return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined), compared]
+  return [
+    ...(first === undefined ? [] : [first]),
+    ...found.filter((one) => one !== undefined),
+    compared,
+  ]
 }
 
-async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise<[Finding, ProviderMetadata | undefined]> {
+async function tryDiscovery(
+  issuerUri: string,
+  { call, report }: Means,
+): Promise<[Finding, ProviderMetadata | undefined]> {
   const tried = `read what ${issuerUri} publishes`
   try {
     const published = await discover(issuerUri, call)
     const { authorizationUri, tokenUri } = published.endpoints
     if (authorizationUri === undefined || tokenUri === undefined) {
       const advice = 'write authorization-uri and token-uri of the provider into the configuration'
-      return [report.warning(tried, 'it names no address for logins or for tokens', advice), published]
+      return [
+        report.warning(tried, 'it names no address for logins or for tokens', advice),
+        published,
+      ]
     }
     return [report.ok(tried, `logins start at ${showAddress(authorizationUri)}`), published]
   } catch (error) {
@@ -72,30 +92,45 @@ async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise
 }
 
 /** No user is logged in here, so a refusal is a good result. */
-async function tryAddress(what: string, url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
+async function tryAddress(
+  what: string,
+  url: string | undefined,
+  { call, report }: Means,
+): Promise<Finding | undefined> {
   if (url === undefined) return undefined
   const tried = `GET the ${what} ${showAddress(url)}`
   try {
     const { status } = await call({ what, url })
     const gone = status === 404 || status === 410
-    if (gone) return report.problem(tried, `it answers ${status}`, 'correct the address in the configuration')
+    if (gone)
+      return report.problem(
+        tried,
+        `it answers ${status}`,
+        'correct the address in the configuration',
+      )
     return report.ok(tried, `it is there (${status})`)
   } catch (error) {
     // Pages for people redirect; the call follows none, and has its answer.
-    if (error instanceof LoginFailure && error.kind === 'refused') return report.ok(tried, 'it is there')
+    if (error instanceof LoginFailure && error.kind === 'refused')
+      return report.ok(tried, 'it is there')
     return report.problem(tried, (error as Error).message, network)
   }
 }
 
-async function tryKeys(url: string, { call, report }: Pick<Means, 'call' | 'report'>): Promise<Finding> {
+async function tryKeys(
+  url: string,
+  { call, report }: Pick<Means, 'call' | 'report'>,
+): Promise<Finding> {
   const tried = `read the keys at ${showAddress(url)}`
   try {
     const what = 'key set'
     const answer = await call({ what, url, init: { headers: { accept: 'application/json' } } })
-    if (answer.status !== 200) return report.problem(tried, `it answers ${answer.status}`, 'correct jwk-set-uri')
+    if (answer.status !== 200)
+      return report.problem(tried, `it answers ${answer.status}`, 'correct jwk-set-uri')
     const set = (await readObject(what, answer)) as unknown as JSONWebKeySet
     createLocalJWKSet(set)
-    if (set.keys.length === 0) return report.problem(tried, 'there are none', 'ask the administrator of the provider')
+    if (set.keys.length === 0)
+      return report.problem(tried, 'there are none', 'ask the administrator of the provider')
     return report.ok(tried, `${set.keys.length} keys`)
   } catch (error) {
     return report.problem(tried, (error as Error).message, `correct jwk-set-uri, or ${network}`)
@@ -125,13 +160,21 @@ async function trySecret(
       client: { client_id: clientId },
       clientAuthentication: createClientAuthentication(registration),
       registration,
-      parameters: new URLSearchParams({ code: 'fairlead-doctor', state, ...(published?.namesItself && { iss: name }) }),
+      parameters: new URLSearchParams({
+        code: 'fairlead-doctor',
+        state,
+        ...(published?.namesItself && { iss: name }),
+      }),
       state,
       redirectUri: fillAddress(registration.redirectUri, { baseUrl, registrationId: id }),
       verifier: registration.pkce ? 'fairlead-doctor-fairlead-doctor-fairlead-doctor' : undefined,
       nonce: undefined,
     })
-    return report.warning(tried, 'the provider takes any code', 'a provider for tests must not guard anything')
+    return report.warning(
+      tried,
+      'the provider takes any code',
+      'a provider for tests must not guard anything',
+    )
   } catch (error) {
     return classifyAnswer(error as Error, tried, report)
   }
@@ -142,9 +185,19 @@ function classifyAnswer(error: Error, tried: string, report: Reporter): Finding 
   if (/invalid_grant|bad_verification_code/.test(message))
     return report.ok(tried, 'the client is known; only the code is refused, as it should be')
   if (/invalid_client|unauthorized_client|incorrect_client_credentials/.test(message)) {
-    return report.problem(tried, message, 'correct client-id, client-secret and client-authentication-method')
+    return report.problem(
+      tried,
+      message,
+      'correct client-id, client-secret and client-authentication-method',
+    )
   }
-  if (/redirect_uri/.test(message)) return report.problem(tried, message, 'register the redirect URI listed above')
-  if (error instanceof LoginFailure && error.kind === 'unavailable') return report.problem(tried, message, network)
-  return report.warning(tried, message, 'read the message of the provider; a login may fail in the same way')
+  if (/redirect_uri/.test(message))
+    return report.problem(tried, message, 'register the redirect URI listed above')
+  if (error instanceof LoginFailure && error.kind === 'unavailable')
+    return report.problem(tried, message, network)
+  return report.warning(
+    tried,
+    message,
+    'read the message of the provider; a login may fail in the same way',
+  )
 }

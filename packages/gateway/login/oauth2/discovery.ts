@@ -26,7 +26,12 @@ export async function discover(issuerUri: string, call: CallProvider): Promise<P
   for (const url of placesOf(issuerUri)) {
     let answer: Response
     try {
-      answer = await call({ what: `document ${url}`, url, init: { headers: { accept: 'application/json' } }, anyStatus: true })
+      answer = await call({
+        what: `document ${url}`,
+        url,
+        init: { headers: { accept: 'application/json' } },
+        anyStatus: true,
+      })
     } catch (error) {
       // No answer here is no answer at the other places either, and each would be waited for.
       if (!(error instanceof LoginFailure) || error.kind === 'unavailable') throw error
@@ -57,15 +62,32 @@ async function read(issuerUri: string, url: string, answer: Response): Promise<P
     server = await oauth.processDiscoveryResponse(new URL(issuerUri), answer)
   } catch (error) {
     if ((error as { code?: unknown }).code !== oauth.JSON_ATTRIBUTE_COMPARISON) {
-      throw new LoginFailure('unavailable', `${url} is not what an issuer publishes: ${(error as Error).message}`)
+      throw new LoginFailure(
+        'unavailable',
+        `${url} is not what an issuer publishes: ${(error as Error).message}`,
+      )
     }
-    throw new WrongIssuer(`${url} names another issuer than ${issuerUri}; write the issuer as its document does`)
+    throw new WrongIssuer(
+      `${url} names another issuer than ${issuerUri}; write the issuer as its document does`,
+    )
   }
   if (server.issuer !== issuerUri) {
-    throw new WrongIssuer(`${url} names the issuer ${server.issuer}, the configuration ${issuerUri}; write both alike`)
+    throw new WrongIssuer(
+      `${url} names the issuer ${server.issuer}, the configuration ${issuerUri}; write both alike`,
+    )
   }
-  const { authorization_endpoint: authorizationUri, token_endpoint: tokenUri, userinfo_endpoint: userInfoUri } = server
-  const endpoints = { authorizationUri, tokenUri, userInfoUri, jwkSetUri: server.jwks_uri, issuer: server.issuer }
+  const {
+    authorization_endpoint: authorizationUri,
+    token_endpoint: tokenUri,
+    userinfo_endpoint: userInfoUri,
+  } = server
+  const endpoints = {
+    authorizationUri,
+    tokenUri,
+    userInfoUri,
+    jwkSetUri: server.jwks_uri,
+    issuer: server.issuer,
+  }
   for (const [name, uri] of Object.entries(endpoints)) {
     if (uri !== undefined && !/^https?:$/.test(URL.parse(String(uri))?.protocol ?? '')) {
       throw new WrongIssuer(`${url} has no usable address as ${name}`)

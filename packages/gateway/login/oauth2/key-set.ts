@@ -2,7 +2,13 @@
 
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { elapsedMs } from '@fairlead/base/settings/time-span.ts'
-import { type CompactVerifyGetKey, compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import {
+  type CompactVerifyGetKey,
+  compactVerify,
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+} from 'jose'
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
 
@@ -12,7 +18,19 @@ const maxAgeMs = 3_600_000
 const pauseMs = 30_000
 
 /** A shared secret never verifies here: it would be a public key. */
-const asymmetric = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const asymmetric = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
 const byDefault = ['RS256']
 
 export class KeySet {
@@ -36,7 +54,10 @@ export class KeySet {
    * @param algorithms As the provider publishes them; RS256 unless given
    * @throws {LoginFailure} refused: the signature is wrong; unavailable: the keys cannot be loaded
    */
-  async verify(jwt: string, algorithms: readonly string[] = byDefault): Promise<Record<string, unknown>> {
+  async verify(
+    jwt: string,
+    algorithms: readonly string[] = byDefault,
+  ): Promise<Record<string, unknown>> {
     const options = { algorithms: algorithms.filter((name) => asymmetric.includes(name)) }
     const find: CompactVerifyGetKey = async (header, token) => {
       try {
@@ -63,14 +84,20 @@ export class KeySet {
 
   async #current(): Promise<CompactVerifyGetKey> {
     const known = this.#keys
-    if (known !== undefined && elapsedMs(this.#now(), known.loadedAtMs) < maxAgeMs) return known.find
+    if (known !== undefined && elapsedMs(this.#now(), known.loadedAtMs) < maxAgeMs)
+      return known.find
     return this.#load()
   }
 
   async #ask(): Promise<CompactVerifyGetKey> {
     const what = 'key set'
-    const answer = await this.#call({ what, url: this.#url, init: { headers: { accept: 'application/json' } } })
-    if (answer.status !== 200) throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
+    const answer = await this.#call({
+      what,
+      url: this.#url,
+      init: { headers: { accept: 'application/json' } },
+    })
+    if (answer.status !== 200)
+      throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
     const found = await readObject(what, answer)
     try {
       const find = createLocalJWKSet(found as unknown as JSONWebKeySet)

@@ -34,7 +34,10 @@ interface OAuth2LoginOptions extends Pick<MethodContext, 'prepareUser' | 'log' |
  *
  * @throws {Error} when an issuer publishes what cannot belong to the configuration
  */
-export async function openOAuth2(settings: OAuth2Settings, context: MethodContext): Promise<LoginMethod> {
+export async function openOAuth2(
+  settings: OAuth2Settings,
+  context: MethodContext,
+): Promise<LoginMethod> {
   const { isServiceAccount, log, keep, now, page: site, prepareUser } = context
   const { registrations, entryAddress, audiences } = settings
   const call = createProviderCalls(settings)
@@ -90,7 +93,10 @@ export class OAuth2Login implements LoginMethod {
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
     const token = parseBearer(request.headers.authorization)
     if (token === undefined) return { kind: 'not-mine' }
-    const outcome = token === 'unreadable' ? refusal('there is no readable bearer token') : await this.#verifyBearer(token)
+    const outcome =
+      token === 'unreadable'
+        ? refusal('there is no readable bearer token')
+        : await this.#verifyBearer(token)
     this.#bearers.set(request, outcome)
     return outcome
   }
@@ -112,12 +118,15 @@ export class OAuth2Login implements LoginMethod {
     const [first] = this.#options.providers
     if (credentials.kind === 'token') {
       const token = parseBearer(`Bearer ${credentials.text}`)
-      if (token === 'unreadable') throw new LoginFailure('refused', 'this is no readable bearer token')
+      if (token === 'unreadable')
+        throw new LoginFailure('refused', 'this is no readable bearer token')
       return token === undefined ? undefined : first?.identify(token, trace)
     }
     if (credentials.kind !== 'id-token' && credentials.kind !== 'claims') return undefined
-    const provider = credentials.registration === undefined ? first : this.#find(credentials.registration)
-    if (provider === undefined) throw new LoginFailure('refused', `there is no registration ${credentials.registration}`)
+    const provider =
+      credentials.registration === undefined ? first : this.#find(credentials.registration)
+    if (provider === undefined)
+      throw new LoginFailure('refused', `there is no registration ${credentials.registration}`)
     trace('note', `checked by the registration ${provider.registration.id}`)
     return credentials.kind === 'claims'
       ? provider.checkClaims(credentials.claims, trace)
@@ -126,7 +135,9 @@ export class OAuth2Login implements LoginMethod {
 
   mount(server: FastifyInstance, ending: LoginEnding): void {
     server.get('/login', (request, reply) => this.#answerLogin(request, reply, ending))
-    server.head('/login', (_request, reply) => reply.code(200).headers(this.#choicePage().headers).send())
+    server.head('/login', (_request, reply) =>
+      reply.code(200).headers(this.#choicePage().headers).send(),
+    )
     server.get<{ Params: { id: string } }>('/login/oauth2/code/:id', (request, reply) =>
       this.#answerCallback(request, reply, ending, request.params.id),
     )
@@ -136,7 +147,11 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** Start page, callback of early releases, and the place where a bearer token becomes a session. The web UI's scripts get a page. */
-  async #answerLogin(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+  async #answerLogin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
     const parameters = queryOf(request.url)
     if (['code', 'state', 'error'].some((name) => parameters.has(name))) {
       return this.#complete(request, reply, ending, undefined)
@@ -159,7 +174,12 @@ export class OAuth2Login implements LoginMethod {
     return createChoicePage(site, choices)
   }
 
-  async #answerCallback(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
+  async #answerCallback(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+    id: string,
+  ): Promise<FastifyReply> {
     if (queryOf(request.url).size === 0) {
       const known = await this.#welcome(request, reply, ending)
       if (known !== undefined) return known
@@ -168,7 +188,11 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** A logged-in user continues; a bearer token is turned into a session first. */
-  async #welcome(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply | undefined> {
+  async #welcome(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply | undefined> {
     const bearer = this.#bearers.get(request)
     if (bearer?.kind === 'refused' && bearer.error !== undefined) throw bearer.error
     if (bearer?.kind === 'user') {
@@ -180,12 +204,25 @@ export class OAuth2Login implements LoginMethod {
     return state.user === undefined ? undefined : reply.redirect(`${state.baseUrl}/`, 302)
   }
 
-  async #start(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
+  async #start(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+    id: string,
+  ): Promise<FastifyReply> {
     const provider = this.#find(id)
-    if (provider === undefined) throw new GatewayError('NOT_FOUND', 'There is no such login. GET /login offers those that exist.')
+    if (provider === undefined)
+      throw new GatewayError(
+        'NOT_FOUND',
+        'There is no such login. GET /login offers those that exist.',
+      )
     try {
       const { location, state, values } = await provider.start(request.state.baseUrl)
-      await ending.remember(request, state, { method: methodName, startedAtMs: this.#options.now(), values })
+      await ending.remember(request, state, {
+        method: methodName,
+        startedAtMs: this.#options.now(),
+        values,
+      })
       return reply.redirect(location, 302)
     } catch (error) {
       return this.#refuse(request, error, id)
@@ -210,13 +247,20 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** @throws {LoginFailure} */
-  async #verifyCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<ProviderUser> {
+  async #verifyCallback(
+    request: FastifyRequest,
+    ending: LoginEnding,
+    id: string | undefined,
+  ): Promise<ProviderUser> {
     const parameters = queryOf(request.url)
     const [state = '', ...more] = parameters.getAll('state')
-    if (more.length > 0 || !stateForm.test(state)) throw new LoginFailure('refused', 'the answer carries no readable state')
+    if (more.length > 0 || !stateForm.test(state))
+      throw new LoginFailure('refused', 'the answer carries no readable state')
     const pending = await ending.take(request, state)
-    if (pending?.method !== methodName) throw new LoginFailure('refused', 'this browser has no such login under way')
-    if (this.#options.now() - pending.startedAtMs > pendingMs) throw new LoginFailure('refused', 'the login took too long')
+    if (pending?.method !== methodName)
+      throw new LoginFailure('refused', 'this browser has no such login under way')
+    if (this.#options.now() - pending.startedAtMs > pendingMs)
+      throw new LoginFailure('refused', 'the login took too long')
     const provider = this.#find(pending.values['registration'] ?? '')
     if (provider === undefined || (id !== undefined && id !== provider.registration.id)) {
       throw new LoginFailure('refused', 'the answer came to the address of another registration')
@@ -230,7 +274,9 @@ export class OAuth2Login implements LoginMethod {
 
   async #verifyBearer(token: string): Promise<LoginOutcome> {
     try {
-      const user = await this.#verified.get({ username: methodName, password: token }, () => this.#identify(token))
+      const user = await this.#verified.get({ username: methodName, password: token }, () =>
+        this.#identify(token),
+      )
       return user === undefined ? refusal('the provider names no user') : { kind: 'user', user }
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error
@@ -243,7 +289,11 @@ export class OAuth2Login implements LoginMethod {
     const admitted = await provider?.identify(token)
     if (admitted === undefined) return undefined
     if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
-    const user = await this.#options.prepareUser(admitted.user, this.reportOf(admitted.user), admitted.nameCase)
+    const user = await this.#options.prepareUser(
+      admitted.user,
+      this.reportOf(admitted.user),
+      admitted.nameCase,
+    )
     if (admitted.isServiceAccount) this.#serviceAccounts.add(user)
     return user
   }
@@ -254,7 +304,12 @@ export class OAuth2Login implements LoginMethod {
     if (!(error instanceof GatewayError)) throw error
     const { state } = request
     state.errorCode = error.code
-    state.auditNote = { kind: 'refused', method: methodName, reason: (thrown as Error).message, failed: error.status >= 500 }
+    state.auditNote = {
+      kind: 'refused',
+      method: methodName,
+      reason: (thrown as Error).message,
+      failed: error.status >= 500,
+    }
     this.#options.log.warn(
       {
         requestId: state.requestId,
@@ -271,9 +326,13 @@ export class OAuth2Login implements LoginMethod {
 
 function toError({ kind, message }: LoginFailure): GatewayError {
   if (kind === 'unavailable') {
-    return new GatewayError('LOGIN_UNAVAILABLE', 'The identity provider does not answer. Try again in a moment.', {
-      cause: new Error(message),
-    })
+    return new GatewayError(
+      'LOGIN_UNAVAILABLE',
+      'The identity provider does not answer. Try again in a moment.',
+      {
+        cause: new Error(message),
+      },
+    )
   }
   return new GatewayError(
     'CREDENTIALS_REFUSED',
@@ -282,8 +341,12 @@ function toError({ kind, message }: LoginFailure): GatewayError {
 }
 
 function refusal(reason: string): LoginOutcome {
-  const error = new GatewayError('CREDENTIALS_REFUSED', 'The bearer token is not accepted. Get a new one and try again.', {
-    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-  })
+  const error = new GatewayError(
+    'CREDENTIALS_REFUSED',
+    'The bearer token is not accepted. Get a new one and try again.',
+    {
+      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    },
+  )
   return { kind: 'refused', reason, error }
 }

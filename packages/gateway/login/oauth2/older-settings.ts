@@ -33,10 +33,17 @@ export function toOlderRegistration(
       const name = presetName(written, profiles)
       const preset = name === undefined ? undefined : findPreset(name, true, values.tenants)
       const from = { key, clientId: client.clientId, client, written, name, preset }
-      return { key, entryAddress: client.preEstablishedRedirectUri, registration: convert(from, reported) }
+      return {
+        key,
+        entryAddress: client.preEstablishedRedirectUri,
+        registration: convert(from, reported),
+      }
     }
     if (written.enabled === true && !ignored) {
-      report.problem(`${key}.client.clientId`, `is missing, although ${key}.enabled switches this login on`)
+      report.problem(
+        `${key}.client.clientId`,
+        `is missing, although ${key}.enabled switches this login on`,
+      )
     }
   }
   return undefined
@@ -51,9 +58,13 @@ interface Written {
   preset: Preset | undefined
 }
 
-function convert({ key, clientId, client, written, name, preset }: Written, report: SettingsReport): Registration {
+function convert(
+  { key, clientId, client, written, name, preset }: Written,
+  report: SettingsReport,
+): Registration {
   const { resource, sso } = written
-  if (sso?.loginPath !== undefined && sso.loginPath !== '/login') report.problem(`${key}.sso.loginPath`, 'must be /login')
+  if (sso?.loginPath !== undefined && sso.loginPath !== '/login')
+    report.problem(`${key}.sso.loginPath`, 'must be /login')
   const registration = toRegistration(
     {
       id: name ?? 'oauth2',
@@ -85,7 +96,10 @@ function convert({ key, clientId, client, written, name, preset }: Written, repo
     report,
   )
   if (registration.clientAuthentication !== 'none' && client.clientSecret === undefined) {
-    report.problem(`${key}.client.clientSecret`, 'is missing; set it, or clientAuthenticationScheme: none')
+    report.problem(
+      `${key}.client.clientSecret`,
+      'is missing; set it, or clientAuthenticationScheme: none',
+    )
   }
   return registration
 }
@@ -105,7 +119,8 @@ function namesOf(key: string) {
 
 /** As the provider is called in the file, or by the profile that Gate has for it. */
 function presetName({ provider }: OlderKeys, profiles: readonly string[]): string | undefined {
-  if (provider !== undefined) return provider.toLowerCase() === 'other' ? undefined : provider.toLowerCase()
+  if (provider !== undefined)
+    return provider.toLowerCase() === 'other' ? undefined : provider.toLowerCase()
   const profile = profiles.findLast((name) => Object.hasOwn(presetProfiles, name))
   return profile === undefined ? undefined : presetProfiles[profile]
 }

@@ -20,7 +20,10 @@ export interface Endpoints {
 
 /** The chosen addresses, and those of `others` where none is chosen. */
 export function completeEndpoints(chosen: Endpoints, others: Endpoints | undefined): Endpoints {
-  return { ...others, ...Object.fromEntries(Object.entries(chosen).filter(([, uri]) => uri !== undefined)) }
+  return {
+    ...others,
+    ...Object.fromEntries(Object.entries(chosen).filter(([, uri]) => uri !== undefined)),
+  }
 }
 
 export type ClientAuthentication =
@@ -74,7 +77,9 @@ export function findPreset(name: string, older: boolean, tenants: Tenants): Pres
     case 'gitlab':
       return gitlab
     case 'azure':
-      return older ? olderAzure(tenants.azureTenantId) : { label: 'Microsoft', endpoints: {}, scopes: openIdScopes }
+      return older
+        ? olderAzure(tenants.azureTenantId)
+        : { label: 'Microsoft', endpoints: {}, scopes: openIdScopes }
     case 'okta':
       return { label: 'Okta', endpoints: {}, scopes: openIdScopes }
     case 'keycloak':
@@ -165,7 +170,11 @@ function oracle(tenant: string | undefined): Preset {
     endpoints:
       tenant === undefined
         ? {}
-        : { authorizationUri: `${base}/authorize`, tokenUri: `${base}/token`, userInfoUri: `${base}/userinfo` },
+        : {
+            authorizationUri: `${base}/authorize`,
+            tokenUri: `${base}/token`,
+            userInfoUri: `${base}/userinfo`,
+          },
     scopes: ['openid', 'urn:opc:idm:__myscopes__'],
     mapping: { username: 'preferred_username', email: undefined },
   }

@@ -27,7 +27,10 @@ interface ProviderLimits {
 const maxAnswerBytes = 1024 * 1024
 const withoutBody = new Set([101, 204, 205, 304])
 
-export function createProviderCalls({ connectTimeoutMs, readTimeoutMs }: ProviderLimits): CallProvider {
+export function createProviderCalls({
+  connectTimeoutMs,
+  readTimeoutMs,
+}: ProviderLimits): CallProvider {
   return async ({ what, url, init, anyStatus }) => {
     const signal = AbortSignal.timeout(connectTimeoutMs + readTimeoutMs)
     const answer = await ask(what, () => fetch(url, { ...init, redirect: 'manual', signal }))
@@ -37,12 +40,19 @@ export function createProviderCalls({ connectTimeoutMs, readTimeoutMs }: Provide
     }
     if (answer.status >= 300 && answer.status < 400) {
       await answer.body?.cancel().catch(() => {})
-      throw new LoginFailure('refused', `the ${what} answered with a redirect, which is not followed`)
+      throw new LoginFailure(
+        'refused',
+        `the ${what} answered with a redirect, which is not followed`,
+      )
     }
-    const tooLarge = () => new LoginFailure('refused', `the ${what} answered with more than a megabyte`)
+    const tooLarge = () =>
+      new LoginFailure('refused', `the ${what} answered with more than a megabyte`)
     const bytes = await ask(what, () => readAnswerBytes(answer, maxAnswerBytes, tooLarge))
     const { status, headers } = answer
-    return new Response(withoutBody.has(status) ? null : new Uint8Array(bytes), { status, headers: plainHeaders(headers) })
+    return new Response(withoutBody.has(status) ? null : new Uint8Array(bytes), {
+      status,
+      headers: plainHeaders(headers),
+    })
   }
 }
 

@@ -63,9 +63,14 @@ export class ProviderServer {
   async current(): Promise<Server> {
     const known = this.#known()
     if (known !== undefined) return known
-    if (this.#asking !== undefined || elapsedMs(this.#options.now(), this.#askedAtMs) >= askAgainAfterMs) await this.#ask()
+    if (
+      this.#asking !== undefined ||
+      elapsedMs(this.#options.now(), this.#askedAtMs) >= askAgainAfterMs
+    )
+      await this.#ask()
     const found = this.#known()
-    if (found === undefined) throw new LoginFailure('unavailable', 'the issuer has not said yet how to log in with it')
+    if (found === undefined)
+      throw new LoginFailure('unavailable', 'the issuer has not said yet how to log in with it')
     return found
   }
 

@@ -90,13 +90,22 @@ export class OAuth2Provider {
       parameters.set('code_challenge_method', 'S256')
     }
     const { authorizationUri } = server
-    return { location: `${authorizationUri}${authorizationUri.includes('?') ? '&' : '?'}${parameters}`, state, values }
+    return {
+      location: `${authorizationUri}${authorizationUri.includes('?') ? '&' : '?'}${parameters}`,
+      state,
+      values,
+    }
   }
 
   /** Judges what the provider sent the browser back with. @throws {LoginFailure} refused, unavailable */
-  async complete(parameters: URLSearchParams, state: string, values: Readonly<Record<string, string>>): Promise<ProviderUser> {
+  async complete(
+    parameters: URLSearchParams,
+    state: string,
+    values: Readonly<Record<string, string>>,
+  ): Promise<ProviderUser> {
     const server = await this.#server.current()
-    const checksIdToken = this.registration.scopes.includes('openid') && server.jwkSetUri !== undefined
+    const checksIdToken =
+      this.registration.scopes.includes('openid') && server.jwkSetUri !== undefined
     const { accessToken, idToken } = await requestTokens(this.#call, {
       server: this.#toMetadata(server),
       issuerIsKnown: server.issuer !== undefined,
@@ -109,7 +118,8 @@ export class OAuth2Provider {
       verifier: values['verifier'],
       nonce: checksIdToken ? (values['nonce'] ?? '') : undefined,
     })
-    const claims = idToken === undefined ? undefined : await this.#checkIdToken(server, idToken, accessToken)
+    const claims =
+      idToken === undefined ? undefined : await this.#checkIdToken(server, idToken, accessToken)
     const userInfo = await this.#loadUserInfo(server, accessToken, claims?.['sub'])
     return this.#admit(server, { ...claims, ...userInfo }, accessToken)
   }
@@ -122,9 +132,18 @@ export class OAuth2Provider {
       trace?.('note', `the user-info address ${server.userInfoUri} is asked whose token it is`)
       return this.#admit(server, await this.#loadUserInfo(server, token, undefined), token, trace)
     }
-    const claims = await this.#checkJwt(server, token, audiences.length > 0 ? audiences : [this.registration.clientId])
-    trace?.('yes', `the signature, issuer, audience and times of the token are right; issuer ${server.issuer}`)
-    const userInfo = this.#saysEnough(claims) ? {} : await this.#loadUserInfo(server, token, claims['sub'])
+    const claims = await this.#checkJwt(
+      server,
+      token,
+      audiences.length > 0 ? audiences : [this.registration.clientId],
+    )
+    trace?.(
+      'yes',
+      `the signature, issuer, audience and times of the token are right; issuer ${server.issuer}`,
+    )
+    const userInfo = this.#saysEnough(claims)
+      ? {}
+      : await this.#loadUserInfo(server, token, claims['sub'])
     return this.#admit(server, { ...claims, ...userInfo }, token, trace)
   }
 
@@ -134,9 +153,15 @@ export class OAuth2Provider {
     const { clientId } = this.registration
     const claims = await this.#checkJwt(server, idToken, [clientId])
     checkIdToken({ idToken, claims, clientId, accessToken: undefined, nowMs: this.#options.now() })
-    trace('yes', `the signature, issuer, audience and times of the ID token are right; issuer ${server.issuer}`)
+    trace(
+      'yes',
+      `the signature, issuer, audience and times of the ID token are right; issuer ${server.issuer}`,
+    )
     if (server.userInfoUri !== undefined)
-      trace('note', 'a login also asks the user-info address, whose answer wins; that needs the access token')
+      trace(
+        'note',
+        'a login also asks the user-info address, whose answer wins; that needs the access token',
+      )
     return this.#admit(server, claims, undefined, trace)
   }
 
@@ -165,10 +190,17 @@ export class OAuth2Provider {
     return claims
   }
 
-  async #checkJwt(server: Server, token: string, audiences: readonly string[]): Promise<UserAttributes> {
+  async #checkJwt(
+    server: Server,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<UserAttributes> {
     const { issuer } = server
     if (issuer === undefined || server.jwkSetUri === undefined || !looksLikeJwt(token)) {
-      throw new LoginFailure('refused', 'the bearer token is no JWT of a known issuer, and only such are accepted')
+      throw new LoginFailure(
+        'refused',
+        'the bearer token is no JWT of a known issuer, and only such are accepted',
+      )
     }
     const claims = await this.#keySet(server).verify(token, server.algorithms)
     checkTokenClaims(claims, { issuer, audiences, nowMs: this.#options.now() })
@@ -176,7 +208,8 @@ export class OAuth2Provider {
   }
 
   #keySet({ jwkSetUri }: Server): KeySet {
-    if (jwkSetUri === undefined) throw new LoginFailure('refused', 'the keys of the provider are not known')
+    if (jwkSetUri === undefined)
+      throw new LoginFailure('refused', 'the keys of the provider are not known')
     if (this.#keys?.url !== jwkSetUri) {
       this.#keys = { url: jwkSetUri, set: new KeySet(jwkSetUri, this.#call, this.#options.now) }
     }
@@ -184,9 +217,17 @@ export class OAuth2Provider {
   }
 
   /** @param subject Who the ID token is about: the user-info address must speak of the same person. */
-  async #loadUserInfo({ userInfoUri: url }: Server, accessToken: string, subject: unknown): Promise<UserAttributes> {
+  async #loadUserInfo(
+    { userInfoUri: url }: Server,
+    accessToken: string,
+    subject: unknown,
+  ): Promise<UserAttributes> {
     if (url === undefined) return {}
-    const found = await loadUserInfo(this.#call, { url, registration: this.registration }, accessToken)
+    const found = await loadUserInfo(
+      this.#call,
+      { url, registration: this.registration },
+      accessToken,
+    )
     if (subject !== undefined && found['sub'] !== subject) {
       throw new LoginFailure('refused', 'the user-info address names another user than the token')
     }
@@ -195,7 +236,8 @@ export class OAuth2Provider {
 
   #saysEnough(claims: UserAttributes): boolean {
     const { username, roles } = this.registration.mapping
-    const has = (name: string | undefined) => name !== undefined && findAttribute(claims, name) !== undefined
+    const has = (name: string | undefined) =>
+      name !== undefined && findAttribute(claims, name) !== undefined
     return has(username) && (roles === undefined || has(roles))
   }
 
@@ -208,22 +250,36 @@ export class OAuth2Provider {
   ): Promise<ProviderUser> {
     const { mapping, requirements, organization, nameCase } = this.registration
     const user = claimsToUser(attributes, mapping, trace)
-    const account = mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))
+    const account =
+      mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))
     if (account && (await this.#options.isServiceAccount(account))) {
       trace?.('yes', `${account} is a service account, which has to meet no requirements`)
       return { user, isServiceAccount: true, nameCase }
     }
     for (const requirement of requirements) {
-      trace?.(isMet(attributes, requirement) ? 'yes' : 'no', `requirement on ${requirement.attribute}: ${requirement.value}`)
+      trace?.(
+        isMet(attributes, requirement) ? 'yes' : 'no',
+        `requirement on ${requirement.attribute}: ${requirement.value}`,
+      )
     }
     const unmet = findUnmet(attributes, requirements)
-    if (unmet !== undefined) throw new LoginFailure('refused', `${user.username} does not meet the requirement on ${unmet}`)
+    if (unmet !== undefined)
+      throw new LoginFailure(
+        'refused',
+        `${user.username} does not meet the requirement on ${unmet}`,
+      )
     if (organization !== undefined && accessToken === undefined) {
-      trace?.('note', `membership in the organisation ${organization} is not known without the access token`)
+      trace?.(
+        'note',
+        `membership in the organisation ${organization} is not known without the access token`,
+      )
     } else if (organization !== undefined && accessToken !== undefined) {
       const place = { url: userInfoUri ?? '', registration: this.registration }
       if (!(await isMember(this.#call, place, { attributes, organization, accessToken }))) {
-        throw new LoginFailure('refused', `${user.username} is no public member of the organisation ${organization}`)
+        throw new LoginFailure(
+          'refused',
+          `${user.username} is no public member of the organisation ${organization}`,
+        )
       }
     }
     return { user, isServiceAccount: false, nameCase }

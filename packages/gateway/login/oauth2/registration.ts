@@ -41,7 +41,8 @@ interface WrittenRegistration {
 
 export type Registration = Readonly<ReturnType<typeof toRegistration>>
 
-interface SettingNames extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
+interface SettingNames
+  extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
   readonly endpoints: Readonly<Record<'authorizationUri' | 'tokenUri' | 'userInfoUri', string>>
 }
 
@@ -56,7 +57,10 @@ export function toRegistration(
   const scopes = splitScopes(scope) ?? preset?.scopes ?? []
   const endpoints = mergeEndpoints(written.endpoints, preset)
   if (issuerUri === undefined) checkEndpoints(endpoints, scopes, names.endpoints, report)
-  const byDefault = written.clientSecret === undefined ? 'none' : (preset?.clientAuthentication ?? 'client_secret_basic')
+  const byDefault =
+    written.clientSecret === undefined
+      ? 'none'
+      : (preset?.clientAuthentication ?? 'client_secret_basic')
   const wanted = written.clientAuthentication
   const clientAuthentication = wanted === undefined ? byDefault : methods.get(wanted.toLowerCase())
   if (clientAuthentication === undefined) {
@@ -84,7 +88,9 @@ export function toRegistration(
 function mergeEndpoints(written: Endpoints, preset: Preset | undefined): Endpoints {
   if (preset === undefined) return written
   const hosts = new Set(Object.values(preset.endpoints).map(hostOf))
-  const isOfPreset = Object.values(written).every((uri) => uri === undefined || hosts.has(hostOf(uri)))
+  const isOfPreset = Object.values(written).every(
+    (uri) => uri === undefined || hosts.has(hostOf(uri)),
+  )
   return isOfPreset ? completeEndpoints(written, preset.endpoints) : written
 }
 
@@ -108,7 +114,10 @@ function checkEndpoints(
   for (const [endpoint, name] of Object.entries(names)) {
     const optional = endpoint === 'userInfoUri' && hasIdToken
     if (endpoints[endpoint as keyof Endpoints] !== undefined || optional) continue
-    report.problem(name, 'is missing; set it, or the issuer-uri of a provider that publishes its addresses')
+    report.problem(
+      name,
+      'is missing; set it, or the issuer-uri of a provider that publishes its addresses',
+    )
   }
 }
 
@@ -126,7 +135,11 @@ function toMapping(written: WrittenMapping | undefined, preset: Preset | undefin
   return { ...defaultMapping, ...preset?.mapping, ...Object.fromEntries(named) }
 }
 
-function toRequirements(written: Readonly<Record<string, string>>, key: string, report: SettingsReport): Requirement[] {
+function toRequirements(
+  written: Readonly<Record<string, string>>,
+  key: string,
+  report: SettingsReport,
+): Requirement[] {
   return Object.entries(written).flatMap(([attribute, text]) => {
     try {
       return [parseRequirement(attribute, text)]
@@ -147,7 +160,12 @@ interface Family {
 const families: readonly Family[] = [
   {
     names: [],
-    hosts: ['accounts.google.com', 'www.googleapis.com', 'oauth2.googleapis.com', 'openidconnect.googleapis.com'],
+    hosts: [
+      'accounts.google.com',
+      'www.googleapis.com',
+      'oauth2.googleapis.com',
+      'openidconnect.googleapis.com',
+    ],
   },
   { names: ['github'], hosts: ['github.com', 'api.github.com', '.ghe.com'] },
   {
@@ -163,7 +181,10 @@ const families: readonly Family[] = [
       '.ciamlogin.com',
     ],
   },
-  { names: ['okta'], hosts: ['.okta.com', '.oktapreview.com', '.okta-emea.com', '.okta-gov.com', '.okta.mil'] },
+  {
+    names: ['okta'],
+    hosts: ['.okta.com', '.oktapreview.com', '.okta-emea.com', '.okta-gov.com', '.okta.mil'],
+  },
 ]
 
 interface ProviderNaming {
@@ -186,5 +207,7 @@ export function nameCaseOfProvider({ name, addresses }: ProviderNaming): NameCas
 function isAtHost(address: string, hosts: readonly string[]): boolean {
   const url = URL.parse(address)
   if (url?.protocol !== 'https:') return false
-  return hosts.some((host) => (host.startsWith('.') ? url.hostname.endsWith(host) : url.hostname === host))
+  return hosts.some((host) =>
+    host.startsWith('.') ? url.hostname.endsWith(host) : url.hostname === host,
+  )
 }

@@ -17,7 +17,10 @@ export function parseRequirement(attribute: string, text: string): Requirement {
 }
 
 /** The first attribute that does not fit; undefined when all do. Of a list, one fitting element is enough. */
-export function findUnmet(attributes: UserAttributes, requirements: readonly Requirement[]): string | undefined {
+export function findUnmet(
+  attributes: UserAttributes,
+  requirements: readonly Requirement[],
+): string | undefined {
   return requirements.find((requirement) => !isMet(attributes, requirement))?.attribute
 }
 

@@ -39,12 +39,18 @@ function attribute(description: string) {
 }
 
 const MappingKeys = z.strictObject({
-  username: attribute('Attribute with the user name. Default: `email`. Nested attributes are written with dots.'),
+  username: attribute(
+    'Attribute with the user name. Default: `email`. Nested attributes are written with dots.',
+  ),
   email: attribute('Attribute with the e-mail address. Default: `email`. An empty text: none.'),
   firstName: attribute('Attribute with the first name. Default: `given_name`.'),
   lastName: attribute('Attribute with the last name. Default: `family_name`.'),
-  serviceAccountEmail: attribute('Attribute with the name of a service account. Default: `client_email`.'),
-  roles: attribute('Attribute with the roles: a list, or a text separated by commas or blanks. Default: none.'),
+  serviceAccountEmail: attribute(
+    'Attribute with the name of a service account. Default: `client_email`.',
+  ),
+  roles: attribute(
+    'Attribute with the roles: a list, or a text separated by commas or blanks. Default: none.',
+  ),
 })
 export type WrittenMapping = z.infer<typeof MappingKeys>
 
@@ -62,10 +68,14 @@ const OrganizationKeys = z.strictObject({
 
 const RegistrationKeys = z.strictObject({
   'client-id': text.describe('Identifier of the gateway at the provider; switches this method on.'),
-  'client-secret': text.describe('Secret of the gateway at the provider; best set in the environment.'),
+  'client-secret': text.describe(
+    'Secret of the gateway at the provider; best set in the environment.',
+  ),
   'client-name': text.describe('Label on the page that offers several registrations.'),
   provider: text.describe('Provider block or preset. Default: the name of the registration.'),
-  scope: words.describe('Requested scopes, separated by commas or blanks. Default: those of the preset.'),
+  scope: words.describe(
+    'Requested scopes, separated by commas or blanks. Default: those of the preset.',
+  ),
   'redirect-uri': text.describe(
     'Redirect address; may contain `{baseUrl}` and its parts. Default: `{baseUrl}/login/oauth2/code/{registrationId}`.',
   ),
@@ -74,7 +84,9 @@ const RegistrationKeys = z.strictObject({
     'client_secret_basic (default), client_secret_post, client_secret_jwt, private_key_jwt or none.',
   ),
   'authorization-grant-type': text.describe('authorization_code, the only value.'),
-  'private-key-location': text.describe('PEM file with the key of `private_key_jwt`: RSA, or P-256.'),
+  'private-key-location': text.describe(
+    'PEM file with the key of `private_key_jwt`: RSA, or P-256.',
+  ),
   'private-key-id': text.describe('Name of that key at the provider.'),
   pkce: on.describe('Bind each login to its browser with PKCE.'),
   'provider-requirements': OrganizationKeys.optional(),
@@ -82,11 +94,15 @@ const RegistrationKeys = z.strictObject({
 export type RegistrationKeys = z.infer<typeof RegistrationKeys>
 
 const ProviderKeys = z.strictObject({
-  'issuer-uri': address.describe('Issuer; the rest comes from its discovery document, and its tokens must name it.'),
+  'issuer-uri': address.describe(
+    'Issuer; the rest comes from its discovery document, and its tokens must name it.',
+  ),
   'authorization-uri': address.describe('Authorization endpoint. A query in it is kept.'),
   'token-uri': address.describe('Token endpoint.'),
   'user-info-uri': address.describe('User-info endpoint.'),
-  'user-info-authentication-method': text.describe('How the access token is sent there: header (default), form or query.'),
+  'user-info-authentication-method': text.describe(
+    'How the access token is sent there: header (default), form or query.',
+  ),
   'user-name-attribute': withoutEffect('The mapping chooses the attribute that names the user.'),
   'jwk-set-uri': address.describe('Keys that sign ID tokens.'),
 })
@@ -103,12 +119,18 @@ const OlderKeys = z.strictObject({
       userAuthorizationUri: address.describe('Older name of `authorization-uri`.'),
       accessTokenUri: address.describe('Older name of `token-uri`.'),
       preEstablishedRedirectUri: address.describe('Redirect address. Default: `{baseUrl}/login`.'),
-      useCurrentUri: optionalFlag.describe('Accepted; `preEstablishedRedirectUri` always overrides it.'),
+      useCurrentUri: optionalFlag.describe(
+        'Accepted; `preEstablishedRedirectUri` always overrides it.',
+      ),
       clientAuthenticationScheme: text.describe('header (default), form, query or none.'),
       authenticationScheme: text.describe(
         'How the access token is sent to the user-info endpoint: header (default), form or query.',
       ),
-      tokenName: z.string().min(1).default('access_token').describe('Name of the access token in a form or query.'),
+      tokenName: z
+        .string()
+        .min(1)
+        .default('access_token')
+        .describe('Name of the access token in a form or query.'),
       pkce: on.describe('Bind each login to its browser with PKCE.'),
       grantType: withoutEffect('Is always authorization_code.'),
       registeredRedirectUri: withoutEffect('Known to the provider.'),
@@ -138,7 +160,8 @@ const OlderKeys = z.strictObject({
 export type OlderKeys = z.infer<typeof OlderKeys>
 
 const SameKeys = OlderKeys.optional().meta({
-  description: 'The same parts as `security.oauth2`, as installers and the earliest releases write them.',
+  description:
+    'The same parts as `security.oauth2`, as installers and the earliest releases write them.',
   sameAs: 'security.oauth2',
 })
 
@@ -148,35 +171,45 @@ const timeout = milliseconds.default(5000).transform(boundedTimeout)
 
 export const oauth2Keys = settings(
   {
-    registrations: setting(registrationKey, z.record(z.string(), RegistrationKeys).default({})).describe(
+    registrations: setting(
+      registrationKey,
+      z.record(z.string(), RegistrationKeys).default({}),
+    ).describe(
       'Login by OAuth 2.0 or OpenID Connect: the gateway as a client, by a name of your choice.',
     ),
     mapping: setting(`${registrationKey}.userInfoMapping`, MappingKeys.optional()).describe(
       'Which attributes of the provider become which fields of a user.',
     ),
     requirements: setting(`${registrationKey}.userInfoRequirements`, RequirementKeys),
-    providers: setting('spring.security.oauth2.client.provider', z.record(z.string(), ProviderKeys).default({})).describe(
-      'Providers by name; a preset needs only what differs.',
-    ),
+    providers: setting(
+      'spring.security.oauth2.client.provider',
+      z.record(z.string(), ProviderKeys).default({}),
+    ).describe('Providers by name; a preset needs only what differs.'),
     'security.oauth2': setting('security.oauth2', OlderKeys.optional()).describe(
       'Login by OAuth 2.0 or OpenID Connect in the spelling of early releases.',
     ),
-    connectTimeoutMs: setting('security.oauth2.external-auth-token-filter.connect-timeout-ms', timeout).describe(
-      'Milliseconds to wait for a connection to the provider; 0: a minute.',
-    ),
-    readTimeoutMs: setting('security.oauth2.external-auth-token-filter.read-timeout-ms', timeout).describe(
-      'Milliseconds to wait for a response of the provider; 0: a minute.',
-    ),
+    connectTimeoutMs: setting(
+      'security.oauth2.external-auth-token-filter.connect-timeout-ms',
+      timeout,
+    ).describe('Milliseconds to wait for a connection to the provider; 0: a minute.'),
+    readTimeoutMs: setting(
+      'security.oauth2.external-auth-token-filter.read-timeout-ms',
+      timeout,
+    ).describe('Milliseconds to wait for a response of the provider; 0: a minute.'),
     audiences: setting(audienceKey, texts).describe(
       'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
     ),
     'security.authn.oauth2': setting('security.authn.oauth2', SameKeys),
     'spring.oauth2': setting('spring.oauth2', SameKeys),
     tenants: {
-      azureTenantId: setting('azureTenantId', text).describe('Tenant of the preset AZURE of early releases.'),
+      azureTenantId: setting('azureTenantId', text).describe(
+        'Tenant of the preset AZURE of early releases.',
+      ),
       idcsTenantId: setting('idcsTenantId', text).describe('Tenant of the preset ORACLE.'),
     },
   },
-  { 'spring.security.oauth2.resourceserver': 'Bearer tokens are checked by the first registration.' },
+  {
+    'spring.security.oauth2.resourceserver': 'Bearer tokens are checked by the first registration.',
+  },
 )
 export type OAuth2Values = SettingsOf<typeof oauth2Keys>

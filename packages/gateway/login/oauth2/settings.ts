@@ -7,7 +7,13 @@ import { toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
 import { type Registration, toRegistration } from './registration.ts'
-import { audienceKey, type OAuth2Values, oauth2Keys, type RegistrationKeys, registrationKey } from './setting-keys.ts'
+import {
+  audienceKey,
+  type OAuth2Values,
+  oauth2Keys,
+  type RegistrationKeys,
+  registrationKey,
+} from './setting-keys.ts'
 
 export type OAuth2Settings = NonNullable<ReturnType<typeof toOAuth2Settings>>
 
@@ -16,7 +22,11 @@ const providerKey = 'spring.security.oauth2.client.provider'
 const besideRegistrations = new Set(['userinfomapping', 'userinforequirements'])
 
 /** Undefined when no client is configured. @see docs/contracts/authentication.md#oauth-20-and-openid-connect */
-export function toOAuth2Settings(keys: object, report: SettingsReport, { profiles }: Pick<LoginSurroundings, 'profiles'>) {
+export function toOAuth2Settings(
+  keys: object,
+  report: SettingsReport,
+  { profiles }: Pick<LoginSurroundings, 'profiles'>,
+) {
   const values = oauth2Keys.read(keys)
   const { connectTimeoutMs, readTimeoutMs, audiences } = values
   const current = toRegistrations(values, report)
@@ -51,7 +61,10 @@ function toRegistrations(values: OAuth2Values, report: SettingsReport): Registra
     if (clientId !== undefined) {
       const key = `${registrationKey}.${id}`
       if ((written['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
-        report.problem(`${key}.authorization-grant-type`, 'must be authorization_code: people log in with their browser')
+        report.problem(
+          `${key}.authorization-grant-type`,
+          'must be authorization_code: people log in with their browser',
+        )
       }
       const registration = toCurrentRegistration(id, clientId, written, values, report)
       checkCredentials(registration, key, report)
@@ -86,7 +99,10 @@ function toCurrentRegistration(
       clientAuthentication: written['client-authentication-method'],
       scope: written.scope,
       pkce: written.pkce,
-      redirectUri: written['redirect-uri'] ?? written['redirect-uri-template'] ?? '{baseUrl}/login/oauth2/code/{registrationId}',
+      redirectUri:
+        written['redirect-uri'] ??
+        written['redirect-uri-template'] ??
+        '{baseUrl}/login/oauth2/code/{registrationId}',
       provider: name,
       preset,
       issuerUri: provider?.['issuer-uri'],
@@ -127,7 +143,11 @@ function namesOf(key: string, place: string) {
   }
 }
 
-function toPrivateKey(registration: RegistrationKeys, key: string, report: SettingsReport): Registration['privateKey'] {
+function toPrivateKey(
+  registration: RegistrationKeys,
+  key: string,
+  report: SettingsReport,
+): Registration['privateKey'] {
   const location = registration['private-key-location']
   if (location === undefined) return undefined
   const file = toPath(location)
@@ -163,16 +183,28 @@ function checkCredentials(
 }
 
 function checkAudience({ issuerUri, endpoints }: Registration, report: SettingsReport): void {
-  if (issuerUri !== undefined || (endpoints.issuer !== undefined && endpoints.jwkSetUri !== undefined)) return
-  report.problem(audienceKey, 'can only be checked with an issuer: set the issuer-uri of the provider of the first registration')
+  if (
+    issuerUri !== undefined ||
+    (endpoints.issuer !== undefined && endpoints.jwkSetUri !== undefined)
+  )
+    return
+  report.problem(
+    audienceKey,
+    'can only be checked with an issuer: set the issuer-uri of the provider of the first registration',
+  )
 }
 
-function warn({ id, endpoints, redirectUri, scopes, issuerUri }: Registration, report: SettingsReport): void {
+function warn(
+  { id, endpoints, redirectUri, scopes, issuerUri }: Registration,
+  report: SettingsReport,
+): void {
   for (const uri of Object.values(endpoints).filter((uri) => uri !== undefined)) {
     const { protocol, hostname } = new URL(uri)
     const local = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
     if (protocol === 'http:' && !local) {
-      report.notice(`Warning: secrets and tokens travel unprotected to ${showAddress(uri)}; use https.`)
+      report.notice(
+        `Warning: secrets and tokens travel unprotected to ${showAddress(uri)}; use https.`,
+      )
     }
   }
   const path = redirectUri.replace(/[?#].*/s, '')

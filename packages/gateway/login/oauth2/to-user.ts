@@ -19,19 +19,34 @@ export const methodName = 'oauth2'
  * @throws {LoginFailure} when nothing names the user
  * @see docs/contracts/authentication.md#oauth-20-and-openid-connect
  */
-export function claimsToUser(attributes: UserAttributes, mapping: UserMapping, trace?: Trace): User {
-  const field = (name: string | undefined) => (name === undefined ? null : toText(findAttribute(attributes, name)))
+export function claimsToUser(
+  attributes: UserAttributes,
+  mapping: UserMapping,
+  trace?: Trace,
+): User {
+  const field = (name: string | undefined) =>
+    name === undefined ? null : toText(findAttribute(attributes, name))
   trace?.('note', `the provider gives ${joinNames(Object.keys(attributes))}`)
   const email = field(mapping.email)
   const username = field(mapping.username) || email
   if (!username) {
-    throw new LoginFailure('refused', `the provider names no user: it gives neither ${mapping.username} nor ${mapping.email}`)
+    throw new LoginFailure(
+      'refused',
+      `the provider names no user: it gives neither ${mapping.username} nor ${mapping.email}`,
+    )
   }
   const objection = findNameObjection(username)
-  if (objection !== undefined) throw new LoginFailure('refused', `the user name that the provider gives ${objection}`)
+  if (objection !== undefined)
+    throw new LoginFailure('refused', `the user name that the provider gives ${objection}`)
   const roles = mapping.roles === undefined ? [] : toRoles(findAttribute(attributes, mapping.roles))
-  trace?.('note', `user name ${username}, from ${field(mapping.username) ? mapping.username : mapping.email}`)
-  trace?.('note', `e-mail address ${email ?? 'none'}, from ${mapping.email ?? 'nothing: it is not mapped'}`)
+  trace?.(
+    'note',
+    `user name ${username}, from ${field(mapping.username) ? mapping.username : mapping.email}`,
+  )
+  trace?.(
+    'note',
+    `e-mail address ${email ?? 'none'}, from ${mapping.email ?? 'nothing: it is not mapped'}`,
+  )
   trace?.(
     'note',
     mapping.roles === undefined
@@ -50,10 +65,15 @@ export function claimsToUser(attributes: UserAttributes, mapping: UserMapping, t
  * role, as it is written: its commas and blanks divide it, not roles.
  */
 export function toRoles(value: unknown): string[] {
-  if (typeof value === 'string') return clean(isDistinguishedName(value) ? [value] : value.split(/[,\s]+/))
+  if (typeof value === 'string')
+    return clean(isDistinguishedName(value) ? [value] : value.split(/[,\s]+/))
   if (!Array.isArray(value)) return []
   const [first] = value
-  return clean(value.length === 1 && typeof first === 'string' && first.startsWith('[') ? listOf(parseIfJson(first)) : value)
+  return clean(
+    value.length === 1 && typeof first === 'string' && first.startsWith('[')
+      ? listOf(parseIfJson(first))
+      : value,
+  )
 }
 
 function clean(roles: readonly unknown[]): string[] {

@@ -25,12 +25,22 @@ interface TokenRequest {
 interface Tokens {
   readonly accessToken: string
   /** With the claims that the library has checked; the signature is not. */
-  readonly idToken: { readonly text: string; readonly claims: Readonly<Record<string, unknown>> } | undefined
+  readonly idToken:
+    | { readonly text: string; readonly claims: Readonly<Record<string, unknown>> }
+    | undefined
 }
 
 /** @throws {LoginFailure} refused, unavailable */
 export async function requestTokens(call: CallProvider, request: TokenRequest): Promise<Tokens> {
-  const { server, client, clientAuthentication, registration, redirectUri, verifier = oauth.nopkce, nonce } = request
+  const {
+    server,
+    client,
+    clientAuthentication,
+    registration,
+    redirectUri,
+    verifier = oauth.nopkce,
+    nonce,
+  } = request
   try {
     const parameters = oauth.validateAuthResponse(server, client, request.parameters, request.state)
     const answer = await oauth.authorizationCodeGrantRequest(
@@ -43,15 +53,25 @@ export async function requestTokens(call: CallProvider, request: TokenRequest): 
       {
         [oauth.allowInsecureRequests]: true,
         [oauth.customFetch]: (url, { method, headers, body }) =>
-          exchange(call, { url, registration, openId: nonce !== undefined, init: { method, headers, body } }),
+          exchange(call, {
+            url,
+            registration,
+            openId: nonce !== undefined,
+            init: { method, headers, body },
+          }),
       },
     )
     const options = nonce === undefined ? {} : { expectedNonce: nonce, requireIdToken: true }
-    const judged = request.issuerIsKnown ? server : { ...server, issuer: await issuerNamedIn(answer.clone(), server.issuer) }
+    const judged = request.issuerIsKnown
+      ? server
+      : { ...server, issuer: await issuerNamedIn(answer.clone(), server.issuer) }
     const tokens = await oauth.processAuthorizationCodeResponse(judged, client, answer, options)
     const claims = oauth.getValidatedIdTokenClaims(tokens)
     const { access_token: accessToken, id_token: text } = tokens
-    return { accessToken, idToken: text === undefined || claims === undefined ? undefined : { text, claims } }
+    return {
+      accessToken,
+      idToken: text === undefined || claims === undefined ? undefined : { text, claims },
+    }
   } catch (error) {
     throw toFailure(error, [
       request.parameters.get('code') ?? undefined,
@@ -65,7 +85,9 @@ export async function requestTokens(call: CallProvider, request: TokenRequest): 
 async function issuerNamedIn(answer: Response, otherwise: string): Promise<string> {
   const { id_token: idToken } = (await answer.json()) as { id_token?: unknown }
   const payload =
-    typeof idToken === 'string' ? parseObject(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString()) : undefined
+    typeof idToken === 'string'
+      ? parseObject(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString())
+      : undefined
   const issuer = payload?.['iss']
   return typeof issuer === 'string' && issuer !== '' ? issuer : otherwise
 }
@@ -77,31 +99,63 @@ interface Exchange {
   init: RequestInit
 }
 
-async function exchange(call: CallProvider, { url, registration, openId, init }: Exchange): Promise<Response> {
-  const answer = await call({ what: 'token endpoint', url: withCredentials(url, registration), init })
+async function exchange(
+  call: CallProvider,
+  { url, registration, openId, init }: Exchange,
+): Promise<Response> {
+  const answer = await call({
+    what: 'token endpoint',
+    url: withCredentials(url, registration),
+    init,
+  })
   const text = await answer.text()
-  const isForm = /^(?:application\/x-www-form-urlencoded|text\/plain)\b/i.test(answer.headers.get('content-type') ?? '')
+  const isForm = /^(?:application\/x-www-form-urlencoded|text\/plain)\b/i.test(
+    answer.headers.get('content-type') ?? '',
+  )
   const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseObject(text)
-  if (body === undefined) throw new LoginFailure('refused', `the token endpoint answered ${answer.status} without a JSON object`)
+  if (body === undefined)
+    throw new LoginFailure(
+      'refused',
+      `the token endpoint answered ${answer.status} without a JSON object`,
+    )
   // GitHub says 200 to a code that it refuses.
-  const status = answer.status === 200 && body['access_token'] === undefined && body['error'] !== undefined ? 400 : answer.status
+  const status =
+    answer.status === 200 && body['access_token'] === undefined && body['error'] !== undefined
+      ? 400
+      : answer.status
   if (!openId) delete body['id_token']
   return Response.json({ token_type: 'bearer', ...body }, { status })
 }
 
-function withCredentials(url: string, { clientAuthentication, clientId, clientSecret }: Registration): string {
+function withCredentials(
+  url: string,
+  { clientAuthentication, clientId, clientSecret }: Registration,
+): string {
   if (clientAuthentication !== 'query') return url
-  const credentials = new URLSearchParams({ client_id: clientId, client_secret: clientSecret ?? '' })
+  const credentials = new URLSearchParams({
+    client_id: clientId,
+    client_secret: clientSecret ?? '',
+  })
   return `${url}${url.includes('?') ? '&' : '?'}${credentials}`
 }
 
 /** What the library says, without what it was given: tokens and claims stay out of the log. */
 function toFailure(error: unknown, secrets: readonly (string | undefined)[]): Failure {
   if (error instanceof LoginFailure) return error
-  if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
+  if (
+    error instanceof oauth.AuthorizationResponseError ||
+    error instanceof oauth.ResponseBodyError
+  ) {
     const who = error instanceof oauth.ResponseBodyError ? 'token endpoint' : 'provider'
-    const description = error.error_description === undefined ? '' : ` (${quote(error.error_description, secrets)})`
-    return new LoginFailure('refused', `the ${who} reports ${quote(error.error, secrets)}${description}`)
+    const description =
+      error.error_description === undefined ? '' : ` (${quote(error.error_description, secrets)})`
+    return new LoginFailure(
+      'refused',
+      `the ${who} reports ${quote(error.error, secrets)}${description}`,
+    )
   }
-  return new LoginFailure('refused', `the answer of the provider is not accepted: ${(error as Error).message}`)
+  return new LoginFailure(
+    'refused',
+    `the answer of the provider is not accepted: ${(error as Error).message}`,
+  )
 }

@@ -10,19 +10,28 @@ interface UserInfoPlace {
 }
 
 /** @throws {LoginFailure} refused: the token is not accepted or nothing useful is said; unavailable */
-export async function loadUserInfo(call: CallProvider, place: UserInfoPlace, accessToken: string): Promise<UserAttributes> {
+export async function loadUserInfo(
+  call: CallProvider,
+  place: UserInfoPlace,
+  accessToken: string,
+): Promise<UserAttributes> {
   const what = 'user-info address'
   const answer = await call({ what, ...toRequest(place, accessToken) })
-  if (answer.status !== 200) throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
+  if (answer.status !== 200)
+    throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
   return readObject(what, answer)
 }
 
-function toRequest({ url, registration }: UserInfoPlace, accessToken: string): { url: string; init: RequestInit } {
+function toRequest(
+  { url, registration }: UserInfoPlace,
+  accessToken: string,
+): { url: string; init: RequestInit } {
   const { tokenPlace, tokenName, tokenWord } = registration
   const headers = { accept: 'application/json' }
   const parameter = new URLSearchParams({ [tokenName]: accessToken })
   if (tokenPlace === 'form') return { url, init: { method: 'POST', headers, body: parameter } }
-  if (tokenPlace === 'query') return { url: `${url}${url.includes('?') ? '&' : '?'}${parameter}`, init: { headers } }
+  if (tokenPlace === 'query')
+    return { url: `${url}${url.includes('?') ? '&' : '?'}${parameter}`, init: { headers } }
   return { url, init: { headers: { ...headers, authorization: `${tokenWord} ${accessToken}` } } }
 }
 
@@ -43,12 +52,16 @@ export async function isMember(
   let next = attributes['organizations_url']
   for (let page = 0; page < maxPages; page++) {
     if (typeof next !== 'string' || !isSameHost(next, place.url)) return false
-    const headers = { accept: 'application/json', authorization: `${place.registration.tokenWord} ${accessToken}` }
+    const headers = {
+      accept: 'application/json',
+      authorization: `${place.registration.tokenWord} ${accessToken}`,
+    }
     try {
       const answer = await call({ what: 'list of organisations', url: next, init: { headers } })
       const list: unknown = answer.status === 200 ? await answer.json() : undefined
       if (!Array.isArray(list)) return false
-      if (list.some((entry) => (entry as { login?: unknown } | null)?.login === organization)) return true
+      if (list.some((entry) => (entry as { login?: unknown } | null)?.login === organization))
+        return true
       next = nextPage(answer.headers.get('link'))
     } catch {
       return false

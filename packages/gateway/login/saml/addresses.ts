@@ -4,7 +4,12 @@ import type { PublicPlace } from '../method-type.ts'
 import type { SamlRegistration } from './settings.ts'
 
 /** Where Gate has ever taken answers; all of them always work. */
-const consumerPaths = (id: string) => ['/saml/SSO', `/saml/${id}`, '/login/saml2/sso', `/login/saml2/sso/${id}`]
+const consumerPaths = (id: string) => [
+  '/saml/SSO',
+  `/saml/${id}`,
+  '/login/saml2/sso',
+  `/login/saml2/sso/${id}`,
+]
 const takenPaths = ['/saml/metadata', '/saml2/metadata']
 
 type Named = Pick<SamlRegistration, 'id' | 'entityId' | 'consumerUrl'>
@@ -31,15 +36,29 @@ export function samlAddresses(registration: Named, place: PublicPlace & Paths): 
   return {
     entityId: fillAddress(registration.entityId, own),
     consumerUrl,
-    consumerUrls: new Set([consumerUrl, ...samlPaths(registration, place).map((path) => base + path)]),
+    consumerUrls: new Set([
+      consumerUrl,
+      ...samlPaths(registration, place).map((path) => base + path),
+    ]),
   }
 }
 
 /** Paths at which answers are taken, without context path. */
 export function samlPaths(registration: Named, { processingPath, contextPath }: Paths): string[] {
-  const fixed = registration.consumerUrl.replace(/^\{baseUrl\}|^[a-z]+:\/\/[^/]*/i, '').replace(/^\{basePath\}/, '')
+  const fixed = registration.consumerUrl
+    .replace(/^\{baseUrl\}|^[a-z]+:\/\/[^/]*/i, '')
+    .replace(/^\{basePath\}/, '')
   const announced = fillRegistration(fixed, registration.id).replace(/[?#].*$/s, '')
-  const inner = contextPath !== '' && announced.startsWith(`${contextPath}/`) ? announced.slice(contextPath.length) : announced
-  const paths = [...consumerPaths(registration.id), fillRegistration(processingPath, registration.id), inner]
-  return [...new Set(paths)].filter((path) => /^\/[^{}*:]+$/.test(path) && !takenPaths.includes(path))
+  const inner =
+    contextPath !== '' && announced.startsWith(`${contextPath}/`)
+      ? announced.slice(contextPath.length)
+      : announced
+  const paths = [
+    ...consumerPaths(registration.id),
+    fillRegistration(processingPath, registration.id),
+    inner,
+  ]
+  return [...new Set(paths)].filter(
+    (path) => /^\/[^{}*:]+$/.test(path) && !takenPaths.includes(path),
+  )
 }

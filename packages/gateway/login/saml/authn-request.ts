@@ -37,7 +37,12 @@ export function formatAuthnRequest(request: AuthnRequest): string {
 }
 
 /** The address that a browser is redirected to. @see SAML 2.0 Bindings, section 3.4.4.1 */
-export function toRedirectUrl(destination: string, xml: string, relayState: string, signer: RequestSigner | undefined): string {
+export function toRedirectUrl(
+  destination: string,
+  xml: string,
+  relayState: string,
+  signer: RequestSigner | undefined,
+): string {
   const message = deflateRawSync(Buffer.from(xml)).toString('base64')
   let query = `SAMLRequest=${encodeURIComponent(message)}&RelayState=${encodeURIComponent(relayState)}`
   if (signer !== undefined) {
@@ -50,7 +55,11 @@ export function toRedirectUrl(destination: string, xml: string, relayState: stri
 }
 
 /** The fields of the form that a browser posts. @see SAML 2.0 Bindings, section 3.5.4 */
-export function toPostFields(xml: string, relayState: string, signer: RequestSigner | undefined): Record<string, string> {
+export function toPostFields(
+  xml: string,
+  relayState: string,
+  signer: RequestSigner | undefined,
+): Record<string, string> {
   const signed = signer === undefined ? xml : signEnveloped(xml, signer, signer.hash)
   return { SAMLRequest: Buffer.from(signed).toString('base64'), RelayState: relayState }
 }

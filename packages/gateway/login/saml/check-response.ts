@@ -3,12 +3,20 @@ import { SideThread, SideThreadError } from '@fairlead/base/concurrency/side-thr
 import { tooManyLogins } from '../too-many-logins.ts'
 import type { Trace } from '../trace.ts'
 import { SamlRefused } from './refusal.ts'
-import { type AcceptedAssertion, checkSigners, type Expectation, type ReceivedResponse } from './response.ts'
+import {
+  type AcceptedAssertion,
+  checkSigners,
+  type Expectation,
+  type ReceivedResponse,
+} from './response.ts'
 import type { ResponseJob, ResponseReply } from './response-worker.ts'
 
 const thread = new SideThread<ResponseJob, ResponseReply>({
   name: 'saml',
-  file: new URL(import.meta.url.endsWith('.ts') ? './response-worker.ts' : './response-worker.js', import.meta.url),
+  file: new URL(
+    import.meta.url.endsWith('.ts') ? './response-worker.ts' : './response-worker.js',
+    import.meta.url,
+  ),
   maxOldGenerationSizeMb: 256,
   maxJobMs: 20_000,
   maxWaiting: 100,

@@ -1,7 +1,12 @@
 /** Checks SAML: metadata, certificates, addresses, own keys. */
 import { X509Certificate } from 'node:crypto'
 import { checkExpiry, toDay } from '@fairlead/base/findings/expiry.ts'
-import { type Check, createCheck, type Finding, type Reporter } from '@fairlead/base/findings/finding.ts'
+import {
+  type Check,
+  createCheck,
+  type Finding,
+  type Reporter,
+} from '@fairlead/base/findings/finding.ts'
 import { showAddress } from '../address-template.ts'
 import { checkNameCase } from '../check-name-case.ts'
 import type { CheckContext } from '../method-type.ts'
@@ -12,7 +17,9 @@ import type { SamlRegistration, SamlSettings } from './settings.ts'
 
 export function checkSaml(settings: SamlSettings, context: CheckContext): Check[] {
   const providers = settings.registrations.map((registration) =>
-    createCheck(`SAML ${registration.id}`, (report) => checkProvider(registration, settings, { ...context, report })),
+    createCheck(`SAML ${registration.id}`, (report) =>
+      checkProvider(registration, settings, { ...context, report }),
+    ),
   )
   return [...providers, ...checkOwnKeys(settings, context.now)]
 }
@@ -21,7 +28,11 @@ interface Means extends CheckContext {
   readonly report: Reporter
 }
 
-async function checkProvider(registration: SamlRegistration, settings: SamlSettings, means: Means): Promise<Finding[]> {
+async function checkProvider(
+  registration: SamlRegistration,
+  settings: SamlSettings,
+  means: Means,
+): Promise<Finding[]> {
   const { report, now } = means
   const { identityProvider } = registration
   const tried =
@@ -33,16 +44,30 @@ async function checkProvider(registration: SamlRegistration, settings: SamlSetti
     provider = await loadIdentityProvider(registration)
   } catch (error) {
     return [
-      report.problem(tried, (error as Error).message, `correct ${identityProvider.key}, or have the identity provider answer`),
+      report.problem(
+        tried,
+        (error as Error).message,
+        `correct ${identityProvider.key}, or have the identity provider answer`,
+      ),
     ]
   }
   // They are not looked at in a login; identity providers that follow their own rules replace them before their end.
-  const advice = 'ask for the new certificate of the identity provider; logins fail when it signs with another key'
+  const advice =
+    'ask for the new certificate of the identity provider; logins fail when it signs with another key'
   return [
     report.ok(tried, `the identity provider is called ${provider.entityId}`),
     checkNameCase(report, nameCaseOfIdentityProvider(provider.entityId), means.names),
     ...provider.certificates.map((certificate) =>
-      checkExpiry(report, { what: 'a certificate of the identity provider', certificate, advice, endIsHarmless: true }, now),
+      checkExpiry(
+        report,
+        {
+          what: 'a certificate of the identity provider',
+          certificate,
+          advice,
+          endIsHarmless: true,
+        },
+        now,
+      ),
     ),
     ...checkEnd(provider, report, now),
     ...checkSigning(provider, registration, settings, report),
@@ -54,7 +79,13 @@ function checkEnd({ validUntilMs }: IdentityProvider, report: Reporter, now: num
   if (validUntilMs === undefined) return []
   const tried = 'look how long the metadata counts'
   if (validUntilMs > now) return [report.ok(tried, `until ${toDay(validUntilMs)}`)]
-  return [report.warning(tried, `it ended on ${toDay(validUntilMs)}`, 'get the current metadata of the identity provider')]
+  return [
+    report.warning(
+      tried,
+      `it ended on ${toDay(validUntilMs)}`,
+      'get the current metadata of the identity provider',
+    ),
+  ]
 }
 
 function checkSigning(
@@ -71,11 +102,20 @@ function checkSigning(
     signRequests === true
       ? 'requests shall be signed, and there is no key'
       : 'the identity provider wants signed requests, and there is no key'
-  return [report.problem(tried, found, 'set saml.signingCredentials or saml.keyStore, or saml.signRequests: false')]
+  return [
+    report.problem(
+      tried,
+      found,
+      'set saml.signingCredentials or saml.keyStore, or saml.signRequests: false',
+    ),
+  ]
 }
 
 /** Without a request, identity providers answer with an error page, which shows that they are there. */
-async function trySignOn({ signOn }: IdentityProvider, { report, timeouts: { answerMs } }: Means): Promise<Finding> {
+async function trySignOn(
+  { signOn }: IdentityProvider,
+  { report, timeouts: { answerMs } }: Means,
+): Promise<Finding> {
   const url = signOn.redirect ?? (signOn.post as string)
   const tried = `GET the address for logins ${showAddress(url)}`
   try {
@@ -84,7 +124,8 @@ async function trySignOn({ signOn }: IdentityProvider, { report, timeouts: { ans
     return report.ok(tried, `it is there (${answer.status})`)
   } catch (error) {
     const { code } = ((error as Error).cause ?? {}) as { code?: string }
-    const advice = 'browsers have to reach it, this machine need not; check the metadata if they do not'
+    const advice =
+      'browsers have to reach it, this machine need not; check the metadata if they do not'
     return report.warning(tried, `no answer (${code ?? (error as Error).name})`, advice)
   }
 }
@@ -93,16 +134,28 @@ function checkOwnKeys({ keyStore, registrations }: SamlSettings, now: number): C
   const advice = 'replace it, and give the identity provider our new metadata'
   const checkPair = (subject: string, what: string, read: () => string): Check =>
     createCheck(subject, (report) => [
-      checkExpiry(report, { what, certificate: new X509Certificate(read()), advice, endIsHarmless: true }, now),
+      checkExpiry(
+        report,
+        { what, certificate: new X509Certificate(read()), advice, endIsHarmless: true },
+        now,
+      ),
     ])
   const pairs = registrations.flatMap(({ id, signing, decryption }) =>
     [...signing, ...decryption].map(({ privateKey, certificate }) =>
-      checkPair(`SAML ${id}, our keys`, 'our certificate', () => readPemKeyPair(privateKey, certificate).certificate),
+      checkPair(
+        `SAML ${id}, our keys`,
+        'our certificate',
+        () => readPemKeyPair(privateKey, certificate).certificate,
+      ),
     ),
   )
   if (keyStore === undefined) return pairs
   return [
-    checkPair('SAML, saml.keyStore', 'our certificate in the key store', () => readKeyStore(keyStore).certificate),
+    checkPair(
+      'SAML, saml.keyStore',
+      'our certificate in the key store',
+      () => readKeyStore(keyStore).certificate,
+    ),
     ...pairs,
   ]
 }

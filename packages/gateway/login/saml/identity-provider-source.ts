@@ -61,20 +61,28 @@ export async function openIdentityProviderSource(
       return current
     })
   }
-  const timer = isInline(location) ? undefined : setInterval(() => void refresh(), refreshMs).unref()
+  const timer = isInline(location)
+    ? undefined
+    : setInterval(() => void refresh(), refreshMs).unref()
   return { current: () => current, close: () => clearInterval(timer) }
 }
 
 /** Reads it once and keeps nothing. @throws {Error} when there is no usable metadata; the message says why */
-export async function loadIdentityProvider({ identityProvider }: SamlRegistration): Promise<IdentityProvider> {
+export async function loadIdentityProvider({
+  identityProvider,
+}: SamlRegistration): Promise<IdentityProvider> {
   if (identityProvider.kind === 'configured') return toConfigured(identityProvider)
   const { location, entityId } = identityProvider
   return parse(await readMetadata(location), entityId, location)
 }
 
-function toConfigured(configured: Extract<SamlRegistration['identityProvider'], { kind: 'configured' }>): IdentityProvider {
+function toConfigured(
+  configured: Extract<SamlRegistration['identityProvider'], { kind: 'configured' }>,
+): IdentityProvider {
   const { entityId, url, binding } = configured
-  const certificates = configured.certificates.map((location) => readSigningCertificate(readCertificateFile(location)))
+  const certificates = configured.certificates.map((location) =>
+    readSigningCertificate(readCertificateFile(location)),
+  )
   const keys = certificates.map(({ publicKey }) => publicKey)
   return { entityId, signOn: { [binding]: url }, wantsSignedRequests: false, keys, certificates }
 }
@@ -83,7 +91,10 @@ function parse(text: string, entityId: string | undefined, location: string): Id
   try {
     return parseIdpMetadata(text, entityId)
   } catch (error) {
-    throw new Error(`the metadata ${describeLocation(location)} cannot be used: ${(error as Error).message}`, { cause: error })
+    throw new Error(
+      `the metadata ${describeLocation(location)} cannot be used: ${(error as Error).message}`,
+      { cause: error },
+    )
   }
 }
 
@@ -96,7 +107,11 @@ async function readMetadata(location: string): Promise<string> {
       signal: AbortSignal.timeout(timeoutMs),
       headers: { accept: 'application/samlmetadata+xml, */*' },
     })
-    const bytes = await readAnswerBytes(answer, maxBytes, () => new Error(`it is larger than ${maxBytes} bytes`))
+    const bytes = await readAnswerBytes(
+      answer,
+      maxBytes,
+      () => new Error(`it is larger than ${maxBytes} bytes`),
+    )
     if (answer.ok) return bytes.toString('utf8')
     problem = `it answers ${answer.status}`
   } catch (cause) {

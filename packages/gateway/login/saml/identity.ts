@@ -1,6 +1,11 @@
 /** User of an accepted assertion: name from attributes, roles from values or DNs. */
 
-import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '@fairlead/base/names/distinguished-name.ts'
+import {
+  commonNameOf,
+  isDistinguishedName,
+  maskEscapes,
+  parseName,
+} from '@fairlead/base/names/distinguished-name.ts'
 import { findNameObjection } from '@fairlead/base/names/user-name.ts'
 import type { User } from '../../http/request-state.ts'
 import { joinNames, type Trace } from '../trace.ts'
@@ -21,21 +26,33 @@ export interface RoleNotes {
 /**
  * @throws {SamlRefused} when no user name can be made of it, or a required role is missing
  */
-export function assertionToUser(assertion: AcceptedAssertion, mapping: IdentityMapping, notes: RoleNotes, trace?: Trace): User {
+export function assertionToUser(
+  assertion: AcceptedAssertion,
+  mapping: IdentityMapping,
+  notes: RoleNotes,
+  trace?: Trace,
+): User {
   const { attributes, nameId } = assertion
   const first = (name: string | undefined) =>
     name === undefined ? undefined : attributes.get(name)?.find((value) => value !== '')
   const username = first(mapping.attributes.username) ?? nameId
   const email = first(mapping.attributes.email) ?? nameId
-  const source = (name: string | undefined) => (first(name) === undefined ? 'NameID' : `the attribute ${name}`)
-  trace?.('note', `the assertion has NameID ${nameId} and the attributes ${joinNames([...attributes.keys()])}`)
+  const source = (name: string | undefined) =>
+    first(name) === undefined ? 'NameID' : `the attribute ${name}`
+  trace?.(
+    'note',
+    `the assertion has NameID ${nameId} and the attributes ${joinNames([...attributes.keys()])}`,
+  )
   trace?.('note', `user name ${username}, from ${source(mapping.attributes.username)}`)
   trace?.('note', `e-mail address ${email}, from ${source(mapping.attributes.email)}`)
   const objection = findNameObjection(username)
   refuseUnless(objection === undefined, `the user name ${objection}`)
   const values = attributes.get(mapping.attributes.roles) ?? []
   const roles = toRoles(values, mapping, notes)
-  trace?.('note', `roles ${joinNames(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
+  trace?.(
+    'note',
+    `roles ${joinNames(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`,
+  )
   const isAdmitted = hasRequiredRole(mapping.requiredRoles, roles, 'saml.requiredRoles', trace)
   refuseUnless(isAdmitted, 'the user has none of the roles in saml.requiredRoles')
   const firstName = first(mapping.attributes.firstName) ?? null

@@ -1,8 +1,23 @@
 /** Parser of an identity provider's metadata: name, keys, login addresses. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import type { NameCase } from '../login-method.ts'
-import { childrenOf, descendantsOf, isElement, parseXml, type XmlElement, xmlAttribute, xmlText } from './xml.ts'
-import { fileLimits, localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'
+import {
+  childrenOf,
+  descendantsOf,
+  isElement,
+  parseXml,
+  type XmlElement,
+  xmlAttribute,
+  xmlText,
+} from './xml.ts'
+import {
+  fileLimits,
+  localNameOf,
+  messageLimits,
+  scanTags,
+  type Tag,
+  type XmlLimits,
+} from './xml-scanner.ts'
 
 export interface IdentityProvider {
   readonly entityId: string
@@ -27,24 +42,34 @@ export function parseIdpMetadata(text: string, wanted: string | undefined): Iden
   const entities: XmlElement[] = []
   // The file of a federation has thousands; only those that may be meant are parsed.
   for (const xml of cutProviders(text.replace(/^\ufeff/, ''), wanted)) {
-    const found = descendantsOf(parseXml(xml, entityLimits).root).find((element) => isProvider(element, wanted))
+    const found = descendantsOf(parseXml(xml, entityLimits).root).find((element) =>
+      isProvider(element, wanted),
+    )
     if (found !== undefined) entities.push(found)
     if (entities.length > 1) break
   }
   const [entity, other] = entities
   if (entity === undefined) {
     throw new Error(
-      wanted === undefined ? 'it describes no identity provider' : `it describes no identity provider named "${wanted}"`,
+      wanted === undefined
+        ? 'it describes no identity provider'
+        : `it describes no identity provider named "${wanted}"`,
     )
   }
   if (other !== undefined) {
-    throw new Error('it describes several identity providers; name one with assertingparty.entity-id')
+    throw new Error(
+      'it describes several identity providers; name one with assertingparty.entity-id',
+    )
   }
   return toIdentityProvider(entity)
 }
 
 /** The description of one entity is not longer than the longest message. */
-const entityLimits: XmlLimits = { ...messageLimits, instructions: true, tagLength: fileLimits.tagLength }
+const entityLimits: XmlLimits = {
+  ...messageLimits,
+  instructions: true,
+  tagLength: fileLimits.tagLength,
+}
 
 /** Each description of an entity that may be the wanted one, alone within the tags around it. @throws {SamlRefused} */
 function cutProviders(text: string, wanted: string | undefined): string[] {
@@ -59,7 +84,9 @@ function cutProviders(text: string, wanted: string | undefined): string[] {
       if (kind !== 'end' || depth !== entity.depth) return
       if (hasRole && mayName(text.slice(entity.start, entity.end), wanted)) {
         const closing = around.map((one) => `</${one.name}>`).reverse()
-        found.push([...around.map((one) => one.start), text.slice(entity.start, end), ...closing].join(''))
+        found.push(
+          [...around.map((one) => one.start), text.slice(entity.start, end), ...closing].join(''),
+        )
       }
       entity = undefined
     } else if (kind === 'start' && localNameOf(tag) === 'EntityDescriptor') {
@@ -92,11 +119,18 @@ function toIdentityProvider(entity: XmlElement): IdentityProvider {
   const redirect = locationOf(services, bindings.redirect)
   const post = locationOf(services, bindings.post)
   if (redirect === undefined && post === undefined) {
-    throw new Error('the identity provider offers neither the redirect nor the POST binding for single sign-on')
+    throw new Error(
+      'the identity provider offers neither the redirect nor the POST binding for single sign-on',
+    )
   }
-  const certificates = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor')).flatMap(signingCertificatesOf)
-  if (certificates.length === 0) throw new Error('the identity provider has no certificate for signatures')
-  const wantsSignedRequests = descriptors.some((one) => /^(true|1)$/.test(xmlAttribute(one, 'WantAuthnRequestsSigned') ?? ''))
+  const certificates = descriptors
+    .flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor'))
+    .flatMap(signingCertificatesOf)
+  if (certificates.length === 0)
+    throw new Error('the identity provider has no certificate for signatures')
+  const wantsSignedRequests = descriptors.some((one) =>
+    /^(true|1)$/.test(xmlAttribute(one, 'WantAuthnRequestsSigned') ?? ''),
+  )
   const validUntilMs = Date.parse(xmlAttribute(entity, 'validUntil') ?? '')
   return {
     entityId,
@@ -113,7 +147,8 @@ function locationOf(services: readonly XmlElement[], binding: string): string | 
   const location = xmlAttribute(service, 'Location')
   if (location === undefined) return undefined
   const url = URL.parse(location)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('an address for single sign-on is no http or https URL')
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new Error('an address for single sign-on is no http or https URL')
   return location
 }
 

@@ -26,8 +26,15 @@ function toFile(location: string): string {
 }
 
 /** @throws {Error} the message says what to do */
-export function readKeyStore({ location, password, alias }: NonNullable<SamlSettings['keyStore']>): KeyPair {
-  const { key, leaf } = loadKeyStoreIdentity({ key: 'saml.keyStore', file: toFile(location), password }, alias)
+export function readKeyStore({
+  location,
+  password,
+  alias,
+}: NonNullable<SamlSettings['keyStore']>): KeyPair {
+  const { key, leaf } = loadKeyStoreIdentity(
+    { key: 'saml.keyStore', file: toFile(location), password },
+    alias,
+  )
   return { key: crypto.createPrivateKey(key), certificate: leaf.toString() }
 }
 
@@ -51,7 +58,9 @@ function readPemPair(keyText: string, certificateText: string): KeyPair {
   try {
     key = crypto.createPrivateKey(keyText)
   } catch {
-    throw new Error('the private key cannot be read: it has to be PEM (BEGIN PRIVATE KEY) and not encrypted')
+    throw new Error(
+      'the private key cannot be read: it has to be PEM (BEGIN PRIVATE KEY) and not encrypted',
+    )
   }
   if (!new crypto.X509Certificate(certificate).checkPrivateKey(key)) {
     throw new Error('the certificate does not belong to the private key')

@@ -33,11 +33,16 @@ export const samlMethod: LoginMethodType<SamlSettings> = {
       const { baseUrl } = place
       const { id } = registration
       const login = `SAML ${id}`
-      const { entityId, consumerUrl, consumerUrls } = samlAddresses(registration, { ...place, processingPath })
+      const { entityId, consumerUrl, consumerUrls } = samlAddresses(registration, {
+        ...place,
+        processingPath,
+      })
       const metadata = `${baseUrl}/saml/metadata?registrationId=${id}`
       return [
         { login, what: 'entity ID', url: entityId, needed: true },
-        ...withOthers({ login, what: 'ACS URL', url: consumerUrl, needed: true }, [...consumerUrls]),
+        ...withOthers({ login, what: 'ACS URL', url: consumerUrl, needed: true }, [
+          ...consumerUrls,
+        ]),
         ...withOthers({ login, what: 'metadata', url: metadata, needed: true }, [
           `${baseUrl}/saml2/service-provider-metadata/${id}`,
         ]),
@@ -46,6 +51,11 @@ export const samlMethod: LoginMethodType<SamlSettings> = {
   returnTemplates: ({ registrations }) => registrations.map(({ consumerUrl }) => consumerUrl),
   async redisUses(redis, name, now) {
     const { createRedisAssertions, useAssertion } = await import('./used-assertions.ts')
-    return [['remember a SAML assertion', () => useAssertion(createRedisAssertions(redis, now), name, now() + 1000)]]
+    return [
+      [
+        'remember a SAML assertion',
+        () => useAssertion(createRedisAssertions(redis, now), name, now() + 1000),
+      ],
+    ]
   },
 }

@@ -18,25 +18,41 @@ interface RegistrationKeys {
 type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
-export async function openSamlLogin(settings: SamlSettings, context: MethodContext): Promise<SamlLogin> {
+export async function openSamlLogin(
+  settings: SamlSettings,
+  context: MethodContext,
+): Promise<SamlLogin> {
   const { page: site, log, keep, now, dataDir } = context
   const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
   const { contextPath } = site
   const load: LoadRegistration = async (registration, keys) => {
     const source = keep(await openIdentityProviderSource(registration, { dataDir, refreshMs, log }))
-    const opened = new RelyingParty({ settings: registration, source, ...keys, hash, processingPath, contextPath })
+    const opened = new RelyingParty({
+      settings: registration,
+      source,
+      ...keys,
+      hash,
+      processingPath,
+      contextPath,
+    })
     return { identityProvider: source.current(), opened }
   }
-  const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
-  if (problems.length > 0) throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
+  const found = await readMaterial(settings, load, (key, message) =>
+    problems.push(`${key}: ${message}`),
+  )
+  if (problems.length > 0)
+    throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
   const registrations = found.flatMap(({ opened }) => opened ?? [])
   const usedAssertions = keep(openUsedAssertions(context))
   return new SamlLogin({ settings, registrations, usedAssertions, site, log, now })
 }
 
 /** Says what is wrong with key stores, key pairs and metadata, as far as they are files: no identity provider is asked. */
-export async function checkSamlFiles(settings: SamlSettings, report: SettingsReport): Promise<void> {
+export async function checkSamlFiles(
+  settings: SamlSettings,
+  report: SettingsReport,
+): Promise<void> {
   const load: LoadRegistration = async (registration) => {
     const { identityProvider } = registration
     const isRemote = identityProvider.kind === 'metadata' && isAddress(identityProvider.location)
@@ -51,9 +67,16 @@ interface LoadedRegistration {
 }
 
 /** @throws {Error} when there is no usable metadata */
-type LoadRegistration = (registration: SamlRegistration, keys: RegistrationKeys) => Promise<LoadedRegistration>
+type LoadRegistration = (
+  registration: SamlRegistration,
+  keys: RegistrationKeys,
+) => Promise<LoadedRegistration>
 
-async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell: Tell): Promise<LoadedRegistration[]> {
+async function readMaterial(
+  settings: SamlSettings,
+  load: LoadRegistration,
+  tell: Tell,
+): Promise<LoadedRegistration[]> {
   const { keyStore, registrations } = settings
   const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore))
   const found: LoadedRegistration[] = []
@@ -70,12 +93,22 @@ async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell
   return found
 }
 
-function readKeys({ signing, decryption }: SamlRegistration, store: KeyPair | undefined, tell: Tell): RegistrationKeys {
+function readKeys(
+  { signing, decryption }: SamlRegistration,
+  store: KeyPair | undefined,
+  tell: Tell,
+): RegistrationKeys {
   const read = (pairs: SamlRegistration['signing']) =>
-    pairs.flatMap(({ privateKey, certificate, key }) => attempt(tell, key, () => readPemKeyPair(privateKey, certificate)) ?? [])
+    pairs.flatMap(
+      ({ privateKey, certificate, key }) =>
+        attempt(tell, key, () => readPemKeyPair(privateKey, certificate)) ?? [],
+    )
   const own = { signing: read(signing), decryption: read(decryption) }
   const fallback = store === undefined ? [] : [store]
-  return { signing: own.signing.length > 0 ? own.signing : fallback, decryption: [...own.decryption, ...fallback] }
+  return {
+    signing: own.signing.length > 0 ? own.signing : fallback,
+    decryption: [...own.decryption, ...fallback],
+  }
 }
 
 function checkSigning(

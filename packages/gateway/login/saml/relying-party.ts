@@ -48,12 +48,17 @@ export class RelyingParty {
   }
 
   get signsRequests(): boolean {
-    return this.#options.settings.signRequests ?? (this.identityProvider.wantsSignedRequests && this.#options.signing.length > 0)
+    return (
+      this.#options.settings.signRequests ??
+      (this.identityProvider.wantsSignedRequests && this.#options.signing.length > 0)
+    )
   }
 
   get signer(): RequestSigner | undefined {
     const [pair] = this.#options.signing
-    return this.signsRequests && pair !== undefined ? { ...pair, hash: this.#options.hash } : undefined
+    return this.signsRequests && pair !== undefined
+      ? { ...pair, hash: this.#options.hash }
+      : undefined
   }
 
   addresses({ baseUrl }: Pick<RequestState, 'baseUrl'>): SamlAddresses {

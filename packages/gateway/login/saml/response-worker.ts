@@ -19,7 +19,10 @@ export interface ResponseReply {
 
 serveJobs(({ text, expected }: ResponseJob) => {
   const steps: [StepVerdict, string][] = []
-  return { reply: { result: check(text, { ...expected, trace: (...step) => steps.push(step) }), steps }, transfer: [] }
+  return {
+    reply: { result: check(text, { ...expected, trace: (...step) => steps.push(step) }), steps },
+    transfer: [],
+  }
 })
 
 function check(text: string, expected: Expectation): ResponseReply['result'] {
@@ -27,6 +30,10 @@ function check(text: string, expected: Expectation): ResponseReply['result'] {
     return { kind: 'accepted', assertion: checkContent(text, expected) }
   } catch (error) {
     const isDefect = !(error instanceof SamlRefused)
-    return { kind: 'refused', reason: isDefect ? String((error as Error).stack) : error.message, isDefect }
+    return {
+      kind: 'refused',
+      reason: isDefect ? String((error as Error).stack) : error.message,
+      isDefect,
+    }
   }
 }

@@ -80,13 +80,21 @@ export function decodeResponse(parameter: string): ReceivedResponse {
 /** Node skips what is no base64, and takes the alphabet for addresses, too. A regular expression would take ten times as long. */
 function isBase64Of(bytes: Buffer, text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
-  return text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding && !text.includes('-') && !text.includes('_')
+  return (
+    text.length % 4 === 0 &&
+    bytes.length === (text.length / 4) * 3 - padding &&
+    !text.includes('-') &&
+    !text.includes('_')
+  )
 }
 
 /** Whom the response claims to come from; decides nothing but whose keys are tried. */
 export function claimedIssuer({ outline }: ReceivedResponse): string {
   const assertion = childrenOf(outline, 'assertion', 'Assertion')[0]
-  return xmlText(childrenOf(outline, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
+  return xmlText(
+    childrenOf(outline, 'assertion', 'Issuer')[0] ??
+      (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]),
+  )
 }
 
 /** The whole response. @throws {SamlRefused} */
@@ -103,8 +111,14 @@ export function checkContent(text: string, expected: Expectation): AcceptedAsser
   const response = signedResponse ?? document
   const answered = checkFrame(response.root, expected)
   expected.trace?.('yes', 'issuer, destination and status of the response')
-  const assertion = readAssertion({ document, response, isSigned: signedResponse !== undefined, trust }, expected)
-  expected.trace?.('yes', 'there is one assertion, and what it says was signed by the identity provider')
+  const assertion = readAssertion(
+    { document, response, isSigned: signedResponse !== undefined, trust },
+    expected,
+  )
+  expected.trace?.(
+    'yes',
+    'there is one assertion, and what it says was signed by the identity provider',
+  )
   return checkAssertion(assertion, { answered, isSigned: signedResponse !== undefined }, expected)
 }
 
@@ -133,7 +147,10 @@ function findAssertion(response: XmlElement): XmlElement {
   const names = ['Assertion', 'EncryptedAssertion']
   const found = names.flatMap((name) => childrenOf(response, 'assertion', name))
   const [assertion] = found
-  refuseUnless(assertion !== undefined && found.length === 1, `there are ${found.length} assertions instead of one`)
+  refuseUnless(
+    assertion !== undefined && found.length === 1,
+    `there are ${found.length} assertions instead of one`,
+  )
   return assertion
 }
 
@@ -146,7 +163,10 @@ function decodeUtf8(bytes: Buffer): string {
 }
 
 /** @returns the request that the response says it answers */
-function checkFrame(response: XmlElement, { identityProvider, consumerUrls }: Expectation): string | undefined {
+function checkFrame(
+  response: XmlElement,
+  { identityProvider, consumerUrls }: Expectation,
+): string | undefined {
   refuseUnless(xmlAttribute(response, 'Version') === '2.0', 'the response is not of SAML 2.0')
   const issuer = xmlChild(response, 'assertion', 'Issuer')
   refuseUnless(
@@ -182,7 +202,10 @@ interface ResponseText {
 }
 
 /** The one assertion, as signed. */
-function readAssertion({ document, response, isSigned, trust }: ResponseText, { decryptionKeys }: Expectation): XmlElement {
+function readAssertion(
+  { document, response, isSigned, trust }: ResponseText,
+  { decryptionKeys }: Expectation,
+): XmlElement {
   const assertion = findAssertion(document.root)
   if (assertion.localName === 'Assertion') {
     const signed = readSigned(document, assertion, trust)
@@ -192,7 +215,10 @@ function readAssertion({ document, response, isSigned, trust }: ResponseText, { 
   }
   refuseUnless(isSigned, encryptedNotSigned)
   const decrypted = decryptAssertion(onlyChild(response.root, 'EncryptedAssertion'), decryptionKeys)
-  refuseUnless(isElement(decrypted.root, 'assertion', 'Assertion'), 'what was encrypted is no assertion')
+  refuseUnless(
+    isElement(decrypted.root, 'assertion', 'Assertion'),
+    'what was encrypted is no assertion',
+  )
   checkIdentifiers(decrypted)
   return (readSigned(decrypted, decrypted.root, trust) ?? decrypted).root
 }
@@ -203,7 +229,11 @@ function onlyChild(response: XmlElement, name: string): XmlElement {
   return child
 }
 
-function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, expected: Expectation): AcceptedAssertion {
+function checkAssertion(
+  assertion: XmlElement,
+  { answered, isSigned }: Frame,
+  expected: Expectation,
+): AcceptedAssertion {
   const { identityProvider, nowMs } = expected
   refuseUnless(xmlAttribute(assertion, 'Version') === '2.0', 'the assertion is not of SAML 2.0')
   const id = xmlAttribute(assertion, 'ID')
@@ -215,13 +245,19 @@ function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, ex
   )
   const conditionsEndMs = checkConditions(xmlChild(assertion, 'assertion', 'Conditions'), expected)
   const oldMs = checkAge(assertion, nowMs)
-  expected.trace?.('yes', `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`)
+  expected.trace?.(
+    'yes',
+    `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`,
+  )
   const subject = xmlChild(assertion, 'assertion', 'Subject')
   refuseUnless(subject !== undefined, 'the assertion has no subject')
   const confirmation = confirm(subject, expected)
   expected.trace?.('yes', 'recipient and time of the confirmation of the subject')
   const inResponseTo = confirmation.inResponseTo ?? answered
-  refuseUnless(answered === undefined || answered === inResponseTo, 'response and assertion answer different requests')
+  refuseUnless(
+    answered === undefined || answered === inResponseTo,
+    'response and assertion answer different requests',
+  )
   checkAuthenticationAge(assertion, expected)
   const nameId = xmlText(xmlChild(subject, 'assertion', 'NameID'))
   refuseUnless(nameId !== '', 'the subject has no NameID')
@@ -232,7 +268,8 @@ function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, ex
     nameId,
     attributes: readAttributes(assertion),
     // The clocks of two replicas may differ as much as those of provider and gateway.
-    usableUntilMs: Math.min(conditionsEndMs ?? confirmation.endMs, confirmation.endMs, oldMs) + 2 * clockSkewMs,
+    usableUntilMs:
+      Math.min(conditionsEndMs ?? confirmation.endMs, confirmation.endMs, oldMs) + 2 * clockSkewMs,
   }
 }
 
@@ -240,14 +277,23 @@ function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, ex
 function checkAge(assertion: XmlElement, nowMs: number): number {
   const issued = xmlAttribute(assertion, 'IssueInstant')
   const issuedMs = parseTime(issued ?? '')
-  refuseUnless(issuedMs <= nowMs + clockSkewMs, `the assertion was issued at ${show(issued)}, which is in the future`)
+  refuseUnless(
+    issuedMs <= nowMs + clockSkewMs,
+    `the assertion was issued at ${show(issued)}, which is in the future`,
+  )
   const oldMs = issuedMs + maxAgeMs
-  refuseUnless(nowMs < oldMs + clockSkewMs, `the assertion was issued at ${show(issued)}, more than an hour ago`)
+  refuseUnless(
+    nowMs < oldMs + clockSkewMs,
+    `the assertion was issued at ${show(issued)}, more than an hour ago`,
+  )
   return oldMs
 }
 
 /** @returns the end of the conditions, if they have one */
-function checkConditions(conditions: XmlElement | undefined, { entityId, nowMs }: Expectation): number | undefined {
+function checkConditions(
+  conditions: XmlElement | undefined,
+  { entityId, nowMs }: Expectation,
+): number | undefined {
   refuseUnless(conditions !== undefined, 'the assertion has no conditions')
   for (const condition of elementsOf(conditions)) {
     refuseUnless(
@@ -269,12 +315,18 @@ function checkConditions(conditions: XmlElement | undefined, { entityId, nowMs }
 }
 
 /** The first bearer confirmation that holds. @throws {SamlRefused} with the reason of the last one that does not */
-function confirm(subject: XmlElement, expected: Expectation): { inResponseTo: string | undefined; endMs: number } {
+function confirm(
+  subject: XmlElement,
+  expected: Expectation,
+): { inResponseTo: string | undefined; endMs: number } {
   let reason = 'the subject is not confirmed as a bearer'
   for (const confirmation of childrenOf(subject, 'assertion', 'SubjectConfirmation')) {
     if (xmlAttribute(confirmation, 'Method') !== bearer) continue
     try {
-      return checkConfirmation(xmlChild(confirmation, 'assertion', 'SubjectConfirmationData'), expected)
+      return checkConfirmation(
+        xmlChild(confirmation, 'assertion', 'SubjectConfirmationData'),
+        expected,
+      )
     } catch (error) {
       if (!(error instanceof SamlRefused)) throw error
       reason = error.message
@@ -299,13 +351,22 @@ function checkConfirmation(content: XmlElement | undefined, { consumerUrls, nowM
 function checkTimes(element: XmlElement, nowMs: number, what: string): number | undefined {
   const start = xmlAttribute(element, 'NotBefore')
   const end = xmlAttribute(element, 'NotOnOrAfter')
-  refuseUnless(start === undefined || parseTime(start) <= nowMs + clockSkewMs, `${what} is valid from ${show(start)} only`)
+  refuseUnless(
+    start === undefined || parseTime(start) <= nowMs + clockSkewMs,
+    `${what} is valid from ${show(start)} only`,
+  )
   const endMs = end === undefined ? undefined : parseTime(end)
-  refuseUnless(endMs === undefined || nowMs < endMs + clockSkewMs, `${what} was valid until ${show(end)} only`)
+  refuseUnless(
+    endMs === undefined || nowMs < endMs + clockSkewMs,
+    `${what} was valid until ${show(end)} only`,
+  )
   return endMs
 }
 
-function checkAuthenticationAge(assertion: XmlElement, { maxAuthenticationAgeMs, nowMs }: Expectation): void {
+function checkAuthenticationAge(
+  assertion: XmlElement,
+  { maxAuthenticationAgeMs, nowMs }: Expectation,
+): void {
   if (maxAuthenticationAgeMs === undefined) return
   const statements = childrenOf(assertion, 'assertion', 'AuthnStatement')
   refuseUnless(statements.length > 0, 'the assertion does not say when the user was authenticated')
@@ -320,7 +381,9 @@ function checkAuthenticationAge(assertion: XmlElement, { maxAuthenticationAgeMs,
 
 /** SAML wants UTC; a time without zone is taken for it. */
 function parseTime(text: string): number {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?)(Z|[+-]\d\d:\d\d)?$/.exec(text.trim())
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?)(Z|[+-]\d\d:\d\d)?$/.exec(
+    text.trim(),
+  )
   const timeMs = match === null ? Number.NaN : Date.parse(`${match[1]}${match[2] ?? 'Z'}`)
   refuseUnless(!Number.isNaN(timeMs), `${show(text)} is no time`)
   return timeMs

@@ -10,7 +10,13 @@ import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import { queryOf } from '../../http/request-target.ts'
 import { askStore } from '../../sessions/sessions.ts'
-import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome, NameCase } from '../login-method.ts'
+import type {
+  EntryPoint,
+  LoginEnding,
+  LoginMethod,
+  LoginOutcome,
+  NameCase,
+} from '../login-method.ts'
 import { createChoicePage } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
@@ -21,7 +27,13 @@ import { nameCaseOfIdentityProvider } from './idp-metadata.ts'
 import { createPostPage, refusals } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { RelyingParty } from './relying-party.ts'
-import { type AcceptedAssertion, claimedIssuer, decodeResponse, maxResponseLength, type ReceivedResponse } from './response.ts'
+import {
+  type AcceptedAssertion,
+  claimedIssuer,
+  decodeResponse,
+  maxResponseLength,
+  type ReceivedResponse,
+} from './response.ts'
 import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
 import { toAssertionKey, useAssertion } from './used-assertions.ts'
@@ -69,7 +81,9 @@ export class SamlLogin implements LoginMethod {
     this.openPaths = [
       { path: '/login', methods: ['GET'], identity: 'if-known' },
       ...read.slice(1).map((path): OpenPath => ({ path, methods: ['GET'], identity: 'none' })),
-      ...this.#consumerPaths.map((path): OpenPath => ({ path, methods: ['GET', 'POST'], identity: 'none' })),
+      ...this.#consumerPaths.map(
+        (path): OpenPath => ({ path, methods: ['GET', 'POST'], identity: 'none' }),
+      ),
     ]
   }
 
@@ -86,11 +100,17 @@ export class SamlLogin implements LoginMethod {
     if (credentials.kind !== 'saml-response') return { kind: 'not-mine' }
     const { text, baseUrl } = credentials
     try {
-      const received = decodeResponse(text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text)
+      const received = decodeResponse(
+        text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text,
+      )
       const issuer = claimedIssuer(received)
       const { registrations, settings } = this.#options
-      const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
-      trace('note', `checked by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
+      const registration =
+        registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
+      trace(
+        'note',
+        `checked by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`,
+      )
       const assertion = await this.#check(registration, received, { baseUrl }, trace)
       const user = assertionToUser(
         assertion,
@@ -98,7 +118,10 @@ export class SamlLogin implements LoginMethod {
         {
           skipped: (value) => trace('no', `a role cannot be read: ${value.slice(0, 200)}`),
           split: (value) =>
-            trace('note', `one of several values holds saml.userAttributeMapping.rolesDelimiter: ${value.slice(0, 200)}`),
+            trace(
+              'note',
+              `one of several values holds saml.userAttributeMapping.rolesDelimiter: ${value.slice(0, 200)}`,
+            ),
         },
         trace,
       )
@@ -107,10 +130,20 @@ export class SamlLogin implements LoginMethod {
           settings.idpInitiated.enabled ? 'yes' : 'no',
           'the login started at the identity provider (saml.idpInitiated.enabled)',
         )
-        refuseUnless(settings.idpInitiated.enabled, 'logins that start at the identity provider are switched off')
+        refuseUnless(
+          settings.idpInitiated.enabled,
+          'logins that start at the identity provider are switched off',
+        )
       }
-      trace('note', 'in a login, it also has to answer a request of the same browser, and each assertion counts once')
-      return { kind: 'user', user, nameCase: nameCaseOfIdentityProvider(registration.identityProvider.entityId) }
+      trace(
+        'note',
+        'in a login, it also has to answer a request of the same browser, and each assertion counts once',
+      )
+      return {
+        kind: 'user',
+        user,
+        nameCase: nameCaseOfIdentityProvider(registration.identityProvider.entityId),
+      }
     } catch (error) {
       if (!(error instanceof SamlRefused)) throw error
       return { kind: 'refused', reason: error.message }
@@ -125,10 +158,14 @@ export class SamlLogin implements LoginMethod {
     server.get('/login', (request, reply) => this.#showStart(request, reply, ending))
     server.get(startPath, (request, reply) => {
       const id = queryOf(request.url).get('registrationId')
-      return id === null ? this.#showStart(request, reply, ending) : this.#start(this.#find(id), request, reply, ending)
+      return id === null
+        ? this.#showStart(request, reply, ending)
+        : this.#start(this.#find(id), request, reply, ending)
     })
     for (const registration of this.#options.registrations) {
-      server.get(`${startPath}/${registration.id}`, (request, reply) => this.#start(registration, request, reply, ending))
+      server.get(`${startPath}/${registration.id}`, (request, reply) =>
+        this.#start(registration, request, reply, ending),
+      )
       server.get(`/saml2/service-provider-metadata/${registration.id}`, (request, reply) =>
         showMetadata(registration, request, reply),
       )
@@ -141,7 +178,9 @@ export class SamlLogin implements LoginMethod {
     }
     for (const path of this.#consumerPaths) {
       server.post(path, (request, reply) => this.#consume(request, reply, ending))
-      server.get(path, (request) => this.#refuse(request, new SamlRefused('an answer comes by POST')))
+      server.get(path, (request) =>
+        this.#refuse(request, new SamlRefused('an answer comes by POST')),
+      )
     }
   }
 
@@ -152,7 +191,8 @@ export class SamlLogin implements LoginMethod {
   /** @throws {GatewayError} NOT_FOUND */
   #find(id: string): RelyingParty {
     const registration = this.#options.registrations.find((one) => one.id === id)
-    if (registration === undefined) throw new GatewayError('NOT_FOUND', 'There is no such SAML registration.')
+    if (registration === undefined)
+      throw new GatewayError('NOT_FOUND', 'There is no such SAML registration.')
     return registration
   }
 
@@ -164,7 +204,11 @@ export class SamlLogin implements LoginMethod {
     return [...metadataPaths, ...this.#idPaths('/saml2/service-provider-metadata')]
   }
 
-  async #showStart(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+  async #showStart(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
     const { registrations, site } = this.#options
     if (request.state.user !== undefined) return reply.redirect(`${request.state.baseUrl}/`, 302)
     if (registrations.length === 1 && callerOf(request.headers) !== 'web-ui')
@@ -192,14 +236,29 @@ export class SamlLogin implements LoginMethod {
       nameIdFormat: registration.nameIdFormat,
       nowMs,
     })
-    await ending.remember(request, id, { method: this.name, startedAtMs: nowMs, values: { registration: registration.id } })
+    await ending.remember(request, id, {
+      method: this.name,
+      startedAtMs: nowMs,
+      values: { registration: registration.id },
+    })
     if (signOn.redirect !== undefined)
       return reply.redirect(toRedirectUrl(destination, xml, relayState, registration.signer), 302)
-    return sendPage(reply, createPostPage(this.#options.site, destination, toPostFields(xml, relayState, registration.signer)))
+    return sendPage(
+      reply,
+      createPostPage(
+        this.#options.site,
+        destination,
+        toPostFields(xml, relayState, registration.signer),
+      ),
+    )
   }
 
   /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE, BAD_ARGUMENT */
-  async #consume(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+  async #consume(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
     const form = await readForm(request, maxFormBytes, reply.raw)
     let user: User
     let assertion: AcceptedAssertion
@@ -225,7 +284,9 @@ export class SamlLogin implements LoginMethod {
     const { registrations } = this.#options
     const atPath = registrations.filter((one) => one.paths.includes(path))
     const issuer = claimedIssuer(received)
-    return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as RelyingParty)
+    return (
+      atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as RelyingParty)
+    )
   }
 
   #check(
@@ -261,7 +322,11 @@ export class SamlLogin implements LoginMethod {
     )
     if (inResponseTo !== undefined) {
       const pending = await ending.take(request, inResponseTo)
-      if (pending === undefined || pending.method !== this.name || pending.startedAtMs + maxPendingMs < now()) {
+      if (
+        pending === undefined ||
+        pending.method !== this.name ||
+        pending.startedAtMs + maxPendingMs < now()
+      ) {
         throw new UnknownRequest(
           request.headers.cookie === undefined
             ? 'the browser sent no cookie with the answer, so the request that it answers is unknown; where browsers keep the cookie ' +
@@ -275,25 +340,41 @@ export class SamlLogin implements LoginMethod {
       )
     }
     const key = toAssertionKey(registration.identityProvider.entityId, id)
-    refuseUnless(await askStore(() => useAssertion(usedAssertions, key, usableUntilMs)), 'the assertion has been used before')
+    refuseUnless(
+      await askStore(() => useAssertion(usedAssertions, key, usableUntilMs)),
+      'the assertion has been used before',
+    )
   }
 
   /** A page of the web UI that the operator has listed, checked once more by the operation that redirects to it. */
-  #unsolicitedTarget({ inResponseTo }: AcceptedAssertion, relayState: string | null): string | undefined {
+  #unsolicitedTarget(
+    { inResponseTo }: AcceptedAssertion,
+    relayState: string | null,
+  ): string | undefined {
     const { relayStates } = this.#options.settings.idpInitiated
-    if (inResponseTo !== undefined || relayState === null || !relayStates.includes(relayState)) return undefined
+    if (inResponseTo !== undefined || relayState === null || !relayStates.includes(relayState))
+      return undefined
     return `/auth/redirect?to=${encodeURIComponent(relayState)}`
   }
 
   /** 401, and never a redirect: the identity provider would send the browser straight back. */
   #refuse(request: FastifyRequest, error: unknown): never {
     const { log } = this.#options
-    const note = { method: this.name, address: request.state.clientAddress, path: request.state.path }
+    const note = {
+      method: this.name,
+      address: request.state.clientAddress,
+      path: request.state.path,
+    }
     const reason = error instanceof SamlRefused ? error.message : 'the answer could not be checked'
     request.state.auditNote = { kind: 'refused', method: this.name, reason }
     request.state.errorCode = 'CREDENTIALS_REFUSED'
-    if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
-    else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
+    if (error instanceof SamlRefused)
+      log.info({ ...note, reason: error.message }, 'a login was refused')
+    else
+      log.warn(
+        { ...note, err: error },
+        'a login was refused because its answer could not be checked',
+      )
     const message = error instanceof UnknownRequest ? refusals.unknown : refusals.refused
     throw new GatewayError('CREDENTIALS_REFUSED', message, {
       page: { advice: [], action: { label: 'Start again', path: '/login' } },
@@ -305,7 +386,11 @@ export class SamlLogin implements LoginMethod {
 function createRoleNotes(log: FastifyBaseLogger): RoleNotes {
   let isSplitKnown = false
   return {
-    skipped: (value) => log.warn({ role: value.slice(0, 200) }, 'a role that looks like a distinguished name cannot be read'),
+    skipped: (value) =>
+      log.warn(
+        { role: value.slice(0, 200) },
+        'a role that looks like a distinguished name cannot be read',
+      ),
     split: (value) => {
       if (isSplitKnown) return
       isSplitKnown = true
@@ -318,7 +403,11 @@ function createRoleNotes(log: FastifyBaseLogger): RoleNotes {
   }
 }
 
-function showMetadata(registration: RelyingParty, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function showMetadata(
+  registration: RelyingParty,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   return reply
     .code(200)
     .header('content-type', metadataType)

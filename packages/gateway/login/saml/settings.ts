@@ -49,7 +49,9 @@ const AssertingParty = z
       .strictObject({
         url: optionalText.describe('Where logins start.'),
         binding: word(['redirect', 'post']).optional().describe('How requests get there.'),
-        'sign-request': optionalFlag.describe('Whether requests are signed. Default: as the metadata requests.'),
+        'sign-request': optionalFlag.describe(
+          'Whether requests are signed. Default: as the metadata requests.',
+        ),
       })
       .optional(),
     singlelogout: noLogout,
@@ -65,10 +67,14 @@ const AssertingParty = z
   .optional()
 
 const Registration = z.strictObject({
-  'entity-id': optionalText.describe('Entity ID of Fairlead at the identity provider. May contain `{baseUrl}` and its parts.'),
+  'entity-id': optionalText.describe(
+    'Entity ID of Fairlead at the identity provider. May contain `{baseUrl}` and its parts.',
+  ),
   acs: z
     .strictObject({
-      location: optionalText.describe('Address for responses. May contain `{baseUrl}` and `{registrationId}`.'),
+      location: optionalText.describe(
+        'Address for responses. May contain `{baseUrl}` and `{registrationId}`.',
+      ),
       binding: word(['post']).optional().describe('Binding of responses.'),
     })
     .optional(),
@@ -91,7 +97,9 @@ export const samlKeys = settings(
       duration('s')
         .default(900_000)
         .transform((ms) => Math.max(1, ms)),
-    ).describe('Interval between two reads of the metadata (default 15m). While that fails, the last valid copy applies.'),
+    ).describe(
+      'Interval between two reads of the metadata (default 15m). While that fails, the last valid copy applies.',
+    ),
     issuerId: setting('saml.issuerId', optionalText).describe(
       'Name of this gateway at the identity provider (entity ID). Default: `{baseUrl}/saml2/metadata`.',
     ),
@@ -99,12 +107,16 @@ export const samlKeys = settings(
       location: setting('saml.keyStore', optionalText).describe(
         'PKCS#12 or PEM file with a key pair that decrypts assertions and signs requests.',
       ),
-      password: setting('saml.keyStorePassword', z.string().default('')).describe('Password of the key store.'),
+      password: setting('saml.keyStorePassword', z.string().default('')).describe(
+        'Password of the key store.',
+      ),
       alias: setting('saml.keyStoreAliasName', optionalText).describe(
         'Alias of the key pair in the key store. Default: the first.',
       ),
     },
-    signRequests: setting('saml.signRequests', optionalFlag).describe('Sign requests. Default: if the metadata asks for it.'),
+    signRequests: setting('saml.signRequests', optionalFlag).describe(
+      'Sign requests. Default: if the metadata asks for it.',
+    ),
     signing: setting(
       'saml.signingCredentials',
       z
@@ -125,7 +137,9 @@ export const samlKeys = settings(
         .optional()
         .transform((digest = 'SHA256') => digest.toLowerCase() as RequestHash)
         .meta({ type: 'SHA1, SHA256, SHA384 or SHA512' }),
-    ).describe('Digest of signed requests (default SHA256). SHA1 also accepts responses signed with SHA-1.'),
+    ).describe(
+      'Digest of signed requests (default SHA256). SHA1 also accepts responses signed with SHA-1.',
+    ),
     registrationId: setting(
       'saml.registrationId',
       z
@@ -133,13 +147,15 @@ export const samlKeys = settings(
         .regex(/^[\w.-]+$/, 'must consist of letters, digits, dots, hyphens and underscores')
         .default('SSO'),
     ).describe('Name of the registration; part of addresses.'),
-    processingPath: setting('saml.loginProcessingUrl', z.string().startsWith('/').default('/saml/{registrationId}')).describe(
-      'Path that accepts responses, in addition to all paths that Gate has used.',
-    ),
+    processingPath: setting(
+      'saml.loginProcessingUrl',
+      z.string().startsWith('/').default('/saml/{registrationId}'),
+    ).describe('Path that accepts responses, in addition to all paths that Gate has used.'),
     redirect: {
-      protocol: setting('saml.redirectProtocol', z.enum(['http', 'https']).default('https')).describe(
-        'Scheme of the address for responses, with `saml.redirectHostname`.',
-      ),
+      protocol: setting(
+        'saml.redirectProtocol',
+        z.enum(['http', 'https']).default('https'),
+      ).describe('Scheme of the address for responses, with `saml.redirectHostname`.'),
       host: setting(
         'saml.redirectHostname',
         z
@@ -151,7 +167,10 @@ export const samlKeys = settings(
         'Path in front of `/saml/SSO`, with `saml.redirectHostname`.',
       ),
     },
-    maxAuthenticationAgeMs: setting('saml.maxAuthenticationAge', inSeconds(whole(1)).optional()).describe(
+    maxAuthenticationAgeMs: setting(
+      'saml.maxAuthenticationAge',
+      inSeconds(whole(1)).optional(),
+    ).describe(
       'Seconds after which users must authenticate again at the identity provider. Default: no limit.',
     ),
     idpInitiated: {
@@ -163,17 +182,25 @@ export const samlKeys = settings(
       ),
     },
     mapping: {
-      requiredRoles: setting('saml.requiredRoles', someTexts).describe('Users need one of these roles to log in.'),
+      requiredRoles: setting('saml.requiredRoles', someTexts).describe(
+        'Users need one of these roles to log in.',
+      ),
       sortRoles: setting('saml.sortRoles', off).describe('Sort roles by name.'),
-      lowercaseRoles: setting('saml.forceLowercaseRoles', on).describe('Write roles in lower case.'),
+      lowercaseRoles: setting('saml.forceLowercaseRoles', on).describe(
+        'Write roles in lower case.',
+      ),
       attributes: {
-        firstName: setting('saml.userAttributeMapping.firstName', z.string().default('User.FirstName')).describe(
-          'Attribute with the first name.',
+        firstName: setting(
+          'saml.userAttributeMapping.firstName',
+          z.string().default('User.FirstName'),
+        ).describe('Attribute with the first name.'),
+        lastName: setting(
+          'saml.userAttributeMapping.lastName',
+          z.string().default('User.LastName'),
+        ).describe('Attribute with the last name.'),
+        roles: setting('saml.userAttributeMapping.roles', z.string().default('memberOf')).describe(
+          'Attribute with the roles.',
         ),
-        lastName: setting('saml.userAttributeMapping.lastName', z.string().default('User.LastName')).describe(
-          'Attribute with the last name.',
-        ),
-        roles: setting('saml.userAttributeMapping.roles', z.string().default('memberOf')).describe('Attribute with the roles.'),
         rolesDelimiter: setting(delimiterKey, z.string().min(1).default(';')).describe(
           'Regular expression between roles in one value. With `(?!)`, each value is one role.',
         ),
@@ -185,10 +212,13 @@ export const samlKeys = settings(
         ),
       },
     },
-    olderForm: setting('security.authn.saml.enabled', off).describe('Form of installers; `saml.enabled` decides.'),
-    registrations: setting(registrationKey, z.record(z.string(), Registration).default({})).describe(
-      'Registrations of the newest releases, by name; their values override `saml.*`.',
+    olderForm: setting('security.authn.saml.enabled', off).describe(
+      'Form of installers; `saml.enabled` decides.',
     ),
+    registrations: setting(
+      registrationKey,
+      z.record(z.string(), Registration).default({}),
+    ).describe('Registrations of the newest releases, by name; their values override `saml.*`.'),
   },
   {
     'saml.keyStoreType': 'Found out from the file: PKCS#12 or PEM.',
@@ -212,7 +242,8 @@ export function toSamlSettings(keys: object, report: SettingsReport) {
     }
     return undefined
   }
-  const { metadataRefreshMs, processingPath, hash, maxAuthenticationAgeMs, idpInitiated, mapping } = values
+  const { metadataRefreshMs, processingPath, hash, maxAuthenticationAgeMs, idpInitiated, mapping } =
+    values
   const { location, ...keyStore } = values.keyStore
   const { lowercaseRoles, requiredRoles, attributes } = mapping
   return {
@@ -240,7 +271,10 @@ function toRegistrations(values: RegistrationValues, report: SettingsReport): Sa
   const entries = Object.entries(values.registrations)
   for (const [id] of entries) {
     if (!/^[\w.-]+$/.test(id)) {
-      report.problem(`${registrationKey}.${id}`, 'the name must consist of letters, digits, dots, hyphens and underscores')
+      report.problem(
+        `${registrationKey}.${id}`,
+        'the name must consist of letters, digits, dots, hyphens and underscores',
+      )
     }
   }
   const found =
@@ -252,7 +286,10 @@ function toRegistrations(values: RegistrationValues, report: SettingsReport): Sa
   return registrations
 }
 
-function noteWeakness({ id, entityId, identityProvider }: SamlRegistration, report: SettingsReport): void {
+function noteWeakness(
+  { id, entityId, identityProvider }: SamlRegistration,
+  report: SettingsReport,
+): void {
   if (/\{base(?:Url|Host)\}/.test(entityId)) {
     report.notice(
       `SAML registration ${id} is named after the host that a request names. Where requests with any host reach the gateway, ` +
@@ -288,11 +325,17 @@ function toDelimiter(text: string, report: SettingsReport): RegExp {
 }
 
 /** Generations A and B: all settings are in `saml.*`. */
-function toOldRegistration(values: RegistrationValues, report: SettingsReport): SamlRegistration | undefined {
+function toOldRegistration(
+  values: RegistrationValues,
+  report: SettingsReport,
+): SamlRegistration | undefined {
   const { metadata, issuerId, processingPath, signRequests } = values
   const signing = oldSigning(values, report)
   if (metadata === undefined) {
-    report.problem('saml.metadataUrl', 'SAML needs the metadata of the identity provider: give its address or a file')
+    report.problem(
+      'saml.metadataUrl',
+      'SAML needs the metadata of the identity provider: give its address or a file',
+    )
     return undefined
   }
   return {
@@ -300,7 +343,12 @@ function toOldRegistration(values: RegistrationValues, report: SettingsReport): 
     entityId: issuerId ?? '{baseUrl}/saml2/metadata',
     consumerUrl: oldConsumerUrl(values) ?? `{baseUrl}${processingPath}`,
     nameIdFormat: undefined,
-    identityProvider: { kind: 'metadata', location: metadata, entityId: undefined, key: 'saml.metadataUrl' },
+    identityProvider: {
+      kind: 'metadata',
+      location: metadata,
+      entityId: undefined,
+      key: 'saml.metadataUrl',
+    },
     signRequests,
     signing,
     decryption: [],
@@ -308,31 +356,52 @@ function toOldRegistration(values: RegistrationValues, report: SettingsReport): 
 }
 
 /** Generation A names the address itself. */
-function oldConsumerUrl({ redirect: { protocol, host, basePath } }: RegistrationValues): string | undefined {
+function oldConsumerUrl({
+  redirect: { protocol, host, basePath },
+}: RegistrationValues): string | undefined {
   return host === undefined ? undefined : `${protocol}://${host}${withoutSlash(basePath)}/saml/SSO`
 }
 
-function oldSigning({ signing }: RegistrationValues, report: SettingsReport): CredentialLocations[] {
-  const pairs = signing.map(({ privateKeyLocation, certificateLocation }) => [privateKeyLocation, certificateLocation] as const)
+function oldSigning(
+  { signing }: RegistrationValues,
+  report: SettingsReport,
+): CredentialLocations[] {
+  const pairs = signing.map(
+    ({ privateKeyLocation, certificateLocation }) =>
+      [privateKeyLocation, certificateLocation] as const,
+  )
   return toPairs(pairs, 'saml.signingCredentials', report)
 }
 
 /** Generation C; what it leaves out is taken from `saml.*`. */
-function toRegistration(id: string, written: WrittenRegistration, values: RegistrationValues, report: SettingsReport) {
+function toRegistration(
+  id: string,
+  written: WrittenRegistration,
+  values: RegistrationValues,
+  report: SettingsReport,
+) {
   const key = `${registrationKey}.${id}`
   const identityProvider = toIdentityProvider(written, values, key, report)
   if (identityProvider === undefined) return undefined
   const party = written.assertingparty ?? written.identityprovider
   const pairsOf = (use: 'signing' | 'decryption') => {
-    const pairs = written[use].credentials.map((one) => [one['private-key-location'], one['certificate-location']] as const)
+    const pairs = written[use].credentials.map(
+      (one) => [one['private-key-location'], one['certificate-location']] as const,
+    )
     return toPairs(pairs, `${key}.${use}.credentials`, report)
   }
   const signing = pairsOf('signing')
   return {
     id,
     /** May hold placeholders such as `{baseUrl}`. */
-    entityId: written['entity-id'] ?? values.issuerId ?? '{baseUrl}/saml2/service-provider-metadata/{registrationId}',
-    consumerUrl: written.acs?.location ?? oldConsumerUrl(values) ?? '{baseUrl}/login/saml2/sso/{registrationId}',
+    entityId:
+      written['entity-id'] ??
+      values.issuerId ??
+      '{baseUrl}/saml2/service-provider-metadata/{registrationId}',
+    consumerUrl:
+      written.acs?.location ??
+      oldConsumerUrl(values) ??
+      '{baseUrl}/login/saml2/sso/{registrationId}',
     nameIdFormat: written['name-id-format'],
     identityProvider,
     /** Undefined: as the metadata wants it. */
@@ -344,7 +413,14 @@ function toRegistration(id: string, written: WrittenRegistration, values: Regist
 
 type IdentityProviderSettings =
   | { kind: 'metadata'; location: string; entityId: string | undefined; key: string }
-  | { kind: 'configured'; entityId: string; url: string; binding: 'redirect' | 'post'; certificates: string[]; key: string }
+  | {
+      kind: 'configured'
+      entityId: string
+      url: string
+      binding: 'redirect' | 'post'
+      certificates: string[]
+      key: string
+    }
 
 function toIdentityProvider(
   { assertingparty, identityprovider }: WrittenRegistration,
@@ -357,8 +433,11 @@ function toIdentityProvider(
   const entityId = party?.['entity-id']
   const { url, binding = 'redirect' } = party?.singlesignon ?? {}
   const location = party?.['metadata-uri'] ?? (url === undefined ? values.metadata : undefined)
-  if (location !== undefined) return { kind: 'metadata', location, entityId, key: `${key}.metadata-uri` }
-  const certificates = (party?.verification?.credentials ?? []).flatMap((one) => one['certificate-location'] ?? [])
+  if (location !== undefined)
+    return { kind: 'metadata', location, entityId, key: `${key}.metadata-uri` }
+  const certificates = (party?.verification?.credentials ?? []).flatMap(
+    (one) => one['certificate-location'] ?? [],
+  )
   if (entityId === undefined || url === undefined || certificates.length === 0) {
     report.problem(
       `${key}.metadata-uri`,
@@ -367,7 +446,10 @@ function toIdentityProvider(
     return undefined
   }
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    report.problem(`${key}.singlesignon.url`, 'must be an absolute address such as https://idp.example/sso')
+    report.problem(
+      `${key}.singlesignon.url`,
+      'must be an absolute address such as https://idp.example/sso',
+    )
   }
   return { kind: 'configured', entityId, url, binding, certificates, key }
 }
@@ -384,7 +466,8 @@ function toPairs(
   report: SettingsReport,
 ): CredentialLocations[] {
   return pairs.flatMap(([privateKey, certificate], index) => {
-    if (privateKey !== undefined && certificate !== undefined) return [{ key: `${key}.${index}`, privateKey, certificate }]
+    if (privateKey !== undefined && certificate !== undefined)
+      return [{ key: `${key}.${index}`, privateKey, certificate }]
     report.problem(`${key}.${index}`, 'a key pair needs a private key and a certificate')
     return []
   })

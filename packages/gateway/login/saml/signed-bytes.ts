@@ -1,5 +1,11 @@
 /** Verifies XML signatures and returns exactly the signed bytes. */
-import { createHash, type KeyObject, constants as opensslConstants, sign, verify } from 'node:crypto'
+import {
+  createHash,
+  type KeyObject,
+  constants as opensslConstants,
+  sign,
+  verify,
+} from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import {
   descendantsOf,
@@ -49,7 +55,12 @@ const digestMethods: Readonly<Record<string, SignatureMethod['hash']>> = {
 const enveloped = `${xmldsig}enveloped-signature`
 const { exclusive } = namespaces
 const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
-const canonicalizations = [exclusive, `${exclusive}WithComments`, inclusive, `${inclusive}#WithComments`]
+const canonicalizations = [
+  exclusive,
+  `${exclusive}WithComments`,
+  inclusive,
+  `${inclusive}#WithComments`,
+]
 
 /** Libraries write three or four; prefixes have a few characters. */
 const maxDeclarations = 8
@@ -85,15 +96,21 @@ export function checkIdentifiers({ root }: XmlText): void {
  * @throws {SamlRefused} when there is a signature that is not exactly one over this element, by a trusted key
  * @see SAML 2.0 Core, section 5.4; XML Signature, section 4
  */
-export function readSigned(document: XmlText, element: XmlElement, trust: Trust): XmlText | undefined {
+export function readSigned(
+  document: XmlText,
+  element: XmlElement,
+  trust: Trust,
+): XmlText | undefined {
   const signer = findSigner(element, trust)
   if (signer === undefined) return undefined
   const { key, signature } = signer
   const what = describeLocation(element)
   const covered = verifyWith(key, document.text, signature)
-  if (covered === undefined) throw new SamlRefused(`${what} does not fit its content, which was changed`)
+  if (covered === undefined)
+    throw new SamlRefused(`${what} does not fit its content, which was changed`)
   const signed = parseXml(covered)
-  const isSame = signed.root.localName === element.localName && signed.root.namespaceURI === element.namespaceURI
+  const isSame =
+    signed.root.localName === element.localName && signed.root.namespaceURI === element.namespaceURI
   refuseUnless(isSame, 'the signature covers another element')
   return signed
 }
@@ -104,12 +121,18 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
  *
  * @throws {SamlRefused} when there is a signature that is not exactly one of the form that SAML allows, by a trusted key
  */
-export function findSigner(element: XmlElement, trust: Trust): { key: KeyObject; signature: XmlElement } | undefined {
+export function findSigner(
+  element: XmlElement,
+  trust: Trust,
+): { key: KeyObject; signature: XmlElement } | undefined {
   const signature = xmlChild(element, 'signature', 'Signature')
   if (signature === undefined) return undefined
   checkForm(signature, xmlAttribute(element, 'ID'), trust)
   const key = findKey(signature, trust)
-  if (key === undefined) throw new SamlRefused(`${describeLocation(element)} was made by no key of the identity provider`)
+  if (key === undefined)
+    throw new SamlRefused(
+      `${describeLocation(element)} was made by no key of the identity provider`,
+    )
   return { key, signature }
 }
 
@@ -119,20 +142,42 @@ function describeLocation(element: XmlElement): string {
 
 /** The one form that SAML allows, checked before a library looks for anything by name. */
 function checkForm(signature: XmlElement, id: string | undefined, trust: Trust): void {
-  refuseUnless(id !== undefined && /^[^\s'"<>&]+$/.test(id), 'a signed element has no usable identifier')
+  refuseUnless(
+    id !== undefined && /^[^\s'"<>&]+$/.test(id),
+    'a signed element has no usable identifier',
+  )
   checkChildren(signature, ['SignedInfo', 'SignatureValue', 'KeyInfo?'], ['Id'])
   const [signedInfo, value] = elementsOf(signature) as [XmlElement, XmlElement]
   checkLeaf(value, ['Id'])
   checkChildren(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'], ['Id'])
-  const [canonicalization, method, reference] = elementsOf(signedInfo) as [XmlElement, XmlElement, XmlElement]
+  const [canonicalization, method, reference] = elementsOf(signedInfo) as [
+    XmlElement,
+    XmlElement,
+    XmlElement,
+  ]
   checkCanonicalization(canonicalization, 'the canonicalization is not supported')
   checkLeaf(method, ['Algorithm'])
-  checkStrength(signatureMethods[algorithmOf(method)]?.hash, `the signature method ${show(algorithmOf(method))}`, trust)
+  checkStrength(
+    signatureMethods[algorithmOf(method)]?.hash,
+    `the signature method ${show(algorithmOf(method))}`,
+    trust,
+  )
   checkChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue'], ['Id', 'URI', 'Type'])
-  refuseUnless(xmlAttribute(reference, 'URI') === `#${id}`, 'the signature refers to another element than the one that holds it')
-  const [transforms, digest, digestValue] = elementsOf(reference) as [XmlElement, XmlElement, XmlElement]
+  refuseUnless(
+    xmlAttribute(reference, 'URI') === `#${id}`,
+    'the signature refers to another element than the one that holds it',
+  )
+  const [transforms, digest, digestValue] = elementsOf(reference) as [
+    XmlElement,
+    XmlElement,
+    XmlElement,
+  ]
   checkLeaf(digest, ['Algorithm'])
-  checkStrength(digestMethods[algorithmOf(digest)], `the digest ${show(algorithmOf(digest))}`, trust)
+  checkStrength(
+    digestMethods[algorithmOf(digest)],
+    `the digest ${show(algorithmOf(digest))}`,
+    trust,
+  )
   checkLeaf(digestValue, [])
   checkChildren(transforms, ['Transform', 'Transform?'], [])
   const [first, second] = elementsOf(transforms) as [XmlElement, XmlElement | undefined]
@@ -148,34 +193,56 @@ function checkCanonicalization(element: XmlElement, reason: string): void {
   checkContent(element, ['Algorithm'])
   const [list, ...others] = elementsOf(element)
   if (list === undefined) return
-  const fits = others.length === 0 && algorithm.startsWith(exclusive) && isElement(list, 'exclusive', 'InclusiveNamespaces')
+  const fits =
+    others.length === 0 &&
+    algorithm.startsWith(exclusive) &&
+    isElement(list, 'exclusive', 'InclusiveNamespaces')
   refuseUnless(fits, `${element.localName} of the signature has more in it than it may`)
   checkLeaf(list, ['PrefixList'])
-  refuseUnless((xmlAttribute(list, 'PrefixList') ?? '').length <= maxPrefixList, 'the signature has too long a list of prefixes')
+  refuseUnless(
+    (xmlAttribute(list, 'PrefixList') ?? '').length <= maxPrefixList,
+    'the signature has too long a list of prefixes',
+  )
 }
 
 /** Exactly these children, in this order, and nothing else; a question mark marks one that may be missing. */
-function checkChildren(element: XmlElement, names: readonly string[], attributes: readonly string[]): void {
+function checkChildren(
+  element: XmlElement,
+  names: readonly string[],
+  attributes: readonly string[],
+): void {
   checkContent(element, attributes)
   const children = elementsOf(element)
   for (const name of names) {
     const child = children[0]
     const fits = child !== undefined && isElement(child, 'signature', name.replace('?', ''))
     if (fits) children.shift()
-    else refuseUnless(name.endsWith('?'), `${element.localName} of the signature has no ${name} where it belongs`)
+    else
+      refuseUnless(
+        name.endsWith('?'),
+        `${element.localName} of the signature has no ${name} where it belongs`,
+      )
   }
-  refuseUnless(children.length === 0, `${element.localName} of the signature has more in it than it may`)
+  refuseUnless(
+    children.length === 0,
+    `${element.localName} of the signature has more in it than it may`,
+  )
 }
 
 /** No children, and no attributes but these. */
 function checkLeaf(element: XmlElement, attributes: readonly string[]): void {
-  refuseUnless(elementsOf(element).length === 0, `${element.localName} of the signature has more in it than it may`)
+  refuseUnless(
+    elementsOf(element).length === 0,
+    `${element.localName} of the signature has more in it than it may`,
+  )
   checkAttributes(element, attributes)
 }
 
 /** No text between the children, and no attributes but these. */
 function checkContent(element: XmlElement, attributes: readonly string[]): void {
-  const text = Array.from(element.childNodes).filter(({ nodeType }) => nodeType === textNode || nodeType === cdataNode)
+  const text = Array.from(element.childNodes).filter(
+    ({ nodeType }) => nodeType === textNode || nodeType === cdataNode,
+  )
   refuseUnless(
     text.every(({ textContent }) => (textContent ?? '').trim() === ''),
     `${element.localName} of the signature has text in it`,
@@ -185,8 +252,14 @@ function checkContent(element: XmlElement, attributes: readonly string[]): void 
 
 function checkAttributes(element: XmlElement, attributes: readonly string[]): void {
   const names = Array.from(element.attributes, ({ name }) => name)
-  const [declarations, others] = [names.filter(isDeclaration), names.filter((name) => !isDeclaration(name))]
-  refuseUnless(declarations.length <= maxDeclarations, `${element.localName} of the signature declares too many namespaces`)
+  const [declarations, others] = [
+    names.filter(isDeclaration),
+    names.filter((name) => !isDeclaration(name)),
+  ]
+  refuseUnless(
+    declarations.length <= maxDeclarations,
+    `${element.localName} of the signature declares too many namespaces`,
+  )
   refuseUnless(
     others.every((name) => attributes.includes(name)),
     `${element.localName} of the signature has more attributes than it may`,
@@ -197,9 +270,16 @@ function isDeclaration(name: string): boolean {
   return name === 'xmlns' || name.startsWith('xmlns:')
 }
 
-function checkStrength(hash: SignatureMethod['hash'] | undefined, what: string, trust: Trust): void {
+function checkStrength(
+  hash: SignatureMethod['hash'] | undefined,
+  what: string,
+  trust: Trust,
+): void {
   refuseUnless(hash !== undefined, `${what} is not supported`)
-  refuseUnless(hash !== 'sha1' || trust.sha1, `${what} is too weak; saml.signatureDigest: SHA1 would accept it`)
+  refuseUnless(
+    hash !== 'sha1' || trust.sha1,
+    `${what} is too weak; saml.signatureDigest: SHA1 would accept it`,
+  )
 }
 
 function algorithmOf(element: XmlElement): string {
@@ -214,8 +294,17 @@ function findKey(signature: XmlElement, { keys }: Trust): KeyObject | undefined 
   const [signedInfo, value] = elementsOf(signature) as [XmlElement, XmlElement]
   const [canonicalization, method] = elementsOf(signedInfo) as [XmlElement, XmlElement]
   const ancestorNamespaces = namespacesAround(signature)
-  const text = new SignedXml({}).getCanonXml([algorithmOf(canonicalization)], signedInfo, { ancestorNamespaces })
-  return keys.find((key) => isSignature(text, key, xmlText(value), signatureMethods[algorithmOf(method)] as SignatureMethod))
+  const text = new SignedXml({}).getCanonXml([algorithmOf(canonicalization)], signedInfo, {
+    ancestorNamespaces,
+  })
+  return keys.find((key) =>
+    isSignature(
+      text,
+      key,
+      xmlText(value),
+      signatureMethods[algorithmOf(method)] as SignatureMethod,
+    ),
+  )
 }
 
 /** Prefixes that are declared around an element, the nearest declaration of each. */
@@ -223,11 +312,14 @@ function namespacesAround(element: XmlElement): { prefix: string; namespaceURI: 
   const found = new Map<string, string>()
   for (let parent: XmlNode | null = element; parent !== null; parent = parent.parentNode) {
     for (const { name, value } of Array.from((parent as Partial<XmlElement>).attributes ?? [])) {
-      const prefix = name === 'xmlns' ? '' : name.startsWith('xmlns:') ? name.slice('xmlns:'.length) : undefined
+      const prefix =
+        name === 'xmlns' ? '' : name.startsWith('xmlns:') ? name.slice('xmlns:'.length) : undefined
       if (prefix !== undefined && !found.has(prefix)) found.set(prefix, value)
     }
   }
-  return [...found].filter(([, uri]) => uri !== '').map(([prefix, namespaceURI]) => ({ prefix, namespaceURI }))
+  return [...found]
+    .filter(([, uri]) => uri !== '')
+    .map(([prefix, namespaceURI]) => ({ prefix, namespaceURI }))
 }
 
 /** The canonical text of what the signature covers; undefined when it does not verify. */
@@ -260,11 +352,16 @@ export function signEnveloped(
       canonicalizationAlgorithm: exclusive,
     }),
   )
-  const digestAlgorithm = Object.keys(digestMethods).find((name) => digestMethods[name] === hash) as string
+  const digestAlgorithm = Object.keys(digestMethods).find(
+    (name) => digestMethods[name] === hash,
+  ) as string
   signed.addReference({ xpath: '/*', transforms: [enveloped, exclusive], digestAlgorithm })
   signed.computeSignature(xml, {
     prefix: 'ds',
-    location: { reference: `/*/*[local-name()='Issuer' and namespace-uri()='${namespaces.assertion}']`, action: 'after' },
+    location: {
+      reference: `/*/*[local-name()='Issuer' and namespace-uri()='${namespaces.assertion}']`,
+      action: 'after',
+    },
   })
   return signed.getSignedXml()
 }
@@ -276,9 +373,11 @@ export function signatureAlgorithmFor(key: KeyObject, hash: RequestHash): string
 
 /** A signature in base64 over text, by an algorithm of `signatureAlgorithmFor`. */
 export function signText(text: string, key: KeyObject, hash: RequestHash): string {
-  return sign(hash, Buffer.from(text), key.asymmetricKeyType === 'ec' ? { key, dsaEncoding: 'ieee-p1363' } : key).toString(
-    'base64',
-  )
+  return sign(
+    hash,
+    Buffer.from(text),
+    key.asymmetricKeyType === 'ec' ? { key, dsaEncoding: 'ieee-p1363' } : key,
+  ).toString('base64')
 }
 
 /** The library's own tables are replaced: what is not listed here does not exist for it. */
@@ -300,15 +399,26 @@ function toTable<From, To>(
 function toSignatureAlgorithm(name: string, method: SignatureMethod) {
   return class {
     getSignature = (signedInfo: string, key: KeyObject) => signText(signedInfo, key, method.hash)
-    verifySignature = (signedInfo: string, key: KeyObject, value: string) => isSignature(signedInfo, key, value, method)
+    verifySignature = (signedInfo: string, key: KeyObject, value: string) =>
+      isSignature(signedInfo, key, value, method)
     getAlgorithmName = () => name
   }
 }
 
-function isSignature(signedInfo: string, key: KeyObject, value: string, { hash, key: kind, pss }: SignatureMethod): boolean {
+function isSignature(
+  signedInfo: string,
+  key: KeyObject,
+  value: string,
+  { hash, key: kind, pss }: SignatureMethod,
+): boolean {
   if (key.asymmetricKeyType !== kind) return false
   const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = opensslConstants
-  const options = kind === 'ec' ? { key, dsaEncoding: 'ieee-p1363' as const } : pss ? { key, padding, saltLength } : { key }
+  const options =
+    kind === 'ec'
+      ? { key, dsaEncoding: 'ieee-p1363' as const }
+      : pss
+        ? { key, padding, saltLength }
+        : { key }
   return verify(hash, Buffer.from(signedInfo), options, Buffer.from(value, 'base64'))
 }
 

@@ -23,7 +23,9 @@ export function formatSpMetadata(provider: ServiceProvider): string {
       formatKey(
         'encryption',
         certificate,
-        encryptionMethods.map((method) => `\n      <md:EncryptionMethod Algorithm="${method}"/>`).join(''),
+        encryptionMethods
+          .map((method) => `\n      <md:EncryptionMethod Algorithm="${method}"/>`)
+          .join(''),
       ),
     ),
   ]

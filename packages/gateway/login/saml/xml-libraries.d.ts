@@ -12,7 +12,11 @@ export interface XmlNode {
 export interface XmlElement extends XmlNode {
   readonly localName: string
   readonly namespaceURI: string | null
-  readonly attributes: ArrayLike<{ readonly name: string; readonly localName: string; readonly value: string }>
+  readonly attributes: ArrayLike<{
+    readonly name: string
+    readonly localName: string
+    readonly value: string
+  }>
   hasAttribute(name: string): boolean
   getAttribute(name: string): string | null
   toString(): string
@@ -67,7 +71,10 @@ export class SignedXml {
   addReference(reference: { xpath: string; transforms: string[]; digestAlgorithm: string }): void
   computeSignature(
     xml: string,
-    options: { prefix?: string; location: { reference: string; action: 'append' | 'prepend' | 'before' | 'after' } },
+    options: {
+      prefix?: string
+      location: { reference: string; action: 'append' | 'prepend' | 'before' | 'after' }
+    },
   ): void
   getSignedXml(): string
 }
@@ -80,4 +87,8 @@ export interface DecryptOptions {
 }
 
 /** Calls back before it returns. */
-export function decrypt(xml: string, options: DecryptOptions, callback: (error: Error | null, text?: string) => void): void
+export function decrypt(
+  xml: string,
+  options: DecryptOptions,
+  callback: (error: Error | null, text?: string) => void,
+): void

@@ -57,14 +57,16 @@ export const fileLimits: XmlLimits = {
 
 /** @param visit Called for each tag in order @throws {SamlRefused} at a limit, a document type, or tags that do not match */
 export function scanTags(text: string, limits: XmlLimits, visit: (tag: Tag) => void): void {
-  if (/[^\t\n\r\x20-\x7e\xa0-\ufffd]/.test(text)) throw new SamlRefused('the XML contains control characters')
+  if (/[^\t\n\r\x20-\x7e\xa0-\ufffd]/.test(text))
+    throw new SamlRefused('the XML contains control characters')
   checkReferences(text, limits)
   const open: { name: string; namespaces: number }[] = []
   const count = { markup: 0, comments: 0, attributes: 0, namespaces: 0, roots: 0 }
   for (let start = text.indexOf('<'); start !== -1; ) {
     if (++count.markup > limits.markup) throw new SamlRefused('the XML has too many tags')
     const isComment = text.startsWith('<!--', start)
-    if (isComment && ++count.comments > limits.comments) throw new SamlRefused('the XML has too many comments')
+    if (isComment && ++count.comments > limits.comments)
+      throw new SamlRefused('the XML has too many comments')
     const other = endOfOther(text, start, limits)
     if (other !== undefined) {
       start = text.indexOf('<', other)
@@ -74,16 +76,19 @@ export function scanTags(text: string, limits: XmlLimits, visit: (tag: Tag) => v
     const { name, kind, end } = tag
     if (kind === 'end') {
       const closed = open.pop()
-      if (closed === undefined || closed.name !== name) throw new SamlRefused('the XML is not well-formed')
+      if (closed === undefined || closed.name !== name)
+        throw new SamlRefused('the XML is not well-formed')
       count.namespaces -= closed.namespaces
     } else {
-      if (open.length === 0 && ++count.roots > 1) throw new SamlRefused('the XML is not well-formed')
+      if (open.length === 0 && ++count.roots > 1)
+        throw new SamlRefused('the XML is not well-formed')
       if (open.length >= limits.depth) throw new SamlRefused('the XML is nested too deeply')
       count.attributes += tag.attributes
       if (tag.attributes > limits.attributesOfTag || count.attributes > limits.attributes) {
         throw new SamlRefused('the XML has too many attributes')
       }
-      if (count.namespaces + tag.namespaces > limits.namespaces) throw new SamlRefused('the XML declares too many namespaces')
+      if (count.namespaces + tag.namespaces > limits.namespaces)
+        throw new SamlRefused('the XML declares too many namespaces')
     }
     visit({ kind, name, start, end, depth: open.length + 1 })
     if (kind === 'start') {
@@ -105,7 +110,8 @@ function checkReferences(text: string, limits: XmlLimits): void {
 /** The index after markup that is no tag; undefined when a tag starts here. */
 function endOfOther(text: string, at: number, limits: XmlLimits): number | undefined {
   if (text[at + 1] === '?') {
-    const isAllowed = limits.instructions || (text.startsWith('<?xml ', at) && text.slice(0, at).trim() === '')
+    const isAllowed =
+      limits.instructions || (text.startsWith('<?xml ', at) && text.slice(0, at).trim() === '')
     if (!isAllowed) throw new SamlRefused('the XML has a processing instruction')
     return after(text, '?>', at + 2)
   }

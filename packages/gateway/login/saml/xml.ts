@@ -31,14 +31,17 @@ export function parseXml(text: string, limits: XmlLimits = messageLimits): XmlTe
   const report = (message: string) => {
     problem ??= message
   }
-  const parser = new DOMParser({ errorHandler: { warning: report, error: report, fatalError: report } })
+  const parser = new DOMParser({
+    errorHandler: { warning: report, error: report, fatalError: report },
+  })
   let root: XmlElement | null | undefined
   try {
     root = parser.parseFromString(text, 'text/xml')?.documentElement
   } catch {
     root = undefined
   }
-  if (problem !== undefined || root === null || root === undefined) throw new SamlRefused('the XML is not well-formed')
+  if (problem !== undefined || root === null || root === undefined)
+    throw new SamlRefused('the XML is not well-formed')
   return { text, root }
 }
 
@@ -77,7 +80,12 @@ export function parseOutline(text: string): XmlText {
       if (kind !== 'end' || depth !== whole.depth) return
       keep(whole.start, end)
       whole = undefined
-    } else if (kind === 'start' && (depth === 2 || depth === 3) && outlined.includes(localNameOf(tag))) whole = tag
+    } else if (
+      kind === 'start' &&
+      (depth === 2 || depth === 3) &&
+      outlined.includes(localNameOf(tag))
+    )
+      whole = tag
     else if (depth <= 2) keep(start, end)
   })
   const outline = pieces.join('')
@@ -97,9 +105,14 @@ export function childrenOf(element: XmlElement, namespace: Namespace, name: stri
 }
 
 /** The child of that name; undefined when there is none. @throws {SamlRefused} when there are several */
-export function xmlChild(element: XmlElement, namespace: Namespace, name: string): XmlElement | undefined {
+export function xmlChild(
+  element: XmlElement,
+  namespace: Namespace,
+  name: string,
+): XmlElement | undefined {
   const found = childrenOf(element, namespace, name)
-  if (found.length > 1) throw new SamlRefused(`there are several ${name} elements in ${element.localName}`)
+  if (found.length > 1)
+    throw new SamlRefused(`there are several ${name} elements in ${element.localName}`)
   return found[0]
 }
 

@@ -21,17 +21,27 @@ export const tokenKeys = settings(
       'api-tokens.token-prefix',
       z
         .string()
-        .regex(/^[A-Za-z][A-Za-z0-9_-]{0,19}$/, 'must be a few letters, digits, hyphens and underscores')
+        .regex(
+          /^[A-Za-z][A-Za-z0-9_-]{0,19}$/,
+          'must be a few letters, digits, hyphens and underscores',
+        )
         .default('spk_'),
     ).describe('Prefix of every token, which distinguishes it from other bearer tokens.'),
-    randomBytes: setting('api-tokens.token-random-bytes', whole(16, 64).default(30)).describe('Random bytes in a new token.'),
-    redisKeyPrefix: setting('api-tokens.redis-key-prefix', z.string().min(1).default('api-token')).describe(
-      'Prefix of the keys of tokens in Redis.',
+    randomBytes: setting('api-tokens.token-random-bytes', whole(16, 64).default(30)).describe(
+      'Random bytes in a new token.',
     ),
-    maxUserDays: setting('api-tokens.max-user-token-lifetime-days', whole(1, 3650).default(90)).describe(
-      'Maximum and default lifetime of a token that users create for themselves.',
-    ),
-    maxServiceAccountDays: setting('api-tokens.max-service-account-token-lifetime-days', whole(1, 3650).default(365)).describe(
+    redisKeyPrefix: setting(
+      'api-tokens.redis-key-prefix',
+      z.string().min(1).default('api-token'),
+    ).describe('Prefix of the keys of tokens in Redis.'),
+    maxUserDays: setting(
+      'api-tokens.max-user-token-lifetime-days',
+      whole(1, 3650).default(90),
+    ).describe('Maximum and default lifetime of a token that users create for themselves.'),
+    maxServiceAccountDays: setting(
+      'api-tokens.max-service-account-token-lifetime-days',
+      whole(1, 3650).default(365),
+    ).describe(
       'Maximum lifetime that a request may set for a token of a service account; without one the token never expires.',
     ),
     mintingRoles: setting('api-tokens.allowed-minting-roles', optionalTexts).describe(
@@ -41,12 +51,16 @@ export const tokenKeys = settings(
     rejectWithoutRoles: setting('api-tokens.reject-if-no-principal-permissions', off).describe(
       'Reject the tokens of users without any role at the permission service.',
     ),
-    rotationOverlapHours: setting('api-tokens.rotation-overlap-hours', whole(0, 168).default(24)).describe(
+    rotationOverlapHours: setting(
+      'api-tokens.rotation-overlap-hours',
+      whole(0, 168).default(24),
+    ).describe(
       'Hours for which the former secret of a rotated token is still accepted, unless the rotation sets another time.',
     ),
   },
   {
-    'api-tokens.reject-check-interval-seconds': 'Permissions are asked with each request, from a short memory.',
+    'api-tokens.reject-check-interval-seconds':
+      'Permissions are asked with each request, from a short memory.',
   },
 )
 export type TokenSettings = NonNullable<ReturnType<typeof toTokenSettings>>
@@ -58,12 +72,16 @@ export function toTokenSettings(
 ) {
   const { enabled: wanted, mintingRoles, rotationOverlapHours, ...settings } = values
   if (anonymous && wanted === true) {
-    report.notice('api-tokens.enabled has no effect while anonymous.enabled serves all clients without login.')
+    report.notice(
+      'api-tokens.enabled has no effect while anonymous.enabled serves all clients without login.',
+    )
   }
   if (anonymous || !(wanted ?? standalone)) return undefined
   return {
     ...settings,
-    mintingRoles: mintingRoles?.map((role) => role.trim().toLowerCase()) ?? (standalone ? ('all' as const) : []),
+    mintingRoles:
+      mintingRoles?.map((role) => role.trim().toLowerCase()) ??
+      (standalone ? ('all' as const) : []),
     rotationOverlapMs: rotationOverlapHours * 3_600_000,
   }
 }

@@ -57,7 +57,10 @@ export class TokenLogin implements LoginMethod {
   }
 
   entryPoint(): EntryPoint {
-    return { kind: 'refusal', error: new GatewayError('LOGIN_REQUIRED', 'Log in first, or send an API token.') }
+    return {
+      kind: 'refusal',
+      error: new GatewayError('LOGIN_REQUIRED', 'Log in first, or send an API token.'),
+    }
   }
 
   /** @throws {GatewayError} TOKENS_UNAVAILABLE, LOGIN_UNAVAILABLE */
@@ -87,23 +90,33 @@ export class TokenLogin implements LoginMethod {
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     const { tokens } = this.#options
-    if (credentials.kind !== 'token' || !credentials.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
+    if (credentials.kind !== 'token' || !credentials.text.startsWith(tokens.settings.prefix))
+      return { kind: 'not-mine' }
     const recognised = await tokens.verify(credentials.text)
     if (recognised.kind === 'refused') return recognised
     const { id, name, principal, method, expiresAtMs, limits } = recognised.token
-    const end = expiresAtMs === undefined ? 'it never expires' : `it expires at ${new Date(expiresAtMs).toISOString()}`
+    const end =
+      expiresAtMs === undefined
+        ? 'it never expires'
+        : `it expires at ${new Date(expiresAtMs).toISOString()}`
     trace('yes', `this is the API token "${name}" (${id}); ${end}`)
     trace(
       'note',
       `it speaks for ${principal.type === 'USER' ? `the user ${principal.id}` : `the service account ${principal.id}`}`,
     )
-    if (method !== undefined) trace('note', `the user had logged in by ${method} when the token was created`)
+    if (method !== undefined)
+      trace('note', `the user had logged in by ${method} when the token was created`)
     if (limits.readOnly) trace('note', 'it may only read')
-    if (limits.applications !== undefined) trace('note', `it counts for the applications ${joinNames(limits.applications)}`)
-    if (limits.operations !== undefined) trace('note', `it counts for the operations ${joinNames(limits.operations)}`)
+    if (limits.applications !== undefined)
+      trace('note', `it counts for the applications ${joinNames(limits.applications)}`)
+    if (limits.operations !== undefined)
+      trace('note', `it counts for the operations ${joinNames(limits.operations)}`)
     const outcome = await this.#admit(recognised.token)
     if (outcome.kind === 'user')
-      trace('note', 'a token brings no roles of its own; the permission service knows those of its owner')
+      trace(
+        'note',
+        'a token brings no roles of its own; the permission service knows those of its owner',
+      )
     return outcome
   }
 
@@ -111,15 +124,21 @@ export class TokenLogin implements LoginMethod {
   async #admit(token: StoredToken): Promise<LoginOutcome> {
     const { permissions, prepareUser, tokens } = this.#options
     const objection = findNameObjection(token.principal.id)
-    if (objection !== undefined) return refusal(`the API token ${token.id} speaks for a user whose name ${objection}`)
+    if (objection !== undefined)
+      return refusal(`the API token ${token.id} speaks for a user whose name ${objection}`)
     const user = await this.#findUser(token).catch(toUnavailable)
     if (user instanceof GatewayError) return { kind: 'refused', reason: user.message, error: user }
     if (typeof user === 'string') return refusal(user)
     if (permissions.enabled) {
       const answer = await permissions.lookUp(user)
       if (answer.kind === 'unavailable')
-        return { kind: 'refused', reason: 'its permissions are unknown', error: permissionsUnavailable(answer.cause) }
-      if (answer.kind === 'unknown') return refusal(`the permission service does not know ${user.username}`)
+        return {
+          kind: 'refused',
+          reason: 'its permissions are unknown',
+          error: permissionsUnavailable(answer.cause),
+        }
+      if (answer.kind === 'unknown')
+        return refusal(`the permission service does not know ${user.username}`)
       const { admin, roles } = answer.view
       if (tokens.settings.rejectWithoutRoles && !admin && roles.length === 0) {
         return refusal(`${user.username} has no role any more`)
@@ -129,20 +148,27 @@ export class TokenLogin implements LoginMethod {
   }
 
   async #findUser({ id, principal, method, era }: StoredToken): Promise<User | string> {
-    const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
+    const known =
+      principal.type === 'USER'
+        ? this.#options.methods.find(({ name }) => name === method)
+        : undefined
     const current = known?.currentUser?.(principal.id)
     if (known === undefined || current === undefined) {
       if ((await known?.isActive?.(principal.id)) !== false) return toUser(principal.id)
       return `the owner of the API token ${id} has no active account in the directory`
     }
     if (current === 'gone') return `the user of the API token ${id} does not exist any more`
-    if (current.tokenEra !== era) return `the API token ${id} belongs to a former user of that name, or was withdrawn`
+    if (current.tokenEra !== era)
+      return `the API token ${id} belongs to a former user of that name, or was withdrawn`
     await this.#reportChange(current, known.reportOf(current.user))
     return { ...current.user, method: this.name }
   }
 
   /** Roles that were taken away count at once, although the user does not log in. */
-  async #reportChange({ user, stamp }: CurrentUser, report: LoginReport | undefined): Promise<void> {
+  async #reportChange(
+    { user, stamp }: CurrentUser,
+    report: LoginReport | undefined,
+  ): Promise<void> {
     if (report === undefined || this.#reportedStamps.get(user.username) === stamp) return
     await this.#options.permissions.reportLogin(user, report)
     this.#reportedStamps.set(user.username, stamp)
@@ -174,7 +200,8 @@ function isSentAsPassword({ authorization }: IncomingHttpHeaders, prefix: string
 }
 
 function sentAsPassword(): LoginOutcome {
-  const message = 'HTTP Basic takes no API token. Send it as "Authorization: Bearer" or in the header X-Spinnaker-Token.'
+  const message =
+    'HTTP Basic takes no API token. Send it as "Authorization: Bearer" or in the header X-Spinnaker-Token.'
   return {
     kind: 'refused',
     reason: 'an API token was sent as a password',
@@ -185,7 +212,11 @@ function sentAsPassword(): LoginOutcome {
 function refusal(reason: string): LoginOutcome {
   const message = 'The API token is unknown, expired or revoked. Create another one.'
   const headers = { 'www-authenticate': 'Bearer error="invalid_token"' }
-  return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message, { headers }) }
+  return {
+    kind: 'refused',
+    reason,
+    error: new GatewayError('CREDENTIALS_REFUSED', message, { headers }),
+  }
 }
 
 /** Roles stay out: whatever the user held when the token was created may be history. */

@@ -107,7 +107,11 @@ export class TokenStore {
     const { id, principal, secret } = token
     const owner = toOwner(principal)
     const endsAtMs = endOf(token)
-    await this.#records.tokens.put(id, { content: JSON.stringify({ version, ...token }), endsAtMs, owner }, null)
+    await this.#records.tokens.put(
+      id,
+      { content: JSON.stringify({ version, ...token }), endsAtMs, owner },
+      null,
+    )
     if (!(await this.#takeName(token))) {
       await this.#records.tokens.remove([id], owner)
       return false
@@ -124,7 +128,10 @@ export class TokenStore {
   }
 
   async find(id: string): Promise<StoredToken | undefined> {
-    const [found, formerUse] = await Promise.all([this.#load(id), this.#records.formerUses?.get(id)])
+    const [found, formerUse] = await Promise.all([
+      this.#load(id),
+      this.#records.formerUses?.get(id),
+    ])
     if (found === undefined) return undefined
     const usedAtMs = Math.max(found.token.lastUsedAtMs ?? 0, Number(formerUse?.content ?? 0))
     return usedAtMs > 0 ? { ...found.token, lastUsedAtMs: usedAtMs } : found.token
@@ -140,17 +147,25 @@ export class TokenStore {
   }
 
   /** False when the present secret is not `before`: the token is gone, or another request has rotated it. */
-  async replaceSecret(id: string, before: string, secret: TokenSecret, expiresAtMs: number | undefined): Promise<boolean> {
+  async replaceSecret(
+    id: string,
+    before: string,
+    secret: TokenSecret,
+    expiresAtMs: number | undefined,
+  ): Promise<boolean> {
     const endsAtMs = endOf({ expiresAtMs })
     await this.#records.names.put(hashKey(secret.hash), { content: id, endsAtMs })
-    const over = await this.#change(id, (token) => (token.secret.hash === before ? { secret, expiresAtMs } : undefined))
+    const over = await this.#change(id, (token) =>
+      token.secret.hash === before ? { secret, expiresAtMs } : undefined,
+    )
     if (over === undefined) {
       await this.#records.names.remove([hashKey(secret.hash)])
       return false
     }
     const hashes = hashesOf(over).filter((hash) => hash !== secret.former?.hash)
     await this.#records.names.remove(hashes.map(hashKey))
-    if (secret.former !== undefined) await this.#records.names.put(hashKey(secret.former.hash), { content: id, endsAtMs })
+    if (secret.former !== undefined)
+      await this.#records.names.put(hashKey(secret.former.hash), { content: id, endsAtMs })
     return true
   }
 
@@ -161,7 +176,11 @@ export class TokenStore {
     if (token !== undefined) {
       await this.#records.names.remove(hashesOf(token).map(hashKey))
       // It ends, unless another token has taken it already.
-      await this.#records.names.put(nameKey(token.principal, token.name), { content: id, endsAtMs: 0 }, id)
+      await this.#records.names.put(
+        nameKey(token.principal, token.name),
+        { content: id, endsAtMs: 0 },
+        id,
+      )
     }
     return removed === 1
   }
@@ -192,7 +211,10 @@ export class TokenStore {
   }
 
   /** @returns the token as it was; undefined when nothing was changed */
-  async #change(id: string, change: (token: StoredToken) => Partial<StoredToken> | undefined): Promise<StoredToken | undefined> {
+  async #change(
+    id: string,
+    change: (token: StoredToken) => Partial<StoredToken> | undefined,
+  ): Promise<StoredToken | undefined> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const found = await this.#load(id)
       const changed = found && change(found.token)
@@ -253,11 +275,25 @@ export const tokenMigrations = [
 ]
 
 /** In the Redis that replicas share, or else in the data directory, file `tokens.db`; also while another process has it open. */
-export function openTokenStore({ dataDir, redis, redisKeyPrefix, now, log }: TokenStoreOptions): TokenStore {
+export function openTokenStore({
+  dataDir,
+  redis,
+  redisKeyPrefix,
+  now,
+  log,
+}: TokenStoreOptions): TokenStore {
   if (redis === undefined) {
     const name_key = (type: string, id: string, name: string) => nameKey({ type, id }, name)
-    const moves = { owner: 'tokens', migrations: tokenMigrations, functions: { user_key: toUserKey, name_key } }
-    const records = openSqliteRecords(join(dataDir, 'tokens.db'), 'token_records', { now, log, moves })
+    const moves = {
+      owner: 'tokens',
+      migrations: tokenMigrations,
+      functions: { user_key: toUserKey, name_key },
+    }
+    const records = openSqliteRecords(join(dataDir, 'tokens.db'), 'token_records', {
+      now,
+      log,
+      moves,
+    })
     return new TokenStore({ tokens: records, names: records })
   }
   const prefix = `${redisKeyPrefix}:id:`

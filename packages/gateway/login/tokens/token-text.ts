@@ -8,7 +8,10 @@ const maxLength = 512
 
 /** A new secret: the prefix, `size` random bytes in base62, and six characters that are the CRC-32 of those. */
 export function createTokenText(prefix: string, size: number): string {
-  const random = toBase62(BigInt(`0x${randomBytes(size).toString('hex')}`), Math.ceil((size * 8) / Math.log2(62)))
+  const random = toBase62(
+    BigInt(`0x${randomBytes(size).toString('hex')}`),
+    Math.ceil((size * 8) / Math.log2(62)),
+  )
   return prefix + random + checksumOf(random)
 }
 
@@ -36,6 +39,7 @@ function checksumOf(random: string): string {
 
 function toBase62(value: bigint, length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest /= 62n) text = alphabet[Number(rest % 62n)] + text
+  for (let rest = value; text.length < length; rest /= 62n)
+    text = alphabet[Number(rest % 62n)] + text
   return text
 }

@@ -83,12 +83,15 @@ export class Tokens {
 
   /** The same without a note of the use. @throws {GatewayError} TOKENS_UNAVAILABLE */
   async verify(text: string): Promise<Recognition> {
-    if (!isTokenText(text, this.settings.prefix)) return { kind: 'refused', reason: 'this is no API token' }
+    if (!isTokenText(text, this.settings.prefix))
+      return { kind: 'refused', reason: 'this is no API token' }
     const hash = hashToken(text)
     const token = await ask(() => this.#store.findByHash(hash))
-    if (token === undefined) return { kind: 'refused', reason: 'the API token is unknown or revoked' }
+    if (token === undefined)
+      return { kind: 'refused', reason: 'the API token is unknown or revoked' }
     const reason = this.#whyRefused(token, hash)
-    if (reason !== undefined) return { kind: 'refused', reason: `the API token ${token.id} ${reason}` }
+    if (reason !== undefined)
+      return { kind: 'refused', reason: `the API token ${token.id} ${reason}` }
     return { kind: 'token', token }
   }
 
@@ -101,7 +104,8 @@ export class Tokens {
       name: checkName(wanted.name),
       principal: wanted.principal,
       method: wanted.method,
-      era: wanted.method === undefined ? undefined : this.#eraOf(wanted.principal.id, wanted.method),
+      era:
+        wanted.method === undefined ? undefined : this.#eraOf(wanted.principal.id, wanted.method),
       createdBy: wanted.createdBy,
       createdAtMs: nowMs,
       expiresAtMs: this.#checkEnd(wanted),
@@ -110,13 +114,22 @@ export class Tokens {
       secret: { hash: hashToken(text), sinceMs: nowMs, former: undefined },
     }
     const present = await this.listOf(wanted.principal)
-    const stale = present.find(({ name, expiresAtMs = Number.POSITIVE_INFINITY }) => name === token.name && expiresAtMs <= nowMs)
+    const stale = present.find(
+      ({ name, expiresAtMs = Number.POSITIVE_INFINITY }) =>
+        name === token.name && expiresAtMs <= nowMs,
+    )
     if (present.length - (stale === undefined ? 0 : 1) >= maxPerPrincipal) {
-      throw new GatewayError('CONFLICT', `${wanted.principal.id} has ${present.length} tokens. Revoke some that are not needed.`)
+      throw new GatewayError(
+        'CONFLICT',
+        `${wanted.principal.id} has ${present.length} tokens. Revoke some that are not needed.`,
+      )
     }
     if (stale !== undefined) await ask(() => this.#store.remove(stale.id))
     if (!(await ask(() => this.#store.insert(token)))) {
-      throw new GatewayError('CONFLICT', `${wanted.principal.id} has a token "${token.name}" already. Choose another name.`)
+      throw new GatewayError(
+        'CONFLICT',
+        `${wanted.principal.id} has a token "${token.name}" already. Choose another name.`,
+      )
     }
     this.#audit('an API token was created', token, wanted.createdBy)
     return { token, text }
@@ -128,7 +141,10 @@ export class Tokens {
    * @param renews Whether the token gets a new life of the same length; else it ends when it would have ended
    * @throws {GatewayError} NOT_FOUND, CONFLICT when another request did the same just now, TOKENS_UNAVAILABLE
    */
-  async rotate(id: string, { by, renews, overlapMs = this.settings.rotationOverlapMs }: Rotation): Promise<IssuedToken> {
+  async rotate(
+    id: string,
+    { by, renews, overlapMs = this.settings.rotationOverlapMs }: Rotation,
+  ): Promise<IssuedToken> {
     const token = await this.find(id)
     const nowMs = this.#now()
     const text = createTokenText(this.settings.prefix, this.settings.randomBytes)
@@ -137,7 +153,10 @@ export class Tokens {
     const secret = { hash: hashToken(text), sinceMs: nowMs, former }
     const expiresAtMs = renews ? this.#renewedEnd(token) : token.expiresAtMs
     if (!(await ask(() => this.#store.replaceSecret(id, token.secret.hash, secret, expiresAtMs)))) {
-      throw new GatewayError('CONFLICT', 'The token was rotated or revoked by another request just now. Look at the list first.')
+      throw new GatewayError(
+        'CONFLICT',
+        'The token was rotated or revoked by another request just now. Look at the list first.',
+      )
     }
     this.#endings++
     this.#audit('an API token was rotated', token, by)
@@ -155,7 +174,11 @@ export class Tokens {
   /** @throws {GatewayError} NOT_FOUND, TOKENS_UNAVAILABLE */
   async find(id: string): Promise<StoredToken> {
     const token = await ask(() => this.#store.find(id))
-    if (token === undefined) throw new GatewayError('NOT_FOUND', `There is no API token with the id "${id.slice(0, 100)}".`)
+    if (token === undefined)
+      throw new GatewayError(
+        'NOT_FOUND',
+        `There is no API token with the id "${id.slice(0, 100)}".`,
+      )
     return token
   }
 
@@ -202,7 +225,11 @@ export class Tokens {
     const nowMs = this.#now()
     const latestMs = nowMs + this.#maxDays(principal.type) * dayMs
     if (expiresAtMs === undefined) return principal.type === 'USER' ? latestMs : undefined
-    if (expiresAtMs <= nowMs) throw new GatewayError('BAD_ARGUMENT', 'The token would have expired already. Choose a later end.')
+    if (expiresAtMs <= nowMs)
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        'The token would have expired already. Choose a later end.',
+      )
     if (expiresAtMs > latestMs) {
       throw new GatewayError(
         'BAD_ARGUMENT',
@@ -215,7 +242,9 @@ export class Tokens {
   /** As long from now as the life of the present secret was, and no longer than allowed today. */
   #renewedEnd({ expiresAtMs, secret, principal }: StoredToken): number | undefined {
     if (expiresAtMs === undefined) return undefined
-    return this.#now() + Math.min(expiresAtMs - secret.sinceMs, this.#maxDays(principal.type) * dayMs)
+    return (
+      this.#now() + Math.min(expiresAtMs - secret.sinceMs, this.#maxDays(principal.type) * dayMs)
+    )
   }
 
   #maxDays(type: PrincipalType): number {
@@ -223,20 +252,32 @@ export class Tokens {
   }
 
   #audit(what: string, { id, name, principal }: StoredToken, by: string): void {
-    this.#log.info({ token: id, name, principal: principal.id, principalType: principal.type, by }, what)
+    this.#log.info(
+      { token: id, name, principal: principal.id, principalType: principal.type, by },
+      what,
+    )
   }
 }
 
-export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: string; redis?: Redis }): Tokens {
+export function openTokens(
+  options: Omit<TokensOptions, 'store'> & { dataDir: string; redis?: Redis },
+): Tokens {
   const { settings, now = Date.now } = options
-  return new Tokens({ ...options, store: openTokenStore({ ...options, redisKeyPrefix: settings.redisKeyPrefix, now }) })
+  return new Tokens({
+    ...options,
+    store: openTokenStore({ ...options, redisKeyPrefix: settings.redisKeyPrefix, now }),
+  })
 }
 
 function checkName(given: string): string {
   const name = given.trim()
-  if (name === '') throw new GatewayError('BAD_ARGUMENT', 'A token needs a name that describes its purpose.')
+  if (name === '')
+    throw new GatewayError('BAD_ARGUMENT', 'A token needs a name that describes its purpose.')
   if (name.length > maxNameLength || /[\p{Cc}\p{Cs}]/u.test(name)) {
-    throw new GatewayError('BAD_ARGUMENT', `The name of a token has up to ${maxNameLength} characters, none of them invisible.`)
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `The name of a token has up to ${maxNameLength} characters, none of them invisible.`,
+    )
   }
   return name
 }
@@ -245,8 +286,15 @@ function checkName(given: string): string {
 function checkLimits({ readOnly, applications, operations }: TokenLimits): TokenLimits {
   for (const [what, list] of Object.entries({ applications, operations })) {
     if (list === undefined) continue
-    if (list.length === 0) throw new GatewayError('BAD_ARGUMENT', `"${what}" is empty. Leave it out to allow all, or name some.`)
-    if (list.length > maxLimitEntries || list.some((entry) => !/^[^\p{Cc}]{1,250}$/u.test(entry.trim()))) {
+    if (list.length === 0)
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        `"${what}" is empty. Leave it out to allow all, or name some.`,
+      )
+    if (
+      list.length > maxLimitEntries ||
+      list.some((entry) => !/^[^\p{Cc}]{1,250}$/u.test(entry.trim()))
+    ) {
       throw new GatewayError('BAD_ARGUMENT', `"${what}" holds up to ${maxLimitEntries} names.`)
     }
   }
@@ -261,6 +309,10 @@ async function ask<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question()
   } catch (cause) {
-    throw new GatewayError('TOKENS_UNAVAILABLE', 'The store of API tokens does not answer. Try again in a moment.', { cause })
+    throw new GatewayError(
+      'TOKENS_UNAVAILABLE',
+      'The store of API tokens does not answer. Try again in a moment.',
+      { cause },
+    )
   }
 }

@@ -13,11 +13,14 @@ export const x509Method: LoginMethodType<X509Settings> = {
   describe: () => 'client certificates',
   async open(settings, context) {
     const { certificates: trust } = context
-    if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
+    if (trust === undefined)
+      throw new Error('login by client certificate needs trusted authorities')
     const { X509Login } = await import('./x509-login.ts')
     return new X509Login({ ...context, settings, trust })
   },
   async checks(_settings, { names }) {
-    return [createCheck('Client certificates', (report) => [checkNameCase(report, 'unknown', names)])]
+    return [
+      createCheck('Client certificates', (report) => [checkNameCase(report, 'unknown', names)]),
+    ]
   },
 }

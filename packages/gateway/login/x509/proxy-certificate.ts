@@ -14,7 +14,9 @@ export function readProxyCertificate(
   trust: CertificateTrust,
   now: number,
 ): ConnectionCertificate {
-  const values = raw.rawHeaders.filter((_value, index) => index % 2 === 1 && raw.rawHeaders[index - 1]?.toLowerCase() === header)
+  const values = raw.rawHeaders.filter(
+    (_value, index) => index % 2 === 1 && raw.rawHeaders[index - 1]?.toLowerCase() === header,
+  )
   const [value = ''] = values
   // A second header is what a client sent and the proxy should have removed.
   if (values.length > 1) return { kind: 'refused', reason: `the header ${header} is repeated` }
@@ -25,7 +27,10 @@ export function readProxyCertificate(
     return reason === undefined ? { kind: 'verified', certificate } : { kind: 'refused', reason }
   } catch (error) {
     if (!(error instanceof DerError)) throw error
-    return { kind: 'refused', reason: `the header ${header} holds no usable certificate: ${error.message}` }
+    return {
+      kind: 'refused',
+      reason: `the header ${header} holds no usable certificate: ${error.message}`,
+    }
   }
 }
 
@@ -33,7 +38,9 @@ export function readProxyCertificate(
 function decode(value: string): Buffer {
   const text = value.includes('%') ? decodePercent(value) : value
   const pem = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/.exec(text)?.[1]
-  const base64 = (pem ?? text.split(',', 1)[0] ?? '').replaceAll(/\s+/g, '').replace(/^:(.*):$/, '$1')
+  const base64 = (pem ?? text.split(',', 1)[0] ?? '')
+    .replaceAll(/\s+/g, '')
+    .replace(/^:(.*):$/, '$1')
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new DerError('it is neither PEM nor base64')
   return Buffer.from(base64, 'base64')
 }
@@ -54,10 +61,12 @@ function decodeEnvoy(value: string): Buffer {
   for (envoyPair.lastIndex = 0; envoyPair.lastIndex < value.length; ) {
     const [, name = '', text = ''] = envoyPair.exec(value) ?? []
     // Earlier elements are what was sent to the proxy; only one that sets the header itself vouches for it.
-    if (name === '') throw new DerError('it is not one single element; have the last proxy replace what was there')
+    if (name === '')
+      throw new DerError('it is not one single element; have the last proxy replace what was there')
     if (name.toLowerCase() === 'cert') certificates.push(text.replaceAll('"', ''))
   }
   const [certificate] = certificates
-  if (certificate === undefined || certificates.length > 1) throw new DerError('it has no Cert; have the proxy pass it on')
+  if (certificate === undefined || certificates.length > 1)
+    throw new DerError('it has no Cert; have the proxy pass it on')
   return decode(certificate)
 }

@@ -34,7 +34,9 @@ const searchPattern = z
 export const x509Keys = settings(
   {
     enabled: setting('x509.enabled', off).describe('Login by client certificate.'),
-    olderForm: setting('security.authn.x509.enabled', off).describe('The same, as installers write it.'),
+    olderForm: setting('security.authn.x509.enabled', off).describe(
+      'The same, as installers write it.',
+    ),
     principalPattern: setting('x509.subject-principal-regex', searchPattern.optional()).describe(
       'Regular expression whose group finds the user name in the subject, written as in `EMAILADDRESS=a@example.com, CN=a, ' +
         'O=Acme`. Default: the common name. An e-mail address among the alternative names always takes precedence.',
@@ -48,14 +50,17 @@ export const x509Keys = settings(
     ).describe('Identifier of the certificate extension with roles, one per line.'),
     requiredRoles: setting(
       'x509.required-roles',
-      texts.transform((roles) => roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')),
+      texts.transform((roles) =>
+        roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
+      ),
     ).describe('Users need at least one of these roles.'),
     debounces: setting('x509.loginDebounce.enabled', off).describe(
       'Report users to the permission service periodically instead of with each request.',
     ),
-    debounceMs: setting('x509.loginDebounce.debounceWindowSeconds', inSeconds(whole(1, 86_400).default(300))).describe(
-      'Seconds between two reports of a user.',
-    ),
+    debounceMs: setting(
+      'x509.loginDebounce.debounceWindowSeconds',
+      inSeconds(whole(1, 86_400).default(300)),
+    ).describe('Seconds between two reports of a user.'),
     header: setting(
       'x509.certificateHeader',
       z
@@ -63,7 +68,9 @@ export const x509Keys = settings(
         .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
         .transform((name) => name.toLowerCase())
         .optional(),
-    ).describe('Header in which trusted proxies forward the client certificate, as PEM, base64 or X-Forwarded-Client-Cert.'),
+    ).describe(
+      'Header in which trusted proxies forward the client certificate, as PEM, base64 or X-Forwarded-Client-Cert.',
+    ),
   },
   { 'security.authn.x509': '`x509` decides.' },
 )
@@ -75,7 +82,11 @@ export function hasCertificateHeader({ enabled, olderForm, header }: X509Values)
 
 export type X509Settings = NonNullable<ReturnType<typeof toX509Settings>>
 
-export function toX509Settings(keys: object, report: SettingsReport, { listeners, origin }: LoginSurroundings) {
+export function toX509Settings(
+  keys: object,
+  report: SettingsReport,
+  { listeners, origin }: LoginSurroundings,
+) {
   const { enabled, olderForm, debounces, debounceMs, ...settings } = x509Keys.read(keys)
   if (!enabled && !olderForm) return undefined
   const key = enabled ? 'x509.enabled' : 'security.authn.x509.enabled'
@@ -108,18 +119,31 @@ interface CertificatePorts {
  * @param isAlone No other method logs users in on the main port
  * @see docs/contracts/authentication.md#order-of-a-login: with a port for certificates, the main port leaves them to it
  */
-export function toPorts({ asksOnMain, hasOwnPort, legacyLogin, header }: X509Settings, isAlone: boolean): CertificatePorts {
+export function toPorts(
+  { asksOnMain, hasOwnPort, legacyLogin, header }: X509Settings,
+  isAlone: boolean,
+): CertificatePorts {
   const mainConnection = asksOnMain && (!hasOwnPort || isAlone)
   const isProxied = header !== undefined || isAlone
-  return { mainConnection, guards: { main: mainConnection || isProxied, legacy: isProxied || !legacyLogin, api: true } }
+  return {
+    mainConnection,
+    guards: { main: mainConnection || isProxied, legacy: isProxied || !legacyLogin, api: true },
+  }
 }
 
 /** A certificate is not secret: a client that may write the header can act as any user. */
 function checkProxies(origin: OriginSettings, report: SettingsReport): void {
-  const remedy = 'name the addresses of your proxies, and no others, in server.tomcat.remoteip.internal-proxies'
+  const remedy =
+    'name the addresses of your proxies, and no others, in server.tomcat.remoteip.internal-proxies'
   if (!origin.trustForwarded) {
-    report.problem('x509.certificateHeader', `no proxy is trusted: set server.forward-headers-strategy: native, and ${remedy}`)
+    report.problem(
+      'x509.certificateHeader',
+      `no proxy is trusted: set server.forward-headers-strategy: native, and ${remedy}`,
+    )
   } else if (!namesProxies(report) || trustsEveryAddress(origin)) {
-    report.problem('x509.certificateHeader', `a client that may send this header can be any user: ${remedy}`)
+    report.problem(
+      'x509.certificateHeader',
+      `a client that may send this header can be any user: ${remedy}`,
+    )
   }
 }

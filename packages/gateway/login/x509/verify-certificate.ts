@@ -5,8 +5,19 @@
 
 import { nameKey } from '@fairlead/base/names/distinguished-name.ts'
 import type { Certificate } from '@fairlead/base/tls/certificate.ts'
-import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '@fairlead/base/tls/der.ts'
-import { findListObjection, findRevocation, type Revocations } from '@fairlead/base/tls/revocation.ts'
+import {
+  DerError,
+  derTag,
+  readChildren,
+  readDer,
+  readInteger,
+  readOid,
+} from '@fairlead/base/tls/der.ts'
+import {
+  findListObjection,
+  findRevocation,
+  type Revocations,
+} from '@fairlead/base/tls/revocation.ts'
 
 export interface CertificateTrust {
   /** Up to the roots; only these are trusted by themselves. */
@@ -42,7 +53,13 @@ const usage = { digitalSignature: 0x80, keyAgreement: 0x08, listSigning: 0x02 } 
 const netscapeClient = 0x80
 
 /** 112 bits of security. */
-const minBits: Readonly<Record<string, number>> = { rsa: 2048, 'rsa-pss': 2048, ec: 224, ed25519: 0, ed448: 0 }
+const minBits: Readonly<Record<string, number>> = {
+  rsa: 2048,
+  'rsa-pss': 2048,
+  ec: 224,
+  ed25519: 0,
+  ed448: 0,
+}
 /** Between the certificate and the root. */
 const maxDepth = 10
 
@@ -53,7 +70,11 @@ const maxDepth = 10
  * @throws {DerError} when an extension is malformed
  * @see RFC 5280, section 6.1
  */
-export function findObjection(certificate: Certificate, trust: CertificateTrust, now: number): string | undefined {
+export function findObjection(
+  certificate: Certificate,
+  trust: CertificateTrust,
+  now: number,
+): string | undefined {
   if (now < certificate.notBeforeMs) return 'the certificate is not valid yet'
   if (now > certificate.notAfterMs) return 'the certificate has expired'
   if (certificate.x509.ca) return 'the certificate is that of an authority'
@@ -84,12 +105,16 @@ function findChain(
 function hasIssued(authority: Certificate, certificate: Certificate, now: number): boolean {
   if (nameKey(authority.subject) !== certificate.issuerKey || !authority.x509.ca) return false
   if (now < authority.notBeforeMs || now > authority.notAfterMs) return false
-  return certificate.x509.checkIssued(authority.x509) && certificate.x509.verify(authority.x509.publicKey)
+  return (
+    certificate.x509.checkIssued(authority.x509) &&
+    certificate.x509.verify(authority.x509.publicKey)
+  )
 }
 
 function pathLengthOf({ extensions }: Certificate): number {
   const value = extensions.get(oid.basicConstraints)
-  const length = value && readChildren(readDer(value), derTag.sequence).find(({ tag }) => tag === derTag.integer)
+  const length =
+    value && readChildren(readDer(value), derTag.sequence).find(({ tag }) => tag === derTag.integer)
   return length === undefined ? Number.POSITIVE_INFINITY : Number(readInteger(length))
 }
 
@@ -106,7 +131,10 @@ function isForClients(certificate: Certificate): boolean {
 /** Authorities are judged, too: one for servers issues no certificates for clients. */
 function allowsClients({ extensions }: Certificate): boolean {
   const value = extensions.get(oid.extendedKeyUsage)
-  return value === undefined || readChildren(readDer(value), derTag.sequence).map(readOid).includes(oid.clientAuthentication)
+  return (
+    value === undefined ||
+    readChildren(readDer(value), derTag.sequence).map(readOid).includes(oid.clientAuthentication)
+  )
 }
 
 function bitsOf({ extensions }: Certificate, type: string): number | undefined {
@@ -119,13 +147,19 @@ function bitsOf({ extensions }: Certificate, type: string): number | undefined {
 
 function findWeakness(certificate: Certificate, chain: readonly Certificate[]): string | undefined {
   for (const [index, one] of [certificate, ...chain].entries()) {
-    const whose = index === 0 ? 'the certificate' : `the certificate of the authority ${one.x509.subject.replaceAll('\n', ', ')}`
+    const whose =
+      index === 0
+        ? 'the certificate'
+        : `the certificate of the authority ${one.x509.subject.replaceAll('\n', ', ')}`
     const unknown = [...one.critical].find((type) => !understood.has(type))
-    if (one.extensions.has(oid.nameConstraints)) return `${whose} limits names, which is checked on TLS connections only`
-    if (unknown !== undefined) return `${whose} has the critical extension ${unknown}, which is not understood`
+    if (one.extensions.has(oid.nameConstraints))
+      return `${whose} limits names, which is checked on TLS connections only`
+    if (unknown !== undefined)
+      return `${whose} has the critical extension ${unknown}, which is not understood`
     if (!hasStrongKey(one)) return `${whose} has a key that is too weak`
     // Only the trust store vouches for the last one.
-    if (index < chain.length && !one.hasStrongSignature) return `${whose} has a signature that is too weak`
+    if (index < chain.length && !one.hasStrongSignature)
+      return `${whose} has a signature that is too weak`
     if (!allowsClients(one)) return `${whose} is not meant for clients`
   }
   return undefined
@@ -144,7 +178,11 @@ function curveBits(curve = ''): number {
 }
 
 /** Where there are lists, every issuer has to have a current one, as in TLS: what cannot be checked does not count. */
-function findWithdrawal(chain: readonly Certificate[], revocations: Revocations, now: number): string | undefined {
+function findWithdrawal(
+  chain: readonly Certificate[],
+  revocations: Revocations,
+  now: number,
+): string | undefined {
   for (const [index, certificate] of chain.entries()) {
     const issuer = chain[index + 1] ?? certificate
     const bits = bitsOf(issuer, oid.keyUsage)
@@ -152,7 +190,8 @@ function findWithdrawal(chain: readonly Certificate[], revocations: Revocations,
       return 'the issuer may not sign revocation lists'
     }
     const objection =
-      findListObjection(certificate, revocations, now, issuer.x509.publicKey) ?? findRevocation(revocations, certificate)
+      findListObjection(certificate, revocations, now, issuer.x509.publicKey) ??
+      findRevocation(revocations, certificate)
     if (objection !== undefined) return objection
   }
   return undefined

@@ -4,7 +4,10 @@ import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { commonNameOf, formatJavaName } from '@fairlead/base/names/distinguished-name.ts'
 import { type Certificate, readCertificate } from '@fairlead/base/tls/certificate.ts'
-import { type ConnectionCertificate, clientCertificateOf } from '@fairlead/base/tls/client-certificate.ts'
+import {
+  type ConnectionCertificate,
+  clientCertificateOf,
+} from '@fairlead/base/tls/client-certificate.ts'
 import { DerError, readDer, readText } from '@fairlead/base/tls/der.ts'
 import { certificateLabel, pemBlocks } from '@fairlead/base/tls/pem.ts'
 import { findListObjection, findRevocation } from '@fairlead/base/tls/revocation.ts'
@@ -22,7 +25,10 @@ import { toPorts, type X509Settings } from './settings.ts'
 import { type CertificateTrust, findObjection } from './verify-certificate.ts'
 
 interface X509LoginOptions
-  extends Pick<MethodContext, 'isAlone' | 'origin' | 'permissions' | 'prepareUser' | 'objectionTo' | 'log' | 'now'> {
+  extends Pick<
+    MethodContext,
+    'isAlone' | 'origin' | 'permissions' | 'prepareUser' | 'objectionTo' | 'log' | 'now'
+  > {
   settings: X509Settings
   /** The authorities and revocations of the moment; they change with their files. */
   trust: CertificateTrust
@@ -56,7 +62,10 @@ export class X509Login implements LoginMethod {
     const outcome = found.kind === 'verified' ? await this.#admit(found.certificate) : found.reason
     if (typeof outcome !== 'string') return { kind: 'user', user: outcome }
     // Other login methods remain possible: the certificate may not be meant for this gateway.
-    this.#options.log.info({ address: request.state.clientAddress, reason: outcome }, 'a client certificate was refused')
+    this.#options.log.info(
+      { address: request.state.clientAddress, reason: outcome },
+      'a client certificate was refused',
+    )
     request.state.auditNote = { kind: 'refused', method: this.name, reason: outcome }
     return { kind: 'not-mine', objection: `The client certificate is not accepted: ${outcome}.` }
   }
@@ -66,8 +75,12 @@ export class X509Login implements LoginMethod {
     const { trust, now } = this.#options
     try {
       const [certificate, ...between] = readCertificates(credentials.pem)
-      if (certificate === undefined) return { kind: 'refused', reason: 'there is no certificate in PEM' }
-      trace('note', `owner ${formatJavaName(certificate.subject).text}, issuer ${formatJavaName(certificate.issuer).text}`)
+      if (certificate === undefined)
+        return { kind: 'refused', reason: 'there is no certificate in PEM' }
+      trace(
+        'note',
+        `owner ${formatJavaName(certificate.subject).text}, issuer ${formatJavaName(certificate.issuer).text}`,
+      )
       const { authorities, revocations } = trust
       const objection = findObjection(
         certificate,
@@ -77,7 +90,9 @@ export class X509Login implements LoginMethod {
       if (objection !== undefined) return { kind: 'refused', reason: objection }
       trace('yes', 'a trusted authority has issued it, it is valid, and it is not revoked')
       const outcome = await this.#admit(certificate, trace)
-      return typeof outcome === 'string' ? { kind: 'refused', reason: outcome } : { kind: 'user', user: outcome }
+      return typeof outcome === 'string'
+        ? { kind: 'refused', reason: outcome }
+        : { kind: 'user', user: outcome }
     } catch (error) {
       if (!(error instanceof DerError)) throw error
       return { kind: 'refused', reason: error.message }
@@ -87,7 +102,10 @@ export class X509Login implements LoginMethod {
   entryPoint(): EntryPoint {
     return {
       kind: 'refusal',
-      error: new GatewayError('CERTIFICATE_REQUIRED', 'A client certificate that this gateway accepts is needed.'),
+      error: new GatewayError(
+        'CERTIFICATE_REQUIRED',
+        'A client certificate that this gateway accepts is needed.',
+      ),
     }
   }
 
@@ -95,26 +113,34 @@ export class X509Login implements LoginMethod {
     const { settings, origin, trust, now } = this.#options
     const onConnection = listener === 'api' || (listener === 'main' && this.#ports.mainConnection)
     const connection = onConnection ? clientCertificateOf(raw) : { kind: 'none' as const }
-    if (listener === 'api' || settings.header === undefined || !isTrustedPeer(raw, origin)) return connection
+    if (listener === 'api' || settings.header === undefined || !isTrustedPeer(raw, origin))
+      return connection
     return readProxyCertificate(raw, settings.header, trust, now())
   }
 
   async #admit(certificate: Certificate, trace?: Trace): Promise<User | string> {
     const { settings, trust, permissions, prepareUser, now } = this.#options
     // A connection may last longer than the certificate that opened it.
-    if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs) return 'the certificate is not valid at this time'
-    const revoked = findListObjection(certificate, trust.revocations, now()) ?? findRevocation(trust.revocations, certificate)
+    if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs)
+      return 'the certificate is not valid at this time'
+    const revoked =
+      findListObjection(certificate, trust.revocations, now()) ??
+      findRevocation(trust.revocations, certificate)
     if (revoked !== undefined) return revoked
     const identity = certificateIdentity(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'
     const objection = this.#options.objectionTo(identity, 'unknown')
     if (objection !== undefined) return `the user name in the certificate ${objection}`
-    trace?.('note', `user name and e-mail address ${identity}, from ${sourceOf(certificate, settings.principalPattern)}`)
+    trace?.(
+      'note',
+      `user name and e-mail address ${identity}, from ${sourceOf(certificate, settings.principalPattern)}`,
+    )
     const user = this.#toUser(identity, certificate)
     if (typeof user === 'string') return user
     const brought = user.roles.filter((role) => role !== identity.toLowerCase())
     trace?.('note', `the role ${identity.toLowerCase()}, which is the user name`)
-    if (settings.roleOid !== undefined) trace?.('note', `roles ${joinNames(brought)}, from the extension ${settings.roleOid}`)
+    if (settings.roleOid !== undefined)
+      trace?.('note', `roles ${joinNames(brought)}, from the extension ${settings.roleOid}`)
     await this.#reports.report(user)
     const view = await permissions.viewOf(user)
     const known = view?.roles.map(({ name }) => name.toLowerCase()) ?? []
@@ -127,7 +153,10 @@ export class X509Login implements LoginMethod {
 
   #toUser(identity: string, certificate: Certificate): User | string {
     try {
-      const roles = [identity.toLowerCase(), ...rolesOf(certificate, this.#options.settings.roleOid)]
+      const roles = [
+        identity.toLowerCase(),
+        ...rolesOf(certificate, this.#options.settings.roleOid),
+      ]
       return createUser(this.name, identity, { email: identity, roles: [...new Set(roles)] })
     } catch (error) {
       if (!(error instanceof DerError)) throw error
@@ -142,7 +171,10 @@ function readCertificates(pem: string): Certificate[] {
 }
 
 /** Those in between that lead to an authority; TLS follows them in the same way. */
-function trusted(between: readonly Certificate[], authorities: readonly Certificate[]): Certificate[] {
+function trusted(
+  between: readonly Certificate[],
+  authorities: readonly Certificate[],
+): Certificate[] {
   const found: Certificate[] = []
   for (const certificate of between.toReversed()) {
     const isIssued = [...authorities, ...found].some(
@@ -155,7 +187,9 @@ function trusted(between: readonly Certificate[], authorities: readonly Certific
 
 function sourceOf({ emails }: Certificate, pattern: RegExp | undefined): string {
   if (emails.length > 0) return 'the first e-mail address among its alternative names'
-  return pattern === undefined ? 'the common name' : 'what x509.subject-principal-regex finds in the owner'
+  return pattern === undefined
+    ? 'the common name'
+    : 'what x509.subject-principal-regex finds in the owner'
 }
 
 const attempts = 5
@@ -169,7 +203,11 @@ class LoginReports {
   readonly #reported = new BoundedMap<string, number>(maxEntries)
   readonly #running = new Map<string, Promise<void>>()
 
-  constructor(permissions: Permissions, settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>, now: () => number) {
+  constructor(
+    permissions: Permissions,
+    settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>,
+    now: () => number,
+  ) {
     this.#permissions = permissions
     this.#settings = settings
     this.#now = now
@@ -214,9 +252,15 @@ const controlCharacter = /\p{Cc}/u
  * @param pattern Searched in the name as Java writes it; its first group is the identity
  * @see docs/contracts/authentication.md#client-certificates
  */
-function certificateIdentity(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
+function certificateIdentity(
+  certificate: Certificate,
+  pattern: RegExp | undefined,
+): string | undefined {
   return (
-    certificate.emails[0] ?? (pattern === undefined ? commonNameOf(certificate.subject) : findByPattern(certificate, pattern))
+    certificate.emails[0] ??
+    (pattern === undefined
+      ? commonNameOf(certificate.subject)
+      : findByPattern(certificate, pattern))
   )
 }
 

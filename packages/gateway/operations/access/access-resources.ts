@@ -13,7 +13,10 @@ export interface ResourcePermissions {
   readonly permissions: Record<string, string[]>
 }
 
-type Call = (service: ServiceName, call: { path: string; query?: Record<string, string> }) => Promise<UpstreamAnswer>
+type Call = (
+  service: ServiceName,
+  call: { path: string; query?: Record<string, string> },
+) => Promise<UpstreamAnswer>
 
 interface Place {
   readonly kind: ResourcePermissions['kind']
@@ -23,13 +26,21 @@ interface Place {
 }
 
 const places = {
-  account: { kind: 'account', service: 'clouddriver', path: '/credentials', query: { expand: 'true' } },
+  account: {
+    kind: 'account',
+    service: 'clouddriver',
+    path: '/credentials',
+    query: { expand: 'true' },
+  },
   buildService: { kind: 'build service', service: 'igor', path: '/buildServices' },
   serviceAccount: { kind: 'service account', service: 'front50', path: '/serviceAccounts' },
 } as const satisfies Readonly<Record<Exclude<keyof AccessSubject, 'application'>, Place>>
 
 /** What cannot be read is left out: the decision does not need it. */
-export async function loadResourcePermissions(call: Call, subject: AccessSubject): Promise<ResourcePermissions[]> {
+export async function loadResourcePermissions(
+  call: Call,
+  subject: AccessSubject,
+): Promise<ResourcePermissions[]> {
   const { application, account, buildService, serviceAccount } = subject
   const found = await Promise.all([
     application && ofApplication(call, application),
@@ -40,7 +51,10 @@ export async function loadResourcePermissions(call: Call, subject: AccessSubject
   return found.filter((one) => typeof one === 'object')
 }
 
-export async function applicationExists(call: Call, application: string): Promise<boolean | undefined> {
+export async function applicationExists(
+  call: Call,
+  application: string,
+): Promise<boolean | undefined> {
   try {
     const { status } = await call('front50', { path: pathTo`/v2/applications/${application}` })
     if (status === 404) return false
@@ -53,16 +67,33 @@ export async function applicationExists(call: Call, application: string): Promis
 
 async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
   const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
-  return isObject(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
+  return isObject(found)
+    ? { kind: 'application', name, permissions: permissionsIn(found) }
+    : undefined
 }
 
-async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {
-  const entries = await read(call, place.service, { path: place.path, ...(place.query && { query: place.query }) })
-  const entry = objectsOf(entries).find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
-  return entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
+async function ofEntry(
+  call: Call,
+  place: Place,
+  wanted: string,
+): Promise<ResourcePermissions | undefined> {
+  const entries = await read(call, place.service, {
+    path: place.path,
+    ...(place.query && { query: place.query }),
+  })
+  const entry = objectsOf(entries).find(
+    ({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted),
+  )
+  return (
+    entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
+  )
 }
 
-async function read(call: Call, service: ServiceName, question: Parameters<Call>[1]): Promise<unknown> {
+async function read(
+  call: Call,
+  service: ServiceName,
+  question: Parameters<Call>[1],
+): Promise<unknown> {
   try {
     return readJson(await call(service, question), service)
   } catch {
@@ -73,12 +104,19 @@ async function read(call: Call, service: ServiceName, question: Parameters<Call>
 function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   const { permissions, memberOf, requiredGroupMembership } = entry
   const roles = rolesIn(permissions, requiredGroupMembership)
-  return Object.keys(roles).length === 0 && Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : roles
+  return Object.keys(roles).length === 0 && Array.isArray(memberOf)
+    ? { USE: textsOf(memberOf) }
+    : roles
 }
 
-export function rolesIn(permissions: unknown, requiredGroupMembership: unknown): Record<string, string[]> {
+export function rolesIn(
+  permissions: unknown,
+  requiredGroupMembership: unknown,
+): Record<string, string[]> {
   if (isObject(permissions) && Object.keys(permissions).length > 0) {
-    return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))
+    return Object.fromEntries(
+      Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]),
+    )
   }
   const groups = textsOf(requiredGroupMembership)
   return groups.length === 0 ? {} : { READ: groups, WRITE: groups }

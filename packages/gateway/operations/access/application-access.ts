@@ -14,13 +14,19 @@ import type { Platform } from '../platform.ts'
  * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
  * @see docs/reference/operations.md, getAllApplicationsUsingGET; docs/contracts/permissions.md#permission-service
  */
-export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
+export async function createReadFilter(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<(application: string) => boolean> {
   if (!isDecided(platform)) return () => true
   const view = await platform.permissions.loadView(request.state.user)
   return (application) => view !== undefined && isGranted(view, 'application', application, 'READ')
 }
 
-export async function createAccountFilter(request: OperationRequest, platform: Platform): Promise<(account: string) => boolean> {
+export async function createAccountFilter(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<(account: string) => boolean> {
   if (!isDecided(platform)) return () => true
   const view = await platform.permissions.loadView(request.state.user)
   return (account) => view !== undefined && mayReadAccount(view, account)
@@ -28,7 +34,9 @@ export async function createAccountFilter(request: OperationRequest, platform: P
 
 /** A fallback names the accounts of the login's roles without authorizations. */
 function mayReadAccount(view: PermissionView, account: string): boolean {
-  return view.legacyFallback === true ? isListed(view, 'account', account) : isGranted(view, 'account', account, 'READ')
+  return view.legacyFallback === true
+    ? isListed(view, 'account', account)
+    : isGranted(view, 'account', account, 'READ')
 }
 
 export function isDecided(platform: Platform): boolean {
@@ -91,8 +99,14 @@ export async function requireAdministrator(
  *
  * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
  */
-export function checkMayExecute({ state }: OperationRequest, platform: Platform, application: string): Promise<void> {
-  return requirePermissions(state, platform, [{ kind: 'application', name: application, authorization: 'EXECUTE' }])
+export function checkMayExecute(
+  { state }: OperationRequest,
+  platform: Platform,
+  application: string,
+): Promise<void> {
+  return requirePermissions(state, platform, [
+    { kind: 'application', name: application, authorization: 'EXECUTE' },
+  ])
 }
 
 /**
@@ -112,6 +126,8 @@ export async function checkMayWrite(
 function toWriteNeeds(named: { application?: unknown; account?: unknown }): Need[] {
   return (['application', 'account'] as const).flatMap((kind) => {
     const name = named[kind]
-    return typeof name === 'string' && name.trim() !== '' ? [{ kind, name, authorization: 'WRITE' }] : []
+    return typeof name === 'string' && name.trim() !== ''
+      ? [{ kind, name, authorization: 'WRITE' }]
+      : []
   })
 }

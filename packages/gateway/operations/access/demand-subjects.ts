@@ -6,21 +6,33 @@ import type { Demand } from '../demands.ts'
 import type { OperationRequest } from '../operation.ts'
 import { valuesOf } from './parameters.ts'
 import { type DemandSubject, textsIn } from './subject.ts'
-import { subjectsOfDefinition, subjectsOfStart, subjectsOfTask, subjectsOfTrigger } from './subjects.ts'
+import {
+  subjectsOfDefinition,
+  subjectsOfStart,
+  subjectsOfTask,
+  subjectsOfTrigger,
+} from './subjects.ts'
 
 const maxSubjects = 2000
 
 export function isAboutBody(demand: Demand): boolean {
   if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
   if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
-  return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
+  return (
+    demand.kind === 'application' &&
+    (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
+  )
 }
 
 export function saysApplication({ kind }: Demand): boolean {
   return kind !== 'account' && kind !== 'trigger'
 }
 
-export function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): DemandSubject[] {
+export function subjectsOfBody(
+  demand: Demand,
+  request: OperationRequest,
+  body: unknown,
+): DemandSubject[] {
   const fields = objectOf(body)
   switch (demand.kind) {
     case 'application':
@@ -36,7 +48,9 @@ export function subjectsOfBody(demand: Demand, request: OperationRequest, body: 
     case 'template':
       return [
         { kind: 'template', template: fields },
-        ...textsIn(fields['id']).map((id): DemandSubject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
+        ...textsIn(fields['id']).map(
+          (id): DemandSubject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' }),
+        ),
       ]
     case 'canary-config':
       return [{ kind: 'canary-config', config: fields }]
@@ -55,7 +69,13 @@ export function subjectsOfBody(demand: Demand, request: OperationRequest, body: 
 }
 
 function changedByAddress(request: OperationRequest): DemandSubject[] {
-  return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
+  return valuesOf(request, ['id']).map((id) => ({
+    kind: 'owned',
+    what: 'definition',
+    id,
+    authorization: 'WRITE',
+    live: true,
+  }))
 }
 
 function toSubject(need: Need): DemandSubject {
@@ -74,6 +94,7 @@ export function distinct(subjects: readonly DemandSubject[]): DemandSubject[] {
 }
 
 function keyOf(subject: DemandSubject): unknown {
-  if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
+  if (subject.kind === 'owned')
+    return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
   return subject.kind === 'need' || subject.kind === 'deployed' ? JSON.stringify(subject) : subject
 }

@@ -31,36 +31,56 @@ const AccessExplanation = z
     operation: z.string(),
     request: z.string().describe('Method and path.'),
     username: z.string(),
-    known: z.boolean().describe('Whether the permission service knows the user; users become known when they log in.'),
+    known: z
+      .boolean()
+      .describe(
+        'Whether the permission service knows the user; users become known when they log in.',
+      ),
     admin: z.boolean(),
     roles: z.array(
       z.object({
         name: z.string(),
         source: z
           .string()
-          .describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS; or SUPPOSED.'),
+          .describe(
+            'As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS; or SUPPOSED.',
+          ),
         from: z.string().describe('The same in words.'),
       }),
     ),
     demands: z.string().describe('What the operation demands.'),
     decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
     reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
-    open: TextList.describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
-    optional: TextList.describe('What some requests of this operation need besides, in the same form.'),
+    open: TextList.describe(
+      'What to add to the question for a decision, as `name=VALUE: what it is`.',
+    ),
+    optional: TextList.describe(
+      'What some requests of this operation need besides, in the same form.',
+    ),
     enforcement: z
       .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
       .optional()
       .describe('Who refuses what is denied: see `permissions.enforce`.'),
     resources: z
-      .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), TextList) }))
+      .array(
+        z.object({
+          kind: z.string(),
+          name: z.string(),
+          permissions: z.record(z.string(), TextList),
+        }),
+      )
       .optional()
-      .describe('Roles by authorization of the requested objects; an object without any is unrestricted. For administrators.'),
+      .describe(
+        'Roles by authorization of the requested objects; an object without any is unrestricted. For administrators.',
+      ),
   })
   .meta({ id: 'AccessExplanation' })
 export type AccessExplanation = z.infer<typeof AccessExplanation>
 
 const question = {
-  operation: nonEmpty.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
+  operation: nonEmpty.describe(
+    'Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.',
+  ),
   application: maybeText.describe('The application that it would be about.'),
   account: maybeText.describe('The account that it would be about.'),
   buildService: maybeText.describe('The build service that it would be about.'),
@@ -68,13 +88,17 @@ const question = {
   username: maybeText.describe('Another user. For administrators.'),
   roles: textModel
     .optional()
-    .describe('Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.'),
+    .describe(
+      'Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.',
+    ),
 }
 type Question = { readonly [Name in keyof typeof question]?: string | undefined }
 
 /** As many as one screen asks, so that a request costs about as much as others do. */
 const maxQuestions = 50
-const Questions = z.object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) }).meta({ id: 'AccessQuestions' })
+const Questions = z
+  .object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) })
+  .meta({ id: 'AccessQuestions' })
 
 const errors = {
   400: 'The permission service cannot suppose roles.',
@@ -86,9 +110,11 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
   return [
     get('explainAccessUsingGET', '/auth/explain', 'Explain access to an operation', {
       demands: open('describes the caller'),
-      description: 'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
+      description:
+        'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
       query: question,
-      handle: (request, platform) => explainAccess(request, request.query as Question, platform, operations()),
+      handle: (request, platform) =>
+        explainAccess(request, request.query as Question, platform, operations()),
       answer: AccessExplanation,
       errors,
     }),
@@ -100,10 +126,13 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       handle: async (request, platform) => {
         const { questions } = request.body as z.infer<typeof Questions>
         const explanations: AccessExplanation[] = []
-        for (const asked of questions) explanations.push(await explainAccess(request, asked, platform, operations()))
+        for (const asked of questions)
+          explanations.push(await explainAccess(request, asked, platform, operations()))
         return { explanations }
       },
-      answer: z.object({ explanations: z.array(AccessExplanation) }).meta({ id: 'AccessExplanations' }),
+      answer: z
+        .object({ explanations: z.array(AccessExplanation) })
+        .meta({ id: 'AccessExplanations' }),
       errors,
     }),
   ]
@@ -124,19 +153,36 @@ async function explainAccess(
   const isSupposed = !isOwn || roles !== undefined
   if (isSupposed) {
     await requireAdministrator(state, platform)
-    if (isLimited) throw tokenLimited('it is limited in use, and so shows only its own user and roles')
+    if (isLimited)
+      throw tokenLimited('it is limited in use, and so shows only its own user and roles')
   }
   const found = findApiOperation(operations, query.operation ?? '')
   const { operation } = found
   const known = { ...describeOperation(operation), username }
   if (!isDecided(platform)) {
-    return { ...known, known: true, admin: false, roles: [], ...judgeUndecided(operation, platform.login.active) }
+    return {
+      ...known,
+      known: true,
+      admin: false,
+      roles: [],
+      ...judgeUndecided(operation, platform.login.active),
+    }
   }
   const subject = toSubject(found, query)
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
-  const view = await (roles === undefined ? platform.permissions.loadView(user) : supposeRoles(user, roles, platform))
+  const view = await (roles === undefined
+    ? platform.permissions.loadView(user)
+    : supposeRoles(user, roles, platform))
   const { call } = request
-  const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject, roles })
+  const judged = await judgeFor({
+    call,
+    permissions: platform.permissions,
+    operation,
+    user,
+    view,
+    subject,
+    roles,
+  })
   const enforcement = enforcementOf(operation, platform)
   const mayLook = isSupposed || (view?.admin === true && !isLimited)
   return {
@@ -146,7 +192,11 @@ async function explainAccess(
     roles:
       roles === undefined
         ? explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform))
-        : (view?.roles ?? []).map(({ name }) => ({ name, source: 'SUPPOSED', from: 'the question' })),
+        : (view?.roles ?? []).map(({ name }) => ({
+            name,
+            source: 'SUPPOSED',
+            from: 'the question',
+          })),
     ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
     ...(enforcement && { enforcement }),
@@ -159,7 +209,9 @@ function describeOperation({ id, method, path, demands }: Operation) {
 
 /** What the question says wins over the path of a request that it names. */
 export function toSubject({ operation, path }: FoundOperation, query: Question): AccessSubject {
-  const buildServices = operation.demands.flatMap((demand) => (demand.kind === 'build-service' ? [demand.parameter] : []))
+  const buildServices = operation.demands.flatMap((demand) =>
+    demand.kind === 'build-service' ? [demand.parameter] : [],
+  )
   return {
     application: filled(query.application) ?? applicationsInPath(path)[0],
     account: filled(query.account) ?? accountsInPath(path)[0],
@@ -194,19 +246,33 @@ export async function judgeFor(question: AccessQuestion): Promise<AccessVerdict>
 async function judgeCreation(question: AccessQuestion): Promise<boolean | undefined> {
   const { call, permissions, operation, user, view, subject, roles } = question
   const { application } = subject
-  if (application === undefined || view === undefined || !operation.demands.some(({ kind }) => kind === 'jobs')) return undefined
+  if (
+    application === undefined ||
+    view === undefined ||
+    !operation.demands.some(({ kind }) => kind === 'jobs')
+  )
+    return undefined
   if ((await applicationExists(call, application)) !== false) return undefined
   return view.admin || permissions.mayCreateApplication(user, application, roles)
 }
 
-async function supposeRoles(user: User, roles: readonly string[], { permissions }: Platform): Promise<PermissionView> {
+async function supposeRoles(
+  user: User,
+  roles: readonly string[],
+  { permissions }: Platform,
+): Promise<PermissionView> {
   const view = await permissions.viewWithRoles(user, roles)
   if (view !== undefined) return view
-  throw new GatewayError('BAD_ARGUMENT', 'Only the embedded permission service can suppose roles: leave out `roles`.')
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    'Only the embedded permission service can suppose roles: leave out `roles`.',
+  )
 }
 
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
-  const newest = await login.sessions.listOf(username, { offset: 0, limit: 1 }).catch(() => undefined)
+  const newest = await login.sessions
+    .listOf(username, { offset: 0, limit: 1 })
+    .catch(() => undefined)
   return newest?.sessions[0]?.content.user?.method
 }
 
@@ -222,8 +288,18 @@ function withTokenLimits(
   const need = 'an API token that is meant for it'
   const reasons: Reason[] =
     limits.length === 0
-      ? [{ need, allowed: true, rule: 'the token with which you ask is not limited in this respect' }]
-      : limits.map((limit) => ({ need, allowed: false, rule: `of the token with which you ask: ${limit}` }))
+      ? [
+          {
+            need,
+            allowed: true,
+            rule: 'the token with which you ask is not limited in this respect',
+          },
+        ]
+      : limits.map((limit) => ({
+          need,
+          allowed: false,
+          rule: `of the token with which you ask: ${limit}`,
+        }))
   const decision = limits.length === 0 ? judged.decision : 'denied'
   return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
 }
@@ -235,11 +311,21 @@ const providers: Readonly<Record<string, string>> = {
   GITHUB_TEAMS: 'GitHub teams',
 }
 
-export function explainRoles(view: PermissionView | undefined, method: string | undefined): AccessExplanation['roles'] {
-  return (view?.roles ?? []).map(({ name, source = 'EXTERNAL' }) => ({ name, source, from: originOf(source, method) }))
+export function explainRoles(
+  view: PermissionView | undefined,
+  method: string | undefined,
+): AccessExplanation['roles'] {
+  return (view?.roles ?? []).map(({ name, source = 'EXTERNAL' }) => ({
+    name,
+    source,
+    from: originOf(source, method),
+  }))
 }
 
 function originOf(source: string, method: string | undefined): string {
-  if (source === 'EXTERNAL') return method === undefined ? 'the last login' : `the last login, by ${method}`
-  return Object.hasOwn(providers, source) ? String(providers[source]) : `the role provider ${source}`
+  if (source === 'EXTERNAL')
+    return method === undefined ? 'the last login' : `the last login, by ${method}`
+  return Object.hasOwn(providers, source)
+    ? String(providers[source])
+    : `the role provider ${source}`
 }

@@ -12,7 +12,11 @@ import { checkList, readObject } from '../upstream-shape.ts'
  * @throws {GatewayError} NOT_FOUND when neither lookup knows it, UPSTREAM_FAILED with the status of the definition store
  * @see docs/reference/operations.md, getPipelineConfigUsingGET
  */
-export async function findDefinition(request: OperationRequest, application: string, nameOrId: string): Promise<JsonObject> {
+export async function findDefinition(
+  request: OperationRequest,
+  application: string,
+  nameOrId: string,
+): Promise<JsonObject> {
   const byName = await request.call('front50', {
     path: pathTo`/pipelines/${application}/name/${nameOrId}`,
     query: { refresh: 'true' },
@@ -23,16 +27,28 @@ export async function findDefinition(request: OperationRequest, application: str
   const found = unlessMissing(byId)
   if (found?.['id'] === nameOrId) return found
   const said = found === undefined ? ` ${upstreamFailed('front50', byId).message}` : ''
-  throw new GatewayError('NOT_FOUND', `Application ${application} has no pipeline with the name or id "${nameOrId}".${said}`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `Application ${application} has no pipeline with the name or id "${nameOrId}".${said}`,
+  )
 }
 
 /** All definitions of an application, past the cache of the store. */
-export async function listDefinitions(request: OperationRequest, application: string): Promise<JsonObject[]> {
-  const answer = await request.json('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'true' } })
+export async function listDefinitions(
+  request: OperationRequest,
+  application: string,
+): Promise<JsonObject[]> {
+  const answer = await request.json('front50', {
+    path: pathTo`/pipelines/${application}`,
+    query: { refresh: 'true' },
+  })
   return checkList(answer, 'front50')
 }
 
-export function findByName(definitions: readonly JsonObject[], name: unknown): JsonObject | undefined {
+export function findByName(
+  definitions: readonly JsonObject[],
+  name: unknown,
+): JsonObject | undefined {
   const wanted = String(name).trim().toLowerCase()
   return definitions.find(
     (definition) =>

@@ -9,13 +9,26 @@ import type { Authorization, PermissionView } from '@fairlead/model/rights/permi
 import { isGranted } from '@fairlead/model/rights/rights.ts'
 import type { User } from '../../http/request-state.ts'
 import { readsOnly } from '../../permissions/permission-errors.ts'
-import { type ApplicationSource, checksAtGateway, type Demand, type FilterField, isAlwaysDemanded, open } from '../demands.ts'
+import {
+  type ApplicationSource,
+  checksAtGateway,
+  type Demand,
+  type FilterField,
+  isAlwaysDemanded,
+  open,
+} from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
 import { type AnswerFilter, filterAnswer, KeptLists } from './answer-filter.ts'
 import { isDecided, requireAdministrator, requirePermissions } from './application-access.ts'
-import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
+import {
+  checkCount,
+  distinct,
+  isAboutBody,
+  saysApplication,
+  subjectsOfBody,
+} from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
 import { subjectsMentionedIn } from './mentions.ts'
 import {
@@ -67,7 +80,10 @@ export class Guard {
   }
 
   readsBody(operation: Operation, { state }: OperationRequest): boolean {
-    return isLimitedToApplications(state) || (this.#planFor(operation).aboutBody.length > 0 && this.#checks(operation))
+    return (
+      isLimitedToApplications(state) ||
+      (this.#planFor(operation).aboutBody.length > 0 && this.#checks(operation))
+    )
   }
 
   check(operation: Operation, request: OperationRequest): Promise<void> | undefined {
@@ -76,9 +92,16 @@ export class Guard {
     const { ahead, always, aboutBody, isAddressed, isHarmless } = this.#planFor(operation)
     const judged = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
-    if (!isLimited && ahead.length + aboutBody.length === 0 && !isHarmless) return this.#checkReach(request, [])
+    if (!isLimited && ahead.length + aboutBody.length === 0 && !isHarmless)
+      return this.#checkReach(request, [])
     if (judged.length === 0 && !isLimited) return undefined
-    if (isAddressed && !isLimited && operation.method !== 'DELETE' && this.#isMetNow(judged, request)) return undefined
+    if (
+      isAddressed &&
+      !isLimited &&
+      operation.method !== 'DELETE' &&
+      this.#isMetNow(judged, request)
+    )
+      return undefined
     return this.#checkEach(operation, request, judged)
   }
 
@@ -92,26 +115,35 @@ export class Guard {
     return true
   }
 
-  async #checkEach(operation: Operation, request: OperationRequest, judged: readonly Demand[]): Promise<void> {
+  async #checkEach(
+    operation: Operation,
+    request: OperationRequest,
+    judged: readonly Demand[],
+  ): Promise<void> {
     const { state } = request
     const { ahead } = this.#planFor(operation)
     const isLimited = isLimitedToApplications(state)
     const needs = new Map<Demand, Needs>()
-    for (const demand of isLimited ? ahead : judged) needs.set(demand, await this.#needsOf(demand, request))
+    for (const demand of isLimited ? ahead : judged)
+      needs.set(demand, await this.#needsOf(demand, request))
     if (isLimited) await this.#checkToken(operation, request, [...needs.values()])
     for (const demand of judged) {
-      if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
+      if (demand.kind === 'admin')
+        await requireAdministrator(state, this.#platform, demand.withoutService)
       else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
     const { aboutBody, isHarmless } = this.#planFor(operation)
     // A template that does not exist belongs to no application.
-    const isTemplate = judged.some((demand) => demand.kind === 'template' && demand.authorization === 'WRITE')
+    const isTemplate = judged.some(
+      (demand) => demand.kind === 'template' && demand.authorization === 'WRITE',
+    )
     if (isTemplate || (ahead.length + aboutBody.length === 0 && !isHarmless))
       await this.#checkReach(
         request,
         [...needs.values()].flatMap((each) => each.needs),
       )
-    if (operation.method === 'DELETE') for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
+    if (operation.method === 'DELETE')
+      for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
   }
 
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
@@ -144,7 +176,11 @@ export class Guard {
    * @param met Needs of a change that the user meets
    * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
    */
-  async #checkReach({ state }: OperationRequest, met: readonly Need[], body?: unknown): Promise<void> {
+  async #checkReach(
+    { state }: OperationRequest,
+    met: readonly Need[],
+    body?: unknown,
+  ): Promise<void> {
     if (!isDecided(this.#platform)) return
     const view = await this.#platform.permissions.loadView(state.user)
     if (view?.readsOnly !== true) return
@@ -154,9 +190,13 @@ export class Guard {
     if (changesShared || (!isNamed && (changes.length > 0 || isReader(view)))) throw readsOnly()
   }
 
-  filterOf(operation: Operation, request: OperationRequest): undefined | Promise<AnswerFilter | undefined> {
+  filterOf(
+    operation: Operation,
+    request: OperationRequest,
+  ): undefined | Promise<AnswerFilter | undefined> {
     const { fields } = this.#planFor(operation)
-    if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
+    if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state)))
+      return undefined
     return this.#createFilter(operation, request, fields)
   }
 
@@ -166,16 +206,32 @@ export class Guard {
     fields: readonly FilterField[],
   ): Promise<AnswerFilter | undefined> {
     const { token } = request.state
-    const reach = token?.applications === undefined ? '' : hash('sha1', JSON.stringify(token.applications), 'base64url')
+    const reach =
+      token?.applications === undefined
+        ? ''
+        : hash('sha1', JSON.stringify(token.applications), 'base64url')
     if (!this.#checks(operation)) {
-      return { apply: (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need)), rights: reach }
+      return {
+        apply: (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need)),
+        rights: reach,
+      }
     }
     const view = await this.#platform.permissions.loadView(request.state.user)
     if (view?.admin === true && token?.applications === undefined) return undefined
     const filter = (answer: unknown) =>
-      filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
+      filterAnswer(
+        answer,
+        fields,
+        (need) => isMetByToken(token, need) && decide(view, need).allowed,
+      )
     const rights = `${view === undefined ? '' : rightsOf(view)}${reach}`
-    return { apply: token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter, rights }
+    return {
+      apply:
+        token === undefined
+          ? (answer) => this.#kept.of(answer, view, () => filter(answer))
+          : filter,
+      rights,
+    }
   }
 
   /** What the caller may do, as one text, where the gateway has checked it; undefined: the service behind it does, or nothing is known. */
@@ -200,14 +256,19 @@ export class Guard {
     if (known !== undefined) return known
     const { upstreams } = this.#platform
     const { demands } = operation
-    const ahead = demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing')
+    const ahead = demands.filter(
+      (demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing',
+    )
     const plan: Plan = {
       atGateway: checksAtGateway(demands, routeOf(operation).forward?.service, this.#platform),
       ahead,
       always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),
       fields: demands.flatMap((demand) => {
-        if (demand.kind !== 'filter' || (demand.unlessEmbedded !== undefined && upstreams.isEmbedded(demand.unlessEmbedded)))
+        if (
+          demand.kind !== 'filter' ||
+          (demand.unlessEmbedded !== undefined && upstreams.isEmbedded(demand.unlessEmbedded))
+        )
           return []
         return demand.by
       }),
@@ -218,7 +279,11 @@ export class Guard {
     return plan
   }
 
-  async #checkToken(operation: Operation, request: OperationRequest, demanded: readonly Needs[]): Promise<void> {
+  async #checkToken(
+    operation: Operation,
+    request: OperationRequest,
+    demanded: readonly Needs[],
+  ): Promise<void> {
     const { needs, concerns, changesShared } = joinNeeds([
       ...demanded,
       onApplications(applicationsNamedIn(operation, request), 'READ'),
@@ -228,7 +293,11 @@ export class Guard {
     if (changesShared) throw sharedChange()
     checkTokenNeeds(request.state, needs)
     if (concerns || reachesWithoutApplication(operation)) return
-    if (operation.body?.required !== true || !this.#planFor(operation).aboutBody.some(saysApplication)) throw withoutApplication()
+    if (
+      operation.body?.required !== true ||
+      !this.#planFor(operation).aboutBody.some(saysApplication)
+    )
+      throw withoutApplication()
     this.#open.add(request.state)
   }
 
@@ -239,7 +308,8 @@ export class Guard {
   ): Promise<void> {
     let concerns = !this.#open.has(request.state)
     for (const subject of distinct([...mentioned, ...demanded])) {
-      if (subject.kind === 'hidden') throw tokenLimited('an expression is used where an application or a pipeline must be named')
+      if (subject.kind === 'hidden')
+        throw tokenLimited('an expression is used where an application or a pipeline must be named')
       const found = await this.#needsOfSubject(subject, request)
       if (found.changesShared) throw sharedChange()
       if (subject.kind === 'deployed' && !found.concerns) throw ofUnknownApplication(subject)
@@ -252,10 +322,20 @@ export class Guard {
 
   /** Where a stored definition is started, its application is checked once it has been found; a token is judged before. */
   async #startedNeeds({ demands }: Operation, request: OperationRequest): Promise<Needs> {
-    const started = demands.flatMap((demand) => (demand.kind === 'application' && demand.of === 'started' ? [demand] : []))
-    const ids = started.flatMap(({ parameter }) => (parameter === undefined ? [] : valuesOf(request, [parameter])))
+    const started = demands.flatMap((demand) =>
+      demand.kind === 'application' && demand.of === 'started' ? [demand] : [],
+    )
+    const ids = started.flatMap(({ parameter }) =>
+      parameter === undefined ? [] : valuesOf(request, [parameter]),
+    )
     const all = ids.map((id) =>
-      this.#owners.needsOf(request, { kind: 'owned', what: 'definition', id, authorization: 'EXECUTE', live: true }),
+      this.#owners.needsOf(request, {
+        kind: 'owned',
+        what: 'definition',
+        id,
+        authorization: 'EXECUTE',
+        live: true,
+      }),
     )
     return joinNeeds(await Promise.all(all))
   }
@@ -264,7 +344,12 @@ export class Guard {
     const addressed = addressedNeeds(demand, request)
     if (addressed !== undefined) return addressed
     if (demand.kind === 'template')
-      return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
+      return this.#ownedNeeds(
+        request,
+        'template',
+        templateIdsOf(demand, request),
+        demand.authorization,
+      )
     if (demand.kind !== 'application' || isNamed(demand.of)) return joinNeeds([])
     const { of, authorization, parameter = 'id' } = demand
     return this.#ownedNeeds(request, of, valuesOf(request, [parameter]), authorization)
@@ -276,11 +361,16 @@ export class Guard {
     ids: readonly string[],
     authorization: Authorization,
   ): Promise<Needs> {
-    const owned = ids.map((id) => this.#owners.needsOf(request, { kind: 'owned', what, id, authorization }))
+    const owned = ids.map((id) =>
+      this.#owners.needsOf(request, { kind: 'owned', what, id, authorization }),
+    )
     return joinNeeds(await Promise.all(owned))
   }
 
-  async #needsOfSubject(subject: Exclude<DemandSubject, { kind: 'hidden' }>, request: OperationRequest): Promise<Needs> {
+  async #needsOfSubject(
+    subject: Exclude<DemandSubject, { kind: 'hidden' }>,
+    request: OperationRequest,
+  ): Promise<Needs> {
     switch (subject.kind) {
       case 'need':
         return { needs: [subject.need], concerns: subject.need.kind === 'application' }
@@ -302,12 +392,15 @@ export class Guard {
 export function isHarmless(operation: Operation): boolean {
   const harmless = (demand: Demand) =>
     demand.kind === 'nothing' &&
-    (demand.limitedTokens !== 'never' || [...open('caller only'), ...open('signed by sender')].includes(demand))
+    (demand.limitedTokens !== 'never' ||
+      [...open('caller only'), ...open('signed by sender')].includes(demand))
   return isRead(operation) || operation.demands.some(harmless)
 }
 
 export function isChange(need: Need): boolean {
-  return need.kind === 'one-of' ? need.needs.some(isChange) : !('authorization' in need) || need.authorization !== 'READ'
+  return need.kind === 'one-of'
+    ? need.needs.some(isChange)
+    : !('authorization' in need) || need.authorization !== 'READ'
 }
 
 /** The address or the body names the application, or the operation finds it. */
@@ -317,14 +410,24 @@ function isNamed(of: ApplicationSource): of is Exclude<ApplicationSource, OwnedK
 
 /** CREATE is a question of its own to the permission service. */
 function isAddressed(demand: Demand): boolean {
-  if (demand.kind === 'application') return (demand.of === 'path' || demand.of === 'query') && demand.authorization !== 'CREATE'
-  return ['account-manager', 'filed', 'named-application', 'account', 'build-service', 'notifications'].includes(demand.kind)
+  if (demand.kind === 'application')
+    return (demand.of === 'path' || demand.of === 'query') && demand.authorization !== 'CREATE'
+  return [
+    'account-manager',
+    'filed',
+    'named-application',
+    'account',
+    'build-service',
+    'notifications',
+  ].includes(demand.kind)
 }
 
 /** Most requests are about one application, which needs no decision that people can read. */
 function isMetBy(view: PermissionView, demand: Demand, request: OperationRequest): boolean {
   if (demand.kind === 'application' && demand.of === 'path')
-    return applicationsInPath(request.path).every((name) => isGranted(view, 'application', name, demand.authorization))
+    return applicationsInPath(request.path).every((name) =>
+      isGranted(view, 'application', name, demand.authorization),
+    )
   return addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true
 }
 
@@ -337,7 +440,10 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
       return filedNeeds(request)
     case 'named-application': {
       const { application: name, authorization } = demand
-      return { needs: [{ kind: 'application', name, authorization, whenUnknown: 'admin' }], concerns: true }
+      return {
+        needs: [{ kind: 'application', name, authorization, whenUnknown: 'admin' }],
+        concerns: true,
+      }
     }
     case 'notifications':
       return notificationNeeds(request.path)
@@ -346,8 +452,11 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
     case 'build-service':
       return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
     case 'application':
-      if (demand.of === 'path') return onApplications(applicationsInPath(request.path), demand.authorization)
-      return demand.of === 'query' ? onApplications(valuesOf(request, ['application']), demand.authorization) : undefined
+      if (demand.of === 'path')
+        return onApplications(applicationsInPath(request.path), demand.authorization)
+      return demand.of === 'query'
+        ? onApplications(valuesOf(request, ['application']), demand.authorization)
+        : undefined
     default:
       return undefined
   }
@@ -357,12 +466,20 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
 function filedNeeds(request: OperationRequest): Needs {
   const names = request.search.has('application') ? valuesOf(request, ['application']) : []
   return {
-    needs: names.map((name) => ({ kind: 'application', name, authorization: 'WRITE', whenUnknown: 'nothing' })),
+    needs: names.map((name) => ({
+      kind: 'application',
+      name,
+      authorization: 'WRITE',
+      whenUnknown: 'nothing',
+    })),
     concerns: false,
   }
 }
 
-function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: OperationRequest): string[] {
+function templateIdsOf(
+  { of }: Extract<Demand, { kind: 'template' }>,
+  request: OperationRequest,
+): string[] {
   if (of !== 'source') return valuesOf(request, ['id'])
   return valuesOf(request, ['source']).flatMap((source) => storedTemplate(source)?.name ?? [])
 }
@@ -370,16 +487,27 @@ function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: O
 /** Applications that the address names. In a query they say what is read; a change may name there where its task is filed. */
 function applicationsNamedIn(operation: Operation, request: OperationRequest): string[] {
   const inPath = applicationsInPath(request.path)
-  return isRead(operation) ? [...inPath, ...valuesOf(request, ['application']), ...valuesOf(request, ['applications'])] : inPath
+  return isRead(operation)
+    ? [...inPath, ...valuesOf(request, ['application']), ...valuesOf(request, ['applications'])]
+    : inPath
 }
 
-function named(names: readonly string[], kind: 'account' | 'build-service', authorization: Authorization): Needs {
+function named(
+  names: readonly string[],
+  kind: 'account' | 'build-service',
+  authorization: Authorization,
+): Needs {
   return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
 }
 
-function ofUnknownApplication({ what, id }: Extract<DemandSubject, { kind: 'deployed' }>): GatewayError {
+function ofUnknownApplication({
+  what,
+  id,
+}: Extract<DemandSubject, { kind: 'deployed' }>): GatewayError {
   const place = what === 'job' ? 'one application, account and region' : 'one account and region'
-  return tokenLimited(`no application is known for the ${what} "${id}". Name it as it exists, with its ${place}`)
+  return tokenLimited(
+    `no application is known for the ${what} "${id}". Name it as it exists, with its ${place}`,
+  )
 }
 
 function sharedChange(): GatewayError {

@@ -5,7 +5,9 @@ import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 
 /** In lower case. A job may bear one type and be carried out as another. */
 export function typesOf({ type, alias }: JsonObject): string[] {
-  return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
+  return [type, alias]
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.trim().toLowerCase())
 }
 
 /** A document is carried as JSON in base64; anything else is the value itself. @throws {GatewayError} UNREADABLE_BODY */
@@ -20,15 +22,27 @@ export function decodeDocument(value: unknown): unknown {
 }
 
 function unusable(cause: UnsafeJsonError): GatewayError {
-  return new GatewayError('UNREADABLE_BODY', `A document that a job carries is not usable: ${cause.message}`, { cause })
+  return new GatewayError(
+    'UNREADABLE_BODY',
+    `A document that a job carries is not usable: ${cause.message}`,
+    { cause },
+  )
 }
 
-const documentKeys: ReadonlySet<string> = new Set(['idsToIndices', 'pipeline', 'pipelines', 'pipelineTemplate'])
+const documentKeys: ReadonlySet<string> = new Set([
+  'idsToIndices',
+  'pipeline',
+  'pipelines',
+  'pipelineTemplate',
+])
 
 /** Whether a member is a document as text. Only a change of the order of definitions carries its application in this form. */
 function isDocument(key: string, value: unknown, owner: object): value is string {
   if (typeof value !== 'string') return false
-  return documentKeys.has(key) || (key === 'application' && typesOf(owner as JsonObject).includes('reorderpipelines'))
+  return (
+    documentKeys.has(key) ||
+    (key === 'application' && typesOf(owner as JsonObject).includes('reorderpipelines'))
+  )
 }
 
 export function readMember(key: string, value: unknown, owner: object): unknown {
@@ -40,7 +54,10 @@ export function readMember(key: string, value: unknown, owner: object): unknown 
  *
  * @param visit Returns the value whose members are visited next, such as what a text carries; undefined for none
  */
-export function walkBody(body: unknown, visit: (key: string, value: unknown, owner: object) => unknown): void {
+export function walkBody(
+  body: unknown,
+  visit: (key: string, value: unknown, owner: object) => unknown,
+): void {
   const open: unknown[] = [body]
   while (open.length > 0) {
     const owner = open.pop()
@@ -73,7 +90,8 @@ function scanDocument(value: string, maxValues: number): JsonScan {
     scan.feed(Buffer.from(value, 'base64').toString('latin1'))
     return scan
   } catch (cause) {
-    if (cause instanceof UnsafeJsonError && cause.code !== 'JSON_TOO_MANY_VALUES') throw unusable(cause)
+    if (cause instanceof UnsafeJsonError && cause.code !== 'JSON_TOO_MANY_VALUES')
+      throw unusable(cause)
     const message = `The documents that jobs carry hold more than ${maxCarriedValues} values. Send them in several requests.`
     throw new GatewayError('BODY_TOO_LARGE', message, { cause })
   }

@@ -1,7 +1,11 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
 import { isReader } from '@fairlead/model/rights/built-in-roles.ts'
 import { decide, describeNeed, type Need } from '@fairlead/model/rights/decide.ts'
-import type { Authorization, Enforcement, PermissionView } from '@fairlead/model/rights/permissions.ts'
+import type {
+  Authorization,
+  Enforcement,
+  PermissionView,
+} from '@fairlead/model/rights/permissions.ts'
 import { checksAtGateway, type Demand, isAlwaysDemanded, placeOf } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -42,9 +46,13 @@ interface Findings {
   readonly optional: Set<string>
 }
 
-export function judgeAccess(operation: Operation, { view, subject, mayCreate }: AccessFacts): AccessVerdict {
+export function judgeAccess(
+  operation: Operation,
+  { view, subject, mayCreate }: AccessFacts,
+): AccessVerdict {
   const found: Findings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
-  for (const demand of operation.demands) collectors[demand.kind](found, demand as never, subject, mayCreate)
+  for (const demand of operation.demands)
+    collectors[demand.kind](found, demand as never, subject, mayCreate)
   const decisions = found.needs.map((need) => ({ need: describeNeed(need), ...decide(view, need) }))
   const reasons = [...found.reasons, ...decisions]
   const open = view?.admin === true ? [] : [...found.open]
@@ -55,7 +63,9 @@ export function judgeAccess(operation: Operation, { view, subject, mayCreate }: 
 
 /** The verdict while no permission service decides: no user is an administrator, and everything else is allowed. */
 export function judgeUndecided({ demands }: Operation, hasLogin: boolean): AccessVerdict {
-  const isForNoUser = hasLogin && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
+  const isForNoUser =
+    hasLogin &&
+    demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
   const reason = isForNoUser ? noAdministrators : nothingDecided
   return { decision: conclude([reason], []), reasons: [reason], open: [], optional: [] }
 }
@@ -91,25 +101,40 @@ const collectors: {
 } = {
   nothing: ({ reasons }, { why }) => reasons.push({ need: 'nothing', allowed: true, rule: why }),
   filter: ({ reasons }) =>
-    reasons.push({ need: 'nothing', allowed: true, rule: 'what the user may not READ is left out of the answer' }),
+    reasons.push({
+      need: 'nothing',
+      allowed: true,
+      rule: 'what the user may not READ is left out of the answer',
+    }),
   trigger: ({ optional }) =>
-    optional.add('application=NAME: the application of an execution that the trigger names as its parent'),
+    optional.add(
+      'application=NAME: the application of an execution that the trigger names as its parent',
+    ),
   'canary-config': (found, _, { application }) =>
     addApplication(found, application, 'WRITE', 'among those of the canary configuration'),
   admin: ({ needs }, { kind }) => needs.push({ kind }),
   'account-manager': ({ needs }, { kind }) => needs.push({ kind }),
-  filed: ({ optional }) => optional.add('application=NAME: the application under which the task is filed'),
+  filed: ({ optional }) =>
+    optional.add('application=NAME: the application under which the task is filed'),
   'named-application': ({ needs }, { application: name, authorization }) =>
     needs.push({ kind: 'application', name, authorization, whenUnknown: 'admin' }),
-  application: (found, { authorization, of }, { application }) => addApplication(found, application, authorization, placeOf(of)),
+  application: (found, { authorization, of }, { application }) =>
+    addApplication(found, application, authorization, placeOf(of)),
   // Users ask about an application, whose settings need no more than its own demand.
   notifications: () => {},
-  account: (found, { authorization }, { account }) => addNamed(found, 'account', account, authorization),
-  'build-service': (found, { authorization }, { buildService }) => addNamed(found, 'build-service', buildService, authorization),
+  account: (found, { authorization }, { account }) =>
+    addNamed(found, 'account', account, authorization),
+  'build-service': (found, { authorization }, { buildService }) =>
+    addNamed(found, 'build-service', buildService, authorization),
   template: (found, { authorization }, { application }) =>
     addApplication(found, application, authorization, 'among the scopes of the template'),
   definitions(found, _, { application, serviceAccount }) {
-    addApplication(found, application, 'WRITE', 'of the definition, as it is stored and as it will be')
+    addApplication(
+      found,
+      application,
+      'WRITE',
+      'of the definition, as it is stored and as it will be',
+    )
     addServiceAccount(found, serviceAccount)
   },
   jobs: (found, _, subject, mayCreate) => addJobs(found, subject, mayCreate),
@@ -130,7 +155,12 @@ function toCreation(application: string, allowed: boolean): Reason {
   return { need: `CREATE for the application ${application}`, allowed, rule }
 }
 
-function addApplication(found: Findings, name: string | undefined, authorization: Authorization, place: string): void {
+function addApplication(
+  found: Findings,
+  name: string | undefined,
+  authorization: Authorization,
+  place: string,
+): void {
   if (name === undefined) found.open.add(`application=NAME: the application ${place}`)
   else found.needs.push({ kind: 'application', name, authorization })
 }
@@ -142,12 +172,18 @@ function addNamed(
   authorization: Authorization,
 ): void {
   if (name !== undefined) found.needs.push({ kind, name, authorization })
-  else found.open.add(kind === 'account' ? 'account=NAME: the account' : 'buildService=NAME: the build service')
+  else
+    found.open.add(
+      kind === 'account' ? 'account=NAME: the account' : 'buildService=NAME: the build service',
+    )
 }
 
 function addServiceAccount(found: Findings, name: string | undefined): void {
   if (name !== undefined) found.needs.push({ kind: 'service-account', name })
-  else found.optional.add('serviceAccount=NAME: a service account that a trigger of a definition runs as')
+  else
+    found.optional.add(
+      'serviceAccount=NAME: a service account that a trigger of a definition runs as',
+    )
 }
 
 export function enforcementOf(

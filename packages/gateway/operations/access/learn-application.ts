@@ -15,8 +15,16 @@ const maxTimeoutMs = 2000
  *
  * @see docs/reference/operations.md, cancelPipelineUsingPUT1 and cancelTaskUsingPUT
  */
-export async function learnApplication(request: OperationRequest, kind: 'pipelines' | 'tasks', id: string): Promise<void> {
-  const answer = await askRepeatedly(request, pathOf(kind, id), kind === 'pipelines' ? retryPausesMs : [])
+export async function learnApplication(
+  request: OperationRequest,
+  kind: 'pipelines' | 'tasks',
+  id: string,
+): Promise<void> {
+  const answer = await askRepeatedly(
+    request,
+    pathOf(kind, id),
+    kind === 'pipelines' ? retryPausesMs : [],
+  )
   if (answer === undefined) return
   try {
     const found = readJson(answer, 'orca') as { application?: unknown } | null | undefined
@@ -38,7 +46,10 @@ export async function changeRun(
   await learnApplication(request, kind, id)
   // One is expected, and not read.
   const body = method === 'PUT' ? '' : undefined
-  checkDone(await request.call('orca', { method, path: pathOf(kind, id) + action, query, body }), 'orca')
+  checkDone(
+    await request.call('orca', { method, path: pathOf(kind, id) + action, query, body }),
+    'orca',
+  )
 }
 
 function pathOf(kind: 'pipelines' | 'tasks', id: string): string {
@@ -52,7 +63,8 @@ async function askRepeatedly(
 ): Promise<UpstreamAnswer | undefined> {
   for (let attempt = 0; ; attempt++) {
     const answer = await request.call('orca', { path, maxTimeoutMs }).catch(isFinal)
-    if (answer === true || (typeof answer === 'object' && answer.status < 500)) return answer === true ? undefined : answer
+    if (answer === true || (typeof answer === 'object' && answer.status < 500))
+      return answer === true ? undefined : answer
     const pauseMs = pausesMs[attempt]
     if (pauseMs === undefined) return undefined
     await pause(pauseMs)

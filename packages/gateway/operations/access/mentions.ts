@@ -16,7 +16,14 @@ import {
 } from './subject.ts'
 
 /** What belongs to the user's own data: whatever is called an application in there is none. */
-const ownData = new Set(['manifest', 'manifests', 'parameters', 'pipelineParameters', 'variables', 'templateVariables'])
+const ownData = new Set([
+  'manifest',
+  'manifests',
+  'parameters',
+  'pipelineParameters',
+  'variables',
+  'templateVariables',
+])
 const idKeys: Readonly<Record<string, OwnedKind>> = {
   pipeline: 'definition',
   pipelineId: 'definition',
@@ -58,7 +65,8 @@ function changesProjects(value: unknown): boolean {
 function idsIn(key: string, value: unknown): DemandSubject[] {
   const what = Object.hasOwn(idKeys, key) ? idKeys[key] : undefined
   if (what !== undefined) return namesIn(value).map((id) => toOwned(what, id, 'READ'))
-  if (key === 'parentExecution' && isObject(value)) return textsIn(value['id']).map((id) => toOwned('execution', id, 'READ'))
+  if (key === 'parentExecution' && isObject(value))
+    return textsIn(value['id']).map((id) => toOwned('execution', id, 'READ'))
   if (key === 'idsToIndices') return keysOf(value).map((id) => toDefinition(id, 'WRITE'))
   const template = storedTemplate(value)
   return template === undefined ? [] : [toOwned('template', template.name, 'READ')]

@@ -40,17 +40,29 @@ export class Owners {
    *
    * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
    */
-  async needsOf(request: OperationRequest, { what, id, authorization, live }: Owned): Promise<Needs> {
+  async needsOf(
+    request: OperationRequest,
+    { what, id, authorization, live }: Owned,
+  ): Promise<Needs> {
     switch (what) {
       case 'execution':
       case 'task':
         return onApplications(await this.#runOwners(request, what, id), authorization)
       case 'definition':
-        return onApplications(await this.#definitionOwners(request, id, live === true), authorization)
+        return onApplications(
+          await this.#definitionOwners(request, id, live === true),
+          authorization,
+        )
       case 'strategy':
-        return onApplications(await ownerAt(request, 'front50', pathTo`/strategies/${id}/history`), authorization)
+        return onApplications(
+          await ownerAt(request, 'front50', pathTo`/strategies/${id}/history`),
+          authorization,
+        )
       case 'template':
-        return templateNeeds(versionsOf(await this.#list(request, everyTemplate), request, id, authorization), authorization)
+        return templateNeeds(
+          versionsOf(await this.#list(request, everyTemplate), request, id, authorization),
+          authorization,
+        )
       case 'canary-config':
         return canaryConfigNeeds(request, id, authorization)
       case 'entity-tags':
@@ -64,9 +76,14 @@ export class Owners {
    */
   async #definitionOwners(request: OperationRequest, id: string, live: boolean): Promise<string[]> {
     const pipeline = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
-    if (!live) return pipeline.length > 0 ? pipeline : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
+    if (!live)
+      return pipeline.length > 0
+        ? pipeline
+        : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
     const wanted = foldName(id)
-    const strategies = (await this.#list(request, everyStrategy)).filter((one) => foldName(String(one['id'])) === wanted)
+    const strategies = (await this.#list(request, everyStrategy)).filter(
+      (one) => foldName(String(one['id'])) === wanted,
+    )
     return [...pipeline, ...strategies.flatMap((one) => textsIn(one['application']))]
   }
 
@@ -79,7 +96,11 @@ export class Owners {
     const key = `${what} ${id}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
-    const owners = await ownerAt(request, 'orca', what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
+    const owners = await ownerAt(
+      request,
+      'orca',
+      what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`,
+    )
     if (owners.length > 0) this.#cache.set(key, owners)
     return owners
   }
@@ -118,10 +139,14 @@ export async function deployedNeeds(request: OperationRequest, subject: Deployed
 }
 
 /** What it needs to read templates, or to change them; shared ones are changed by administrators. */
-export function templateNeeds(templates: readonly JsonObject[], authorization: Authorization): Needs {
+export function templateNeeds(
+  templates: readonly JsonObject[],
+  authorization: Authorization,
+): Needs {
   const all = templates.map((template): Needs => {
     const { applications, isShared } = scopesOf(template)
-    if (authorization !== 'READ') return isShared ? withAdmin(applications) : onApplications(applications, authorization)
+    if (authorization !== 'READ')
+      return isShared ? withAdmin(applications) : onApplications(applications, authorization)
     return isShared ? { needs: [], concerns: true } : anyOf(applications)
   })
   return joinNeeds(all)
@@ -148,32 +173,59 @@ export function notificationNeeds({ type }: OperationRequest['path']): Needs {
 }
 
 function withAdmin(applications: readonly string[]): Needs {
-  return { needs: [{ kind: 'admin' }, ...onApplications(applications, 'WRITE').needs], concerns: true, changesShared: true }
+  return {
+    needs: [{ kind: 'admin' }, ...onApplications(applications, 'WRITE').needs],
+    concerns: true,
+    changesShared: true,
+  }
 }
 
 function anyOf(applications: readonly string[]): Needs {
   const [first, ...others] = onApplications(applications, 'READ').needs
-  return first === undefined ? unknownToAll : { needs: [{ kind: 'one-of', needs: [first, ...others] }], concerns: true }
+  return first === undefined
+    ? unknownToAll
+    : { needs: [{ kind: 'one-of', needs: [first, ...others] }], concerns: true }
 }
 
 export function onApplications(names: readonly string[], authorization: Authorization): Needs {
-  return { needs: names.map((name) => ({ kind: 'application', name, authorization })), concerns: names.length > 0 }
+  return {
+    needs: names.map((name) => ({ kind: 'application', name, authorization })),
+    concerns: names.length > 0,
+  }
 }
 
 /**
  * Application and account of an entity with tags, as the infrastructure service has stored them. Of one that it does not know, or that
  * names no account, the account in its id: `provider:type:id:account:region`, where the id in the middle may have colons itself.
  */
-async function entityNeeds(request: OperationRequest, id: string, authorization: Authorization): Promise<Needs> {
-  const stored = await loadAt(request, 'clouddriver', { path: `/tags/${encodeSegments(id.toLowerCase())}` })
+async function entityNeeds(
+  request: OperationRequest,
+  id: string,
+  authorization: Authorization,
+): Promise<Needs> {
+  const stored = await loadAt(request, 'clouddriver', {
+    path: `/tags/${encodeSegments(id.toLowerCase())}`,
+  })
   const reference = objectOf(stored?.['entityRef'])
   const named = textsIn(reference['account'])
-  const accounts = (named.length > 0 ? named : [id.split(':').at(-2) ?? '']).filter((name) => name !== '' && name !== '*')
+  const accounts = (named.length > 0 ? named : [id.split(':').at(-2) ?? '']).filter(
+    (name) => name !== '' && name !== '*',
+  )
   const { needs, concerns } = onApplications(textsIn(reference['application']), authorization)
-  return { needs: [...needs, ...accounts.map((name): Need => ({ kind: 'account', name, authorization: 'WRITE' }))], concerns }
+  return {
+    needs: [
+      ...needs,
+      ...accounts.map((name): Need => ({ kind: 'account', name, authorization: 'WRITE' })),
+    ],
+    concerns,
+  }
 }
 
-async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
+async function ownerAt(
+  request: OperationRequest,
+  service: ServiceName,
+  path: string,
+): Promise<string[]> {
   const entry = await loadAt(request, service, { path })
   return textsIn(entry?.['application'])
 }
@@ -206,30 +258,44 @@ function versionsOf(
   purpose: Authorization,
 ): JsonObject[] {
   const wanted = foldName(undecorated(id))
-  const versions = templates.filter((template) => foldName(undecorated(String(template['id'] ?? ''))) === wanted)
+  const versions = templates.filter(
+    (template) => foldName(undecorated(String(template['id'] ?? ''))) === wanted,
+  )
   if (purpose !== 'READ') return versions.filter(({ digest }) => !digest)
   const { tag, digest } = askedVersion(request, id)
   return versions.filter((version) =>
-    digest === '' ? !version['digest'] && (version['tag'] ?? '') === tag : version['digest'] === digest,
+    digest === ''
+      ? !version['digest'] && (version['tag'] ?? '') === tag
+      : version['digest'] === digest,
   )
 }
 
 function askedVersion({ query }: OperationRequest, id: string): { tag: string; digest: string } {
-  const [, kind = '', value = ''] = /^([:@])(?:sha256:)?(.*)$/i.exec(id.slice(undecorated(id).length)) ?? []
+  const [, kind = '', value = ''] =
+    /^([:@])(?:sha256:)?(.*)$/i.exec(id.slice(undecorated(id).length)) ?? []
   const own = { tag: kind === ':' ? value : '', digest: kind === '@' ? value : '' }
   return { tag: String(query['tag'] ?? own.tag), digest: String(query['digest'] ?? own.digest) }
 }
 
-async function canaryConfigNeeds(request: OperationRequest, id: string, authorization: Authorization): Promise<Needs> {
+async function canaryConfigNeeds(
+  request: OperationRequest,
+  id: string,
+  authorization: Authorization,
+): Promise<Needs> {
   const account = request.query['configurationAccountName']
-  const query = account === undefined ? {} : { query: { configurationAccountName: String(account) } }
+  const query =
+    account === undefined ? {} : { query: { configurationAccountName: String(account) } }
   const config = await loadAt(request, 'kayenta', { path: pathTo`/canaryConfig/${id}`, ...query })
   return config === undefined ? unknownToAll : needsOfCanaryConfig(config, authorization)
 }
 
 /** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
-export function needsOfCanaryConfig({ applications }: JsonObject, authorization: Authorization): Needs {
+export function needsOfCanaryConfig(
+  { applications }: JsonObject,
+  authorization: Authorization,
+): Needs {
   const names = listOf(applications).flatMap(textsIn)
-  if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
+  if (names.length === 0)
+    return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
   return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)
 }

@@ -3,10 +3,26 @@ import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Authorization } from '@fairlead/model/rights/permissions.ts'
 import { typesOf } from './job-form.ts'
-import { type DemandSubject, hidden, isHidden, namesIn, ownersBySelectors, textsIn, toNeed } from './subject.ts'
+import {
+  type DemandSubject,
+  hidden,
+  isHidden,
+  namesIn,
+  ownersBySelectors,
+  textsIn,
+  toNeed,
+} from './subject.ts'
 
 const resourceKeys = new Set([
-  ...['serverGroupName', 'asgName', 'cluster', 'clusterName', 'targetCluster', 'loadBalancerName', 'securityGroupName'],
+  ...[
+    'serverGroupName',
+    'asgName',
+    'cluster',
+    'clusterName',
+    'targetCluster',
+    'loadBalancerName',
+    'securityGroupName',
+  ],
   ...[
     'serverGroupNames',
     'loadBalancerNames',
@@ -22,10 +38,20 @@ const namesResources: Readonly<Record<string, string>> = { upsertloadbalancers: 
 const accountKeys = ['credentials', 'account', 'accountName', 'account.name']
 const regionKeys = ['region', 'regions', 'namespace', 'namespaces', 'location', 'zone', 'zones']
 
-export function resourcesIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): DemandSubject[] {
+export function resourcesIn(
+  key: string,
+  value: unknown,
+  owner: JsonObject,
+  authorization: Authorization,
+): DemandSubject[] {
   const names = namesOfResources(key, value, owner)
-  const owners = names.flatMap((name) => (isHidden(name) ? name : (parseMoniker(name.trim()).app ?? [])))
-  return [...owners.map((name) => toNeed(name, authorization)), ...deployedIn(key, value, owner, authorization)]
+  const owners = names.flatMap((name) =>
+    isHidden(name) ? name : (parseMoniker(name.trim()).app ?? []),
+  )
+  return [
+    ...owners.map((name) => toNeed(name, authorization)),
+    ...deployedIn(key, value, owner, authorization),
+  ]
 }
 
 function namesOfResources(key: string, value: unknown, owner: JsonObject): string[] {
@@ -33,15 +59,25 @@ function namesOfResources(key: string, value: unknown, owner: JsonObject): strin
   const ofEntries = types.some((type) => namesResources[type] === key)
     ? objectsOf(value).flatMap(({ name }) => textsIn(name))
     : []
-  const isName = resourceKeys.has(key) || (key === 'name' && types.some((type) => namesResource.test(type)))
+  const isName =
+    resourceKeys.has(key) || (key === 'name' && types.some((type) => namesResource.test(type)))
   return isName ? [...namesIn(value), ...ofEntries] : ofEntries
 }
 
 /** Instances, manifests and jobs, whose names do not say to which application they belong. */
-function deployedIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): DemandSubject[] {
+function deployedIn(
+  key: string,
+  value: unknown,
+  owner: JsonObject,
+  authorization: Authorization,
+): DemandSubject[] {
   const types = typesOf(owner)
-  const all = (what: DeployedKind, names: string[]) => names.map((id) => toDeployed(what, id, owner, authorization))
-  if (key === 'instanceIds' || (key === 'instance' && types.includes('terminateinstanceanddecrementservergroup'))) {
+  const all = (what: DeployedKind, names: string[]) =>
+    names.map((id) => toDeployed(what, id, owner, authorization))
+  if (
+    key === 'instanceIds' ||
+    (key === 'instance' && types.includes('terminateinstanceanddecrementservergroup'))
+  ) {
     return all('instance', namesIn(value))
   }
   // The application in which the newest, oldest or largest manifest of a cluster is sought.
@@ -61,7 +97,12 @@ function deployedIn(key: string, value: unknown, owner: JsonObject, authorizatio
 
 type DeployedKind = Extract<DemandSubject, { kind: 'deployed' }>['what']
 
-function toDeployed(what: DeployedKind, id: string, owner: JsonObject, authorization: Authorization): DemandSubject {
+function toDeployed(
+  what: DeployedKind,
+  id: string,
+  owner: JsonObject,
+  authorization: Authorization,
+): DemandSubject {
   const account = onlyNameUnder(owner, accountKeys)
   // Where a region is named, what else says where is in it.
   const region = onlyNameUnder(owner, ['region']) ?? onlyNameUnder(owner, regionKeys)

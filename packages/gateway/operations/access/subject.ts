@@ -5,7 +5,14 @@ import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/j
 import type { Need } from '@fairlead/model/rights/decide.ts'
 import type { Authorization } from '@fairlead/model/rights/permissions.ts'
 
-export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config' | 'entity-tags'
+export type OwnedKind =
+  | 'execution'
+  | 'task'
+  | 'definition'
+  | 'strategy'
+  | 'template'
+  | 'canary-config'
+  | 'entity-tags'
 
 export type DemandSubject =
   | { readonly kind: 'need'; readonly need: Need }
@@ -34,7 +41,8 @@ export type DemandSubject =
   /** Something that has to be named, and is not, or by an expression, which is replaced after the check. */
   | { readonly kind: 'hidden'; readonly problem: string }
 
-const unclear = 'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'
+const unclear =
+  'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'
 
 /**
  * Services read a number as the text of it, and one that can be written in several ways each in its own.
@@ -43,7 +51,10 @@ const unclear = 'Permissions cannot be derived from an expression: name applicat
  */
 export function textsIn(value: unknown): string[] {
   if (isRawNumber(value) && !/^-?[1-9]\d*$/.test(String(value))) {
-    throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `A name has to be a text, not the number ${value}. Put it in quotes.`,
+    )
   }
   const text = typeof value === 'number' || isRawNumber(value) ? String(value) : value
   return typeof text === 'string' && text.trim() !== '' ? [text] : []
@@ -52,7 +63,8 @@ export function textsIn(value: unknown): string[] {
 /** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
 export function definitionTexts(fields: JsonObject, key: string): string[] {
   const value = fields[key] ?? ''
-  if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
+  if (typeof value === 'object')
+    throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
   return value === '' ? [] : [String(value)]
 }
 
@@ -69,11 +81,17 @@ export function toNeed(
   authorization: Authorization,
   more: Pick<Extract<Need, { kind: 'application' }>, 'whenUnknown'> = {},
 ): DemandSubject {
-  return unlessHidden(name, { kind: 'need', need: { kind: 'application', name, authorization, ...more } })
+  return unlessHidden(name, {
+    kind: 'need',
+    need: { kind: 'application', name, authorization, ...more },
+  })
 }
 
 export function toAccount(name: string): DemandSubject {
-  return unlessHidden(name, { kind: 'need', need: { kind: 'account', name, authorization: 'WRITE' } })
+  return unlessHidden(name, {
+    kind: 'need',
+    need: { kind: 'account', name, authorization: 'WRITE' },
+  })
 }
 
 export function toOwned(what: OwnedKind, id: string, authorization: Authorization): DemandSubject {

@@ -23,7 +23,11 @@ import {
 
 /** Types of jobs, in lower case: a type in another case means the same. */
 const createsApplication = new Set(['createapplication', 'upsertapplication'])
-const changesApplication = new Set([...createsApplication, 'updateapplication', 'deleteapplication'])
+const changesApplication = new Set([
+  ...createsApplication,
+  'updateapplication',
+  'deleteapplication',
+])
 const changesTemplate = /^(?:create|update|delete)(?:v2)?pipelinetemplate$/
 
 /** Stages of a pipeline that change what belongs to applications: the store behind them does not check who does it. */
@@ -37,7 +41,16 @@ const privilegedStages = new Set([
 ])
 
 /** Documents that a job carries, in which other keys with these names may stand. */
-const documents = new Set(['manifest', 'manifests', 'pipeline', 'pipelines', 'attributes', 'parameters', 'context', 'trigger'])
+const documents = new Set([
+  'manifest',
+  'manifests',
+  'pipeline',
+  'pipelines',
+  'attributes',
+  'parameters',
+  'context',
+  'trigger',
+])
 const accountKeys = new Set(['account', 'credentials', 'accountName'])
 /** Texts for people, and conditions: whatever an expression makes of them names nothing. */
 const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expression'])
@@ -47,13 +60,17 @@ export function applicationsCreatedBy(task: JsonObject): string[] {
   return jobsOf(task)
     .filter(isObject)
     .filter((job) => typesOf(job).some((type) => createsApplication.has(type)))
-    .flatMap(({ application }) => textsIn(isObject(application) ? application['name'] : application))
+    .flatMap(({ application }) =>
+      textsIn(isObject(application) ? application['name'] : application),
+    )
     .filter((name) => !isHidden(name))
 }
 
 export function subjectsOfTask(task: JsonObject): DemandSubject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
-  const found: DemandSubject[] = textsIn(task['application']).map((name) => toNeed(name, 'WRITE', { whenUnknown: 'nothing' }))
+  const found: DemandSubject[] = textsIn(task['application']).map((name) =>
+    toNeed(name, 'WRITE', { whenUnknown: 'nothing' }),
+  )
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
@@ -76,7 +93,9 @@ export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
     ...subjectsOfStages(definition),
     ...hiddenKeys(definition),
     ...definitionTexts(definition, 'application').map((name) => toNeed(name, 'WRITE')),
-    ...[...definitionTexts(definition, 'id'), ...keysOf(idsToIndices)].map((id) => toDefinition(id, 'WRITE')),
+    ...[...definitionTexts(definition, 'id'), ...keysOf(idsToIndices)].map((id) =>
+      toDefinition(id, 'WRITE'),
+    ),
     ...objectsOf(triggers).flatMap(({ runAsUser }) =>
       // Nothing runs as a number.
       (typeof runAsUser === 'string' ? textsIn(runAsUser) : []).map((name) =>
@@ -95,7 +114,9 @@ export function subjectsOfStart(definition: JsonObject): DemandSubject[] {
   const { application, config, trigger } = definition
   const { pipeline: inner } = toConfig(config)
   const isNamed = application !== undefined || inner['application'] !== undefined
-  const ids = isNamed ? [...definitionTexts(definition, 'id'), ...definitionTexts(inner, 'pipelineConfigId')] : []
+  const ids = isNamed
+    ? [...definitionTexts(definition, 'id'), ...definitionTexts(inner, 'pipelineConfigId')]
+    : []
   return [
     ...subjectsOfStages(definition),
     ...hiddenKeys(definition),
@@ -109,7 +130,9 @@ export function subjectsOfStart(definition: JsonObject): DemandSubject[] {
 /** A trigger that names a run as its parent hands all of it over, or counts among what follows from it. */
 export function subjectsOfTrigger(trigger: unknown): DemandSubject[] {
   const { parentPipelineId, parentExecution } = toTrigger(trigger)
-  return [parentPipelineId, parentExecution.id].flatMap(textsIn).map((id) => toOwned('execution', id, 'READ'))
+  return [parentPipelineId, parentExecution.id]
+    .flatMap(textsIn)
+    .map((id) => toOwned('execution', id, 'READ'))
 }
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */
@@ -123,7 +146,10 @@ function isPrivileged(stage: JsonObject): boolean {
 
 function subjectsOfJob(job: JsonObject): DemandSubject[] {
   const types = typesOf(job)
-  const ofTypes = types.length === 0 ? subjectsOfOtherJob(job) : types.flatMap((type) => subjectsOfType(type, job))
+  const ofTypes =
+    types.length === 0
+      ? subjectsOfOtherJob(job)
+      : types.flatMap((type) => subjectsOfType(type, job))
   return [...hiddenKeys(job), ...ofTypes]
 }
 
@@ -140,7 +166,9 @@ function subjectsOfType(type: string, job: JsonObject): DemandSubject[] {
 function subjectsOfOtherJob(job: JsonObject): DemandSubject[] {
   const carried = [job['pipeline'], job['pipelines']].flatMap((document): DemandSubject[] => {
     const definitions = decodeDocument(document)
-    const inner = (Array.isArray(definitions) ? definitions : [definitions]).filter(isObject).flatMap(subjectsOfDefinition)
+    const inner = (Array.isArray(definitions) ? definitions : [definitions])
+      .filter(isObject)
+      .flatMap(subjectsOfDefinition)
     return isHidden(document) ? [hidden()] : inner
   })
   return [...carried, ...subjectsNamedIn(job)]
@@ -161,7 +189,9 @@ function subjectsOfTag({ id }: JsonObject): DemandSubject[] {
 function subjectsOfTemplateChange(job: JsonObject): DemandSubject[] {
   const template = decodeDocument(job['pipelineTemplate'])
   const given = objectOf(template)
-  const ids = [job['id'], job['pipelineTemplateId'], given['id']].filter((id) => typeof id === 'string')
+  const ids = [job['id'], job['pipelineTemplateId'], given['id']].filter(
+    (id) => typeof id === 'string',
+  )
   return [
     ...(isHidden(job['pipelineTemplate']) ? [hidden()] : []),
     ...(isObject(template) ? [{ kind: 'template', template } as const] : []),
@@ -183,7 +213,10 @@ function subjectsOfApplicationChange(type: string, { application }: JsonObject):
   const name = isObject(application) ? application['name'] : application
   if (typeof name !== 'string' || name.trim() === '')
     return [
-      { kind: 'hidden', problem: `A job of the type ${type} has to name its application: send "application": {"name": …}.` },
+      {
+        kind: 'hidden',
+        problem: `A job of the type ${type} has to name its application: send "application": {"name": …}.`,
+      },
     ]
   return [...keys, toNeed(name, createsApplication.has(type) ? 'CREATE' : 'WRITE')]
 }
@@ -197,7 +230,8 @@ function subjectsNamedIn(job: JsonObject): DemandSubject[] {
     if (accountKeys.has(key)) for (const name of namesIn(value)) found.push(toAccount(name))
     for (const name of applicationsIn(key, value)) found.push(toNeed(name, 'WRITE'))
     // A text that is an expression and nothing else may become an object, with names of its own.
-    if (typeof value === 'string' && /^\$\{.*\}$/s.test(value) && !plainTexts.has(key)) found.push(hidden())
+    if (typeof value === 'string' && /^\$\{.*\}$/s.test(value) && !plainTexts.has(key))
+      found.push(hidden())
     return value
   })
   return found

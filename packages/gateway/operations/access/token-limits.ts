@@ -8,14 +8,20 @@ import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
 
-export function explainTokenLimits(operation: Operation, token: PresentedToken, application: string | undefined): string[] {
+export function explainTokenLimits(
+  operation: Operation,
+  token: PresentedToken,
+  application: string | undefined,
+): string[] {
   const limits: string[] = []
   if (isInPerson(operation)) limits.push(notInPerson)
   if (token.readOnly && !isRead(operation)) limits.push('it may only read')
   if (isAlwaysReached(operation)) return limits
-  if (token.operations?.includes(operation.id) === false) limits.push(`it counts for ${token.operations.join(', ')} only`)
+  if (token.operations?.includes(operation.id) === false)
+    limits.push(`it counts for ${token.operations.join(', ')} only`)
   const isOther =
-    application !== undefined && !isMetByToken(token, { kind: 'application', name: application, authorization: 'READ' })
+    application !== undefined &&
+    !isMetByToken(token, { kind: 'application', name: application, authorization: 'READ' })
   if (isOther) limits.push(`it counts for the applications ${token.applications?.join(', ')} only`)
   return limits
 }
@@ -23,7 +29,8 @@ export function explainTokenLimits(operation: Operation, token: PresentedToken, 
 export function checkTokenUse(operation: Operation, { token }: Pick<RequestState, 'token'>): void {
   if (token === undefined) return
   if (isInPerson(operation)) throw tokenLimited(`${notInPerson}. Log in to do it`)
-  if (token.readOnly && !isRead(operation)) throw tokenLimited('it may only read. Create one that is not read-only')
+  if (token.readOnly && !isRead(operation))
+    throw tokenLimited('it may only read. Create one that is not read-only')
   if (isAlwaysReached(operation) || token.operations?.includes(operation.id) !== false) return
   throw tokenLimited(`the operation ${operation.id} is not among those that it was created for`)
 }
@@ -33,7 +40,10 @@ export function isLimitedToApplications({ token }: Pick<RequestState, 'token'>):
 }
 
 /** Whether the operation of the request is none of those for which its token is meant, though it reaches every token. */
-export function isLimitedToUse({ token, operation = '' }: Pick<RequestState, 'token' | 'operation'>): boolean {
+export function isLimitedToUse({
+  token,
+  operation = '',
+}: Pick<RequestState, 'token' | 'operation'>): boolean {
   return token?.applications !== undefined || token?.operations?.includes(operation) === false
 }
 
@@ -46,11 +56,16 @@ export function isMetByToken(token: PresentedToken | undefined, need: Need): boo
   return token.applications.some((application) => foldName(application) === name)
 }
 
-export function checkTokenNeeds({ token }: Pick<RequestState, 'token'>, needs: readonly Need[]): void {
+export function checkTokenNeeds(
+  { token }: Pick<RequestState, 'token'>,
+  needs: readonly Need[],
+): void {
   for (const need of needs) {
     if (isMetByToken(token, need)) continue
     const [first] = need.kind === 'one-of' ? need.needs : [need]
-    throw tokenLimited(`it is not meant for the application ${first.kind === 'application' ? first.name : ''}`)
+    throw tokenLimited(
+      `it is not meant for the application ${first.kind === 'application' ? first.name : ''}`,
+    )
   }
 }
 

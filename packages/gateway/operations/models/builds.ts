@@ -23,9 +23,14 @@ export const BuildJob = model('BuildJob', 'Configuration of a job of a build ser
 export const Build = model('Build', {
   number: z.int().nullish(),
   building: z.boolean().nullish(),
-  result: text.describe('SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs.'),
+  result: text.describe(
+    'SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs.',
+  ),
   ...maybeTexts('name', 'id', 'url'),
-  timestamp: z.union([z.string(), z.int()]).nullish().describe('Start in milliseconds since the epoch.'),
+  timestamp: z
+    .union([z.string(), z.int()])
+    .nullish()
+    .describe('Start in milliseconds since the epoch.'),
   duration: z.int().nullish().describe('Milliseconds.'),
   ...alike(z.array(AnyObject).nullish(), 'artifacts', 'testResults', 'scm'),
   properties: AnyObject.nullish(),

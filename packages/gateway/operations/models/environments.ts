@@ -32,7 +32,12 @@ const HealthModel = model('EnvironmentHealth', {
   total: count,
 })
 
-const RunModel = model('EnvironmentRun', { id: z.string(), pipeline: z.string(), ...maybeTexts('user'), atMs: moment })
+const RunModel = model('EnvironmentRun', {
+  id: z.string(),
+  pipeline: z.string(),
+  ...maybeTexts('user'),
+  atMs: moment,
+})
 
 const shared = { versions: z.array(VersionModel), sinceMs: moment, health: HealthModel }
 
@@ -58,14 +63,23 @@ const PromotionModel = model('EnvironmentPromotion', {
   commits: z.array(CommitModel),
   authors: TextList,
   builds: z.array(BuildModel),
-  note: z.string().optional().describe('What is not known of the commits, and how it becomes known.'),
+  note: z
+    .string()
+    .optional()
+    .describe('What is not known of the commits, and how it becomes known.'),
   pipelines: z
     .array(
-      z.looseObject({ id: z.string(), name: z.string(), promotes: z.boolean().describe('It has a stage `promote` for it.') }),
+      z.looseObject({
+        id: z.string(),
+        name: z.string(),
+        promotes: z.boolean().describe('It has a stage `promote` for it.'),
+      }),
     )
     .describe('Those that deploy there.'),
   mayPromote: z.boolean().describe('Whether the caller may.'),
-  holds: TextList.describe('What holds a promotion up that begins now, in the order of the checks.'),
+  holds: TextList.describe(
+    'What holds a promotion up that begins now, in the order of the checks.',
+  ),
   runs: z
     .array(z.looseObject({ id: z.string(), pipeline: z.string(), waitsFor: z.string().nullish() }))
     .describe('Promotions that are under way, and what each waits for.'),
@@ -76,14 +90,20 @@ const EnvironmentModel = model('Environment', {
   accounts: TextList,
   ...alike(TextList.optional(), 'regions', 'clusters', 'mayPromote'),
   ...shared,
-  history: TextList.describe('Labels of all versions that are kept there and have come up, the newest first.'),
-  rolledBackFrom: TextList.describe('Labels of newer versions that have served there and no longer do.'),
+  history: TextList.describe(
+    'Labels of all versions that are kept there and have come up, the newest first.',
+  ),
+  rolledBackFrom: TextList.describe(
+    'Labels of newer versions that have served there and no longer do.',
+  ),
   clusters: z.array(ClusterModel),
   drift: z.array(DriftModel),
   warnings: TextList.describe(
     'Accounts and namespaces that do not exist, and accounts to which users may deploy who may not promote.',
   ),
-  promotion: PromotionModel.optional().describe('From the environment before; the first one has none.'),
+  promotion: PromotionModel.optional().describe(
+    'From the environment before; the first one has none.',
+  ),
 })
 
 export const EnvironmentsModel = model('Environments', {

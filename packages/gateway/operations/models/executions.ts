@@ -1,6 +1,13 @@
 /** Executions and tasks as the orchestrator reports them, and requests that start them. */
 
-import { AnyObject, alike, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  alike,
+  maybeTexts,
+  millisecondsModel,
+  model,
+  TextList,
+} from '@fairlead/base/json/schemas.ts'
 import { Artifact, Notification } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 
@@ -52,7 +59,10 @@ const triggerFields = {
   artifacts: z.array(Artifact).nullish(),
   notifications: z.array(Notification).nullish(),
   dryRun: z.boolean().nullish(),
-  correlationId: z.string().nullish().describe('A second start with the same one is the first while that runs.'),
+  correlationId: z
+    .string()
+    .nullish()
+    .describe('A second start with the same one is the first while that runs.'),
 }
 
 export const TriggerModel = model('Trigger', 'What started an execution.', {
@@ -62,13 +72,19 @@ export const TriggerModel = model('Trigger', 'What started an execution.', {
   strategy: z.boolean().nullish(),
   eventId: z.string().nullish(),
   payload: z.unknown().optional(),
-  parentExecution: AnyObject.nullish().describe('The execution that started this one, as it was then.'),
+  parentExecution: AnyObject.nullish().describe(
+    'The execution that started this one, as it was then.',
+  ),
 })
 
-export const StartRequest = model('StartRequest', 'The trigger of a start by hand; everything is optional.', {
-  type: z.string().optional().describe('`manual` unless given.'),
-  ...triggerFields,
-})
+export const StartRequest = model(
+  'StartRequest',
+  'The trigger of a start by hand; everything is optional.',
+  {
+    type: z.string().optional().describe('`manual` unless given.'),
+    ...triggerFields,
+  },
+)
 
 const NotificationDelivery = model('NotificationDelivery', {
   id: z.string(),
@@ -86,18 +102,36 @@ const Authentication = model('Authentication', 'Whom an execution acts for.', {
   user: z.string().nullish().describe('Who started it.'),
   allowedAccounts: TextList.nullish(),
   steeredBy: z
-    .array(z.looseObject({ user: z.string(), at: millisecondsModel, how: z.string().describe('In words.') }))
+    .array(
+      z.looseObject({
+        user: z.string(),
+        at: millisecondsModel,
+        how: z.string().describe('In words.'),
+      }),
+    )
     .nullish()
-    .describe('Other users who decided what it does, or when: it may do no more than each of them. From the embedded services.'),
+    .describe(
+      'Other users who decided what it does, or when: it may do no more than each of them. From the embedded services.',
+    ),
 })
 
 export const ExecutionModel = model('Execution', 'A run of a pipeline, or of a task.', {
   id: z.string(),
   type: z.enum(['PIPELINE', 'ORCHESTRATION']),
   application: z.string(),
-  ...maybeTexts('name', 'description', 'pipelineConfigId', 'canceledBy', 'cancellationReason', 'origin', 'rootId'),
+  ...maybeTexts(
+    'name',
+    'description',
+    'pipelineConfigId',
+    'canceledBy',
+    'cancellationReason',
+    'origin',
+    'rootId',
+  ),
   status: ExecutionStatus,
-  buildTime: millisecondsModel.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
+  buildTime: millisecondsModel
+    .nullish()
+    .describe('When it was submitted, in milliseconds since the epoch.'),
   ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry'),
   canceled: z.boolean().nullish().describe('Cancellation was asked for.'),
   ...alike(AnyObject.nullish(), 'paused', 'initialConfig', 'templateVariables'),
@@ -112,22 +146,28 @@ export const ExecutionModel = model('Execution', 'A run of a pipeline, or of a t
   notificationDeliveries: z
     .array(NotificationDelivery)
     .nullish()
-    .describe('What became of its notifications. Only in a single execution, from the embedded services.'),
+    .describe(
+      'What became of its notifications. Only in a single execution, from the embedded services.',
+    ),
 })
 
-export const FailedStage = model('FailedStage', 'A stage that made an execution fail, with its error.', {
-  pipelineExecutionId: z.string(),
-  ...maybeTexts(
-    'pipelineExecutionName',
-    'pipelineApplication',
-    'pipelineExecutionUrl',
-    'stageName',
-    'stageType',
-    'stageException',
-  ),
-  stageId: z.string(),
-  stageStatus: ExecutionStatus.nullish(),
-})
+export const FailedStage = model(
+  'FailedStage',
+  'A stage that made an execution fail, with its error.',
+  {
+    pipelineExecutionId: z.string(),
+    ...maybeTexts(
+      'pipelineExecutionName',
+      'pipelineApplication',
+      'pipelineExecutionUrl',
+      'stageName',
+      'stageType',
+      'stageException',
+    ),
+    stageId: z.string(),
+    stageStatus: ExecutionStatus.nullish(),
+  },
+)
 
 export const Evaluation = model('Evaluation', {
   result: z.unknown().optional().describe('The value; absent when it is null.'),
@@ -141,12 +181,18 @@ export const TaskModel = model('Task', 'Work that belongs to no pipeline.', {
   status: ExecutionStatus,
   ...alike(millisecondsModel.nullish(), 'buildTime', 'startTime', 'endTime'),
   steps: z.array(TaskStep),
-  variables: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).describe('Results; `exception` has the error.'),
+  variables: z
+    .array(z.looseObject({ key: z.string(), value: z.unknown() }))
+    .describe('Results; `exception` has the error.'),
   execution: ExecutionModel.nullish(),
 })
 
 const Job = model('TaskJob', 'What a task does; the fields of its type are allowed beside these.', {
-  type: z.string().describe('createApplication, updateApplication, deleteApplication, upsertProject, resizeServerGroup, …'),
+  type: z
+    .string()
+    .describe(
+      'createApplication, updateApplication, deleteApplication, upsertProject, resizeServerGroup, …',
+    ),
   user: z.string().optional(),
   reason: z.string().optional(),
 })
@@ -158,8 +204,14 @@ export const TaskRequest = model('TaskRequest', {
 })
 
 const TaskFinding = model('TaskFinding', {
-  job: z.int().optional().describe('Position of the job, from 0. Absent where it concerns the task as a whole.'),
-  stage: z.string().optional().describe('Name of the stage: of the job, or of one that the job adds.'),
+  job: z
+    .int()
+    .optional()
+    .describe('Position of the job, from 0. Absent where it concerns the task as a whole.'),
+  stage: z
+    .string()
+    .optional()
+    .describe('Name of the stage: of the job, or of one that the job adds.'),
   field: z.string().optional().describe('Path of a field of the job.'),
   message: z.string(),
 })
@@ -177,7 +229,10 @@ export const TaskJudgement = model('TaskJudgement', 'What would become of a task
         job: z.int(),
         stage: z.string(),
         type: z.string(),
-        message: z.string().optional().describe('What the stage does, where it is no operation of the infrastructure.'),
+        message: z
+          .string()
+          .optional()
+          .describe('What the stage does, where it is no operation of the infrastructure.'),
         ...alike(z.string().optional(), 'operation', 'account', 'region'),
         objects: TextList.optional().describe('Names of server groups, instances and the like.'),
         capacity: AnyObject.optional().describe('Of the server group afterwards.'),
@@ -186,12 +241,16 @@ export const TaskJudgement = model('TaskJudgement', 'What would become of a task
     .describe('What the task would do, in order, as far as it gets.'),
 })
 
-export const StageUpdate = model('StageUpdate', 'Fields that replace those of the context of a stage.', {
-  judgmentStatus: z.string().optional().describe('`continue` or `stop`, for a manual judgment.'),
-  judgmentInput: z.string().optional(),
-  skipRemainingWait: z.boolean().optional().describe('For a wait.'),
-  manualSkip: z.boolean().optional(),
-})
+export const StageUpdate = model(
+  'StageUpdate',
+  'Fields that replace those of the context of a stage.',
+  {
+    judgmentStatus: z.string().optional().describe('`continue` or `stop`, for a manual judgment.'),
+    judgmentInput: z.string().optional(),
+    skipRemainingWait: z.boolean().optional().describe('For a wait.'),
+    manualSkip: z.boolean().optional(),
+  },
+)
 
 export const CloudOperation = model('CloudOperation', 'What the infrastructure does for a step.', {
   id: z.string(),
@@ -203,6 +262,8 @@ export const CloudOperation = model('CloudOperation', 'What the infrastructure d
       ...alike(z.boolean().nullish(), 'completed', 'failed', 'retryable'),
     })
     .nullish(),
-  history: z.array(z.looseObject({ phase: z.string().nullish(), status: z.string().nullish() })).nullish(),
+  history: z
+    .array(z.looseObject({ phase: z.string().nullish(), status: z.string().nullish() }))
+    .nullish(),
   resultObjects: z.array(AnyObject).nullish(),
 })

@@ -1,6 +1,13 @@
 /** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 
-import { AnyObject, alike, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  alike,
+  maybeTexts,
+  millisecondsModel,
+  model,
+  TextList,
+} from '@fairlead/base/json/schemas.ts'
 import { ApplicationAttributes } from '@fairlead/model/environments/application-models.ts'
 import { z } from 'zod'
 
@@ -16,7 +23,10 @@ export const AccountModel = model('Account', 'An account of a cloud provider.', 
   ...maybeTexts('accountId', 'cloudProvider', 'environment', 'accountType'),
   type: z.string().describe('Cloud provider.'),
   requiredGroupMembership: names.nullish(),
-  permissions: z.record(z.string(), names).optional().describe('Roles by authorization; empty means open.'),
+  permissions: z
+    .record(z.string(), names)
+    .optional()
+    .describe('Roles by authorization; empty means open.'),
   authorized: z.boolean().describe('Whether the caller may write to it.'),
   challengeDestructiveActions: z.boolean().nullish(),
   primaryAccount: z.boolean().nullish(),
@@ -31,11 +41,22 @@ export const AccountDefinition = model(
 
 const insightActions = z.array(z.looseObject({ url: z.string(), label: z.string() })).optional()
 
-const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unknown, Draining, Succeeded or Failed.')
+const HealthState = z
+  .string()
+  .describe('Up, Down, Starting, OutOfService, Unknown, Draining, Succeeded or Failed.')
 
 export const InstanceModel = model('Instance', {
   name: z.string(),
-  ...maybeTexts('id', 'humanReadableName', 'account', 'region', 'zone', 'serverGroup', 'cluster', 'cloudProvider'),
+  ...maybeTexts(
+    'id',
+    'humanReadableName',
+    'account',
+    'region',
+    'zone',
+    'serverGroup',
+    'cluster',
+    'cloudProvider',
+  ),
   healthState: HealthState.nullish(),
   launchTime: millisecondsModel.nullish(),
   health: z.array(AnyObject).nullish(),
@@ -59,27 +80,41 @@ const InstanceCounts = model('InstanceCounts', {
   outOfService: count,
 })
 
-export const ServerGroupModel = model('ServerGroup', 'Equal instances that are deployed together.', {
-  name: z.string(),
-  ...maybeTexts('account', 'type', 'cloudProvider', 'cluster', 'application', 'instanceType', 'vpcId'),
-  region: z.string(),
-  moniker: Moniker.nullish(),
-  createdTime: millisecondsModel.nullish(),
-  isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
-  disabled: z.boolean().nullish(),
-  servingSinceMs: millisecondsModel
-    .nullish()
-    .describe('When it last began to take traffic; null: it has never come up. Missing: its provider does not record it.'),
-  capacity: Capacity.nullish(),
-  instanceCounts: InstanceCounts.nullish(),
-  instances: z.array(InstanceModel).nullish(),
-  loadBalancers: z.array(z.unknown()).nullish(),
-  securityGroups: z.array(z.unknown()).nullish(),
-  zones: names.nullish(),
-  ...alike(AnyObject.nullish(), 'buildInfo', 'image', 'launchConfig', 'labels'),
-  serverGroupManagers: z.array(AnyObject).nullish(),
-  insightActions,
-})
+export const ServerGroupModel = model(
+  'ServerGroup',
+  'Equal instances that are deployed together.',
+  {
+    name: z.string(),
+    ...maybeTexts(
+      'account',
+      'type',
+      'cloudProvider',
+      'cluster',
+      'application',
+      'instanceType',
+      'vpcId',
+    ),
+    region: z.string(),
+    moniker: Moniker.nullish(),
+    createdTime: millisecondsModel.nullish(),
+    isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
+    disabled: z.boolean().nullish(),
+    servingSinceMs: millisecondsModel
+      .nullish()
+      .describe(
+        'When it last began to take traffic; null: it has never come up. Missing: its provider does not record it.',
+      ),
+    capacity: Capacity.nullish(),
+    instanceCounts: InstanceCounts.nullish(),
+    instances: z.array(InstanceModel).nullish(),
+    loadBalancers: z.array(z.unknown()).nullish(),
+    securityGroups: z.array(z.unknown()).nullish(),
+    zones: names.nullish(),
+    ...alike(AnyObject.nullish(), 'buildInfo', 'image', 'launchConfig', 'labels'),
+    serverGroupManagers: z.array(AnyObject).nullish(),
+    insightActions,
+  },
+)
 
 export const ServerGroupManager = model(
   'ServerGroupManager',
@@ -92,13 +127,23 @@ export const ServerGroupManager = model(
   },
 )
 
-export const Cluster = model('Cluster', 'Server groups of an application that replace each other.', {
-  name: z.string(),
-  ...maybeTexts('accountName', 'account', 'type', 'provider'),
-  moniker: Moniker.nullish(),
-  serverGroups: z.array(z.unknown()).nullish().describe('Server groups, or their names in lists.'),
-  loadBalancers: z.array(z.unknown()).nullish().describe('Load balancers, or their names in lists.'),
-})
+export const Cluster = model(
+  'Cluster',
+  'Server groups of an application that replace each other.',
+  {
+    name: z.string(),
+    ...maybeTexts('accountName', 'account', 'type', 'provider'),
+    moniker: Moniker.nullish(),
+    serverGroups: z
+      .array(z.unknown())
+      .nullish()
+      .describe('Server groups, or their names in lists.'),
+    loadBalancers: z
+      .array(z.unknown())
+      .nullish()
+      .describe('Load balancers, or their names in lists.'),
+  },
+)
 
 export const ClusterOrNothing = model('FoundCluster', 'A cluster; `{}` for an unknown one.', {
   ...Cluster.shape,
@@ -106,7 +151,14 @@ export const ClusterOrNothing = model('FoundCluster', 'A cluster; `{}` for an un
 })
 
 export const ScalingActivity = model('ScalingActivity', {
-  ...maybeTexts('activityId', 'autoScalingGroupName', 'description', 'cause', 'statusCode', 'statusMessage'),
+  ...maybeTexts(
+    'activityId',
+    'autoScalingGroupName',
+    'description',
+    'cause',
+    'statusCode',
+    'statusMessage',
+  ),
   startTime: z.unknown().optional(),
   endTime: z.unknown().optional(),
   progress: z.int().nullish(),
@@ -117,35 +169,62 @@ export const ConsoleOutput = model('ConsoleOutput', {
   output: z.unknown().describe('Text, or a list of logs with `name` and `output`.'),
   offset: z.int().optional().describe('Of the first byte of `output`.'),
   nextOffset: z.int().optional().describe('Where the next part begins.'),
-  endOffset: z.int().optional().describe('Where the output ends at present; there is more when it is beyond `nextOffset`.'),
-  lostBytes: z.int().optional().describe('Bytes from the wanted offset on that were dropped before.'),
-  line: z.int().optional().describe('With `tail`: number of the first line of `output`, counted from the oldest that is kept.'),
+  endOffset: z
+    .int()
+    .optional()
+    .describe('Where the output ends at present; there is more when it is beyond `nextOffset`.'),
+  lostBytes: z
+    .int()
+    .optional()
+    .describe('Bytes from the wanted offset on that were dropped before.'),
+  line: z
+    .int()
+    .optional()
+    .describe(
+      'With `tail`: number of the first line of `output`, counted from the oldest that is kept.',
+    ),
   matches: z
     .array(z.looseObject({ offset: z.int(), line: z.int() }))
     .optional()
-    .describe('With `find`: the lines that have the text, by the offset of their first byte and their number.'),
+    .describe(
+      'With `find`: the lines that have the text, by the offset of their first byte and their number.',
+    ),
   hasMoreMatches: z.boolean().optional().describe('With `find`: there are more than those.'),
 })
 
 export const LoadBalancerModel = model('LoadBalancer', {
   ...maybeTexts('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
   moniker: Moniker.nullish(),
-  serverGroups: z.array(AnyObject).nullish().describe('Each with the instances that it sends traffic to.'),
+  serverGroups: z
+    .array(AnyObject)
+    .nullish()
+    .describe('Each with the instances that it sends traffic to.'),
   ...alike(z.array(z.unknown()).nullish(), 'instances', 'targetGroups', 'securityGroups'),
   insightActions,
 })
 
-export const LoadBalancerItem = model('LoadBalancerItem', 'A name with the load balancers that have it, by account and region.', {
-  name: z.string(),
-  accounts: z
-    .array(
-      z.looseObject({
-        name: z.string(),
-        regions: z.array(z.looseObject({ name: z.string(), loadBalancers: z.array(LoadBalancerModel).nullish() })).nullish(),
-      }),
-    )
-    .nullish(),
-})
+export const LoadBalancerItem = model(
+  'LoadBalancerItem',
+  'A name with the load balancers that have it, by account and region.',
+  {
+    name: z.string(),
+    accounts: z
+      .array(
+        z.looseObject({
+          name: z.string(),
+          regions: z
+            .array(
+              z.looseObject({
+                name: z.string(),
+                loadBalancers: z.array(LoadBalancerModel).nullish(),
+              }),
+            )
+            .nullish(),
+        }),
+      )
+      .nullish(),
+  },
+)
 
 export const SecurityGroupSummary = model('SecurityGroupSummary', {
   id: z.string(),
@@ -155,7 +234,16 @@ export const SecurityGroupSummary = model('SecurityGroupSummary', {
 })
 
 export const SecurityGroupModel = model('SecurityGroup', {
-  ...maybeTexts('id', 'type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
+  ...maybeTexts(
+    'id',
+    'type',
+    'cloudProvider',
+    'accountName',
+    'region',
+    'application',
+    'description',
+    'vpcId',
+  ),
   name: z.string(),
   moniker: Moniker.nullish(),
   inboundRules: z.array(AnyObject).nullish(),
@@ -168,7 +256,18 @@ export const Network = model('Network', {
 })
 
 export const Subnet = model('Subnet', {
-  ...maybeTexts('id', 'type', 'state', 'vpcId', 'cidrBlock', 'account', 'region', 'availabilityZone', 'purpose', 'target'),
+  ...maybeTexts(
+    'id',
+    'type',
+    'state',
+    'vpcId',
+    'cidrBlock',
+    'account',
+    'region',
+    'availabilityZone',
+    'purpose',
+    'target',
+  ),
   deprecated: z.boolean().nullish(),
 })
 
@@ -224,7 +323,9 @@ export const ManifestPlan = model(
   {
     account: z.string().describe('Account of a provider that deploys manifests.'),
     application: z.string().describe('The application that the objects are to belong to.'),
-    manifests: z.array(AnyObject).describe('As the stage `deployManifest` has them, without expressions.'),
+    manifests: z
+      .array(AnyObject)
+      .describe('As the stage `deployManifest` has them, without expressions.'),
     namespaceOverride: z.string().nullish().describe('Namespace of all objects that have one.'),
   },
 )
@@ -236,30 +337,52 @@ const fieldChange = z.looseObject({
   after: z.unknown().optional(),
 })
 
-export const ManifestDifference = model('ManifestDifference', 'What a deployment would change in one object.', {
-  account: z.string(),
-  namespace: z.string().describe('Empty for cluster-wide objects.'),
-  name: z.string().describe('`kind name`, with a space.'),
-  change: z.enum(['create', 'update', 'none', 'error']),
-  fields: z.array(fieldChange),
-  message: z.string().optional().describe('Why the cluster would refuse it.'),
+export const ManifestDifference = model(
+  'ManifestDifference',
+  'What a deployment would change in one object.',
+  {
+    account: z.string(),
+    namespace: z.string().describe('Empty for cluster-wide objects.'),
+    name: z.string().describe('`kind name`, with a space.'),
+    change: z.enum(['create', 'update', 'none', 'error']),
+    fields: z.array(fieldChange),
+    message: z.string().optional().describe('Why the cluster would refuse it.'),
+  },
+)
+
+export const ManifestDrift = model(
+  'ManifestDrift',
+  'Fields of a deployed object that something else has changed since.',
+  {
+    account: z.string(),
+    namespace: z.string().describe('Empty for cluster-wide objects.'),
+    name: z.string().describe('`kind name`, with a space.'),
+    manager: z
+      .string()
+      .nullable()
+      .describe(
+        'What has changed it, such as `kubectl-edit`; null where the cluster does not say.',
+      ),
+    since: z.string().nullable().describe('RFC 3339.'),
+    fields: TextList,
+  },
+)
+
+export const EntityTag = model('EntityTag', {
+  name: z.string(),
+  namespace: z.string().optional(),
+  value: z.unknown(),
 })
 
-export const ManifestDrift = model('ManifestDrift', 'Fields of a deployed object that something else has changed since.', {
-  account: z.string(),
-  namespace: z.string().describe('Empty for cluster-wide objects.'),
-  name: z.string().describe('`kind name`, with a space.'),
-  manager: z.string().nullable().describe('What has changed it, such as `kubectl-edit`; null where the cluster does not say.'),
-  since: z.string().nullable().describe('RFC 3339.'),
-  fields: TextList,
+export const EntityTags = model('EntityTags', 'Tags of an entity.', {
+  entityRef: AnyObject,
+  tags: z.array(EntityTag),
 })
-
-export const EntityTag = model('EntityTag', { name: z.string(), namespace: z.string().optional(), value: z.unknown() })
-
-export const EntityTags = model('EntityTags', 'Tags of an entity.', { entityRef: AnyObject, tags: z.array(EntityTag) })
 
 export const Application = model('Application', {
   name: z.string(),
   attributes: ApplicationAttributes,
-  clusters: z.record(z.string(), z.array(Cluster)).describe('By account; empty with `expand=false`.'),
+  clusters: z
+    .record(z.string(), z.array(Cluster))
+    .describe('By account; empty with `expand=false`.'),
 })

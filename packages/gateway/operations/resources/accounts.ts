@@ -18,14 +18,18 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { noteAge } from '../staleness.ts'
 
-const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
+const listsAccounts = demandsNothing(
+  'users see the accounts that they may read, each with whether they may write to it',
+  'reads',
+)
 
 const account = operationsWith({ core: true, demands: listsAccounts })
 const definition = operationsWith({ body: AccountDefinition, answer: AccountDefinition })
 
 export const accountOperations: Operation[] = [
   account.get('getAccountsUsingGET', '/credentials', 'List accounts', {
-    description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
+    description:
+      'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flagModel.default(false).describe('All fields of each account.') },
     handle: listAccounts,
     answer: z.array(AccountModel),
@@ -48,23 +52,31 @@ export const accountOperations: Operation[] = [
   }),
   definition.post('createAccountUsingPOST', '/credentials', 'Create an account definition', {
     demands: managesAccounts,
-    handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
+    handle: (request, platform) =>
+      change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
   }),
   definition.put('updateAccountUsingPUT', '/credentials', 'Update an account definition', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
-    handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
+    handle: (request, platform) =>
+      change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
   }),
   remove('deleteAccountUsingDELETE', '/credentials/{accountName}', 'Delete an account definition', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],
     handle: (request, platform) =>
-      change(request, platform, { method: 'DELETE', path: pathTo`/credentials/${request.path['accountName'] as string}` }),
+      change(request, platform, {
+        method: 'DELETE',
+        path: pathTo`/credentials/${request.path['accountName'] as string}`,
+      }),
     answer: nothing,
   }),
 ]
 
 async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
   noteAge(request.state, [platform.accounts.freshness], platform.upstreams)
-  const [mayRead, mayWrite] = await Promise.all([createAccountFilter(request, platform), createWriteCheck(request, platform)])
+  const [mayRead, mayWrite] = await Promise.all([
+    createAccountFilter(request, platform),
+    createWriteCheck(request, platform),
+  ])
   const toView = request.query['expand'] === true ? toFullView : toShortView
   return platform.accounts
     .list()
@@ -96,9 +108,14 @@ async function createWriteCheck(
   return (account) => writable.has(foldName(account.name))
 }
 
-function permissionsOf({ permissions, requiredGroupMembership }: AccountRecord): Record<string, string[]> {
+function permissionsOf({
+  permissions,
+  requiredGroupMembership,
+}: AccountRecord): Record<string, string[]> {
   const roles = Object.entries(rolesIn(permissions, requiredGroupMembership))
-  return Object.fromEntries(roles.map(([authorization, names]) => [authorization, names.map((name) => name.toLowerCase())]))
+  return Object.fromEntries(
+    roles.map(([authorization, names]) => [authorization, names.map((name) => name.toLowerCase())]),
+  )
 }
 
 const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
@@ -106,7 +123,11 @@ const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as 
 /** Clients read accounts into types that know no null. */
 function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
   const fields = shortFields.map((field) => [field, account[field]])
-  return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
+  return withoutNulls({
+    ...Object.fromEntries(fields),
+    permissions: permissionsOf(account),
+    authorized,
+  })
 }
 
 function toFullView(account: AccountRecord, authorized: boolean): JsonObject {
@@ -114,7 +135,11 @@ function toFullView(account: AccountRecord, authorized: boolean): JsonObject {
 }
 
 /** The list of accounts is read again at once, so that the author of the change sees it. */
-async function change(request: OperationRequest, platform: Platform, call: UpstreamCall): Promise<unknown> {
+async function change(
+  request: OperationRequest,
+  platform: Platform,
+  call: UpstreamCall,
+): Promise<unknown> {
   const answer = await request.json('clouddriver', call)
   await platform.accounts.refresh()
   return answer

@@ -36,18 +36,32 @@ const Token = z
   .meta({ id: 'ApiToken' })
 type Token = z.infer<typeof Token>
 
-const IssuedToken = Token.extend({ token: z.string().describe('The secret. It is not shown again.') }).meta({
+const IssuedToken = Token.extend({
+  token: z.string().describe('The secret. It is not shown again.'),
+}).meta({
   id: 'IssuedApiToken',
 })
 
 const nameList = TextList.nullish()
 
 const CreateToken = z.object({
-  name: z.string().nullish().describe('Up to 64 characters, unique among the tokens of the principal.'),
+  name: z
+    .string()
+    .nullish()
+    .describe('Up to 64 characters, unique among the tokens of the principal.'),
   principalType: z.string().nullish().describe('`USER` (default) or `SERVICE_ACCOUNT`.'),
-  principalId: z.string().nullish().describe('The service account; other users create tokens for themselves only.'),
-  expiresAt: z.string().nullish().describe('ISO 8601. Default: as late as allowed; for a service account never.'),
-  readOnly: z.boolean().nullish().describe('Allows reading and the evaluation of expressions only.'),
+  principalId: z
+    .string()
+    .nullish()
+    .describe('The service account; other users create tokens for themselves only.'),
+  expiresAt: z
+    .string()
+    .nullish()
+    .describe('ISO 8601. Default: as late as allowed; for a service account never.'),
+  readOnly: z
+    .boolean()
+    .nullish()
+    .describe('Allows reading and the evaluation of expressions only.'),
   applications: nameList.describe('Allows only what is about these applications.'),
   operations: nameList.describe('Allows only the operations with these ids.'),
 })
@@ -60,7 +74,12 @@ const CompleteToken = CreateToken.extend({
 
 const RotateToken = z
   .object({
-    overlapSeconds: z.int().min(0).max(604_800).nullish().describe('For how long the former secret is accepted.'),
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(604_800)
+      .nullish()
+      .describe('For how long the former secret is accepted.'),
   })
   .meta({ id: 'ApiTokenRotation' })
 
@@ -69,14 +88,18 @@ const ServiceAccount = model('ServiceAccount', { name: z.string(), memberOf: Tex
 const notFound = { 404: 'There is no such token, or API tokens are switched off.' }
 const notAllowed = { 403: 'The caller may not do this to that token.' }
 
-const rotatesItself = demandsNothing('it concerns the caller alone, and a token may replace itself, whatever it is for', 'itself')
+const rotatesItself = demandsNothing(
+  'it concerns the caller alone, and a token may replace itself, whatever it is for',
+  'itself',
+)
 
 const token = operationsWith({ errors: { ...notAllowed, ...notFound } })
 
 export const apiTokenOperations: Operation[] = [
   get('listApiTokensUsingGET', '/auth/apiTokens', 'List API tokens', {
     demands: open('caller only'),
-    description: 'The API tokens of the caller; administrators see those of all service accounts as well.',
+    description:
+      'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
     errors: notFound,
@@ -90,20 +113,31 @@ export const apiTokenOperations: Operation[] = [
     answer: IssuedToken,
     errors: { ...notAllowed, ...notFound, 409: 'The name is taken, or there are too many tokens.' },
   }),
-  token.get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', 'List API tokens of all users', {
-    demands: adminOnly,
-    handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
-    answer: z.array(Token),
-  }),
-  token.get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', 'List service accounts for tokens', {
-    demands: adminOnly,
-    description: 'Service accounts for which administrators may create tokens. For administrators.',
-    handle: async (request, platform) => {
-      tokensOf(platform)
-      return eligibleAccounts(request)
+  token.get(
+    'listAllUserTokensUsingGET',
+    '/auth/apiTokens/admin/users',
+    'List API tokens of all users',
+    {
+      demands: adminOnly,
+      handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
+      answer: z.array(Token),
     },
-    answer: z.array(ServiceAccount),
-  }),
+  ),
+  token.get(
+    'getApiServiceAccountsUsingGET',
+    '/auth/apiTokens/serviceAccounts',
+    'List service accounts for tokens',
+    {
+      demands: adminOnly,
+      description:
+        'Service accounts for which administrators may create tokens. For administrators.',
+      handle: async (request, platform) => {
+        tokensOf(platform)
+        return eligibleAccounts(request)
+      },
+      answer: z.array(ServiceAccount),
+    },
+  ),
   token.post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', 'Rotate an API token', {
     demands: rotatesItself,
     description:
@@ -126,7 +160,10 @@ export const apiTokenOperations: Operation[] = [
 
 function tokensOf({ login }: Platform): Tokens {
   if (login.tokens !== undefined) return login.tokens
-  throw new GatewayError('NOT_FOUND', 'API tokens are switched off here. An operator may set api-tokens.enabled: true.')
+  throw new GatewayError(
+    'NOT_FOUND',
+    'API tokens are switched off here. An operator may set api-tokens.enabled: true.',
+  )
 }
 
 function callerOf({ state }: OperationRequest): User {
@@ -142,7 +179,10 @@ async function listVisible(request: OperationRequest, platform: Platform): Promi
   return [...own, ...(await tokens.listAll('SERVICE_ACCOUNT'))].map(toToken)
 }
 
-async function create(request: OperationRequest, platform: Platform): Promise<z.infer<typeof IssuedToken>> {
+async function create(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<z.infer<typeof IssuedToken>> {
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
   const wanted = request.body as CreateToken
@@ -172,21 +212,35 @@ function checkFieldNames(wanted: CreateToken): void {
   }
 }
 
-async function toPrincipal(request: OperationRequest, platform: Platform, wanted: CreateToken): Promise<Principal> {
+async function toPrincipal(
+  request: OperationRequest,
+  platform: Platform,
+  wanted: CreateToken,
+): Promise<Principal> {
   const type = (wanted.principalType ?? 'USER').toUpperCase()
   if (request.state.token !== undefined) {
-    throw new GatewayError('PERMISSION_DENIED', 'An API token creates no others. Log in to create one.')
+    throw new GatewayError(
+      'PERMISSION_DENIED',
+      'An API token creates no others. Log in to create one.',
+    )
   }
   if (type === 'SERVICE_ACCOUNT') {
     await requireAdministrator(request.state, platform)
     const id = wanted.principalId ?? ''
     if ((await eligibleAccounts(request)).some(({ name }) => name === id)) return { type, id }
-    throw new GatewayError('BAD_ARGUMENT', `"${id.slice(0, 100)}" is no service account for tokens. List it in service-accounts.`)
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `"${id.slice(0, 100)}" is no service account for tokens. List it in service-accounts.`,
+    )
   }
-  if (type !== 'USER') throw new GatewayError('BAD_ARGUMENT', '"principalType" is USER or SERVICE_ACCOUNT.')
+  if (type !== 'USER')
+    throw new GatewayError('BAD_ARGUMENT', '"principalType" is USER or SERVICE_ACCOUNT.')
   const { username } = callerOf(request)
   if (wanted.principalId && toUserKey(wanted.principalId) !== toUserKey(username)) {
-    throw new GatewayError('BAD_ARGUMENT', 'You can create tokens for yourself only. Leave "principalId" out.')
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      'You can create tokens for yourself only. Leave "principalId" out.',
+    )
   }
   if (await mayMintTokens(request.state, platform)) return { type, id: username }
   throw new GatewayError(
@@ -201,26 +255,41 @@ async function toPrincipal(request: OperationRequest, platform: Platform, wanted
  *
  * @see docs/contracts/authentication.md#api-tokens
  */
-export async function mayMintTokens({ user, token }: RequestState, { login, permissions }: Platform): Promise<boolean> {
+export async function mayMintTokens(
+  { user, token }: RequestState,
+  { login, permissions }: Platform,
+): Promise<boolean> {
   if (login.tokens === undefined || user === undefined || token !== undefined) return false
   const { mintingRoles } = login.tokens.settings
   if (mintingRoles === 'all') return true
   const view = permissions.enabled ? await permissions.viewOf(user) : undefined
   const roles = permissions.enabled ? (view?.roles.map(({ name }) => name) ?? []) : user.roles
-  return view?.admin === true || roles.some((role) => mintingRoles.includes(role.trim().toLowerCase()))
+  return (
+    view?.admin === true || roles.some((role) => mintingRoles.includes(role.trim().toLowerCase()))
+  )
 }
 
 async function eligibleAccounts(request: OperationRequest) {
-  return readList(await request.call('front50', { path: '/serviceAccounts/tokenEligible' }), 'front50')
+  return readList(
+    await request.call('front50', { path: '/serviceAccounts/tokenEligible' }),
+    'front50',
+  )
 }
 
-async function rotate(request: OperationRequest, platform: Platform): Promise<z.infer<typeof IssuedToken>> {
+async function rotate(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<z.infer<typeof IssuedToken>> {
   const { token, tokens, by } = await findManaged(request, platform)
   const { overlapSeconds } = (request.body ?? {}) as z.infer<typeof RotateToken>
   const overlapMs = typeof overlapSeconds === 'number' ? overlapSeconds * 1000 : undefined
   // A stolen token must not extend its own lifetime.
   const renews = request.state.token === undefined
-  if (renews && token.principal.type === 'USER' && toUserKey(token.principal.id) !== toUserKey(by)) {
+  if (
+    renews &&
+    token.principal.type === 'USER' &&
+    toUserKey(token.principal.id) !== toUserKey(by)
+  ) {
     throw new GatewayError(
       'PERMISSION_DENIED',
       `Only ${token.principal.id} may have the secret of this token. You may revoke it.`,
@@ -235,17 +304,27 @@ async function findManaged(request: OperationRequest, platform: Platform) {
   const caller = callerOf(request)
   const token = await tokens.find(request.path['id'] as string)
   const { state } = request
-  const own = token.principal.type === 'USER' && toUserKey(token.principal.id) === toUserKey(caller.username)
-  const allowed = state.token === undefined ? own || (await platform.permissions.isAdmin(caller)) : state.token.id === token.id
+  const own =
+    token.principal.type === 'USER' && toUserKey(token.principal.id) === toUserKey(caller.username)
+  const allowed =
+    state.token === undefined
+      ? own || (await platform.permissions.isAdmin(caller))
+      : state.token.id === token.id
   if (allowed) return { tokens, token, by: caller.username }
   throw new GatewayError('PERMISSION_DENIED', 'This token belongs to another user.')
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has: such a token would be good for nothing */
-function checkOperations(ids: readonly string[] | undefined, platform: Platform): readonly string[] | undefined {
+function checkOperations(
+  ids: readonly string[] | undefined,
+  platform: Platform,
+): readonly string[] | undefined {
   const unknown = ids?.find((id) => !platform.operationIds.has(id.trim()))
   if (unknown === undefined) return ids
-  throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown.slice(0, 100)}". GET /openapi.json lists all of them.`)
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `There is no operation "${unknown.slice(0, 100)}". GET /openapi.json lists all of them.`,
+  )
 }
 
 function toToken({ secret, limits, principal, ...token }: StoredToken): Token {

@@ -5,18 +5,32 @@ import { flagModel, integer, maybeText } from '@fairlead/base/json/schemas.ts'
 import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
-import { ApplicationAttributes, Project, ProjectClusterModel } from '@fairlead/model/environments/application-models.ts'
+import {
+  ApplicationAttributes,
+  Project,
+  ProjectClusterModel,
+} from '@fairlead/model/environments/application-models.ts'
 import { isGranted } from '@fairlead/model/rights/rights.ts'
 import { z } from 'zod'
 import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { KeptLists } from '../access/answer-filter.ts'
 import { createAccountFilter, createReadFilter, isDecided } from '../access/application-access.ts'
-import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
+import {
+  accountsOfApplication,
+  type CachedAttributes,
+  mergeRunning,
+  toAttributes,
+} from '../application-cache.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { demandsNothing, filteredBy, readsApplication } from '../demands.ts'
 import { ExecutionModel } from '../models/executions.ts'
 import { Application } from '../models/infrastructure.ts'
-import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import {
+  DirectAnswer,
+  type Operation,
+  type OperationRequest,
+  StreamedAnswer,
+} from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { formatMissing, noteAge } from '../staleness.ts'
 import { readList, readObject } from '../upstream-shape.ts'
@@ -40,22 +54,31 @@ export const applicationOperations: Operation[] = [
     core: true,
     ...polledByUsers,
     demands: readsApplication,
-    description: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
+    description:
+      'One application: its attributes and, unless `expand=false`, its clusters by account.',
     query: { expand: flagModel.default(true) },
     handle: loadApplication,
     answer: Application,
     errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
   }),
-  get('getApplicationHistoryUsingGET', '/applications/{application}/history', 'List revisions of an application', {
-    core: true,
-    demands: readsApplication,
-    query: { limit: integer.default(20) },
-    forward: 'front50 /v2/applications/{application}/history',
-    answer: z.array(ApplicationAttributes),
-  }),
+  get(
+    'getApplicationHistoryUsingGET',
+    '/applications/{application}/history',
+    'List revisions of an application',
+    {
+      core: true,
+      demands: readsApplication,
+      query: { limit: integer.default(20) },
+      forward: 'front50 /v2/applications/{application}/history',
+      answer: z.array(ApplicationAttributes),
+    },
+  ),
 ]
 
-async function listApplications(request: OperationRequest, platform: Platform): Promise<readonly CachedAttributes[]> {
+async function listApplications(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<readonly CachedAttributes[]> {
   // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
   noteAge(request.state, platform.applications.freshness, platform.upstreams)
@@ -63,20 +86,28 @@ async function listApplications(request: OperationRequest, platform: Platform): 
   const list = await listReadable(request, platform)
   if (account === undefined && owner === undefined) return list
   return list.filter((attributes) => {
-    if (account !== undefined && !accountNames(attributes).includes(String(account).toLowerCase())) return false
-    return owner === undefined || String(attributes['email'] ?? '').toLowerCase() === String(owner).toLowerCase()
+    if (account !== undefined && !accountNames(attributes).includes(String(account).toLowerCase()))
+      return false
+    return (
+      owner === undefined ||
+      String(attributes['email'] ?? '').toLowerCase() === String(owner).toLowerCase()
+    )
   })
 }
 
 const keptLists = new KeptLists()
 
-async function listReadable(request: OperationRequest, platform: Platform): Promise<readonly CachedAttributes[]> {
+async function listReadable(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<readonly CachedAttributes[]> {
   const list = platform.applications.list()
   if (!isDecided(platform)) return list
   const view = await platform.permissions.loadView(request.state.user)
   if (view === undefined) return []
   const withReadable = await createAccountReduction(request, platform)
-  const filter = () => list.filter(({ name }) => isGranted(view, 'application', name, 'READ')).map(withReadable)
+  const filter = () =>
+    list.filter(({ name }) => isGranted(view, 'application', name, 'READ')).map(withReadable)
   return keptLists.of(list, view, filter) as readonly CachedAttributes[]
 }
 
@@ -112,7 +143,10 @@ function accountNames(attributes: CachedAttributes): string[] {
 }
 
 /** Without the part of a service that does not answer, the client may not keep the answer. */
-async function loadApplication(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
+async function loadApplication(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<JsonObject | DirectAnswer> {
   const name = request.path['application'] as string
   const missing = new Set<ServiceName>()
   const { attributes, clusters } =
@@ -129,7 +163,11 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
     )
   const withReadable = await createAccountReduction(request, platform)
   const readableClusters = await leaveOutAccounts(clusters, request, platform)
-  const body = { name: attributes.name, attributes: withReadable(attributes), clusters: readableClusters }
+  const body = {
+    name: attributes.name,
+    attributes: withReadable(attributes),
+    clusters: readableClusters,
+  }
   if (missing.size === 0) return body
   const services = [...missing]
   platform.log.warn(
@@ -139,7 +177,11 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
   return new DirectAnswer(200, body, { warning: formatMissing(services, platform.upstreams) })
 }
 
-async function leaveOutAccounts(byAccount: JsonObject, request: OperationRequest, platform: Platform): Promise<JsonObject> {
+async function leaveOutAccounts(
+  byAccount: JsonObject,
+  request: OperationRequest,
+  platform: Platform,
+): Promise<JsonObject> {
   const accounts = Object.entries(byAccount)
   if (accounts.length === 0 || !isDecided(platform)) return byAccount
   const mayRead = await createAccountFilter(request, platform)
@@ -156,23 +198,38 @@ interface ApplicationParts {
   clusters: JsonObject
 }
 
-async function loadStored(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
+async function loadStored(
+  request: OperationRequest,
+  platform: Platform,
+  missing: Set<ServiceName>,
+): Promise<ApplicationParts> {
   const stored = await askDefinitions(request, platform, missing)
   const name = request.path['application'] as string
-  if (stored !== undefined) return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
+  if (stored !== undefined)
+    return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
   // The store in this process has just said no: what it deleted must not come back from the list.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
-  return { attributes: await checkReadable(platform.applications.find(name), request, platform), clusters: {} }
+  return {
+    attributes: await checkReadable(platform.applications.find(name), request, platform),
+    clusters: {},
+  }
 }
 
-async function loadExpanded(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
+async function loadExpanded(
+  request: OperationRequest,
+  platform: Platform,
+  missing: Set<ServiceName>,
+): Promise<ApplicationParts> {
   let stored: CachedAttributes | undefined
   let running: JsonObject | undefined
   if (platform.applications.definitionsOnly) {
     stored = await askDefinitions(request, platform, missing)
     running = stored === undefined ? undefined : await askInfrastructure(request, missing)
   } else {
-    ;[stored, running] = await Promise.all([askDefinitions(request, platform, missing), askInfrastructure(request, missing)])
+    ;[stored, running] = await Promise.all([
+      askDefinitions(request, platform, missing),
+      askInfrastructure(request, missing),
+    ])
   }
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
@@ -192,15 +249,18 @@ async function askDefinitions(
   missing: Set<ServiceName>,
 ): Promise<CachedAttributes | undefined> {
   const name = request.path['application'] as string
-  const answer = await request.call('front50', { path: pathTo`/v2/applications/${name}` }).catch((error: unknown) => {
-    noteMissing(error, 'front50', missing)
-    return undefined
-  })
+  const answer = await request
+    .call('front50', { path: pathTo`/v2/applications/${name}` })
+    .catch((error: unknown) => {
+      noteMissing(error, 'front50', missing)
+      return undefined
+    })
   if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer)
   if (answer?.status === 404) return undefined
   if (answer !== undefined && answer.status >= 300) missing.add('front50')
   const stored = answer && objectIfReadable(answer)
-  if (stored === undefined) return checkReadable(platform.applications.find(name), request, platform)
+  if (stored === undefined)
+    return checkReadable(platform.applications.find(name), request, platform)
   const attributes = toAttributes(stored)
   if (attributes !== undefined) platform.applications.learn(attributes)
   return attributes
@@ -230,12 +290,20 @@ async function checkReadable(
   if (attributes === undefined) return undefined
   const mayRead = await createReadFilter(request, platform)
   if (mayRead(attributes.name)) return attributes
-  throw new GatewayError('PERMISSION_DENIED', `You may not read the application "${attributes.name}".`)
+  throw new GatewayError(
+    'PERMISSION_DENIED',
+    `You may not read the application "${attributes.name}".`,
+  )
 }
 
-async function askInfrastructure(request: OperationRequest, missing: Set<ServiceName>): Promise<JsonObject | undefined> {
+async function askInfrastructure(
+  request: OperationRequest,
+  missing: Set<ServiceName>,
+): Promise<JsonObject | undefined> {
   try {
-    const running = await request.json('clouddriver', { path: pathTo`/applications/${request.path['application'] as string}` })
+    const running = await request.json('clouddriver', {
+      path: pathTo`/applications/${request.path['application'] as string}`,
+    })
     if (isObject(running)) return running
     if (running !== undefined && running !== null) missing.add('clouddriver')
     return undefined
@@ -245,7 +313,9 @@ async function askInfrastructure(request: OperationRequest, missing: Set<Service
   }
 }
 
-const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
+const spansApplications = demandsNothing(
+  'a project shows several applications and belongs to none of them',
+)
 
 export const projectOperations: Operation[] = [
   get('allUsingGET3', '/projects', 'List projects', {
@@ -266,22 +336,38 @@ export const projectOperations: Operation[] = [
     forward: 'clouddriver',
     answer: z.array(ProjectClusterModel),
   }),
-  get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', 'List executions of a project', {
-    core: true,
-    demands: filteredBy('application'),
-    description: 'Recent executions of a project, of applications that the caller may read.',
-    query: { limit: integer.default(5), statuses: maybeText.describe('Comma-separated; all unless given.') },
-    handle: listExecutions,
-    cost: 5,
-    answer: z.array(ExecutionModel),
-  }),
+  get(
+    'allPipelinesForProjectUsingGET',
+    '/projects/{id}/pipelines',
+    'List executions of a project',
+    {
+      core: true,
+      demands: filteredBy('application'),
+      description: 'Recent executions of a project, of applications that the caller may read.',
+      query: {
+        limit: integer.default(5),
+        statuses: maybeText.describe('Comma-separated; all unless given.'),
+      },
+      handle: listExecutions,
+      cost: 5,
+      answer: z.array(ExecutionModel),
+    },
+  ),
 ]
 
 /** The orchestrator does not filter the executions of a project, so they are filtered here. */
-async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | JsonObject[]> {
-  const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
+async function listExecutions(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<StreamedAnswer | JsonObject[]> {
+  const call = {
+    path: pathTo`/projects/${request.path['id'] as string}/pipelines`,
+    query: request.query,
+  }
   if (!isDecided(platform)) return new StreamedAnswer('orca', call)
   const executions = readList(await request.call('orca', call), 'orca')
   const mayRead = await createReadFilter(request, platform)
-  return executions.filter(({ application }) => typeof application === 'string' && mayRead(application))
+  return executions.filter(
+    ({ application }) => typeof application === 'string' && mayRead(application),
+  )
 }

@@ -23,7 +23,10 @@ const AuditedEvent = model('AuditEvent', {
   login: maybeText.describe('How the user has logged in.'),
   token: maybeText.describe('Id of the API token.'),
   operation: maybeText.describe('Id of the operation.'),
-  resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
+  resource: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('What it is about: names and ids.'),
   status: z.int().optional().describe('Of the answer.'),
   error: maybeText.describe('Code of the error.'),
   reason: maybeText.describe('Why credentials were refused, or which right the user lacks.'),
@@ -42,22 +45,39 @@ const AuditEvents = z
   })
   .meta({ id: 'AuditEvents' })
 
-const RecordHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the hash of a record: 64 hexadecimal digits')
+const RecordHash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be the hash of a record: 64 hexadecimal digits')
 
 const AuditVerification = z
   .object({
-    sound: z.boolean().describe('Whether every record is as it was written, none is missing, and the expected one is there.'),
+    sound: z
+      .boolean()
+      .describe(
+        'Whether every record is as it was written, none is missing, and the expected one is there.',
+      ),
     records: z.int(),
-    first: z.int().optional().describe('Sequence of the first record; above 1 where older ones have been removed.'),
-    last: z.object({ sequence: z.int(), hash: textModel }).optional().describe('The newest record.'),
+    first: z
+      .int()
+      .optional()
+      .describe('Sequence of the first record; above 1 where older ones have been removed.'),
+    last: z
+      .object({ sequence: z.int(), hash: textModel })
+      .optional()
+      .describe('The newest record.'),
     lost: z.int().describe('Events that could not be written, as the records say themselves.'),
     breaks: z.array(z.object({ line: z.int(), problem: textModel })).describe('The first twenty.'),
-    hasExpected: z.boolean().describe('Whether the expected record is there; true where none is expected.'),
+    hasExpected: z
+      .boolean()
+      .describe('Whether the expected record is there; true where none is expected.'),
   })
   .meta({ id: 'AuditVerification' })
 
 const maxLimit = 1000
-const refusals = { 403: 'The caller is no administrator.', 404: 'Nothing is recorded, or not where it can be read back.' }
+const refusals = {
+  403: 'The caller is no administrator.',
+  404: 'Nothing is recorded, or not where it can be read back.',
+}
 
 export const auditOperations: Operation[] = [
   get('listAuditEventsUsingGET', '/audit/events', 'List audit events', {
@@ -91,11 +111,16 @@ export const auditOperations: Operation[] = [
   }),
 ]
 
-async function listEvents({ query }: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {
+async function listEvents(
+  { query }: OperationRequest,
+  platform: Platform,
+): Promise<{ events: AuditRecord[]; next?: string }> {
   const audit = auditOf(platform)
   const { from, to, cursor, limit, ...texts } = query
   const wanted = {
-    ...(texts as Partial<Record<'kind' | 'user' | 'address' | 'operation' | 'application' | 'decision', string>>),
+    ...(texts as Partial<
+      Record<'kind' | 'user' | 'address' | 'operation' | 'application' | 'decision', string>
+    >),
     fromMs: parseMoment('from', from as string | undefined),
     toMs: parseMoment('to', to as string | undefined),
     before: parseCursor(cursor as string | undefined),
@@ -105,25 +130,46 @@ async function listEvents({ query }: OperationRequest, platform: Platform): Prom
   return { events: records, ...(next !== undefined && { next: String(next) }) }
 }
 
-async function verifyLog({ query }: OperationRequest, platform: Platform): Promise<z.infer<typeof AuditVerification>> {
+async function verifyLog(
+  { query }: OperationRequest,
+  platform: Platform,
+): Promise<z.infer<typeof AuditVerification>> {
   const audit = auditOf(platform)
   const verification = await reading(() => audit.verify(query['expect'] as string | undefined))
   const { records, first, last, lost, breaks, hasExpected } = verification
-  return { sound: breaks.length === 0 && hasExpected, records, first, last, lost, breaks: [...breaks], hasExpected }
+  return {
+    sound: breaks.length === 0 && hasExpected,
+    records,
+    first,
+    last,
+    lost,
+    breaks: [...breaks],
+    hasExpected,
+  }
 }
 
 function auditOf({ audit }: Platform): AuditLog {
   if (audit === undefined)
-    throw new GatewayError('NOT_FOUND', 'Nothing is recorded here. An operator may set audit.enabled: true.')
+    throw new GatewayError(
+      'NOT_FOUND',
+      'Nothing is recorded here. An operator may set audit.enabled: true.',
+    )
   if (audit.isSearchable) return audit
-  throw new GatewayError('NOT_FOUND', 'The audit log goes to standard output. Search where that is collected.')
+  throw new GatewayError(
+    'NOT_FOUND',
+    'The audit log goes to standard output. Search where that is collected.',
+  )
 }
 
 async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (cause) {
-    throw new GatewayError('AUDIT_UNAVAILABLE', 'The audit log cannot be read at present. Try again later.', { cause })
+    throw new GatewayError(
+      'AUDIT_UNAVAILABLE',
+      'The audit log cannot be read at present. Try again later.',
+      { cause },
+    )
   }
 }
 

@@ -23,7 +23,13 @@ import type { UserSession } from '../../sessions/sessions.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith } from '../declare.ts'
 import { adminOfExecutions, adminOnly, open } from '../demands.ts'
-import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import {
+  DirectAnswer,
+  type Method,
+  type Operation,
+  type OperationRequest,
+  StreamedAnswer,
+} from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { mayMintTokens } from './api-tokens.ts'
 import { usernameOf } from './caller.ts'
@@ -36,9 +42,13 @@ const Identity = z
     email: nullableText,
     firstName: nullableText,
     lastName: nullableText,
-    roles: TextList.describe('Those of the permission service, or those learnt at login while it knows none.'),
+    roles: TextList.describe(
+      'Those of the permission service, or those learnt at login while it knows none.',
+    ),
     allowedAccounts: TextList.describe('Accounts that the user may write to, as of the login.'),
-    authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
+    authorities: z
+      .array(z.strictObject({ authority: z.string() }))
+      .describe('The roles once more.'),
     enabled: z.literal(true),
     accountNonExpired: z.literal(true),
     accountNonLocked: z.literal(true),
@@ -51,7 +61,10 @@ const CurrentUser = Identity.extend({
   isAdmin: z.boolean(),
   canMintApiTokens: z.boolean(),
   maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
-  maxServiceAccountTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
+  maxServiceAccountTokenLifetimeDays: z
+    .int()
+    .optional()
+    .describe('Present while there are API tokens.'),
 }).meta({ id: 'CurrentUser' })
 type CurrentUser = z.infer<typeof CurrentUser>
 
@@ -68,15 +81,24 @@ export const authOperations: Operation[] = [
     handle: currentUser,
     answer: CurrentUser.optional(),
   }),
-  own.get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', 'List usable service accounts', {
-    description: 'Names of the service accounts that the caller may use.',
-    query: {
-      application: maybeText.describe('Only those that may use this application; all of them when none may.'),
+  own.get(
+    'getServiceAccountsUsingGET',
+    '/auth/user/serviceAccounts',
+    'List usable service accounts',
+    {
+      description: 'Names of the service accounts that the caller may use.',
+      query: {
+        application: maybeText.describe(
+          'Only those that may use this application; all of them when none may.',
+        ),
+      },
+      handle: async ({ state, query }, { permissions }) =>
+        state.user === undefined
+          ? []
+          : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
+      answer: TextList,
     },
-    handle: async ({ state, query }, { permissions }) =>
-      state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
-    answer: TextList,
-  }),
+  ),
   own.get('loggedOutUsingGET', '/auth/loggedOut', 'Show the logout page', {
     description: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
@@ -84,17 +106,22 @@ export const authOperations: Operation[] = [
     answer: z.string(),
   }),
   own.get('redirectUsingGET', '/auth/redirect', 'Return to the web UI', {
-    description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
+    description:
+      'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: {
       to: textModel.describe(
         'Absolute URL within the web UI, fragment included, or an address of the console, as `/console/applications`.',
       ),
     },
     handle: async ({ search, state }, { settings }) =>
-      new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings, state.baseUrl) }),
+      new DirectAnswer(302, undefined, {
+        location: checkRedirectTarget(search.getAll('to'), settings, state.baseUrl),
+      }),
     success: 302,
     answer: nothing,
-    errors: { 400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.' },
+    errors: {
+      400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.',
+    },
   }),
   administrator.post('syncUsingPOST', '/auth/roles/sync', 'Synchronise roles', {
     core: true,
@@ -104,7 +131,8 @@ export const authOperations: Operation[] = [
   get('rawUser', '/auth/rawUser', 'Get the user without permissions', {
     demands: open('caller only'),
     description: 'The caller as stored at login, without asking the permission service.',
-    handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
+    handle: async ({ state }) =>
+      state.user === undefined ? undefined : toIdentity(state.user, state.user.roles),
     answer: Identity.optional(),
   }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
@@ -116,15 +144,21 @@ export const authOperations: Operation[] = [
   }),
   get('root', '/', 'Open the web UI', {
     demands: open('caller only'),
-    description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
+    description:
+      'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
     handle: async ({ state, headers }, { settings, site }) => {
-      const own = (path: string) => new DirectAnswer(302, undefined, { location: `${state.baseUrl}${path}` })
+      const own = (path: string) =>
+        new DirectAnswer(302, undefined, { location: `${state.baseUrl}${path}` })
       if (!settings.uiUnknown)
-        return settings.uiUrl === '' ? own('/auth/user') : new DirectAnswer(302, undefined, { location: settings.uiUrl })
+        return settings.uiUrl === ''
+          ? own('/auth/user')
+          : new DirectAnswer(302, undefined, { location: settings.uiUrl })
       // Clients that follow redirects after their login, such as spin, must not end where nothing listens.
       if (settings.servesConsole) return own('/console/')
       const wantsPage = String(headers.accept ?? '').includes('text/html')
-      return wantsPage ? welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl) : own('/auth/user')
+      return wantsPage
+        ? welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)
+        : own('/auth/user')
     },
     success: 302,
     answer: nothing,
@@ -165,7 +199,10 @@ function logoutOperation(method: Method): Operation {
   }
 }
 
-async function currentUser({ state }: OperationRequest, platform: Platform): Promise<CurrentUser | undefined> {
+async function currentUser(
+  { state }: OperationRequest,
+  platform: Platform,
+): Promise<CurrentUser | undefined> {
   const { permissions, login } = platform
   const { user } = state
   if (user === undefined) return undefined
@@ -211,7 +248,10 @@ function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform
   if (!/\btext\/html\b/i.test(headers.accept ?? '')) {
     return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
   }
-  const page = createFarewellPage({ ...site, ui: settings.uiUnknown ? { ...settings, uiUrl: '' } : settings }, said)
+  const page = createFarewellPage(
+    { ...site, ui: settings.uiUnknown ? { ...settings, uiUrl: '' } : settings },
+    said,
+  )
   return new DirectAnswer(200, page.html, page.headers)
 }
 
@@ -220,7 +260,10 @@ const refusals = { 403: 'The caller is not an administrator.' }
 const Hydration = model('Hydration', {
   dryRun: z.boolean().optional(),
   executions: z
-    .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
+    .record(
+      z.string(),
+      z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }),
+    )
     .optional()
     .describe('By id: what is or would be created.'),
 })
@@ -237,14 +280,23 @@ export const adminOperations: Operation[] = [
     }),
     answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
   }),
-  stuck.put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', 'Force-cancel an execution', {
-    description: 'Marks an execution and its stages as cancelled without running anything.',
-    query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
-    handle: forceCancel,
-    answer: nothing,
-  }),
+  stuck.put(
+    'forceCancelPipelineUsingPUT',
+    '/admin/executions/forceCancel',
+    'Force-cancel an execution',
+    {
+      description: 'Marks an execution and its stages as cancelled without running anything.',
+      query: {
+        executionId: nonEmpty,
+        executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE'),
+      },
+      handle: forceCancel,
+      answer: nothing,
+    },
+  ),
   stuck.post('hydrateQueueUsingPOST', '/admin/executions/hydrate', 'Requeue an execution', {
-    description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
+    description:
+      'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
     query: { executionId: nonEmpty, dryRun: flagModel.default(true) },
     handle: hydrate,
     answer: Hydration,
@@ -259,7 +311,11 @@ async function forceCancel(request: OperationRequest): Promise<void> {
 
 async function hydrate(request: OperationRequest): Promise<StreamedAnswer> {
   const { executionId, dryRun } = request.query
-  return new StreamedAnswer('orca', { method: 'POST', path: '/admin/queue/hydrate', query: { executionId, dryRun } })
+  return new StreamedAnswer('orca', {
+    method: 'POST',
+    path: '/admin/queue/hydrate',
+    query: { executionId, dryRun },
+  })
 }
 
 const LoginSession = z
@@ -279,7 +335,12 @@ const maxLimit = 1000
 const query = { username: maybeText.describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
-const ending = operationsWith({ demands: open('caller only'), query, success: 204, answer: nothing })
+const ending = operationsWith({
+  demands: open('caller only'),
+  query,
+  success: 204,
+  answer: nothing,
+})
 
 export const loginSessionOperations: Operation[] = [
   get('listSessionsUsingGET', '/auth/sessions', 'List login sessions', {
@@ -309,13 +370,17 @@ export const loginSessionOperations: Operation[] = [
       const { id = '' } = request.path
       const username = await whose(request, platform)
       const ended = username !== undefined && (await platform.login.sessions.endOne(username, id))
-      if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
+      if (!ended)
+        throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
     },
     errors: { ...errors, 404: 'There is no such session.' },
   }),
 ]
 
-async function list(request: OperationRequest, platform: Platform): Promise<LoginSession[] | DirectAnswer> {
+async function list(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<LoginSession[] | DirectAnswer> {
   const username = await whose(request, platform)
   if (username === undefined) return []
   const [limit, offset] = [request.query['limit'] as number, request.query['offset'] as number]
@@ -324,7 +389,11 @@ async function list(request: OperationRequest, platform: Platform): Promise<Logi
   const shown = sessions.map((session) => toLoginSession(session, current))
   if (next === undefined) return shown
   const wanted = request.query['username'] as string | undefined
-  const page = new URLSearchParams({ ...(wanted !== undefined && { username: wanted }), limit: `${limit}`, offset: `${next}` })
+  const page = new URLSearchParams({
+    ...(wanted !== undefined && { username: wanted }),
+    limit: `${limit}`,
+    offset: `${next}`,
+  })
   return new DirectAnswer(200, shown, { link: `<?${page}>; rel="next"` })
 }
 
@@ -332,11 +401,15 @@ async function whose(request: OperationRequest, platform: Platform): Promise<str
   const own = request.state.user?.username
   const wanted = request.query['username'] as string | undefined
   if (!platform.login.active) return undefined
-  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? '')) await requireAdministrator(request.state, platform)
+  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? ''))
+    await requireAdministrator(request.state, platform)
   return wanted ?? own
 }
 
-function toLoginSession({ id, key, content, lastUseMs }: UserSession, current: string | undefined): LoginSession {
+function toLoginSession(
+  { id, key, content, lastUseMs }: UserSession,
+  current: string | undefined,
+): LoginSession {
   const { user, loggedInAtMs, loginOrigin } = content
   return {
     id,

@@ -1,10 +1,21 @@
 /** Commits and builds between two versions of an application. */
 
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
-import { type Build, type Commit, commitsOf, type Deployment } from '@fairlead/model/environments/pipelines.ts'
+import {
+  type Build,
+  type Commit,
+  commitsOf,
+  type Deployment,
+} from '@fairlead/model/environments/pipelines.ts'
 import type { Version } from '@fairlead/model/environments/running.ts'
 import type { PermissionView } from '@fairlead/model/rights/permissions.ts'
 import { isGranted } from '@fairlead/model/rights/rights.ts'
@@ -43,7 +54,11 @@ export interface Between {
 export const nothingBetween: Between = { commits: [], authors: [], builds: [] }
 
 /** Commits and builds that the earlier environment has and the later one has not, the newest first. */
-export async function loadBetween(source: Version | undefined, target: Version | undefined, context: Context): Promise<Between> {
+export async function loadBetween(
+  source: Version | undefined,
+  target: Version | undefined,
+  context: Context,
+): Promise<Between> {
   if (source !== undefined && target !== undefined && isLater(target.build, source.build)) {
     return { ...nothingBetween, note: `${target.label} is of a later build than ${source.label}.` }
   }
@@ -52,22 +67,38 @@ export async function loadBetween(source: Version | undefined, target: Version |
     loadChanges(source, target, context),
     loadBuilds(source, target, context),
   ])
-  const own = source?.commit === undefined || source.commit.sha === target?.commit?.sha ? [] : [source.commit]
-  const known = [built.flatMap(commitsOf), deployedSince(target, context.deployments)].find((list) => list.length > 0) ?? []
+  const own =
+    source?.commit === undefined || source.commit.sha === target?.commit?.sha ? [] : [source.commit]
+  const known =
+    [built.flatMap(commitsOf), deployedSince(target, context.deployments)].find(
+      (list) => list.length > 0,
+    ) ?? []
   const partly = [...new Map([...own, ...known].map((commit) => [commit.sha, commit])).values()]
   const whole = compared ?? changes
   const commits = (whole ?? partly).slice(0, most)
   const authors = [...new Set(commits.flatMap(({ author }) => author ?? []))]
   const { server, job } = source?.build ?? {}
   const builds = built.map((build): Build => definedOf({ server, job, ...toBuild(build) }))
-  return { commits, authors, builds, note: whole === undefined ? describeUnknown(source, target) : undefined }
+  return {
+    commits,
+    authors,
+    builds,
+    note: whole === undefined ? describeUnknown(source, target) : undefined,
+  }
 }
 
 function isLater(one: Build = {}, other: Build = {}): boolean {
-  return one.server === other.server && one.job === other.job && (one.number ?? 0) > (other.number ?? Number.POSITIVE_INFINITY)
+  return (
+    one.server === other.server &&
+    one.job === other.job &&
+    (one.number ?? 0) > (other.number ?? Number.POSITIVE_INFINITY)
+  )
 }
 
-function describeUnknown(source: Version | undefined, target: Version | undefined): string | undefined {
+function describeUnknown(
+  source: Version | undefined,
+  target: Version | undefined,
+): string | undefined {
   if (source === undefined || target === undefined) return undefined
   const [nameless] = [source, target].filter(({ commit }) => commit === undefined)
   if (nameless !== undefined) {
@@ -77,7 +108,9 @@ function describeUnknown(source: Version | undefined, target: Version | undefine
 }
 
 function deployedSince(target: Version | undefined, deployments: readonly Deployment[]): Commit[] {
-  const at = deployments.findIndex(({ images }) => target !== undefined && images.includes(target.image))
+  const at = deployments.findIndex(
+    ({ images }) => target !== undefined && images.includes(target.image),
+  )
   return deployments.slice(0, Math.max(at, 0)).flatMap(({ commit }) => commit ?? [])
 }
 
@@ -88,7 +121,13 @@ async function loadCommits(
 ): Promise<Commit[] | undefined> {
   const { repoType: type, repoProjectKey: project, repoSlug: repository } = toRepository(attributes)
   const [from, to] = [source?.commit?.sha, target?.commit?.sha]
-  if (type === undefined || project === undefined || repository === undefined || from === undefined || to === undefined)
+  if (
+    type === undefined ||
+    project === undefined ||
+    repository === undefined ||
+    from === undefined ||
+    to === undefined
+  )
     return undefined
   const path = pathTo`/${type}/${project}/${repository}/compareCommits` + formatQuery({ to, from })
   // A comparison that is not found is one commit that says so.
@@ -105,9 +144,12 @@ async function loadChanges(
 ): Promise<Commit[] | undefined> {
   const { server, job, number: until } = source?.build ?? {}
   const { server: before, job: same, number: after } = target?.build ?? {}
-  if (server === undefined || job === undefined || until === undefined || after === undefined) return undefined
-  if (server !== before || job !== same || after >= until || !mayReadBuilds(view, server)) return undefined
-  const path = pathTo`/builds/changes/${server}/` + encodeSegments(job) + formatQuery({ after, until })
+  if (server === undefined || job === undefined || until === undefined || after === undefined)
+    return undefined
+  if (server !== before || job !== same || after >= until || !mayReadBuilds(view, server))
+    return undefined
+  const path =
+    pathTo`/builds/changes/${server}/` + encodeSegments(job) + formatQuery({ after, until })
   const changes = objectsOf(await ask('igor', { path }))
   return changes.length === 0 ? undefined : commitsOf({ scm: changes })
 }
@@ -126,11 +168,15 @@ async function loadBuilds(
   if (!mayReadBuilds(view, server)) return []
   const isSameJob = target?.build?.server === server && target.build.job === job
   const after = isSameJob ? (target.build.number ?? number - 1) : number - 1
-  const listed = objectsOf(await ask('igor', { path: pathTo`/builds/all/${server}/` + encodeSegments(job) }))
+  const listed = objectsOf(
+    await ask('igor', { path: pathTo`/builds/all/${server}/` + encodeSegments(job) }),
+  )
   const isBetween = (build: JsonObject) => {
     const { number: each = 0 } = toBuild(build)
     return each > after && each <= number
   }
-  const found = listed.filter(isBetween).toSorted((a, b) => Number(b['number']) - Number(a['number']))
+  const found = listed
+    .filter(isBetween)
+    .toSorted((a, b) => Number(b['number']) - Number(a['number']))
   return found.slice(0, most)
 }

@@ -11,7 +11,10 @@ export function usernameOf({ state: { user } }: OperationRequest): string {
  *
  * @see docs/contracts/permissions.md#displayed-user
  */
-export function displayedUser({ state: { user } }: OperationRequest, given: string | null | undefined): string {
+export function displayedUser(
+  { state: { user } }: OperationRequest,
+  given: string | null | undefined,
+): string {
   if (user !== undefined && user.method !== 'anonymous') return user.username
   return given || (user?.username ?? 'anonymous')
 }

@@ -28,19 +28,27 @@ import {
 import type { Method, Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
-const CanaryConfig = model('CanaryConfig', 'A canary configuration: metrics, their groups and the judge.', {
-  id: z.string().optional(),
-  name: z.string().optional(),
-  applications: TextList.optional(),
-})
+const CanaryConfig = model(
+  'CanaryConfig',
+  'A canary configuration: metrics, their groups and the judge.',
+  {
+    id: z.string().optional(),
+    name: z.string().optional(),
+    applications: TextList.optional(),
+  },
+)
 const SavedCanaryConfig = model('SavedCanaryConfig', { canaryConfigId: z.string().optional() })
 const CanaryExecution = model('CanaryExecution', { canaryExecutionId: z.string() })
-const CanaryResult = model('CanaryResult', 'State of a canary analysis, and its result once it is complete.', {
-  complete: z.boolean().nullish(),
-  status: z.string().nullish(),
-  application: z.string().nullish(),
-  result: AnyObject.nullish().describe('With `judgeResult.score.classification`.'),
-})
+const CanaryResult = model(
+  'CanaryResult',
+  'State of a canary analysis, and its result once it is complete.',
+  {
+    complete: z.boolean().nullish(),
+    status: z.string().nullish(),
+    application: z.string().nullish(),
+    result: AnyObject.nullish().describe('With `judgeResult.score.classification`.'),
+  },
+)
 
 const CanaryAccount = described('CanaryAccount', 'name', 'type')
 const CanaryMetric = described('CanaryMetric', 'name')
@@ -55,7 +63,9 @@ const CanaryAnalysis = described('CanaryAnalysis', 'id', 'canaryDeploymentId')
 const FirstCanaryConfig = described('FirstGenerationCanaryConfig', 'id', 'name', 'application')
 
 const configurationAccountName = maybeText
-const storageAccountName = maybeText.describe('Account that keeps results; the default of kayenta unless given.')
+const storageAccountName = maybeText.describe(
+  'Account that keeps results; the default of kayenta unless given.',
+)
 
 const configPath = '/v2/canaryConfig'
 
@@ -79,15 +89,25 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
     demands: readsCanaryConfig,
     answer: CanaryConfig,
   }),
-  configuration.put('updateCanaryConfigUsingPUT', `${configPath}/{id}`, 'Update a canary configuration', {
-    demands: updatesCanaryConfig,
-    body: CanaryConfig,
-    answer: SavedCanaryConfig,
-  }),
-  configuration.remove('deleteCanaryConfigUsingDELETE', `${configPath}/{id}`, 'Delete a canary configuration', {
-    demands: deletesCanaryConfig,
-    answer: nothing,
-  }),
+  configuration.put(
+    'updateCanaryConfigUsingPUT',
+    `${configPath}/{id}`,
+    'Update a canary configuration',
+    {
+      demands: updatesCanaryConfig,
+      body: CanaryConfig,
+      answer: SavedCanaryConfig,
+    },
+  ),
+  configuration.remove(
+    'deleteCanaryConfigUsingDELETE',
+    `${configPath}/{id}`,
+    'Delete a canary configuration',
+    {
+      demands: deletesCanaryConfig,
+      answer: nothing,
+    },
+  ),
 ])
 
 const offered = operationsWith({ demands: decidedByService, whenDisabled: [] })
@@ -96,10 +116,15 @@ const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   offered.get('listCredentialsUsingGET', '/v2/canaries/credentials', 'List canary accounts', {
     answer: z.array(CanaryAccount),
   }),
-  offered.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', 'List canary metrics', {
-    query: { filter: maybeText, metricsAccountName: maybeText },
-    answer: z.array(CanaryMetric),
-  }),
+  offered.get(
+    'listMetricsServiceMetadataUsingGET',
+    '/v2/canaries/metadata/metricsService',
+    'List canary metrics',
+    {
+      query: { filter: maybeText, metricsAccountName: maybeText },
+      answer: z.array(CanaryMetric),
+    },
+  ),
   offered.get('listJudgesUsingGET', '/v2/canaries/judges', 'List canary judges', {
     answer: z.array(CanaryJudge),
   }),
@@ -121,79 +146,149 @@ const startQuery = {
 const starting = operationsWith({ query: startQuery, answer: CanaryExecution })
 
 const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  starting.post('initiateCanaryWithConfigUsingPOST', '/v2/canaries/canary', 'Start a canary analysis', {
-    demands: startsAnalysis,
-    description: 'Starts an analysis with the configuration in the body.',
-    body: AnyObject.describe('`canaryConfig` and `executionRequest`.'),
-  }),
-  starting.post('initiateCanaryUsingPOST', '/v2/canaries/canary/{canaryConfigId}', 'Start a configured canary analysis', {
-    demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
-    body: AnyObject.describe('`scopes` and `thresholds`.'),
-  }),
-  result.get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', 'Get a canary analysis', {
-    answer: CanaryResult,
-  }),
+  starting.post(
+    'initiateCanaryWithConfigUsingPOST',
+    '/v2/canaries/canary',
+    'Start a canary analysis',
+    {
+      demands: startsAnalysis,
+      description: 'Starts an analysis with the configuration in the body.',
+      body: AnyObject.describe('`canaryConfig` and `executionRequest`.'),
+    },
+  ),
+  starting.post(
+    'initiateCanaryUsingPOST',
+    '/v2/canaries/canary/{canaryConfigId}',
+    'Start a configured canary analysis',
+    {
+      demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
+      body: AnyObject.describe('`scopes` and `thresholds`.'),
+    },
+  ),
+  result.get(
+    'getCanaryResultUsingGET',
+    '/v2/canaries/canary/{canaryExecutionId}',
+    'Get a canary analysis',
+    {
+      answer: CanaryResult,
+    },
+  ),
   result.get(
     'getCanaryResultUsingGET1',
     '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
     'Get a canary analysis (older address)',
     {
-      description: 'State and result of an analysis, under its older address; the first id does not matter.',
+      description:
+        'State and result of an analysis, under its older address; the first id does not matter.',
       forward: 'kayenta /canary/{canaryExecutionId}',
       answer: CanaryResult,
     },
   ),
-  get('getCanaryResultsByApplicationUsingGET', '/v2/canaries/{application}/executions', 'List canary analyses', {
-    demands: readsApplication,
-    description: 'Results of the analyses of an application, newest first.',
-    query: { limit: integer, page: integer.optional(), statuses: maybeText, storageAccountName },
-    forward: { service: 'kayenta', path: '/canary/executions', fromPath: ['application'] },
-    whenDisabled: [],
-    answer: z.array(CanaryResult),
-  }),
-  result.get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', 'Get canary measurements', {
-    answer: z.array(MetricSetPair),
-  }),
+  get(
+    'getCanaryResultsByApplicationUsingGET',
+    '/v2/canaries/{application}/executions',
+    'List canary analyses',
+    {
+      demands: readsApplication,
+      description: 'Results of the analyses of an application, newest first.',
+      query: { limit: integer, page: integer.optional(), statuses: maybeText, storageAccountName },
+      forward: { service: 'kayenta', path: '/canary/executions', fromPath: ['application'] },
+      whenDisabled: [],
+      answer: z.array(CanaryResult),
+    },
+  ),
+  result.get(
+    'getMetricSetPairListUsingGET',
+    '/v2/canaries/metricSetPairList/{metricSetPairListId}',
+    'Get canary measurements',
+    {
+      answer: z.array(MetricSetPair),
+    },
+  ),
 ])
 
 const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
 
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
-  decided.get('showCanaryUsingGET', '/canaries/{id}', 'Get a first-generation canary', { answer: Canary }),
-  decided.post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', 'Compute the result of a canary', {
-    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: maybeText }), required: false },
-    handle: async (request, platform) => void (await order(request, platform, 'POST', 'generateCanaryResult')),
-    success: 201,
-    answer: nothing,
+  decided.get('showCanaryUsingGET', '/canaries/{id}', 'Get a first-generation canary', {
+    answer: Canary,
   }),
+  decided.post(
+    'generateCanaryResultUsingPOST',
+    '/canaries/{id}/generateCanaryResult',
+    'Compute the result of a canary',
+    {
+      body: {
+        schema: z.looseObject({ duration: integer.optional(), durationUnit: maybeText }),
+        required: false,
+      },
+      handle: async (request, platform) =>
+        void (await order(request, platform, 'POST', 'generateCanaryResult')),
+      success: 201,
+      answer: nothing,
+    },
+  ),
   decided.put('endCanaryUsingPUT', '/canaries/{id}/end', 'End a canary', {
     body: { schema: z.looseObject({ result: maybeText, reason: maybeText }), required: false },
     handle: (request, platform) => order(request, platform, 'PUT', 'end'),
     answer: Canary.optional(),
   }),
-  decided.get('showCanaryAnalysisHistoryUsingGET', historyPath, 'List analyses of a canary deployment', {
-    answer: z.array(CanaryAnalysis),
-  }),
-  get('canaryConfigNamesForApplicationUsingGET', '/canaryConfig/names', 'List names of canary configurations', {
-    demands: application('READ', 'query'),
-    query: { application: nonEmpty },
-    whenDisabled: [],
-    answer: TextList,
-  }),
-  get('canaryConfigsForApplicationUsingGET', '/canaryConfigs/{application}', 'List first-generation canary configurations', {
-    demands: readsApplication,
-    forward: { service: 'mine', path: '/canaryConfigs', fromPath: ['application'] },
-    whenDisabled: [],
-    answer: z.array(FirstCanaryConfig),
-  }),
+  decided.get(
+    'showCanaryAnalysisHistoryUsingGET',
+    historyPath,
+    'List analyses of a canary deployment',
+    {
+      answer: z.array(CanaryAnalysis),
+    },
+  ),
+  get(
+    'canaryConfigNamesForApplicationUsingGET',
+    '/canaryConfig/names',
+    'List names of canary configurations',
+    {
+      demands: application('READ', 'query'),
+      query: { application: nonEmpty },
+      whenDisabled: [],
+      answer: TextList,
+    },
+  ),
+  get(
+    'canaryConfigsForApplicationUsingGET',
+    '/canaryConfigs/{application}',
+    'List first-generation canary configurations',
+    {
+      demands: readsApplication,
+      forward: { service: 'mine', path: '/canaryConfigs', fromPath: ['application'] },
+      whenDisabled: [],
+      answer: z.array(FirstCanaryConfig),
+    },
+  ),
 ])
 
-export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs, ...firstGeneration]
+export const canaryOperations: Operation[] = [
+  ...configurations,
+  ...surroundings,
+  ...runs,
+  ...firstGeneration,
+]
 
 /** Mine takes in its query what clients send as body. */
-async function order(request: OperationRequest, platform: Platform, method: Method, action: string): Promise<unknown> {
+async function order(
+  request: OperationRequest,
+  platform: Platform,
+  method: Method,
+  action: string,
+): Promise<unknown> {
   checkServicePresent(platform, 'mine')
-  const { duration, durationUnit, result, reason } = objectOf(request.body) as Record<string, QueryValue>
-  const query = formatQuery(action === 'end' ? { result, reason } : { duration: duration ?? 0, durationUnit })
-  return request.json('mine', { method, path: pathTo`/canaries/${request.path['id'] as string}/${action}` + query })
+  const { duration, durationUnit, result, reason } = objectOf(request.body) as Record<
+    string,
+    QueryValue
+  >
+  const query = formatQuery(
+    action === 'end' ? { result, reason } : { duration: duration ?? 0, durationUnit },
+  )
+  return request.json('mine', {
+    method,
+    path: pathTo`/canaries/${request.path['id'] as string}/${action}` + query,
+  })
 }

@@ -1,11 +1,24 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { alike, maybeTexts, millisecondsModel, model, nonEmpty, TextList } from '@fairlead/base/json/schemas.ts'
+import {
+  alike,
+  maybeTexts,
+  millisecondsModel,
+  model,
+  nonEmpty,
+  TextList,
+} from '@fairlead/base/json/schemas.ts'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { formatDuration } from '@fairlead/base/names/amounts.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
-import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '@fairlead/model/environments/delivery.ts'
+import {
+  type Change,
+  changesIn,
+  type DeliveryFigures,
+  figuresOf,
+  productionOf,
+} from '@fairlead/model/environments/delivery.ts'
 import { labelOf } from '@fairlead/model/environments/images.ts'
 import { z } from 'zod'
 import { createAccountFilter } from '../access/application-access.ts'
@@ -21,7 +34,8 @@ const maxChanges = 500
 const definitions: Readonly<Record<keyof DeliveryFigures, string>> = {
   deploymentFrequency:
     'Runs that have deployed to the environment, for each day of the time. A run counts once; one that deploys again what ran before does not count.',
-  leadTime: 'From the commit to the end of the first deployment of it to the environment, in the median.',
+  leadTime:
+    'From the commit to the end of the first deployment of it to the environment, in the median.',
   changeFailureRate:
     'Share of the deployments that were rolled back, or followed by a deployment of the version before, or whose run failed after it had deployed.',
   timeToRestore:
@@ -39,7 +53,9 @@ const medianMs = z.int().nullable().describe('Milliseconds; null where nothing w
 const ChangeModel = model('DeliveryChange', 'A run that has deployed to the environment.', {
   run: z.looseObject({ id: z.string(), pipeline: z.string(), ...maybeTexts('user') }),
   atMs: count.describe('Its end, in milliseconds since the epoch.'),
-  kind: z.enum(['deployment', 'restoration']).describe('restoration: it deploys again what ran before.'),
+  kind: z
+    .enum(['deployment', 'restoration'])
+    .describe('restoration: it deploys again what ran before.'),
   ...alike(TextList, 'clusters', 'images'),
   labels: TextList.describe('Tags of the images.'),
   commit: CommitModel.optional(),
@@ -52,13 +68,29 @@ const ChangeModel = model('DeliveryChange', 'A run that has deployed to the envi
 const DeliveryModel = model('Delivery', {
   sinceMs: count,
   untilMs: count,
-  environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
+  environment: z
+    .string()
+    .nullable()
+    .describe('Null: deployments anywhere count, because no environment is production.'),
   environments: TextList.describe('Those that the query may name, in the order of promotion.'),
-  complete: z.boolean().describe('False: there are more runs than are read, so that the time begins with the oldest of them.'),
+  complete: z
+    .boolean()
+    .describe(
+      'False: there are more runs than are read, so that the time begins with the oldest of them.',
+    ),
   figures: z.object({
     deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
-    leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
-    changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
+    leadTime: z.looseObject({
+      medianMs,
+      of: count.describe('Deployments whose commit is known.'),
+      ...words,
+    }),
+    changeFailureRate: z.looseObject({
+      share: z.number().nullable(),
+      failed: count,
+      of: count,
+      ...words,
+    }),
     timeToRestore: z.looseObject({
       medianMs,
       of: count.describe('Failures that have ended.'),
@@ -77,10 +109,14 @@ export const deliveryOperations: Operation[] = [
       'How often an application is deployed to an environment, how long commits take until then, how many deployments fail, and how long ' +
       'failures last; with the definition of each figure and the deployments behind them.',
     query: {
-      since: millisecondsModel.optional().describe('Milliseconds since the epoch; 30 days ago unless given.'),
+      since: millisecondsModel
+        .optional()
+        .describe('Milliseconds since the epoch; 30 days ago unless given.'),
       environment: nonEmpty
         .optional()
-        .describe('Unless given, the one whose name says prod or live, else the last declared one, else all deployments.'),
+        .describe(
+          'Unless given, the one whose name says prod or live, else the last declared one, else all deployments.',
+        ),
     },
     handle: readDelivery,
     cost: 5,
@@ -95,18 +131,30 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
   const askedMs = (request.query['since'] as number | undefined) ?? untilMs - deliveryWindowMs
   const mayRead = await createAccountFilter(request, platform)
   const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
-  const read = await platform.delivery.read(request.call, application, { sinceMs: askedMs, accounts })
+  const read = await platform.delivery.read(request.call, application, {
+    sinceMs: askedMs,
+    accounts,
+  })
   const { environments, runs, isComplete, sinceMs } = read
-  if (environments === undefined) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
+  if (environments === undefined)
+    throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
   const { list, isDeclared } = environments
   const wanted = request.query['environment'] as string | undefined
   const environment =
-    wanted === undefined ? productionOf(list, isDeclared) : list.find(({ name }) => foldName(name) === foldName(wanted))
+    wanted === undefined
+      ? productionOf(list, isDeclared)
+      : list.find(({ name }) => foldName(name) === foldName(wanted))
   if (wanted !== undefined && environment === undefined) {
     const names = list.map(({ name }) => name).join(', ')
-    throw new GatewayError('NOT_FOUND', `The application ${application} has no environment "${wanted}", only ${names || 'none'}.`)
+    throw new GatewayError(
+      'NOT_FOUND',
+      `The application ${application} has no environment "${wanted}", only ${names || 'none'}.`,
+    )
   }
-  const readable = runs.map((run) => ({ ...run, steps: run.steps.filter(({ account }) => mayRead(account)) }))
+  const readable = runs.map((run) => ({
+    ...run,
+    steps: run.steps.filter(({ account }) => mayRead(account)),
+  }))
   const changes = changesIn(environment, readable)
   return {
     sinceMs,
@@ -124,11 +172,19 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
 }
 
 function describe(figures: DeliveryFigures): JsonObject {
-  const { deploymentFrequency: often, leadTime, changeFailureRate: failures, timeToRestore } = figures
+  const {
+    deploymentFrequency: often,
+    leadTime,
+    changeFailureRate: failures,
+    timeToRestore,
+  } = figures
   const median = ({ medianMs, of }: DeliveryFigures['leadTime']) =>
     medianMs === null ? 'Nothing measured' : `${formatSpan(medianMs)}, the median of ${of}`
   const named: Readonly<Record<keyof DeliveryFigures, readonly [title: string, text: string]>> = {
-    deploymentFrequency: ['Deployments', often.deployments === 0 ? 'None' : `${often.deployments}, ${often.perDay} a day`],
+    deploymentFrequency: [
+      'Deployments',
+      often.deployments === 0 ? 'None' : `${often.deployments}, ${often.perDay} a day`,
+    ],
     leadTime: ['From commit to deployment', median(leadTime)],
     changeFailureRate: [
       'Failed deployments',

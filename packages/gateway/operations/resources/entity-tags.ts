@@ -15,14 +15,17 @@ import { checkPlain, submitTask } from './task-polling.ts'
 export const entityTagOperations: Operation[] = [
   get('listEntityTagsUsingGET', '/tags', 'List entity tags', {
     demands: filteredBy('entity'),
-    description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
+    description:
+      'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(EntityTags),
   }),
   get('getEntityTagsUsingGET', '/tags/**', 'Get tags of an entity', {
     demands: filteredBy('entity'),
-    description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
-    handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
+    description:
+      'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
+    handle: async ({ path }) =>
+      new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
     answer: EntityTags,
   }),
   post('upsertEntityTagsUsingPOST', '/tags', 'Tag an entity', {
@@ -81,18 +84,24 @@ async function removeTags(request: OperationRequest, platform: Platform): Promis
   const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
     | { id?: string; entityRef?: { application?: unknown; account?: unknown } }
     | undefined
-  if (stored?.entityRef === undefined) throw new GatewayError('NOT_FOUND', `There is no entity with tags "${id}".`)
+  if (stored?.entityRef === undefined)
+    throw new GatewayError('NOT_FOUND', `There is no entity with tags "${id}".`)
   await checkMayWrite(request, platform, [stored.entityRef])
   const named = stored.entityRef.application
   const application = typeof named === 'string' ? named : 'spinnaker'
   const tags = tag.split(',').filter((name) => name !== '')
   const job = [{ type: 'deleteEntityTags', id: stored.id ?? id.toLowerCase(), tags, application }]
-  return submitTask(request, { application, description: `Delete entity tags ${tags.join(', ')} of ${id}`, job })
+  return submitTask(request, {
+    application,
+    description: `Delete entity tags ${tags.join(', ')} of ${id}`,
+    job,
+  })
 }
 
 async function addManyTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const entities = request.body as z.infer<typeof EntityTags>[]
-  for (const fields of [request.query, ...entities.flatMap((entity) => [entity, entity.entityRef])]) checkPlain(fields)
+  for (const fields of [request.query, ...entities.flatMap((entity) => [entity, entity.entityRef])])
+    checkPlain(fields)
   await checkMayWrite(
     request,
     platform,

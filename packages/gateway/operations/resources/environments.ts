@@ -1,11 +1,22 @@
 /** Environments of an application, composed of what the services answer. */
 import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { definedOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { manifestProvider } from '@fairlead/base/settings/standalone.ts'
-import { findMissingNamespaces, findUnknownPlaces, findWiderAccounts, toAccounts } from '@fairlead/model/environments/accounts.ts'
+import {
+  findMissingNamespaces,
+  findUnknownPlaces,
+  findWiderAccounts,
+  toAccounts,
+} from '@fairlead/model/environments/accounts.ts'
 import type { Environment } from '@fairlead/model/environments/declaration.ts'
 import { environmentsOf } from '@fairlead/model/environments/derivation.ts'
 import { changedImages, changedManifests } from '@fairlead/model/environments/difference.ts'
@@ -47,17 +58,22 @@ const runsOfPipeline = 3
 const pipelinesOfCall = 5
 
 export const environmentOperations: Operation[] = [
-  get('getApplicationEnvironments', '/applications/{application}/environments', 'List environments and promotions', {
-    ...polledByUsers,
-    demands: readsApplication,
-    description:
-      'What each environment of an application runs, in the order of promotion, and what lies between two of them. The attribute ' +
-      '`environments` of the application declares them; otherwise they are made of its accounts and pipelines.',
-    handle: listEnvironments,
-    cost: 5,
-    answer: EnvironmentsModel,
-    errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
-  }),
+  get(
+    'getApplicationEnvironments',
+    '/applications/{application}/environments',
+    'List environments and promotions',
+    {
+      ...polledByUsers,
+      demands: readsApplication,
+      description:
+        'What each environment of an application runs, in the order of promotion, and what lies between two of them. The attribute ' +
+        '`environments` of the application declares them; otherwise they are made of its accounts and pipelines.',
+      handle: listEnvironments,
+      cost: 5,
+      answer: EnvironmentsModel,
+      errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
+    },
+  ),
 ]
 
 interface Findings {
@@ -82,7 +98,10 @@ interface Place {
   readonly warnings: readonly string[]
 }
 
-async function listEnvironments(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
+async function listEnvironments(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<JsonObject | DirectAnswer> {
   const application = request.path['application'] as string
   const missing = new Set<ServiceName>()
   const ask = createAsk(request, missing)
@@ -91,15 +110,24 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const readable = groups.filter(({ account }) => mayRead(account))
   const used = [...new Set(readable.map(({ account }) => account))]
   const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
-  const { isDeclared, problem, list } = environmentsOf(attributes['environments'], { accounts, pipelines, used })
-  const shown = list.map((environment) => ({ ...environment, accounts: environment.accounts.filter(mayRead) }))
+  const { isDeclared, problem, list } = environmentsOf(attributes['environments'], {
+    accounts,
+    pipelines,
+    used,
+  })
+  const shown = list.map((environment) => ({
+    ...environment,
+    accounts: environment.accounts.filter(mayRead),
+  }))
   const warningsOf = isDeclared ? createWarnings(platform, mayRead) : () => []
   const places = shown.map((environment, index) => ({
     environment,
     running: runningIn(environment, readable),
     warnings: warningsOf(list[index] as Environment),
   }))
-  const concerned = pipelines.filter((pipeline) => list.some((environment) => deploysTo(pipeline, environment)))
+  const concerned = pipelines.filter((pipeline) =>
+    list.some((environment) => deploysTo(pipeline, environment)),
+  )
   const [{ runs, deployments }, drift, view] = await Promise.all([
     loadRuns(ask, concerned),
     loadDrift(ask, application, places),
@@ -108,8 +136,20 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const user = view?.name ?? 'anonymous'
   const byAccount = Map.groupBy(deployments, ({ account }) => account)
   const known = { deployments, byAccount, sources: sourcesOf(deployments) }
-  const findings = { application, attributes, pipelines: concerned, runs, ...known, drift, view, user, ask }
-  const between = await Promise.all(places.map((place, index) => loadPromotion(place, places[index - 1], findings)))
+  const findings = {
+    application,
+    attributes,
+    pipelines: concerned,
+    runs,
+    ...known,
+    drift,
+    view,
+    user,
+    ask,
+  }
+  const between = await Promise.all(
+    places.map((place, index) => loadPromotion(place, places[index - 1], findings)),
+  )
   const environments: JsonObject[] = []
   for (const [index, place] of places.entries()) {
     environments.push(toAnswer(place, between[index], findings))
@@ -121,10 +161,16 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
 }
 
-function createWarnings(platform: Platform, mayRead: (account: string) => boolean): (environment: Environment) => string[] {
+function createWarnings(
+  platform: Platform,
+  mayRead: (account: string) => boolean,
+): (environment: Environment) => string[] {
   const known = toAccounts(platform.accounts.list())
   return (declared) => {
-    const environment = { ...declared, accounts: declared.accounts.filter((name) => mayRead(name) || !known.has(name)) }
+    const environment = {
+      ...declared,
+      accounts: declared.accounts.filter((name) => mayRead(name) || !known.has(name)),
+    }
     return [
       ...(known.size === 0 ? [] : findUnknownPlaces(environment, known)),
       ...findMissingNamespaces(environment, known),
@@ -141,7 +187,8 @@ function createAsk(request: OperationRequest, missing: Set<ServiceName>): Ask {
     } catch (error) {
       const status = error instanceof GatewayError ? error.details.upstream?.status : undefined
       const isAnswer = status !== undefined && status >= 400 && status < 500
-      if (!isAnswer && (error as { code?: unknown }).code !== 'SERVICE_DISABLED') missing.add(service)
+      if (!isAnswer && (error as { code?: unknown }).code !== 'SERVICE_DISABLED')
+        missing.add(service)
       return undefined
     }
   }
@@ -158,19 +205,28 @@ async function loadFoundation(
   ])
   const groups = readListIfAny(listed, 'clouddriver').map(toGroup)
   if (stored.status !== 404) return [readObject(stored, 'front50'), groups, pipelines]
-  if (groups.length === 0) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
+  if (groups.length === 0)
+    throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
   return [{}, groups, pipelines]
 }
 
 /** A few pipelines at a time: runs with all their manifests are large, and other requests are answered in between. */
-async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<Pick<Findings, 'runs' | 'deployments'>> {
+async function loadRuns(
+  ask: Ask,
+  pipelines: readonly JsonObject[],
+): Promise<Pick<Findings, 'runs' | 'deployments'>> {
   const ids = pipelines.flatMap(({ id }) => textOf(id) ?? []).slice(0, mostPipelines)
   const query = { limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
-  const batches = Array.from({ length: Math.ceil(ids.length / pipelinesOfCall) }, async (_, index) => {
-    const some = ids.slice(index * pipelinesOfCall, (index + 1) * pipelinesOfCall).join(',')
-    const runs = objectsOf(await ask('orca', { path: '/pipelines', query: { pipelineConfigIds: some, ...query } })).map(toRun)
-    return { runs, deployments: deploymentsOf(runs) }
-  })
+  const batches = Array.from(
+    { length: Math.ceil(ids.length / pipelinesOfCall) },
+    async (_, index) => {
+      const some = ids.slice(index * pipelinesOfCall, (index + 1) * pipelinesOfCall).join(',')
+      const runs = objectsOf(
+        await ask('orca', { path: '/pipelines', query: { pipelineConfigIds: some, ...query } }),
+      ).map(toRun)
+      return { runs, deployments: deploymentsOf(runs) }
+    },
+  )
   const read = await Promise.all(batches)
   return {
     runs: read.flatMap(({ runs }) => runs),
@@ -178,12 +234,24 @@ async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<Pic
   }
 }
 
-async function loadDrift(ask: Ask, application: string, places: readonly Place[]): Promise<JsonObject[]> {
-  const isConcerned = places.some(({ running }) => running.clusters.some(({ provider }) => provider === manifestProvider))
-  return isConcerned ? objectsOf(await ask('clouddriver', { path: pathTo`/applications/${application}/drift` })) : []
+async function loadDrift(
+  ask: Ask,
+  application: string,
+  places: readonly Place[],
+): Promise<JsonObject[]> {
+  const isConcerned = places.some(({ running }) =>
+    running.clusters.some(({ provider }) => provider === manifestProvider),
+  )
+  return isConcerned
+    ? objectsOf(await ask('clouddriver', { path: pathTo`/applications/${application}/drift` }))
+    : []
 }
 
-function toAnswer(place: Place, promotion: PromotionParts | undefined, findings: Findings): JsonObject {
+function toAnswer(
+  place: Place,
+  promotion: PromotionParts | undefined,
+  findings: Findings,
+): JsonObject {
   const { environment, running, warnings } = place
   const { constraints: _constraints, ...declared } = environment
   const { drift } = findings
@@ -199,7 +267,10 @@ function toAnswer(place: Place, promotion: PromotionParts | undefined, findings:
   }
 }
 
-function toRunning({ versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>, { sources }: Findings) {
+function toRunning(
+  { versions, sinceMs, health }: Pick<Running, 'versions' | 'sinceMs' | 'health'>,
+  { sources }: Findings,
+) {
   return { versions: versions.map((version) => withSource(version, sources)), sinceMs, health }
 }
 
@@ -210,7 +281,8 @@ function withSource(version: Version, sources: Findings['sources']): Version {
 function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
   const found = new Map<string, Source>()
   for (const { images, build, commit } of deployments) {
-    for (const image of images) found.set(image, { ...definedOf({ build, commit }), ...found.get(image) })
+    for (const image of images)
+      found.set(image, { ...definedOf({ build, commit }), ...found.get(image) })
   }
   return found
 }
@@ -230,7 +302,10 @@ function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
   }
 }
 
-function hasDeployed(deployment: Deployment, { region, serverGroups, versions }: RunningCluster): boolean {
+function hasDeployed(
+  deployment: Deployment,
+  { region, serverGroups, versions }: RunningCluster,
+): boolean {
   const names = textsOf(deployment.serverGroups[region])
   if (names.length > 0) return serverGroups.some(({ name }) => names.includes(name))
   const isThere = deployment.manifests.some(({ namespace }) => namespace === region)
@@ -251,13 +326,22 @@ async function loadPromotion(
   if (before === undefined) return undefined
   const { deployments, sources } = findings
   const images = changedImages(before.running, running)
-  const [source, target] = [before.running, running].map(({ versions: [version] }) => version && withSource(version, sources))
+  const [source, target] = [before.running, running].map(
+    ({ versions: [version] }) => version && withSource(version, sources),
+  )
   const earlier = deployments.filter(({ account }) => before.environment.accounts.includes(account))
-  const between = images.length === 0 ? nothingBetween : await loadBetween(source, target, { ...findings, deployments: earlier })
+  const between =
+    images.length === 0
+      ? nothingBetween
+      : await loadBetween(source, target, { ...findings, deployments: earlier })
   return { before, images, between }
 }
 
-function toPromotion({ before, images, between }: PromotionParts, { environment }: Place, findings: Findings): JsonObject {
+function toPromotion(
+  { before, images, between }: PromotionParts,
+  { environment }: Place,
+  findings: Findings,
+): JsonObject {
   const { pipelines, runs, deployments, view, user, application } = findings
   const from = before.environment.name
   const { mayPromote } = environment
@@ -281,7 +365,9 @@ function toPromotion({ before, images, between }: PromotionParts, { environment 
       ...(hasAnyRole ? [] : [describeMissingRole(environment, user)]),
       ...(mayRun ? [] : [`${user} may not run pipelines of ${application}.`]),
       ...closed.map((name) => `${user} may not deploy to the account ${name}.`),
-      ...(images.length === 0 ? [] : foreseenHolds(environment, { from, sinceMs, now: Date.now() })),
+      ...(images.length === 0
+        ? []
+        : foreseenHolds(environment, { from, sinceMs, now: Date.now() })),
     ],
     runs: runs.flatMap((run) => toPromotionRun(run, environment)),
   }
@@ -298,7 +384,12 @@ function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject 
 
 function toPromotionRun({ id, name, stages }: Run, environment: Environment): JsonObject[] {
   const stage = stages.find(
-    (each) => each.parentStageId === undefined && ['RUNNING', 'PAUSED'].includes(each.status) && promotesTo(each, environment),
+    (each) =>
+      each.parentStageId === undefined &&
+      ['RUNNING', 'PAUSED'].includes(each.status) &&
+      promotesTo(each, environment),
   )
-  return stage === undefined ? [] : [{ id, pipeline: name, waitsFor: stage.context.waitsFor ?? null }]
+  return stage === undefined
+    ? []
+    : [{ id, pipeline: name, waitsFor: stage.context.waitsFor ?? null }]
 }

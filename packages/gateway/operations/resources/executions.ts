@@ -53,11 +53,23 @@ const searchQuery = {
   pipelineName: maybeText,
   eventId: maybeText,
   trigger: maybeText.describe('Base64 of a JSON object that the trigger must contain.'),
-  triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
-  triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
-  user: nonEmpty.optional().describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
-  parameter: nonEmpty.optional().describe('Started with this parameter, as `name=value`; the name alone is for any value.'),
-  text: nonEmpty.optional().describe('Words that its name, parameters, version, branch, commit, build or artifacts contain.'),
+  triggerTimeStartBoundary: moment
+    .optional()
+    .describe('Submitted at or after this moment, milliseconds since the epoch.'),
+  triggerTimeEndBoundary: moment
+    .optional()
+    .describe('Submitted at or before this moment, milliseconds since the epoch.'),
+  user: nonEmpty
+    .optional()
+    .describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
+  parameter: nonEmpty
+    .optional()
+    .describe('Started with this parameter, as `name=value`; the name alone is for any value.'),
+  text: nonEmpty
+    .optional()
+    .describe(
+      'Words that its name, parameters, version, branch, commit, build or artifacts contain.',
+    ),
   statuses: maybeText.describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
   size: integer.default(10),
@@ -65,45 +77,80 @@ const searchQuery = {
   expand: flagModel.default(false).describe('With contexts, outputs and tasks of the stages.'),
 }
 
-const list = operationsWith({ core: true, ...polledByUsers, cost: 5, answer: z.array(ExecutionModel) })
-const control = operationsWith({ core: true, demands: executesExecution, answer: nothing, errors: unknownExecution })
+const list = operationsWith({
+  core: true,
+  ...polledByUsers,
+  cost: 5,
+  answer: z.array(ExecutionModel),
+})
+const control = operationsWith({
+  core: true,
+  demands: executesExecution,
+  answer: nothing,
+  errors: unknownExecution,
+})
 const execution = operationsWith({ core: true, errors: unknownExecution })
-const stage = operationsWith({ core: true, demands: executesExecution, answer: ExecutionModel, errors: unknownExecution })
+const stage = operationsWith({
+  core: true,
+  demands: executesExecution,
+  answer: ExecutionModel,
+  errors: unknownExecution,
+})
 
 export const executionOperations: Operation[] = [
-  list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', 'List executions of an application', {
-    demands: [...readsApplication, ...filteredBy('application')],
-    query: {
-      limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
-      statuses,
-      expand: flagModel.optional().describe('False leaves the details of stages out.'),
-      pipelineNameFilter: maybeText.describe('Keep executions of pipelines whose name contains this.'),
-      pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
+  list.get(
+    'getPipelinesUsingGET',
+    '/applications/{application}/pipelines',
+    'List executions of an application',
+    {
+      demands: [...readsApplication, ...filteredBy('application')],
+      query: {
+        limit: integer
+          .optional()
+          .describe(
+            'Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.',
+          ),
+        statuses,
+        expand: flagModel.optional().describe('False leaves the details of stages out.'),
+        pipelineNameFilter: maybeText.describe(
+          'Keep executions of pipelines whose name contains this.',
+        ),
+        pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
+      },
+      handle: listOfApplication,
     },
-    handle: listOfApplication,
-  }),
+  ),
   list.get('getLatestExecutionsByConfigIdsUsingGET', '/executions', 'List executions by ids', {
     demands: filteredBy('application'),
-    description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
+    description:
+      'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
       pipelineConfigIds: maybeText.describe('Ids of definitions, comma-separated or repeated.'),
       executionIds: textModel
         .optional()
-        .describe('Ids of executions, comma-separated or repeated; not together with `pipelineConfigIds`.'),
+        .describe(
+          'Ids of executions, comma-separated or repeated; not together with `pipelineConfigIds`.',
+        ),
       limit: integer.optional().describe('Per definition.'),
       statuses,
       expand: flagModel.default(true).describe('False leaves the details of stages out.'),
     },
     handle: listByIds,
   }),
-  get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', 'Count executions by instance', {
-    core: true,
-    demands: filteredBy('application'),
-    description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
-    forward: 'orca',
-    cost: 5,
-    answer: z.record(z.string(), ActiveExecutions),
-  }),
+  get(
+    'getActiveExecutionsByInstanceUsingGET',
+    '/executions/activeByInstance',
+    'Count executions by instance',
+    {
+      core: true,
+      demands: filteredBy('application'),
+      description:
+        'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
+      forward: 'orca',
+      cost: 5,
+      answer: z.record(z.string(), ActiveExecutions),
+    },
+  ),
   execution.get('getPipelineUsingGET', '/pipelines/{id}', 'Get an execution', {
     ...polledByUsers,
     demands: readsExecution,
@@ -117,7 +164,9 @@ export const executionOperations: Operation[] = [
       'What happened in an execution, when and by whom: `timestamp`, `eventType`, `user`, and `details` with stage, task and status. ' +
       'The embedded engine answers it; newer external orchestrators return 404.',
     forward: 'orca',
-    on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
+    on404: {
+      message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".`,
+    },
     answer: AnyList,
   }),
   execution.remove('deletePipelineUsingDELETE1', '/pipelines/{id}', 'Delete an execution', {
@@ -136,7 +185,8 @@ export const executionOperations: Operation[] = [
     '/applications/{application}/pipelines/{id}/cancel',
     'Cancel an execution (older address)',
     {
-      description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
+      description:
+        'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
       query: { reason: maybeText },
       handle: cancelAtOlderAddress,
     },
@@ -148,40 +198,60 @@ export const executionOperations: Operation[] = [
     handle: (request) => changeRun(request, 'pipelines', 'PUT', '/resume'),
   }),
   stage.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', 'Restart a stage', {
-    description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
+    description:
+      'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: AnyObject,
     handle: restartStage,
   }),
-  stage.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', 'Update or judge a stage', {
-    description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
-    body: { schema: AnyObject, shown: StageUpdate, required: true },
-    handle: updateStage,
-  }),
-  get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', 'Search executions', {
-    demands: [...readsApplication, ...filteredBy('application')],
-    description:
-      'Executions of an application by trigger, user, parameter, text, time and status, newest first. `*` searches all that the caller ' +
-      'may read. An external Orca cannot search by user, parameter or text: Fairlead asks it for executions whose trigger has this user ' +
-      'and parameter, and leaves out of the page what is not of this user or lacks the text.',
-    query: searchQuery,
-    handle: search,
-    cost: 5,
-    answer: z.array(ExecutionModel),
-  }),
-  get('getFailedStagesForPipelineExecutionUsingGET', '/executions/failedStages', 'List failed stages', {
-    demands: application('READ', 'execution', 'executionId'),
-    description: 'The stages that made an execution fail, including those of the pipelines that it started.',
-    query: {
-      executionId: nonEmpty,
-      deckOrigin: maybeText.describe('Address of the web UI, for links.'),
-      limit: integer.default(1),
+  stage.patch(
+    'updateStageUsingPATCH',
+    '/pipelines/{id}/stages/{stageId}',
+    'Update or judge a stage',
+    {
+      description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
+      body: { schema: AnyObject, shown: StageUpdate, required: true },
+      handle: updateStage,
     },
-    forward: 'orca /pipelines/failedStages',
-    answer: z.array(FailedStage),
-  }),
+  ),
+  get(
+    'searchForPipelineExecutionsByTriggerUsingGET',
+    '/applications/{application}/executions/search',
+    'Search executions',
+    {
+      demands: [...readsApplication, ...filteredBy('application')],
+      description:
+        'Executions of an application by trigger, user, parameter, text, time and status, newest first. `*` searches all that the caller ' +
+        'may read. An external Orca cannot search by user, parameter or text: Fairlead asks it for executions whose trigger has this user ' +
+        'and parameter, and leaves out of the page what is not of this user or lacks the text.',
+      query: searchQuery,
+      handle: search,
+      cost: 5,
+      answer: z.array(ExecutionModel),
+    },
+  ),
+  get(
+    'getFailedStagesForPipelineExecutionUsingGET',
+    '/executions/failedStages',
+    'List failed stages',
+    {
+      demands: application('READ', 'execution', 'executionId'),
+      description:
+        'The stages that made an execution fail, including those of the pipelines that it started.',
+      query: {
+        executionId: nonEmpty,
+        deckOrigin: maybeText.describe('Address of the web UI, for links.'),
+        limit: integer.default(1),
+      },
+      forward: 'orca /pipelines/failedStages',
+      answer: z.array(FailedStage),
+    },
+  ),
 ]
 
-async function listOfApplication(request: OperationRequest, platform: Platform): Promise<StreamedAnswer> {
+async function listOfApplication(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<StreamedAnswer> {
   const path = pathTo`/v2/applications/${request.path['application'] as string}/pipelines`
   // A limit of 0 counts as not given: it would ask for nothing.
   return new StreamedAnswer('orca', {
@@ -191,7 +261,9 @@ async function listOfApplication(request: OperationRequest, platform: Platform):
 }
 
 async function listByIds({ query }: OperationRequest): Promise<StreamedAnswer | []> {
-  const hasIds = [query['pipelineConfigIds'], query['executionIds']].some((ids) => String(ids ?? '').trim() !== '')
+  const hasIds = [query['pipelineConfigIds'], query['executionIds']].some(
+    (ids) => String(ids ?? '').trim() !== '',
+  )
   return hasIds ? new StreamedAnswer('orca', { path: '/pipelines', query }) : []
 }
 
@@ -199,11 +271,20 @@ async function search(request: OperationRequest, { upstreams }: Platform): Promi
   const { user, parameter, text, trigger, ...query } = request.query
   const path = pathTo`/applications/${request.path['application'] as string}/pipelines/search`
   const isPlain = user === undefined && parameter === undefined && text === undefined
-  if (isPlain || upstreams.isEmbedded('orca')) return new StreamedAnswer('orca', { path, query: request.query })
-  const wanted = { ...(user !== undefined && { user: RegExp.escape(String(user)) }), ...parameterPattern(parameter) }
-  const found = await request.json('orca', { path, query: { ...query, trigger: withPattern(trigger, wanted) } })
+  if (isPlain || upstreams.isEmbedded('orca'))
+    return new StreamedAnswer('orca', { path, query: request.query })
+  const wanted = {
+    ...(user !== undefined && { user: RegExp.escape(String(user)) }),
+    ...parameterPattern(parameter),
+  }
+  const found = await request.json('orca', {
+    path,
+    query: { ...query, trigger: withPattern(trigger, wanted) },
+  })
   if (!Array.isArray(found)) return found
-  return found.filter((execution) => (user === undefined || isOf(execution, user)) && hasText(execution, text))
+  return found.filter(
+    (execution) => (user === undefined || isOf(execution, user)) && hasText(execution, text),
+  )
 }
 
 function parameterPattern(parameter: QueryValue): JsonObject {
@@ -214,18 +295,26 @@ function parameterPattern(parameter: QueryValue): JsonObject {
 
 /** Texts of a trigger pattern are regular expressions. A pattern that cannot be read is for the service to reject. */
 function withPattern(pattern: QueryValue, wanted: JsonObject): QueryValue {
-  if (pattern === undefined || pattern === '') return Object.keys(wanted).length === 0 ? undefined : toBase64Json(wanted)
+  if (pattern === undefined || pattern === '')
+    return Object.keys(wanted).length === 0 ? undefined : toBase64Json(wanted)
   try {
     const given: unknown = parseJson(Buffer.from(String(pattern), 'base64').toString())
     if (!isObject(given)) return String(pattern)
     const parameters = { ...objectOf(given['parameters']), ...objectOf(wanted['parameters']) }
-    return toBase64Json({ ...wanted, ...given, ...(Object.keys(parameters).length > 0 && { parameters }) })
+    return toBase64Json({
+      ...wanted,
+      ...given,
+      ...(Object.keys(parameters).length > 0 && { parameters }),
+    })
   } catch {
     return String(pattern)
   }
 }
 
-const toStarter = shape({ authentication: shape({ user: textOf }), trigger: shape({ user: textOf }) })
+const toStarter = shape({
+  authentication: shape({ user: textOf }),
+  trigger: shape({ user: textOf }),
+})
 
 function hasText(execution: unknown, text: QueryValue): boolean {
   if (text === undefined) return true
@@ -274,19 +363,32 @@ async function restartStage(request: OperationRequest): Promise<StreamedAnswer> 
  *
  * @throws {GatewayError} TOKEN_LIMITED
  */
-function checkTokenForParents(token: OperationRequest['state']['token'], { trigger }: JsonObject): void {
+function checkTokenForParents(
+  token: OperationRequest['state']['token'],
+  { trigger }: JsonObject,
+): void {
   const { parentExecution: parent, parentPipelineStageId } = objectOf(trigger)
   if (!isObject(parent) || textOf(parentPipelineStageId) === undefined) return
-  const need = { kind: 'application', name: String(parent['application']), authorization: 'EXECUTE' } as const
+  const need = {
+    kind: 'application',
+    name: String(parent['application']),
+    authorization: 'EXECUTE',
+  } as const
   if (!isMetByToken(token, need))
-    throw tokenLimited(`the execution ${parent['id']} of the application ${need.name} has started this one and restarts with it`)
+    throw tokenLimited(
+      `the execution ${parent['id']} of the application ${need.name} has started this one and restarts with it`,
+    )
   checkTokenForParents(token, parent)
 }
 
 async function updateStage(request: OperationRequest): Promise<StreamedAnswer> {
   const { id = '', stageId = '' } = request.path
   await learnApplication(request, 'pipelines', id)
-  return new StreamedAnswer('orca', { method: 'PATCH', path: pathTo`/pipelines/${id}/stages/${stageId}`, body: request.body })
+  return new StreamedAnswer('orca', {
+    method: 'PATCH',
+    path: pathTo`/pipelines/${id}/stages/${stageId}`,
+    body: request.body,
+  })
 }
 
 const common =
@@ -299,13 +401,22 @@ const tooMany = {
   503: 'The replica serves as many event streams as it may, or is stopping.',
 }
 
-type Stream = Pick<Operation, 'demands' | 'summary'> & { description: string; kind: LiveSubject['kind']; unknown?: string }
+type Stream = Pick<Operation, 'demands' | 'summary'> & {
+  description: string
+  kind: LiveSubject['kind']
+  unknown?: string
+}
 
-function stream(id: string, path: string, { demands, summary, description, kind, unknown }: Stream): Operation {
+function stream(
+  id: string,
+  path: string,
+  { demands, summary, description, kind, unknown }: Stream,
+): Operation {
   return get(id, path, summary, {
     demands,
     description: `${description} ${common}`,
-    handle: async (request) => new LiveAnswer({ kind, name: request.path[kind === 'application' ? kind : 'id'] ?? '' }),
+    handle: async (request) =>
+      new LiveAnswer({ kind, name: request.path[kind === 'application' ? kind : 'id'] ?? '' }),
     answer: z.string(),
     answerType: eventStreamType,
     errors: unknown === undefined ? tooMany : { 404: unknown, ...tooMany },

@@ -16,28 +16,52 @@ const KnownUser = z
   .object({
     username: z.string(),
     roles,
-    isAdmin: z.boolean().describe('Whether a role makes the user an administrator of the embedded permission service.'),
+    isAdmin: z
+      .boolean()
+      .describe(
+        'Whether a role makes the user an administrator of the embedded permission service.',
+      ),
     createdAt: z.string().describe('ISO 8601, UTC.'),
-    lastUsedAt: z.string().optional().describe('Of the newest session, to about a minute; absent without a session.'),
-    tokens: z.int().optional().describe('Number of API tokens; absent while they are switched off.'),
+    lastUsedAt: z
+      .string()
+      .optional()
+      .describe('Of the newest session, to about a minute; absent without a session.'),
+    tokens: z
+      .int()
+      .optional()
+      .describe('Number of API tokens; absent while they are switched off.'),
   })
   .meta({ id: 'FormUser' })
 
-const password = z.string().optional().describe('8 to 1,024 characters. Without it, Fairlead generates one.')
-const NewUser = z.strictObject({ username: z.string(), roles: TextList.default([]), password }).meta({ id: 'FormUserCreation' })
+const password = z
+  .string()
+  .optional()
+  .describe('8 to 1,024 characters. Without it, Fairlead generates one.')
+const NewUser = z
+  .strictObject({ username: z.string(), roles: TextList.default([]), password })
+  .meta({ id: 'FormUserCreation' })
 const NewPassword = z
-  .strictObject({ password, revokeTokens: z.boolean().default(false).describe('Also ends the API tokens of the user.') })
+  .strictObject({
+    password,
+    revokeTokens: z.boolean().default(false).describe('Also ends the API tokens of the user.'),
+  })
   .meta({ id: 'FormUserPasswordChange' })
 const NewRoles = z.strictObject({ roles: TextList }).meta({ id: 'FormUserRoles' })
 const ShownPassword = z
-  .object({ username: z.string(), password: z.string().optional().describe('Only if it was generated. It is not shown again.') })
+  .object({
+    username: z.string(),
+    password: z.string().optional().describe('Only if it was generated. It is not shown again.'),
+  })
   .meta({ id: 'FormUserPassword' })
 const Removed = z.object({ revokedTokens: z.int() }).meta({ id: 'RemovedFormUser' })
 
 const usersPerTurn = 25
 const path = '/auth/users/{username}'
 const forbidden = { 403: 'The caller is no administrator, or sends an API token.' }
-const none = { ...forbidden, 404: 'There is no such user, or the login form has no users of its own.' }
+const none = {
+  ...forbidden,
+  404: 'There is no such user, or the login form has no users of its own.',
+}
 
 const user = operationsWith({ demands: adminInPerson, errors: none })
 
@@ -62,7 +86,11 @@ export const formUserOperations: Operation[] = [
       const wanted = request.body as z.infer<typeof NewUser>
       const { username, roles: wantedRoles = [] } = wanted
       const users = administered(platform)
-      return toShownPassword(username, wanted.password, await users.add(username, wantedRoles, wanted.password))
+      return toShownPassword(
+        username,
+        wanted.password,
+        await users.add(username, wantedRoles, wanted.password),
+      )
     },
     success: 201,
     answer: ShownPassword,
@@ -76,7 +104,8 @@ export const formUserOperations: Operation[] = [
     answer: ShownPassword,
   }),
   user.put('setFormUserRolesUsingPUT', `${path}/roles`, 'Replace roles', {
-    description: 'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
+    description:
+      'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
     body: NewRoles,
     handle: async (request, platform) => {
       const users = administered(platform)
@@ -111,7 +140,10 @@ export const formUserOperations: Operation[] = [
 
 function administered({ login }: Platform): FormUsers {
   if (login.users !== undefined) return login.users
-  throw new GatewayError('NOT_FOUND', 'Users come from elsewhere here: the login form of Fairlead is not in use.')
+  throw new GatewayError(
+    'NOT_FOUND',
+    'Users come from elsewhere here: the login form of Fairlead is not in use.',
+  )
 }
 
 function otherUser({ path: { username = '' }, state }: OperationRequest, what: string): string {
@@ -119,24 +151,44 @@ function otherUser({ path: { username = '' }, state }: OperationRequest, what: s
   throw new GatewayError('CONFLICT', `You cannot ${what}. Another administrator can.`)
 }
 
-async function setPassword(request: OperationRequest, platform: Platform): Promise<z.infer<typeof ShownPassword>> {
+async function setPassword(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<z.infer<typeof ShownPassword>> {
   const users = administered(platform)
   const { name } = users.find(request.path['username'] as string)
   const wanted = request.body as z.infer<typeof NewPassword>
-  const set = await users.setPassword(name, wanted.revokeTokens ? 'withdraw' : 'keep', wanted.password)
+  const set = await users.setPassword(
+    name,
+    wanted.revokeTokens ? 'withdraw' : 'keep',
+    wanted.password,
+  )
   if (wanted.revokeTokens) await revokeTokens(name, request, platform)
   return toShownPassword(name, wanted.password, set)
 }
 
-async function revokeTokens(name: string, { state }: OperationRequest, { login }: Platform): Promise<number> {
-  return (await login.tokens?.revokeAllOf({ type: 'USER', id: name }, state.user?.username ?? '')) ?? 0
+async function revokeTokens(
+  name: string,
+  { state }: OperationRequest,
+  { login }: Platform,
+): Promise<number> {
+  return (
+    (await login.tokens?.revokeAllOf({ type: 'USER', id: name }, state.user?.username ?? '')) ?? 0
+  )
 }
 
-function toShownPassword(username: string, given: string | undefined, set: string): z.infer<typeof ShownPassword> {
+function toShownPassword(
+  username: string,
+  given: string | undefined,
+  set: string,
+): z.infer<typeof ShownPassword> {
   return { username: toUserKey(username), ...(given === undefined && { password: set }) }
 }
 
-async function toKnownUser({ name, roles: held, isAdmin, createdAtMs }: FormUser, { login }: Platform) {
+async function toKnownUser(
+  { name, roles: held, isAdmin, createdAtMs }: FormUser,
+  { login }: Platform,
+) {
   const newest = await login.sessions.listOf(name, { offset: 0, limit: 1 })
   const last = newest.sessions[0]
   const tokens = await login.tokens?.listOf({ type: 'USER', id: name })

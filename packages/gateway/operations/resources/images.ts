@@ -21,10 +21,21 @@ import { z } from 'zod'
 import { escapeHtml } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { get, operationsWith, put } from '../declare.ts'
-import { decidedByService, demandsNothing, readsApplication, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
+import {
+  decidedByService,
+  demandsNothing,
+  readsApplication,
+  readsSharedOfAccount,
+  sharedKnowledge,
+} from '../demands.ts'
 import { BakeOptions } from '../models/builds.ts'
 import { ImageModel } from '../models/infrastructure.ts'
-import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import {
+  DirectAnswer,
+  type Operation,
+  type OperationRequest,
+  StreamedAnswer,
+} from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 
@@ -32,7 +43,9 @@ const provider = textModel.default('aws')
 const { imagesPath, provider: ownProvider } = standalone
 const uploadedImage = `${imagesPath}/{name}/{version}`
 
-const registryProvider = textModel.default('aws').describe('Cloud provider whose registries are asked.')
+const registryProvider = textModel
+  .default('aws')
+  .describe('Cloud provider whose registries are asked.')
 
 const Chart = described('Chart', 'name', 'account', 'version')
 
@@ -42,7 +55,8 @@ const local = operationsWith({ forward: 'clouddriver' })
 export const imageOperations: Operation[] = [
   found.get('findImagesUsingGET', '/images/find', 'Search images', {
     demands: sharedKnowledge,
-    description: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
+    description:
+      'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
     query: {
       provider,
       ...alike(maybeText, 'q', 'region', 'account'),
@@ -82,7 +96,9 @@ export const imageOperations: Operation[] = [
       'WRITE on the accounts that get it. `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Further query parameters are ' +
       '`label:NAME` and `tag:NAME`.',
     query: {
-      accounts: maybeText.describe('Accounts that get the image, separated by commas. Default: all.'),
+      accounts: maybeText.describe(
+        'Accounts that get the image, separated by commas. Default: all.',
+      ),
       regions: maybeText.describe('Regions that get it, separated by commas. Default: all.'),
     },
     body: {
@@ -159,7 +175,8 @@ export const bakeryOperations: Operation[] = [
   get('bakeOptionsUsingGET1', '/bakery/options', 'List bake options', {
     core: true,
     demands: sharedKnowledge,
-    description: 'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
+    description:
+      'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
     handle: listOptions,
     answer: z.array(BakeOptions),
   }),
@@ -176,41 +193,63 @@ export const bakeryOperations: Operation[] = [
       'the embedded bakery demands READ on the account of the bake; another one shows its logs to all users',
       'reads',
     ),
-    description: 'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
+    description:
+      'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
     handle: loadLogs,
     answer: textModel,
     errors: { 400: 'The bakery is off.', 404: 'The bake has no log.' },
   }),
 ]
 
-async function listOptions(_request: OperationRequest, { upstreams, settings }: Platform): Promise<unknown> {
+async function listOptions(
+  _request: OperationRequest,
+  { upstreams, settings }: Platform,
+): Promise<unknown> {
   const isAsked = upstreams.isEnabled('rosco') && !settings.useDefaultBakeOptions
   return isAsked ? new StreamedAnswer('rosco', { path: '/bakeOptions' }) : settings.bakeOptions
 }
 
-async function optionsOfProvider(request: OperationRequest, { upstreams, settings }: Platform): Promise<unknown> {
+async function optionsOfProvider(
+  request: OperationRequest,
+  { upstreams, settings }: Platform,
+): Promise<unknown> {
   const provider = request.path['cloudProvider'] as string
-  if (upstreams.isEnabled('rosco')) return new StreamedAnswer('rosco', { path: pathTo`/bakeOptions/${provider}` })
-  const options = settings.bakeOptions.find((option) => isObject(option) && option['cloudProvider'] === provider)
+  if (upstreams.isEnabled('rosco'))
+    return new StreamedAnswer('rosco', { path: pathTo`/bakeOptions/${provider}` })
+  const options = settings.bakeOptions.find(
+    (option) => isObject(option) && option['cloudProvider'] === provider,
+  )
   if (options !== undefined) return options
-  throw new GatewayError('BAD_ARGUMENT', `The bakery is off, and the configuration has no base images for "${provider}".`)
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `The bakery is off, and the configuration has no base images for "${provider}".`,
+  )
 }
 
 async function loadLogs(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
-  if (!upstreams.isEnabled('rosco')) throw new GatewayError('BAD_ARGUMENT', 'The bakery is off: there are no logs of bakes.')
+  if (!upstreams.isEnabled('rosco'))
+    throw new GatewayError('BAD_ARGUMENT', 'The bakery is off: there are no logs of bakes.')
   const { region = '', statusId = '' } = request.path
   const log = readObject(
-    await request.call('rosco', { path: pathTo`/api/v1/${region}/logs/${statusId}`, location: region }),
+    await request.call('rosco', {
+      path: pathTo`/api/v1/${region}/logs/${statusId}`,
+      location: region,
+    }),
     'rosco',
   )
   const content = log['logsContent']
-  if (typeof content !== 'string') throw new GatewayError('NOT_FOUND', `The bake "${statusId}" has no log.`)
+  if (typeof content !== 'string')
+    throw new GatewayError('NOT_FOUND', `The bake "${statusId}" has no log.`)
   const accept = request.headers.accept
   if (parseAccept(accept, ['json', 'yaml', 'text']) !== 'text') return `<pre>${content}</pre>`
   // As a page of the gateway's own address, the log of a stranger's build must not become markup.
   return /text\/html/i.test(accept ?? '')
-    ? new DirectAnswer(200, `<pre>${escapeHtml(content)}</pre>`, { 'content-type': 'text/html; charset=utf-8' })
-    : new DirectAnswer(200, `<pre>${content}</pre>`, { 'content-type': 'text/plain; charset=utf-8' })
+    ? new DirectAnswer(200, `<pre>${escapeHtml(content)}</pre>`, {
+        'content-type': 'text/html; charset=utf-8',
+      })
+    : new DirectAnswer(200, `<pre>${content}</pre>`, {
+        'content-type': 'text/plain; charset=utf-8',
+      })
 }
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
@@ -220,41 +259,71 @@ const ArtifactAccount = model('ArtifactAccount', { name: z.string(), types: Text
 const ofCloud = operationsWith({ forward: 'clouddriver' })
 
 export const artifactOperations: Operation[] = [
-  ofCloud.get('getArtifactCredentialsUsingGET', '/artifacts/credentials', 'List artifact accounts', {
-    demands: sharedKnowledge,
-    answer: z.array(ArtifactAccount),
-  }),
+  ofCloud.get(
+    'getArtifactCredentialsUsingGET',
+    '/artifacts/credentials',
+    'List artifact accounts',
+    {
+      demands: sharedKnowledge,
+      answer: z.array(ArtifactAccount),
+    },
+  ),
   put('getArtifactUsingPUT', '/artifacts/fetch', 'Fetch an artifact', {
     demands: sharedKnowledge,
     body: { schema: AnyObject, shown: Artifact, required: true },
     handle: async ({ body }) =>
-      new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),
+      new StreamedAnswer('clouddriver', {
+        method: 'PUT',
+        path: '/artifacts/fetch',
+        body,
+        headers: { accept: '*/*' },
+      }),
     answer: bytes.describe('The content of the artifact.'),
     answerType: 'application/octet-stream',
   }),
-  ofCloud.get('getArtifactNamesUsingGET', '/artifacts/account/{accountName}/names', 'List artifacts of an account', {
-    demands: sharedKnowledge,
-    query: { type: textModel },
-    answer: TextList,
-  }),
-  ofCloud.get('getArtifactVersionsUsingGET', '/artifacts/account/{accountName}/versions', 'List versions of an artifact', {
-    demands: sharedKnowledge,
-    query: { type: textModel, artifactName: textModel },
-    answer: TextList,
-  }),
-  get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', 'List versions of a package', {
-    demands: sharedKnowledge,
-    query: { releaseStatus: maybeText },
-    forward: 'igor',
-    whenDisabled: [],
-    answer: TextList,
-  }),
-  get('getPackageArtifactUsingGET', '/artifacts/{provider}/{packageName}/{version}', 'Get a version of a package', {
-    demands: sharedKnowledge,
-    forward: 'igor',
-    missingWhenDisabled: true,
-    answer: Artifact,
-  }),
+  ofCloud.get(
+    'getArtifactNamesUsingGET',
+    '/artifacts/account/{accountName}/names',
+    'List artifacts of an account',
+    {
+      demands: sharedKnowledge,
+      query: { type: textModel },
+      answer: TextList,
+    },
+  ),
+  ofCloud.get(
+    'getArtifactVersionsUsingGET',
+    '/artifacts/account/{accountName}/versions',
+    'List versions of an artifact',
+    {
+      demands: sharedKnowledge,
+      query: { type: textModel, artifactName: textModel },
+      answer: TextList,
+    },
+  ),
+  get(
+    'getPackageVersionsUsingGET',
+    '/artifacts/{provider}/{packageName}',
+    'List versions of a package',
+    {
+      demands: sharedKnowledge,
+      query: { releaseStatus: maybeText },
+      forward: 'igor',
+      whenDisabled: [],
+      answer: TextList,
+    },
+  ),
+  get(
+    'getPackageArtifactUsingGET',
+    '/artifacts/{provider}/{packageName}/{version}',
+    'Get a version of a package',
+    {
+      demands: sharedKnowledge,
+      forward: 'igor',
+      missingWhenDisabled: true,
+      answer: Artifact,
+    },
+  ),
   ofCloud.get('getStoredArtifactUsingGET', storedPath, 'Get a stored artifact', {
     demands: readsApplication,
     description: 'An artifact that a pipeline stored, by the hash of its content.',

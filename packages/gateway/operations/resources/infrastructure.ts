@@ -44,17 +44,39 @@ const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGr
 const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'
 const manifestPath = '/manifests/{account}/{location}/{name}'
 
-const CloudFunction = described('CloudFunction', 'account', 'region', 'functionName', 'functionArn', 'runtime')
-const ServerGroupEvent = described('ServerGroupEvent', 'description', 'cause', 'statusCode', 'statusMessage', 'activityId')
+const CloudFunction = described(
+  'CloudFunction',
+  'account',
+  'region',
+  'functionName',
+  'functionArn',
+  'runtime',
+)
+const ServerGroupEvent = described(
+  'ServerGroupEvent',
+  'description',
+  'cause',
+  'statusCode',
+  'statusMessage',
+  'activityId',
+)
 const KeyPair = described('KeyPair', 'account', 'region', 'keyName', 'keyFingerprint')
-const Certificate = described('Certificate', 'serverCertificateName', 'serverCertificateId', 'arn', 'path')
+const Certificate = described(
+  'Certificate',
+  'serverCertificateName',
+  'serverCertificateId',
+  'arn',
+  'path',
+)
 const CloudRole = described('CloudRole', 'name', 'accountName')
 const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider')
 const MetricStatistics = z.looseObject({
   unit: z.string().nullish(),
   period: z.number().nullish().describe('Seconds that a value is about.'),
   datapoints: z.array(AnyObject).nullish(),
-  latest: AnyObject.nullish().describe('Value of the time since the last datapoint, where the service knows it.'),
+  latest: AnyObject.nullish().describe(
+    'Value of the time since the last datapoint, where the service knows it.',
+  ),
 })
 
 const cloud = operationsWith({ forward: 'clouddriver' })
@@ -71,10 +93,15 @@ export const infrastructureOperations: Operation[] = [
       answer: z.array(ServerGroupManager),
     },
   ),
-  ofApplication.get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', 'List raw resources', {
-    description: 'Resources of an application that fit no other list.',
-    answer: z.array(RawResource),
-  }),
+  ofApplication.get(
+    'getApplicationRawResourcesUsingGET',
+    '/applications/{application}/rawResources',
+    'List raw resources',
+    {
+      description: 'Resources of an application that fit no other list.',
+      answer: z.array(RawResource),
+    },
+  ),
   ofApplication.get(
     'getApplicationFunctionsUsingGET',
     '/applications/{application}/functions',
@@ -108,8 +135,12 @@ export const infrastructureOperations: Operation[] = [
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
   }),
   ofAccount.get('getManifestUsingGET', manifestPath, 'Get a Kubernetes object', {
-    description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
-    on404: { message: ({ path }) => `Unable to find ${path['name']} in ${path['account']}/${path['location']}` },
+    description:
+      'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
+    on404: {
+      message: ({ path }) =>
+        `Unable to find ${path['name']} in ${path['account']}/${path['location']}`,
+    },
     answer: ManifestModel,
   }),
   cloud.post('planManifestsUsingPOST', '/manifests/plan', 'Plan a deployment of manifests', {
@@ -123,13 +154,18 @@ export const infrastructureOperations: Operation[] = [
     answer: z.array(ManifestDifference),
     errors: { 400: 'A manifest is invalid, or the account belongs to no provider with manifests.' },
   }),
-  ofApplication.get('getApplicationDriftUsingGET', '/applications/{application}/drift', 'List drift', {
-    description:
-      'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
-      'service has this operation.',
-    query: { account: maybeText, location: maybeText.describe('Namespace.') },
-    answer: z.array(ManifestDrift),
-  }),
+  ofApplication.get(
+    'getApplicationDriftUsingGET',
+    '/applications/{application}/drift',
+    'List drift',
+    {
+      description:
+        'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
+        'service has this operation.',
+      query: { account: maybeText, location: maybeText.describe('Namespace.') },
+      answer: z.array(ManifestDrift),
+    },
+  ),
   cloud.get('getKeyPairsUsingGET', '/keyPairs', 'List key pairs', {
     demands: filteredBy('account'),
     answer: z.array(KeyPair),
@@ -138,10 +174,15 @@ export const infrastructureOperations: Operation[] = [
     demands: sharedKnowledge,
     answer: z.array(Certificate),
   }),
-  cloud.get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', 'List certificates of a provider', {
-    demands: sharedKnowledge,
-    answer: z.array(Certificate),
-  }),
+  cloud.get(
+    'getCertificatesByProviderUsingGET',
+    '/certificates/{cloudProvider}',
+    'List certificates of a provider',
+    {
+      demands: sharedKnowledge,
+      answer: z.array(Certificate),
+    },
+  ),
   cloud.get('getRolesUsingGET', '/roles/{cloudProvider}', 'List roles of a provider', {
     demands: sharedKnowledge,
     answer: z.array(CloudRole),
@@ -151,18 +192,23 @@ export const infrastructureOperations: Operation[] = [
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(CloudMetric),
   }),
-  ofAccount.get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, 'Get values of a metric', {
-    description:
-      'Values of a metric over time; every other query parameter is a filter. The embedded infrastructure service keeps a quarter of ' +
-      'an hour for each server group.',
-    query: {
-      startTime: maybeText,
-      endTime: maybeText,
-      serverGroup: maybeText.describe('The embedded service needs it.'),
+  ofAccount.get(
+    'getCloudMetricStatisticsUsingGET',
+    `${metricsPath}/{metricName}/statistics`,
+    'Get values of a metric',
+    {
+      description:
+        'Values of a metric over time; every other query parameter is a filter. The embedded infrastructure service keeps a quarter of ' +
+        'an hour for each server group.',
+      query: {
+        startTime: maybeText,
+        endTime: maybeText,
+        serverGroup: maybeText.describe('The embedded service needs it.'),
+      },
+      forward: { service: 'clouddriver', otherQuery: true },
+      answer: MetricStatistics,
     },
-    forward: { service: 'clouddriver', otherQuery: true },
-    answer: MetricStatistics,
-  }),
+  ),
   cloud.get('getStorageUsingGET', '/storage', 'List storage accounts', {
     demands: sharedKnowledge,
     description: 'Names of storage accounts. Deprecated.',
@@ -173,18 +219,37 @@ export const infrastructureOperations: Operation[] = [
 async function findServerGroups({ query }: OperationRequest): Promise<StreamedAnswer> {
   const { applications, ids, cloudProvider } = query
   if ((applications === undefined) === (ids === undefined)) {
-    throw new GatewayError('BAD_ARGUMENT', 'Give either "applications" or "ids" (account:region:name), and not both.')
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      'Give either "applications" or "ids" (account:region:name), and not both.',
+    )
   }
-  return new StreamedAnswer('clouddriver', { path: '/serverGroups', query: { applications, ids, cloudProvider } })
+  return new StreamedAnswer('clouddriver', {
+    path: '/serverGroups',
+    query: { applications, ids, cloudProvider },
+  })
 }
 
 const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
 
 const EcsCluster = described('EcsCluster', 'account', 'region', 'name')
-const EcsClusterDescription = described('EcsClusterDescription', 'clusterName', 'clusterArn', 'status')
+const EcsClusterDescription = described(
+  'EcsClusterDescription',
+  'clusterName',
+  'clusterArn',
+  'status',
+)
 const EcsAlarm = described('EcsAlarm', 'alarmName', 'alarmArn', 'accountName', 'region')
 const EcsSecret = described('EcsSecret', 'account', 'region', 'name', 'arn')
-const EcsRegistry = described('EcsServiceRegistry', 'account', 'region', 'name', 'id', 'arn', 'displayName')
+const EcsRegistry = described(
+  'EcsServiceRegistry',
+  'account',
+  'region',
+  'name',
+  'id',
+  'arn',
+  'displayName',
+)
 const BrokerService = described('BrokerService', 'name')
 const ServiceInstance = described('ServiceInstance', 'name', 'status')
 
@@ -193,9 +258,14 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     answer: z.array(EcsCluster),
   }),
-  ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, 'List ECS clusters of a region', {
-    answer: z.array(EcsClusterDescription),
-  }),
+  ofAccount.get(
+    'getAllEcsClusterDescriptionsUsingGET',
+    descriptionsPath,
+    'List ECS clusters of a region',
+    {
+      answer: z.array(EcsClusterDescription),
+    },
+  ),
   cloud.get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', 'List ECS metric alarms', {
     demands: sharedKnowledge,
     answer: z.array(EcsAlarm),
@@ -204,21 +274,38 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     answer: z.array(EcsSecret),
   }),
-  cloud.get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', 'List ECS service registries', {
-    demands: sharedKnowledge,
-    answer: z.array(EcsRegistry),
-  }),
-  ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', 'List services of a broker', {
-    query: { cloudProvider: maybeText, region: textModel },
-    answer: z.array(BrokerService),
-  }),
-  ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', 'Get a service instance', {
-    query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
-    answer: ServiceInstance,
-  }),
+  cloud.get(
+    'getAllEcsServiceDiscoveryRegistriesUsingGET',
+    '/ecs/serviceDiscoveryRegistries',
+    'List ECS service registries',
+    {
+      demands: sharedKnowledge,
+      answer: z.array(EcsRegistry),
+    },
+  ),
+  ofAccount.get(
+    'listServiceBrokerServicesUsingGET',
+    '/servicebroker/{account}/services',
+    'List services of a broker',
+    {
+      query: { cloudProvider: maybeText, region: textModel },
+      answer: z.array(BrokerService),
+    },
+  ),
+  ofAccount.get(
+    'getServiceInstanceUsingGET',
+    '/servicebroker/{account}/serviceInstance',
+    'Get a service instance',
+    {
+      query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
+      answer: ServiceInstance,
+    },
+  ),
 ]
 
-const content = bytes.describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
+const content = bytes.describe(
+  'The stored bytes, with the content type that the service gives; HTML comes as text.',
+)
 
 export const storedDataOperations: Operation[] = [
   cloud.get('getStaticDataUsingGET', '/v1/data/static/{id}', 'Get stored data', {
@@ -228,21 +315,32 @@ export const storedDataOperations: Operation[] = [
     answer: content,
     errors: { 400: '`expectedContentType` is not a content type.' },
   }),
-  cloud.get('getAdhocDataUsingGET', '/v1/data/adhoc/{groupId}/{bucketId}/**', 'Get an object of a bucket', {
-    demands: sharedKnowledge,
-    description: 'An object of a bucket, by its name; slashes belong to the name.',
-    handle: streamAdhoc,
-    answer: content,
-  }),
+  cloud.get(
+    'getAdhocDataUsingGET',
+    '/v1/data/adhoc/{groupId}/{bucketId}/**',
+    'Get an object of a bucket',
+    {
+      demands: sharedKnowledge,
+      description: 'An object of a bucket, by its name; slashes belong to the name.',
+      handle: streamAdhoc,
+      answer: content,
+    },
+  ),
 ]
 
 async function streamStatic({ path, query }: OperationRequest): Promise<StreamedAnswer> {
   const { id } = path as { id: string }
   const type = query['expectedContentType'] as string
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(type)) {
-    throw new GatewayError('BAD_ARGUMENT', '"expectedContentType" must be a content type such as application/json.')
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      '"expectedContentType" must be a content type such as application/json.',
+    )
   }
-  return new StreamedAnswer('clouddriver', { path: pathTo`/v1/data/static/${id}`, headers: { accept: `${type}, */*` } })
+  return new StreamedAnswer('clouddriver', {
+    path: pathTo`/v1/data/static/${id}`,
+    headers: { accept: `${type}, */*` },
+  })
 }
 
 async function streamAdhoc({ path }: OperationRequest): Promise<StreamedAnswer> {
@@ -254,22 +352,33 @@ async function streamAdhoc({ path }: OperationRequest): Promise<StreamedAnswer> 
 }
 
 export const snapshotOperations: Operation[] = [
-  get('getCurrentSnapshotUsingGET', '/applications/{application}/snapshots/{account}', 'Get the latest snapshot', {
-    core: true,
-    demands: readsApplicationOnAccount,
-    forward: 'front50 /snapshots/{application}-{account}',
-    pick: checkOwn,
-    answer: SnapshotModel,
-  }),
-  get('getSnapshotHistoryUsingGET', '/applications/{application}/snapshots/{account}/history', 'List snapshots', {
-    core: true,
-    demands: readsApplicationOnAccount,
-    description: 'Earlier snapshots, newest first.',
-    query: { limit: integer.default(20) },
-    forward: 'front50 /snapshots/{application}-{account}/history',
-    pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
-    answer: z.array(SnapshotModel),
-  }),
+  get(
+    'getCurrentSnapshotUsingGET',
+    '/applications/{application}/snapshots/{account}',
+    'Get the latest snapshot',
+    {
+      core: true,
+      demands: readsApplicationOnAccount,
+      forward: 'front50 /snapshots/{application}-{account}',
+      pick: checkOwn,
+      answer: SnapshotModel,
+    },
+  ),
+  get(
+    'getSnapshotHistoryUsingGET',
+    '/applications/{application}/snapshots/{account}/history',
+    'List snapshots',
+    {
+      core: true,
+      demands: readsApplicationOnAccount,
+      description: 'Earlier snapshots, newest first.',
+      query: { limit: integer.default(20) },
+      forward: 'front50 /snapshots/{application}-{account}/history',
+      pick: (body, request) =>
+        body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request)),
+      answer: z.array(SnapshotModel),
+    },
+  ),
 ]
 
 function checkOwn(body: unknown, request: OperationRequest): JsonObject | null {
@@ -277,12 +386,18 @@ function checkOwn(body: unknown, request: OperationRequest): JsonObject | null {
   const snapshot = checkObject(body, 'front50')
   if (isOwn(snapshot, request)) return snapshot
   const { application, account } = request.path
-  throw new GatewayError('NOT_FOUND', `There is no snapshot of the application "${application}" in the account "${account}".`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `There is no snapshot of the application "${application}" in the account "${account}".`,
+  )
 }
 
 /** The store joins both names with a hyphen, which either may hold: `a-b` and `c` look like `a` and `b-c`. */
 function isOwn({ application }: JsonObject, { path }: OperationRequest): boolean {
-  return typeof application !== 'string' || foldName(application) === foldName(String(path['application']))
+  return (
+    typeof application !== 'string' ||
+    foldName(application) === foldName(String(path['application']))
+  )
 }
 
 const minLength = 3
@@ -291,7 +406,8 @@ export const searchOperations: Operation[] = [
   get('searchUsingGET', '/search', 'Search', {
     core: true,
     demands: filteredBy('application', 'account'),
-    description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
+    description:
+      'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
       q: maybeText.describe('At least three characters, unless `allowShortQuery`.'),
       type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
@@ -310,7 +426,10 @@ async function search({ query, otherQuery }: OperationRequest): Promise<Streamed
   const { q, allowShortQuery, type, ...rest } = query
   const wanted = String(q ?? '')
   if (wanted.length < minLength && allowShortQuery !== true && !listsServices(q, type)) return []
-  return new StreamedAnswer('clouddriver', { path: '/search', query: { ...otherQuery, q: wanted, type, ...rest } })
+  return new StreamedAnswer('clouddriver', {
+    path: '/search',
+    query: { ...otherQuery, q: wanted, type, ...rest },
+  })
 }
 
 /** The form of a stage that needs a service asks for all of them without naming anything. */

@@ -18,11 +18,17 @@ type InsightVariables = readonly Readonly<Record<string, unknown>>[]
  *
  * @see docs/contracts/http.md#services; docs/contracts/infrastructure.md#reads
  */
-export function toInsightActions(links: readonly InsightLink[], variables: InsightVariables): InsightAction[] {
+export function toInsightActions(
+  links: readonly InsightLink[],
+  variables: InsightVariables,
+): InsightAction[] {
   if (links.length === 0) return []
   const values = new Map(variables.flatMap((source) => Object.entries(source)))
   return links
-    .filter(({ cloudProvider }) => cloudProvider === undefined || cloudProvider === values.get('cloudProvider'))
+    .filter(
+      ({ cloudProvider }) =>
+        cloudProvider === undefined || cloudProvider === values.get('cloudProvider'),
+    )
     .map(({ url, label }) => ({ url: fill(url, values), label }))
 }
 
@@ -36,14 +42,20 @@ export async function loadWithAccount(
   call: UpstreamCall,
 ): Promise<{ account: JsonObject; resource: unknown }> {
   const account = readObject(
-    await request.call('clouddriver', { path: pathTo`/credentials/${request.path['account'] as string}` }),
+    await request.call('clouddriver', {
+      path: pathTo`/credentials/${request.path['account'] as string}`,
+    }),
     'clouddriver',
   )
   return { account, resource: await request.json('clouddriver', call) }
 }
 
 export function textFields(resource: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(resource).filter((field): field is [string, string] => typeof field[1] === 'string'))
+  return Object.fromEntries(
+    Object.entries(resource).filter(
+      (field): field is [string, string] => typeof field[1] === 'string',
+    ),
+  )
 }
 
 export function parseServerGroupName(name: string): { application: string; cluster: string } {

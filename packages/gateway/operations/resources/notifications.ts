@@ -14,7 +14,10 @@ const settingsPath = '/notifications/{type}/{application}'
 
 const NotificationTest = model('NotificationTest', {
   type: z.string().min(1).describe('Kind of notification: email, slack, …'),
-  address: z.string().nullish().describe('Recipient: an e-mail address, a channel, the address of a webhook, a repository.'),
+  address: z
+    .string()
+    .nullish()
+    .describe('Recipient: an e-mail address, a channel, the address of a webhook, a repository.'),
   commit: z.string().nullish().describe('Hash of a commit, for a commit status.'),
 })
 
@@ -46,7 +49,11 @@ export const notificationOperations: Operation[] = [
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
     handle: async (request, platform) => {
       await changeSettings(request, { method: 'POST', body: request.body })
-      return withWarnings(request, platform, { service: 'echo', path: '/notifications/warnings', document: request.body })
+      return withWarnings(request, platform, {
+        service: 'echo',
+        path: '/notifications/warnings',
+        document: request.body,
+      })
     },
   }),
   change.post('testNotificationUsingPOST', `${settingsPath}/test`, 'Send a test notification', {
@@ -56,25 +63,52 @@ export const notificationOperations: Operation[] = [
     handle: (request) => sendTest(request),
     answer: NotificationTestResult,
   }),
-  change.remove('deleteNotificationConfigUsingDELETE', settingsPath, 'Delete notification settings', {
-    description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
-    handle: (request) => changeSettings(request, { method: 'DELETE' }),
-  }),
-  get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', 'List kinds of notification', {
-    demands: sharedKnowledge,
-    description: 'Kinds of notification that the event service offers: of the embedded one, those that are switched on.',
-    forward: 'echo',
-    whenDisabled: [],
-    answer: z.array(NotificationKind),
-  }),
-  post('processNotificationCallbackUsingPOST', '/notifications/callbacks/{source}', 'Receive a chat callback', {
-    demands: open('signed by sender'),
-    description: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
-    body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
-    handle: async (request) =>
-      relayCallback(request, 'echo', pathTo`/notifications/callbacks/${request.path['source'] as string}`),
-    answer: z.unknown(),
-  }),
+  change.remove(
+    'deleteNotificationConfigUsingDELETE',
+    settingsPath,
+    'Delete notification settings',
+    {
+      description:
+        'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
+      handle: (request) => changeSettings(request, { method: 'DELETE' }),
+    },
+  ),
+  get(
+    'getNotificationTypeMetadataUsingGET',
+    '/notifications/metadata',
+    'List kinds of notification',
+    {
+      demands: sharedKnowledge,
+      description:
+        'Kinds of notification that the event service offers: of the embedded one, those that are switched on.',
+      forward: 'echo',
+      whenDisabled: [],
+      answer: z.array(NotificationKind),
+    },
+  ),
+  post(
+    'processNotificationCallbackUsingPOST',
+    '/notifications/callbacks/{source}',
+    'Receive a chat callback',
+    {
+      demands: open('signed by sender'),
+      description:
+        'Receives a click on a button of a chat message. Open: the event service checks the signature.',
+      body: {
+        schema: z.unknown(),
+        required: false,
+        raw: true,
+        mediaType: 'application/x-www-form-urlencoded',
+      },
+      handle: async (request) =>
+        relayCallback(
+          request,
+          'echo',
+          pathTo`/notifications/callbacks/${request.path['source'] as string}`,
+        ),
+      answer: z.unknown(),
+    },
+  ),
 ]
 
 async function sendTest(request: OperationRequest): Promise<unknown> {
@@ -83,15 +117,27 @@ async function sendTest(request: OperationRequest): Promise<unknown> {
   return request.json('echo', { method: 'POST', path: '/notifications/test', body })
 }
 
-async function changeSettings(request: OperationRequest, change: { method: 'POST' | 'DELETE'; body?: unknown }): Promise<void> {
+async function changeSettings(
+  request: OperationRequest,
+  change: { method: 'POST' | 'DELETE'; body?: unknown },
+): Promise<void> {
   const { type = '', application = '' } = request.path
   await request.json('front50', { ...change, path: pathTo`/notifications/${type}/${application}` })
 }
 
 /** Relays body and headers, which together carry the signature of the chat tool. */
-export function relayCallback(request: OperationRequest, service: ServiceName, path: string): StreamedAnswer {
+export function relayCallback(
+  request: OperationRequest,
+  service: ServiceName,
+  path: string,
+): StreamedAnswer {
   const rawBody = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
-  return new StreamedAnswer(service, { method: 'POST', path, rawBody, headers: relayedHeaders(request.headers) })
+  return new StreamedAnswer(service, {
+    method: 'POST',
+    path,
+    rawBody,
+    headers: relayedHeaders(request.headers),
+  })
 }
 
 const ownHeaders =

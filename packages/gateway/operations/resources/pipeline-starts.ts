@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { AnyObject, maybeText, Ref, submitted } from '@fairlead/base/json/schemas.ts'
-import { isObject, isTrue, type JsonObject, listOf, objectOf, parseObject } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  parseObject,
+} from '@fairlead/base/json/values.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
 import { Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
@@ -48,19 +55,26 @@ export const pipelineStartOperations: Operation[] = [
       description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
       query: { user: maybeText.describe('Accepted and ignored.') },
       body: { schema: AnyObject, shown: StartRequest, required: false },
-      handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
+      handle: (request, platform) =>
+        startStored(request, platform, request.path['pipelineName'] as string),
       errors: startErrors,
     },
   ),
-  post('invokePipelineConfigUsingPOST1', '/pipelines/{application}/{pipelineNameOrId}', 'Start a pipeline', {
-    core: true,
-    demands: startsStored('pipelineNameOrId'),
-    description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
-    body: { schema: AnyObject, shown: StartRequest, required: false },
-    handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
-    ...submitted,
-    errors: startErrors,
-  }),
+  post(
+    'invokePipelineConfigUsingPOST1',
+    '/pipelines/{application}/{pipelineNameOrId}',
+    'Start a pipeline',
+    {
+      core: true,
+      demands: startsStored('pipelineNameOrId'),
+      description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
+      body: { schema: AnyObject, shown: StartRequest, required: false },
+      handle: (request, platform) =>
+        startStored(request, platform, request.path['pipelineNameOrId'] as string),
+      ...submitted,
+      errors: startErrors,
+    },
+  ),
   start.post('startUsingPOST', '/pipelines/start', 'Start a given definition', {
     demands: startsGiven,
     description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
@@ -78,13 +92,20 @@ export const pipelineStartOperations: Operation[] = [
       body: { schema: AnyObject, shown: StartRequest, required: false },
       handle: startByEvent,
       success: 202,
-      answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
+      answer: z.object({
+        eventId: z.uuid(),
+        ref: z.string().describe('/pipelines/{execution id}'),
+      }),
       errors: { 403: 'The caller lacks EXECUTE on the application.' },
     },
   ),
 ]
 
-async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {
+async function startStored(
+  request: OperationRequest,
+  platform: Platform,
+  nameOrId: string,
+): Promise<unknown> {
   const application = request.path['application'] as string
   request.state.application = application
   const { plan, trigger } = toStart(request)
@@ -93,9 +114,19 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
   await checkMayExecute(request, platform, String(definition['application'] ?? application))
   checkParameters(definition, trigger, platform)
   return withPrefix(prefix, async () => {
-    const body = { ...definition, trigger, ...addNotifications(definition, trigger), ...(plan && { plan }) }
+    const body = {
+      ...definition,
+      trigger,
+      ...addNotifications(definition, trigger),
+      ...(plan && { plan }),
+    }
     const answer = readObject(
-      await request.call('orca', { method: 'POST', path: '/orchestrate', query: { user: trigger.user }, body }),
+      await request.call('orca', {
+        method: 'POST',
+        path: '/orchestrate',
+        query: { user: trigger.user },
+        body,
+      }),
       'orca',
     )
     return plan ? new DirectAnswer(200, answer) : answer
@@ -111,7 +142,12 @@ interface StartMode {
 export function startModeOf(given: JsonObject): StartMode {
   const { plan, body } = takePlan(given)
   const { dryRun, ...rest } = body
-  return { plan, body: isTrue(dryRun) ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } } : body }
+  return {
+    plan,
+    body: isTrue(dryRun)
+      ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } }
+      : body,
+  }
 }
 
 function takePlan(given: JsonObject): StartMode {
@@ -132,19 +168,30 @@ function toStart(request: OperationRequest): StoredStart {
   const checked = Trigger.safeParse(given)
   if (!checked.success) {
     const [issue] = checked.error.issues as [z.core.$ZodIssue]
-    throw new GatewayError('UNREADABLE_BODY', `"${issue.path.join('.')}" of the trigger is not usable: ${describeIssue(issue)}.`)
+    throw new GatewayError(
+      'UNREADABLE_BODY',
+      `"${issue.path.join('.')}" of the trigger is not usable: ${describeIssue(issue)}.`,
+    )
   }
   const { user, notifications } = checked.data
-  return { plan, trigger: { ...given, user: displayedUser(request, user), notifications: notifications ?? [] } }
+  return {
+    plan,
+    trigger: { ...given, user: displayedUser(request, user), notifications: notifications ?? [] },
+  }
 }
 
-function addNotifications(definition: JsonObject, trigger: { notifications: unknown[] }): JsonObject {
+function addNotifications(
+  definition: JsonObject,
+  trigger: { notifications: unknown[] },
+): JsonObject {
   if (trigger.notifications.length === 0) return {}
   return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
 }
 
 function checkParameters(definition: JsonObject, trigger: Trigger, { upstreams }: Platform): void {
-  const problem = describeParameterProblem(definition, trigger.parameters ?? {}, { takesAny: !upstreams.isEmbedded('orca') })
+  const problem = describeParameterProblem(definition, trigger.parameters ?? {}, {
+    takesAny: !upstreams.isEmbedded('orca'),
+  })
   if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
 }
 
@@ -153,13 +200,17 @@ async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T>
     return await work()
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    throw new GatewayError(error.code, prefix + error.message, { ...error.details, status: error.status })
+    throw new GatewayError(error.code, prefix + error.message, {
+      ...error.details,
+      status: error.status,
+    })
   }
 }
 
 async function startGiven(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { plan, body: definition } = startModeOf(request.body as JsonObject)
-  if (typeof definition['application'] === 'string') request.state.application = definition['application']
+  if (typeof definition['application'] === 'string')
+    request.state.application = definition['application']
   await checkMayStart(request, platform, definition)
   const answer = await request.call('orca', {
     method: 'POST',
@@ -167,21 +218,32 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
     query: { user: usernameOf(request) },
     body: withDisplayedUser(request, plan ? { ...definition, plan } : definition),
   })
-  if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer)
+  if (answer.status === 400 && definition['type'] === 'templatedPipeline')
+    throw templateRefused(answer)
   return readObject(answer, 'orca')
 }
 
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
-async function checkMayStart(request: OperationRequest, platform: Platform, definition: JsonObject): Promise<void> {
+async function checkMayStart(
+  request: OperationRequest,
+  platform: Platform,
+  definition: JsonObject,
+): Promise<void> {
   if (!isDecided(platform)) return
   const config = objectOf(definition['config'])
   const inner = objectOf(config['pipeline'])
-  const applications = [definition['application'], inner['application']].filter((name) => name !== undefined && name !== null)
-  if (applications.length === 0) throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
+  const applications = [definition['application'], inner['application']].filter(
+    (name) => name !== undefined && name !== null,
+  )
+  if (applications.length === 0)
+    throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
   for (const application of applications.map(String)) {
     // The orchestrator would replace it after the check.
     if (application.includes('${'))
-      throw new GatewayError('BAD_ARGUMENT', 'Name the application in plain text, without expressions.')
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        'Name the application in plain text, without expressions.',
+      )
     await checkMayExecute(request, platform, application)
   }
 }
@@ -199,13 +261,21 @@ function templateRefused(answer: UpstreamAnswer): GatewayError {
  * @see docs/contracts/events.md#manual-starts
  */
 async function startByEvent(request: OperationRequest, platform: Platform): Promise<unknown> {
-  const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }
-  if (takePlan((request.body ?? {}) as JsonObject).plan) return startStored(request, platform, pipelineNameOrId)
+  const { application, pipelineNameOrId } = request.path as {
+    application: string
+    pipelineNameOrId: string
+  }
+  if (takePlan((request.body ?? {}) as JsonObject).plan)
+    return startStored(request, platform, pipelineNameOrId)
   const eventId = randomUUID()
   const executionId = createUlid(Date.now())
   request.state.application = application
   const trigger = { ...(request.body as object | undefined), eventId, executionId }
   const content = { application, pipelineNameOrId, user: usernameOf(request), trigger }
-  await request.json('echo', { method: 'POST', path: '/', body: { details: { type: 'manual' }, eventId, content } })
+  await request.json('echo', {
+    method: 'POST',
+    path: '/',
+    body: { details: { type: 'manual' }, eventId, content },
+  })
   return { eventId, ref: `/pipelines/${executionId}` }
 }

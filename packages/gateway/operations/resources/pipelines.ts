@@ -35,7 +35,13 @@ import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
 import { withWarnings } from './save-warnings.ts'
-import { type FinishedTask, runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
+import {
+  type FinishedTask,
+  runTask,
+  type TaskSubmission,
+  taskVariable,
+  toBase64Json,
+} from './task-polling.ts'
 
 const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
@@ -54,7 +60,9 @@ const Order = model('DefinitionOrder', {
 })
 
 const taskUnfinished = { 400: 'The task that makes the change failed or did not finish in time.' }
-const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message has the reason.' }
+const taskFailed = {
+  400: 'The task that changes the definition failed or did not finish in time; the message has the reason.',
+}
 
 const andWarnings =
   ' The header `X-Fairlead-Warnings` names faults that do not keep it from being saved, such as missing or misspelt fields; characters ' +
@@ -76,22 +84,40 @@ export const pipelineOperations: Operation[] = [
         pipelineNameFilter: maybeText.describe('Keep pipelines whose name contains this.'),
         pipelineLimit: integer.optional().describe('At most so many.'),
       },
-      forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
+      forward: {
+        service: 'front50',
+        path: '/pipelines/{application}',
+        constants: { refresh: 'true' },
+      },
       answer: z.array(Pipeline),
     },
   ),
-  core.get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', 'Get a pipeline', {
-    // An id may be that of a definition of another application.
-    demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
-    description: 'One pipeline definition, by its exact name or by its id.',
-    handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
-    answer: Pipeline,
-    errors: { 404: 'No definition has that name or id.' },
-  }),
+  core.get(
+    'getPipelineConfigUsingGET',
+    '/applications/{application}/pipelineConfigs/{pipelineName}',
+    'Get a pipeline',
+    {
+      // An id may be that of a definition of another application.
+      demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
+      description: 'One pipeline definition, by its exact name or by its id.',
+      handle: (request) =>
+        findDefinition(
+          request,
+          request.path['application'] as string,
+          request.path['pipelineName'] as string,
+        ),
+      answer: Pipeline,
+      errors: { 404: 'No definition has that name or id.' },
+    },
+  ),
   change.post('savePipelineUsingPOST', '/pipelines', 'Save a pipeline', {
     demands: writesDefinitions,
     description: `Creates or overwrites a pipeline definition. The new id is found in the list of definitions.${andWarnings}`,
-    query: { staleCheck: flagModel.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
+    query: {
+      staleCheck: flagModel
+        .default(false)
+        .describe('Refuse when the stored definition is newer than the one sent.'),
+    },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
   }),
@@ -103,11 +129,17 @@ export const pipelineOperations: Operation[] = [
     answer: Pipeline.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
-  change.remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', 'Delete a pipeline', {
-    demands: writesApplication,
-    description: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
-    handle: deleteDefinition,
-  }),
+  change.remove(
+    'deletePipelineUsingDELETE',
+    '/pipelines/{application}/{pipelineName}',
+    'Delete a pipeline',
+    {
+      demands: writesApplication,
+      description:
+        'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
+      handle: deleteDefinition,
+    },
+  ),
   core.post('renamePipelineUsingPOST', '/pipelines/move', 'Rename a pipeline', {
     demands: writesApplicationInBody,
     description:
@@ -122,15 +154,21 @@ export const pipelineOperations: Operation[] = [
     forward: 'front50 /pipelines',
     answer: z.array(Pipeline),
   }),
-  get('getPipelineConfigHistoryUsingGET', '/pipelineConfigs/{pipelineConfigId}/history', 'List revisions of a pipeline', {
-    demands: readsDefinition,
-    description: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
-    query: { limit: integer.default(20) },
-    forward: 'front50 /pipelines/{pipelineConfigId}/history',
-    // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
-    on404: { answer: [] },
-    answer: z.array(Pipeline),
-  }),
+  get(
+    'getPipelineConfigHistoryUsingGET',
+    '/pipelineConfigs/{pipelineConfigId}/history',
+    'List revisions of a pipeline',
+    {
+      demands: readsDefinition,
+      description:
+        'Revisions of a pipeline definition, newest first. An unknown definition has none.',
+      query: { limit: integer.default(20) },
+      forward: 'front50 /pipelines/{pipelineConfigId}/history',
+      // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
+      on404: { answer: [] },
+      answer: z.array(Pipeline),
+    },
+  ),
   get(
     'convertPipelineConfigToPipelineTemplateUsingGET',
     '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
@@ -145,7 +183,8 @@ export const pipelineOperations: Operation[] = [
   ),
   post('bulksavePipelineUsingPOST', '/pipelines/bulksave', 'Save several pipelines', {
     demands: writesFiledDefinitions,
-    description: 'Saves many pipeline definitions at once, and reports which of them were rejected.',
+    description:
+      'Saves many pipeline definitions at once, and reports which of them were rejected.',
     query: { application: textModel.default('bulk_save_placeholder_app') },
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,
@@ -192,7 +231,10 @@ async function deleteDefinition(request: OperationRequest, platform: Platform): 
   await runTask(
     request,
     platform,
-    toChange(request, 'delete', { ...definition, application: definition['application'] ?? application }),
+    toChange(request, 'delete', {
+      ...definition,
+      application: definition['application'] ?? application,
+    }),
   )
 }
 
@@ -229,7 +271,11 @@ async function savePipelines(request: OperationRequest, platform: Platform): Pro
   const task = await runTask(
     request,
     platform,
-    { application: request.query['application'] as string, description: 'Bulk save pipelines', job: [job] },
+    {
+      application: request.query['application'] as string,
+      description: 'Bulk save pipelines',
+      job: [job],
+    },
     { polls: bulkSavePolls, intervalMs: bulkSavePollIntervalMs },
   )
   return taskVariable(task, 'bulksave') ?? {}
@@ -238,7 +284,8 @@ async function savePipelines(request: OperationRequest, platform: Platform): Pro
 async function convertToTemplate(request: OperationRequest): Promise<string> {
   const id = request.path['pipelineConfigId'] as string
   const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
-  if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
+  if (stored.status === 404)
+    throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
   readObject(stored, 'front50')
   const converted = await request.call('orca', {
     method: 'POST',
@@ -268,7 +315,11 @@ function reorders(id: string, kind: 'pipelines' | 'strategies', what: string): O
 }
 
 /** @see docs/contracts/orchestration.md#jobs: each field is base64 of its own JSON. */
-function reorder(request: OperationRequest, platform: Platform, kind: 'pipelines' | 'strategies'): Promise<FinishedTask> {
+function reorder(
+  request: OperationRequest,
+  platform: Platform,
+  kind: 'pipelines' | 'strategies',
+): Promise<FinishedTask> {
   const { application, idsToIndices } = request.body as z.infer<typeof Order>
   return runTask(request, platform, {
     application,

@@ -1,7 +1,15 @@
 /** Plugins of services and of Deck, banners, and services outside the platform that the web UI uses. */
 import { hash } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyList, AnyObject, maybeText, model, nothing, ObjectList, submitted } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyList,
+  AnyObject,
+  maybeText,
+  model,
+  nothing,
+  ObjectList,
+  submitted,
+} from '@fairlead/base/json/schemas.ts'
 import { isObject, listOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
@@ -50,22 +58,27 @@ export const pluginOperations: Operation[] = [
     handle: listInstalled,
     answer: z.record(z.string(), ObjectList),
   }),
-  post('publishPluginUsingPOST', '/plugins/publish/{pluginId}/{pluginVersion}', 'Publish a plugin', {
-    demands: writesPlugins,
-    description: 'Stores the file of a plugin, sent as the form field `plugin`.',
-    body: {
-      schema: AnyObject.describe('The archive of the plugin.'),
-      required: true,
-      raw: true,
-      mediaType: 'multipart/form-data',
+  post(
+    'publishPluginUsingPOST',
+    '/plugins/publish/{pluginId}/{pluginVersion}',
+    'Publish a plugin',
+    {
+      demands: writesPlugins,
+      description: 'Stores the file of a plugin, sent as the form field `plugin`.',
+      body: {
+        schema: AnyObject.describe('The archive of the plugin.'),
+        required: true,
+        raw: true,
+        mediaType: 'multipart/form-data',
+      },
+      handle: publish,
+      answer: nothing,
+      errors: {
+        400: 'The form has no file named plugin.',
+        ...forbidden,
+      },
     },
-    handle: publish,
-    answer: nothing,
-    errors: {
-      400: 'The form has no file named plugin.',
-      ...forbidden,
-    },
-  }),
+  ),
 ]
 
 const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.string() })
@@ -74,48 +87,92 @@ const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.
 const cacheControl = 'max-age=86400, must-revalidate, private'
 
 export const deckPluginOperations: Operation[] = [
-  get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', 'List plugins of the web UI', {
-    demands: aboutGateway,
-    description: 'Plugins that Deck is to load: those that are enabled in `spinnaker.extensibility.deck-proxy.plugins`. Open.',
-    handle: async (_request, platform) => platform.deckPlugins.manifest(),
-    answer: z.array(DeckPlugin),
-    errors: { 503: 'The lists of plugins have not been read yet.' },
-  }),
-  get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', 'Get a web UI plugin file', {
-    demands: aboutGateway,
-    handle: getAsset,
-    answer: z.string(),
-    answerType: 'application/javascript',
-    errors: { 404: 'There is no such plugin, version or file.', 503: 'The plugin cannot be fetched at the moment.' },
-  }),
+  get(
+    'getPluginManifestUsingGET',
+    '/plugins/deck/plugin-manifest.json',
+    'List plugins of the web UI',
+    {
+      demands: aboutGateway,
+      description:
+        'Plugins that Deck is to load: those that are enabled in `spinnaker.extensibility.deck-proxy.plugins`. Open.',
+      handle: async (_request, platform) => platform.deckPlugins.manifest(),
+      answer: z.array(DeckPlugin),
+      errors: { 503: 'The lists of plugins have not been read yet.' },
+    },
+  ),
+  get(
+    'getPluginAssetUsingGET',
+    '/plugins/deck/{pluginId}/{pluginVersion}/{asset}',
+    'Get a web UI plugin file',
+    {
+      demands: aboutGateway,
+      handle: getAsset,
+      answer: z.string(),
+      answerType: 'application/javascript',
+      errors: {
+        404: 'There is no such plugin, version or file.',
+        503: 'The plugin cannot be fetched at the moment.',
+      },
+    },
+  ),
 ]
 
-async function getAsset({ path }: OperationRequest, { deckPlugins }: Platform): Promise<DirectAnswer> {
-  const { pluginId, pluginVersion, asset } = path as { pluginId: string; pluginVersion: string; asset: string }
+async function getAsset(
+  { path }: OperationRequest,
+  { deckPlugins }: Platform,
+): Promise<DirectAnswer> {
+  const { pluginId, pluginVersion, asset } = path as {
+    pluginId: string
+    pluginVersion: string
+    asset: string
+  }
   const found = await deckPlugins.asset(pluginId, pluginVersion, asset)
   if (found === undefined) {
-    throw new GatewayError('NOT_FOUND', `There is no file ${asset} of version ${pluginVersion} of the Deck plugin ${pluginId}.`)
+    throw new GatewayError(
+      'NOT_FOUND',
+      `There is no file ${asset} of version ${pluginVersion} of the Deck plugin ${pluginId}.`,
+    )
   }
-  return new DirectAnswer(200, found.bytes, { 'content-type': found.type, 'cache-control': cacheControl })
+  return new DirectAnswer(200, found.bytes, {
+    'content-type': found.type,
+    'cache-control': cacheControl,
+  })
 }
 
 async function upsertInfo(request: OperationRequest): Promise<unknown> {
   const pluginInfo = request.body as z.infer<typeof PluginInfo>
   const job = [{ type: 'upsertPluginInfo', pluginInfo, user: usernameOf(request) }]
-  return submitTask(request, { application: pluginApplication, description: `Upsert plugin info ${pluginInfo.id}`, job })
+  return submitTask(request, {
+    application: pluginApplication,
+    description: `Upsert plugin info ${pluginInfo.id}`,
+    job,
+  })
 }
 
 async function deleteInfo(request: OperationRequest): Promise<unknown> {
   const id = request.path['id'] as string
   const job = [{ type: 'deletePluginInfo', pluginInfoId: id, user: usernameOf(request) }]
-  return submitTask(request, { application: pluginApplication, description: `Delete plugin info ${id}`, job })
+  return submitTask(request, {
+    application: pluginApplication,
+    description: `Delete plugin info ${id}`,
+    job,
+  })
 }
 
-async function listInstalled(request: OperationRequest, platform: Platform): Promise<Record<string, unknown>> {
+async function listInstalled(
+  request: OperationRequest,
+  platform: Platform,
+): Promise<Record<string, unknown>> {
   const wanted = request.query['service']
-  const services = platform.upstreams.enabledServices().filter((service) => wanted === undefined || service === wanted)
-  const lists = await Promise.all(services.map(async (service) => [service, await installedIn(request, service)] as const))
-  return Object.fromEntries(wanted === undefined || wanted === 'gate' ? [['gate', []], ...lists] : lists)
+  const services = platform.upstreams
+    .enabledServices()
+    .filter((service) => wanted === undefined || service === wanted)
+  const lists = await Promise.all(
+    services.map(async (service) => [service, await installedIn(request, service)] as const),
+  )
+  return Object.fromEntries(
+    wanted === undefined || wanted === 'gate' ? [['gate', []], ...lists] : lists,
+  )
 }
 
 async function installedIn(request: OperationRequest, service: ServiceName): Promise<unknown> {
@@ -143,12 +200,17 @@ async function publish(request: OperationRequest): Promise<void> {
 }
 
 async function readFile(body: Buffer | undefined, contentType: string): Promise<Buffer> {
-  const form = await new Response(body && new Uint8Array(body), { headers: { 'content-type': contentType } })
+  const form = await new Response(body && new Uint8Array(body), {
+    headers: { 'content-type': contentType },
+  })
     .formData()
     .catch(() => undefined)
   const file = form?.get('plugin')
   if (file instanceof File) return Buffer.from(await file.arrayBuffer())
-  throw new GatewayError('BAD_ARGUMENT', 'Send multipart/form-data with the file of the plugin in the field "plugin".')
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    'Send multipart/form-data with the file of the plugin in the field "plugin".',
+  )
 }
 
 const banner = operationsWith({ demands: adminOnly })
@@ -166,7 +228,8 @@ export const bannerOperations: Operation[] = [
     answer: z.array(Banner),
   }),
   banner.put('saveBannerUsingPUT', '/banners', 'Save an announcement', {
-    description: 'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
+    description:
+      'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
     body: BannerChange,
     handle: ({ body }, { banners }) => banners.save(BannerChange.parse(body)),
     answer: Banner,
@@ -184,7 +247,8 @@ export const bannerOperations: Operation[] = [
     answer: z.array(Banner),
   }),
   banner.post('refreshBannersUsingPOST', '/banners/refresh', 'Reload announcements', {
-    description: 'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
+    description:
+      'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
     handle: async (_request, { banners }) => banners.refresh(),
     answer: nothing,
   }),
@@ -212,7 +276,10 @@ function patchOf(request: OperationRequest): Partial<BannerChange> {
   const body = request.body as Record<string, unknown>
   const { id, ...patch } = BannerPatch.parse(body)
   if (id != null && id !== idOf(request)) {
-    throw new GatewayError('BAD_ARGUMENT', `The body is banner "${id}", the path names "${idOf(request)}".`)
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `The body is banner "${id}", the path names "${idOf(request)}".`,
+    )
   }
   return Object.fromEntries(Object.entries(patch).filter(([name]) => Object.hasOwn(body, name)))
 }
@@ -233,7 +300,8 @@ function forwarded(method: Method, path: string): Operation {
     path,
     demands: offeredToAll,
     summary: 'Forward to an outside service',
-    description: 'Forwards to a service that `proxies` lists, without identity and cookies of the caller.',
+    description:
+      'Forwards to a service that `proxies` lists, without identity and cookies of the caller.',
     ...(method !== 'GET' && { body: { schema: z.unknown(), required: false, raw: true } }),
     handle: (request, platform) => forward(method, request, platform),
     answer: z.unknown(),
@@ -251,7 +319,8 @@ export const outsideOperations: Operation[] = [
   get('proxiesUsingGET', '/proxies', 'List proxies', {
     demands: aboutGateway,
     description: 'Outside services to which `/proxies/{id}` forwards.',
-    handle: async (_request, { integrations }) => integrations.proxies.map(({ id, uri }) => ({ id, uri })),
+    handle: async (_request, { integrations }) =>
+      integrations.proxies.map(({ id, uri }) => ({ id, uri })),
     answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
   }),
   ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
@@ -275,16 +344,25 @@ export const outsideOperations: Operation[] = [
 ]
 
 function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
-  return tool.post(id, `/integrations/gremlin/templates/${kind}`, `List Gremlin ${kind} templates`, {
-    description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
-    body: AnyObject,
-    handle: async ({ body }, { integrations }) =>
-      integrations.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
-    answer: AnyList,
-  })
+  return tool.post(
+    id,
+    `/integrations/gremlin/templates/${kind}`,
+    `List Gremlin ${kind} templates`,
+    {
+      description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
+      body: AnyObject,
+      handle: async ({ body }, { integrations }) =>
+        integrations.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
+      answer: AnyList,
+    },
+  )
 }
 
-async function forward(method: Method, request: OperationRequest, { integrations }: Platform): Promise<DirectAnswer> {
+async function forward(
+  method: Method,
+  request: OperationRequest,
+  { integrations }: Platform,
+): Promise<DirectAnswer> {
   const { path, search, headers } = request
   const answer = await callProxy(integrations.proxies, {
     id: path['proxy'] ?? '',
@@ -295,7 +373,8 @@ async function forward(method: Method, request: OperationRequest, { integrations
     body: request.body as Buffer | undefined,
   })
   const { status, bytes, url } = answer
-  if (status < 200 || status > 599) throw new GatewayError('UPSTREAM_UNREADABLE', 'The service answered with an unknown status.')
+  if (status < 200 || status > 599)
+    throw new GatewayError('UPSTREAM_UNREADABLE', 'The service answered with an unknown status.')
   return new DirectAnswer(status >= 500 ? 502 : status, bytes, {
     'content-type': answer.headers['content-type'] ?? 'text/plain',
     'x-proxy-status-code': String(status),

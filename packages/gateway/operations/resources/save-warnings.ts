@@ -13,7 +13,11 @@ export async function withWarnings(
   answer?: JsonObject,
 ): Promise<unknown> {
   if (!upstreams.isEmbedded(service)) return answer
-  const warnings = await request.json(service, { method: 'POST', path, body: document }).catch(() => [])
+  const warnings = await request
+    .json(service, { method: 'POST', path, body: document })
+    .catch(() => [])
   const texts = listOf(warnings).map((each) => toHeaderText(String(each)))
-  return texts.length === 0 ? answer : new DirectAnswer(200, answer, { 'x-fairlead-warnings': texts.join(' ') })
+  return texts.length === 0
+    ? answer
+    : new DirectAnswer(200, answer, { 'x-fairlead-warnings': texts.join(' ') })
 }

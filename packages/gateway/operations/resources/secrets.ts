@@ -5,7 +5,13 @@ import { model, nothing } from '@fairlead/base/json/schemas.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { operationsWith } from '../declare.ts'
-import { type Demands, readsAccount, readsApplication, writesAccount, writesApplication } from '../demands.ts'
+import {
+  type Demands,
+  readsAccount,
+  readsApplication,
+  writesAccount,
+  writesApplication,
+} from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
@@ -22,7 +28,10 @@ const Secret = model('Secret', {
   setBy: z.string().describe('The user who has set the value.'),
   note: z.string().nullish(),
   lastUseTime: time.nullish(),
-  isMasked: z.boolean().nullish().describe('False for a value that is too short or too common to be masked in texts.'),
+  isMasked: z
+    .boolean()
+    .nullish()
+    .describe('False for a value that is too short or too common to be masked in texts.'),
 })
 
 const SecretValue = model('SecretValue', {
@@ -69,7 +78,10 @@ function operationsOf({ kind, word, reads, writes }: Owner): Operation[] {
   const path = `/${kind}s/{${kind}}/secrets`
   const servicePath = `/secrets/${kind}/{${kind}}`
   const unknown = { 404: 'There is no such secret, or the definition store is external.' }
-  const { get, put, remove } = operationsWith({ on404: { message: describeAbsence }, errors: unknown })
+  const { get, put, remove } = operationsWith({
+    on404: { message: describeAbsence },
+    errors: unknown,
+  })
   return [
     get(`list${word}SecretsUsingGET`, path, `List secrets of an ${kind}`, {
       demands: reads,
@@ -79,20 +91,23 @@ function operationsOf({ kind, word, reads, writes }: Owner): Operation[] {
     }),
     put(`set${word}SecretUsingPUT`, `${path}/{name}`, `Set a secret of an ${kind}`, {
       demands: writes,
-      description: 'Creates a secret, or gives it a new value as a new version. What runs keeps the version that it was given.',
+      description:
+        'Creates a secret, or gives it a new value as a new version. What runs keeps the version that it was given.',
       body: SecretValue,
       handle: (request, platform) => setSecret(kind, request, platform),
       answer: Secret,
     }),
     remove(`delete${word}SecretUsingDELETE`, `${path}/{name}`, `Delete a secret of an ${kind}`, {
       demands: writes,
-      description: 'What refers to it fails from then on; what runs keeps the value that it was given.',
+      description:
+        'What refers to it fails from then on; what runs keeps the value that it was given.',
       forward: `front50 ${servicePath}/{name}`,
       answer: nothing,
     }),
     get(`get${word}SecretUsesUsingGET`, `${path}/{name}/uses`, `List uses of an ${kind} secret`, {
       demands: reads,
-      description: 'Who has used which version, where and when, and what still runs with an older version.',
+      description:
+        'Who has used which version, where and when, and what still runs with an older version.',
       forward: `front50 ${servicePath}/{name}/uses`,
       answer: SecretUses,
     }),
@@ -100,13 +115,23 @@ function operationsOf({ kind, word, reads, writes }: Owner): Operation[] {
 }
 
 /** An external store would not know what to do with the value, and might log it. */
-async function setSecret(kind: Owner['kind'], request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
-  if (!upstreams.isEmbedded('front50')) throw new GatewayError('NOT_FOUND', describeAbsence(request))
+async function setSecret(
+  kind: Owner['kind'],
+  request: OperationRequest,
+  { upstreams }: Platform,
+): Promise<unknown> {
+  if (!upstreams.isEmbedded('front50'))
+    throw new GatewayError('NOT_FOUND', describeAbsence(request))
   const { name = '', [kind]: owner = '' } = request.path
-  return request.json('front50', { method: 'PUT', path: pathTo`/secrets/${kind}/${owner}/${name}`, body: request.body })
+  return request.json('front50', {
+    method: 'PUT',
+    path: pathTo`/secrets/${kind}/${owner}/${name}`,
+    body: request.body,
+  })
 }
 
 function describeAbsence({ path }: OperationRequest): string {
-  const what = path['name'] === undefined ? 'There are no secrets.' : `There is no secret "${path['name']}".`
+  const what =
+    path['name'] === undefined ? 'There are no secrets.' : `There is no secret "${path['name']}".`
   return `${what} An external definition store (services.front50) keeps none: use the embedded one, or refer to Vault or files.`
 }

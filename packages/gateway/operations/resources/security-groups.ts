@@ -32,24 +32,35 @@ const securityGroups: Operation[] = [
   get('allUsingGET1', '/securityGroups', 'List security groups', {
     core: true,
     demands: filteredBy('key-account'),
-    description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
+    description:
+      'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
     query: { id: maybeText },
     handle: listOrFind,
     cost: 5,
     answer: SecurityGroupsByAccount.or(SecurityGroupModel),
     errors: { 404: 'No security group has this id.' },
   }),
-  group.get('allByAccountUsingGET', '/securityGroups/{account}', 'List security groups of an account', {
-    description: 'Security groups of an account by region; with `region`, a list.',
-    query: { provider, region: maybeText },
-    forward: 'clouddriver /securityGroups/{account}/{provider}',
-    answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
-  }),
-  group.get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', 'Get a security group', {
-    query: { provider, vpcId: maybeText },
-    forward: 'clouddriver /securityGroups/{account}/{provider}/{region}/{name}',
-    answer: SecurityGroupModel,
-  }),
+  group.get(
+    'allByAccountUsingGET',
+    '/securityGroups/{account}',
+    'List security groups of an account',
+    {
+      description: 'Security groups of an account by region; with `region`, a list.',
+      query: { provider, region: maybeText },
+      forward: 'clouddriver /securityGroups/{account}/{provider}',
+      answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
+    },
+  ),
+  group.get(
+    'getSecurityGroupUsingGET',
+    '/securityGroups/{account}/{region}/{name}',
+    'Get a security group',
+    {
+      query: { provider, vpcId: maybeText },
+      forward: 'clouddriver /securityGroups/{account}/{provider}/{region}/{name}',
+      answer: SecurityGroupModel,
+    },
+  ),
 ]
 
 const firewallIds: Readonly<Record<string, string>> = {
@@ -65,12 +76,21 @@ const firewalls: Operation[] = [
     core: false,
     path: operation.path.replace('/securityGroups', '/firewalls'),
   })),
-  get('allFirewallsByAccountAndRegionUsingGET', '/firewalls/{account}/{region}', 'List firewalls of a region', {
-    demands: readsAccount,
-    query: { provider },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', fromPath: ['region'] },
-    answer: z.array(SecurityGroupSummary),
-  }),
+  get(
+    'allFirewallsByAccountAndRegionUsingGET',
+    '/firewalls/{account}/{region}',
+    'List firewalls of a region',
+    {
+      demands: readsAccount,
+      query: { provider },
+      forward: {
+        service: 'clouddriver',
+        path: '/securityGroups/{account}/{provider}',
+        fromPath: ['region'],
+      },
+      answer: z.array(SecurityGroupSummary),
+    },
+  ),
 ]
 
 export const securityGroupOperations: Operation[] = [...securityGroups, ...firewalls]
@@ -79,20 +99,28 @@ async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
   const id = String(request.query['id'] ?? '').trim()
   if (id === '') return new StreamedAnswer('clouddriver', { path: '/securityGroups' })
   const query = { q: id, type: 'securityGroups', pageSize: '10000', page: '1' }
-  const [first] = checkList((await request.json('clouddriver', { path: '/search', query })) ?? [], 'clouddriver')
+  const [first] = checkList(
+    (await request.json('clouddriver', { path: '/search', query })) ?? [],
+    'clouddriver',
+  )
   const hits = listOf(first?.['results'])
   const place = isObject(hits[0]) ? placeOf(hits[0]) : undefined
-  if (place === undefined) throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
+  if (place === undefined)
+    throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
   return new StreamedAnswer('clouddriver', place)
 }
 
 /** A hit names its group by an address of the form `/securityGroups/{account}/{provider}/…/{name}?region={region}`. */
 function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } | undefined {
   const url = URL.parse(String(hit['url']), 'http://hit')
-  const [, account, cloudProvider, ...rest] = (url?.pathname ?? '').split('/').filter(Boolean).map(decodeSegment)
+  const [, account, cloudProvider, ...rest] = (url?.pathname ?? '')
+    .split('/')
+    .filter(Boolean)
+    .map(decodeSegment)
   const name = rest.at(-1)
   const region = url?.searchParams.get('region') ?? hit['region']
-  if (!account || !cloudProvider || !name || typeof region !== 'string' || region === '') return undefined
+  if (!account || !cloudProvider || !name || typeof region !== 'string' || region === '')
+    return undefined
   const vpcId = hit['vpcId']
   return {
     path: pathTo`/securityGroups/${account}/${cloudProvider}/${region}/${name}`,
@@ -116,16 +144,26 @@ export const networkOperations: Operation[] = [
     forward: 'clouddriver /networks/aws',
     answer: z.array(Network),
   }),
-  lookup.get('allByCloudProviderUsingGET1', '/subnets/{cloudProvider}', 'List subnets of a provider', {
-    description: 'Subnets of one cloud provider; an unknown provider has none.',
-    answer: z.array(Subnet),
-  }),
+  lookup.get(
+    'allByCloudProviderUsingGET1',
+    '/subnets/{cloudProvider}',
+    'List subnets of a provider',
+    {
+      description: 'Subnets of one cloud provider; an unknown provider has none.',
+      answer: z.array(Subnet),
+    },
+  ),
   lookup.get('allUsingGET', '/networks', 'List networks by provider', {
     answer: z.record(z.string(), z.array(Network)),
   }),
-  lookup.get('allByCloudProviderUsingGET', '/networks/{cloudProvider}', 'List networks of a provider', {
-    answer: z.array(Network),
-  }),
+  lookup.get(
+    'allByCloudProviderUsingGET',
+    '/networks/{cloudProvider}',
+    'List networks of a provider',
+    {
+      answer: z.array(Network),
+    },
+  ),
 ]
 
 const ofProvider = operationsWith({ core: true, query: { provider } })
@@ -137,18 +175,29 @@ export const loadBalancerOperations: Operation[] = [
     cost: 5,
     answer: z.array(LoadBalancerItem),
   }),
-  ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', 'Find a load balancer by name', {
-    demands: filteredBy('accounts'),
-    description: 'One load balancer in all accounts and regions.',
-    forward: 'clouddriver /{provider}/loadBalancers/{name}',
-    answer: LoadBalancerItem,
-  }),
-  ofProvider.get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', 'Get a load balancer', {
-    demands: readsAccount,
-    description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
-    handle: loadDetails,
-    answer: z.array(LoadBalancerModel),
-  }),
+  ofProvider.get(
+    'getLoadBalancerUsingGET',
+    '/loadBalancers/{name}',
+    'Find a load balancer by name',
+    {
+      demands: filteredBy('accounts'),
+      description: 'One load balancer in all accounts and regions.',
+      forward: 'clouddriver /{provider}/loadBalancers/{name}',
+      answer: LoadBalancerItem,
+    },
+  ),
+  ofProvider.get(
+    'getLoadBalancerDetailsUsingGET',
+    '/loadBalancers/{account}/{region}/{name}',
+    'Get a load balancer',
+    {
+      demands: readsAccount,
+      description:
+        'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
+      handle: loadDetails,
+      answer: z.array(LoadBalancerModel),
+    },
+  ),
   get(
     'getApplicationLoadBalancersUsingGET',
     '/applications/{application}/loadBalancers',
@@ -163,7 +212,10 @@ export const loadBalancerOperations: Operation[] = [
   ),
 ]
 
-async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {
+async function loadDetails(
+  request: OperationRequest,
+  { settings }: Platform,
+): Promise<JsonObject[]> {
   const { account = '', region = '', name = '' } = request.path
   const path = pathTo`/${String(request.query['provider'])}/loadBalancers/${account}/${region}/${name}`
   try {

@@ -30,27 +30,38 @@ export const strategyOperations: Operation[] = [
       answer: z.array(Pipeline),
     },
   ),
-  ofApplication.get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', 'Get a strategy', {
-    description: 'One deployment strategy, by its exact name.',
-    forward: 'front50 /strategies/{application}',
-    pick: pickStrategy,
-    answer: Pipeline,
-    errors: { 404: 'The application has no strategy of that name.' },
-  }),
+  ofApplication.get(
+    'getStrategyConfigUsingGET',
+    '/applications/{application}/strategyConfigs/{strategyName}',
+    'Get a strategy',
+    {
+      description: 'One deployment strategy, by its exact name.',
+      forward: 'front50 /strategies/{application}',
+      pick: pickStrategy,
+      answer: Pipeline,
+      errors: { 404: 'The application has no strategy of that name.' },
+    },
+  ),
   get('getAllStrategyConfigsUsingGET', '/strategyConfigs', 'List all strategies', {
     demands: filteredBy('application'),
     description: 'Deployment strategies of all applications that the caller may read.',
     forward: 'front50 /strategies',
     answer: z.array(Pipeline),
   }),
-  get('getStrategyConfigHistoryUsingGET', '/strategyConfigs/{strategyConfigId}/history', 'List revisions of a strategy', {
-    demands: readsStrategy,
-    description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
-    query: { limit: integer.default(20) },
-    forward: 'front50 /strategies/{strategyConfigId}/history',
-    on404: { answer: [] },
-    answer: z.array(Pipeline),
-  }),
+  get(
+    'getStrategyConfigHistoryUsingGET',
+    '/strategyConfigs/{strategyConfigId}/history',
+    'List revisions of a strategy',
+    {
+      demands: readsStrategy,
+      description:
+        'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
+      query: { limit: integer.default(20) },
+      forward: 'front50 /strategies/{strategyConfigId}/history',
+      on404: { answer: [] },
+      answer: z.array(Pipeline),
+    },
+  ),
   change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
     demands: writesDefinitions,
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
@@ -65,14 +76,22 @@ export const strategyOperations: Operation[] = [
     body: { schema: AnyObject, shown: Pipeline, required: true },
     answer: Pipeline,
   }),
-  change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', 'Delete a strategy', {
-    demands: writesApplication,
-  }),
+  change.remove(
+    'deleteStrategyUsingDELETE',
+    '/strategies/{application}/{strategyName}',
+    'Delete a strategy',
+    {
+      demands: writesApplication,
+    },
+  ),
 ]
 
 function pickStrategy(body: unknown, { path }: OperationRequest): JsonObject {
   const { application, strategyName } = path
   const strategy = checkList(body, 'front50').find(({ name }) => name === strategyName)
   if (strategy !== undefined) return strategy
-  throw new GatewayError('NOT_FOUND', `Application ${application} has no strategy with the name "${strategyName}".`)
+  throw new GatewayError(
+    'NOT_FOUND',
+    `Application ${application} has no strategy with the name "${strategyName}".`,
+  )
 }

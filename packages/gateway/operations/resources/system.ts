@@ -18,14 +18,26 @@ const Status = z
   .strictObject({
     status: z.enum(['UP', 'DOWN']),
     waitingFor: TextList.optional().describe('What readiness waits for; for users.'),
-    troubles: TextList.optional().describe('What is out of order although requests are served; for users.'),
+    troubles: TextList.optional().describe(
+      'What is out of order although requests are served; for users.',
+    ),
   })
   .meta({ id: 'Health' })
 
 /** Open paths of probes and scrapers, which talk to an instance itself: they are answered without the context path, too. */
-export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
+export const probePaths: ReadonlySet<string> = new Set([
+  '/health',
+  '/livez',
+  '/readyz',
+  '/spectator/metrics',
+])
 
-const exposition = operationsWith({ demands: aboutGateway, answer: z.string(), answerType: 'text/plain', handle: answerMetrics })
+const exposition = operationsWith({
+  demands: aboutGateway,
+  answer: z.string(),
+  answerType: 'text/plain',
+  handle: answerMetrics,
+})
 
 export const systemOperations: Operation[] = [
   get('getVersionUsingGET', '/version', 'Get the version', {
@@ -35,10 +47,15 @@ export const systemOperations: Operation[] = [
   }),
   get('healthUsingGET', '/health', 'Check health', {
     demands: aboutGateway,
-    description: 'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
+    description:
+      'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
     query: {
-      downstreamServices: flagModel.default(false).describe('Counts the last known health of the services.'),
-      checkDownstreamServices: flagModel.default(false).describe('Has the services checked again in the next cycle.'),
+      downstreamServices: flagModel
+        .default(false)
+        .describe('Counts the last known health of the services.'),
+      checkDownstreamServices: flagModel
+        .default(false)
+        .describe('Has the services checked again in the next cycle.'),
     },
     cost: 0,
     answer: Status,
@@ -48,27 +65,37 @@ export const systemOperations: Operation[] = [
   }),
   // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
   ...['/livez', '/health/liveness'].map((path, index) =>
-    get(`livenessUsingGET${index || ''}`, path, index === 0 ? 'Check liveness' : 'Check liveness (older address)', {
-      demands: aboutGateway,
-      description: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
-      cost: 0,
-      answer: Status,
-      handle: async () => ({ status: 'UP' }),
-    }),
+    get(
+      `livenessUsingGET${index || ''}`,
+      path,
+      index === 0 ? 'Check liveness' : 'Check liveness (older address)',
+      {
+        demands: aboutGateway,
+        description: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
+        cost: 0,
+        answer: Status,
+        handle: async () => ({ status: 'UP' }),
+      },
+    ),
   ),
   ...['/readyz', '/health/readiness'].map((path, index) =>
-    get(`readinessUsingGET${index || ''}`, path, index === 0 ? 'Check readiness' : 'Check readiness (older address)', {
-      demands: aboutGateway,
-      description:
-        index === 0
-          ? 'Whether requests may be sent here: the status alone, without login.'
-          : 'Whether requests may be sent here, what is waited for if not, and what is out of order.',
-      cost: 0,
-      answer: Status,
-      errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` names the reasons.' },
-      errorAnswers: { 503: Status },
-      handle: answerReadiness,
-    }),
+    get(
+      `readinessUsingGET${index || ''}`,
+      path,
+      index === 0 ? 'Check readiness' : 'Check readiness (older address)',
+      {
+        demands: aboutGateway,
+        description:
+          index === 0
+            ? 'Whether requests may be sent here: the status alone, without login.'
+            : 'Whether requests may be sent here, what is waited for if not, and what is out of order.',
+        cost: 0,
+        answer: Status,
+        errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` names the reasons.' },
+        errorAnswers: { 503: Status },
+        handle: answerReadiness,
+      },
+    ),
   ),
   exposition.get('metricsUsingGET', '/spectator/metrics', 'Get metrics without login', {
     description:
@@ -76,7 +103,8 @@ export const systemOperations: Operation[] = [
     cost: 0,
   }),
   exposition.get('prometheusUsingGET', '/metrics', 'Get metrics', {
-    description: 'The same metrics for a logged-in user, with the series of applications that the user may read.',
+    description:
+      'The same metrics for a logged-in user, with the series of applications that the user may read.',
   }),
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map((path, index) =>
     get(`apiDocumentUsingGET${index || ''}`, path, 'Get the API document', {
@@ -101,7 +129,10 @@ export const systemOperations: Operation[] = [
     errors: { 404: 'There is no such file.' },
     handle: async (request) => {
       if (request.path['file'] === 'reference.js') return referenceScript()
-      throw new GatewayError('NOT_FOUND', 'There is no such file; the reference page is at /swagger-ui/index.html.')
+      throw new GatewayError(
+        'NOT_FOUND',
+        'There is no such file; the reference page is at /swagger-ui/index.html.',
+      )
     },
   }),
 ]
@@ -122,11 +153,16 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
   if (request.query['checkDownstreamServices']) platform.health.recheck()
   platform.health.noteProbe()
   const isReady = platform.health.waitingFor().length === 0
-  const down = !isReady || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
+  const down =
+    !isReady ||
+    (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
   return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
 }
 
-async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+async function answerReadiness(
+  { state }: OperationRequest,
+  platform: Platform,
+): Promise<DirectAnswer> {
   const { health } = platform
   health.noteProbe()
   const waitingFor = health.waitingFor()
@@ -143,10 +179,15 @@ async function answerReadiness({ state }: OperationRequest, platform: Platform):
   return new DirectAnswer(status === 'UP' ? 200 : 503, { status, ...details })
 }
 
-async function answerApiDocument({ headers, state }: OperationRequest, { apiDocument }: Platform): Promise<DirectAnswer> {
+async function answerApiDocument(
+  { headers, state }: OperationRequest,
+  { apiDocument }: Platform,
+): Promise<DirectAnswer> {
   const format = parseAccept(headers.accept, ['json', 'yaml']) === 'yaml' ? 'yaml' : 'json'
   const contentType = format === 'yaml' ? 'application/x-yaml' : 'application/json'
-  return new DirectAnswer(200, await apiDocument.print(format, state.baseUrl), { 'content-type': contentType })
+  return new DirectAnswer(200, await apiDocument.print(format, state.baseUrl), {
+    'content-type': contentType,
+  })
 }
 
 const applicationSeries = /^\w+\{application="((?:[^"\\]|\\.)*)"\}.*\n/gm
@@ -157,8 +198,11 @@ async function answerMetrics(request: OperationRequest, platform: Platform): Pro
   // Metrics are needed most while a service is away.
   const mayRead = await createReadFilter(request, platform).catch(() => () => false)
   const isReadable = (name: string) =>
-    mayRead(name) && isMetByToken(request.state.token, { kind: 'application', name, authorization: 'READ' })
-  const exposition = text.replace(applicationSeries, (line, name: string) => (isReadable(unescapeLabel(name)) ? line : ''))
+    mayRead(name) &&
+    isMetByToken(request.state.token, { kind: 'application', name, authorization: 'READ' })
+  const exposition = text.replace(applicationSeries, (line, name: string) =>
+    isReadable(unescapeLabel(name)) ? line : '',
+  )
   return new DirectAnswer(200, exposition, { 'content-type': contentType })
 }
 

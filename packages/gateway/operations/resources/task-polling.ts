@@ -33,7 +33,14 @@ export const submissionType = { 'content-type': 'application/context+json' }
 const firstPollMs = 50
 /** A timer may end so much early, which must not lead to one look more. */
 const timerSlackMs = 1
-const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'SKIPPED', 'TERMINAL', 'CANCELED', 'STOPPED'])
+const ended: ReadonlySet<unknown> = new Set([
+  'SUCCEEDED',
+  'FAILED_CONTINUE',
+  'SKIPPED',
+  'TERMINAL',
+  'CANCELED',
+  'STOPPED',
+])
 
 /** How jobs carry definitions and other documents: their JSON text, UTF-8, base64. */
 export function toBase64Json(value: unknown): string {
@@ -49,13 +56,24 @@ export function toBase64Json(value: unknown): string {
 export function checkPlain(fields: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(fields)) {
     if (isHidden(name) || isHidden(value))
-      throw new GatewayError('BAD_ARGUMENT', `"${name}" holds an expression. Write its value in plain text.`)
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        `"${name}" holds an expression. Write its value in plain text.`,
+      )
   }
 }
 
-export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<JsonObject> {
+export async function submitTask(
+  request: OperationRequest,
+  task: TaskSubmission,
+): Promise<JsonObject> {
   request.state.application = task.application
-  const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  const answer = await request.json('orca', {
+    method: 'POST',
+    path: '/ops',
+    body: task,
+    headers: submissionType,
+  })
   return checkObject(answer, 'orca')
 }
 
@@ -72,7 +90,8 @@ export async function runTask(
   limits?: PollLimits,
 ): Promise<FinishedTask> {
   const task = await awaitTask(request, platform, submission, limits)
-  if (task.status !== 'SUCCEEDED') throw new GatewayError('TASK_FAILED', firstErrorOf(task) ?? describe(submission, task))
+  if (task.status !== 'SUCCEEDED')
+    throw new GatewayError('TASK_FAILED', firstErrorOf(task) ?? describe(submission, task))
   return task
 }
 
@@ -80,16 +99,26 @@ async function awaitTask(
   request: OperationRequest,
   platform: Platform,
   submission: TaskSubmission,
-  limits: PollLimits = { polls: platform.settings.taskPolls, intervalMs: platform.settings.taskPollIntervalMs },
+  limits: PollLimits = {
+    polls: platform.settings.taskPolls,
+    intervalMs: platform.settings.taskPollIntervalMs,
+  },
 ): Promise<FinishedTask> {
   const id = idOf(await submitTask(request, submission))
   if (id === undefined) return {}
   const deadlineMs = performance.now() + limits.polls * limits.intervalMs
   // Most definition changes are over at once: the first looks come early, later ones at the configured distance.
-  for (let waitMs = Math.min(firstPollMs, limits.intervalMs); ; waitMs = Math.min(waitMs * 2, limits.intervalMs)) {
+  for (
+    let waitMs = Math.min(firstPollMs, limits.intervalMs);
+    ;
+    waitMs = Math.min(waitMs * 2, limits.intervalMs)
+  ) {
     await pause(Math.max(0, Math.min(waitMs, deadlineMs - performance.now())))
-    const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as FinishedTask | undefined
-    if (ended.has(task?.status) || performance.now() >= deadlineMs - timerSlackMs) return { ...task, id }
+    const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as
+      | FinishedTask
+      | undefined
+    if (ended.has(task?.status) || performance.now() >= deadlineMs - timerSlackMs)
+      return { ...task, id }
   }
 }
 
@@ -99,17 +128,23 @@ function idOf({ ref }: JsonObject): string | undefined {
 }
 
 function firstErrorOf(task: FinishedTask): string | undefined {
-  const exception = taskVariable(task, 'exception') as { details?: { errors?: unknown } } | null | undefined
+  const exception = taskVariable(task, 'exception') as
+    | { details?: { errors?: unknown } }
+    | null
+    | undefined
   const errors = exception?.details?.errors
   return Array.isArray(errors) && typeof errors[0] === 'string' ? errors[0] : undefined
 }
 
 export function taskVariable(task: FinishedTask, key: string): unknown {
-  return Array.isArray(task.variables) ? task.variables.find((variable) => variable?.key === key)?.value : undefined
+  return Array.isArray(task.variables)
+    ? task.variables.find((variable) => variable?.key === key)?.value
+    : undefined
 }
 
 function describe(submission: TaskSubmission, task: FinishedTask): string {
-  if (task.id === undefined) return `"${submission.description}" was refused: the orchestrator named no task.`
+  if (task.id === undefined)
+    return `"${submission.description}" was refused: the orchestrator named no task.`
   const status = task.status ?? 'unknown'
   return ended.has(status)
     ? `"${submission.description}" failed: task ${task.id} ended as ${status}.`

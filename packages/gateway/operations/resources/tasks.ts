@@ -1,9 +1,20 @@
 /** Tasks: work outside of pipelines, by application and by id. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, integer, maybeText, nonEmptyList, nothing, Ref } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  integer,
+  maybeText,
+  nonEmptyList,
+  nothing,
+  Ref,
+} from '@fairlead/base/json/schemas.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
-import { findApplicationNameObjection, pluginApplication, quoteName } from '@fairlead/base/names/application-name.ts'
+import {
+  findApplicationNameObjection,
+  pluginApplication,
+  quoteName,
+} from '@fairlead/base/names/application-name.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { z } from 'zod'
@@ -13,7 +24,15 @@ import { requireAdministrator } from '../access/application-access.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
 import { operationsWith, polledByUsers, post } from '../declare.ts'
-import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
+import {
+  application,
+  executesTask,
+  readsApplication,
+  readsTask,
+  submitsJobs,
+  writesApplication,
+  writesTask,
+} from '../demands.ts'
 import { CloudOperation, TaskJudgement, TaskModel, TaskRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -37,48 +56,73 @@ const details = operationsWith({
 })
 
 export const taskOperations: Operation[] = [
-  core.get('getTasksUsingGET', '/applications/{application}/tasks', 'List tasks of an application', {
-    ...polledByUsers,
-    demands: readsApplication,
-    description: 'Tasks of an application, newest first.',
-    query: {
-      page: integer.optional().describe('From 1.'),
-      limit: integer.optional().describe('Size of a page.'),
-      statuses: maybeText.describe('Comma-separated; all unless given.'),
+  core.get(
+    'getTasksUsingGET',
+    '/applications/{application}/tasks',
+    'List tasks of an application',
+    {
+      ...polledByUsers,
+      demands: readsApplication,
+      description: 'Tasks of an application, newest first.',
+      query: {
+        page: integer.optional().describe('From 1.'),
+        limit: integer.optional().describe('Size of a page.'),
+        statuses: maybeText.describe('Comma-separated; all unless given.'),
+      },
+      forward: 'orca',
+      answer: z.array(TaskModel),
     },
-    forward: 'orca',
-    answer: z.array(TaskModel),
-  }),
-  core.post('taskUsingPOST', '/applications/{application}/tasks', 'Submit a task to an application', {
-    demands: [...writesApplication, ...submitsJobs],
-    description: `Submits a task for an application, whatever application its body names.${orPlan}`,
-    body: { schema: AnyObject, shown: TaskRequest, required: true },
-    handle: (request, platform) => submit(request, platform, taskOfPath(request)),
-    answer: Ref,
-  }),
-  post('judgeTaskUsingPOST', '/applications/{application}/tasks/judge', 'Judge a task without running it', {
-    demands: [...writesApplication, ...submitsJobs],
-    changesNothing: true,
-    cost: 5,
-    description:
-      'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
-      'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
-    body: { schema: AnyObject, shown: TaskRequest, required: true },
-    handle: (request, platform) => judge(request, platform, taskOfPath(request)),
-    answer: TaskJudgement,
-  }),
-  task.get('getTaskUsingGET', '/applications/{application}/tasks/{id}', 'Get a task (older address)', {
-    ...polledByUsers,
-    demands: readsTask,
-    description: 'One task; the older address. The application is ignored.',
-    forward: 'orca /tasks/{id}',
-    answer: TaskModel,
-  }),
-  task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', 'Cancel a task (older address)', {
-    demands: executesTask,
-    handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
-    answer: nothing,
-  }),
+  ),
+  core.post(
+    'taskUsingPOST',
+    '/applications/{application}/tasks',
+    'Submit a task to an application',
+    {
+      demands: [...writesApplication, ...submitsJobs],
+      description: `Submits a task for an application, whatever application its body names.${orPlan}`,
+      body: { schema: AnyObject, shown: TaskRequest, required: true },
+      handle: (request, platform) => submit(request, platform, taskOfPath(request)),
+      answer: Ref,
+    },
+  ),
+  post(
+    'judgeTaskUsingPOST',
+    '/applications/{application}/tasks/judge',
+    'Judge a task without running it',
+    {
+      demands: [...writesApplication, ...submitsJobs],
+      changesNothing: true,
+      cost: 5,
+      description:
+        'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
+        'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
+      body: { schema: AnyObject, shown: TaskRequest, required: true },
+      handle: (request, platform) => judge(request, platform, taskOfPath(request)),
+      answer: TaskJudgement,
+    },
+  ),
+  task.get(
+    'getTaskUsingGET',
+    '/applications/{application}/tasks/{id}',
+    'Get a task (older address)',
+    {
+      ...polledByUsers,
+      demands: readsTask,
+      description: 'One task; the older address. The application is ignored.',
+      forward: 'orca /tasks/{id}',
+      answer: TaskModel,
+    },
+  ),
+  task.put(
+    'cancelTaskUsingPUT',
+    '/applications/{application}/tasks/{id}/cancel',
+    'Cancel a task (older address)',
+    {
+      demands: executesTask,
+      handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
+      answer: nothing,
+    },
+  ),
   details.get(
     'getTaskDetailsUsingGET',
     '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
@@ -125,19 +169,33 @@ export const taskOperations: Operation[] = [
     handle: cancelSeveral,
     answer: nothing,
   }),
-  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', 'Get a cloud operation', {}),
+  details.get(
+    'getTaskDetailsUsingGET1',
+    '/tasks/{id}/details/{taskDetailsId}',
+    'Get a cloud operation',
+    {},
+  ),
 ]
 
 function taskOfPath({ body, path }: OperationRequest): JsonObject {
   return { ...(body as JsonObject), application: path['application'] }
 }
 
-async function submit(request: OperationRequest, platform: Platform, given: JsonObject): Promise<JsonObject> {
+async function submit(
+  request: OperationRequest,
+  platform: Platform,
+  given: JsonObject,
+): Promise<JsonObject> {
   const { plan, body: task } = startModeOf(given)
   if (plan) return judge(request, platform, task)
   for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
   const body = withDisplayedUser(request, task)
-  const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })
+  const answer = await request.json('orca', {
+    method: 'POST',
+    path: '/ops',
+    body,
+    headers: submissionType,
+  })
   if (changesApplication(task)) {
     // Who created an application looks for it in the list as soon as the task has ended.
     setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
@@ -145,15 +203,28 @@ async function submit(request: OperationRequest, platform: Platform, given: Json
   return checkObject(answer, 'orca')
 }
 
-async function judge(request: OperationRequest, platform: Platform, task: JsonObject): Promise<JsonObject> {
+async function judge(
+  request: OperationRequest,
+  platform: Platform,
+  task: JsonObject,
+): Promise<JsonObject> {
   const objection = await nameObjection(request, platform, task)
   if (objection !== undefined) return refusedHere(platform, objection)
   if (!platform.upstreams.isEmbedded('orca')) return judgeForm(task)
-  const answer = await request.json('orca', { method: 'POST', path: '/ops/judge', body: task, headers: submissionType })
+  const answer = await request.json('orca', {
+    method: 'POST',
+    path: '/ops/judge',
+    body: task,
+    headers: submissionType,
+  })
   return { engine: 'embedded', ...checkObject(answer, 'orca') }
 }
 
-async function nameObjection(request: OperationRequest, platform: Platform, task: JsonObject): Promise<string | undefined> {
+async function nameObjection(
+  request: OperationRequest,
+  platform: Platform,
+  task: JsonObject,
+): Promise<string | undefined> {
   try {
     for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
     return undefined
@@ -170,9 +241,23 @@ function refusedHere({ upstreams }: Platform, message: string): JsonObject {
 
 function judgeForm(task: JsonObject): JsonObject {
   const { error } = TaskRequest.safeParse(task)
-  const objections = error?.issues.map((issue) => ({ message: `"${issue.path.join('.')}": ${describeIssue(issue)}.` })) ?? []
-  const open = [{ message: 'The external Orca judges the rest when the task runs: Fairlead has judged the rights and the form.' }]
-  return { engine: 'external', decision: objections.length > 0 ? 'refused' : 'depends', objections, open, effects: [] }
+  const objections =
+    error?.issues.map((issue) => ({
+      message: `"${issue.path.join('.')}": ${describeIssue(issue)}.`,
+    })) ?? []
+  const open = [
+    {
+      message:
+        'The external Orca judges the rest when the task runs: Fairlead has judged the rights and the form.',
+    },
+  ]
+  return {
+    engine: 'external',
+    decision: objections.length > 0 ? 'refused' : 'depends',
+    objections,
+    open,
+    effects: [],
+  }
 }
 
 /**
@@ -180,10 +265,18 @@ function judgeForm(task: JsonObject): JsonObject {
  *
  * @throws {GatewayError} BAD_ARGUMENT, PERMISSION_DENIED
  */
-async function checkNewName(request: OperationRequest, platform: Platform, name: string): Promise<void> {
+async function checkNewName(
+  request: OperationRequest,
+  platform: Platform,
+  name: string,
+): Promise<void> {
   const objection = findApplicationNameObjection(name)
   const isReserved = foldName(name) === pluginApplication
-  if ((objection === undefined && !isReserved) || (await applicationExists(request.call, name)) === true) return
+  if (
+    (objection === undefined && !isReserved) ||
+    (await applicationExists(request.call, name)) === true
+  )
+    return
   if (objection !== undefined) {
     const message = `The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`
     throw new GatewayError('BAD_ARGUMENT', message)
@@ -194,14 +287,18 @@ async function checkNewName(request: OperationRequest, platform: Platform, name:
 function changesApplication({ job }: JsonObject): boolean {
   return (
     Array.isArray(job) &&
-    job.some((one) => isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
+    job.some(
+      (one) =>
+        isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])),
+    )
   )
 }
 
 async function cancelSeveral(request: OperationRequest): Promise<void> {
   const ids = (request.query['ids'] as string[]).filter((id) => id.trim() !== '')
   const [first] = ids
-  if (first === undefined) throw new GatewayError('MISSING_PARAMETER', 'The query parameter "ids" names no task.')
+  if (first === undefined)
+    throw new GatewayError('MISSING_PARAMETER', 'The query parameter "ids" names no task.')
   await learnApplication(request, 'tasks', first)
   checkDone(await request.call('orca', { method: 'PUT', path: '/tasks/cancel', body: ids }), 'orca')
 }

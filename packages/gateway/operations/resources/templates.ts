@@ -1,7 +1,15 @@
 /** Pipeline templates of both versions: reads from their store, changes by tasks. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, flagModel, list, maybeText, nonEmpty, submitted, textModel } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  flagModel,
+  list,
+  maybeText,
+  nonEmpty,
+  submitted,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
 import { Pipeline, PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith, post, remove } from '../declare.ts'
@@ -19,23 +27,45 @@ import { TaskModel } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
-import { checkPlain, type FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
+import {
+  checkPlain,
+  type FinishedTask,
+  runTask,
+  submitTask,
+  type TaskSubmission,
+  toBase64Json,
+} from './task-polling.ts'
 
 type Template = z.infer<typeof PipelineTemplate>
 
-const Dependents = z.array(z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }))
+const Dependents = z.array(
+  z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }),
+)
 
-const PlannedPipeline = Pipeline.partial().meta({ id: 'PlannedPipeline', description: 'The definition that would run.' })
+const PlannedPipeline = Pipeline.partial().meta({
+  id: 'PlannedPipeline',
+  description: 'The definition that would run.',
+})
 
 const templateBody = { schema: PipelineTemplate, required: true }
 const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
 const tag = maybeText.describe('latest, stable, unstable, experimental, test or canary.')
 const digest = maybeText.describe('SHA-256 of one saved state; not together with `tag`.')
-const skipPlanDependents = flagModel.default(false).describe('Saves without checking that the pipelines built on it still work.')
+const skipPlanDependents = flagModel
+  .default(false)
+  .describe('Saves without checking that the pipelines built on it still work.')
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
-const templates = operationsWith({ demands: filteredBy('scopes'), query: { scopes }, forward: 'front50' })
-const template = operationsWith({ demands: readsTemplate, forward: 'front50', answer: PipelineTemplate })
+const templates = operationsWith({
+  demands: filteredBy('scopes'),
+  query: { scopes },
+  forward: 'front50',
+})
+const template = operationsWith({
+  demands: readsTemplate,
+  forward: 'front50',
+  answer: PipelineTemplate,
+})
 const dependents = operationsWith({
   demands: [...readsTemplate, ...filteredBy('application')],
   pick: toDependents,
@@ -49,39 +79,69 @@ export const templateOperations: Operation[] = [
   templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', 'List version-1 templates', {
     answer: z.array(PipelineTemplate),
   }),
-  submission.post('createPipelineTemplateUsingPOST', '/pipelineTemplates', 'Create a version-1 template', {
-    demands: createsTemplate,
-    handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
-  }),
+  submission.post(
+    'createPipelineTemplateUsingPOST',
+    '/pipelineTemplates',
+    'Create a version-1 template',
+    {
+      demands: createsTemplate,
+      handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
+    },
+  ),
   get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', 'Resolve a template', {
-    demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
+    demands: [
+      ...readsTemplateSource,
+      ...application('READ', 'execution', 'executionId'),
+      ...readsDefinition,
+    ],
     description: 'The template that a source names, with what it takes from those that it extends.',
     query: {
-      source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
+      source: nonEmpty.describe(
+        '`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.',
+      ),
       executionId: maybeText,
       pipelineConfigId: maybeText,
     },
     forward: 'orca /pipelineTemplate',
     answer: PipelineTemplate,
   }),
-  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', 'Get a version-1 template', {}),
-  submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', 'Update a version-1 template', {
-    demands: updatesTemplate,
-    query: { skipPlanDependents },
-    handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
-  }),
-  remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', 'Delete a version-1 template', {
-    demands: deletesFiledTemplate,
-    query: { application: textModel.default('spinnaker') },
-    handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
-    ...submitted,
-  }),
+  template.get(
+    'getPipelineTemplateUsingGET',
+    '/pipelineTemplates/{id}',
+    'Get a version-1 template',
+    {},
+  ),
+  submission.post(
+    'updatePipelineTemplateUsingPOST',
+    '/pipelineTemplates/{id}',
+    'Update a version-1 template',
+    {
+      demands: updatesTemplate,
+      query: { skipPlanDependents },
+      handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
+    },
+  ),
+  remove(
+    'deletePipelineTemplateUsingDELETE',
+    '/pipelineTemplates/{id}',
+    'Delete a version-1 template',
+    {
+      demands: deletesFiledTemplate,
+      query: { application: textModel.default('spinnaker') },
+      handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
+      ...submitted,
+    },
+  ),
   dependents.get(
     'listPipelineTemplateDependentsUsingGET',
     '/pipelineTemplates/{id}/dependents',
     'List pipelines of a version-1 template',
     {
-      query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
+      query: {
+        recursive: flagModel
+          .default(false)
+          .describe('Also those built on templates that are built on it.'),
+      },
       forward: 'front50 /pipelineTemplates/{id}/dependentPipelines',
     },
   ),
@@ -89,42 +149,71 @@ export const templateOperations: Operation[] = [
   templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', 'List templates', {
     answer: z.array(PipelineTemplate),
   }),
-  templates.get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', 'List versions of templates', {
-    description: 'Version-2 templates by id, each with all its saved versions.',
-    answer: z.record(z.string(), z.array(PipelineTemplate)),
-  }),
-  post('planV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/plan', 'Plan a templated pipeline', {
-    demands: application('READ', 'body'),
-    changesNothing: true,
-    description: 'The pipeline that a templated definition becomes, without starting it.',
-    body: AnyObject,
-    forward: 'orca',
-    answer: PlannedPipeline,
-  }),
-  change.post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', 'Create a template', {
-    demands: createsTemplate,
-    description: 'Creates a version-2 template, and returns when it is stored.',
-    query: { tag },
-    body: templateBody,
-    handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
-  }),
-  change.post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', 'Update a template', {
-    demands: updatesTemplate,
-    description: 'Changes a version-2 template, and returns when it is stored.',
-    query: { tag, skipPlanDependents },
-    body: templateBody,
-    handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
-  }),
+  templates.get(
+    'listV2PipelineTemplateVersionsUsingGET',
+    '/v2/pipelineTemplates/versions',
+    'List versions of templates',
+    {
+      description: 'Version-2 templates by id, each with all its saved versions.',
+      answer: z.record(z.string(), z.array(PipelineTemplate)),
+    },
+  ),
+  post(
+    'planV2PipelineTemplateUsingPOST',
+    '/v2/pipelineTemplates/plan',
+    'Plan a templated pipeline',
+    {
+      demands: application('READ', 'body'),
+      changesNothing: true,
+      description: 'The pipeline that a templated definition becomes, without starting it.',
+      body: AnyObject,
+      forward: 'orca',
+      answer: PlannedPipeline,
+    },
+  ),
+  change.post(
+    'createV2PipelineTemplateUsingPOST',
+    '/v2/pipelineTemplates/create',
+    'Create a template',
+    {
+      demands: createsTemplate,
+      description: 'Creates a version-2 template, and returns when it is stored.',
+      query: { tag },
+      body: templateBody,
+      handle: (request, platform) =>
+        changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
+    },
+  ),
+  change.post(
+    'updateV2PipelineTemplateUsingPOST',
+    '/v2/pipelineTemplates/update/{id}',
+    'Update a template',
+    {
+      demands: updatesTemplate,
+      description: 'Changes a version-2 template, and returns when it is stored.',
+      query: { tag, skipPlanDependents },
+      body: templateBody,
+      handle: (request, platform) =>
+        changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
+    },
+  ),
   template.get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', 'Get a template', {
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
   }),
-  change.remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', 'Delete a template', {
-    demands: deletesFiledTemplate,
-    description: 'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
-    query: { tag, digest, application: textModel.default('spinnaker') },
-    handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
-  }),
+  change.remove(
+    'deleteV2PipelineTemplateUsingDELETE',
+    '/v2/pipelineTemplates/{id}',
+    'Delete a template',
+    {
+      demands: deletesFiledTemplate,
+      description:
+        'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
+      query: { tag, digest, application: textModel.default('spinnaker') },
+      handle: (request, platform) =>
+        runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
+    },
+  ),
   dependents.get(
     'listV2PipelineTemplateDependentsUsingGET',
     '/v2/pipelineTemplates/{id}/dependents',
@@ -135,7 +224,11 @@ export const templateOperations: Operation[] = [
   ),
 ]
 
-function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {
+function changeTemplate(
+  request: OperationRequest,
+  platform: Platform,
+  submission: TaskSubmission,
+): Promise<FinishedTask> {
   const { schema = 'v2' } = request.body as Template
   if (schema !== 'v2') {
     throw new GatewayError(
@@ -152,18 +245,35 @@ function createTemplate(request: OperationRequest, type: string): TaskSubmission
 
 function updateTemplate(request: OperationRequest, type: string): TaskSubmission {
   const id = request.path['id'] as string
-  return submissionFor(request, 'Update', { type, id, skipPlanDependents: request.query['skipPlanDependents'] })
+  return submissionFor(request, 'Update', {
+    type,
+    id,
+    skipPlanDependents: request.query['skipPlanDependents'],
+  })
 }
 
-function submissionFor(request: OperationRequest, verb: string, job: Record<string, unknown>): TaskSubmission {
+function submissionFor(
+  request: OperationRequest,
+  verb: string,
+  job: Record<string, unknown>,
+): TaskSubmission {
   checkPlain({ ...request.query, ...request.path })
   const isSecondVersion = String(job['type']).includes('V2')
-  const template = isSecondVersion ? { schema: 'v2', ...(request.body as Template) } : (request.body as Template)
+  const template = isSecondVersion
+    ? { schema: 'v2', ...(request.body as Template) }
+    : (request.body as Template)
   const name = template.metadata?.name ?? template.id ?? request.path['id'] ?? 'without a name'
   return {
     application: applicationOf(template),
     description: `${verb} pipeline template '${name}'`,
-    job: [{ ...job, pipelineTemplate: toBase64Json(template), tag: request.query['tag'], user: usernameOf(request) }],
+    job: [
+      {
+        ...job,
+        pipelineTemplate: toBase64Json(template),
+        tag: request.query['tag'],
+        user: usernameOf(request),
+      },
+    ],
   }
 }
 
@@ -176,7 +286,11 @@ function applicationOf({ metadata }: Template): string {
 function deleteTemplate(request: OperationRequest, type: string): TaskSubmission {
   checkPlain({ ...request.query, ...request.path })
   const id = request.path['id'] as string
-  const { application, tag, digest } = request.query as { application: string; tag?: string; digest?: string }
+  const { application, tag, digest } = request.query as {
+    application: string
+    tag?: string
+    digest?: string
+  }
   return {
     application,
     description: `Delete pipeline template '${id}'`,
@@ -185,6 +299,12 @@ function deleteTemplate(request: OperationRequest, type: string): TaskSubmission
 }
 
 function toDependents(body: unknown): z.infer<typeof Dependents> {
-  const pipelines = Array.isArray(body) ? (body as { application?: unknown; id?: unknown; name?: unknown }[]) : []
-  return pipelines.map(({ application, id, name }) => ({ application, pipelineConfigId: id, pipelineName: name }))
+  const pipelines = Array.isArray(body)
+    ? (body as { application?: unknown; id?: unknown; name?: unknown }[])
+    : []
+  return pipelines.map(({ application, id, name }) => ({
+    application,
+    pipelineConfigId: id,
+    pipelineName: name,
+  }))
 }

@@ -2,24 +2,45 @@
 
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { AnyObject, countModel, maybeText, maybeTexts, millisecondsModel, model, textModel } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  countModel,
+  maybeText,
+  maybeTexts,
+  millisecondsModel,
+  model,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
 import { isObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { get, operationsWith } from '../declare.ts'
-import { aboutGateway, adminOfExecutions, open, readsEventsOfApplication, sharedKnowledge } from '../demands.ts'
+import {
+  aboutGateway,
+  adminOfExecutions,
+  open,
+  readsEventsOfApplication,
+  sharedKnowledge,
+} from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 
-const TriggerOutcome = model('TriggerOutcome', 'What became of an event for one trigger that waits for such events.', {
-  application: z.string(),
-  pipelineId: z.string(),
-  pipeline: z.string().describe('Name of the pipeline.'),
-  trigger: z.string().describe('Type of the trigger: git, docker, webhook, …'),
-  executionId: z.string().nullish().describe('The run that was started.'),
-  reason: z.string().nullish().describe('Why nothing was started, or why the run could not begin.'),
-})
+const TriggerOutcome = model(
+  'TriggerOutcome',
+  'What became of an event for one trigger that waits for such events.',
+  {
+    application: z.string(),
+    pipelineId: z.string(),
+    pipeline: z.string().describe('Name of the pipeline.'),
+    trigger: z.string().describe('Type of the trigger: git, docker, webhook, …'),
+    executionId: z.string().nullish().describe('The run that was started.'),
+    reason: z
+      .string()
+      .nullish()
+      .describe('Why nothing was started, or why the run could not begin.'),
+  },
+)
 
 const outcomes = z.enum(['started', 'nothing', 'failed'])
 
@@ -30,15 +51,21 @@ const TriggerEvent = model('TriggerEvent', {
   source: z.string().describe('Such as `github`, or `poll`.'),
   outcome: outcomes,
   summary: AnyObject.describe('Repository, branch, commit, tag, …'),
-  payload: AnyObject.nullish().describe('Part of the body of a webhook, without what proves its sender.'),
+  payload: AnyObject.nullish().describe(
+    'Part of the body of a webhook, without what proves its sender.',
+  ),
   reason: z.string().nullish().describe('Why the event failed, or why no trigger waits for it.'),
-  triggers: z.array(TriggerOutcome).describe('Triggers that wait for such events; the first 50 of them.'),
+  triggers: z
+    .array(TriggerOutcome)
+    .describe('Triggers that wait for such events; the first 50 of them.'),
 })
 
 const filter = {
   type: maybeText.describe('Type of the events.'),
   outcome: outcomes.optional(),
-  from: millisecondsModel.optional().describe('Only events since then, in milliseconds since the epoch.'),
+  from: millisecondsModel
+    .optional()
+    .describe('Only events since then, in milliseconds since the epoch.'),
   limit: countModel.max(200).optional().describe('Default: 50.'),
   cursor: maybeText.describe('Id of the last event of the page before.'),
 }
@@ -72,7 +99,9 @@ const CronVerdict = model('CronVerdict', {
   nextTimes: z
     .array(z.number())
     .optional()
-    .describe('When it fires next, in milliseconds since the epoch; from the embedded event service only.'),
+    .describe(
+      'When it fires next, in milliseconds since the epoch; from the embedded event service only.',
+    ),
   timeZone: z.string().optional().describe('Zone of the schedule, such as `Europe/Berlin`.'),
   message: z.string().optional().describe('What is wrong with it, when it is not.'),
 })
@@ -105,7 +134,9 @@ function messageOf(body: string): string {
 }
 
 const WebhookAnswer = model('WebhookAnswer', {
-  eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
+  eventProcessed: z
+    .boolean()
+    .describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
   eventId: z.string().nullable(),
 })
 
@@ -118,7 +149,11 @@ const PreconfiguredStage = model('PreconfiguredStage', {
 })
 
 /** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
-const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
+const rawBody = {
+  schema: z.unknown().describe('A JSON document; none counts as `{}`.'),
+  required: false,
+  raw: true,
+}
 
 const eventHeaders = [
   'x-hub-signature',
@@ -130,17 +165,31 @@ const eventHeaders = [
   'x-gitlab-event',
   'x-gitlab-token',
   ...['webhook-id', 'webhook-timestamp', 'webhook-signature', 'idempotency-key'],
-  ...['gitea', 'forgejo', 'gogs'].flatMap((host) => ['event', 'delivery', 'signature'].map((part) => `x-${host}-${part}`)),
+  ...['gitea', 'forgejo', 'gogs'].flatMap((host) =>
+    ['event', 'delivery', 'signature'].map((part) => `x-${host}-${part}`),
+  ),
 ]
 
-const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
+const withoutUser = {
+  'X-SPINNAKER-ANONYMOUS': 'anonymous',
+  'content-type': 'application/json; charset=UTF-8',
+}
 
-const event = operationsWith({ demands: open('signed by sender'), body: rawBody, answer: WebhookAnswer })
-const preconfigured = operationsWith({ demands: sharedKnowledge, forward: 'orca', answer: z.array(PreconfiguredStage) })
+const event = operationsWith({
+  demands: open('signed by sender'),
+  body: rawBody,
+  answer: WebhookAnswer,
+})
+const preconfigured = operationsWith({
+  demands: sharedKnowledge,
+  forward: 'orca',
+  answer: z.array(PreconfiguredStage),
+})
 
 export const webhookOperations: Operation[] = [
   event.post('webhooksUsingPOST', '/webhooks/{type}/{source}', 'Receive a webhook', {
-    description: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
+    description:
+      'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
     handle: receiveWebhook,
     errors: {
       400: 'The body is not JSON, or the source is not known.',
@@ -154,8 +203,18 @@ export const webhookOperations: Operation[] = [
     handle: receiveCloudEvent,
     errors: { 400: 'The body is not JSON, or holds no event.' },
   }),
-  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', 'List preconfigured webhook stages', {}),
-  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', 'List preconfigured job stages', {}),
+  preconfigured.get(
+    'preconfiguredWebhooksUsingGET',
+    '/webhooks/preconfigured',
+    'List preconfigured webhook stages',
+    {},
+  ),
+  preconfigured.get(
+    'preconfiguredJobsUsingGET',
+    '/jobs/preconfigured',
+    'List preconfigured job stages',
+    {},
+  ),
 ]
 
 async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
@@ -181,9 +240,14 @@ async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer
  * @throws {GatewayError} UNSUPPORTED_MEDIA_TYPE
  */
 function refuseForm({ headers }: OperationRequest, body: Buffer | undefined): void {
-  if (body === undefined || !/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) return
+  if (
+    body === undefined ||
+    !/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')
+  )
+    return
   if (/^[a-z0-9_.[\]%-]+=/i.test(body.toString('latin1', 0, 200))) {
-    const message = 'The body of a webhook is JSON, and this is a form. Set the content type of the webhook to application/json.'
+    const message =
+      'The body of a webhook is JSON, and this is a form. Set the content type of the webhook to application/json.'
     throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', message)
   }
 }
@@ -192,14 +256,22 @@ function refuseForm({ headers }: OperationRequest, body: Buffer | undefined): vo
 async function receiveCloudEvent(request: OperationRequest): Promise<StreamedAnswer> {
   const { source } = request.path as { source: string }
   const body = parseEvent(request.body as Buffer | undefined)
-  const isWhole = /^application\/cloudevents\+json\b/i.test(String(request.headers['content-type'] ?? ''))
+  const isWhole = /^application\/cloudevents\+json\b/i.test(
+    String(request.headers['content-type'] ?? ''),
+  )
   const { data = {}, ...attributes } = isWhole ? body : { data: body }
   const headers: Record<string, string> = { ...withoutUser, 'Ce-Data': toAscii(formatJson(data)) }
   for (const name of ['id', 'specversion', 'type', 'source', 'subject'] as const) {
     const value = (attributes as Record<string, unknown>)[name] ?? request.headers[`ce-${name}`]
-    if (typeof value === 'string') headers[`Ce-${name[0]?.toUpperCase()}${name.slice(1)}`] = toAscii(value)
+    if (typeof value === 'string')
+      headers[`Ce-${name[0]?.toUpperCase()}${name.slice(1)}`] = toAscii(value)
   }
-  return new StreamedAnswer('echo', { method: 'POST', path: pathTo`/webhooks/cdevents/${source}`, body: data, headers })
+  return new StreamedAnswer('echo', {
+    method: 'POST',
+    path: pathTo`/webhooks/cdevents/${source}`,
+    body: data,
+    headers,
+  })
 }
 
 function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
@@ -208,12 +280,19 @@ function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
     const event = parseJson(bytes.toString('utf8'), { keepsNumerals: true })
     if (isObject(event)) return event
   } catch (cause) {
-    throw new GatewayError('UNREADABLE_BODY', `The event is not usable JSON: ${(cause as Error).message}`, { cause })
+    throw new GatewayError(
+      'UNREADABLE_BODY',
+      `The event is not usable JSON: ${(cause as Error).message}`,
+      { cause },
+    )
   }
   throw new GatewayError('UNREADABLE_BODY', 'The event must be a JSON object.')
 }
 
 /** Header values are ASCII; the escapes mean the same inside JSON. */
 function toAscii(value: string): string {
-  return value.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return value.replace(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -32,7 +32,11 @@ export function formOfCall(form: AnswerForm, { headers }: UpstreamCall): AnswerF
  *
  * @throws {GatewayError} UPSTREAM_UNREADABLE
  */
-export function checkValue(form: AnswerForm, value: unknown, lastAsked: ServiceName | undefined): void {
+export function checkValue(
+  form: AnswerForm,
+  value: unknown,
+  lastAsked: ServiceName | undefined,
+): void {
   if (form.kind !== 'json' || lastAsked === undefined || value === null) return
   if (value === undefined) {
     if (!form.mayBeEmpty) throw misfit(form, lastAsked, 'nothing')

@@ -35,14 +35,23 @@ const release = {
   name: 'release',
   id: '6f1d8a1e-2f57-4c8f-9d6b-0f4b3c9a7e21',
   parameterConfig: [{ name: 'version', label: 'Version', required: true }],
-  triggers: [{ type: 'webhook', source: 'ci', enabled: true, payloadConstraints: { secret: '^open-sesame$' } }],
+  triggers: [
+    {
+      type: 'webhook',
+      source: 'ci',
+      enabled: true,
+      payloadConstraints: { secret: '^open-sesame$' },
+    },
+  ],
   stages: [
     {
       type: 'evaluateVariables',
       name: 'Choose the image',
       refId: '1',
       requisiteStageRefIds: [],
-      variables: [{ key: 'image', value: "registry.example.com/shop:${trigger['parameters']['version']}" }],
+      variables: [
+        { key: 'image', value: "registry.example.com/shop:${trigger['parameters']['version']}" },
+      ],
     },
     {
       type: 'manualJudgment',
@@ -53,11 +62,25 @@ const release = {
     },
     { type: 'wait', name: 'Settle', refId: '3', requisiteStageRefIds: ['2'], waitTime: 30 },
   ],
-  notifications: [{ type: 'email', address: 'shop@example.com', level: 'pipeline', when: ['pipeline.failed'] }],
+  notifications: [
+    { type: 'email', address: 'shop@example.com', level: 'pipeline', when: ['pipeline.failed'] },
+  ],
 }
-const stored = { ...release, schema: '1', index: 0, updateTs: '1764003600000', lastModifiedBy: 'alice' }
+const stored = {
+  ...release,
+  schema: '1',
+  index: 0,
+  updateTs: '1764003600000',
+  lastModifiedBy: 'alice',
+}
 
-const trigger = { type: 'manual', user: 'alice', parameters: { version: '1.2.3' }, artifacts: [], dryRun: false }
+const trigger = {
+  type: 'manual',
+  user: 'alice',
+  parameters: { version: '1.2.3' },
+  artifacts: [],
+  dryRun: false,
+}
 const execution = {
   id: executionId,
   type: 'PIPELINE',
@@ -91,9 +114,19 @@ function taskOf(description: string, job: object, application = 'shop') {
 }
 
 const owned = { name: 'shop', email: 'shop@example.com', permissions }
-const createApplication = taskOf('Create application: shop', { type: 'createApplication', application: owned, user: 'alice' })
-const restrictApplication = taskOf('Restrict shop', { type: 'updateApplication', application: owned })
-const deleteApplication = taskOf('Delete application: shop', { type: 'deleteApplication', application: { name: 'shop' } })
+const createApplication = taskOf('Create application: shop', {
+  type: 'createApplication',
+  application: owned,
+  user: 'alice',
+})
+const restrictApplication = taskOf('Restrict shop', {
+  type: 'updateApplication',
+  application: owned,
+})
+const deleteApplication = taskOf('Delete application: shop', {
+  type: 'deleteApplication',
+  application: { name: 'shop' },
+})
 const saveProject = taskOf(
   'Create project: storefront',
   {
@@ -158,7 +191,11 @@ const project = {
   id: 'b8c1b1c6-8f2a-4e58-a6a2-3c1de5a9f7d4',
   name: 'storefront',
   email: 'shop@example.com',
-  config: { applications: ['shop'], clusters: [], pipelineConfigs: [{ application: 'shop', pipelineConfigId: release.id }] },
+  config: {
+    applications: ['shop'],
+    clusters: [],
+    pipelineConfigs: [{ application: 'shop', pipelineConfigId: release.id }],
+  },
   createTs: 1_764_000_000_000,
   updateTs: 1_764_000_000_000,
   lastModifiedBy: 'alice',
@@ -166,17 +203,26 @@ const project = {
 
 const startWithParameters = {
   withParameters: { summary: 'With parameters', value: { parameters: { version: '1.2.3' } } },
-  rehearsal: { summary: 'A rehearsal that deploys nothing', value: { parameters: { version: '1.2.3' }, dryRun: true } },
+  rehearsal: {
+    summary: 'A rehearsal that deploys nothing',
+    value: { parameters: { version: '1.2.3' }, dryRun: true },
+  },
 }
 
 export const examples: Readonly<Record<string, OperationExamples>> = {
   getAllApplicationsUsingGET: { answer: [attributes] },
-  getApplicationUsingGET: { parameters: ofShop, answer: { name: 'shop', attributes, clusters: {} } },
+  getApplicationUsingGET: {
+    parameters: ofShop,
+    answer: { name: 'shop', attributes, clusters: {} },
+  },
   getApplicationHistoryUsingGET: { parameters: { ...ofShop, limit: 5 }, answer: [attributes] },
   taskUsingPOST1: {
     bodies: {
       createApplication: { summary: 'Create an application', value: createApplication },
-      restrictApplication: { summary: 'Restrict an application to roles', value: restrictApplication },
+      restrictApplication: {
+        summary: 'Restrict an application to roles',
+        value: restrictApplication,
+      },
       deleteApplication: { summary: 'Delete an application', value: deleteApplication },
       saveProject: { summary: 'Create a project', value: saveProject },
       resize: { summary: 'Resize a server group', value: resize },
@@ -192,17 +238,25 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   getTasksUsingGET: { parameters: { ...ofShop, limit: 10, statuses: 'RUNNING' }, answer: [task] },
   getPipelineConfigsForApplicationUsingGET: { parameters: ofShop, answer: [stored] },
   getPipelineConfigUsingGET: { parameters: { ...ofShop, pipelineName: 'release' }, answer: stored },
-  getPipelineConfigHistoryUsingGET: { parameters: { pipelineConfigId: release.id, limit: 5 }, answer: [stored] },
+  getPipelineConfigHistoryUsingGET: {
+    parameters: { pipelineConfigId: release.id, limit: 5 },
+    answer: [stored],
+  },
   savePipelineUsingPOST: {
     bodies: {
-      release: { summary: 'A pipeline with a parameter, a webhook with a secret, and a manual judgment', value: release },
+      release: {
+        summary: 'A pipeline with a parameter, a webhook with a secret, and a manual judgment',
+        value: release,
+      },
       nightly: {
         summary: 'A pipeline with a timer',
         value: {
           application: 'shop',
           name: 'nightly',
           triggers: [{ type: 'cron', enabled: true, cronExpression: '0 0 3 * * ?' }],
-          stages: [{ type: 'wait', name: 'Wait', refId: '1', requisiteStageRefIds: [], waitTime: 10 }],
+          stages: [
+            { type: 'wait', name: 'Wait', refId: '1', requisiteStageRefIds: [], waitTime: 10 },
+          ],
         },
       },
     },
@@ -224,7 +278,10 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
     answer: { eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', ...started },
   },
   getPipelineUsingGET: { parameters: { id: executionId }, answer: execution },
-  getPipelinesUsingGET: { parameters: { ...ofShop, statuses: 'TERMINAL', limit: 5, expand: false }, answer: [execution] },
+  getPipelinesUsingGET: {
+    parameters: { ...ofShop, statuses: 'TERMINAL', limit: 5, expand: false },
+    answer: [execution],
+  },
   searchForPipelineExecutionsByTriggerUsingGET: {
     parameters: { ...ofShop, triggerTypes: 'webhook', statuses: 'TERMINAL', size: 10 },
     answer: [execution],
@@ -248,7 +305,10 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   updateStageUsingPATCH: {
     parameters: { id: executionId, stageId: '01KB3W6Y0TZ1J6C9V4P8WS3HNK' },
     bodies: {
-      continue: { summary: 'Let a manual judgment continue', value: { judgmentStatus: 'continue' } },
+      continue: {
+        summary: 'Let a manual judgment continue',
+        value: { judgmentStatus: 'continue' },
+      },
       stop: { summary: 'Stop at a manual judgment', value: { judgmentStatus: 'stop' } },
       skipWait: { summary: 'Skip the rest of a wait', value: { skipRemainingWait: true } },
     },
@@ -260,7 +320,9 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   },
   getServerGroupsUsingGET2: { answer: [serverGroup] },
   getClustersUsingGET2: { parameters: ofShop, answer: { prod: ['shop-main'] } },
-  getAccountsUsingGET: { answer: [{ name: 'prod', type: 'kubernetes', permissions: {}, authorized: true }] },
+  getAccountsUsingGET: {
+    answer: [{ name: 'prod', type: 'kubernetes', permissions: {}, authorized: true }],
+  },
   searchUsingGET: {
     parameters: { q: 'shop', type: ['applications'] },
     answer: [
@@ -269,7 +331,14 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
         pageSize: 10_000,
         query: 'shop',
         totalMatches: 1,
-        results: [{ type: 'applications', provider: 'kubernetes', application: 'shop', url: '/applications/shop' }],
+        results: [
+          {
+            type: 'applications',
+            provider: 'kubernetes',
+            application: 'shop',
+            url: '/applications/shop',
+          },
+        ],
       },
     ],
   },
@@ -277,14 +346,25 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
   getProjectUsingGET: { parameters: { id: 'storefront' }, answer: project },
   createApiTokenUsingPOST: {
     bodies: {
-      ofApplication: { summary: 'A token for one application', value: { name: 'ci', applications: ['shop'] } },
-      readOnly: { summary: 'A token that only reads', value: { name: 'dashboard', readOnly: true } },
+      ofApplication: {
+        summary: 'A token for one application',
+        value: { name: 'ci', applications: ['shop'] },
+      },
+      readOnly: {
+        summary: 'A token that only reads',
+        value: { name: 'dashboard', readOnly: true },
+      },
     },
     answer: issued,
   },
   rotateApiTokenUsingPOST: {
     parameters: { id: token.id },
-    bodies: { overlap: { summary: 'The former secret works for ten minutes more', value: { overlapSeconds: 600 } } },
+    bodies: {
+      overlap: {
+        summary: 'The former secret works for ten minutes more',
+        value: { overlapSeconds: 600 },
+      },
+    },
     answer: { ...issued, rotatedAt: '2026-02-28T12:00:00.000Z' },
   },
   webhooksUsingPOST: {
@@ -308,14 +388,23 @@ export const examples: Readonly<Record<string, OperationExamples>> = {
         summary: 'Mail when a pipeline fails',
         value: {
           application: 'shop',
-          email: [{ type: 'email', address: 'shop@example.com', level: 'application', when: ['pipeline.failed'] }],
+          email: [
+            {
+              type: 'email',
+              address: 'shop@example.com',
+              level: 'application',
+              when: ['pipeline.failed'],
+            },
+          ],
         },
       },
     },
   },
   testNotificationUsingPOST: {
     parameters: { type: 'application', application: 'shop' },
-    bodies: { mail: { summary: 'An e-mail', value: { type: 'email', address: 'shop@example.com' } } },
+    bodies: {
+      mail: { summary: 'An e-mail', value: { type: 'email', address: 'shop@example.com' } },
+    },
     answer: { delivered: true },
   },
   getVersionUsingGET: { answer: { version: '1.0.0' } },

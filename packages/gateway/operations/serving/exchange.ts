@@ -69,7 +69,12 @@ export class OperationExchange implements OperationRequest {
   #search: URLSearchParams | undefined
   #gone: AbortSignal | undefined
 
-  constructor(declared: Declarations, parts: ServingParts, request: FastifyRequest, reply: FastifyReply) {
+  constructor(
+    declared: Declarations,
+    parts: ServingParts,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) {
     this.declared = declared
     this.parts = parts
     this.request = request
@@ -122,7 +127,8 @@ export class OperationExchange implements OperationRequest {
     const { upstreams, sharedReads } = this.platform
     const call = this.withClass(unclassed)
     const identity = callerIdentityOf(this.state, this.headers)
-    const ask = (signal?: AbortSignal) => upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
+    const ask = (signal?: AbortSignal) =>
+      upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
     const read = this.#sharedRead(service, call, identity)
     const record = this.recordCall(service)
     try {
@@ -139,10 +145,15 @@ export class OperationExchange implements OperationRequest {
   }
 
   /** The read that other requests may share; undefined: this one is made alone. @see docs/decisions/shared-reads.md */
-  #sharedRead(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Read | undefined {
+  #sharedRead(
+    service: ServiceName,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): Read | undefined {
     const { operation, request, guard, platform } = this
     const { method = 'GET', headers } = call
-    if (operation.shared === 'never' || operation.method !== 'GET' || request.method !== 'GET') return undefined
+    if (operation.shared === 'never' || operation.method !== 'GET' || request.method !== 'GET')
+      return undefined
     if (method !== 'GET' || call.body !== undefined || call.rawBody !== undefined) return undefined
     const isByRights = operation.shared === 'rights' && !platform.upstreams.isSharded(service)
     const rights = isByRights ? guard.rightsOf(operation, request.state) : undefined

@@ -15,16 +15,23 @@ type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
  * unless it is an operation of its own.
  */
 export function createFindRoute(operations: readonly Operation[]): FindRoute {
-  const groups = Map.groupBy(operations, (operation) => firstSegmentOf(routeOf(operation).path.route))
+  const groups = Map.groupBy(operations, (operation) =>
+    firstSegmentOf(routeOf(operation).path.route),
+  )
   const routers = new Map<string, Router>()
   const build = (segment: string) => buildRouter(groups.get(segment) ?? [])
   return (method, url) => {
     const segment = firstSegmentOf(url)
     if (!groups.has(segment)) return undefined
     const router = routers.getOrInsertComputed(segment, build)
-    const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
-    if (found?.store === null) throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
-    return found === null ? undefined : { route: found.store as Route, params: nameRest(found.params) }
+    const found =
+      router.find(method as findMyWay.HTTPMethod, url) ??
+      (method === 'HEAD' ? router.find('GET', url) : null)
+    if (found?.store === null)
+      throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
+    return found === null
+      ? undefined
+      : { route: found.store as Route, params: nameRest(found.params) }
   }
 }
 
@@ -57,7 +64,12 @@ function buildRouter(operations: readonly Operation[]): Router {
   for (const operation of operations) {
     const { method, id, cost = 1 } = operation
     const url = routeOf(operation).path.route
-    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing: isRead(operation) } satisfies Route)
+    router.on(method, url, () => {}, {
+      url,
+      operation: id,
+      cost,
+      changesNothing: isRead(operation),
+    } satisfies Route)
   }
   return router
 }

@@ -16,7 +16,10 @@ import { type CallRecord, isReadCall, type OperationExchange } from './exchange.
 import { attachBody } from './request-body.ts'
 import { answerParsed, type FilteredCall, takesYaml } from './send-answer.ts'
 
-export async function answerForward(exchange: OperationExchange, forward: ForwardedCall): Promise<void> {
+export async function answerForward(
+  exchange: OperationExchange,
+  forward: ForwardedCall,
+): Promise<void> {
   const { operation, request, reply, platform, guard } = exchange
   const { service } = forward
   const noting = platform.audited?.begin(request, undefined)
@@ -30,19 +33,24 @@ export async function answerForward(exchange: OperationExchange, forward: Forwar
   const filtering = guard.filterOf(operation, exchange)
   const filter = filtering && (await filtering)
   if (operation.body !== undefined) {
-    const readsBody = looksInto(exchange, { service, call, filter }) || guard.readsBody(operation, exchange)
+    const readsBody =
+      looksInto(exchange, { service, call, filter }) || guard.readsBody(operation, exchange)
     await attachBody(exchange, call, readsBody)
   }
   return answerCall(exchange, { service, call, filter })
 }
 
-function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationExchange): UpstreamCall {
+function toCall(
+  forward: ForwardedCall,
+  { path, query, otherQuery }: OperationExchange,
+): UpstreamCall {
   return {
     // The gateway answers HEAD itself, from what GET finds.
     method: forward.method === 'OPTIONS' || forward.method === 'HEAD' ? 'GET' : forward.method,
     path:
-      forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))) +
-      (forward.hasQuery ? formatQuery(toQuery(forward, { path, query, otherQuery })) : ''),
+      forward.path.fill(
+        (name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name])),
+      ) + (forward.hasQuery ? formatQuery(toQuery(forward, { path, query, otherQuery })) : ''),
   }
 }
 
@@ -62,7 +70,10 @@ function toQuery(
   return sent
 }
 
-export function answerCall(exchange: OperationExchange, filtered: FilteredCall): Promise<void> | undefined {
+export function answerCall(
+  exchange: OperationExchange,
+  filtered: FilteredCall,
+): Promise<void> | undefined {
   if (looksInto(exchange, filtered)) return lookInto(exchange, filtered)
   stream(exchange, filtered)
   return undefined
@@ -76,16 +87,28 @@ async function lookInto(exchange: OperationExchange, filtered: FilteredCall): Pr
   }
 }
 
-function looksInto({ operation, request }: OperationExchange, { call, filter }: FilteredCall): boolean {
-  if (filter !== undefined || operation.pick !== undefined || operation.answer === nothing) return true
+function looksInto(
+  { operation, request }: OperationExchange,
+  { call, filter }: FilteredCall,
+): boolean {
+  if (filter !== undefined || operation.pick !== undefined || operation.answer === nothing)
+    return true
   return takesYaml(request) && call.headers?.['accept'] !== yamlType
 }
 
 async function answerInstead(exchange: OperationExchange, error: unknown): Promise<void> {
   const { operation, request, reply } = exchange
   const { on404 } = operation
-  if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) throw error
-  if (!('answer' in on404)) throw new GatewayError('NOT_FOUND', on404.message(exchange), { upstream: error.details.upstream })
+  if (
+    on404 === undefined ||
+    !(error instanceof GatewayError) ||
+    error.details.upstream?.status !== 404
+  )
+    throw error
+  if (!('answer' in on404))
+    throw new GatewayError('NOT_FOUND', on404.message(exchange), {
+      upstream: error.details.upstream,
+    })
   await sendValue(request, reply, 200, on404.answer)
 }
 
@@ -106,7 +129,10 @@ function stream(exchange: OperationExchange, { service, call }: FilteredCall): v
 }
 
 /** The service judges a condition on what is passed on as it is. */
-function withCondition({ request: { headers, method } }: OperationExchange, call: UpstreamCall): UpstreamCall {
+function withCondition(
+  { request: { headers, method } }: OperationExchange,
+  call: UpstreamCall,
+): UpstreamCall {
   const condition = headers['if-none-match']
   if (condition === undefined || !isReadMethod(method) || !isReadCall(call)) return call
   return { ...call, headers: { ...call.headers, 'if-none-match': condition } }

@@ -8,7 +8,13 @@ import { eventStreamType } from '../../live/event-stream.ts'
 import { Guard } from '../access/guard.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { type Declarations, declarationsOf, type MountSettings, OperationExchange, type ServingParts } from './exchange.ts'
+import {
+  type Declarations,
+  declarationsOf,
+  type MountSettings,
+  OperationExchange,
+  type ServingParts,
+} from './exchange.ts'
 import { answerCall, answerForward } from './forward.ts'
 import { readDeclaredBody } from './request-body.ts'
 import { answerValue } from './send-answer.ts'
@@ -26,10 +32,13 @@ export function mountOperations(
     url: anyPath,
     handler: (request, reply) => {
       const declared = byId.get(request.state.route?.operation ?? '')
-      if (declared === undefined) throw new Error(`no operation for ${request.method} ${request.state.path}`)
+      if (declared === undefined)
+        throw new Error(`no operation for ${request.method} ${request.state.path}`)
       request.state.operation = declared.operation.id
       checkAcceptable(declared, request.headers.accept)
-      answer(new OperationExchange(declared, parts, request, reply)).catch((error: unknown) => void reply.send(error))
+      answer(new OperationExchange(declared, parts, request, reply)).catch(
+        (error: unknown) => void reply.send(error),
+      )
     },
   })
 }
@@ -51,18 +60,21 @@ async function answer(exchange: OperationExchange): Promise<void> {
 function checkAcceptable({ operation, form }: Declarations, accept: string | undefined): void {
   if (form.kind === 'no-page' || operation.answerType === eventStreamType) return
   const isDocument = form.kind === 'json' && operation.method === 'GET'
-  if (parseAccept(accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
+  if (parseAccept(accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined)
+    return
   throw new GatewayError('NOT_ACCEPTABLE', `Answers are JSON, or YAML with "Accept: ${yamlType}".`)
 }
 
 async function answerHandled(exchange: OperationExchange): Promise<void> {
   const { operation, request, platform, guard } = exchange
-  if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
+  if (operation.handle === undefined)
+    throw new Error(`operation ${operation.id} has neither forward nor handle`)
   if (operation.body !== undefined) exchange.body = (await readDeclaredBody(exchange))?.value
   await guard.checkBody(operation, exchange, exchange.body)
   await platform.audited?.begin(request, exchange.body)
   const value = await operation.handle(exchange, platform)
   const filter = await guard.filterOf(operation, exchange)
-  if (value instanceof StreamedAnswer) await answerCall(exchange, { service: value.service, call: value.call, filter })
+  if (value instanceof StreamedAnswer)
+    await answerCall(exchange, { service: value.service, call: value.call, filter })
   else await answerValue(exchange, value, filter)
 }

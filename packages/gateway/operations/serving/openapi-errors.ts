@@ -13,20 +13,33 @@ const errorFields = {
   message: z.string().describe('What failed, and how to fix it.'),
   code: z.string().optional().describe('Stable error code; docs/reference/errors.md lists all.'),
   requestId: z.string().optional().describe('Finds the request in the log.'),
-  upstream: z.looseObject({ service: z.string(), status: z.int().optional() }).optional().describe('The service that failed.'),
+  upstream: z
+    .looseObject({ service: z.string(), status: z.int().optional() })
+    .optional()
+    .describe('The service that failed.'),
 }
 
 const bodies = {
   error: z.looseObject(errorFields).meta({ id: 'Error' }),
   problem: z
-    .looseObject({ type: z.string(), title: z.string(), detail: z.string(), instance: z.string().optional(), ...errorFields })
+    .looseObject({
+      type: z.string(),
+      title: z.string(),
+      detail: z.string(),
+      instance: z.string().optional(),
+      ...errorFields,
+    })
     .meta({ id: 'Problem', description: 'An error of the request itself, RFC 9457.' }),
   message: z
     .looseObject({ message: z.string() })
     .meta({ id: 'ErrorMessage', description: 'The answer to a request that was limited or shed.' }),
 } as const satisfies Record<ErrorShape, z.ZodType>
 
-const beforeOperations: ReadonlySet<ErrorCode> = new Set(['NO_ROUTE', 'METHOD_NOT_ALLOWED', 'HEADERS_TOO_LARGE'])
+const beforeOperations: ReadonlySet<ErrorCode> = new Set([
+  'NO_ROUTE',
+  'METHOD_NOT_ALLOWED',
+  'HEADERS_TOO_LARGE',
+])
 
 /** Answers that many operations share, by status; `failed` is that of a service. */
 const shared = {
@@ -45,19 +58,27 @@ const shared = {
 } as const
 
 export function addErrorSchemas(schemas: ApiSchemas): void {
-  for (const [shape, schema] of Object.entries(bodies)) schemas.add('output', `error ${shape}`, schema)
+  for (const [shape, schema] of Object.entries(bodies))
+    schemas.add('output', `error ${shape}`, schema)
 }
 
 export function sharedErrors(schemas: ApiSchemas): Record<string, JsonObject> {
-  const failed = { description: 'A service answered with an error; the status is that of the service.' }
+  const failed = {
+    description: 'A service answered with an error; the status is that of the service.',
+  }
   return {
     ...Object.fromEntries(
       Object.entries(shared).map(([status, description]) => [
         status,
-        status === '302' ? { description } : { description, content: contentOf(Number(status), schemas) },
+        status === '302'
+          ? { description }
+          : { description, content: contentOf(Number(status), schemas) },
       ]),
     ),
-    ServiceFailed: { ...failed, content: { 'application/json': { schema: schemas.get('output', 'error error') } } },
+    ServiceFailed: {
+      ...failed,
+      content: { 'application/json': { schema: schemas.get('output', 'error error') } },
+    },
   }
 }
 
@@ -69,11 +90,23 @@ export function sharedErrorsOf(operation: Operation): Record<string, JsonObject>
   const statuses: (keyof typeof shared)[] = [302, 401, 403, 406, 429]
   const takesQuery = Object.keys(operation.query ?? {}).length > 0
   if (operation.body !== undefined || takesQuery || operation.path.includes('{')) statuses.push(400)
-  if (operation.path.includes('{') || operation.missingWhenDisabled || operation.path.startsWith('/managed/')) statuses.push(404)
+  if (
+    operation.path.includes('{') ||
+    operation.missingWhenDisabled ||
+    operation.path.startsWith('/managed/')
+  )
+    statuses.push(404)
   if (operation.body !== undefined) statuses.push(413, 415)
-  if (operation.forward !== undefined || operation.handle !== undefined) statuses.push(502, 503, 504)
-  const references = statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }])
-  return { ...Object.fromEntries(references), default: { $ref: '#/components/responses/ServiceFailed' } }
+  if (operation.forward !== undefined || operation.handle !== undefined)
+    statuses.push(502, 503, 504)
+  const references = statuses.map((status) => [
+    status,
+    { $ref: `#/components/responses/${status}` },
+  ])
+  return {
+    ...Object.fromEntries(references),
+    default: { $ref: '#/components/responses/ServiceFailed' },
+  }
 }
 
 function contentOf(status: number, schemas: ApiSchemas): JsonObject {
@@ -81,9 +114,15 @@ function contentOf(status: number, schemas: ApiSchemas): JsonObject {
     (code) => errorCodes[code].status === status && !beforeOperations.has(code),
   )
   const shapes = new Set<ErrorShape>(codes.length === 0 ? ['error'] : codes.map(shapeOf))
-  const json = [...shapes].filter((shape) => shape !== 'problem').map((shape) => schemas.get('output', `error ${shape}`))
+  const json = [...shapes]
+    .filter((shape) => shape !== 'problem')
+    .map((shape) => schemas.get('output', `error ${shape}`))
   return {
-    ...(json.length > 0 && { 'application/json': { schema: json.length === 1 ? json[0] : { anyOf: json } } }),
-    ...(shapes.has('problem') && { 'application/problem+json': { schema: schemas.get('output', 'error problem') } }),
+    ...(json.length > 0 && {
+      'application/json': { schema: json.length === 1 ? json[0] : { anyOf: json } },
+    }),
+    ...(shapes.has('problem') && {
+      'application/problem+json': { schema: schemas.get('output', 'error problem') },
+    }),
   }
 }

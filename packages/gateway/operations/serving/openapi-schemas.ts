@@ -33,8 +33,12 @@ export class ApiSchemas {
 
   #convert(io: 'input' | 'output'): Record<string, JsonObject> {
     const all = z.object(Object.fromEntries(this.#added[io]))
-    const text = JSON.stringify(z.toJSONSchema(all, { io, unrepresentable: 'any', override: simplify }))
-    const { properties, $defs } = JSON.parse(text.replaceAll('"#/$defs/', `"${componentsPath}`)) as Converted
+    const text = JSON.stringify(
+      z.toJSONSchema(all, { io, unrepresentable: 'any', override: simplify }),
+    )
+    const { properties, $defs } = JSON.parse(
+      text.replaceAll('"#/$defs/', `"${componentsPath}`),
+    ) as Converted
     for (const [name, schema] of Object.entries($defs ?? {})) this.#addComponent(name, schema)
     return properties
   }
@@ -43,7 +47,9 @@ export class ApiSchemas {
   #addComponent(name: string, schema: JsonObject): void {
     const known = this.#components[name]
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
-      throw new Error(`two schemas have the name ${name}: ${JSON.stringify(known)} and ${JSON.stringify(schema)}`)
+      throw new Error(
+        `two schemas have the name ${name}: ${JSON.stringify(known)} and ${JSON.stringify(schema)}`,
+      )
     this.#components[name] = schema
   }
 }
@@ -57,7 +63,10 @@ const int32 = 2_147_483_647
 
 function isContainer(schema: unknown): boolean {
   const { type, properties, additionalProperties } = objectOf(schema)
-  return type === 'array' || (type === 'object' && properties === undefined && additionalProperties !== undefined)
+  return (
+    type === 'array' ||
+    (type === 'object' && properties === undefined && additionalProperties !== undefined)
+  )
 }
 
 /**
@@ -74,8 +83,11 @@ function simplify({ jsonSchema }: { jsonSchema: JsonObject }): void {
     if (minimum === Number.MIN_SAFE_INTEGER || minimum === -int32 - 1) delete jsonSchema['minimum']
   }
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties']
-  const choices = listOf(jsonSchema['anyOf']).filter((choice) => objectOf(choice)['type'] !== 'null')
+  const choices = listOf(jsonSchema['anyOf']).filter(
+    (choice) => objectOf(choice)['type'] !== 'null',
+  )
   if (choices.length > 1 && choices.some(isContainer)) delete jsonSchema['anyOf']
   const properties = objectOf(jsonSchema['properties'])
-  for (const name in properties) delete properties[`has${name.charAt(0).toUpperCase()}${name.slice(1)}`]
+  for (const name in properties)
+    delete properties[`has${name.charAt(0).toUpperCase()}${name.slice(1)}`]
 }

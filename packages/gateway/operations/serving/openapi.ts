@@ -25,7 +25,8 @@ interface OpenApiOptions {
 export function formatOpenApi(subjects: readonly Subject[], options: OpenApiOptions): JsonObject {
   const schemas = new ApiSchemas()
   addErrorSchemas(schemas)
-  for (const { operations } of subjects) for (const operation of operations) addSchemas(operation, schemas)
+  for (const { operations } of subjects)
+    for (const operation of operations) addSchemas(operation, schemas)
   const paths = formatPaths(subjects, schemas)
   return {
     openapi: '3.1.0',
@@ -39,7 +40,11 @@ export function formatOpenApi(subjects: readonly Subject[], options: OpenApiOpti
     servers: [{ url: options.serverUrl ?? '/' }],
     tags: subjects.map(({ name, description }) => ({ name, description })),
     paths,
-    components: { schemas: schemas.components(), responses: sharedErrors(schemas), securitySchemes },
+    components: {
+      schemas: schemas.components(),
+      responses: sharedErrors(schemas),
+      securitySchemes,
+    },
     security: anyCredentials(),
   }
 }
@@ -65,7 +70,10 @@ export class ApiDocument implements PrintedDocument {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
     const parts = this.#formatted.getOrInsertComputed(format, () =>
-      formatParts(format, formatOpenApi(this.#subjects, { version: this.#version, serverUrl: addressMark })),
+      formatParts(
+        format,
+        formatOpenApi(this.#subjects, { version: this.#version, serverUrl: addressMark }),
+      ),
     )
     // Text in double quotes is the same in YAML.
     const printed = Buffer.from((await parts).join(JSON.stringify(serverUrl)))
@@ -74,7 +82,10 @@ export class ApiDocument implements PrintedDocument {
   }
 }
 
-async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promise<readonly string[]> {
+async function formatParts(
+  format: 'json' | 'yaml',
+  document: JsonObject,
+): Promise<readonly string[]> {
   if (format === 'json') return formatJson(document).split(JSON.stringify(addressMark))
   const yaml = await formatYamlAside(formatJson(document), { isStranger: false })
   return yaml.toString().split(addressMark)
@@ -82,20 +93,27 @@ async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promi
 
 function addSchemas(operation: Operation, schemas: ApiSchemas): void {
   const { id, body, answer } = operation
-  for (const { name, schema } of createQueryRules(operation.query)) schemas.add('input', `${id} query ${name}`, schema)
+  for (const { name, schema } of createQueryRules(operation.query))
+    schemas.add('input', `${id} query ${name}`, schema)
   if (body !== undefined) schemas.add('input', `${id} body`, shownBody(body))
   if (answer !== nothing) schemas.add('output', `${id} answer`, answer)
-  for (const [status, own] of Object.entries(operation.errorAnswers ?? {})) schemas.add('output', `${id} ${status}`, own)
+  for (const [status, own] of Object.entries(operation.errorAnswers ?? {}))
+    schemas.add('output', `${id} ${status}`, own)
 }
 
 function shownBody({ schema, shown }: BodyRule): z.ZodType {
   return shown ?? schema
 }
 
-function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<string, JsonObject> {
+function formatPaths(
+  subjects: readonly Subject[],
+  schemas: ApiSchemas,
+): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {}
   const named = new Map<string, PathTemplate>()
-  const tagged = subjects.flatMap(({ name, operations }) => operations.map((operation) => ({ tag: name, operation })))
+  const tagged = subjects.flatMap(({ name, operations }) =>
+    operations.map((operation) => ({ tag: name, operation })),
+  )
   const core = tagged.filter(({ operation }) => operation.core)
   const others = tagged.filter(({ operation }) => !operation.core)
   for (const { tag, operation } of [...core, ...others]) {
@@ -174,7 +192,10 @@ function toPathParameter(name: string): JsonObject {
   }
 }
 
-function toQueryParameter({ name, required }: QueryRule, { description, ...schema }: JsonObject): JsonObject {
+function toQueryParameter(
+  { name, required }: QueryRule,
+  { description, ...schema }: JsonObject,
+): JsonObject {
   return { name, in: 'query', required, ...(description !== undefined && { description }), schema }
 }
 
@@ -191,7 +212,10 @@ function toRequestBody({ id }: Operation, rule: BodyRule, schemas: ApiSchemas): 
   const name = shownBody(rule) === AnyObject ? 'AnyObject' : toBodyName(id)
   const schema = schemas.reference('input', `${id} body`, name)
   const bodies = examples[id]?.bodies
-  return { required, content: { 'application/json': { schema, ...(bodies !== undefined && { examples: bodies }) } } }
+  return {
+    required,
+    content: { 'application/json': { schema, ...(bodies !== undefined && { examples: bodies }) } },
+  }
 }
 
 /** `savePipelineUsingPOST` has the body SavePipelineBody. */
@@ -211,14 +235,17 @@ function toResponses(operation: Operation, schemas: ApiSchemas): JsonObject {
         ? ownError(Number(status), meaning, schemas)
         : {
             description: meaning,
-            content: { 'application/json': { schema: schemas.get('output', `${operation.id} ${status}`) } },
+            content: {
+              'application/json': { schema: schemas.get('output', `${operation.id} ${status}`) },
+            },
           }
   }
   return responses
 }
 
 function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
-  if (operation.answer === nothing || operation.method === 'HEAD') return { description: 'Done; the answer has no body.' }
+  if (operation.answer === nothing || operation.method === 'HEAD')
+    return { description: 'Done; the answer has no body.' }
   const schema = schemas.get('output', `${operation.id} answer`)
   const example = examples[operation.id]?.answer
   return {
@@ -226,7 +253,12 @@ function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
       typeof schema['description'] === 'string'
         ? schema['description']
         : (http.STATUS_CODES[operation.success ?? 200] ?? 'Success'),
-    content: { [operation.answerType ?? 'application/json']: { schema, ...(example !== undefined && { example }) } },
+    content: {
+      [operation.answerType ?? 'application/json']: {
+        schema,
+        ...(example !== undefined && { example }),
+      },
+    },
   }
 }
 
@@ -237,10 +269,15 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: 'SESSION',
-    description: 'Cookie of a browser session; see /login. Where a browser is logged in it needs no value.',
+    description:
+      'Cookie of a browser session; see /login. Where a browser is logged in it needs no value.',
   },
   basic: { type: 'http', scheme: 'basic', description: 'User and password, for scripts.' },
-  bearer: { type: 'http', scheme: 'bearer', description: 'API token, or an access token of the OAuth 2.0 provider.' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'API token, or an access token of the OAuth 2.0 provider.',
+  },
   apiToken: {
     type: 'apiKey',
     in: 'header',

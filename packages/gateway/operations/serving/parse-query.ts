@@ -57,11 +57,13 @@ export function parseQuery(rules: readonly QueryRule[], search: URLSearchParams)
       throw new GatewayError('MISSING_PARAMETER', `The query parameter "${rule.name}" is required.`)
     }
     const checked = rule.schema.safeParse(given)
-    if (!checked.success) throw mistyped(rule, search.getAll(rule.name).join(','), checked.error.issues[0])
+    if (!checked.success)
+      throw mistyped(rule, search.getAll(rule.name).join(','), checked.error.issues[0])
     query[rule.name] = checked.data as QueryValue
   }
   for (const [name, value] of search) {
-    if (!Object.hasOwn(query, name) && !Object.hasOwn(otherQuery, name) && name !== '__proto__') otherQuery[name] = value
+    if (!Object.hasOwn(query, name) && !Object.hasOwn(otherQuery, name) && name !== '__proto__')
+      otherQuery[name] = value
   }
   return { query, otherQuery }
 }
@@ -83,10 +85,14 @@ function convert(rule: QueryRule, values: readonly string[]): QueryValue {
   const first = values[0].trim()
   if (rule.kind === 'list') {
     const elements = values.flatMap((value) => value.split(',')).map((value) => value.trim())
-    return elements.every((element) => element === '') ? undefined : elements.filter((element) => element !== '')
+    return elements.every((element) => element === '')
+      ? undefined
+      : elements.filter((element) => element !== '')
   }
   if (rule.kind === 'text')
-    return values.length === 1 ? values[0] || undefined : values.filter((value) => value !== '').join(',') || undefined
+    return values.length === 1
+      ? values[0] || undefined
+      : values.filter((value) => value !== '').join(',') || undefined
   if (first === '') return undefined
   if (rule.kind === 'flag') {
     const word = first.toLowerCase()
@@ -99,7 +105,9 @@ function convert(rule: QueryRule, values: readonly string[]): QueryValue {
 
 function emptyValue(rule: QueryRule, search: URLSearchParams): QueryValue {
   const empty = rule.kind === 'text' ? '' : rule.kind === 'list' ? [] : undefined
-  return rule.required && search.has(rule.name) && rule.schema.safeParse(empty).success ? empty : undefined
+  return rule.required && search.has(rule.name) && rule.schema.safeParse(empty).success
+    ? empty
+    : undefined
 }
 
 const wanted: Readonly<Record<Kind, string>> = {

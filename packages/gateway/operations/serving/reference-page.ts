@@ -30,7 +30,10 @@ const configuration = {
 export function referencePage(baseUrl: string): DirectAnswer {
   // Without the host, the page works behind a proxy whose headers are not believed, too.
   const base = new URL(baseUrl).pathname.replace(/\/$/, '')
-  const settings = JSON.stringify({ ...configuration, servers: [{ url: base === '' ? '/' : base }] }).replaceAll('"', '&quot;')
+  const settings = JSON.stringify({
+    ...configuration,
+    servers: [{ url: base === '' ? '/' : base }],
+  }).replaceAll('"', '&quot;')
   const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -46,7 +49,10 @@ export function referencePage(baseUrl: string): DirectAnswer {
 </body>
 </html>
 `
-  return new DirectAnswer(200, page, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
+  return new DirectAnswer(200, page, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy,
+  })
 }
 
 let script: Promise<Buffer> | undefined
@@ -65,9 +71,13 @@ export async function referenceScript(): Promise<DirectAnswer> {
 async function loadScript(): Promise<Buffer> {
   const { default: plugin } = await import('@scalar/fastify-api-reference')
   const server = Fastify({ schemaController: withoutSchemas })
-  await server.register(plugin, { routePrefix: '/reference', configuration: { url: '/openapi.json' } })
+  await server.register(plugin, {
+    routePrefix: '/reference',
+    configuration: { url: '/openapi.json' },
+  })
   const answer = await server.inject('/reference/js/scalar.js')
   await server.close()
-  if (answer.statusCode !== 200) throw new Error(`the reference page has no script: ${answer.statusCode}`)
+  if (answer.statusCode !== 200)
+    throw new Error(`the reference page has no script: ${answer.statusCode}`)
   return answer.rawPayload
 }

@@ -21,12 +21,17 @@ import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { open } from '../demands.ts'
 import type { OperationExchange } from './exchange.ts'
 
-export async function readDeclaredBody(exchange: OperationExchange): Promise<ReadDocument | undefined> {
+export async function readDeclaredBody(
+  exchange: OperationExchange,
+): Promise<ReadDocument | undefined> {
   const { operation, request } = exchange
   const rule = operation.body
   const bounds = boundsFor(exchange)
   if (rule?.raw) {
-    const bytes = await (rule.mediaType === undefined ? readJudgedBytes : readBytes)(request.raw, bounds)
+    const bytes = await (rule.mediaType === undefined ? readJudgedBytes : readBytes)(
+      request.raw,
+      bounds,
+    )
     return bytes.length === 0 ? undefined : { value: bytes }
   }
   const document = await readBody(request.raw, bounds, { text: rule?.text })
@@ -38,7 +43,10 @@ export async function readDeclaredBody(exchange: OperationExchange): Promise<Rea
   const checked = rule?.schema.safeParse(isRawNumber(body) ? Number(body) : body)
   if (checked !== undefined && !checked.success) {
     const [issue] = checked.error.issues
-    const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`
+    const where =
+      issue === undefined || issue.path.length === 0
+        ? 'The body'
+        : `"${issue.path.join('.')}" in the body`
     throw new GatewayError(
       'UNREADABLE_BODY',
       `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
@@ -50,16 +58,25 @@ export async function readDeclaredBody(exchange: OperationExchange): Promise<Rea
 /** Requests on open paths without login may send less, even if no login is required. */
 function boundsFor({ operation, request, reply }: OperationExchange): BodyBounds {
   const { user } = request.state
-  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === open('signed by sender'))
+  const isStranger =
+    user === undefined ||
+    (user.method === 'anonymous' && operation.demands === open('signed by sender'))
   return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
 }
 
 function missingBody(): GatewayError {
-  return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
+  return new GatewayError(
+    'MISSING_BODY',
+    'This operation needs a body. Send a JSON or YAML document.',
+  )
 }
 
 /** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
-export async function attachBody(exchange: OperationExchange, call: UpstreamCall, read: boolean): Promise<void> {
+export async function attachBody(
+  exchange: OperationExchange,
+  call: UpstreamCall,
+  read: boolean,
+): Promise<void> {
   const { operation, request } = exchange
   const bounds = boundsFor(exchange)
   const type = bodyTypeOf(request.headers['content-type'])
@@ -94,5 +111,7 @@ export async function attachBody(exchange: OperationExchange, call: UpstreamCall
 
 function describeBytes({ headers }: FastifyRequest): Record<string, string> {
   const names = ['content-type', 'content-length', 'content-digest'] as const
-  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])))
+  return Object.fromEntries(
+    names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  )
 }

@@ -32,7 +32,10 @@ export interface FilteredCall {
   readonly filter: AnswerFilter | undefined
 }
 
-export async function answerParsed(exchange: OperationExchange, parsed: FilteredCall): Promise<unknown> {
+export async function answerParsed(
+  exchange: OperationExchange,
+  parsed: FilteredCall,
+): Promise<unknown> {
   const { operation, form, request, reply, parts } = exchange
   const { service, filter } = parsed
   const { answered, tag, isUnchanged } = await askForDocument(exchange, parsed)
@@ -46,9 +49,17 @@ export async function answerParsed(exchange: OperationExchange, parsed: Filtered
     const filtered = await filterText(answered, parsed, form, portioned)
     if (filtered !== undefined) return sendDocument(exchange, filtered, tag)
   }
-  const whole = readJson(answered, service, operation.pick === undefined ? formOfCall(form, parsed.call) : undefined)
+  const whole = readJson(
+    answered,
+    service,
+    operation.pick === undefined ? formOfCall(form, parsed.call) : undefined,
+  )
   const body = filter === undefined ? whole : filter.apply(whole)
-  return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, exchange), tag)
+  return sendDocument(
+    exchange,
+    operation.pick === undefined ? body : operation.pick(body, exchange),
+    tag,
+  )
 }
 
 async function filterText(
@@ -77,7 +88,8 @@ export async function filterInPortions(text: string, filter: AnswerFilter): Prom
   for (const portion of portionsOfList(text)) {
     const entries = portion.map((entry) => parseJson(entry))
     const texts = new Map(entries.map((entry, index) => [entry, portion[index] as string]))
-    for (const entry of filter.apply(entries) as unknown[]) kept.push(texts.get(entry) ?? formatJson(entry))
+    for (const entry of filter.apply(entries) as unknown[])
+      kept.push(texts.get(entry) ?? formatJson(entry))
     await setImmediate()
   }
   return new JsonText(`[${kept.join(',')}]`)
@@ -89,13 +101,20 @@ async function askForDocument(
   { service, call, filter }: FilteredCall,
 ): Promise<{ answered: UpstreamAnswer; tag: string | undefined; isUnchanged: boolean }> {
   const { operation, request } = exchange
-  const isDerived = operation.polled === true && filter !== undefined && isReadCall(call) && !takesYaml(request)
-  if (!isDerived) return { answered: await exchange.call(service, call), tag: undefined, isUnchanged: false }
+  const isDerived =
+    operation.polled === true && filter !== undefined && isReadCall(call) && !takesYaml(request)
+  if (!isDerived)
+    return { answered: await exchange.call(service, call), tag: undefined, isUnchanged: false }
   const condition = underlyingCondition(request.headers['if-none-match'], filter.rights)
-  const asked = condition === undefined ? call : { ...call, headers: { ...call.headers, 'if-none-match': condition } }
+  const asked =
+    condition === undefined
+      ? call
+      : { ...call, headers: { ...call.headers, 'if-none-match': condition } }
   const answered = await exchange.call(service, asked)
   const isUnchanged = answered.status === 304 && condition !== undefined
-  const tag = parseEntityTag([answered.headers['etag']].flat()[0]) ?? (isUnchanged ? parseEntityTag(condition) : undefined)
+  const tag =
+    parseEntityTag([answered.headers['etag']].flat()[0]) ??
+    (isUnchanged ? parseEntityTag(condition) : undefined)
   return { answered, tag: tag && deriveTag(tag, filter.rights), isUnchanged }
 }
 
@@ -104,7 +123,9 @@ function sendDocument(
   value: unknown,
   tag?: string,
 ): Promise<FastifyReply> {
-  const validation = operation.polled ? { browserCache: parts.settings.browserCache, tag } : undefined
+  const validation = operation.polled
+    ? { browserCache: parts.settings.browserCache, tag }
+    : undefined
   return sendValue(request, reply, operation.success ?? 200, value, validation)
 }
 
@@ -121,7 +142,10 @@ export async function answerValue(
   }
   reply.headers(value.headers)
   const contentType = value.headers['content-type']
-  if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {
+  if (
+    contentType !== undefined &&
+    (typeof value.body === 'string' || Buffer.isBuffer(value.body))
+  ) {
     const bytes = typeof value.body === 'string' ? Buffer.from(value.body) : value.body
     return sendBytes(request, reply, value.status, bytes, contentType)
   }
@@ -137,11 +161,16 @@ async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Pro
   await platform.streams.open({
     subject,
     client: reply.raw,
-    lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId.slice(0, 100) : undefined,
-    caller: platform.login.active && state.user !== undefined ? `user ${toUserKey(state.user.username)}` : state.clientAddress,
+    lastEventId:
+      typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId.slice(0, 100) : undefined,
+    caller:
+      platform.login.active && state.user !== undefined
+        ? `user ${toUserKey(state.user.username)}`
+        : state.clientAddress,
     identity: callerIdentityOf(state, headers),
     judge: async () => {
-      if (!(await platform.login.stillCounts(state))) throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
+      if (!(await platform.login.stillCounts(state)))
+        throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
       await guard.check(operation, exchange)
     },
     onWrite: (characters) => {

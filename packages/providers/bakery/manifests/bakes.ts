@@ -13,7 +13,12 @@ import { describeArtifact, type ManifestRequest, parseManifestRequest } from './
 import { defaultManifestBakeSettings, type ManifestBakeSettings } from './settings.ts'
 import { WorkFolder } from './work-folder.ts'
 
-const manifestTypes: readonly ManifestType[] = [helm2Manifests, helm3Manifests, helmfileManifests, ...kustomizeManifests]
+const manifestTypes: readonly ManifestType[] = [
+  helm2Manifests,
+  helm3Manifests,
+  helmfileManifests,
+  ...kustomizeManifests,
+]
 
 const maxFetchedBytes = 256 * 1024 * 1024
 /** A manifest becomes part of its execution. */
@@ -46,7 +51,10 @@ export class ManifestBakes {
     const request = parseManifestRequest(body)
     checkInput(type, request)
     if (this.#running >= this.#settings.maxRunning)
-      throw new PortError(503, `${this.#running} manifests are being baked (bakery.manifests.max-running). Try again later.`)
+      throw new PortError(
+        503,
+        `${this.#running} manifests are being baked (bakery.manifests.max-running). Try again later.`,
+      )
     this.#running += 1
     try {
       const text = await WorkFolder.use((work) => type.render(request, this.#toolsOf(work, as)))
@@ -87,10 +95,15 @@ export class ManifestBakes {
   }
 
   #fetch(artifact: JsonObject, as: Caller): Promise<Buffer> {
-    return this.#context.ports.infrastructure.fetchArtifactBytes(artifact, as).catch((error: Error) => {
-      const status = error instanceof PortError ? error.status : 502
-      throw new PortError(status, `The artifact ${describeArtifact(artifact)} cannot be fetched: ${error.message}`)
-    })
+    return this.#context.ports.infrastructure
+      .fetchArtifactBytes(artifact, as)
+      .catch((error: Error) => {
+        const status = error instanceof PortError ? error.status : 502
+        throw new PortError(
+          status,
+          `The artifact ${describeArtifact(artifact)} cannot be fetched: ${error.message}`,
+        )
+      })
   }
 
   async #run(
@@ -153,8 +166,13 @@ function environmentIn(work: WorkFolder): Record<string, string> {
   }
 }
 
-function toAnswer({ fault, message, errors }: ProgramError, title: string, work: WorkFolder): PortError {
-  const advice = fault === 'timeout' ? ' Raise bakery.manifests.time-limit-seconds if it needs longer.' : ''
+function toAnswer(
+  { fault, message, errors }: ProgramError,
+  title: string,
+  work: WorkFolder,
+): PortError {
+  const advice =
+    fault === 'timeout' ? ' Raise bakery.manifests.time-limit-seconds if it needs longer.' : ''
   const words = errors.replaceAll(`${work.path}/`, '').slice(-shownErrorLength)
   const text = `${title} ${message}.${advice}${words === '' ? '' : ` ${words}`}`
   if (fault === 'ended') return new PortError(503, text)

@@ -16,7 +16,11 @@ const chartFolder = 'chart'
  * @returns the path of the chart below the work folder
  * @throws {PortError} 400
  */
-async function placeChart({ artifact, content }: FetchedArtifact, path: string | undefined, work: WorkFolder): Promise<string> {
+async function placeChart(
+  { artifact, content }: FetchedArtifact,
+  path: string | undefined,
+  work: WorkFolder,
+): Promise<string> {
   if (!isArchive(content)) {
     throw new PortError(
       400,
@@ -37,14 +41,24 @@ function placeIn(
   }
   const found = findChart(work)
   if (found !== undefined) return found
-  const advice = isRepository ? 'Name its folder in helmChartFilePath.' : 'Package the chart with "helm package".'
-  throw new PortError(400, `The first input artifact has no Chart.yaml at its root or in its only folder. ${advice}`)
+  const advice = isRepository
+    ? 'Name its folder in helmChartFilePath.'
+    : 'Package the chart with "helm package".'
+  throw new PortError(
+    400,
+    `The first input artifact has no Chart.yaml at its root or in its only folder. ${advice}`,
+  )
 }
 
 /** At the root, or in the only folder, as `helm package` makes archives. */
 function findChart(work: WorkFolder): string | undefined {
-  const folders = readdirSync(join(work.path, chartFolder), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const places = [chartFolder, ...(folders.length === 1 ? folders.map(({ name }) => join(chartFolder, name)) : [])]
+  const folders = readdirSync(join(work.path, chartFolder), { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory(),
+  )
+  const places = [
+    chartFolder,
+    ...(folders.length === 1 ? folders.map(({ name }) => join(chartFolder, name)) : []),
+  ]
   const found = places.find((place) => work.has(join(place, 'Chart.yaml')))
   return found === undefined ? undefined : `./${found}`
 }
@@ -53,13 +67,25 @@ export const helm2Manifests: ManifestType = createHelmType('HELM2')
 export const helm3Manifests: ManifestType = createHelmType('HELM3')
 
 function createHelmType(name: 'HELM2' | 'HELM3'): ManifestType {
-  return { name, input: 'inputArtifacts', render: (request, bake) => renderChart(name, request, bake) }
+  return {
+    name,
+    input: 'inputArtifacts',
+    render: (request, bake) => renderChart(name, request, bake),
+  }
 }
 
-async function renderChart(type: 'HELM2' | 'HELM3', request: ManifestRequest, bake: ManifestBake): Promise<string> {
-  const { outputName, namespace, apiVersions, kubeVersion, includeCRDs, overrides, rawOverrides } = request
+async function renderChart(
+  type: 'HELM2' | 'HELM3',
+  request: ManifestRequest,
+  bake: ManifestBake,
+): Promise<string> {
+  const { outputName, namespace, apiVersions, kubeVersion, includeCRDs, overrides, rawOverrides } =
+    request
   if (outputName === undefined)
-    throw new PortError(400, `A manifest of type ${type} needs "outputName", the name of the release.`)
+    throw new PortError(
+      400,
+      `A manifest of type ${type} needs "outputName", the name of the release.`,
+    )
   const command = findProgram(type, bake.settings)
   const overrideArgs = formatOverrides(overrides, rawOverrides ? '--set' : '--set-string')
   const [chart, ...values] = await bake.fetchAll(request.inputArtifacts)
@@ -73,12 +99,17 @@ async function renderChart(type: 'HELM2' | 'HELM3', request: ManifestRequest, ba
     ...placeValues(values, bake.work).map((file) => `--values=${file}`),
     ...overrideArgs,
   ]
-  const names = type === 'HELM2' ? [`--name=${outputName}`, '--', chartPath] : ['--', outputName, chartPath]
+  const names =
+    type === 'HELM2' ? [`--name=${outputName}`, '--', chartPath] : ['--', outputName, chartPath]
   return withoutTests(await bake.run(command, ['template', ...options, ...names]))
 }
 
 /** @returns paths of the files, in order */
-export function placeValues(values: readonly FetchedArtifact[], work: WorkFolder, folder = 'values'): string[] {
+export function placeValues(
+  values: readonly FetchedArtifact[],
+  work: WorkFolder,
+  folder = 'values',
+): string[] {
   return values.map(({ content }, index) => work.write(`${folder}/${index + 1}.yaml`, content))
 }
 
@@ -89,7 +120,8 @@ export function placeValues(values: readonly FetchedArtifact[], work: WorkFolder
  */
 export function formatOverrides(overrides: JsonObject, option: '--set' | '--set-string'): string[] {
   return Object.entries(overrides).map(([key, value]) => {
-    const isPlain = ['string', 'number', 'boolean'].includes(typeof value) || value === null || isRawNumber(value)
+    const isPlain =
+      ['string', 'number', 'boolean'].includes(typeof value) || value === null || isRawNumber(value)
     if (!isPlain)
       throw new PortError(
         400,

@@ -8,7 +8,11 @@ import { findProgram } from './programs.ts'
 import type { ManifestRequest } from './request.ts'
 import { isArchive, type WorkFolder } from './work-folder.ts'
 
-export const helmfileManifests: ManifestType = { name: 'HELMFILE', input: 'inputArtifacts', render: renderHelmfile }
+export const helmfileManifests: ManifestType = {
+  name: 'HELMFILE',
+  input: 'inputArtifacts',
+  render: renderHelmfile,
+}
 
 /** Names of environments and namespaces, which Helmfile puts into templates. */
 const namePattern = /^[A-Za-z0-9._-]+$/
@@ -29,7 +33,9 @@ async function renderHelmfile(request: ManifestRequest, bake: ManifestBake): Pro
     `--helm-binary=${helm.path}`,
     ...(environment === undefined ? [] : [`--environment=${environment}`]),
     ...(namespace === undefined ? [] : [`--namespace=${namespace}`]),
-    ...placeValues(stateValues, bake.work, 'state-values').map((each) => `--state-values-file=${join(bake.work.path, each)}`),
+    ...placeValues(stateValues, bake.work, 'state-values').map(
+      (each) => `--state-values-file=${join(bake.work.path, each)}`,
+    ),
   ]
   const ofTemplate = [
     ...(includeCRDs ? ['--include-crds'] : []),
@@ -37,14 +43,22 @@ async function renderHelmfile(request: ManifestRequest, bake: ManifestBake): Pro
     ...formatOverrides(overrides, '--set'),
   ]
   return withoutTests(
-    await bake.run({ ...command, readOnly: [helm.path] }, [...options, 'template', '--skip-deps', ...ofTemplate]),
+    await bake.run({ ...command, readOnly: [helm.path] }, [
+      ...options,
+      'template',
+      '--skip-deps',
+      ...ofTemplate,
+    ]),
   )
 }
 
 /** @throws {PortError} 400 */
 function checkName(field: string, name: string | undefined): void {
   if (name === undefined || namePattern.test(name)) return
-  throw new PortError(400, `"${field}" may have letters, digits, ".", "_" and "-" only, and is "${name}".`)
+  throw new PortError(
+    400,
+    `"${field}" may have letters, digits, ".", "_" and "-" only, and is "${name}".`,
+  )
 }
 
 async function placeHelmfile(

@@ -13,7 +13,18 @@ const baseFields = ['resources', 'bases', 'components']
 const configurationFields = ['generators', 'transformers', 'validators']
 /** Fields with a text that Kustomize takes for content, and never for a path. */
 const contentFields: ReadonlySet<string> = new Set([
-  ...['literals', 'patch', 'labels', 'commonLabels', 'annotations', 'commonAnnotations', 'images', 'metadata', 'vars', 'options'],
+  ...[
+    'literals',
+    'patch',
+    'labels',
+    'commonLabels',
+    'annotations',
+    'commonAnnotations',
+    'images',
+    'metadata',
+    'vars',
+    'options',
+  ],
 ])
 
 interface FoundPath {
@@ -27,11 +38,16 @@ const maxYamlLength = 128 * 1024
 /** @throws {PortError} 400 for a text that is no YAML, or too long */
 function parseDocuments(text: string, name: string): JsonObject[] {
   if (text.length > maxYamlLength)
-    throw new PortError(400, `${name} is longer than ${maxYamlLength} characters. Use a repository as input artifact.`)
+    throw new PortError(
+      400,
+      `${name} is longer than ${maxYamlLength} characters. Use a repository as input artifact.`,
+    )
   try {
     const documents = [...parseAllDocuments(text)]
     for (const { errors } of documents) for (const error of errors) throw error
-    return documents.map((document) => document.toJS({ maxAliasCount: 10 }) as unknown).filter(isObject)
+    return documents
+      .map((document) => document.toJS({ maxAliasCount: 10 }) as unknown)
+      .filter(isObject)
   } catch (error) {
     throw new PortError(400, `${name} cannot be read: ${(error as Error).message}`)
   }
@@ -56,7 +72,9 @@ function leavesOf(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(leavesOf)
   if (!isObject(value)) return []
-  return Object.entries(value).flatMap(([field, each]) => (contentFields.has(field) ? [] : leavesOf(each)))
+  return Object.entries(value).flatMap(([field, each]) =>
+    contentFields.has(field) ? [] : leavesOf(each),
+  )
 }
 
 const maxFiles = 200
@@ -100,10 +118,14 @@ class Download {
 
   /** @returns its folder */
   async keep(path: string, content: Buffer): Promise<string> {
-    if (path.split('/').includes('..') || path.includes('\0')) throw new PortError(400, `"${path}" is no path of a file.`)
+    if (path.split('/').includes('..') || path.includes('\0'))
+      throw new PortError(400, `"${path}" is no path of a file.`)
     this.#seen.add(path)
     if (this.#seen.size > maxFiles)
-      throw new PortError(400, `The kustomization has more than ${maxFiles} files. Use a repository.`)
+      throw new PortError(
+        400,
+        `The kustomization has more than ${maxFiles} files. Use a repository.`,
+      )
     return posix.dirname(this.#bake.work.write(posix.join(this.#root, path), content))
   }
 
@@ -113,9 +135,13 @@ class Download {
         if (/^[a-z]+:|^git@/i.test(named) || named.startsWith('/')) continue
         if (kind === 'file' && !/\.[A-Za-z]+$/.test(named)) continue
         if (address === undefined)
-          throw new PortError(400, `${path} names ${named}, and is no file at an address. Use a repository as input artifact.`)
+          throw new PortError(
+            400,
+            `${path} names ${named}, and is no file at an address. Use a repository as input artifact.`,
+          )
         const relativePath = named.slice(named.indexOf('=') + 1)
-        if (kind === 'base' && !/\.(?:ya?ml|json)$/.test(named)) await this.#fetchFolder(new URL(`${relativePath}/`, address))
+        if (kind === 'base' && !/\.(?:ya?ml|json)$/.test(named))
+          await this.#fetchFolder(new URL(`${relativePath}/`, address))
         else await this.#fetchFile(new URL(relativePath, address))
       }
     }
@@ -134,11 +160,16 @@ class Download {
       const address = new URL(name, folder)
       try {
         const content = await this.#fetchFile(address)
-        return content === undefined ? undefined : await this.follow(content, placeOf(address), address)
+        return content === undefined
+          ? undefined
+          : await this.follow(content, placeOf(address), address)
       } catch (error) {
         if (!(error instanceof PortError) || error.status !== 404) throw error
       }
     }
-    throw new PortError(404, `There is no ${kustomizationNames.join(', ')} at ${folder.host}${folder.pathname}.`)
+    throw new PortError(
+      404,
+      `There is no ${kustomizationNames.join(', ')} at ${folder.host}${folder.pathname}.`,
+    )
   }
 }

@@ -9,7 +9,9 @@ import { isArchive } from './work-folder.ts'
 
 type KustomizeName = 'KUSTOMIZE' | 'KUSTOMIZE4' | 'KUSTOMIZE5'
 
-export const kustomizeManifests: readonly ManifestType[] = (['KUSTOMIZE', 'KUSTOMIZE4', 'KUSTOMIZE5'] as const).map((name) => ({
+export const kustomizeManifests: readonly ManifestType[] = (
+  ['KUSTOMIZE', 'KUSTOMIZE4', 'KUSTOMIZE5'] as const
+).map((name) => ({
   name,
   input: 'inputArtifact',
   render: (request, bake) => build(name, request, bake),
@@ -17,7 +19,11 @@ export const kustomizeManifests: readonly ManifestType[] = (['KUSTOMIZE', 'KUSTO
 
 const sources = 'kustomization'
 
-async function build(name: KustomizeName, request: ManifestRequest, bake: ManifestBake): Promise<string> {
+async function build(
+  name: KustomizeName,
+  request: ManifestRequest,
+  bake: ManifestBake,
+): Promise<string> {
   if (request.inputArtifact?.['type'] === 'git/repo') requirePath(request)
   const command = findProgram(name, bake.settings)
   const folder = await placeSources(request, bake)

@@ -30,17 +30,29 @@ const kubectl: ProgramPlace = { setting: 'kubectl', names: ['kubectl'], args: ['
 const programs = {
   HELM2: { title: 'Helm 2', places: [{ setting: 'helm2', names: ['helm2'] }] },
   HELM3: { title: 'Helm', places: [{ setting: 'helm3', names: ['helm3', 'helm'] }] },
-  KUSTOMIZE: { title: 'Kustomize', places: [{ setting: 'kustomize', names: ['kustomize'], args: ['build'] }, kubectl] },
+  KUSTOMIZE: {
+    title: 'Kustomize',
+    places: [{ setting: 'kustomize', names: ['kustomize'], args: ['build'] }, kubectl],
+  },
   KUSTOMIZE4: {
     title: 'Kustomize',
-    places: [{ setting: 'kustomize4', names: ['kustomize4', 'kustomize'], args: ['build'] }, kubectl],
+    places: [
+      { setting: 'kustomize4', names: ['kustomize4', 'kustomize'], args: ['build'] },
+      kubectl,
+    ],
   },
   KUSTOMIZE5: {
     title: 'Kustomize',
-    places: [{ setting: 'kustomize5', names: ['kustomize5', 'kustomize'], args: ['build'] }, kubectl],
+    places: [
+      { setting: 'kustomize5', names: ['kustomize5', 'kustomize'], args: ['build'] },
+      kubectl,
+    ],
   },
   HELMFILE: { title: 'Helmfile', places: [{ setting: 'helmfile', names: [] }] },
-} as const satisfies Record<string, { readonly title: string; readonly places: readonly ProgramPlace[] }>
+} as const satisfies Record<
+  string,
+  { readonly title: string; readonly places: readonly ProgramPlace[] }
+>
 
 type RenderingType = keyof typeof programs
 
@@ -55,7 +67,10 @@ export function findProgram(type: RenderingType, settings: ManifestBakeSettings)
       if (isExecutable(configured)) return { title, path: configured, args }
       const found = configured.includes('/') ? undefined : findOnPath(configured, path)
       if (found !== undefined) return { title, path: found, args }
-      throw new PortError(400, `${title} cannot be started: ${programKey(setting)} is ${configured}, which is no program.`)
+      throw new PortError(
+        400,
+        `${title} cannot be started: ${programKey(setting)} is ${configured}, which is no program.`,
+      )
     }
     const found = names.map((name) => findOnPath(name, path)).find((each) => each !== undefined)
     if (found !== undefined) return { title, path: found, args }

@@ -29,7 +29,9 @@ const ManifestRequest = z.object({
   namespace: lenientText,
   apiVersions: z
     .union([lenientText, z.array(z.string())])
-    .transform((versions) => (Array.isArray(versions) ? versions : [versions ?? '']).flatMap(commaList)),
+    .transform((versions) =>
+      (Array.isArray(versions) ? versions : [versions ?? '']).flatMap(commaList),
+    ),
   kubeVersion: lenientText,
   includeCRDs: flag,
   helmChartFilePath: lenientText,
@@ -44,7 +46,10 @@ export type ManifestRequest = z.output<typeof ManifestRequest>
 export function parseManifestRequest(body: unknown): ManifestRequest {
   const parsed = ManifestRequest.safeParse(body ?? {})
   if (parsed.success) return parsed.data
-  throw new PortError(400, `The request for a manifest is not usable: ${describeIssues(parsed.error)}.`)
+  throw new PortError(
+    400,
+    `The request for a manifest is not usable: ${describeIssues(parsed.error)}.`,
+  )
 }
 
 /** For messages: the name of an artifact, or what there is instead. */

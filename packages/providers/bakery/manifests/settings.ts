@@ -18,13 +18,22 @@ export const manifestBakeKeys = settings(
         'Path of Helmfile, for manifests of type HELMFILE. A helmfile may run programs as the user of Fairlead, so Helmfile is used ' +
           'only where this is set and `bakery.local.enabled` is true.',
       ),
-      kustomize: setting(['bakery.manifests.kustomize', 'kustomize.v3ExecutablePath'], path).describe(
+      kustomize: setting(
+        ['bakery.manifests.kustomize', 'kustomize.v3ExecutablePath'],
+        path,
+      ).describe(
         'Path of Kustomize, for manifests of type KUSTOMIZE. Default: `kustomize` in PATH, else `kubectl kustomize`.',
       ),
-      kustomize4: setting(['bakery.manifests.kustomize4', 'kustomize.v4ExecutablePath'], path).describe(
+      kustomize4: setting(
+        ['bakery.manifests.kustomize4', 'kustomize.v4ExecutablePath'],
+        path,
+      ).describe(
         'Path of Kustomize, for manifests of type KUSTOMIZE4. Default: `kustomize4` or `kustomize` in PATH, else `kubectl kustomize`.',
       ),
-      kustomize5: setting(['bakery.manifests.kustomize5', 'kustomize.v5ExecutablePath'], path).describe(
+      kustomize5: setting(
+        ['bakery.manifests.kustomize5', 'kustomize.v5ExecutablePath'],
+        path,
+      ).describe(
         'Path of Kustomize, for manifests of type KUSTOMIZE5. Default: `kustomize5` or `kustomize` in PATH, else `kubectl kustomize`.',
       ),
       kubectl: setting('bakery.manifests.kubectl', path).describe(

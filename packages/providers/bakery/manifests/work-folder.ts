@@ -47,13 +47,19 @@ export class WorkFolder {
   async unpack(name: string, archive: Buffer, artifact: JsonObject): Promise<void> {
     const folder = this.makeFolder(name)
     try {
-      const left = { maxBytes: bounds.maxBytes - this.#bytes, maxEntries: bounds.maxEntries - this.#entries }
+      const left = {
+        maxBytes: bounds.maxBytes - this.#bytes,
+        maxEntries: bounds.maxEntries - this.#entries,
+      }
       await unpackArchive(slicesOf(archive), folder, left)
     } catch (error) {
       if (!(error instanceof PortError) || error.status >= 500) throw error
       const what = `The artifact ${describeArtifact(artifact)} cannot be unpacked`
       if (error.status === 413)
-        throw new PortError(413, `${what}: archives have at most ${bounds.maxEntries} files and ${bounds.maxBytes} bytes.`)
+        throw new PortError(
+          413,
+          `${what}: archives have at most ${bounds.maxEntries} files and ${bounds.maxBytes} bytes.`,
+        )
       throw new PortError(400, `${what}. ${error.message}`)
     }
     for (const { path } of listUnpacked(folder)) {
@@ -74,7 +80,8 @@ export class WorkFolder {
     const isOutside = isAbsolute(path) || path.includes('\0') || !isWithin(place, root)
     if (isOutside || (existsSync(place) && !isWithin(realpathSync(place), root)))
       throw new PortError(400, `${field} must be a path inside the artifact, and is "${path}".`)
-    if (!existsSync(place)) throw new PortError(400, `The artifact has no ${path}, which ${field} names.`)
+    if (!existsSync(place))
+      throw new PortError(400, `The artifact has no ${path}, which ${field} names.`)
     return `./${relative(this.path, place)}`
   }
 

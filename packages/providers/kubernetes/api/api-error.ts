@@ -40,5 +40,7 @@ export function isApiError(error: unknown, ...statuses: readonly number[]): erro
 
 /** Whether a later attempt may succeed: no response, too many requests, or a fault of the server. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+  return (
+    error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+  )
 }

@@ -66,15 +66,28 @@ export class KubeClient implements ClusterApi, WatchSource {
   readonly #discovery: Discovery
 
   constructor(access: ClusterAccess, options: KubeClientOptions = {}) {
-    const { requestTimeoutMs = usualRequestTimeoutMs, retries = usualRetries, pingMs = usualPingMs, now = Date.now } = options
+    const {
+      requestTimeoutMs = usualRequestTimeoutMs,
+      retries = usualRetries,
+      pingMs = usualPingMs,
+      now = Date.now,
+    } = options
     this.now = now
     this.logger = options.log
     this.recovery = new Recovery(options.recovery)
     const { execCommands = [], connections: shared = new SharedConnections() } = options
-    this.#requests = new ApiRequests(access, { requestTimeoutMs, retries, execCommands, now, pingMs, shared })
+    this.#requests = new ApiRequests(access, {
+      requestTimeoutMs,
+      retries,
+      execCommands,
+      now,
+      pingMs,
+      shared,
+    })
     this.#discovery = new Discovery({
       now: () => performance.now(),
-      read: async (path, accept) => parseLoosely((await this.#requests.ask({ method: 'GET', path, headers: { accept } })).text),
+      read: async (path, accept) =>
+        parseLoosely((await this.#requests.ask({ method: 'GET', path, headers: { accept } })).text),
     })
   }
 
@@ -112,7 +125,12 @@ export class KubeClient implements ClusterApi, WatchSource {
     return watch(this.#requests, query, listener, signal)
   }
 
-  create(resource: ApiResource, namespace: string, object: JsonObject, options?: WriteOptions): Promise<KubeObject> {
+  create(
+    resource: ApiResource,
+    namespace: string,
+    object: JsonObject,
+    options?: WriteOptions,
+  ): Promise<KubeObject> {
     return this.#object('POST', collectionPath(resource, namespace, toQuery(options)), object)
   }
 
@@ -122,11 +140,17 @@ export class KubeClient implements ClusterApi, WatchSource {
 
   patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject> {
     const { type, force, subresource } = options
-    const path = objectPath({ ...place, subresource }, { ...toQuery(options), ...(type === 'apply' && { force }) })
+    const path = objectPath(
+      { ...place, subresource },
+      { ...toQuery(options), ...(type === 'apply' && { force }) },
+    )
     return this.#object('PATCH', path, body, patchTypes[type])
   }
 
-  async remove(place: ObjectPlace, { propagation, gracePeriodSeconds, uid }: DeleteOptions): Promise<boolean> {
+  async remove(
+    place: ObjectPlace,
+    { propagation, gracePeriodSeconds, uid }: DeleteOptions,
+  ): Promise<boolean> {
     const preconditions = uid === undefined ? undefined : { uid }
     const body = {
       apiVersion: 'v1',
@@ -139,15 +163,30 @@ export class KubeClient implements ClusterApi, WatchSource {
     } catch (error) {
       if (isApiError(error, 404)) return false
       // The name may belong to another object by now.
-      if (uid !== undefined && isApiError(error, 409) && (await this.get(place))?.metadata.uid !== uid) return false
+      if (
+        uid !== undefined &&
+        isApiError(error, 409) &&
+        (await this.get(place))?.metadata.uid !== uid
+      )
+        return false
       throw error
     }
   }
 
-  async log({ namespace, name }: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string> {
-    const path = objectPath({ resource: podResource, namespace, name, subresource: 'log' }, { ...query })
-    const maxBytes = query.limitBytes === undefined ? maxAnswerBytes : query.limitBytes + logSlackBytes
-    const { text } = await this.#requests.ask({ method: 'GET', path, headers: { accept: 'text/plain, */*' } }, { maxBytes })
+  async log(
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    query: LogQuery,
+  ): Promise<string> {
+    const path = objectPath(
+      { resource: podResource, namespace, name, subresource: 'log' },
+      { ...query },
+    )
+    const maxBytes =
+      query.limitBytes === undefined ? maxAnswerBytes : query.limitBytes + logSlackBytes
+    const { text } = await this.#requests.ask(
+      { method: 'GET', path, headers: { accept: 'text/plain, */*' } },
+      { maxBytes },
+    )
     // The server may cut within a character.
     return query.limitBytes === undefined ? text : text.replace(/(?<!\uFFFD)\uFFFD+$/, '')
   }
@@ -170,10 +209,20 @@ export class KubeClient implements ClusterApi, WatchSource {
     return parseExactly(text) as KubeObject
   }
 
-  #send(method: Method, path: string, body?: unknown, type = 'application/json'): Promise<ApiAnswer> {
+  #send(
+    method: Method,
+    path: string,
+    body?: unknown,
+    type = 'application/json',
+  ): Promise<ApiAnswer> {
     const accept = 'application/json'
     if (body === undefined) return this.#requests.ask({ method, path, headers: { accept } })
-    return this.#requests.ask({ method, path, headers: { accept, 'content-type': type }, body: formatJson(body) })
+    return this.#requests.ask({
+      method,
+      path,
+      headers: { accept, 'content-type': type },
+      body: formatJson(body),
+    })
   }
 }
 

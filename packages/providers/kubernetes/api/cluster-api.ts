@@ -82,7 +82,12 @@ export interface ClusterApi {
   get(place: ObjectPlace): Promise<KubeObject | undefined>
   /** In pages; a list that expired on the way is started again. */
   list(resource: ApiResource, query?: ListQuery): Promise<KubeObject[]>
-  create(resource: ApiResource, namespace: string, object: JsonObject, options?: WriteOptions): Promise<KubeObject>
+  create(
+    resource: ApiResource,
+    namespace: string,
+    object: JsonObject,
+    options?: WriteOptions,
+  ): Promise<KubeObject>
   replace(place: ObjectPlace, object: JsonObject, options?: WriteOptions): Promise<KubeObject>
   patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject>
   /** @returns false where there is no such object */
@@ -112,15 +117,22 @@ interface Place {
   readonly subresource?: string | undefined
 }
 
-export function objectPath({ resource, namespace, name, subresource }: Place, query: ApiQuery = {}): string {
+export function objectPath(
+  { resource, namespace, name, subresource }: Place,
+  query: ApiQuery = {},
+): string {
   const below = subresource === undefined ? '' : pathTo`/${subresource}`
-  return collectionPath(resource, namespace) + pathTo`/${checkName(name)}` + below + formatQuery(query)
+  return (
+    collectionPath(resource, namespace) + pathTo`/${checkName(name)}` + below + formatQuery(query)
+  )
 }
 
 /** @throws {ApiError} for what would lead to another path */
 function checkName(name: string): string {
   if (isPathName(name)) return name
-  throw new ApiError(`"${name}" cannot be the name of an object: it contains / or %.`, { status: 400 })
+  throw new ApiError(`"${name}" cannot be the name of an object: it contains / or %.`, {
+    status: 400,
+  })
 }
 
 export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {

@@ -1,7 +1,12 @@
 /** Connections to an API server: TLS with its authorities and certificates, perhaps through a proxy. */
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
+import {
+  connect as connectTls,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
 import { within } from '@fairlead/base/concurrency/within.ts'
 import type { ClientCertificate, ClusterAccess } from './cluster-access.ts'
 
@@ -12,11 +17,19 @@ const keepAliveMs = 15_000
 
 export type ConnectableCluster = Pick<
   ClusterAccess,
-  'server' | 'certificateAuthority' | 'tlsServerName' | 'skipsTlsVerification' | 'proxyUrl' | 'impersonation'
+  | 'server'
+  | 'certificateAuthority'
+  | 'tlsServerName'
+  | 'skipsTlsVerification'
+  | 'proxyUrl'
+  | 'impersonation'
 >
 
 /** Once for each certificate: it takes some milliseconds, and memory. */
-export function createTlsContext({ certificateAuthority }: ConnectableCluster, client?: ClientCertificate): SecureContext {
+export function createTlsContext(
+  { certificateAuthority }: ConnectableCluster,
+  client?: ClientCertificate,
+): SecureContext {
   return createSecureContext({
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
     ...(client !== undefined && { cert: client.certificate, key: client.key }),
@@ -37,7 +50,9 @@ export async function openSocket(
   const opening = open(cluster, context, opened)
   try {
     return await within(timeoutMs, opening, () => {
-      throw Object.assign(new Error(`no connection within ${timeoutMs / 1000} s`), { code: 'ETIMEDOUT' })
+      throw Object.assign(new Error(`no connection within ${timeoutMs / 1000} s`), {
+        code: 'ETIMEDOUT',
+      })
     })
   } catch (error) {
     opening.catch(() => {})
@@ -46,11 +61,18 @@ export async function openSocket(
   }
 }
 
-async function open(cluster: ConnectableCluster, context: SecureContext | undefined, opened: Socket[]): Promise<Socket> {
+async function open(
+  cluster: ConnectableCluster,
+  context: SecureContext | undefined,
+  opened: Socket[],
+): Promise<Socket> {
   const { hostname, port, protocol } = new URL(cluster.server)
   const host = withoutBrackets(hostname)
   const target = { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) }
-  const tunnel = cluster.proxyUrl === undefined ? undefined : await openTunnel(new URL(cluster.proxyUrl), target, opened)
+  const tunnel =
+    cluster.proxyUrl === undefined
+      ? undefined
+      : await openTunnel(new URL(cluster.proxyUrl), target, opened)
   const tcp = tunnel ?? (await openTcp(target, opened))
   if (protocol !== 'https:') return tcp
   const servername = cluster.tlsServerName ?? (isAddress(host) ? undefined : host)
@@ -70,11 +92,21 @@ async function open(cluster: ConnectableCluster, context: SecureContext | undefi
 /** With HTTP/2, undici joins the values of a header, and two groups would become one with a comma in its name. */
 function repeatsHeaders({ impersonation }: ConnectableCluster): boolean {
   if (impersonation === undefined) return false
-  return [impersonation.groups, ...Object.values(impersonation.extra)].some((values) => values.length > 1)
+  return [impersonation.groups, ...Object.values(impersonation.extra)].some(
+    (values) => values.length > 1,
+  )
 }
 
-async function openTcp(target: { readonly host: string; readonly port: number }, opened: Socket[]): Promise<Socket> {
-  const socket = connectTcp({ ...target, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs })
+async function openTcp(
+  target: { readonly host: string; readonly port: number },
+  opened: Socket[],
+): Promise<Socket> {
+  const socket = connectTcp({
+    ...target,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveMs,
+  })
   opened.push(socket.on('error', noop))
   await once(socket, 'connect')
   return socket
@@ -99,7 +131,8 @@ async function openTunnel(
   }
   const authority = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`
   const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
-  const authorization = login === ':' ? '' : `Proxy-Authorization: Basic ${Buffer.from(login).toString('base64')}\r\n`
+  const authorization =
+    login === ':' ? '' : `Proxy-Authorization: Basic ${Buffer.from(login).toString('base64')}\r\n`
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`)
   const head = await readHead(socket)
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1]
@@ -113,7 +146,8 @@ async function readHead(socket: Socket): Promise<string> {
   for (;;) {
     const chunk: unknown = socket.read()
     if (chunk === null) {
-      if (socket.readableEnded || socket.destroyed) throw new Error('the proxy closed the connection')
+      if (socket.readableEnded || socket.destroyed)
+        throw new Error('the proxy closed the connection')
       await Promise.race([once(socket, 'readable'), once(socket, 'end'), once(socket, 'close')])
       continue
     }
@@ -123,7 +157,8 @@ async function readHead(socket: Socket): Promise<string> {
       if (head.length > end + 4) socket.unshift(head.subarray(end + 4))
       return head.subarray(0, end).toString('latin1')
     }
-    if (head.length > maxProxyAnswerBytes) throw new Error('the proxy answered CONNECT with too many headers')
+    if (head.length > maxProxyAnswerBytes)
+      throw new Error('the proxy answered CONNECT with too many headers')
   }
 }
 

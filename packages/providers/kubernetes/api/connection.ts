@@ -57,7 +57,10 @@ export class ApiConnection extends Client {
     return this.running < (this.isMultiplexed && this.isSettled ? maxStreams : 1)
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
     const takesMore = super.dispatch(options, handler)
     // With HTTP/1.1, the next request comes once this one is over.
     if (!takesMore && this.isMultiplexed) this.#isBusy = true

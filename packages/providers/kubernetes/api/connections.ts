@@ -22,10 +22,27 @@ export class SharedConnections {
   /** @param options Equal ones share connections; their certificate never changes */
   lease(options: ConnectionsOptions, certificate: unknown): LeasedConnections {
     const { cluster, connectTimeoutMs, pingMs } = options
-    const { server, certificateAuthority, tlsServerName, skipsTlsVerification, proxyUrl, impersonation } = cluster
-    const parts = [new URL(server).origin, certificateAuthority, tlsServerName, skipsTlsVerification, proxyUrl, impersonation]
+    const {
+      server,
+      certificateAuthority,
+      tlsServerName,
+      skipsTlsVerification,
+      proxyUrl,
+      impersonation,
+    } = cluster
+    const parts = [
+      new URL(server).origin,
+      certificateAuthority,
+      tlsServerName,
+      skipsTlsVerification,
+      proxyUrl,
+      impersonation,
+    ]
     const key = JSON.stringify([...parts, certificate, connectTimeoutMs, pingMs])
-    const shared = this.#shared.getOrInsertComputed(key, () => ({ connections: new ServerConnections(options), users: 0 }))
+    const shared = this.#shared.getOrInsertComputed(key, () => ({
+      connections: new ServerConnections(options),
+      users: 0,
+    }))
     shared.users++
     return {
       give: (use) => shared.connections.give(use),
@@ -65,7 +82,9 @@ export class ServerConnections {
   readonly #open = new Set<ApiConnection>()
   readonly #sockets = new Map<Socket, Watched>()
   readonly #connectOnce = sharedWork(() => this.#connect())
-  #context: { readonly certificate: ClientCertificate | undefined; readonly tls: SecureContext } | undefined
+  #context:
+    | { readonly certificate: ClientCertificate | undefined; readonly tls: SecureContext }
+    | undefined
   #pulse: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -105,7 +124,11 @@ export class ServerConnections {
     clearInterval(this.#pulse)
     const open = [...this.#open]
     this.#open.clear()
-    await Promise.all(open.map((connection) => connection.destroy(new ConnectFault('the client of the API server is closed'))))
+    await Promise.all(
+      open.map((connection) =>
+        connection.destroy(new ConnectFault('the client of the API server is closed')),
+      ),
+    )
   }
 
   #find(holds: (connection: ApiConnection) => boolean): ApiConnection | undefined {
@@ -113,7 +136,10 @@ export class ServerConnections {
     return undefined
   }
 
-  async #use<T>(connection: ApiConnection, use: (connection: ApiConnection) => Promise<T>): Promise<T> {
+  async #use<T>(
+    connection: ApiConnection,
+    use: (connection: ApiConnection) => Promise<T>,
+  ): Promise<T> {
     connection.running++
     try {
       return await use(connection)
@@ -182,7 +208,9 @@ export class ServerConnections {
       watched.misses = bytesRead === watched.bytes ? watched.misses + 1 : 0
       watched.bytes = bytesRead
       if (watched.misses < maxMisses) continue
-      socket.destroy(Object.assign(new Error('the connection is silent'), { code: 'CONNECTION_SILENT' }))
+      socket.destroy(
+        Object.assign(new Error('the connection is silent'), { code: 'CONNECTION_SILENT' }),
+      )
     }
   }
 }

@@ -46,8 +46,10 @@ export class ClusterCredentials {
   /** @throws {CredentialFault} */
   get(): Promise<Credential> {
     const nowMs = this.#options.now()
-    if (this.#loaded !== undefined && nowMs < this.#loaded.untilMs) return Promise.resolve(this.#loaded.credential)
-    if (this.#failed !== undefined && nowMs < this.#failed.untilMs) return Promise.reject(this.#failed.error)
+    if (this.#loaded !== undefined && nowMs < this.#loaded.untilMs)
+      return Promise.resolve(this.#loaded.credential)
+    if (this.#failed !== undefined && nowMs < this.#failed.untilMs)
+      return Promise.reject(this.#failed.error)
     return this.#loadOnce()
   }
 
@@ -66,7 +68,10 @@ export class ClusterCredentials {
     const loadedAtMs = this.#options.now()
     try {
       const { headers, certificate = this.#access.clientCertificate, untilMs } = await this.#read()
-      const credential = { headers: { ...toHeaders(this.#access.impersonation), ...headers }, certificate }
+      const credential = {
+        headers: { ...toHeaders(this.#access.impersonation), ...headers },
+        certificate,
+      }
       this.#loaded = { credential, loadedAtMs, untilMs: untilMs ?? Number.POSITIVE_INFINITY }
       this.#failed = undefined
       return credential
@@ -89,12 +94,26 @@ export class ClusterCredentials {
       case 'token':
         return { headers: bearer(login.token) }
       case 'basic':
-        return { headers: { authorization: `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}` } }
+        return {
+          headers: {
+            authorization: `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`,
+          },
+        }
       case 'token-file':
-        return { headers: bearer(await readToken(login.file)), untilMs: this.#options.now() + fileMs }
+        return {
+          headers: bearer(await readToken(login.file)),
+          untilMs: this.#options.now() + fileMs,
+        }
       case 'exec': {
-        const { token, certificate, expiresAtMs } = await runPlugin(login.exec, this.#options.execCommands)
-        return { headers: token === undefined ? {} : bearer(token), certificate, untilMs: this.#renewalOf(expiresAtMs) }
+        const { token, certificate, expiresAtMs } = await runPlugin(
+          login.exec,
+          this.#options.execCommands,
+        )
+        return {
+          headers: token === undefined ? {} : bearer(token),
+          certificate,
+          untilMs: this.#renewalOf(expiresAtMs),
+        }
       }
     }
   }

@@ -1,6 +1,15 @@
 /** Kinds that an API server serves, by its discovery documents. */
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
-import { fieldAt, fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { type ApiError, isApiError } from './api-error.ts'
@@ -55,7 +64,8 @@ export class Discovery {
   }
 
   async #table(maxAgeMs: number): Promise<readonly Served[]> {
-    if (this.#served !== undefined && this.#options.now() - this.#loadedAtMs < maxAgeMs) return this.#served
+    if (this.#served !== undefined && this.#options.now() - this.#loadedAtMs < maxAgeMs)
+      return this.#served
     return await this.#loadOnce()
   }
 
@@ -75,7 +85,10 @@ export class Discovery {
 }
 
 /** Exact names before short ones, built-in groups before others, preferred versions before others. */
-function choose(served: readonly Served[], { kind, group, version }: KindName): ApiResource | undefined {
+function choose(
+  served: readonly Served[],
+  { kind, group, version }: KindName,
+): ApiResource | undefined {
   const name = kind.toLowerCase()
   const wanted = group === 'core' ? '' : group?.toLowerCase()
   let best: Served | undefined
@@ -131,7 +144,8 @@ class DiscoveryReader {
   async read(root: string): Promise<Found[]> {
     const document = await this.#document(root)
     if (fieldOf(document, 'kind') === 'APIGroupDiscoveryList') return this.#aggregated(document)
-    const groupVersions = root === '/api' ? textsOf(fieldOf(document, 'versions')) : groupVersionsOf(document)
+    const groupVersions =
+      root === '/api' ? textsOf(fieldOf(document, 'versions')) : groupVersionsOf(document)
     const line = new WorkLine(readers)
     const found = groupVersions.map((groupVersion) => line.run(() => this.#one(root, groupVersion)))
     return (await Promise.all(found)).flat()
@@ -152,9 +166,13 @@ class DiscoveryReader {
       const group = textOf(fieldAt(item, 'metadata', 'name')) ?? ''
       return objectsOf(item['versions']).flatMap((entry) => {
         const version = textOf(entry['version']) ?? ''
-        const found = objectsOf(entry['resources']).flatMap((resource) => this.#fromAggregated(resource, group, version))
+        const found = objectsOf(entry['resources']).flatMap((resource) =>
+          this.#fromAggregated(resource, group, version),
+        )
         // The server behind an aggregated API does not answer.
-        return found.length === 0 && entry['freshness'] === 'Stale' ? this.#before(group, version) : found
+        return found.length === 0 && entry['freshness'] === 'Stale'
+          ? this.#before(group, version)
+          : found
       })
     })
   }
@@ -171,7 +189,9 @@ class DiscoveryReader {
       shortNames: this.#list(entry['shortNames']),
       isNamespaced: entry['scope'] === 'Namespaced',
       verbs: this.#list(entry['verbs']),
-      subresources: this.#list(objectsOf(entry['subresources']).map(({ subresource }) => subresource)),
+      subresources: this.#list(
+        objectsOf(entry['subresources']).map(({ subresource }) => subresource),
+      ),
     }
     return [{ resource, singular: textOf(entry['singularResource']) ?? kind.toLowerCase() }]
   }
@@ -181,7 +201,9 @@ class DiscoveryReader {
     const group = slash < 0 ? '' : groupVersion.slice(0, slash)
     const version = groupVersion.slice(slash + 1)
     try {
-      const entries = objectsOf(fieldOf(await this.#read(`${root}/${groupVersion}`, plain), 'resources'))
+      const entries = objectsOf(
+        fieldOf(await this.#read(`${root}/${groupVersion}`, plain), 'resources'),
+      )
       return entries.flatMap((entry) => this.#fromList(entry, entries, group, version))
     } catch (error) {
       // One group that does not answer must not hide the others.
@@ -190,11 +212,18 @@ class DiscoveryReader {
     }
   }
 
-  #fromList(entry: JsonObject, entries: readonly JsonObject[], group: string, version: string): Found[] {
+  #fromList(
+    entry: JsonObject,
+    entries: readonly JsonObject[],
+    group: string,
+    version: string,
+  ): Found[] {
     const plural = textOf(entry['name'])
     const kind = textOf(entry['kind'])
     if (plural === undefined || kind === undefined || plural.includes('/')) return []
-    const below = entries.map(({ name }) => String(name)).filter((name) => name.startsWith(`${plural}/`))
+    const below = entries
+      .map(({ name }) => String(name))
+      .filter((name) => name.startsWith(`${plural}/`))
     const resource = {
       group,
       version,
@@ -209,7 +238,9 @@ class DiscoveryReader {
   }
 
   #before(group: string, version: string): Found[] {
-    return this.#previous.filter(({ resource }) => resource.group === group && resource.version === version)
+    return this.#previous.filter(
+      ({ resource }) => resource.group === group && resource.version === version,
+    )
   }
 
   #list(value: unknown): readonly string[] {
@@ -226,6 +257,8 @@ function groupVersionsOf(document: unknown): string[] {
   return objectsOf(fieldOf(document, 'groups')).flatMap(({ versions, preferredVersion }) => {
     const preferred = textOf(fieldOf(preferredVersion, 'groupVersion'))
     const all = objectsOf(versions).flatMap(({ groupVersion }) => textOf(groupVersion) ?? [])
-    return isObject(preferredVersion) && preferred !== undefined ? [preferred, ...all.filter((each) => each !== preferred)] : all
+    return isObject(preferredVersion) && preferred !== undefined
+      ? [preferred, ...all.filter((each) => each !== preferred)]
+      : all
   })
 }

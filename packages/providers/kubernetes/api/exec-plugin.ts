@@ -15,7 +15,8 @@ const maxOutputBytes = 1024 * 1024
 const maxShownLength = 300
 
 /** Variables that decide which program runs, or what code it loads. */
-const loaderVariables = /^(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|GCONV_PATH|(?:LD|DYLD|NODE|PYTHON|PERL|RUBY).*|.*_OPTIONS)$/
+const loaderVariables =
+  /^(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|GCONV_PATH|(?:LD|DYLD|NODE|PYTHON|PERL|RUBY).*|.*_OPTIONS)$/
 
 /**
  * Runs the program, without a shell.
@@ -23,10 +24,15 @@ const loaderVariables = /^(?:PATH|IFS|ENV|BASH_ENV|SHELLOPTS|GCONV_PATH|(?:LD|DY
  * @param allowed Absolute paths and bare names
  * @throws {Error} whose message holds no secrets
  */
-export async function runPlugin(plugin: ExecPlugin, allowed: readonly string[]): Promise<PluginCredential> {
+export async function runPlugin(
+  plugin: ExecPlugin,
+  allowed: readonly string[],
+): Promise<PluginCredential> {
   const { command, apiVersion, env } = plugin
   if (!allowed.includes(command)) {
-    throw new Error(`its kubeconfig runs ${command} for credentials, which is not allowed; add it to kubernetes.exec-commands`)
+    throw new Error(
+      `its kubeconfig runs ${command} for credentials, which is not allowed; add it to kubernetes.exec-commands`,
+    )
   }
   const forbidden = Object.keys(env).find((name) => loaderVariables.test(name.toUpperCase()))
   if (forbidden !== undefined) {
@@ -37,7 +43,14 @@ export async function runPlugin(plugin: ExecPlugin, allowed: readonly string[]):
   return toCredential(await run(plugin), command, apiVersion)
 }
 
-function run({ command, args, env, installHint, apiVersion, clusterInfo }: ExecPlugin): Promise<string> {
+function run({
+  command,
+  args,
+  env,
+  installHint,
+  apiVersion,
+  clusterInfo,
+}: ExecPlugin): Promise<string> {
   const spec = { interactive: false, ...(clusterInfo !== undefined && { cluster: clusterInfo }) }
   const request = JSON.stringify({ kind: 'ExecCredential', apiVersion, spec })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -56,10 +69,16 @@ function run({ command, args, env, installHint, apiVersion, clusterInfo }: ExecP
 }
 
 /** What it prints as its result may be a secret; what it reports is not. */
-function toMessage(command: string, error: ExecFileException, report: string, hint: string | undefined): string {
+function toMessage(
+  command: string,
+  error: ExecFileException,
+  report: string,
+  hint: string | undefined,
+): string {
   if (error.code === 'ENOENT')
     return `${command}, which its kubeconfig runs for credentials, is not installed${hint ? `: ${hint.trim()}` : ''}`
-  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `${command} printed more than ${maxOutputBytes} bytes`
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+    return `${command} printed more than ${maxOutputBytes} bytes`
   if (error.killed === true) return `${command} gave no credentials within ${maxRunMs / 1000} s`
   const shown = report.trim().replaceAll(/\s+/g, ' ').slice(0, maxShownLength)
   return `${command} gave no credentials (${typeof error.code === 'number' ? `exit code ${error.code}` : (error.code ?? 'killed')})${shown === '' ? '' : `: ${shown}`}`
@@ -72,15 +91,27 @@ function toCredential(output: string, command: string, apiVersion: string): Plug
   } catch {
     throw new Error(`${command} did not print an ExecCredential`)
   }
-  if (fieldOf(printed, 'kind') !== 'ExecCredential' || fieldOf(printed, 'apiVersion') !== apiVersion) {
-    throw new Error(`${command} did not print an ExecCredential of ${apiVersion}; correct the apiVersion in the kubeconfig`)
+  if (
+    fieldOf(printed, 'kind') !== 'ExecCredential' ||
+    fieldOf(printed, 'apiVersion') !== apiVersion
+  ) {
+    throw new Error(
+      `${command} did not print an ExecCredential of ${apiVersion}; correct the apiVersion in the kubeconfig`,
+    )
   }
-  const [token, certificate, key, expires] = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'].map(
-    (name) => textOf(fieldAt(printed, 'status', name)),
-  )
+  const [token, certificate, key, expires] = [
+    'token',
+    'clientCertificateData',
+    'clientKeyData',
+    'expirationTimestamp',
+  ].map((name) => textOf(fieldAt(printed, 'status', name)))
   const pair = certificate !== undefined && key !== undefined ? { certificate, key } : undefined
   if (token === undefined && pair === undefined)
     throw new Error(`${command} printed neither a token nor a client certificate with its key`)
   const expiresAtMs = Date.parse(expires ?? '')
-  return { token, certificate: pair, expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs }
+  return {
+    token,
+    certificate: pair,
+    expiresAtMs: Number.isNaN(expiresAtMs) ? undefined : expiresAtMs,
+  }
 }

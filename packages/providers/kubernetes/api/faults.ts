@@ -15,13 +15,16 @@ const words: Readonly<Record<string, string>> = {
   ENETUNREACH: 'there is no route to the API server',
   ETIMEDOUT: 'the API server did not accept the connection in time',
   CERT_HAS_EXPIRED: 'the certificate of the API server has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     'the certificate of the API server is not trusted; set certificate-authority in the kubeconfig',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the API server has another name; set tls-server-name in the kubeconfig',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'the certificate of the API server has another name; set tls-server-name in the kubeconfig',
   UND_ERR_SOCKET: 'the connection was lost',
   UND_ERR_INFO: 'the connection was lost',
   EPIPE: 'the connection was lost',
@@ -42,7 +45,9 @@ function toText(error: unknown, timeoutMs: number): string {
   if (known !== undefined) return known
   if (error instanceof ConnectFault && cause !== undefined) return toText(cause, timeoutMs)
   // Texts of the system name addresses of this machine.
-  return code === undefined || error instanceof CredentialFault ? message : `the connection failed (${code})`
+  return code === undefined || error instanceof CredentialFault
+    ? message
+    : `the connection failed (${code})`
 }
 
 /** Whether the API server cannot have seen the request. */
@@ -50,7 +55,13 @@ export function isUnsent({ cause }: ApiError): boolean {
   return cause instanceof ConnectFault
 }
 
-const lossCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_INFO', 'CONNECTION_SILENT'])
+const lossCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'CONNECTION_SILENT',
+])
 
 /** Whether the connection was lost: the API server may have seen the request. */
 export function isLost({ cause }: ApiError): boolean {
@@ -58,13 +69,21 @@ export function isLost({ cause }: ApiError): boolean {
 }
 
 /** @param text The body. Its `details` have `retryAfterSeconds` where the server names a pause */
-export function toResponseError(status: number, headers: IncomingHttpHeaders, text: string): ApiError {
+export function toResponseError(
+  status: number,
+  headers: IncomingHttpHeaders,
+  text: string,
+): ApiError {
   const body = parseIfJson(text)
   const error = toApiError(status, isObject(body) ? body : text)
   const seconds = numberOf(headers['retry-after'])
   if (seconds === undefined || error.details['retryAfterSeconds'] !== undefined) return error
   const { message, reason } = error
-  return new ApiError(message, { status, reason, details: { ...error.details, retryAfterSeconds: seconds } })
+  return new ApiError(message, {
+    status,
+    reason,
+    details: { ...error.details, retryAfterSeconds: seconds },
+  })
 }
 
 /** Milliseconds; undefined: the server names no pause. */

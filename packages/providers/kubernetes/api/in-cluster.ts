@@ -20,9 +20,14 @@ export async function inClusterAccess({
 }: PodSurroundings): Promise<ClusterAccess> {
   if (!host || !port) {
     const missing = 'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set'
-    throw new KubeconfigError(`serviceAccount: Fairlead does not run in a pod: ${missing}; use a kubeconfig instead`)
+    throw new KubeconfigError(
+      `serviceAccount: Fairlead does not run in a pod: ${missing}; use a kubeconfig instead`,
+    )
   }
-  const [certificateAuthority, namespace = 'default'] = await Promise.all([read(folder, 'ca.crt'), read(folder, 'namespace')])
+  const [certificateAuthority, namespace = 'default'] = await Promise.all([
+    read(folder, 'ca.crt'),
+    read(folder, 'namespace'),
+  ])
   if (certificateAuthority === undefined) {
     const file = join(folder, 'ca.crt')
     throw new KubeconfigError(

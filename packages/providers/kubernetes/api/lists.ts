@@ -1,6 +1,13 @@
 /** Lists of objects, read in pages. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { isApiError } from './api-error.ts'
 import { type ApiResource, apiVersionOf, collectionPath, type ListQuery } from './cluster-api.ts'
@@ -19,7 +26,8 @@ const pageSize = 500
 const maxHeadLength = 4096
 const maxStarts = 3
 const restartPauseMs = 250
-const metadataOnlyList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+const metadataOnlyList =
+  'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 /**
  * Calls `take` for each page as it arrives; nothing of a page is kept while the next one is read.
@@ -37,7 +45,9 @@ export async function readPages(
       return await readAll(requests, resource, query, take)
     } catch (error) {
       if (!isApiError(error, 410) || start >= maxStarts) throw error
-      await sleep(restartPauseMs * 2 ** start * (1 + Math.random()), undefined, { signal: query.signal }).catch(() => {
+      await sleep(restartPauseMs * 2 ** start * (1 + Math.random()), undefined, {
+        signal: query.signal,
+      }).catch(() => {
         throw error
       })
     }
@@ -52,7 +62,12 @@ async function readAll(
 ): Promise<void> {
   const accept = metadataOnly === true ? metadataOnlyList : 'application/json'
   const ask = (next: string | undefined) => {
-    const path = collectionPath(resource, namespace, { labelSelector, fieldSelector, limit: pageSize, continue: next })
+    const path = collectionPath(resource, namespace, {
+      labelSelector,
+      fieldSelector,
+      limit: pageSize,
+      continue: next,
+    })
     return requests.ask({ method: 'GET', path, headers: { accept } }, { signal })
   }
   let asked: ReturnType<typeof ask> | undefined = ask(undefined)
@@ -63,8 +78,14 @@ async function readAll(
     asked = early === undefined ? undefined : ask(early)
     asked?.catch(() => {})
     const list = parseLoosely(text)
-    const objects = objectsOf(fieldOf(list, 'items')).flatMap((item) => toObject(item, resource) ?? [])
-    take({ objects, isFirst, resourceVersion: textOf(fieldAt(list, 'metadata', 'resourceVersion')) })
+    const objects = objectsOf(fieldOf(list, 'items')).flatMap(
+      (item) => toObject(item, resource) ?? [],
+    )
+    take({
+      objects,
+      isFirst,
+      resourceVersion: textOf(fieldAt(list, 'metadata', 'resourceVersion')),
+    })
     const next = textOf(fieldAt(list, 'metadata', 'continue'))
     if (asked === undefined && next !== undefined) asked = ask(next)
   }

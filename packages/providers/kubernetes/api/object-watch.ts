@@ -6,7 +6,12 @@ import type { ApiError } from './api-error.ts'
 import { retryAfterMs, toFault } from './faults.ts'
 import type { ObjectPage } from './lists.ts'
 import { Contact } from './recovery.ts'
-import { type ObjectWatchOptions, usualTimings, type WatchState, type WatchTimings } from './watch-options.ts'
+import {
+  type ObjectWatchOptions,
+  usualTimings,
+  type WatchState,
+  type WatchTimings,
+} from './watch-options.ts'
 import type { WatchListener } from './watch-stream.ts'
 
 interface Slot<Entry> {
@@ -29,7 +34,10 @@ class ObjectStore<Entry> {
   #round = 0
 
   /** @param onGone Called for each entry that is there no more */
-  constructor(toEntry: (object: KubeObject) => Entry | undefined, onGone: (entry: Entry) => void = () => {}) {
+  constructor(
+    toEntry: (object: KubeObject) => Entry | undefined,
+    onGone: (entry: Entry) => void = () => {},
+  ) {
     this.#toEntry = toEntry
     this.#onGone = onGone
   }
@@ -68,7 +76,8 @@ class ObjectStore<Entry> {
     const { namespace = '', name, uid } = object.metadata
     const key = `${namespace}/${name}`
     const known = this.#slots.get(key)
-    if (known === undefined || (uid !== undefined && known.uid !== undefined && known.uid !== uid)) return false
+    if (known === undefined || (uid !== undefined && known.uid !== undefined && known.uid !== uid))
+      return false
     return this.#remove(key)
   }
 
@@ -200,7 +209,8 @@ export class ObjectWatch<Entry> {
       const contact = new Contact(recovery, isScout)
       const pauseMs = this.#signal.aborted ? 0 : await this.#stay(contact)
       contact.failed()
-      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: this.#signal, ref: false }).catch(() => {})
+      if (pauseMs > 0)
+        await sleep(pauseMs, undefined, { signal: this.#signal, ref: false }).catch(() => {})
     }
     recovery.watches--
   }
@@ -225,7 +235,11 @@ export class ObjectWatch<Entry> {
     const { source, resource, namespace, metadataOnly } = this.#options
     await this.#takeTurn()
     let version: string | undefined
-    const query = { namespace, signal: this.#signal, ...(metadataOnly !== undefined && { metadataOnly }) }
+    const query = {
+      namespace,
+      signal: this.#signal,
+      ...(metadataOnly !== undefined && { metadataOnly }),
+    }
     const take = ({ objects, isFirst, resourceVersion }: ObjectPage) => {
       if (isFirst) this.#store.beginList()
       for (const object of objects) this.#store.set(object)
@@ -293,7 +307,10 @@ export class ObjectWatch<Entry> {
     const { status } = fault
     if (status === 403 || status === 404) return this.#refused(fault, contact)
     // After an event ERROR, too: the same version would lead to the same event.
-    if (this.#openedAtMs !== undefined ? status > 0 : status > 401 && status < 500 && status !== 429) this.#version = undefined
+    if (
+      this.#openedAtMs !== undefined ? status > 0 : status > 401 && status < 500 && status !== 429
+    )
+      this.#version = undefined
     if (status === 410) {
       contact.reached(true)
       return this.#nextPauseMs()
@@ -318,7 +335,9 @@ export class ObjectWatch<Entry> {
     const pauseMs = refusedMs[Math.min(this.#refusals++, refusedMs.length - 1)] ?? 0
     this.#become(
       'forbidden',
-      fault.status === 404 ? `the API server does not serve ${this.#options.resource.plural}` : fault.message,
+      fault.status === 404
+        ? `the API server does not serve ${this.#options.resource.plural}`
+        : fault.message,
     )
     return pauseMs * (1 + Math.random() / 10)
   }

@@ -12,7 +12,12 @@ export interface RecoveryLimits {
   readonly windowMs: number
 }
 
-const usualRecovery: RecoveryLimits = { firstMs: 100, longestMs: 5000, maxRequests: 55, windowMs: 10_000 }
+const usualRecovery: RecoveryLimits = {
+  firstMs: 100,
+  longestMs: 5000,
+  maxRequests: 55,
+  windowMs: 10_000,
+}
 
 const maxLists = 4
 
@@ -81,7 +86,8 @@ export class Recovery {
     const { windowMs, maxRequests } = this.#limits
     while (!signal.aborted) {
       const nowMs = performance.now()
-      while (this.#sentAtMs.length > 0 && nowMs - (this.#sentAtMs[0] ?? 0) >= windowMs) this.#sentAtMs.shift()
+      while (this.#sentAtMs.length > 0 && nowMs - (this.#sentAtMs[0] ?? 0) >= windowMs)
+        this.#sentAtMs.shift()
       if (this.#sentAtMs.length < Math.max(maxRequests, this.watches * 1.1)) {
         this.#sentAtMs.push(nowMs)
         return
@@ -96,7 +102,8 @@ export class Recovery {
   }
 
   #sendScout(): void {
-    if (this.#isOpen || this.#hasScout || this.#waiting.length === 0 || this.#timer !== undefined) return
+    if (this.#isOpen || this.#hasScout || this.#waiting.length === 0 || this.#timer !== undefined)
+      return
     const pauseMs = backOffMs(this.#limits, this.#failures) * (0.5 + Math.random() / 2)
     this.#timer = setTimeout(() => {
       this.#timer = undefined

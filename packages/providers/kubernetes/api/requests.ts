@@ -57,7 +57,10 @@ export class ApiRequests {
   }
 
   /** @throws {ApiError} also for each status from 400 on */
-  async ask(request: ApiRequest, { signal, maxBytes = maxAnswerBytes }: AskOptions = {}): Promise<ApiAnswer> {
+  async ask(
+    request: ApiRequest,
+    { signal, maxBytes = maxAnswerBytes }: AskOptions = {},
+  ): Promise<ApiAnswer> {
     const bound = this.#bound(signal)
     const { maxAttempts, pauseMs } = this.#options.retries
     for (let attempt = 1; ; attempt++) {
@@ -66,7 +69,9 @@ export class ApiRequests {
       } catch (error) {
         const fault = toFault(error, this.#options.requestTimeoutMs)
         if (attempt >= maxAttempts || bound.aborted || !isRepeatable(request, fault)) throw fault
-        const wantedMs = retryAfterMs(fault) ?? backOffMs({ firstMs: pauseMs, longestMs: longestPauseMs }, attempt - 1)
+        const wantedMs =
+          retryAfterMs(fault) ??
+          backOffMs({ firstMs: pauseMs, longestMs: longestPauseMs }, attempt - 1)
         if (wantedMs > this.#options.requestTimeoutMs) throw fault
         // With jitter: of requests that are rejected together, not all come back together.
         await sleep(wantedMs * (1 + Math.random() / 2), undefined, { signal: bound }).catch(() => {
@@ -115,9 +120,14 @@ export class ApiRequests {
   /** Programs give certificates that change: their connections are not shared. */
   #lease(access: ClusterAccess): LeasedConnections {
     const { requestTimeoutMs, pingMs, shared } = this.#options
-    const options = { cluster: access, connectTimeoutMs: Math.min(connectTimeoutMs, requestTimeoutMs), pingMs }
+    const options = {
+      cluster: access,
+      connectTimeoutMs: Math.min(connectTimeoutMs, requestTimeoutMs),
+      pingMs,
+    }
     const isFixed = access.login.kind !== 'exec'
-    const certificate = async () => (isFixed ? access.clientCertificate : (await this.#credentials.get()).certificate)
+    const certificate = async () =>
+      isFixed ? access.clientCertificate : (await this.#credentials.get()).certificate
     const connections = isFixed ? shared : new SharedConnections()
     return connections.lease({ ...options, certificate }, access.clientCertificate)
   }

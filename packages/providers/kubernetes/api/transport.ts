@@ -23,13 +23,19 @@ function parse(read: () => unknown): unknown {
     return read()
   } catch (cause) {
     const reason =
-      cause instanceof SyntaxError ? 'it is no JSON; check whether its address leads to an API server' : (cause as Error).message
-    throw new ApiError(`The response of the API server cannot be read: ${reason}`, { status: 502, cause })
+      cause instanceof SyntaxError
+        ? 'it is no JSON; check whether its address leads to an API server'
+        : (cause as Error).message
+    throw new ApiError(`The response of the API server cannot be read: ${reason}`, {
+      status: 502,
+      cause,
+    })
   }
 }
 
 function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined) return value
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined)
+    return value
   return /^-?\d+$/.test(context.source) ? new RawNumber(context.source) : value
 }
 
@@ -156,7 +162,11 @@ class StreamReader implements Dispatcher.DispatchHandler {
     if (this.#signal.aborted) this.handleEvent()
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (status < 200) return
     this.#status = status
     this.#headers = headers
@@ -171,7 +181,11 @@ class StreamReader implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#leave()
-    this.over.resolve({ status: this.#status, headers: this.#headers, text: Buffer.concat(this.#error).toString('utf8') })
+    this.over.resolve({
+      status: this.#status,
+      headers: this.#headers,
+      text: Buffer.concat(this.#error).toString('utf8'),
+    })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

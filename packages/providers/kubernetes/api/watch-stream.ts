@@ -25,7 +25,8 @@ export interface WatchListener {
 }
 
 const maxLineBytes = 16 * 1024 * 1024
-const metadataOnlyWatch = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
+const metadataOnlyWatch =
+  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'
 /** A server that does not end a watch in time has forgotten it. */
 const overdueMs = 30_000
 
@@ -37,7 +38,12 @@ export async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   const { resource, namespace, metadataOnly, resourceVersion, timeoutSeconds } = query
-  const path = collectionPath(resource, namespace, { watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds })
+  const path = collectionPath(resource, namespace, {
+    watch: true,
+    allowWatchBookmarks: true,
+    resourceVersion,
+    timeoutSeconds,
+  })
   const accept = metadataOnly === true ? metadataOnlyWatch : 'application/json'
   const lines = new LineSplitter(maxLineBytes)
   const end = new AbortController()
@@ -47,7 +53,11 @@ export async function watch(
     data: (piece: Buffer) => lines.push(piece, (line) => report(line, resource, listener)),
   }
   try {
-    await requests.stream({ method: 'GET', path, headers: { accept } }, handler, AbortSignal.any([signal, end.signal]))
+    await requests.stream(
+      { method: 'GET', path, headers: { accept } },
+      handler,
+      AbortSignal.any([signal, end.signal]),
+    )
   } catch (error) {
     if (!end.signal.aborted) throw error
   } finally {
@@ -101,7 +111,8 @@ class LineSplitter {
     const rest = Buffer.from(piece.subarray(from))
     this.#parts.push(rest)
     this.#bytes += rest.length
-    if (this.#bytes > this.#maxBytes) throw new Error(`a line has more than ${this.#maxBytes} bytes`)
+    if (this.#bytes > this.#maxBytes)
+      throw new Error(`a line has more than ${this.#maxBytes} bytes`)
   }
 
   #complete(last: Buffer): string {

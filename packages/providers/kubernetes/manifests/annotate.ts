@@ -25,7 +25,11 @@ interface DeployedArtifact {
 }
 
 /** For the object, and for the pods of its template. Existing annotations are kept. */
-export function annotated(manifest: JsonObject, artifact: DeployedArtifact, moniker: DeployedMoniker): JsonObject {
+export function annotated(
+  manifest: JsonObject,
+  artifact: DeployedArtifact,
+  moniker: DeployedMoniker,
+): JsonObject {
   const { app, cluster, stack, detail, sequence } = moniker
   const entries = definedOf({
     [artifactAnnotations.type]: artifact.type,
@@ -39,7 +43,8 @@ export function annotated(manifest: JsonObject, artifact: DeployedArtifact, moni
     [monikerAnnotations.sequence]: sequence === undefined ? undefined : String(sequence),
   }) as Record<string, string>
   return placesOf(manifest).reduce(
-    (changed, place) => withEntries(changed, [...place, 'annotations'], { entries, keepsExisting: true }),
+    (changed, place) =>
+      withEntries(changed, [...place, 'annotations'], { entries, keepsExisting: true }),
     manifest,
   )
 }
@@ -61,7 +66,10 @@ export function labelled(
   }
   const places = skipsTemplate ? [['metadata']] : placesOf(manifest)
   return places.reduce((changed, place) => {
-    const named = withEntries(changed, [...place, 'labels'], { entries: { [nameLabel]: app }, keepsExisting: true })
+    const named = withEntries(changed, [...place, 'labels'], {
+      entries: { [nameLabel]: app },
+      keepsExisting: true,
+    })
     return withEntries(named, [...place, 'labels'], { entries: owned, keepsExisting: false })
   }, manifest)
 }

@@ -57,7 +57,8 @@ export interface ManifestStrategy {
 }
 
 export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
-  const read = (name: string) => annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
+  const read = (name: string) =>
+    annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
   const versioned = read('versioned')
   const serverSide = read('server-side-apply')
   const clientSide = read('client-side-apply')
@@ -67,8 +68,14 @@ export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
     isVersioned: versioned === 'true' ? true : versioned === 'false' ? false : undefined,
     recreates: read('recreate') === 'true',
     replaces: read('replace') === 'true',
-    serverSide: serverSide === 'true' ? 'conflicts-fail' : serverSide === 'force-conflicts' ? serverSide : 'off',
-    clientSide: isServerSide || clientSide === 'false' ? false : clientSide === 'true' ? true : undefined,
+    serverSide:
+      serverSide === 'true'
+        ? 'conflicts-fail'
+        : serverSide === 'force-conflicts'
+          ? serverSide
+          : 'off',
+    clientSide:
+      isServerSide || clientSide === 'false' ? false : clientSide === 'true' ? true : undefined,
     maxVersionHistory: /^[+-]?\d{1,9}$/.test(history) ? Number(history) : undefined,
     usesSourceCapacity: read('use-source-capacity') === 'true',
   }
@@ -86,7 +93,10 @@ export function annotationOf(object: JsonObject, key: string): string | undefine
 export function claimedApplications(manifest: JsonObject): string[] {
   const own = [manifest, fieldAt(manifest, ...templateMetadata.slice(0, -1))].filter(isObject)
   const claims = claimantsIn(manifest).flatMap(
-    (each) => annotationOf(each, applicationAnnotation) ?? (own.includes(each) ? undefined : ownerOf(each)) ?? [],
+    (each) =>
+      annotationOf(each, applicationAnnotation) ??
+      (own.includes(each) ? undefined : ownerOf(each)) ??
+      [],
   )
   return [...new Set(claims)]
 }
@@ -104,5 +114,8 @@ export function ownerFieldsIn(object: JsonObject): unknown[] {
 function claimantsIn(value: unknown): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(claimantsIn)
   if (!isObject(value)) return []
-  return [...(isObject(value['metadata']) ? [value] : []), ...Object.values(value).flatMap(claimantsIn)]
+  return [
+    ...(isObject(value['metadata']) ? [value] : []),
+    ...Object.values(value).flatMap(claimantsIn),
+  ]
 }

@@ -12,7 +12,14 @@ interface ArtifactName {
 /** What a reference to an artifact of the type becomes. */
 type Replace = (type: string, value: string) => string
 
-const workloads: ReadonlySet<string> = new Set(['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'])
+const workloads: ReadonlySet<string> = new Set([
+  'deployment',
+  'replicaSet',
+  'statefulSet',
+  'daemonSet',
+  'job',
+  'cronJob',
+])
 
 /** Places below a pod's specification; `*` is each entry of a list. */
 const imageSlots = [
@@ -76,8 +83,13 @@ export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundMani
   const candidates = binding.artifacts.filter((artifact) => isCandidate(artifact, binding))
   const bound = new Set<JsonObject>()
   const replaced = mapReferences(manifest, (type, value) => {
-    const name = type === 'docker/image' && binding.matchesImages === 'match-name-and-tag' ? imageName(value) : value
-    const match = candidates.find((artifact) => hasType(artifact, type) && artifact['name'] === name)
+    const name =
+      type === 'docker/image' && binding.matchesImages === 'match-name-and-tag'
+        ? imageName(value)
+        : value
+    const match = candidates.find(
+      (artifact) => hasType(artifact, type) && artifact['name'] === name,
+    )
     const reference = textOf(match?.['reference'])
     if (match === undefined || reference === undefined) return value
     bound.add(match)
@@ -90,7 +102,9 @@ export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundMani
 function isCandidate(artifact: JsonObject, { account, namespace }: Binding): boolean {
   if (textOf(artifact['type'])?.toLowerCase().startsWith('kubernetes/') !== true) return true
   const owner = textOf(fieldAt(artifact, 'metadata', 'account'))
-  return (textOf(artifact['location']) ?? '') === namespace && (owner === undefined || owner === account)
+  return (
+    (textOf(artifact['location']) ?? '') === namespace && (owner === undefined || owner === account)
+  )
 }
 
 function hasType(artifact: JsonObject, type: string): boolean {
@@ -101,7 +115,8 @@ function mapReferences(object: JsonObject, replace: Replace): JsonObject {
   const name = builtInKind(kindOfManifest(object))?.name ?? ''
   if (workloads.has(name)) return mapPodSpecs(object, replace) as JsonObject
   if (name === 'pod') {
-    const images = (type: string, value: string) => (type === 'docker/image' ? replace(type, value) : value)
+    const images = (type: string, value: string) =>
+      type === 'docker/image' ? replace(type, value) : value
     const spec = object['spec']
     return isObject(spec) ? { ...object, spec: mapPodSpec(spec, images) } : object
   }
@@ -113,23 +128,34 @@ function mapPodSpecs(value: unknown, replace: Replace): unknown {
   if (!isObject(value)) return value
   const path = ['spec', 'template', 'spec']
   const spec = fieldAt(value, ...path)
-  const mapped = Object.entries(isObject(spec) ? withField(value, path, mapPodSpec(spec, replace)) : value)
+  const mapped = Object.entries(
+    isObject(spec) ? withField(value, path, mapPodSpec(spec, replace)) : value,
+  )
   return Object.fromEntries(
-    mapped.map(([key, inner]) => [key, isObject(spec) && key === 'spec' ? inner : mapPodSpecs(inner, replace)]),
+    mapped.map(([key, inner]) => [
+      key,
+      isObject(spec) && key === 'spec' ? inner : mapPodSpecs(inner, replace),
+    ]),
   )
 }
 
 function mapPodSpec(spec: JsonObject, replace: Replace): JsonObject {
   return podSlots.reduce<JsonObject>(
-    (changed, { type, path }) => mapSlot(changed, path, (value) => replace(type, value)) as JsonObject,
+    (changed, { type, path }) =>
+      mapSlot(changed, path, (value) => replace(type, value)) as JsonObject,
     spec,
   )
 }
 
-function mapSlot(value: unknown, path: readonly string[], replace: (value: string) => string): unknown {
+function mapSlot(
+  value: unknown,
+  path: readonly string[],
+  replace: (value: string) => string,
+): unknown {
   const [name, ...rest] = path
   if (name === undefined) return textOf(value) === undefined ? value : replace(value as string)
-  if (name === '*') return Array.isArray(value) ? value.map((entry) => mapSlot(entry, rest, replace)) : value
+  if (name === '*')
+    return Array.isArray(value) ? value.map((entry) => mapSlot(entry, rest, replace)) : value
   if (!isObject(value) || !Object.hasOwn(value, name)) return value
   return { ...value, [name]: mapSlot(value[name], rest, replace) }
 }
@@ -137,7 +163,9 @@ function mapSlot(value: unknown, path: readonly string[], replace: (value: strin
 function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
   const path = ['spec', 'scaleTargetRef']
   const target = fieldAt(object, ...path)
-  const kind = isObject(target) ? builtInKind(parseKind(textOf(target['kind']) ?? ''))?.name : undefined
+  const kind = isObject(target)
+    ? builtInKind(parseKind(textOf(target['kind']) ?? ''))?.name
+    : undefined
   const name = isObject(target) ? textOf(target['name']) : undefined
   if (name === undefined || (kind !== 'deployment' && kind !== 'replicaSet')) return object
   return withField(object, [...path, 'name'], replace(`kubernetes/${kind}`, name))
@@ -152,7 +180,8 @@ export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {
 /** Where type, name and location are equal, the first counts. */
 export function firstOfEachArtifact(artifacts: readonly JsonObject[]): JsonObject[] {
   const byKey = new Map<string, JsonObject>()
-  for (const artifact of artifacts) byKey.set(artifactKey(artifact), byKey.get(artifactKey(artifact)) ?? artifact)
+  for (const artifact of artifacts)
+    byKey.set(artifactKey(artifact), byKey.get(artifactKey(artifact)) ?? artifact)
   return [...byKey.values()]
 }
 
@@ -162,5 +191,9 @@ export function withArtifact(artifacts: readonly JsonObject[], artifact: JsonObj
 }
 
 function artifactKey({ type, name, location }: JsonObject): string {
-  return JSON.stringify([textOf(type)?.toLowerCase() ?? '', textOf(name) ?? '', textOf(location) ?? ''])
+  return JSON.stringify([
+    textOf(type)?.toLowerCase() ?? '',
+    textOf(name) ?? '',
+    textOf(location) ?? '',
+  ])
 }

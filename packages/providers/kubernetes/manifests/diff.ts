@@ -17,13 +17,28 @@ export interface FieldChange {
 /** What the API server keeps for itself. */
 const bookkeeping = [
   ['status'],
-  ...['managedFields', 'resourceVersion', 'generation', 'uid', 'creationTimestamp', 'selfLink'].map((name) => ['metadata', name]),
+  ...['managedFields', 'resourceVersion', 'generation', 'uid', 'creationTimestamp', 'selfLink'].map(
+    (name) => ['metadata', name],
+  ),
   [...templateMetadata, 'creationTimestamp'],
 ]
 
 /** Fields that tell the entries of a list apart; the first that all entries have, each with another value. */
 const entryKeys = [
-  ...['mountPath', 'devicePath', 'containerPort', 'name', 'port', 'key', 'type', 'ip', 'topologyKey', 'uid', 'host', 'path'],
+  ...[
+    'mountPath',
+    'devicePath',
+    'containerPort',
+    'name',
+    'port',
+    'key',
+    'type',
+    'ip',
+    'topologyKey',
+    'uid',
+    'host',
+    'path',
+  ],
 ]
 
 /** Changes that users see: without status, versions and times, and annotations that Fairlead writes itself. */
@@ -36,7 +51,10 @@ function withoutBookkeeping(object: JsonObject): JsonObject {
     ['metadata', 'annotations', key],
     [...templateMetadata, 'annotations', key],
   ])
-  const stripped = [...bookkeeping, ...own].reduce<JsonObject>((left, path) => withoutField(left, path), object)
+  const stripped = [...bookkeeping, ...own].reduce<JsonObject>(
+    (left, path) => withoutField(left, path),
+    object,
+  )
   return [
     ['metadata', 'annotations'],
     [...templateMetadata, 'annotations'],
@@ -44,7 +62,10 @@ function withoutBookkeeping(object: JsonObject): JsonObject {
 }
 
 function withoutEmpty(object: JsonObject, path: readonly string[]): JsonObject {
-  const value = path.reduce<unknown>((found, name) => (isObject(found) ? found[name] : undefined), object)
+  const value = path.reduce<unknown>(
+    (found, name) => (isObject(found) ? found[name] : undefined),
+    object,
+  )
   return isObject(value) && Object.keys(value).length === 0 ? withoutField(object, path) : object
 }
 
@@ -70,10 +91,16 @@ function isListOfObjects(value: unknown): value is JsonObject[] {
 }
 
 /** Entries are matched by a key of theirs, else by their place. */
-function diffLists(before: readonly JsonObject[], after: readonly JsonObject[], path: string): FieldChange[] {
+function diffLists(
+  before: readonly JsonObject[],
+  after: readonly JsonObject[],
+  path: string,
+): FieldChange[] {
   const key = entryKeys.find((name) => tellsApart(before, name) && tellsApart(after, name))
-  const label = (entry: JsonObject, index: number) => (key === undefined ? `[${index}]` : `[${key}=${String(entry[key])}]`)
-  const labelled = (list: readonly JsonObject[]) => new Map(list.map((entry, index) => [label(entry, index), entry]))
+  const label = (entry: JsonObject, index: number) =>
+    key === undefined ? `[${index}]` : `[${key}=${String(entry[key])}]`
+  const labelled = (list: readonly JsonObject[]) =>
+    new Map(list.map((entry, index) => [label(entry, index), entry]))
   const [old, now] = [labelled(before), labelled(after)] as const
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((entry) =>
     diffValues(old.get(entry), now.get(entry), `${path}${entry}`),
@@ -82,7 +109,10 @@ function diffLists(before: readonly JsonObject[], after: readonly JsonObject[], 
 
 function tellsApart(list: readonly JsonObject[], name: string): boolean {
   const values = list.map((entry) => fieldOf(entry, name))
-  return values.every((value) => value !== undefined && !isObject(value)) && new Set(values.map(String)).size === values.length
+  return (
+    values.every((value) => value !== undefined && !isObject(value)) &&
+    new Set(values.map(String)).size === values.length
+  )
 }
 
 const secretPath = /^(?:data|stringData)(?:$|\.)/
@@ -94,5 +124,10 @@ export function withMaskedValues(changes: readonly FieldChange[]): FieldChange[]
 }
 
 function masked({ path, change }: FieldChange): FieldChange {
-  return { path, change, ...(change !== 'added' && { before: mask }), ...(change !== 'removed' && { after: mask }) }
+  return {
+    path,
+    change,
+    ...(change !== 'added' && { before: mask }),
+    ...(change !== 'removed' && { after: mask }),
+  }
 }

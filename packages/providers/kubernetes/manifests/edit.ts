@@ -1,11 +1,20 @@
 /** Changed copies of JSON documents; what does not change is shared with the original. */
-import { fieldAt, fieldOf, isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+} from '@fairlead/base/json/values.ts'
 
 /** Missing objects on the way are created; anything else there is replaced. */
 export function withField(object: JsonObject, path: readonly string[], value: unknown): JsonObject {
   const [name, ...rest] = path
   if (name === undefined) return object
-  return { ...object, [name]: rest.length === 0 ? value : withField(objectOf(fieldOf(object, name)), rest, value) }
+  return {
+    ...object,
+    [name]: rest.length === 0 ? value : withField(objectOf(fieldOf(object, name)), rest, value),
+  }
 }
 
 /** @returns the object itself where there is no such field */
@@ -24,11 +33,18 @@ export function withoutField(object: JsonObject, path: readonly string[]): JsonO
 export function withEntries(
   object: JsonObject,
   path: readonly string[],
-  { entries, keepsExisting }: { readonly entries: Readonly<Record<string, string>>; readonly keepsExisting: boolean },
+  {
+    entries,
+    keepsExisting,
+  }: { readonly entries: Readonly<Record<string, string>>; readonly keepsExisting: boolean },
 ): JsonObject {
   if (Object.keys(entries).length === 0) return object
   const existing = objectOf(fieldAt(object, ...path))
-  return withField(object, path, keepsExisting ? { ...entries, ...existing } : { ...existing, ...entries })
+  return withField(
+    object,
+    path,
+    keepsExisting ? { ...entries, ...existing } : { ...existing, ...entries },
+  )
 }
 
 export const templateMetadata = ['spec', 'template', 'metadata'] as const

@@ -1,6 +1,14 @@
 /** Manifests of a description, as they are deployed: without lists, nulls, and fields that belong to the API server. */
 
-import { fieldAt, fieldOf, isObject, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { applicationAnnotation, valueText } from '../objects.ts'
 import {
   annotationOf,
@@ -26,7 +34,9 @@ function expand(value: unknown): JsonObject[] {
 
 /** What a manifest lacks to be one: a sentence, or undefined. */
 export function describeManifestProblem(manifest: JsonObject, index: number): string | undefined {
-  const name = textOf(fieldAt(manifest, 'metadata', 'name')) ?? textOf(fieldAt(manifest, 'metadata', 'generateName'))
+  const name =
+    textOf(fieldAt(manifest, 'metadata', 'name')) ??
+    textOf(fieldAt(manifest, 'metadata', 'generateName'))
   const missing = [
     textOf(manifest['apiVersion']) === undefined && 'apiVersion',
     textOf(manifest['kind']) === undefined && 'kind',
@@ -51,7 +61,10 @@ const serverFields = [
  * without the name of an application is dropped: the deploying one is written there.
  */
 export function normalized(manifest: JsonObject): JsonObject {
-  const own = [...serverFields.map((name) => ['metadata', name]), ...[lastAppliedAnnotation, writtenByAnnotation].map(annotation)]
+  const own = [
+    ...serverFields.map((name) => ['metadata', name]),
+    ...[lastAppliedAnnotation, writtenByAnnotation].map(annotation),
+  ]
   const stripped = own.reduce((left, path) => withoutField(left, path), manifest)
   const maps = ['annotations', 'labels'].flatMap((name) => [
     ['metadata', name],
@@ -68,10 +81,12 @@ function withTexts(object: JsonObject, path: readonly string[]): JsonObject {
   const map = fieldAt(object, ...path)
   if (map === undefined) return object
   if (map === null) return withoutField(object, path)
-  const isText = (value: unknown) => typeof value === 'string' || isObject(value) || Array.isArray(value)
+  const isText = (value: unknown) =>
+    typeof value === 'string' || isObject(value) || Array.isArray(value)
   const isDropped = ([key, value]: readonly [string, unknown]) =>
     value === null || (key === applicationAnnotation && valueText(value) === undefined)
-  if (!isObject(map) || Object.entries(map).every((entry) => isText(entry[1]) && !isDropped(entry))) return object
+  if (!isObject(map) || Object.entries(map).every((entry) => isText(entry[1]) && !isDropped(entry)))
+    return object
   const entries = Object.entries(map)
     .filter((entry) => !isDropped(entry))
     .map(([key, value]) => [key, isText(value) ? value : String(value)] as const)
@@ -83,7 +98,8 @@ export function originalOf(manifest: JsonObject): JsonObject | undefined {
   const name = textOf(fieldAt(manifest, 'metadata', 'name'))
   const artifact = annotationOf(manifest, artifactAnnotations.name)
   const version = annotationOf(manifest, artifactAnnotations.version)
-  if (artifact === undefined || version === undefined || name !== `${artifact}-${version}`) return undefined
+  if (artifact === undefined || version === undefined || name !== `${artifact}-${version}`)
+    return undefined
   const outdated = [...Object.values(artifactAnnotations), monikerAnnotations.sequence]
   const places = [['metadata'], [...templateMetadata]].flatMap((place) =>
     ['annotations', 'labels'].flatMap((map) => outdated.map((key) => [...place, map, key])),

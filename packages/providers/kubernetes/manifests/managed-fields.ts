@@ -1,6 +1,12 @@
 /** Sets of fields as `metadata.managedFields` has them: who wrote which field. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, isObject, type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 
 /**
  * A `FieldsV1`: names of fields with `f:`, of list entries with `k:` (their keys) or `v:` (their value), and `.` for the object or
@@ -17,7 +23,9 @@ interface Node {
 
 function nodeOf(set: unknown): Node | undefined {
   if (!isObject(set)) return undefined
-  const inner = Object.entries(set).flatMap(([key, value]) => (key !== '.' && isObject(value) ? [[key, value] as const] : []))
+  const inner = Object.entries(set).flatMap(([key, value]) =>
+    key !== '.' && isObject(value) ? [[key, value] as const] : [],
+  )
   return { isMember: inner.length === 0 || Object.hasOwn(set, '.'), inner }
 }
 
@@ -27,7 +35,10 @@ export function unionOf(one: FieldSet, other: FieldSet): FieldSet {
   const keys = new Set([...a.inner, ...b.inner].map(([key]) => key))
   const inner = [...keys].map((key) => {
     const [mine, others] = [fieldOf(one, key), fieldOf(other, key)]
-    return [key, isObject(mine) && isObject(others) ? unionOf(mine, others) : (mine ?? others)] as const
+    return [
+      key,
+      isObject(mine) && isObject(others) ? unionOf(mine, others) : (mine ?? others),
+    ] as const
   })
   // An empty object is a member already; one with fields of its own says so with a dot.
   const isMember = (a.isMember || b.isMember) && inner.length > 0
@@ -69,7 +80,9 @@ function entryOf(value: unknown, key: string): unknown {
   if (!isObject(wanted)) return undefined
   // A key that the manifest leaves to its default, such as a protocol, is no difference.
   return objectsOf(value).find((entry) =>
-    Object.entries(wanted).every(([name, each]) => entry[name] === undefined || String(entry[name]) === String(each)),
+    Object.entries(wanted).every(
+      ([name, each]) => entry[name] === undefined || String(entry[name]) === String(each),
+    ),
   )
 }
 
@@ -82,7 +95,9 @@ export interface ManagedFields extends JsonObject {
 }
 
 export function managedFieldsOf(object: { readonly metadata: JsonObject }): ManagedFields[] {
-  return objectsOf(object.metadata['managedFields']).filter((entry): entry is ManagedFields => isObject(entry['fieldsV1']))
+  return objectsOf(object.metadata['managedFields']).filter((entry): entry is ManagedFields =>
+    isObject(entry['fieldsV1']),
+  )
 }
 
 /** The object without the fields of a set, as an apply that drops them leaves it. */

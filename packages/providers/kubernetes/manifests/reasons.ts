@@ -19,13 +19,21 @@ interface ReasonSources {
 }
 
 /** Causes that pods share are reported once. Those that waiting cannot end come first. */
-export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSources): WaitReason[] {
+export function reasonsOf({
+  objects,
+  pods,
+  events,
+  logs = new Map(),
+}: ReasonSources): WaitReason[] {
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const ofPods = living.flatMap((pod) => {
     const own = events.filter((event) => isAbout(event, pod)).sort(newestFirst)
     return podCauses(pod, own, logs).map((cause) => ({ ...cause, pod: pod.metadata.name }))
   })
-  const reasons = [...objects.flatMap((object) => objectReasons(object, events)), ...together(ofPods)]
+  const reasons = [
+    ...objects.flatMap((object) => objectReasons(object, events)),
+    ...together(ofPods),
+  ]
   return reasons.sort((one, other) => Number(other.isHopeless) - Number(one.isHopeless))
 }
 
@@ -41,7 +49,11 @@ export function crashedContainers(pods: readonly KubeObject[]): CrashedContainer
   return pods.flatMap((pod) =>
     containersOf(pod)
       .filter((container) => crashOf(container) !== undefined)
-      .map(({ name, state }) => ({ pod: pod.metadata.name, container: name, isPrevious: state.terminated === undefined })),
+      .map(({ name, state }) => ({
+        pod: pod.metadata.name,
+        container: name,
+        isPrevious: state.terminated === undefined,
+      })),
   )
 }
 
@@ -56,12 +68,18 @@ function together(causes: readonly (Cause & { readonly pod: string })[]): WaitRe
     const [first] = same
     if (first === undefined) return []
     const { text, isHopeless, pod } = first
-    const where = same.length === 1 ? `pod ${pod}` : `${new Set(same.map((each) => each.pod)).size} pods, such as ${pod}`
+    const where =
+      same.length === 1
+        ? `pod ${pod}`
+        : `${new Set(same.map((each) => each.pod)).size} pods, such as ${pod}`
     return [{ text: text.replace('{pods}', where), isHopeless }]
   })
 }
 
-function cause(text: string, { key = text, isHopeless = false }: { key?: string; isHopeless?: boolean } = {}): Cause {
+function cause(
+  text: string,
+  { key = text, isHopeless = false }: { key?: string; isHopeless?: boolean } = {},
+): Cause {
   return { text, key, isHopeless }
 }
 
@@ -76,17 +94,26 @@ const toEvent = shape({
 export function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
   const about = toEvent(event).involvedObject
   if (about.kind?.toLowerCase() !== kind.toLowerCase()) return false
-  return about.uid === undefined || metadata.uid === undefined ? about.name === metadata.name : about.uid === metadata.uid
+  return about.uid === undefined || metadata.uid === undefined
+    ? about.name === metadata.name
+    : about.uid === metadata.uid
 }
 
 function newestFirst(one: JsonObject, other: JsonObject): number {
   return toEvent(other).time.localeCompare(toEvent(one).time)
 }
 
-function messageOf(events: readonly JsonObject[], reason: string, pattern = /./s): string | undefined {
+function messageOf(
+  events: readonly JsonObject[],
+  reason: string,
+  pattern = /./s,
+): string | undefined {
   return events
     .map(toEvent)
-    .find((event) => event.reason === reason && event.message !== undefined && pattern.test(event.message))?.message
+    .find(
+      (event) =>
+        event.reason === reason && event.message !== undefined && pattern.test(event.message),
+    )?.message
 }
 
 function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitReason[] {
@@ -99,7 +126,10 @@ function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitR
   const failed = object.kind === 'Job' ? conditionOf(object, 'Failed') : undefined
   if (failed?.status === 'True') {
     const detail = failed.message ?? failed.reason
-    reasons.push({ text: `${name} failed${detail === undefined ? '' : `: ${ended(detail)}`}`, isHopeless: true })
+    reasons.push({
+      text: `${name} failed${detail === undefined ? '' : `: ${ended(detail)}`}`,
+      isHopeless: true,
+    })
   }
   const own = events.filter((event) => isAbout(event, object)).sort(newestFirst)
   const failure = conditionOf(object, 'ReplicaFailure')
@@ -134,20 +164,31 @@ function isShort(object: KubeObject): boolean {
   return there < (spec.replicas ?? status.desiredNumberScheduled ?? 1)
 }
 
-function podCauses(pod: KubeObject, events: readonly JsonObject[], logs: ReadonlyMap<string, string>): Cause[] {
+function podCauses(
+  pod: KubeObject,
+  events: readonly JsonObject[],
+  logs: ReadonlyMap<string, string>,
+): Cause[] {
   const scheduled = conditionOf(pod, 'PodScheduled')
   const { phase, reason, message } = toPodStatus(pod['status'])
   if (scheduled?.status === 'False' && toPodSpec(pod['spec']).nodeName === undefined) {
     const why = scheduled.message ?? messageOf(events, 'FailedScheduling') ?? 'no node fits.'
     return [cause(`No node can run {pods}: ${ended(why)}`)]
   }
-  const found = containersOf(pod).flatMap((container) => containerCauses(container, pod, { events, logs }))
+  const found = containersOf(pod).flatMap((container) =>
+    containerCauses(container, pod, { events, logs }),
+  )
   if (found.length > 0) return found
-  const volume = phase === 'Pending' ? (messageOf(events, 'FailedMount') ?? messageOf(events, 'FailedAttachVolume')) : undefined
+  const volume =
+    phase === 'Pending'
+      ? (messageOf(events, 'FailedMount') ?? messageOf(events, 'FailedAttachVolume'))
+      : undefined
   if (volume !== undefined) return [cause(`A volume of {pods} cannot be mounted: ${ended(volume)}`)]
   if (phase !== 'Failed') return []
   const why = [reason, message].filter((text) => text !== undefined)
-  return [cause(`The phase of {pods} is Failed${why.length === 0 ? '.' : `: ${ended(why.join(', '))}`}`)]
+  return [
+    cause(`The phase of {pods} is Failed${why.length === 0 ? '.' : `: ${ended(why.join(', '))}`}`),
+  ]
 }
 
 interface Container extends ContainerStatus {
@@ -167,31 +208,43 @@ interface PodSources {
   readonly logs: ReadonlyMap<string, string>
 }
 
-const pullReasons = /^(?:ErrImagePull|ImagePullBackOff|RegistryUnavailable|ImageInspectError|InvalidImageName|ErrImageNeverPull)$/
+const pullReasons =
+  /^(?:ErrImagePull|ImagePullBackOff|RegistryUnavailable|ImageInspectError|InvalidImageName|ErrImageNeverPull)$/
 const hopelessPulls = /^(?:InvalidImageName|ErrImageNeverPull)$/
 
-function containerCauses(container: Container, pod: KubeObject, { events, logs }: PodSources): Cause[] {
+function containerCauses(
+  container: Container,
+  pod: KubeObject,
+  { events, logs }: PodSources,
+): Cause[] {
   const { name, image, state, ready } = container
   const { reason = '', message } = state.waiting ?? {}
   if (pullReasons.test(reason)) {
     const imageText = imageOf(pod, name) ?? image
     const told = messageOf(events, 'Failed', /pull|image/i) ?? message ?? reason
     const text = `The image ${imageText} of the container ${name} cannot be pulled in {pods}: ${ended(told)}`
-    return [cause(text, { key: `pull ${imageText} ${name}`, isHopeless: hopelessPulls.test(reason) })]
+    return [
+      cause(text, { key: `pull ${imageText} ${name}`, isHopeless: hopelessPulls.test(reason) }),
+    ]
   }
   if (/^CreateContainer(?:Config)?Error$|^RunContainerError$/.test(reason)) {
-    const isMissing = reason === 'CreateContainerConfigError' && /not found|couldn't find key|non-existent/i.test(message ?? '')
+    const isMissing =
+      reason === 'CreateContainerConfigError' &&
+      /not found|couldn't find key|non-existent/i.test(message ?? '')
     const text = `The container ${name} cannot be created in {pods}: ${ended(message ?? reason)}`
     return [cause(text, { isHopeless: isMissing })]
   }
   const crash = crashOf(container)
-  if (crash !== undefined) return [crashCause(container, crash, logs.get(`${pod.metadata.name}/${name}`))]
+  if (crash !== undefined)
+    return [crashCause(container, crash, logs.get(`${pod.metadata.name}/${name}`))]
   if (!state.running || ready || container.isInit) return []
   const probe = messageOf(events, 'Unhealthy')
   return [
     probe === undefined
       ? cause(`The container ${name} runs and is not ready in {pods}.`)
-      : cause(`A probe of the container ${name} fails in {pods}: ${ended(probe)}`, { key: `probe ${name}` }),
+      : cause(`A probe of the container ${name} fails in {pods}: ${ended(probe)}`, {
+          key: `probe ${name}`,
+        }),
   ]
 }
 
@@ -215,13 +268,23 @@ type Ending = NonNullable<ContainerStatus['state']['terminated']>
 const shownLines = 5
 const shownCharacters = 600
 
-function crashCause({ name, restartCount: restarts }: Container, crash: Ending, log: string | undefined): Cause {
+function crashCause(
+  { name, restartCount: restarts }: Container,
+  crash: Ending,
+  log: string | undefined,
+): Cause {
   const how =
     crash.reason === 'OOMKilled'
       ? 'was killed because it exceeded its memory limit (OOMKilled)'
       : `ended with exit code ${crash.exitCode ?? 'unknown'}${crash.signal ? ` (signal ${crash.signal})` : ''}`
-  const lines = (log ?? crash.message ?? '').trimEnd().split('\n').slice(-shownLines).join('\n').slice(-shownCharacters)
-  const again = restarts === 0 ? '' : restarts === 1 ? ' after 1 restart' : ` after ${restarts} restarts`
+  const lines = (log ?? crash.message ?? '')
+    .trimEnd()
+    .split('\n')
+    .slice(-shownLines)
+    .join('\n')
+    .slice(-shownCharacters)
+  const again =
+    restarts === 0 ? '' : restarts === 1 ? ' after 1 restart' : ` after ${restarts} restarts`
   const text = `The container ${name} ${how} in {pods}${again}.${lines === '' ? '' : ` Its last output: ${lines}`}`
   return cause(text, { key: `crash ${name} ${how}` })
 }

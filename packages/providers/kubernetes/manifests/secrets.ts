@@ -3,16 +3,27 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { lastAppliedAnnotation } from './annotations.ts'
 import { withoutField } from './edit.ts'
 
-const secretFields = [['data'], ['stringData'], ['metadata', 'annotations', lastAppliedAnnotation]] as const
+const secretFields = [
+  ['data'],
+  ['stringData'],
+  ['metadata', 'annotations', lastAppliedAnnotation],
+] as const
 
 export function isSecret({ kind, apiVersion }: JsonObject): boolean {
-  return typeof kind === 'string' && kind.toLowerCase() === 'secret' && (apiVersion === 'v1' || apiVersion === undefined)
+  return (
+    typeof kind === 'string' &&
+    kind.toLowerCase() === 'secret' &&
+    (apiVersion === 'v1' || apiVersion === undefined)
+  )
 }
 
 /** Without `data`, `stringData` and the configuration that repeats them; other objects stay as they are. */
 export function withoutSecretValues<T extends JsonObject>(object: T): T {
   if (!isSecret(object)) return object
-  return secretFields.reduce<JsonObject>((stripped, path) => withoutField(stripped, path), object) as T
+  return secretFields.reduce<JsonObject>(
+    (stripped, path) => withoutField(stripped, path),
+    object,
+  ) as T
 }
 
 /** As it goes into task results: without what only the API server needs. */

@@ -13,7 +13,8 @@ interface LabelSelector {
   matches(labels: Readonly<Record<string, unknown>>): boolean
 }
 
-const keyPattern = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const keyPattern =
+  /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const valuePattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 
 /**
@@ -22,7 +23,9 @@ const valuePattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
  * @throws {Error} for a selector that cannot be understood: leaving one out would select more than is meant
  */
 export function parseSelectors(labelSelectors: unknown): LabelSelector {
-  const requirements = listOf(fieldOf(labelSelectors, 'selectors')).flatMap((selector) => parseSelector(selector) ?? [])
+  const requirements = listOf(fieldOf(labelSelectors, 'selectors')).flatMap(
+    (selector) => parseSelector(selector) ?? [],
+  )
   return {
     text: requirements.map(({ text }) => text).join(','),
     matches: (labels) =>
@@ -45,13 +48,19 @@ function parseSelector(selector: unknown): Requirement | undefined {
   const values = listOf(fieldOf(selector, 'values')).map(String)
   if (!keyPattern.test(key)) throw new Error(`labelSelectors: "${key}" is not the key of a label.`)
   const wrong = values.find((value) => !valuePattern.test(value))
-  if (wrong !== undefined) throw new Error(`labelSelectors: "${wrong}" is not the value of a label.`)
+  if (wrong !== undefined)
+    throw new Error(`labelSelectors: "${wrong}" is not the value of a label.`)
   const [first] = values
   const needsValue = () => {
-    if (first === undefined) throw new Error(`labelSelectors: ${kind} of the label ${key} needs a value.`)
+    if (first === undefined)
+      throw new Error(`labelSelectors: ${kind} of the label ${key} needs a value.`)
     return first
   }
-  const of = (text: string, matches: Requirement['matches']): Requirement => ({ key, text, matches })
+  const of = (text: string, matches: Requirement['matches']): Requirement => ({
+    key,
+    text,
+    matches,
+  })
   switch (kind) {
     case 'EQUALS':
       return of(`${key}=${needsValue()}`, (value) => value === first)
@@ -59,10 +68,16 @@ function parseSelector(selector: unknown): Requirement | undefined {
       return of(`${key}!=${needsValue()}`, (value) => value !== first)
     case 'CONTAINS':
       needsValue()
-      return of(`${key} in (${values.join(',')})`, (value) => value !== undefined && values.includes(value))
+      return of(
+        `${key} in (${values.join(',')})`,
+        (value) => value !== undefined && values.includes(value),
+      )
     case 'NOT_CONTAINS':
       needsValue()
-      return of(`${key} notin (${values.join(',')})`, (value) => value === undefined || !values.includes(value))
+      return of(
+        `${key} notin (${values.join(',')})`,
+        (value) => value === undefined || !values.includes(value),
+      )
     case 'EXISTS':
       return of(key, (value) => value !== undefined)
     case 'NOT_EXISTS':
@@ -78,6 +93,8 @@ function parseSelector(selector: unknown): Requirement | undefined {
 export function matchLabelsOf(spec: unknown): string | undefined {
   const labels = fieldOf(fieldOf(spec, 'selector'), 'matchLabels')
   if (objectsOf([labels]).length === 0) return undefined
-  const pairs = Object.entries(labels as JsonObject).map(([key, value]) => `${key}=${String(value)}`)
+  const pairs = Object.entries(labels as JsonObject).map(
+    ([key, value]) => `${key}=${String(value)}`,
+  )
   return pairs.length === 0 ? undefined : pairs.join(',')
 }

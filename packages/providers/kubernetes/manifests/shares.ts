@@ -1,6 +1,14 @@
 /** Shares of traffic: their notes on server groups and routes, weights of routes, numbers of replicas. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { definedOf, fieldAt, isObject, type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  fieldAt,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 import { annotationOf } from './annotations.ts'
 
 /** What a server group has of the traffic, and how. */
@@ -57,15 +65,26 @@ export function routesTo(route: JsonObject, service: string): boolean {
 
 /** Whether all its rules with the service have other backends, which get the rest of the requests. */
 export function hasOthersBeside(route: JsonObject, service: string): boolean {
-  const rules = rulesOf(route).filter(({ refs }) => refs.some((ref) => isService(ref, service, route)))
+  const rules = rulesOf(route).filter(({ refs }) =>
+    refs.some((ref) => isService(ref, service, route)),
+  )
   return rules.every(({ refs }) => refs.some((ref) => !isService(ref, service, route)))
 }
 
-function rulesOf(route: JsonObject): { readonly rule: JsonObject; readonly refs: readonly JsonObject[] }[] {
-  return objectsOf(fieldAt(route, 'spec', 'rules')).map((rule) => ({ rule, refs: objectsOf(rule['backendRefs']) }))
+function rulesOf(
+  route: JsonObject,
+): { readonly rule: JsonObject; readonly refs: readonly JsonObject[] }[] {
+  return objectsOf(fieldAt(route, 'spec', 'rules')).map((rule) => ({
+    rule,
+    refs: objectsOf(rule['backendRefs']),
+  }))
 }
 
-function isService({ name, kind, group, namespace }: JsonObject, service: string, route: JsonObject): boolean {
+function isService(
+  { name, kind, group, namespace }: JsonObject,
+  service: string,
+  route: JsonObject,
+): boolean {
   const isHere = namespace === undefined || namespace === fieldAt(route, 'metadata', 'namespace')
   return name === service && (kind ?? 'Service') === 'Service' && !group && isHere
 }
@@ -73,13 +92,21 @@ function isService({ name, kind, group, namespace }: JsonObject, service: string
 /** A route in which services take their percentages of what the service got. */
 export function withShare(route: JsonObject, { service, percents }: RouteShare): SharedRoute {
   const before = notesOf(route)
-  const shares = { ...before.shares, [service]: definedOf({ ...before.shares[service], ...percents }) as Record<string, number> }
-  const added = new Set(Object.entries(before.shares).flatMap(([of, each]) => Object.keys(each).filter((own) => own !== of)))
+  const shares = {
+    ...before.shares,
+    [service]: definedOf({ ...before.shares[service], ...percents }) as Record<string, number>,
+  }
+  const added = new Set(
+    Object.entries(before.shares).flatMap(([of, each]) =>
+      Object.keys(each).filter((own) => own !== of),
+    ),
+  )
   const hasShares = Object.values(shares).some((each) => Object.keys(each).length > 0)
   const weights: Record<string, number> = {}
   const rules = rulesOf(route).map(({ rule, refs }, index) => {
     const originals = refs.filter(({ name }) => !added.has(String(name)))
-    const isShared = (ref: JsonObject) => Object.keys(shares).some((name) => isService(ref, name, route))
+    const isShared = (ref: JsonObject) =>
+      Object.keys(shares).some((name) => isService(ref, name, route))
     if (!originals.some(isShared)) return rule
     const weighed = originals.map((ref, position) => {
       const key = `${index}/${position}`
@@ -87,7 +114,9 @@ export function withShare(route: JsonObject, { service, percents }: RouteShare):
       weights[key] = weight
       return { ref, weight, taken: isShared(ref) ? (shares[String(ref['name'])] ?? {}) : {} }
     })
-    const backendRefs = hasShares ? sharedRefs(weighed) : weighed.map(({ ref, weight }) => ({ ...ref, weight }))
+    const backendRefs = hasShares
+      ? sharedRefs(weighed)
+      : weighed.map(({ ref, weight }) => ({ ...ref, weight }))
     return { ...rule, backendRefs }
   })
   return { rules, notes: hasShares ? JSON.stringify({ weights, shares }) : undefined }
@@ -95,7 +124,10 @@ export function withShare(route: JsonObject, { service, percents }: RouteShare):
 
 export function notesOf(route: JsonObject): RouteNotes {
   const noted = parseIfJson(annotationOf(route, routeAnnotation) ?? '')
-  return { weights: objectOf(fieldAt(noted, 'weights')), shares: objectOf(fieldAt(noted, 'shares')) } as unknown as RouteNotes
+  return {
+    weights: objectOf(fieldAt(noted, 'weights')),
+    shares: objectOf(fieldAt(noted, 'shares')),
+  } as unknown as RouteNotes
 }
 
 interface WeighedRef {
@@ -123,7 +155,10 @@ function sharedRefs(weighed: readonly WeighedRef[]): JsonObject[] {
     ]
   })
   const hundreds = refs.every(({ weight }) => weight % 10_000 === 0) ? 10_000 : 100
-  const scale = Math.min(1 / hundreds, mostWeight / Math.max(...refs.map(({ weight }) => weight), 1))
+  const scale = Math.min(
+    1 / hundreds,
+    mostWeight / Math.max(...refs.map(({ weight }) => weight), 1),
+  )
   return refs.map(({ ref, weight }) => ({ ...ref, weight: Math.round(weight * scale) }))
 }
 
@@ -151,7 +186,9 @@ export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
   if (isOver) return befores.map((replicas) => ({ replicas, share: undefined }))
   const fixed = groups.map(({ share }) => {
     const percent = share?.percent
-    return percent === undefined || percent === 0 ? percent : Math.max(1, Math.round((total * percent) / 100))
+    return percent === undefined || percent === 0
+      ? percent
+      : Math.max(1, Math.round((total * percent) / 100))
   })
   const left = total - fixed.reduce<number>((sum, each) => sum + (each ?? 0), 0)
   const isAll = groups.reduce((sum, { share }) => sum + (share?.percent ?? 0), 0) >= 100
@@ -163,7 +200,10 @@ export function sizedByShares(groups: readonly SharingGroup[]): SizedGroup[] {
   return groups.map(({ share }, index) => {
     const replicas = fixed[index] ?? rest[index] ?? 0
     const { percent, isNew } = share ?? {}
-    return { replicas, share: { ...definedOf({ percent, isNew }), before: befores[index] ?? 0, given: replicas } }
+    return {
+      replicas,
+      share: { ...definedOf({ percent, isNew }), before: befores[index] ?? 0, given: replicas },
+    }
   })
 }
 
@@ -176,7 +216,9 @@ function beforeOf({ replicas, share }: SharingGroup): number {
 function divided(weights: readonly number[], amount: number, least: number): number[] {
   const sum = weights.reduce((all, each) => all + each, 0)
   const exact = weights.map((weight) => (sum === 0 ? 0 : (amount * weight) / sum))
-  const whole = exact.map((each, index) => (weights[index] === 0 ? 0 : Math.max(least, Math.floor(each))))
+  const whole = exact.map((each, index) =>
+    weights[index] === 0 ? 0 : Math.max(least, Math.floor(each)),
+  )
   let open = amount - whole.reduce((all, each) => all + each, 0)
   const byRemainder = exact
     .map((each, index) => ({ index, rest: each - Math.floor(each) }))

@@ -20,7 +20,12 @@ const on: StatusFlag = { state: true, message: null }
 const off: StatusFlag = { state: false, message: null }
 const stable: ManifestStatus = { stable: on, paused: off, available: on, failed: off }
 
-const kindsOfApps: ReadonlySet<string> = new Set(['deployment', 'replicaSet', 'statefulSet', 'daemonSet'])
+const kindsOfApps: ReadonlySet<string> = new Set([
+  'deployment',
+  'replicaSet',
+  'statefulSet',
+  'daemonSet',
+])
 
 const count = or(numberOf, 0)
 const toFacts = shape({
@@ -54,7 +59,9 @@ const toFacts = shape({
 })
 type Facts = ShapeOf<typeof toFacts>
 
-const rules: Readonly<Record<string, (facts: Facts, conditions: readonly Condition[]) => ManifestStatus>> = {
+const rules: Readonly<
+  Record<string, (facts: Facts, conditions: readonly Condition[]) => ManifestStatus>
+> = {
   deployment: ofDeployment,
   replicaSet: ofReplicaSet,
   statefulSet: ofStatefulSet,
@@ -77,7 +84,9 @@ export function statusOf(object: KubeObject): ManifestStatus {
   const facts = toFacts(object)
   const isUnwatched = name === 'statefulSet' && equals(facts.spec.updateStrategy.type, 'OnDelete')
   if (rule === undefined || isUnwatched) return stable
-  return isObject(object['status']) ? rule(facts, conditionsOf(object)) : unavailable('No status has been reported yet.')
+  return isObject(object['status'])
+    ? rule(facts, conditionsOf(object))
+    : unavailable('No status has been reported yet.')
 }
 
 function no(message: string): StatusFlag {
@@ -106,34 +115,58 @@ function ofDeployment(facts: Facts, conditions: readonly Condition[]): ManifestS
   const { spec } = facts
   const paused = conditions.find(({ reason }) => equals(reason, 'DeploymentPaused'))
   const pausedFlag =
-    paused !== undefined || spec.paused ? { state: true, message: paused?.message ?? 'The deployment is paused.' } : off
-  if (!isObserved(facts)) return { ...unstable(notObserved), ...(spec.paused && { paused: pausedFlag }) }
-  const missing = conditions.find(({ type, status }) => equals(type, 'Available') && equals(status, 'False'))
-  const late = conditions.find(({ type, reason }) => equals(type, 'Progressing') && equals(reason, 'ProgressDeadlineExceeded'))
+    paused !== undefined || spec.paused
+      ? { state: true, message: paused?.message ?? 'The deployment is paused.' }
+      : off
+  if (!isObserved(facts))
+    return { ...unstable(notObserved), ...(spec.paused && { paused: pausedFlag }) }
+  const missing = conditions.find(
+    ({ type, status }) => equals(type, 'Available') && equals(status, 'False'),
+  )
+  const late = conditions.find(
+    ({ type, reason }) => equals(type, 'Progressing') && equals(reason, 'ProgressDeadlineExceeded'),
+  )
   const problem = missing && (missing.message ?? 'The deployment is not available.')
   const waiting = waitingDeployment(facts) ?? problem
   return {
     stable: waiting === undefined ? on : no(waiting),
     paused: pausedFlag,
     available: problem === undefined ? on : no(problem),
-    failed: late === undefined ? off : { state: true, message: late.message ?? 'The deployment exceeded its progress deadline.' },
+    failed:
+      late === undefined
+        ? off
+        : {
+            state: true,
+            message: late.message ?? 'The deployment exceeded its progress deadline.',
+          },
   }
 }
 
 function waitingDeployment({ spec: { replicas: wanted }, status }: Facts): string | undefined {
-  const { updatedReplicas: updated = 0, replicas: all, availableReplicas: available, readyReplicas: ready } = status
+  const {
+    updatedReplicas: updated = 0,
+    replicas: all,
+    availableReplicas: available,
+    readyReplicas: ready,
+  } = status
   if (updated < wanted) return `Waiting for all replicas to be updated: ${updated} of ${wanted}.`
   if (all > updated) return `Waiting for old replicas to finish termination: ${all - updated}.`
-  if (available < wanted) return `Waiting for all replicas to be available: ${available} of ${wanted}.`
+  if (available < wanted)
+    return `Waiting for all replicas to be available: ${available} of ${wanted}.`
   return ready < wanted ? `Waiting for all replicas to be ready: ${ready} of ${wanted}.` : undefined
 }
 
 function ofReplicaSet(facts: Facts): ManifestStatus {
   const { replicas: wanted } = facts.spec
   const { fullyLabeledReplicas, readyReplicas, availableReplicas } = facts.status
-  const counters = { 'fully-labeled': fullyLabeledReplicas, ready: readyReplicas, available: availableReplicas }
+  const counters = {
+    'fully-labeled': fullyLabeledReplicas,
+    ready: readyReplicas,
+    available: availableReplicas,
+  }
   for (const [word, there] of Object.entries(counters)) {
-    if (wanted > there) return unavailable(`Waiting for all replicas to be ${word}: ${there} of ${wanted}.`)
+    if (wanted > there)
+      return unavailable(`Waiting for all replicas to be ${word}: ${there} of ${wanted}.`)
   }
   return isObserved(facts) ? stable : unstable(notObserved)
 }
@@ -141,17 +174,33 @@ function ofReplicaSet(facts: Facts): ManifestStatus {
 function ofStatefulSet(facts: Facts): ManifestStatus {
   if (!isObserved(facts)) return unstable(notObserved)
   const { replicas: wanted, updateStrategy } = facts.spec
-  const { replicas, readyReplicas, updatedReplicas, currentReplicas, currentRevision, updateRevision } = facts.status
-  if (replicas < wanted) return unstable(`Waiting for all replicas to be created: ${replicas} of ${wanted}.`)
-  if (readyReplicas < wanted) return unstable(`Waiting for all replicas to be ready: ${readyReplicas} of ${wanted}.`)
+  const {
+    replicas,
+    readyReplicas,
+    updatedReplicas,
+    currentReplicas,
+    currentRevision,
+    updateRevision,
+  } = facts.status
+  if (replicas < wanted)
+    return unstable(`Waiting for all replicas to be created: ${replicas} of ${wanted}.`)
+  if (readyReplicas < wanted)
+    return unstable(`Waiting for all replicas to be ready: ${readyReplicas} of ${wanted}.`)
   const { type, rollingUpdate } = updateStrategy
-  if (equals(type, 'RollingUpdate') && rollingUpdate !== undefined && updatedReplicas !== undefined) {
+  if (
+    equals(type, 'RollingUpdate') &&
+    rollingUpdate !== undefined &&
+    updatedReplicas !== undefined
+  ) {
     const goal = wanted - rollingUpdate.partition
     if (updatedReplicas >= goal) return stable
     return unstable(`Waiting for the partitioned rollout to finish: ${updatedReplicas} of ${goal}.`)
   }
-  if (currentReplicas < wanted) return unstable(`Waiting for all replicas to be updated: ${currentReplicas} of ${wanted}.`)
-  return currentRevision === updateRevision ? stable : unstable('Waiting for the updated revision to match the current one.')
+  if (currentReplicas < wanted)
+    return unstable(`Waiting for all replicas to be updated: ${currentReplicas} of ${wanted}.`)
+  return currentRevision === updateRevision
+    ? stable
+    : unstable('Waiting for the updated revision to match the current one.')
 }
 
 function ofDaemonSet(facts: Facts): ManifestStatus {
@@ -165,17 +214,27 @@ function ofDaemonSet(facts: Facts): ManifestStatus {
     ready: counts.numberReady,
   }
   for (const [word, there] of Object.entries(counters)) {
-    if (wanted > there) return unstable(`Waiting for all pods to be ${word}: ${there} of ${wanted}.`)
+    if (wanted > there)
+      return unstable(`Waiting for all pods to be ${word}: ${there} of ${wanted}.`)
   }
   return stable
 }
 
-function ofJob({ spec, status: { succeeded } }: Facts, conditions: readonly Condition[]): ManifestStatus {
+function ofJob(
+  { spec, status: { succeeded } }: Facts,
+  conditions: readonly Condition[],
+): ManifestStatus {
   const { completions: wanted } = spec
   if (succeeded >= wanted) return stable
-  const failed = conditions.find(({ type, status }) => equals(type, 'Failed') && equals(status, 'True'))
-  if (failed === undefined) return unstable(`Waiting for the job to complete: ${succeeded} of ${wanted}.`)
-  return { ...stable, failed: { state: true, message: failed.message ?? failed.reason ?? 'The job failed.' } }
+  const failed = conditions.find(
+    ({ type, status }) => equals(type, 'Failed') && equals(status, 'True'),
+  )
+  if (failed === undefined)
+    return unstable(`Waiting for the job to complete: ${succeeded} of ${wanted}.`)
+  return {
+    ...stable,
+    failed: { state: true, message: failed.message ?? failed.reason ?? 'The job failed.' },
+  }
 }
 
 function ofPod({ status: { phase, message } }: Facts): ManifestStatus {
@@ -184,6 +243,10 @@ function ofPod({ status: { phase, message } }: Facts): ManifestStatus {
   return unavailable(message ?? `The phase of the pod is ${phase}.`)
 }
 
-function ofAutoscaler({ status: { desiredReplicas: wanted, currentReplicas: current } }: Facts): ManifestStatus {
-  return wanted === current ? stable : unstable(`Waiting for the autoscaler: ${current} of ${wanted} replicas.`)
+function ofAutoscaler({
+  status: { desiredReplicas: wanted, currentReplicas: current },
+}: Facts): ManifestStatus {
+  return wanted === current
+    ? stable
+    : unstable(`Waiting for the autoscaler: ${current} of ${wanted} replicas.`)
 }

@@ -4,9 +4,16 @@ import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/j
 
 /** Fields whose list entries are known by a key, as the API server merges them. Other lists are replaced. */
 const entryKeys: ReadonlyMap<string, string> = new Map([
-  ...['containers', 'initContainers', 'ephemeralContainers', 'volumes', 'env', 'imagePullSecrets', 'secrets', 'webhooks'].map(
-    (field) => [field, 'name'] as const,
-  ),
+  ...[
+    'containers',
+    'initContainers',
+    'ephemeralContainers',
+    'volumes',
+    'env',
+    'imagePullSecrets',
+    'secrets',
+    'webhooks',
+  ].map((field) => [field, 'name'] as const),
   ['volumeMounts', 'mountPath'],
   ['volumeDevices', 'devicePath'],
   ['hostAliases', 'ip'],
@@ -25,9 +32,13 @@ export interface ThreeWay {
 }
 
 /** @param lists `by-key`: a strategic merge patch, of kinds that the API server itself has; `whole`: a JSON merge patch */
-export function threeWayPatch({ applied, live, manifest }: ThreeWay, lists: 'by-key' | 'whole'): JsonObject {
+export function threeWayPatch(
+  { applied, live, manifest }: ThreeWay,
+  lists: 'by-key' | 'whole',
+): JsonObject {
   const isService = manifest['kind'] === 'Service'
-  const keyed: KeyOf | undefined = lists === 'whole' ? undefined : (field, entries) => keyOf(field, entries, isService)
+  const keyed: KeyOf | undefined =
+    lists === 'whole' ? undefined : (field, entries) => keyOf(field, entries, isService)
   return patchOf({ before: applied, live, after: manifest }, keyed)
 }
 
@@ -40,30 +51,50 @@ interface States<T> {
   readonly after: T
 }
 
-function keyOf(field: string, entries: readonly JsonObject[], isService: boolean): string | undefined {
+function keyOf(
+  field: string,
+  entries: readonly JsonObject[],
+  isService: boolean,
+): string | undefined {
   if (field !== 'ports') return entryKeys.get(field)
   if (entries.some((entry) => entry['containerPort'] !== undefined)) return 'containerPort'
   return isService ? 'port' : undefined
 }
 
-function patchOf({ before, live, after }: States<JsonObject>, keyed: KeyOf | undefined): JsonObject {
-  const gone = Object.keys(before).filter((field) => after[field] === undefined && live[field] !== undefined)
+function patchOf(
+  { before, live, after }: States<JsonObject>,
+  keyed: KeyOf | undefined,
+): JsonObject {
+  const gone = Object.keys(before).filter(
+    (field) => after[field] === undefined && live[field] !== undefined,
+  )
   const patch: JsonObject = Object.fromEntries(gone.map((field) => [field, null]))
   for (const [field, value] of Object.entries(after)) {
     const states = { before: before[field], live: live[field], after: value }
-    if (!isDeepStrictEqual(states.live, value)) Object.assign(patch, fieldPatch(field, states, keyed))
+    if (!isDeepStrictEqual(states.live, value))
+      Object.assign(patch, fieldPatch(field, states, keyed))
   }
   return patch
 }
 
-function fieldPatch(field: string, { before, live, after }: States<unknown>, keyed: KeyOf | undefined): JsonObject {
+function fieldPatch(
+  field: string,
+  { before, live, after }: States<unknown>,
+  keyed: KeyOf | undefined,
+): JsonObject {
   if (isObject(after) && isObject(live)) {
     const patch = patchOf({ before: objectOf(before), live, after }, keyed)
-    return { [field]: keyed !== undefined && alternatives.has(field) ? { ...patch, $retainKeys: Object.keys(after) } : patch }
+    return {
+      [field]:
+        keyed !== undefined && alternatives.has(field)
+          ? { ...patch, $retainKeys: Object.keys(after) }
+          : patch,
+    }
   }
   if (!Array.isArray(after) || !Array.isArray(live)) return { [field]: after }
   const lists = { before: objectsOf(before), live: objectsOf(live), after: objectsOf(after) }
-  const key = lists.after.length < after.length ? undefined : keyed?.(field, Object.values(lists).flat())
+  const key =
+    lists.after.length < after.length ? undefined : keyed?.(field, Object.values(lists).flat())
   return key === undefined ? { [field]: after } : listPatch(field, key, lists, keyed)
 }
 
@@ -75,8 +106,10 @@ function listPatch(
 ): JsonObject {
   const keys = after.map((entry) => entry[key])
   // Entries with one key cannot be told apart.
-  if (new Set(keys).size < keys.length || keys.includes(undefined)) return { [field]: [{ $patch: 'replace' }, ...after] }
-  const ofKey = (entries: readonly JsonObject[], value: unknown) => entries.find((entry) => entry[key] === value)
+  if (new Set(keys).size < keys.length || keys.includes(undefined))
+    return { [field]: [{ $patch: 'replace' }, ...after] }
+  const ofKey = (entries: readonly JsonObject[], value: unknown) =>
+    entries.find((entry) => entry[key] === value)
   const patched = after.map((entry) => {
     const former = ofKey(live, entry[key])
     if (former === undefined) return entry
@@ -86,7 +119,9 @@ function listPatch(
     }
     return alternatives.has(field) ? { ...patch, $retainKeys: Object.keys(entry) } : patch
   })
-  const gone = before.filter((entry) => !keys.includes(entry[key]) && ofKey(live, entry[key]) !== undefined)
+  const gone = before.filter(
+    (entry) => !keys.includes(entry[key]) && ofKey(live, entry[key]) !== undefined,
+  )
   return {
     [field]: [...patched, ...gone.map((entry) => ({ $patch: 'delete', [key]: entry[key] }))],
     [`$setElementOrder/${field}`]: after.map((entry) => ({ [key]: entry[key] })),

@@ -16,7 +16,9 @@ export function annotatedLoadBalancers(manifest: JsonObject): string[] {
   if (text === undefined) return []
   const names = parseIfJson(text)
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
-    throw new Error(`The annotation ${trafficAnnotation} should be a list of full names, such as ["service web"]; it is ${text}.`)
+    throw new Error(
+      `The annotation ${trafficAnnotation} should be a list of full names, such as ["service web"]; it is ${text}.`,
+    )
   }
   return textsOf(names)
 }
@@ -31,16 +33,24 @@ export function withLoadBalancers(manifest: JsonObject, services: readonly strin
         `${services.join(', ')}. Remove one of them.`,
     )
   }
-  return withField(manifest, ['metadata', 'annotations', trafficAnnotation], JSON.stringify(services))
+  return withField(
+    manifest,
+    ['metadata', 'annotations', trafficAnnotation],
+    JSON.stringify(services),
+  )
 }
 
 /** @throws {Error} where the name is none, or of a kind that receives no traffic itself */
 export function parseLoadBalancer(name: string): FullName {
   const full = parseFullName(name)
   if (full === undefined)
-    throw new Error(`"${name}" is not the name of a load balancer. Write kind and name, such as "service web".`)
+    throw new Error(
+      `"${name}" is not the name of a load balancer. Write kind and name, such as "service web".`,
+    )
   if (builtInKind(full)?.name !== 'service') {
-    throw new Error(`${name} cannot be attached: only services select pods. Write "service <name>".`)
+    throw new Error(
+      `${name} cannot be attached: only services select pods. Write "service <name>".`,
+    )
   }
   return full
 }
@@ -49,7 +59,9 @@ export function parseLoadBalancer(name: string): FullName {
 export function selectorOf(service: JsonObject, name: string): Readonly<Record<string, string>> {
   const selector = fieldAt(service, 'spec', 'selector')
   if (!isObject(selector) || Object.keys(selector).length === 0) {
-    throw new Error(`${name} has no selector, so that it cannot send traffic to certain pods. Add spec.selector to it.`)
+    throw new Error(
+      `${name} has no selector, so that it cannot send traffic to certain pods. Add spec.selector to it.`,
+    )
   }
   return selector as Record<string, string>
 }
@@ -68,7 +80,10 @@ interface Attachment {
 }
 
 /** Copies the selector to the labels of the pods. @throws {Error} where one of its keys is taken */
-export function attached(manifest: JsonObject, { name, selector, isPod, mayBeAttached }: Attachment): JsonObject {
+export function attached(
+  manifest: JsonObject,
+  { name, selector, isPod, mayBeAttached }: Attachment,
+): JsonObject {
   const path = podLabelsPath(isPod)
   const labels = fieldAt(manifest, ...path)
   const taken = Object.keys(selector).find((key) => {
@@ -85,6 +100,13 @@ export function attached(manifest: JsonObject, { name, selector, isPod, mayBeAtt
 }
 
 /** Removes the labels that make a service select the pods. */
-export function detached(manifest: JsonObject, selector: Readonly<Record<string, string>>, isPod: boolean): JsonObject {
-  return Object.keys(selector).reduce((left, key) => withoutField(left, [...podLabelsPath(isPod), key]), manifest)
+export function detached(
+  manifest: JsonObject,
+  selector: Readonly<Record<string, string>>,
+  isPod: boolean,
+): JsonObject {
+  return Object.keys(selector).reduce(
+    (left, key) => withoutField(left, [...podLabelsPath(isPod), key]),
+    manifest,
+  )
 }

@@ -3,7 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
-import { annotationOf, artifactAnnotations, lastAppliedAnnotation, writtenByAnnotation } from './annotations.ts'
+import {
+  annotationOf,
+  artifactAnnotations,
+  lastAppliedAnnotation,
+  writtenByAnnotation,
+} from './annotations.ts'
 
 export interface PriorVersion {
   readonly number: number
@@ -28,10 +33,15 @@ export function formatVersion(number: number): string {
 }
 
 /** Undefined for an object that is no version of the artifact. */
-export function toPriorVersion(object: Pick<KubeObject, 'metadata'>, artifact: string): PriorVersion | undefined {
+export function toPriorVersion(
+  object: Pick<KubeObject, 'metadata'>,
+  artifact: string,
+): PriorVersion | undefined {
   const manifest = { metadata: object.metadata }
-  const [, number] = versionPattern.exec(annotationOf(manifest, artifactAnnotations.version) ?? '') ?? []
-  if (annotationOf(manifest, artifactAnnotations.name) !== artifact || number === undefined) return undefined
+  const [, number] =
+    versionPattern.exec(annotationOf(manifest, artifactAnnotations.version) ?? '') ?? []
+  if (annotationOf(manifest, artifactAnnotations.name) !== artifact || number === undefined)
+    return undefined
   return {
     number: Number(number),
     name: object.metadata.name,
@@ -63,11 +73,20 @@ interface VersionQuestion {
 }
 
 /** One with the same content is reused; else the highest number and one. */
-export function chooseVersion({ manifest, artifact, prior, taken, writer }: VersionQuestion): ChosenVersion {
+export function chooseVersion({
+  manifest,
+  artifact,
+  prior,
+  taken,
+  writer,
+}: VersionQuestion): ChosenVersion {
   const newestFirst = [...prior].sort((one, other) => other.number - one.number)
   const own = newestFirst.find(({ writtenBy }) => writtenBy === writer)
-  const same = own ?? newestFirst.find(({ applied }) => applied !== undefined && hasSameContent(applied, manifest))
-  if (same !== undefined) return { number: same.number, version: formatVersion(same.number), isNew: own !== undefined }
+  const same =
+    own ??
+    newestFirst.find(({ applied }) => applied !== undefined && hasSameContent(applied, manifest))
+  if (same !== undefined)
+    return { number: same.number, version: formatVersion(same.number), isNew: own !== undefined }
   let number = (newestFirst[0]?.number ?? -1) + 1
   while (taken.has(`${artifact}-${formatVersion(number)}`)) number++
   return { number, version: formatVersion(number), isNew: true }
@@ -75,8 +94,9 @@ export function chooseVersion({ manifest, artifact, prior, taken, writer }: Vers
 
 /** Everything but `metadata`. */
 function hasSameContent(one: JsonObject, other: JsonObject): boolean {
-  const [{ metadata: _ones, ...content }, { metadata: _others, ...otherContent }] = [one, other].map(
-    (manifest) => parseJson(formatJson(manifest)) as JsonObject,
-  ) as [JsonObject, JsonObject]
+  const [{ metadata: _ones, ...content }, { metadata: _others, ...otherContent }] = [
+    one,
+    other,
+  ].map((manifest) => parseJson(formatJson(manifest)) as JsonObject) as [JsonObject, JsonObject]
   return isDeepStrictEqual(content, otherContent)
 }

@@ -7,11 +7,26 @@ import { deployManifest, runJob } from './deploy.ts'
 import type { KubernetesOperation } from './parts.ts'
 import { patchManifest } from './patch.ts'
 import { planManifest } from './plan.ts'
-import { pauseRolloutManifest, resumeRolloutManifest, rollingRestartManifest, undoRolloutManifest } from './rollouts.ts'
-import { destroyServerGroup, resizeServerGroup, scaleManifest, terminateInstances } from './scale.ts'
+import {
+  pauseRolloutManifest,
+  resumeRolloutManifest,
+  rollingRestartManifest,
+  undoRolloutManifest,
+} from './rollouts.ts'
+import {
+  destroyServerGroup,
+  resizeServerGroup,
+  scaleManifest,
+  terminateInstances,
+} from './scale.ts'
 import { cloneServerGroup, createServerGroup } from './server-groups.ts'
 import { shareTraffic } from './share-traffic.ts'
-import { disableManifest, disableServerGroup, enableManifest, enableServerGroup } from './traffic.ts'
+import {
+  disableManifest,
+  disableServerGroup,
+  enableManifest,
+  enableServerGroup,
+} from './traffic.ts'
 
 const all: Readonly<Record<string, KubernetesOperation>> = {
   deployManifest,

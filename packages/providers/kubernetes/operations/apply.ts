@@ -32,7 +32,11 @@ export async function applyManifest(
   return written
 }
 
-async function write(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function write(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<KubeObject> {
   const { strategy, objectName } = prepared
   if (objectName === undefined) return createOnce(running, prepared)
   if (strategy.recreates) {
@@ -40,7 +44,9 @@ async function write(running: ManifestRun, prepared: PreparedManifest, live: Kub
     if (live !== undefined && !isOurs) await makeRoom(running, prepared, live)
     return applyTo(running, prepared, isOurs ? live : undefined)
   }
-  return strategy.replaces ? replaceOrCreate(running, prepared, live) : applyTo(running, prepared, live)
+  return strategy.replaces
+    ? replaceOrCreate(running, prepared, live)
+    : applyTo(running, prepared, live)
 }
 
 /** An object whose name the API server makes up is found again by its writer. */
@@ -50,13 +56,22 @@ function createOnce(running: ManifestRun, prepared: PreparedManifest): Promise<K
   return retrying(running, async () => {
     const existing = await api.list(resource, { namespace, metadataOnly: true })
     const own = existing.find((object) => annotationOf(object, writtenByAnnotation) === writer)
-    const found = own === undefined ? undefined : await api.get({ resource, namespace, name: own.metadata.name })
+    const found =
+      own === undefined
+        ? undefined
+        : await api.get({ resource, namespace, name: own.metadata.name })
     if (found !== undefined) return found
-    return whenServed(running, prepared.isPlanned, () => api.create(resource, namespace, toWire(prepared), { fieldManager }))
+    return whenServed(running, prepared.isPlanned, () =>
+      api.create(resource, namespace, toWire(prepared), { fieldManager }),
+    )
   })
 }
 
-async function makeRoom(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<void> {
+async function makeRoom(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject,
+): Promise<void> {
   const { name } = prepared
   try {
     await removeManifest(
@@ -71,12 +86,19 @@ async function makeRoom(running: ManifestRun, prepared: PreparedManifest, live: 
   }
 }
 
-export function preparedPlace({ resource, namespace, objectName = '' }: PreparedManifest): ObjectPlace {
+export function preparedPlace({
+  resource,
+  namespace,
+  objectName = '',
+}: PreparedManifest): ObjectPlace {
   return { resource, namespace, name: objectName }
 }
 
 /** As it is now; undefined where it does not exist, or the API server makes its name. */
-export async function loadLive({ api }: KubernetesAccount, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+export async function loadLive(
+  { api }: KubernetesAccount,
+  prepared: PreparedManifest,
+): Promise<KubeObject | undefined> {
   return prepared.objectName === undefined ? undefined : api.get(preparedPlace(prepared))
 }
 
@@ -98,7 +120,11 @@ async function replaceOrCreate(
           return await whenServed(running, prepared.isPlanned, create)
         }
         const { resourceVersion, uid } = current.metadata
-        const versioned = withField(withField(object, ['metadata', 'resourceVersion'], resourceVersion), ['metadata', 'uid'], uid)
+        const versioned = withField(
+          withField(object, ['metadata', 'resourceVersion'], resourceVersion),
+          ['metadata', 'uid'],
+          uid,
+        )
         return await api.replace(place, versioned, { fieldManager })
       } catch (error) {
         if (isApiError(error, 404, 409)) current = sameObject(prepared, live, await api.get(place))
@@ -130,11 +156,20 @@ function sameObject(
 ): KubeObject | undefined {
   if (found === undefined || found.metadata.uid === checked?.metadata.uid) return found
   const applied = lastAppliedOf(found)
-  if (checked === undefined && applied !== undefined && isDeepStrictEqual(applied, prepared.manifest)) return found
+  if (
+    checked === undefined &&
+    applied !== undefined &&
+    isDeepStrictEqual(applied, prepared.manifest)
+  )
+    return found
   throw new CreatedMeanwhileError(prepared)
 }
 
-async function applyTo(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function applyTo(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<KubeObject> {
   let current = live
   return retrying(
     running,
@@ -143,7 +178,11 @@ async function applyTo(running: ManifestRun, prepared: PreparedManifest, live: K
         return await applyOnce(running, prepared, current)
       } catch (error) {
         if (isApiError(error, 409) && conflictsOf(error).length === 0) {
-          current = sameObject(prepared, live, await running.account.api.get(preparedPlace(prepared)))
+          current = sameObject(
+            prepared,
+            live,
+            await running.account.api.get(preparedPlace(prepared)),
+          )
         }
         throw error
       }
@@ -154,7 +193,11 @@ async function applyTo(running: ManifestRun, prepared: PreparedManifest, live: K
   })
 }
 
-async function applyOnce(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function applyOnce(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<KubeObject> {
   const { api } = running.account
   const place = preparedPlace(prepared)
   const { strategy, isPlanned } = prepared
@@ -162,21 +205,31 @@ async function applyOnce(running: ManifestRun, prepared: PreparedManifest, live:
   const force = strategy.serverSide !== 'conflicts-fail'
   if (live !== undefined) await takeOver(running, prepared, live)
   // With its id, an object that was replaced meanwhile is not touched; with a version that none has, neither is one that is new.
-  const [key, value] = live === undefined ? ['resourceVersion', versionOfNone] : ['uid', live.metadata.uid]
+  const [key, value] =
+    live === undefined ? ['resourceVersion', versionOfNone] : ['uid', live.metadata.uid]
   const wire = withField(toWire(prepared), ['metadata', String(key)], value)
-  const apply = (isForced: boolean) => api.patch(place, wire, { type: 'apply', fieldManager, force: isForced })
+  const apply = (isForced: boolean) =>
+    api.patch(place, wire, { type: 'apply', fieldManager, force: isForced })
   try {
     return await whenServed(running, isPlanned, () => apply(force))
   } catch (error) {
     if (isApiError(error, 405, 415)) return replaceOrCreate(running, prepared, live)
     const conflicts = isApiError(error, 409) ? conflictsOf(error) : []
     // What Fairlead itself has changed since, such as the number of replicas, is no conflict.
-    if (conflicts.length === 0 || !conflicts.every(({ manager }) => manager.startsWith(fieldManager))) throw error
+    if (
+      conflicts.length === 0 ||
+      !conflicts.every(({ manager }) => manager.startsWith(fieldManager))
+    )
+      throw error
     return apply(true)
   }
 }
 
-async function takeOver(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<void> {
+async function takeOver(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject,
+): Promise<void> {
   const { managedFields } = await planTakeover(running, prepared, live)
   if (managedFields === undefined) return
   const { resourceVersion } = live.metadata
@@ -199,7 +252,8 @@ export function conflictsOf({ details }: ApiError): FieldConflict[] {
   return causes
     .filter(({ reason }) => reason === 'FieldManagerConflict')
     .map(({ field, message }) => {
-      const [, manager = 'another manager'] = /conflict with "([^"]*)"/.exec(textOf(message) ?? '') ?? []
+      const [, manager = 'another manager'] =
+        /conflict with "([^"]*)"/.exec(textOf(message) ?? '') ?? []
       return { field: textOf(field) ?? '', manager }
     })
 }
@@ -226,11 +280,16 @@ export async function applyFromClient(
   const { resource, namespace, isPlanned } = prepared
   const options = { fieldManager, dryRun }
   const wire = toWire(prepared)
-  if (live === undefined) return whenServed(running, isPlanned, () => api.create(resource, namespace, wire, options))
+  if (live === undefined)
+    return whenServed(running, isPlanned, () => api.create(resource, namespace, wire, options))
   const place = { resource, namespace, name: live.metadata.name }
   const states = { applied: wireOfLastApply(prepared, live), live, manifest: wire }
   const patch = (lists: 'by-key' | 'whole') =>
-    withField(threeWayPatch(states, lists), ['metadata', 'resourceVersion'], live.metadata.resourceVersion)
+    withField(
+      threeWayPatch(states, lists),
+      ['metadata', 'resourceVersion'],
+      live.metadata.resourceVersion,
+    )
   try {
     return await api.patch(place, patch('by-key'), { ...options, type: 'strategic' })
   } catch (error) {
@@ -243,5 +302,7 @@ export async function applyFromClient(
 /** In the form in which it was sent. */
 function wireOfLastApply(prepared: PreparedManifest, live: KubeObject): JsonObject {
   const applied = lastAppliedOf(live)
-  return applied === undefined ? {} : toWire({ ...prepared, manifest: applied, isNewVersion: false })
+  return applied === undefined
+    ? {}
+    : toWire({ ...prepared, manifest: applied, isNewVersion: false })
 }

@@ -23,7 +23,11 @@ const cleanupMs = 60_000
 
 export const cleanupArtifacts = defineManifestOperation({
   check: (description, account) => [
-    ...new Set(manifestsOf(description).map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest)))),
+    ...new Set(
+      manifestsOf(description).map((manifest) =>
+        describeNamespaceProblem(account, namespaceOf(manifest)),
+      ),
+    ),
   ],
   changes: (description) =>
     manifestsOf(description).map((manifest) => ({
@@ -43,7 +47,8 @@ function artifactOf(manifest: JsonObject): string {
 
 async function cleanUp(running: ManifestRun): Promise<void> {
   const old: LiveTarget[] = []
-  for (const manifest of manifestsOf(running.description)) old.push(...(await oldVersionsOf(running, manifest)))
+  for (const manifest of manifestsOf(running.description))
+    old.push(...(await oldVersionsOf(running, manifest)))
   await checkChanges(running, old.map(toChange))
   for (const each of old) {
     await aboutObject(describeTarget(running.account, each), () =>
@@ -55,7 +60,10 @@ async function cleanUp(running: ManifestRun): Promise<void> {
 }
 
 /** Beyond the newest ones, whose number the manifest gives; never the deployed one itself. */
-async function oldVersionsOf({ account }: ManifestRun, manifest: JsonObject): Promise<LiveTarget[]> {
+async function oldVersionsOf(
+  { account }: ManifestRun,
+  manifest: JsonObject,
+): Promise<LiveTarget[]> {
   const { maxVersionHistory } = manifestStrategyOf(manifest)
   const version = annotationOf(manifest, artifactAnnotations.version)
   if (maxVersionHistory === undefined || version === undefined) return []
@@ -65,16 +73,29 @@ async function oldVersionsOf({ account }: ManifestRun, manifest: JsonObject): Pr
   const kind = account.kinds.kindOf(kindOfManifest(manifest), resource.isNamespaced)
   const namespace = resource.isNamespaced ? namespaceOf(manifest) : ''
   const artifact = artifactOf(manifest)
-  const objects = await aboutObject(describeObjectPlace(account, `${kind.name} ${artifact}`, namespace), () =>
-    account.api.list(resource, { namespace, metadataOnly: true }),
+  const objects = await aboutObject(
+    describeObjectPlace(account, `${kind.name} ${artifact}`, namespace),
+    () => account.api.list(resource, { namespace, metadataOnly: true }),
   )
   const others = objects
-    .filter((object) => toPriorVersion(object, artifact) !== undefined && object.metadata.name !== nameOf(manifest))
-    .sort((one, other) => createdOf(other).localeCompare(createdOf(one)) || numberOf(other, artifact) - numberOf(one, artifact))
+    .filter(
+      (object) =>
+        toPriorVersion(object, artifact) !== undefined && object.metadata.name !== nameOf(manifest),
+    )
+    .sort(
+      (one, other) =>
+        createdOf(other).localeCompare(createdOf(one)) ||
+        numberOf(other, artifact) - numberOf(one, artifact),
+    )
   return others.slice(Math.max(1, maxVersionHistory) - 1).map((live) => {
     const { name } = live.metadata
     const typed = { ...live, kind: kindName, apiVersion }
-    return { name: formatFullName(kind, name), kind, place: { resource, namespace, name }, live: typed }
+    return {
+      name: formatFullName(kind, name),
+      kind,
+      place: { resource, namespace, name },
+      live: typed,
+    }
   })
 }
 

@@ -5,7 +5,12 @@ import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
 import { formatFullName, parseKind } from '../kinds.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
-import { type ChangedName, defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type ManifestRun,
+  namesByNamespace,
+} from './parts.ts'
 import { startRemoval } from './remove.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
@@ -33,7 +38,8 @@ export const deleteManifest = defineManifestOperation({
     checkLabelQuery(description)
     return [describeNamespaceProblem(account, toNamespace(description['location']))]
   },
-  changes: (description) => (isByLabel(description) ? labelNames(description) : [namedManifest(description)]),
+  changes: (description) =>
+    isByLabel(description) ? labelNames(description) : [namedManifest(description)],
   run: async (running) => {
     const { description } = running
     const found = isByLabel(description)
@@ -50,20 +56,27 @@ function isByLabel({ manifestName, kinds }: JsonObject): boolean {
 }
 
 function labelNames({ kinds, location }: JsonObject): ChangedName[] {
-  return textsOf(kinds).map((kind) => ({ namespace: toNamespace(location), name: `${kind} by labels` }))
+  return textsOf(kinds).map((kind) => ({
+    namespace: toNamespace(location),
+    name: `${kind} by labels`,
+  }))
 }
 
 /** @throws {Error} where it would select everything */
 function checkLabelQuery({ labelSelectors }: JsonObject): string {
   const { text } = parseSelectors(labelSelectors)
   if (!hasSelectors(labelSelectors) || text === '') {
-    throw new Error('labelSelectors: at least one selector other than ANY is needed; otherwise everything would be deleted.')
+    throw new Error(
+      'labelSelectors: at least one selector other than ANY is needed; otherwise everything would be deleted.',
+    )
   }
   return text
 }
 
 /** @throws {Error} for a text that is no way to delete */
-function deleteOptionsOf(options: unknown): Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
+function deleteOptionsOf(
+  options: unknown,
+): Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
   const grace = numberOf(fieldOf(options, 'gracePeriodSeconds'))
   const isWhole = grace !== undefined && Number.isInteger(grace) && grace >= 0
   return { propagation: propagationOf(options), ...(isWhole && { gracePeriodSeconds: grace }) }
@@ -78,14 +91,18 @@ const propagations: Readonly<Record<string, DeleteOptions['propagation']>> = {
 }
 
 function propagationOf(options: unknown): DeleteOptions['propagation'] {
-  const words = ['orphanDependents', 'orphanDependants', 'cascading'].map((name) => wordOf(fieldOf(options, name)))
+  const words = ['orphanDependents', 'orphanDependants', 'cascading'].map((name) =>
+    wordOf(fieldOf(options, name)),
+  )
   const orphans = words[0] ?? words[1]
   if (orphans !== undefined) return orphans === 'true' ? 'Orphan' : 'Background'
   const cascading = words[2]
   if (cascading === undefined) return 'Background'
   const propagation = Object.hasOwn(propagations, cascading) ? propagations[cascading] : undefined
   if (propagation !== undefined) return propagation
-  throw new Error(`options.cascading: "${cascading}" is none of true, false, foreground, background, orphan.`)
+  throw new Error(
+    `options.cascading: "${cascading}" is none of true, false, foreground, background, orphan.`,
+  )
 }
 
 function wordOf(value: unknown): string | undefined {
@@ -103,8 +120,9 @@ async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
     const namespace = resource.isNamespaced ? location : ''
     if (resource.isNamespaced && namespace === '')
       throw new Error(`location: the namespace of objects of kind ${text} is missing.`)
-    const listed = await aboutObject(describeObjectPlace(account, `objects of kind ${text}`, namespace), () =>
-      account.api.list(resource, { namespace, labelSelector }),
+    const listed = await aboutObject(
+      describeObjectPlace(account, `objects of kind ${text}`, namespace),
+      () => account.api.list(resource, { namespace, labelSelector }),
     )
     found.push(
       ...listed.map((live) => {
@@ -127,10 +145,14 @@ export async function deleteAll(
   for (const target of found) await endShare(running, target, 'goes')
   const removal = { ...options, limitMs: deletionMs, awaitsOwned: true }
   const waits = await callInTurns(found, async (each) => {
-    const wait = await aboutObject(describeTarget(running.account, each), () => startRemoval(running, each, removal))
+    const wait = await aboutObject(describeTarget(running.account, each), () =>
+      startRemoval(running, each, removal),
+    )
     return () => aboutObject(describeTarget(running.account, each), wait)
   })
-  const failed = (await Promise.allSettled(waits.map((wait) => wait()))).find(({ status }) => status === 'rejected')
+  const failed = (await Promise.allSettled(waits.map((wait) => wait()))).find(
+    ({ status }) => status === 'rejected',
+  )
   running.run.signal.throwIfAborted()
   if (failed?.status === 'rejected') throw failed.reason
 }

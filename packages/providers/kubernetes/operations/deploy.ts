@@ -10,7 +10,13 @@ import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { applyManifest, CreatedMeanwhileError, checkNewVersion, loadLive } from './apply.ts'
 import { waitUntilEstablished } from './custom-resources.ts'
-import { type ChangedName, defineManifestOperation, type ManifestRun, namesByNamespace, toManifestResult } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type ManifestRun,
+  namesByNamespace,
+  toManifestResult,
+} from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
 import { type DeployFields, deployFieldsOf, type PreparedManifest } from './prepared.ts'
 import { checkChanges, type ObjectChange } from './rights.ts'
@@ -31,7 +37,8 @@ export const runJob = defineManifestOperation({
   check: (description, account) => {
     const manifests = manifestsOf(jobDescription(description))
     const [manifest] = manifests
-    if (manifest === undefined || manifests.length !== 1) return ['manifest: exactly one job is needed.']
+    if (manifest === undefined || manifests.length !== 1)
+      return ['manifest: exactly one job is needed.']
     const kind = printKind(kindOfManifest(manifest))
     return kind === 'job'
       ? describeDeployProblems(jobDescription(description), account)
@@ -41,7 +48,10 @@ export const runJob = defineManifestOperation({
   changes: (description) => deployedNames(jobDescription(description)),
   run: async (running) => {
     const description = jobDescription(running.description)
-    const { results, written } = await deploy({ ...running, description }, { ...deployFieldsOf(description), recreates: true })
+    const { results, written } = await deploy(
+      { ...running, description },
+      { ...deployFieldsOf(description), recreates: true },
+    )
     running.run.report({ ...results, deployedNamesByLocation: namesByNamespace(written) })
   },
 })
@@ -51,7 +61,10 @@ function jobDescription(description: JsonObject): JsonObject {
   return {
     ...description,
     manifests: [withDefaultNamespace(manifest, namespace)],
-    moniker: { ...objectOf(moniker), ...(textOf(application) !== undefined && { app: application }) },
+    moniker: {
+      ...objectOf(moniker),
+      ...(textOf(application) !== undefined && { app: application }),
+    },
     labelSelectors: undefined,
   }
 }
@@ -61,7 +74,10 @@ function withDefaultNamespace(manifest: unknown, namespace: unknown): unknown {
   return { ...manifest, metadata: { namespace, ...objectOf(manifest['metadata']) } }
 }
 
-export function describeDeployProblems(description: JsonObject, account: KubernetesAccount): (string | undefined)[] {
+export function describeDeployProblems(
+  description: JsonObject,
+  account: KubernetesAccount,
+): (string | undefined)[] {
   const { manifests, moniker, namespaceOverride, labelSelectors } = deployFieldsOf(description)
   parseSelectors(labelSelectors)
   return [
@@ -71,7 +87,10 @@ export function describeDeployProblems(description: JsonObject, account: Kuberne
       manifests.map((manifest) => {
         const kind = builtInKind(kindOfManifest(manifest))
         if (kind?.isNamespaced === false) return undefined
-        return describeNamespaceProblem(account, namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? '')
+        return describeNamespaceProblem(
+          account,
+          namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? '',
+        )
       }),
     ),
   ]
@@ -79,7 +98,12 @@ export function describeDeployProblems(description: JsonObject, account: Kuberne
 
 export function deployedApplications(description: JsonObject): string[] {
   const { manifests, moniker } = deployFieldsOf(description)
-  return [...new Set([...(moniker.app === '' ? [] : [moniker.app]), ...manifests.flatMap(claimedApplications)])]
+  return [
+    ...new Set([
+      ...(moniker.app === '' ? [] : [moniker.app]),
+      ...manifests.flatMap(claimedApplications),
+    ]),
+  ]
 }
 
 /** Manifests whose names are generated wait for none. */
@@ -91,7 +115,10 @@ function deployedNames(description: JsonObject): ChangedName[] {
       const parsed = kindOfManifest(manifest)
       const namespace = namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace'))
       const isNamespaced = builtInKind(parsed)?.isNamespaced !== false
-      return { namespace: isNamespaced ? namespace : '', name: `${printKind(parsed)} ${nameOf(manifest)}` }
+      return {
+        namespace: isNamespaced ? namespace : '',
+        name: `${printKind(parsed)} ${nameOf(manifest)}`,
+      }
     })
 }
 
@@ -117,7 +144,12 @@ export async function deploy(running: ManifestRun, fields: DeployFields): Promis
     try {
       return await deployOnce(running, fields)
     } catch (error) {
-      if (!(error instanceof CreatedMeanwhileError) || attempt === maxAttempts || running.run.signal.aborted) throw error
+      if (
+        !(error instanceof CreatedMeanwhileError) ||
+        attempt === maxAttempts ||
+        running.run.signal.aborted
+      )
+        throw error
     }
   }
 }
@@ -128,16 +160,26 @@ async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<D
   const written: DeployedObject[] = []
   for (const [index, prepared] of preparation.manifests.entries()) {
     const { kind, namespace, artifact } = prepared
-    running.run.note(`Deploying ${describeObjectPlace(running.account, prepared.name, namespace)} …`)
-    const object = await aboutObject(describeObjectPlace(running.account, prepared.name, namespace), async () => {
-      const live = prepared.isPlanned ? await checkPlanned(running, prepared) : lives[index]
-      const applied = await applyManifest(running, prepared, live)
-      if (kind.name === 'customResourceDefinition') await waitUntilEstablished(running, prepared)
-      return applied
-    })
+    running.run.note(
+      `Deploying ${describeObjectPlace(running.account, prepared.name, namespace)} …`,
+    )
+    const object = await aboutObject(
+      describeObjectPlace(running.account, prepared.name, namespace),
+      async () => {
+        const live = prepared.isPlanned ? await checkPlanned(running, prepared) : lives[index]
+        const applied = await applyManifest(running, prepared, live)
+        if (kind.name === 'customResourceDefinition') await waitUntilEstablished(running, prepared)
+        return applied
+      },
+    )
     const { name } = object.metadata
     const reference = prepared.objectName === undefined ? { reference: name } : {}
-    written.push({ name: formatFullName(kind, name), namespace, object, artifact: { ...artifact, ...reference } })
+    written.push({
+      name: formatFullName(kind, name),
+      namespace,
+      object,
+      artifact: { ...artifact, ...reference },
+    })
   }
   return { written, results: toManifestResult(written, preparation.boundArtifacts) }
 }
@@ -151,23 +193,37 @@ async function checkPreparation(
     prepared.isPlanned ? Promise.resolve(undefined) : findLive(running, prepared),
   )
   for (const [index, prepared] of manifests.entries()) checkNewVersion(prepared, lives[index])
-  await checkChanges(running, [...manifests.flatMap((prepared, index) => changesOf(prepared, lives[index])), ...services])
+  await checkChanges(running, [
+    ...manifests.flatMap((prepared, index) => changesOf(prepared, lives[index])),
+    ...services,
+  ])
   return lives
 }
 
 /** Objects of a kind that was unknown when the deployment was prepared may exist all the same. */
-async function checkPlanned(running: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+async function checkPlanned(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+): Promise<KubeObject | undefined> {
   const live = await findLive(running, prepared)
   await checkChanges(running, changesOf(prepared, live))
   return live
 }
 
 /** The object as it is, and as it will be: a manifest may name a controller of another application. */
-function changesOf({ name, resource, manifest }: PreparedManifest, live: KubeObject | undefined): ObjectChange[] {
+function changesOf(
+  { name, resource, manifest }: PreparedManifest,
+  live: KubeObject | undefined,
+): ObjectChange[] {
   const change = { name, isNamespaced: resource.isNamespaced, live }
   return [change, { ...change, live: manifest as KubeObject }]
 }
 
-function findLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  return aboutObject(describeObjectPlace(account, prepared.name, prepared.namespace), () => loadLive(account, prepared))
+function findLive(
+  { account }: ManifestRun,
+  prepared: PreparedManifest,
+): Promise<KubeObject | undefined> {
+  return aboutObject(describeObjectPlace(account, prepared.name, prepared.namespace), () =>
+    loadLive(account, prepared),
+  )
 }

@@ -47,7 +47,9 @@ export function defineManifestOperation(body: ManifestOperation): KubernetesOper
       const account = parts.account(name)
       if (account === undefined) return [`account: "${name}" does not exist (account.notFound).`]
       try {
-        return body.check(description, account).filter((problem) => problem !== false && problem !== undefined)
+        return body
+          .check(description, account)
+          .filter((problem) => problem !== false && problem !== undefined)
       } catch (error) {
         return [(error as Error).message]
       }
@@ -57,8 +59,11 @@ export function defineManifestOperation(body: ManifestOperation): KubernetesOper
     order: (description) => {
       const name = accountOf(description)
       const place = `kubernetes/${name}`
-      const usual = (name === undefined ? undefined : parts.account(name)?.defaultNamespace) ?? 'default'
-      return body.changes(description).map((changed) => `${place}/${changed.namespace ?? usual}/${orderName(changed.name)}`)
+      const usual =
+        (name === undefined ? undefined : parts.account(name)?.defaultNamespace) ?? 'default'
+      return body
+        .changes(description)
+        .map((changed) => `${place}/${changed.namespace ?? usual}/${orderName(changed.name)}`)
     },
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
@@ -82,10 +87,16 @@ async function carryOut(
   for (let round = 0; ; round++) {
     const startMs = steady()
     try {
-      return await body.run({ parts, account: requireAccount(parts, description), description, run })
+      return await body.run({
+        parts,
+        account: requireAccount(parts, description),
+        description,
+        run,
+      })
     } catch (error) {
       if (awaySinceMs === undefined || steady() - startMs > longAttemptMs) awaySinceMs = steady()
-      if (run.signal.aborted || !isAway(error) || steady() - awaySinceMs > outageMs) throw toTaskError(error, run.signal)
+      if (run.signal.aborted || !isAway(error) || steady() - awaySinceMs > outageMs)
+        throw toTaskError(error, run.signal)
       if (round === 0) run.note('The API server does not answer; trying again …')
     }
     await sleep(backOffMs(outagePauses, round), undefined, { signal: run.signal })
@@ -136,7 +147,10 @@ interface WrittenObject extends NamedObject {
   readonly artifact?: JsonObject
 }
 
-export function toManifestResult(written: readonly WrittenObject[], bound: readonly JsonObject[]): JsonObject {
+export function toManifestResult(
+  written: readonly WrittenObject[],
+  bound: readonly JsonObject[],
+): JsonObject {
   return {
     manifests: written.map(({ object }) => toResult(object)),
     manifestNamesByNamespace: namesByNamespace(written),

@@ -28,7 +28,14 @@ import { defineManifestOperation, type ManifestRun, toManifestResult } from './p
 import { checkBound } from './prepare.ts'
 import { retrying } from './retry.ts'
 import { checkChanges, requireChangeable, toChange } from './rights.ts'
-import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedManifest, type Target } from './targets.ts'
+import {
+  aboutObject,
+  describeTarget,
+  describeTargetProblems,
+  type LiveTarget,
+  namedManifest,
+  type Target,
+} from './targets.ts'
 
 type MergeStrategy = 'strategic' | 'merge' | 'json'
 
@@ -39,21 +46,26 @@ export const patchManifest = defineManifestOperation({
       'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
     describeBodyProblem(description),
   ],
-  applications: ({ patchBody }) => listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
+  applications: ({ patchBody }) =>
+    listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
   changes: (description) => [namedManifest(description)],
   run: patch,
 })
 
 function strategyOf({ options }: JsonObject): MergeStrategy | undefined {
   const strategy = textOf(fieldOf(options, 'mergeStrategy'))?.toLowerCase()
-  return strategy === 'strategic' || strategy === 'merge' || strategy === 'json' ? strategy : undefined
+  return strategy === 'strategic' || strategy === 'merge' || strategy === 'json'
+    ? strategy
+    : undefined
 }
 
 function describeBodyProblem(description: JsonObject): string | undefined {
   const { patchBody } = description
   const operations = objectsOf(patchBody)
   if (strategyOf(description) !== 'json') {
-    const isOne = isObject(patchBody) || (Array.isArray(patchBody) && patchBody.length === 1 && operations.length === 1)
+    const isOne =
+      isObject(patchBody) ||
+      (Array.isArray(patchBody) && patchBody.length === 1 && operations.length === 1)
     return isOne ? undefined : 'patchBody: exactly one object is needed (patchBody.empty).'
   }
   if (operations.length === 0 && !isObject(patchBody)) {
@@ -67,7 +79,9 @@ function applicationsIn(part: unknown): string[] {
   if (!isObject(part)) return []
   if (textOf(part['op']) === undefined) return claimedApplications(part)
   const path = segmentsOf(part['path'])
-  return claimedApplications(path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']))
+  return claimedApplications(
+    path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']),
+  )
 }
 
 function segmentsOf(pointer: unknown): string[] {
@@ -80,13 +94,21 @@ async function patch(running: ManifestRun): Promise<void> {
   const target = await requireChangeable(running, namedManifest(description))
   const { live, subject } = target
   const type = strategyOf(description) ?? 'strategic'
-  const { body, bound } = type === 'json' ? { body: operationsOf(running, target), bound: [] } : mergeOf(running, target)
+  const { body, bound } =
+    type === 'json' ? { body: operationsOf(running, target), bound: [] } : mergeOf(running, target)
   run.note(`Patching ${subject} …`)
   // The operations of a JSON patch may not be done twice.
   const isDone = annotationOf(live, writtenByAnnotation) === run.id
-  const patched = isDone ? live : await send(running, target, await checkedPatch(running, target, { body, type }))
+  const patched = isDone
+    ? live
+    : await send(running, target, await checkedPatch(running, target, { body, type }))
   account.lists.observe(patched)
-  run.report(toManifestResult([{ name: target.name, namespace: target.place.namespace, object: patched }], bound))
+  run.report(
+    toManifestResult(
+      [{ name: target.name, namespace: target.place.namespace, object: patched }],
+      bound,
+    ),
+  )
 }
 
 interface Patch {
@@ -100,24 +122,35 @@ interface Patch {
  *
  * @throws {Error} where the user has no WRITE on an application that the object would claim then
  */
-async function checkedPatch(running: ManifestRun, target: LiveTarget, patch: Patch): Promise<Patch> {
+async function checkedPatch(
+  running: ManifestRun,
+  target: LiveTarget,
+  patch: Patch,
+): Promise<Patch> {
   const { parts, account } = running
   const isChecked = parts.context.settings.authorization === true && parts.settings.checksOwners
   if (!isChecked || !mayClaim(running.description['patchBody'])) return patch
   const { live, name } = target
   const options = { type: patch.type, fieldManager, dryRun: true }
-  const next = await aboutObject(describeTarget(account, target), () => account.api.patch(target.place, patch.body, options))
+  const next = await aboutObject(describeTarget(account, target), () =>
+    account.api.patch(target.place, patch.body, options),
+  )
   if (isDeepStrictEqual(ownerFieldsIn(next), ownerFieldsIn(live))) return patch
   await checkChanges(running, [toChange({ ...target, live: next })])
   const access = await requireAccess(parts.context, running.run.user)
   const claimed = claimedApplications(next).find((each) => !access.mayOnApplication(each, 'WRITE'))
   if (claimed !== undefined) {
-    throw new Error(`Access denied to application ${claimed}, which ${name} would claim: ${access.user} has no WRITE on it.`)
+    throw new Error(
+      `Access denied to application ${claimed}, which ${name} would claim: ${access.user} has no WRITE on it.`,
+    )
   }
   const { resourceVersion } = live.metadata
   const body =
     patch.type === 'json'
-      ? [{ op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }, ...objectsOf(patch.body)]
+      ? [
+          { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+          ...objectsOf(patch.body),
+        ]
       : withField(objectOf(patch.body), ['metadata', 'resourceVersion'], resourceVersion)
   return { ...patch, body }
 }
@@ -130,7 +163,9 @@ function mayClaim(patchBody: unknown): boolean {
 
 function send(running: ManifestRun, target: Target, { body, type }: Patch): Promise<KubeObject> {
   const call = () => running.account.api.patch(target.place, body, { type, fieldManager })
-  return aboutObject(describeTarget(running.account, target), () => (type === 'json' ? call() : retrying(running, call)))
+  return aboutObject(describeTarget(running.account, target), () =>
+    type === 'json' ? call() : retrying(running, call),
+  )
 }
 
 function isRecorded({ options }: JsonObject): boolean {
@@ -142,9 +177,16 @@ function changeCause({ run }: ManifestRun, { name, place }: Target): string {
 }
 
 /** With artifacts bound. @throws {Error} where a required one occurs nowhere in it */
-function mergeOf(running: ManifestRun, target: Target): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
+function mergeOf(
+  running: ManifestRun,
+  target: Target,
+): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
   const { description, account, parts } = running
-  const given = objectOf(Array.isArray(description['patchBody']) ? description['patchBody'][0] : description['patchBody'])
+  const given = objectOf(
+    Array.isArray(description['patchBody'])
+      ? description['patchBody'][0]
+      : description['patchBody'],
+  )
   const required = objectsOf(description['requiredArtifacts'])
   const { resource, namespace } = target.place
   const kind = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
@@ -166,7 +208,9 @@ function mergeOf(running: ManifestRun, target: Target): { readonly body: JsonObj
   }
   const entries = { [changeCauseAnnotation]: changeCause(running, target) }
   return {
-    body: isRecorded(description) ? withEntries(body, ['metadata', 'annotations'], { entries, keepsExisting: false }) : body,
+    body: isRecorded(description)
+      ? withEntries(body, ['metadata', 'annotations'], { entries, keepsExisting: false })
+      : body,
     bound,
   }
 }
@@ -181,7 +225,9 @@ function operationsOf(running: ManifestRun, target: LiveTarget): JsonObject[] {
   if (touchesAll) return operations
   const notes = {
     [writtenByAnnotation]: running.run.id,
-    ...(isRecorded(running.description) && { [changeCauseAnnotation]: changeCause(running, target) }),
+    ...(isRecorded(running.description) && {
+      [changeCauseAnnotation]: changeCause(running, target),
+    }),
   }
   const hasAnnotations = isObject(fieldAt(target.live, 'metadata', 'annotations'))
   return [

@@ -38,23 +38,37 @@ export const planManifest = defineManifestOperation({
 
 /** The user needs the same rights as for the deployment. @throws {Error} for people, where the manifests cannot be prepared */
 export async function planManifests(
-  planned: Omit<ManifestRun, 'run'> & { readonly run: Pick<OperationRun, 'id' | 'user' | 'signal'> },
+  planned: Omit<ManifestRun, 'run'> & {
+    readonly run: Pick<OperationRun, 'id' | 'user' | 'signal'>
+  },
 ): Promise<Difference[]> {
-  const running: ManifestRun = { ...planned, run: { ...planned.run, note: () => {}, report: () => {} } }
+  const running: ManifestRun = {
+    ...planned,
+    run: { ...planned.run, note: () => {}, report: () => {} },
+  }
   const preparation = await prepare(running, deployFieldsOf(running.description))
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
-  for (const prepared of preparation.manifests) differences.push(await planOne(running, prepared, preparation))
+  for (const prepared of preparation.manifests)
+    differences.push(await planOne(running, prepared, preparation))
   return differences
 }
 
-async function planOne(running: ManifestRun, prepared: PreparedManifest, preparation: Preparation): Promise<Difference> {
+async function planOne(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  preparation: Preparation,
+): Promise<Difference> {
   const { name, namespace, resource } = prepared
   const place = { account: running.account.settings.name, namespace, name }
   try {
-    const live = isPlaceLess(prepared, preparation) ? undefined : await loadLive(running.account, prepared)
+    const live = isPlaceLess(prepared, preparation)
+      ? undefined
+      : await loadLive(running.account, prepared)
     await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
-    const next = isPlaceLess(prepared, preparation) ? prepared.manifest : await dryRun(running, prepared, live)
+    const next = isPlaceLess(prepared, preparation)
+      ? prepared.manifest
+      : await dryRun(running, prepared, live)
     const { base, comparedWith } = await baseOf(running, prepared, live)
     const changes = diffObjects(comparable(base, prepared), comparable(next, prepared))
     const fields = isSecret(prepared.manifest) ? withMaskedValues(changes) : changes
@@ -67,11 +81,21 @@ async function planOne(running: ManifestRun, prepared: PreparedManifest, prepara
 }
 
 /** Whether its kind or namespace is created by the same deployment. */
-function isPlaceLess({ isPlanned, namespace }: PreparedManifest, { manifests }: Preparation): boolean {
-  return isPlanned || manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
+function isPlaceLess(
+  { isPlanned, namespace }: PreparedManifest,
+  { manifests }: Preparation,
+): boolean {
+  return (
+    isPlanned ||
+    manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
+  )
 }
 
-async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<JsonObject> {
+async function dryRun(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<JsonObject> {
   const { api } = running.account
   const { resource, namespace, strategy, objectName, manifest } = prepared
   const options = { fieldManager, dryRun: true }
@@ -87,9 +111,14 @@ async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: Ku
   }
   if (strategy.clientSide) return applyFromClient(running, prepared, live, { dryRun: true })
   const force = strategy.serverSide !== 'conflicts-fail'
-  const dropped = live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
+  const dropped =
+    live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
   try {
-    const applied = await api.patch(preparedPlace(prepared), wire, { ...options, type: 'apply', force })
+    const applied = await api.patch(preparedPlace(prepared), wire, {
+      ...options,
+      type: 'apply',
+      force,
+    })
     return dropped === undefined ? applied : (withoutFieldsOf(applied, dropped) as JsonObject)
   } catch (error) {
     if (isApiError(error, 405, 415)) return manifest
@@ -107,11 +136,20 @@ async function baseOf(
   const { resource, namespace, artifact, kind, isPlanned } = prepared
   if (!prepared.isNewVersion || isPlanned) return { base: {} }
   const { account } = running
-  const previous = await new VersionLists(account).newestName({ resource, namespace, artifactName: String(artifact['name']) })
-  const before = previous === undefined ? undefined : await account.api.get({ resource, namespace, name: previous })
+  const previous = await new VersionLists(account).newestName({
+    resource,
+    namespace,
+    artifactName: String(artifact['name']),
+  })
+  const before =
+    previous === undefined
+      ? undefined
+      : await account.api.get({ resource, namespace, name: previous })
   if (before === undefined) return { base: {} }
   const comparedWith = `${kind.name} ${previous}`
-  const isOpen = await checkChanges(running, [{ name: comparedWith, isNamespaced: resource.isNamespaced, live: before }]).then(
+  const isOpen = await checkChanges(running, [
+    { name: comparedWith, isNamespaced: resource.isNamespaced, live: before },
+  ]).then(
     () => true,
     () => false,
   )
@@ -120,7 +158,10 @@ async function baseOf(
 }
 
 /** Versions differ in name and number, which is no difference of content. */
-function comparable(object: JsonObject, { isNewVersion, objectName }: PreparedManifest): JsonObject {
+function comparable(
+  object: JsonObject,
+  { isNewVersion, objectName }: PreparedManifest,
+): JsonObject {
   if (!isNewVersion && objectName !== undefined) return object
   const sequence = 'moniker.spinnaker.io/sequence'
   const paths = [

@@ -19,26 +19,49 @@ export interface WantedLabels {
 }
 
 /** Adds labels to the template of a workload and to the pods of a replica set, or takes them off. */
-export async function setPodLabels(running: ManifestRun, target: LiveTarget, wanted: WantedLabels): Promise<void> {
+export async function setPodLabels(
+  running: ManifestRun,
+  target: LiveTarget,
+  wanted: WantedLabels,
+): Promise<void> {
   await label(running, target, wanted, podLabelsPath(target.kind.name === 'pod'))
   if (target.kind.name === 'replicaSet') await labelPods(running, target, wanted)
 }
 
 type Labelled = Omit<LiveTarget, 'kind'>
 
-async function label(running: ManifestRun, labelled: Labelled, wanted: WantedLabels, path: readonly string[]): Promise<void> {
+async function label(
+  running: ManifestRun,
+  labelled: Labelled,
+  wanted: WantedLabels,
+  path: readonly string[],
+): Promise<void> {
   const { labels, isEnabled } = wanted
   if (hasLabels(labelled.live, path, wanted)) return
-  const values = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, isEnabled ? value : null]))
-  running.account.lists.observe(await patchTarget(running, labelled, { body: withField({}, path, values) }))
+  const values = Object.fromEntries(
+    Object.entries(labels).map(([key, value]) => [key, isEnabled ? value : null]),
+  )
+  running.account.lists.observe(
+    await patchTarget(running, labelled, { body: withField({}, path, values) }),
+  )
 }
 
-function hasLabels(object: JsonObject, path: readonly string[], { labels, isEnabled }: WantedLabels): boolean {
+function hasLabels(
+  object: JsonObject,
+  path: readonly string[],
+  { labels, isEnabled }: WantedLabels,
+): boolean {
   const present = objectOf(fieldAt(object, ...path))
-  return Object.entries(labels).every(([key, value]) => (isEnabled ? present[key] === value : !Object.hasOwn(present, key)))
+  return Object.entries(labels).every(([key, value]) =>
+    isEnabled ? present[key] === value : !Object.hasOwn(present, key),
+  )
 }
 
-async function labelPods(running: ManifestRun, owner: LiveTarget, wanted: WantedLabels): Promise<void> {
+async function labelPods(
+  running: ManifestRun,
+  owner: LiveTarget,
+  wanted: WantedLabels,
+): Promise<void> {
   const path = podLabelsPath(true)
   for (let round = 0; round < podRounds; round++) {
     const pods = await ownedPods(running, owner)
@@ -55,11 +78,17 @@ async function labelPods(running: ManifestRun, owner: LiveTarget, wanted: Wanted
   }
 }
 
-export async function ownedPods({ account }: ManifestRun, { place, live: owner }: LiveTarget): Promise<Labelled[]> {
+export async function ownedPods(
+  { account }: ManifestRun,
+  { place, live: owner }: LiveTarget,
+): Promise<Labelled[]> {
   const resource = await account.api.find({ kind: 'pod', group: '' })
   if (resource === undefined) return []
   const { namespace } = place
-  const pods = await account.api.list(resource, { namespace, labelSelector: matchLabelsOf(owner['spec']) })
+  const pods = await account.api.list(resource, {
+    namespace,
+    labelSelector: matchLabelsOf(owner['spec']),
+  })
   const owned = pods.filter((pod) => isOwnedBy(pod, owner))
   return owned.map((live) => ({
     name: `pod ${live.metadata.name}`,

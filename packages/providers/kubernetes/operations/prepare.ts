@@ -4,7 +4,12 @@ import { fieldAt, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
 import { type ManifestStrategy, manifestStrategyOf } from '../manifests/annotations.ts'
-import { bindArtifacts, firstOfEachArtifact, isSameArtifact, withArtifact } from '../manifests/artifacts.ts'
+import {
+  bindArtifacts,
+  firstOfEachArtifact,
+  isSameArtifact,
+  withArtifact,
+} from '../manifests/artifacts.ts'
 import { withField } from '../manifests/edit.ts'
 import { isGenerated, nameOf, normalized, originalOf } from '../manifests/input.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
@@ -13,7 +18,13 @@ import { resourceDefinedBy } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import { type DeployFields, type Draft, type PreparedManifest, VersionLists } from './prepared.ts'
 import type { ObjectChange } from './rights.ts'
-import { aboutObject, describeNamespaceProblem, describeObjectPlace, findResource, groupAndVersion } from './targets.ts'
+import {
+  aboutObject,
+  describeNamespaceProblem,
+  describeObjectPlace,
+  findResource,
+  groupAndVersion,
+} from './targets.ts'
 import { type RequestTraffic, withTraffic } from './traffic.ts'
 
 export interface Preparation {
@@ -28,20 +39,35 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
   const drafts = await draftsOf(running, fields)
   const versions = new VersionLists(running.account)
   const traffic: RequestTraffic = { drafts, services: new Map() }
-  let artifacts = fields.bindsArtifacts ? firstOfEachArtifact([...fields.requiredArtifacts, ...fields.optionalArtifacts]) : []
+  let artifacts = fields.bindsArtifacts
+    ? firstOfEachArtifact([...fields.requiredArtifacts, ...fields.optionalArtifacts])
+    : []
   const bound: JsonObject[] = []
   const prepared: PreparedManifest[] = []
   for (const [index, draft] of drafts.entries()) {
-    const step: Step = { draft, fields, versions, traffic, artifacts, writer: `${running.run.id}-${index}` }
-    const done = await aboutObject(describeObjectPlace(running.account, fullNameOf(draft), draft.namespace), () =>
-      prepareOne(running, step),
+    const step: Step = {
+      draft,
+      fields,
+      versions,
+      traffic,
+      artifacts,
+      writer: `${running.run.id}-${index}`,
+    }
+    const done = await aboutObject(
+      describeObjectPlace(running.account, fullNameOf(draft), draft.namespace),
+      () => prepareOne(running, step),
     )
     prepared.push(done.prepared)
-    for (const artifact of done.bound) if (!bound.some((other) => isSameArtifact(other, artifact))) bound.push(artifact)
+    for (const artifact of done.bound)
+      if (!bound.some((other) => isSameArtifact(other, artifact))) bound.push(artifact)
     if (fields.bindsArtifacts) artifacts = withArtifact(artifacts, done.prepared.artifact)
   }
   if (fields.bindsArtifacts) checkBound(fields.requiredArtifacts, bound)
-  return { manifests: selected(prepared, fields), boundArtifacts: bound, services: [...traffic.services.values()] }
+  return {
+    manifests: selected(prepared, fields),
+    boundArtifacts: bound,
+    services: [...traffic.services.values()],
+  }
 }
 
 async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<Draft[]> {
@@ -53,12 +79,18 @@ async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<Dra
 
 const undeployable: ReadonlySet<string> = new Set(['controllerRevision', 'event'])
 
-async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFields): Promise<Draft> {
+async function toDraft(
+  running: ManifestRun,
+  given: JsonObject,
+  fields: DeployFields,
+): Promise<Draft> {
   const [kindName, apiVersion] = [textOf(given['kind']) ?? '', textOf(given['apiVersion']) ?? '']
   const { account } = running
   const name = { kind: kindName, ...groupAndVersion(apiVersion) }
   const planned = resourceDefinedBy(fields.manifests, { kind: kindName, apiVersion })
-  const served = await (planned === undefined ? findResource(running, name) : account.api.find(name))
+  const served = await (planned === undefined
+    ? findResource(running, name)
+    : account.api.find(name))
   const resource = served ?? planned
   if (resource === undefined) {
     throw new Error(
@@ -66,16 +98,29 @@ async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFi
         'Deploy its custom resource definition first, or use an API version that is served.',
     )
   }
-  const kind = account.kinds.kindOf(kindOfManifest({ kind: kindName, apiVersion }), resource.isNamespaced)
-  if (undeployable.has(kind.name)) throw new Error(`${kind.name} ${nameOf(given)}: objects of this kind cannot be deployed.`)
+  const kind = account.kinds.kindOf(
+    kindOfManifest({ kind: kindName, apiVersion }),
+    resource.isNamespaced,
+  )
+  if (undeployable.has(kind.name))
+    throw new Error(`${kind.name} ${nameOf(given)}: objects of this kind cannot be deployed.`)
   const namespace = resource.isNamespaced
-    ? (fields.namespaceOverride ?? textOf(fieldAt(given, 'metadata', 'namespace')) ?? account.defaultNamespace ?? 'default')
+    ? (fields.namespaceOverride ??
+      textOf(fieldAt(given, 'metadata', 'namespace')) ??
+      account.defaultNamespace ??
+      'default')
     : ''
-  const problem = describeNamespaceProblem(account, kind.name === 'namespace' ? nameOf(given) : namespace)
+  const problem = describeNamespaceProblem(
+    account,
+    kind.name === 'namespace' ? nameOf(given) : namespace,
+  )
   if (problem !== undefined) throw new Error(`${kind.name} ${nameOf(given)}: ${problem}`)
   const original = isVersionedKind(given, kind, fields) ? originalOf(given) : undefined
   const { namespace: _given, ...metadata } = objectOf((original ?? given)['metadata'])
-  const placed = { ...(original ?? given), metadata: { ...metadata, ...(namespace !== '' && { namespace }) } }
+  const placed = {
+    ...(original ?? given),
+    metadata: { ...metadata, ...(namespace !== '' && { namespace }) },
+  }
   const manifest = normalized(placed)
   return {
     manifest,
@@ -89,7 +134,11 @@ async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFi
   }
 }
 
-function strategyOf(manifest: JsonObject, { settings }: ManifestRun['account'], { recreates }: DeployFields): ManifestStrategy {
+function strategyOf(
+  manifest: JsonObject,
+  { settings }: ManifestRun['account'],
+  { recreates }: DeployFields,
+): ManifestStrategy {
   const strategy = manifestStrategyOf(manifest)
   const clientSide = strategy.clientSide ?? settings.apply === 'client'
   return { ...strategy, clientSide, ...(recreates && { recreates: true }) }
@@ -130,16 +179,26 @@ async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult>
     account: settings.name,
   })
   const isVersioned = isVersionedKind(bound, kind, fields) && !isGenerated(bound)
-  const chosen = isVersioned ? await versions.choose({ ...draft, manifest: bound, writer }) : undefined
+  const chosen = isVersioned
+    ? await versions.choose({ ...draft, manifest: bound, writer })
+    : undefined
   const artifact = toArtifact(draft, chosen, settings.name)
   const { app, cluster = fullNameOf(draft), stack, detail } = fields.moniker
   const moniker = { app, cluster, stack, detail, sequence: chosen?.number }
-  const withNotes = annotated(bound, { ...artifact, name: artifactName, location: namespace }, moniker)
-  const scaled = strategy.usesSourceCapacity ? await withSourceCapacity(running, withNotes, step, isVersioned) : withNotes
+  const withNotes = annotated(
+    bound,
+    { ...artifact, name: artifactName, location: namespace },
+    moniker,
+  )
+  const scaled = strategy.usesSourceCapacity
+    ? await withSourceCapacity(running, withNotes, step, isVersioned)
+    : withNotes
   const reached = await withTraffic(running, scaled, step)
   const { appliesAppLabels, managedBySuffix } = running.parts.settings
   const managedBy = managedBySuffix === '' ? 'spinnaker' : `spinnaker-${managedBySuffix}`
-  const labels = appliesAppLabels ? labelled(reached, moniker, { managedBy, skipsTemplate: fields.skipsTemplateLabels }) : reached
+  const labels = appliesAppLabels
+    ? labelled(reached, moniker, { managedBy, skipsTemplate: fields.skipsTemplateLabels })
+    : reached
   const isNamed = !isGenerated(labels)
   const prepared: PreparedManifest = {
     kind,
@@ -158,7 +217,11 @@ async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult>
 }
 
 /** What later manifests and stages refer to it by. */
-function toArtifact({ kind, namespace, artifactName }: Draft, chosen: ChosenVersion | undefined, account: string) {
+function toArtifact(
+  { kind, namespace, artifactName }: Draft,
+  chosen: ChosenVersion | undefined,
+  account: string,
+) {
   const version = chosen === undefined ? '' : chosen.version
   return {
     type: `kubernetes/${kind.name}`,
@@ -174,7 +237,12 @@ const keepsOldVersion: ReadonlySet<string> = new Set(['REDBLACK', 'BLUEGREEN'])
 
 function checkHistory(draft: Draft, { rolloutStrategy }: DeployFields): void {
   const { maxVersionHistory } = draft.strategy
-  if (!keepsOldVersion.has(rolloutStrategy) || maxVersionHistory === undefined || maxVersionHistory >= 2) return
+  if (
+    !keepsOldVersion.has(rolloutStrategy) ||
+    maxVersionHistory === undefined ||
+    maxVersionHistory >= 2
+  )
+    return
   throw new Error(
     `${fullNameOf(draft)} has the annotation strategy.spinnaker.io/max-version-history: "${maxVersionHistory}"; a blue/green ` +
       'deployment keeps the old version, so that it must be at least 2.',
@@ -199,7 +267,9 @@ async function withSourceCapacity(
 
 /** @throws {Error} where a required artifact occurs nowhere */
 export function checkBound(required: readonly JsonObject[], bound: readonly JsonObject[]): void {
-  const missing = required.filter((artifact) => !bound.some((other) => isSameArtifact(artifact, other)))
+  const missing = required.filter(
+    (artifact) => !bound.some((other) => isSameArtifact(artifact, other)),
+  )
   if (missing.length === 0) return
   const names = missing.map(({ type, name, version, reference }) => {
     const detail = textOf(version) ?? textOf(reference)
@@ -210,7 +280,10 @@ export function checkBound(required: readonly JsonObject[], bound: readonly Json
   )
 }
 
-function selected(prepared: readonly PreparedManifest[], fields: DeployFields): readonly PreparedManifest[] {
+function selected(
+  prepared: readonly PreparedManifest[],
+  fields: DeployFields,
+): readonly PreparedManifest[] {
   if (!hasSelectors(fields.labelSelectors)) return prepared
   const replaced = prepared.find(({ strategy }) => strategy.replaces)
   if (replaced !== undefined) {
@@ -219,7 +292,9 @@ function selected(prepared: readonly PreparedManifest[], fields: DeployFields): 
     )
   }
   const selector = parseSelectors(fields.labelSelectors)
-  const chosen = prepared.filter(({ manifest }) => selector.matches(objectOf(fieldAt(manifest, 'metadata', 'labels'))))
+  const chosen = prepared.filter(({ manifest }) =>
+    selector.matches(objectOf(fieldAt(manifest, 'metadata', 'labels'))),
+  )
   if (chosen.length === 0 && !fields.maySelectNothing) {
     throw new Error(
       'No manifest has the labels of labelSelectors. Correct them, or allow that nothing is selected (allowNothingSelected).',

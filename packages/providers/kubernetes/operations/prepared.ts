@@ -1,15 +1,34 @@
 /** Manifests on their way to the API server, and as they are sent. */
 
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isObject,
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import type { Kind } from '../kinds.ts'
 import type { DeployedMoniker } from '../manifests/annotate.ts'
-import { lastAppliedAnnotation, type ManifestStrategy, writtenByAnnotation } from '../manifests/annotations.ts'
+import {
+  lastAppliedAnnotation,
+  type ManifestStrategy,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
 import { withEntries } from '../manifests/edit.ts'
 import { manifestsOf } from '../manifests/input.ts'
 import { isSecret } from '../manifests/secrets.ts'
-import { type ChosenVersion, chooseVersion, formatVersion, type PriorVersion, toPriorVersion } from '../manifests/versions.ts'
+import {
+  type ChosenVersion,
+  chooseVersion,
+  formatVersion,
+  type PriorVersion,
+  toPriorVersion,
+} from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 
@@ -28,15 +47,25 @@ export class VersionLists {
     this.#account = account
   }
 
-  async choose(place: Place & { readonly manifest: JsonObject; readonly writer: string }): Promise<ChosenVersion> {
+  async choose(
+    place: Place & { readonly manifest: JsonObject; readonly writer: string },
+  ): Promise<ChosenVersion> {
     const { artifactName, manifest, writer } = place
     const objects = await this.#list(place)
     const earlier = this.#chosen.get(keyOf(place, artifactName)) ?? []
     const prior = [...priorVersions(objects, artifactName), ...earlier]
-    const taken = new Set([...objects.map(({ metadata }) => metadata.name), ...earlier.map(({ name }) => name)])
+    const taken = new Set([
+      ...objects.map(({ metadata }) => metadata.name),
+      ...earlier.map(({ name }) => name),
+    ])
     const chosen = chooseVersion({ manifest, artifact: artifactName, prior, taken, writer })
     const { number } = chosen
-    const own = { number, name: `${artifactName}-${formatVersion(number)}`, applied: manifest, writtenBy: writer }
+    const own = {
+      number,
+      name: `${artifactName}-${formatVersion(number)}`,
+      applied: manifest,
+      writtenBy: writer,
+    }
     this.#chosen.set(keyOf(place, artifactName), [...earlier, own])
     return chosen
   }
@@ -56,7 +85,10 @@ export class VersionLists {
   }
 }
 
-function priorVersions(objects: readonly Pick<KubeObject, 'metadata'>[], artifact: string): PriorVersion[] {
+function priorVersions(
+  objects: readonly Pick<KubeObject, 'metadata'>[],
+  artifact: string,
+): PriorVersion[] {
   return objects.flatMap((object) => toPriorVersion(object, artifact) ?? [])
 }
 
@@ -99,16 +131,25 @@ export function toWire({
   strategy,
   objectName,
   writer,
-}: Pick<PreparedManifest, 'manifest' | 'isNewVersion' | 'strategy' | 'objectName' | 'writer'>): JsonObject {
+}: Pick<
+  PreparedManifest,
+  'manifest' | 'isNewVersion' | 'strategy' | 'objectName' | 'writer'
+>): JsonObject {
   const isMarked = isNewVersion || strategy.recreates || objectName === undefined
   const marked = isMarked ? withAnnotations(manifest, { [writtenByAnnotation]: writer }) : manifest
   const applied = formatJson(manifest)
-  const fits = sizeOf(fieldAt(marked, 'metadata', 'annotations')) + applied.length * 1.1 < maxAnnotationBytes
+  const fits =
+    sizeOf(fieldAt(marked, 'metadata', 'annotations')) + applied.length * 1.1 < maxAnnotationBytes
   const whole = fits && sizeOf({ [lastAppliedAnnotation]: applied }) < maxAnnotationBytes
-  return withDataOfTexts(whole ? withAnnotations(marked, { [lastAppliedAnnotation]: applied }) : marked)
+  return withDataOfTexts(
+    whole ? withAnnotations(marked, { [lastAppliedAnnotation]: applied }) : marked,
+  )
 }
 
-function withAnnotations(manifest: JsonObject, entries: Readonly<Record<string, string>>): JsonObject {
+function withAnnotations(
+  manifest: JsonObject,
+  entries: Readonly<Record<string, string>>,
+): JsonObject {
   return withEntries(manifest, ['metadata', 'annotations'], { entries, keepsExisting: false })
 }
 
@@ -121,13 +162,18 @@ function sizeOf(annotations: unknown): number {
 function withDataOfTexts(object: JsonObject): JsonObject {
   const { stringData, ...rest } = object
   if (!isSecret(object) || !isObject(stringData)) return object
-  const encoded = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')])
+  const encoded = Object.entries(stringData).map(([key, value]) => [
+    key,
+    Buffer.from(String(value)).toString('base64'),
+  ])
   return { ...rest, data: { ...objectOf(rest['data']), ...Object.fromEntries(encoded) } }
 }
 
 export interface DeployFields {
   readonly manifests: readonly JsonObject[]
-  readonly moniker: Omit<DeployedMoniker, 'cluster' | 'sequence'> & { readonly cluster?: string | undefined }
+  readonly moniker: Omit<DeployedMoniker, 'cluster' | 'sequence'> & {
+    readonly cluster?: string | undefined
+  }
   readonly requiredArtifacts: readonly JsonObject[]
   readonly optionalArtifacts: readonly JsonObject[]
   readonly bindsArtifacts: boolean
@@ -149,15 +195,25 @@ export function deployFieldsOf(description: JsonObject): DeployFields {
   const { versioned } = description
   return {
     manifests: manifestsOf(description),
-    moniker: { app: text('app') ?? '', cluster: text('cluster'), stack: text('stack'), detail: text('detail') },
+    moniker: {
+      app: text('app') ?? '',
+      cluster: text('cluster'),
+      stack: text('stack'),
+      detail: text('detail'),
+    },
     requiredArtifacts: objectsOf(description['requiredArtifacts']),
     optionalArtifacts: objectsOf(description['optionalArtifacts']),
     bindsArtifacts: !isFalse(description['enableArtifactBinding']),
-    isVersioned: versioned === null || versioned === undefined || versioned === '' ? undefined : isTrue(versioned),
+    isVersioned:
+      versioned === null || versioned === undefined || versioned === ''
+        ? undefined
+        : isTrue(versioned),
     namespaceOverride: textOf(description['namespaceOverride'])?.trim() || undefined,
     services: textsOf(description['services']),
     enablesTraffic: !isFalse(description['enableTraffic']),
-    rolloutStrategy: (textOf(description['strategy']) ?? '').toUpperCase().replaceAll(/[^A-Z]/g, ''),
+    rolloutStrategy: (textOf(description['strategy']) ?? '')
+      .toUpperCase()
+      .replaceAll(/[^A-Z]/g, ''),
     labelSelectors: description['labelSelectors'],
     maySelectNothing: isTrue(description['allowNothingSelected']),
     skipsTemplateLabels: isTrue(description['skipSpecTemplateLabels']),

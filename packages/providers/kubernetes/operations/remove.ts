@@ -16,7 +16,11 @@ interface Removal extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSecond
 type Removable = Omit<LiveTarget, 'kind'>
 
 /** @throws {Error} when it is still there after the limit */
-export async function removeManifest(running: ManifestRun, removable: Removable, removal: Removal): Promise<void> {
+export async function removeManifest(
+  running: ManifestRun,
+  removable: Removable,
+  removal: Removal,
+): Promise<void> {
   await (await startRemoval(running, removable, removal))()
 }
 
@@ -44,7 +48,8 @@ export async function startRemoval(
       // Another object may have its name by now.
       return found === undefined || found.metadata.uid !== uid ? true : undefined
     })
-    if (isGone === undefined) throw new Error(describeRemainder(name, await api.get(place), limitMs))
+    if (isGone === undefined)
+      throw new Error(describeRemainder(name, await api.get(place), limitMs))
     lists.forget(live)
     if (needsOwned) await awaitOwned(running, owned, limitMs)
   }
@@ -52,7 +57,10 @@ export async function startRemoval(
 
 function describeRemainder(name: string, found: KubeObject | undefined, limitMs: number): string {
   const finalizers = found?.metadata['finalizers']
-  const reason = Array.isArray(finalizers) && finalizers.length > 0 ? ` It waits for ${finalizers.join(', ')}.` : ''
+  const reason =
+    Array.isArray(finalizers) && finalizers.length > 0
+      ? ` It waits for ${finalizers.join(', ')}.`
+      : ''
   return `${name} was deleted, and is still there after ${Math.round(limitMs / 60_000)} minutes.${reason}`
 }
 
@@ -88,7 +96,10 @@ class OwnedObjects {
     const kinds = Object.hasOwn(ownedKinds, kind) ? (ownedKinds[kind] as readonly string[]) : []
     let count = 0
     for (const each of kinds) {
-      count += await this.#countOf(each, { namespace: metadata.namespace, labelSelector: matchLabelsOf(spec) })
+      count += await this.#countOf(each, {
+        namespace: metadata.namespace,
+        labelSelector: matchLabelsOf(spec),
+      })
     }
     return count
   }
@@ -98,12 +109,17 @@ class OwnedObjects {
     const resource = await api.find({ kind })
     // A role may lack the list of pods, which is no reason to keep the object.
     const listed =
-      resource === undefined ? [] : await api.list(resource, { ...query, metadataOnly: true }).catch(noneWhenForbidden)
-    const owned = listed.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => this.#owners.has(uid)) === true)
+      resource === undefined
+        ? []
+        : await api.list(resource, { ...query, metadataOnly: true }).catch(noneWhenForbidden)
+    const owned = listed.filter(
+      ({ metadata }) => metadata.ownerReferences?.some(({ uid }) => this.#owners.has(uid)) === true,
+    )
     for (const object of owned) {
       const { uid = '' } = object.metadata
       this.#owners.add(uid)
-      if (resource !== undefined) this.#seen.set(uid, { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind })
+      if (resource !== undefined)
+        this.#seen.set(uid, { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind })
     }
     return owned.length
   }
@@ -114,7 +130,13 @@ function noneWhenForbidden(error: unknown): KubeObject[] {
   throw error
 }
 
-async function awaitOwned(running: ManifestRun, owned: OwnedObjects, limitMs: number): Promise<void> {
-  await pollUntil(running, { limitMs, longestPauseMs: 1000 }, async () => ((await owned.count()) === 0 ? true : undefined))
+async function awaitOwned(
+  running: ManifestRun,
+  owned: OwnedObjects,
+  limitMs: number,
+): Promise<void> {
+  await pollUntil(running, { limitMs, longestPauseMs: 1000 }, async () =>
+    (await owned.count()) === 0 ? true : undefined,
+  )
   for (const object of owned.seen) running.account.lists.forget(object)
 }

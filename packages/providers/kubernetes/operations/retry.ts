@@ -18,10 +18,13 @@ export async function retrying<T>(
   for (;;) {
     const limits = await attempt(work, (error) => {
       const kind = isApiError(error, 409) ? 'conflict' : 'passing'
-      const { maxAttempts, pauseMs } = kind === 'conflict' ? conflictRetries : parts.settings.retries
+      const { maxAttempts, pauseMs } =
+        kind === 'conflict' ? conflictRetries : parts.settings.retries
       failures[kind]++
       const isLast = failures[kind] >= maxAttempts || run.signal.aborted || !mayRetry(error)
-      return isLast ? undefined : backOffMs({ firstMs: pauseMs, longestMs: 30_000 }, failures[kind] - 1)
+      return isLast
+        ? undefined
+        : backOffMs({ firstMs: pauseMs, longestMs: 30_000 }, failures[kind] - 1)
     })
     if ('answer' in limits) return limits.answer
     await sleep(limits.pauseMs, undefined, { signal: run.signal })
@@ -31,7 +34,10 @@ export async function retrying<T>(
 type Attempt<T> = { readonly answer: T } | { readonly pauseMs: number }
 
 /** @param pauseAfter Undefined: the error is thrown */
-async function attempt<T>(work: () => Promise<T>, pauseAfter: (error: unknown) => number | undefined): Promise<Attempt<T>> {
+async function attempt<T>(
+  work: () => Promise<T>,
+  pauseAfter: (error: unknown) => number | undefined,
+): Promise<Attempt<T>> {
   try {
     return { answer: await work() }
   } catch (error) {
@@ -54,7 +60,10 @@ export function isPassingOrConflict(error: unknown): boolean {
  */
 export async function pollUntil<T>(
   { parts, run }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
-  { limitMs, longestPauseMs = 2000 }: { readonly limitMs: number; readonly longestPauseMs?: number },
+  {
+    limitMs,
+    longestPauseMs = 2000,
+  }: { readonly limitMs: number; readonly longestPauseMs?: number },
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const { steady } = parts.context
@@ -62,6 +71,8 @@ export async function pollUntil<T>(
   for (let round = 0; ; round++) {
     const answer = await ask()
     if (answer !== undefined || steady() - startMs > limitMs) return answer
-    await sleep(backOffMs({ firstMs: 50, longestMs: longestPauseMs }, round), undefined, { signal: run.signal })
+    await sleep(backOffMs({ firstMs: 50, longestMs: longestPauseMs }, round), undefined, {
+      signal: run.signal,
+    })
   }
 }

@@ -28,7 +28,11 @@ export interface ObjectChange {
  * @throws {Error} naming object, right and what to do
  */
 export async function checkChanges(
-  { parts, account, run }: Pick<ManifestRun, 'parts' | 'account'> & { readonly run: Pick<OperationRun, 'user'> },
+  {
+    parts,
+    account,
+    run,
+  }: Pick<ManifestRun, 'parts' | 'account'> & { readonly run: Pick<OperationRun, 'user'> },
   changes: readonly ObjectChange[],
 ): Promise<void> {
   if (parts.context.settings.authorization !== true) return
@@ -50,7 +54,9 @@ export async function checkChanges(
       )
     }
     if (unknownController !== undefined && !access.isAdmin) {
-      throw new Error(`${describeUnknown(place, unknownController)} An administrator can change it.`)
+      throw new Error(
+        `${describeUnknown(place, unknownController)} An administrator can change it.`,
+      )
     }
   }
 }
@@ -59,10 +65,19 @@ export async function checkChanges(
 function mayChangeClusterWide({ settings }: KubernetesAccount, access: Access): boolean {
   const { clusterScoped, permissions, requiredGroupMembership } = settings
   if (clusterScoped !== undefined) return access.hasRole(clusterScoped)
-  return access.isAdmin || [permissions.READ, permissions.WRITE, requiredGroupMembership].every((roles) => roles.length === 0)
+  return (
+    access.isAdmin ||
+    [permissions.READ, permissions.WRITE, requiredGroupMembership].every(
+      (roles) => roles.length === 0,
+    )
+  )
 }
 
-export function toChange({ name, place, live }: Pick<LiveTarget, 'name' | 'place' | 'live'>): ObjectChange {
+export function toChange({
+  name,
+  place,
+  live,
+}: Pick<LiveTarget, 'name' | 'place' | 'live'>): ObjectChange {
   return { name, isNamespaced: place.resource.isNamespaced, live }
 }
 
@@ -75,7 +90,11 @@ export async function requireChangeable(
   const { account } = running
   const target = await findManifestTarget(running, changed)
   if (capability !== undefined) requireCapability(account, target, capability)
-  const found = { ...target, live: await requireLive(account, target), subject: describeTarget(account, target) }
+  const found = {
+    ...target,
+    live: await requireLive(account, target),
+    subject: describeTarget(account, target),
+  }
   await checkChanges(running, [toChange(found)])
   return found
 }

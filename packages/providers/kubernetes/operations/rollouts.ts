@@ -1,6 +1,13 @@
 /** undoRolloutManifest, pauseRolloutManifest, resumeRolloutManifest and rollingRestartManifest. */
 import { isDeepStrictEqual } from 'node:util'
-import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import {
   annotationOf,
   lastAppliedAnnotation,
@@ -45,15 +52,34 @@ export const undoRolloutManifest = rolloutOperation({
   run: undo,
 })
 
-export const pauseRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'pause', run: pausing(true) })
-export const resumeRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'resume', run: pausing(false) })
-export const rollingRestartManifest = rolloutOperation({ kinds: restartable, operation: 'restart', run: restart })
+export const pauseRolloutManifest = rolloutOperation({
+  kinds: ['deployment'],
+  operation: 'pause',
+  run: pausing(true),
+})
+export const resumeRolloutManifest = rolloutOperation({
+  kinds: ['deployment'],
+  operation: 'resume',
+  run: pausing(false),
+})
+export const rollingRestartManifest = rolloutOperation({
+  kinds: restartable,
+  operation: 'restart',
+  run: restart,
+})
 
 function rolloutOperation({ check, run, ...capability }: RolloutOperation): KubernetesOperation {
   return defineManifestOperation({
-    check: (description, account) => [...describeTargetProblems(account, namedManifest(description)), check?.(description)],
+    check: (description, account) => [
+      ...describeTargetProblems(account, namedManifest(description)),
+      check?.(description),
+    ],
     changes: (description) => [namedManifest(description)],
-    run: async (running) => run(running, await requireChangeable(running, namedManifest(running.description), capability)),
+    run: async (running) =>
+      run(
+        running,
+        await requireChangeable(running, namedManifest(running.description), capability),
+      ),
   })
 }
 
@@ -92,7 +118,9 @@ async function undo(running: ManifestRun, workload: Workload): Promise<void> {
   // Another undo would go to another revision.
   if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
   const isDeployment = workload.kind.name === 'deployment'
-  const revisions = isDeployment ? await templatesOf(running, workload) : await controllerRevisionsOf(running, workload)
+  const revisions = isDeployment
+    ? await templatesOf(running, workload)
+    : await controllerRevisionsOf(running, workload)
   const { number, change } = chooseRevision(
     revisions.sort((one, other) => one.number - other.number),
     running.description,
@@ -103,7 +131,11 @@ async function undo(running: ManifestRun, workload: Workload): Promise<void> {
   await patchWorkload(running, workload, { ...change, fieldManager: undoManager })
 }
 
-function chooseRevision(revisions: readonly Revision[], { revision, numRevisionsBack }: JsonObject, subject: string): Revision {
+function chooseRevision(
+  revisions: readonly Revision[],
+  { revision, numRevisionsBack }: JsonObject,
+  subject: string,
+): Revision {
   const wanted = numberOf(revision)
   if (wanted !== undefined) {
     const found = revisions.find(({ number }) => number === wanted)
@@ -114,7 +146,9 @@ function chooseRevision(revisions: readonly Revision[], { revision, numRevisions
   const back = numberOf(numRevisionsBack) ?? 0
   const found = Number.isInteger(back) && back >= 0 ? revisions.at(-1 - back) : undefined
   if (found !== undefined) return found
-  throw new Error(`${subject} has ${revisions.length} revisions, so that it cannot go back ${back}.`)
+  throw new Error(
+    `${subject} has ${revisions.length} revisions, so that it cannot go back ${back}.`,
+  )
 }
 
 const hashLabel = ['metadata', 'labels', 'pod-template-hash']
@@ -137,9 +171,14 @@ async function templatesOf(running: ManifestRun, workload: Workload): Promise<Re
   return owned.flatMap((replicaSet): Revision[] => {
     const number = Number(replicaSet.metadata.annotations?.[revisionAnnotation] ?? Number.NaN)
     if (!Number.isInteger(number)) return []
-    const template = withoutEmptyLabels(withoutField(objectOf(fieldAt(replicaSet, 'spec', 'template')), hashLabel))
-    if (isDeepStrictEqual(template, withoutEmptyLabels(objectOf(current)))) return [{ number, change: undefined }]
-    const kept = Object.entries(replicaSet.metadata.annotations ?? {}).filter(([key]) => !ownOfRevision.has(key))
+    const template = withoutEmptyLabels(
+      withoutField(objectOf(fieldAt(replicaSet, 'spec', 'template')), hashLabel),
+    )
+    if (isDeepStrictEqual(template, withoutEmptyLabels(objectOf(current))))
+      return [{ number, change: undefined }]
+    const kept = Object.entries(replicaSet.metadata.annotations ?? {}).filter(
+      ([key]) => !ownOfRevision.has(key),
+    )
     const annotations = {
       ...workload.live.metadata.annotations,
       ...Object.fromEntries(kept),
@@ -155,10 +194,15 @@ async function templatesOf(running: ManifestRun, workload: Workload): Promise<Re
 
 function withoutEmptyLabels(template: JsonObject): JsonObject {
   const labels = fieldAt(template, 'metadata', 'labels')
-  return Object.keys(objectOf(labels)).length === 0 ? withoutField(template, ['metadata', 'labels']) : template
+  return Object.keys(objectOf(labels)).length === 0
+    ? withoutField(template, ['metadata', 'labels'])
+    : template
 }
 
-async function controllerRevisionsOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
+async function controllerRevisionsOf(
+  running: ManifestRun,
+  workload: Workload,
+): Promise<Revision[]> {
   const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
   const owned = await listOwned(running, workload, 'controllerRevision')
   const newest = Math.max(...owned.map((each) => numberOf(each['revision']) ?? 0))
@@ -173,14 +217,24 @@ async function controllerRevisionsOf(running: ManifestRun, workload: Workload): 
   })
 }
 
-async function listOwned({ account }: ManifestRun, { live, place, subject }: Workload, kind: string): Promise<KubeObject[]> {
+async function listOwned(
+  { account }: ManifestRun,
+  { live, place, subject }: Workload,
+  kind: string,
+): Promise<KubeObject[]> {
   const resource = await account.api.find({ kind, group: 'apps' })
   if (resource === undefined) throw new Error(`${subject}: the API server has no kind ${kind}.`)
   const labelSelector = matchLabelsOf(live['spec'])
-  const listed = await aboutObject(subject, () => account.api.list(resource, { namespace: place.namespace, labelSelector }))
+  const listed = await aboutObject(subject, () =>
+    account.api.list(resource, { namespace: place.namespace, labelSelector }),
+  )
   return listed.filter((object) => isOwnedBy(object, live))
 }
 
-async function patchWorkload(running: ManifestRun, workload: Workload, patch: ObjectPatch): Promise<void> {
+async function patchWorkload(
+  running: ManifestRun,
+  workload: Workload,
+  patch: ObjectPatch,
+): Promise<void> {
   running.account.lists.observe(await patchTarget(running, workload, patch))
 }

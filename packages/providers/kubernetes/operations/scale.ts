@@ -33,12 +33,17 @@ export const terminateInstances = defineManifestOperation({
   check: (description, account) => {
     const namespace = namedServerGroup(description).namespace ?? ''
     return [
-      textsOf(description['instanceIds']).length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
+      textsOf(description['instanceIds']).length === 0 &&
+        'instanceIds: name at least one (instanceIds.empty).',
       namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
       describeNamespaceProblem(account, namespace),
     ]
   },
-  changes: (description) => namesOf(description).map((name) => ({ namespace: namedServerGroup(description).namespace, name })),
+  changes: (description) =>
+    namesOf(description).map((name) => ({
+      namespace: namedServerGroup(description).namespace,
+      name,
+    })),
   run: terminate,
 })
 
@@ -56,7 +61,8 @@ async function terminate(running: ManifestRun): Promise<void> {
   const { namespace = '' } = namedServerGroup(description)
   const { kind, resource } = await findKind(running, { kind: 'pod', group: undefined })
   const ids = new Set(textsOf(description['instanceIds']).map(bareName))
-  const isNamed = ({ metadata }: KubeObject) => ids.has(metadata.uid ?? '') || ids.has(metadata.name)
+  const isNamed = ({ metadata }: KubeObject) =>
+    ids.has(metadata.uid ?? '') || ids.has(metadata.name)
   const pods = (await account.api.list(resource, { namespace })).filter(isNamed)
   const found = pods.map((live) => {
     const { name } = live.metadata
@@ -66,9 +72,14 @@ async function terminate(running: ManifestRun): Promise<void> {
 }
 
 export const scaleManifest = scaling(byManifest, ({ replicas }) => replicas)
-export const resizeServerGroup = scaling(byServerGroup, (description) => fieldAt(description, 'capacity', 'desired'))
+export const resizeServerGroup = scaling(byServerGroup, (description) =>
+  fieldAt(description, 'capacity', 'desired'),
+)
 
-function scaling({ field, of }: TargetName, replicasIn: (description: JsonObject) => unknown): KubernetesOperation {
+function scaling(
+  { field, of }: TargetName,
+  replicasIn: (description: JsonObject) => unknown,
+): KubernetesOperation {
   return defineManifestOperation({
     check: (description, account) => [
       ...describeTargetProblems(account, { field, ...of(description) }),
@@ -80,7 +91,10 @@ function scaling({ field, of }: TargetName, replicasIn: (description: JsonObject
       const { account, run, description } = running
       const replicas = countOf(replicasIn(description)) ?? 0
       const kinds = ['deployment', 'replicaSet', 'statefulSet']
-      const target = await requireChangeable(running, of(description), { kinds, operation: 'scale' })
+      const target = await requireChangeable(running, of(description), {
+        kinds,
+        operation: 'scale',
+      })
       run.note(`Scaling ${target.subject} to ${replicas} …`)
       await patchTarget(running, target, { body: { spec: { replicas } }, subresource: 'scale' })
       const scaled = await account.api.get(target.place)

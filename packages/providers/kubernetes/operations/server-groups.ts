@@ -25,17 +25,33 @@ import {
 import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
 import { monikerOf } from '../manifests/moniker.ts'
-import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
+import {
+  annotatedLoadBalancers,
+  detached,
+  parseLoadBalancer,
+  selectorOf,
+} from '../manifests/traffic.ts'
 import { controllerOf, type KubeObject, ownerOf } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
-import { type ChangedName, defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type KubernetesOperation,
+  type ManifestRun,
+} from './parts.ts'
 import type { Labels } from './pod-labels.ts'
 import { type DeployFields, deployFieldsOf } from './prepared.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { applyShare, describePercentProblem, sharesOf } from './share-traffic.ts'
 import { allLabels, allServices, type SharedService } from './sharing.ts'
-import { describeNamespaceProblem, describeObjectPlace, findManifestTarget, requireLive, toNamespace } from './targets.ts'
+import {
+  describeNamespaceProblem,
+  describeObjectPlace,
+  findManifestTarget,
+  requireLive,
+  toNamespace,
+} from './targets.ts'
 
 export const createServerGroup = creation({ isClone: false })
 export const cloneServerGroup = creation({ isClone: true })
@@ -47,7 +63,8 @@ function creation({ isClone }: { readonly isClone: boolean }): KubernetesOperati
       namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
       describeNamespaceProblem(account, namespaceOf(description)),
       describeManifestProblem(description),
-      description['trafficPercent'] !== undefined && describePercentProblem(description['trafficPercent'], 'trafficPercent'),
+      description['trafficPercent'] !== undefined &&
+        describePercentProblem(description['trafficPercent'], 'trafficPercent'),
       hasShare(description) &&
         isTrue(description['startDisabled']) &&
         'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.',
@@ -60,11 +77,14 @@ function creation({ isClone }: { readonly isClone: boolean }): KubernetesOperati
       ...(applicationOf(description) === undefined ? [] : [String(applicationOf(description))]),
       ...claimedApplications(objectOf(description['manifest'])),
     ],
-    accounts: ({ source }) => [textOf(fieldOf(source, 'account'))].filter((name) => name !== undefined),
+    accounts: ({ source }) =>
+      [textOf(fieldOf(source, 'account'))].filter((name) => name !== undefined),
     changes: (description) => {
       const namespace = namespaceOf(description)
       const created = { namespace, name: `replicaSet ${artifactNameOf(description) ?? ''}` }
-      return description['trafficPercent'] === undefined ? [created] : [created, sharesOf({ namespace })]
+      return description['trafficPercent'] === undefined
+        ? [created]
+        : [created, sharesOf({ namespace })]
     },
     run: create,
   })
@@ -107,7 +127,9 @@ function artifactNameOf(description: JsonObject): string | undefined {
   const { stack, freeFormDetails } = description
   const source = parseFullName(sourceNameOf(description) ?? '')?.name
   const hasNames = textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined
-  return source !== undefined && !hasNames ? source.replace(/-v\d{3,6}$/, '') : clusterOf(description)
+  return source !== undefined && !hasNames
+    ? source.replace(/-v\d{3,6}$/, '')
+    : clusterOf(description)
 }
 
 async function create(running: ManifestRun): Promise<void> {
@@ -124,7 +146,9 @@ async function create(running: ManifestRun): Promise<void> {
   if (group === undefined) return
   await shareWith(running, { namespace, name: group.name })
   if (ancestor !== undefined)
-    run.report({ ancestorServerGroupNameByRegion: { [namespace]: `replicaSet ${ancestor.metadata.name}` } })
+    run.report({
+      ancestorServerGroupNameByRegion: { [namespace]: `replicaSet ${ancestor.metadata.name}` },
+    })
   run.report({
     ...results,
     serverGroupNames: [`${namespace}:${group.name}`],
@@ -146,11 +170,18 @@ async function create(running: ManifestRun): Promise<void> {
 }
 
 /** Before anything is deployed. @throws {Error} where no service could give the share */
-async function requireServices(running: ManifestRun, { services, manifests }: DeployFields): Promise<void> {
+async function requireServices(
+  running: ManifestRun,
+  { services, manifests }: DeployFields,
+): Promise<void> {
   if (!hasShare(running.description) || services.length > 0) return
-  const found = await Promise.all(objectsOf(manifests).map((each) => selectingServices(running, each as KubeObject)))
+  const found = await Promise.all(
+    objectsOf(manifests).map((each) => selectingServices(running, each as KubeObject)),
+  )
   if (found.flat().length > 0) return
-  throw new Error('trafficPercent: no service could give the share. Name one in loadBalancers, such as "service web".')
+  throw new Error(
+    'trafficPercent: no service could give the share. Name one in loadBalancers, such as "service web".',
+  )
 }
 
 function hasShare({ trafficPercent }: JsonObject): boolean {
@@ -161,7 +192,12 @@ async function shareWith(running: ManifestRun, created: ChangedName): Promise<vo
   const percent = numberOf(running.description['trafficPercent'])
   if (percent === undefined) return
   const target = await findManifestTarget(running, created)
-  await applyShare(running, { ...target, live: await requireLive(running.account, target) }, percent, true)
+  await applyShare(
+    running,
+    { ...target, live: await requireLive(running.account, target) },
+    percent,
+    true,
+  )
 }
 
 interface Creation {
@@ -171,21 +207,34 @@ interface Creation {
   readonly inherited: readonly string[]
 }
 
-function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace, inherited: balancers }: Creation): DeployFields {
+function fieldsOf(
+  { description }: ManifestRun,
+  { template, ancestor, namespace, inherited: balancers }: Creation,
+): DeployFields {
   const { loadBalancers, startDisabled, labels } = description
   const artifactName = artifactNameOf(description) ?? ''
   const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
-  const isOwnName = ancestor === undefined || artifactName !== annotationOf(ancestor, artifactAnnotations.name)
+  const isOwnName =
+    ancestor === undefined || artifactName !== annotationOf(ancestor, artifactAnnotations.name)
   const given = textOf(fieldAt(description, 'moniker', 'cluster'))
   const services = textsOf(loadBalancers)
   const replicas = usesSourceCapacity(description)
     ? numberOf(fieldAt(ancestor, 'spec', 'replicas'))
     : numberOf(fieldAt(description, 'capacity', 'desired'))
-  const named = withField(withField(template, ['metadata', 'name'], artifactName), ['metadata', 'namespace'], namespace)
+  const named = withField(
+    withField(template, ['metadata', 'name'], artifactName),
+    ['metadata', 'namespace'],
+    namespace,
+  )
   const sized = replicas === undefined ? named : withField(named, ['spec', 'replicas'], replicas)
   const labelled = withLabels(withImage(sized, imageOf(description)), objectOf(labels))
   return {
-    ...deployFieldsOf({ ...description, manifests: [labelled], labelSelectors: undefined, namespaceOverride: namespace }),
+    ...deployFieldsOf({
+      ...description,
+      manifests: [labelled],
+      labelSelectors: undefined,
+      namespaceOverride: namespace,
+    }),
     moniker: {
       app: applicationOf(description) ?? '',
       // Stages that work on every cloud provider find its server groups by this name.
@@ -206,7 +255,12 @@ function usesSourceCapacity({ source, useSourceCapacity }: JsonObject): boolean 
 }
 
 function imageOf({ imageId, image }: JsonObject): string | undefined {
-  return textOf(imageId) ?? textOf(image) ?? textOf(fieldOf(image, 'imageId')) ?? textOf(fieldOf(image, 'name'))
+  return (
+    textOf(imageId) ??
+    textOf(image) ??
+    textOf(fieldOf(image, 'imageId')) ??
+    textOf(fieldOf(image, 'name'))
+  )
 }
 
 /** In the container that runs another version of it, else in the first. */
@@ -214,7 +268,9 @@ function withImage(manifest: JsonObject, image: string | undefined): JsonObject 
   if (image === undefined) return manifest
   const path = ['spec', 'template', 'spec', 'containers']
   const containers = objectsOf(fieldAt(manifest, ...path))
-  const same = containers.findIndex((container) => imageName(textOf(container['image']) ?? '') === imageName(image))
+  const same = containers.findIndex(
+    (container) => imageName(textOf(container['image']) ?? '') === imageName(image),
+  )
   const changed = Math.max(0, same)
   return withField(
     manifest,
@@ -224,9 +280,12 @@ function withImage(manifest: JsonObject, image: string | undefined): JsonObject 
 }
 
 function withLabels(manifest: JsonObject, labels: JsonObject): JsonObject {
-  const entries = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]))
+  const entries = Object.fromEntries(
+    Object.entries(labels).map(([key, value]) => [key, String(value)]),
+  )
   return [['metadata'], templateMetadata].reduce<JsonObject>(
-    (changed, place) => withEntries(changed, [...place, 'labels'], { entries, keepsExisting: false }),
+    (changed, place) =>
+      withEntries(changed, [...place, 'labels'], { entries, keepsExisting: false }),
     manifest,
   )
 }
@@ -240,16 +299,21 @@ async function sourceOf(running: ManifestRun, namespace: string): Promise<KubeOb
   if (name === undefined) return newestOfCluster({ ...running, account: from }, namespace)
   const place = toNamespace(fieldOf(source, 'region') ?? fieldOf(source, 'location') ?? namespace)
   const target = await findManifestTarget({ ...running, account: from }, { name, namespace: place })
-  if (target.kind.name !== 'replicaSet') throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
+  if (target.kind.name !== 'replicaSet')
+    throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
   const live = await requireLive(from, target)
   await checkChanges({ ...running, account: from }, [toChange({ ...target, live })])
   return live
 }
 
 /** Of the application itself: others may have clusters of that name, too. */
-async function newestOfCluster({ account, description, run }: ManifestRun, namespace: string): Promise<KubeObject | undefined> {
+async function newestOfCluster(
+  { account, description, run }: ManifestRun,
+  namespace: string,
+): Promise<KubeObject | undefined> {
   const cluster = clusterOf(description) ?? ''
-  const isOwn = (object: KubeObject) => foldName(ownerOf(object) ?? '') === foldName(applicationOf(description) ?? '')
+  const isOwn = (object: KubeObject) =>
+    foldName(ownerOf(object) ?? '') === foldName(applicationOf(description) ?? '')
   const resource = await account.api.find({ kind: 'replicaSet', group: 'apps' })
   if (resource === undefined) return undefined
   const all = await account.api.list(resource, { namespace })
@@ -257,17 +321,24 @@ async function newestOfCluster({ account, description, run }: ManifestRun, names
   return (
     all
       // What the operation itself has created before a crash is no source.
-      .filter((object) => controllerOf(object) === undefined && isOwn(object) && isOfCluster(object, cluster))
+      .filter(
+        (object) =>
+          controllerOf(object) === undefined && isOwn(object) && isOfCluster(object, cluster),
+      )
       .filter((object) => !isWrittenBy(object, run.id))
       .sort(
         (one, other) =>
-          created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
+          created(other).localeCompare(created(one)) ||
+          (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
       )[0]
   )
 }
 
 function isOfCluster(object: KubeObject, cluster: string): boolean {
-  return monikerOf(object).cluster === cluster || annotationOf(object, artifactAnnotations.name) === cluster
+  return (
+    monikerOf(object).cluster === cluster ||
+    annotationOf(object, artifactAnnotations.name) === cluster
+  )
 }
 
 function isWrittenBy(object: KubeObject, id: string): boolean {
@@ -275,7 +346,11 @@ function isWrittenBy(object: KubeObject, id: string): boolean {
 }
 
 /** What a server group was made of. @throws {Error} where there is none, or a deployment makes its replica sets */
-async function manifestOf(running: ManifestRun, source: KubeObject | undefined, namespace: string): Promise<JsonObject> {
+async function manifestOf(
+  running: ManifestRun,
+  source: KubeObject | undefined,
+  namespace: string,
+): Promise<JsonObject> {
   if (source === undefined) {
     throw new Error(
       `There is no server group of the cluster ${clusterOf(running.description)} in ${namespace} to take the pods from. Give the ` +
@@ -286,7 +361,8 @@ async function manifestOf(running: ManifestRun, source: KubeObject | undefined, 
   const owner = controllerOf(source)
   if (owner !== undefined) {
     const { stack, freeFormDetails } = running.description
-    if (textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined) return standaloneOf(running, source)
+    if (textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined)
+      return standaloneOf(running, source)
     throw new Error(
       `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner.kind.toLowerCase()} ${owner.name}. ` +
         'Deploy another version of that instead, or give this one a stack or details of its own.',
@@ -296,7 +372,13 @@ async function manifestOf(running: ManifestRun, source: KubeObject | undefined, 
   const { labels, annotations } = objectOf(bare['metadata'])
   return withoutTraffic(
     running,
-    { ...bare, metadata: { ...(isObject(labels) && { labels }), ...(isObject(annotations) && { annotations }) } },
+    {
+      ...bare,
+      metadata: {
+        ...(isObject(labels) && { labels }),
+        ...(isObject(annotations) && { annotations }),
+      },
+    },
     source,
   )
 }
@@ -306,7 +388,12 @@ function withoutOwnNotes({ apiVersion, kind, metadata, spec }: KubeObject): Json
     ['metadata', 'annotations', key],
     [...templateMetadata, 'annotations', key],
   ])
-  return notes.reduce<JsonObject>((left, path) => withoutField(left, path), { apiVersion, kind, metadata, spec })
+  return notes.reduce<JsonObject>((left, path) => withoutField(left, path), {
+    apiVersion,
+    kind,
+    metadata,
+    spec,
+  })
 }
 
 /** A deployment sets it on its replica sets and their pods. */
@@ -323,8 +410,13 @@ const groupLabel = 'fairlead/server-group'
 async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<JsonObject> {
   const { description, parts } = running
   const app = applicationOf(description) ?? ''
-  const { [hashLabel]: _hash, ...selector } = objectOf(fieldAt(source, 'spec', 'selector', 'matchLabels')) as Labels
-  if (parts.settings.appliesAppLabels && Object.keys(selector).every((key) => key.startsWith(appLabelPrefix))) {
+  const { [hashLabel]: _hash, ...selector } = objectOf(
+    fieldAt(source, 'spec', 'selector', 'matchLabels'),
+  ) as Labels
+  if (
+    parts.settings.appliesAppLabels &&
+    Object.keys(selector).every((key) => key.startsWith(appLabelPrefix))
+  ) {
     throw new Error(
       `replicaSet ${source.metadata.name} belongs to a deployment that selects by ${Object.keys(selector).join(', ')} alone, and would ` +
         'take the new server group for its own. Give it another label to select by, or a manifest of kind ReplicaSet here.',
@@ -334,12 +426,20 @@ async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<J
   const name = artifactNameOf(description) ?? app
   const labels = objectOf(fieldAt(bare, ...templateMetadata, 'labels'))
   const selected = allLabels(await selectingServices(running, source))
-  const own = Object.entries(labels).filter(([key]) => key !== hashLabel && !Object.hasOwn(selected, key))
-  const spec = withField(objectOf(bare['spec']), ['selector'], { matchLabels: { [groupLabel]: name } })
-  return withField({ apiVersion: source.apiVersion, kind: source.kind, metadata: {}, spec }, [...templateMetadata, 'labels'], {
-    ...Object.fromEntries(own),
-    [groupLabel]: name,
+  const own = Object.entries(labels).filter(
+    ([key]) => key !== hashLabel && !Object.hasOwn(selected, key),
+  )
+  const spec = withField(objectOf(bare['spec']), ['selector'], {
+    matchLabels: { [groupLabel]: name },
   })
+  return withField(
+    { apiVersion: source.apiVersion, kind: source.kind, metadata: {}, spec },
+    [...templateMetadata, 'labels'],
+    {
+      ...Object.fromEntries(own),
+      [groupLabel]: name,
+    },
+  )
 }
 
 /** Labels that deployments write themselves. */
@@ -352,16 +452,27 @@ async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<
   return services.map(({ name }) => `service ${name}`)
 }
 
-async function selectingServices(running: ManifestRun, { metadata, spec }: KubeObject): Promise<SharedService[]> {
+async function selectingServices(
+  running: ManifestRun,
+  { metadata, spec }: KubeObject,
+): Promise<SharedService[]> {
   const labels = objectOf(fieldAt({ spec }, ...templateMetadata, 'labels')) as Labels
   const all = await allServices(running, metadata.namespace)
   return all.filter(({ selector }) => selects(selector, labels))
 }
 
 /** The labels of its services are added again where the new one gets traffic. */
-async function withoutTraffic({ account }: ManifestRun, manifest: JsonObject, source: KubeObject): Promise<JsonObject> {
+async function withoutTraffic(
+  { account }: ManifestRun,
+  manifest: JsonObject,
+  source: KubeObject,
+): Promise<JsonObject> {
   const resource = await account.api.find({ kind: 'service', group: '' })
-  let bare = withoutField(manifest, ['metadata', 'annotations', 'traffic.spinnaker.io/load-balancers'])
+  let bare = withoutField(manifest, [
+    'metadata',
+    'annotations',
+    'traffic.spinnaker.io/load-balancers',
+  ])
   for (const name of annotatedLoadBalancers(source)) {
     const place = { namespace: source.metadata.namespace ?? '', name: parseLoadBalancer(name).name }
     const service = resource && (await account.api.get({ resource, ...place }))

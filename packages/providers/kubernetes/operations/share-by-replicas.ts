@@ -26,7 +26,11 @@ interface ReplicaSharing {
   readonly isNew: boolean
 }
 
-export async function shareByReplicas(running: ManifestRun, target: LiveTarget, sharing: ReplicaSharing): Promise<void> {
+export async function shareByReplicas(
+  running: ManifestRun,
+  target: LiveTarget,
+  sharing: ReplicaSharing,
+): Promise<void> {
   const { run, account } = running
   const { percent } = sharing
   const plan = planReplicas(target, sharing)
@@ -40,7 +44,9 @@ export async function shareByReplicas(running: ManifestRun, target: LiveTarget, 
   const of = served + plan.others.reduce((sum, { replicas }) => sum + replicas, 0)
   const reached = Math.round((served / Math.max(1, of)) * 1000) / 10
   const subject = describeTarget(account, target)
-  run.note(`${subject} has ${served} of ${of} replicas: about ${reached} % of the requests; ${percent} % are wanted.`)
+  run.note(
+    `${subject} has ${served} of ${of} replicas: about ${reached} % of the requests; ${percent} % are wanted.`,
+  )
   run.report({ trafficShare: { by: 'replicas', percent, reached, replicas: served, of } })
 }
 
@@ -53,10 +59,15 @@ interface ReplicaPlan {
   readonly leaves: boolean
 }
 
-function planReplicas(target: LiveTarget, { services, groups: behind, percent, isNew }: ReplicaSharing): ReplicaPlan {
+function planReplicas(
+  target: LiveTarget,
+  { services, groups: behind, percent, isNew }: ReplicaSharing,
+): ReplicaPlan {
   const shared = { ...(percent !== undefined && { percent }), ...(isNew && { isNew }) }
   const groups = behind.map((each) =>
-    isTarget(each, target) ? { ...each, share: { ...withoutPercent(each.share), ...shared } } : each,
+    isTarget(each, target)
+      ? { ...each, share: { ...withoutPercent(each.share), ...shared } }
+      : each,
   )
   const sizes = sizedByShares(groups)
   const sized = groups.map((group, index): Sizing => ({ group, ...(sizes[index] as SizedGroup) }))
@@ -73,7 +84,11 @@ function planReplicas(target: LiveTarget, { services, groups: behind, percent, i
 }
 
 /** In an order in which there are never fewer ready pods behind the services than before or after; what shall get none gets none at once. */
-async function carryOut(running: ManifestRun, target: LiveTarget, plan: ReplicaPlan): Promise<void> {
+async function carryOut(
+  running: ManifestRun,
+  target: LiveTarget,
+  plan: ReplicaPlan,
+): Promise<void> {
   const { own, others, labels, isServing, leaves } = plan
   const grows = ({ group, replicas }: Sizing) => replicas > group.replicas
   if (isServing && leaves) await setPodLabels(running, target, { labels, isEnabled: false })
@@ -83,7 +98,8 @@ async function carryOut(running: ManifestRun, target: LiveTarget, plan: ReplicaP
   await resize(running, others.filter(grows))
   if (!isServing && !leaves) await setPodLabels(running, target, { labels, isEnabled: true })
   const rest = others.filter((each) => !grows(each))
-  if (rest.some(({ group, replicas }) => replicas < group.replicas)) await awaitReady(running, target, own.replicas)
+  if (rest.some(({ group, replicas }) => replicas < group.replicas))
+    await awaitReady(running, target, own.replicas)
   await resize(running, rest)
   if (!isFirst) await resize(running, [own])
 }
@@ -101,14 +117,20 @@ async function resize(running: ManifestRun, sizings: readonly Sizing[]): Promise
   const { run, account } = running
   for (const { group, replicas, share } of sizings) {
     if (group.replicas === replicas && share === undefined && group.share === undefined) continue
-    if (group.replicas !== replicas) run.note(`Scaling ${describeTarget(account, group.target)} to ${replicas} …`)
+    if (group.replicas !== replicas)
+      run.note(`Scaling ${describeTarget(account, group.target)} to ${replicas} …`)
     await noteShare(running, group.target, share, replicas)
   }
-  for (const { group, replicas } of sizings) if (replicas > group.replicas) await awaitReady(running, group.target, replicas)
+  for (const { group, replicas } of sizings)
+    if (replicas > group.replicas) await awaitReady(running, group.target, replicas)
 }
 
 /** Others have the numbers that they had without it. @param fate `stays`: so has it */
-export async function endReplicaShare(running: ManifestRun, target: LiveTarget, fate: 'stays' | 'goes'): Promise<void> {
+export async function endReplicaShare(
+  running: ManifestRun,
+  target: LiveTarget,
+  fate: 'stays' | 'goes',
+): Promise<void> {
   const groups = await groupsBehind(running, target, await servicesOf(running, target))
   await resizeTogether(
     running,
@@ -124,11 +146,17 @@ export async function endReplicaShare(running: ManifestRun, target: LiveTarget, 
 export async function forgetReplicaShares(running: ManifestRun, namespace: string): Promise<void> {
   for (const { target, share } of await sharingGroups(running, namespace)) {
     if (share?.before === undefined) continue
-    await resizeTogether(running, await groupsBehind(running, target, await servicesOf(running, target)))
+    await resizeTogether(
+      running,
+      await groupsBehind(running, target, await servicesOf(running, target)),
+    )
   }
 }
 
-async function resizeTogether(running: ManifestRun, groups: readonly SharingTarget[]): Promise<void> {
+async function resizeTogether(
+  running: ManifestRun,
+  groups: readonly SharingTarget[],
+): Promise<void> {
   await checkChanges(
     running,
     groups.map((each) => toChange(each.target)),

@@ -42,7 +42,11 @@ export interface Route {
   readonly live: KubeObject
 }
 
-export async function routesOf(running: ManifestRun, { place }: LiveTarget, services: readonly string[]): Promise<Route[]> {
+export async function routesOf(
+  running: ManifestRun,
+  { place }: LiveTarget,
+  services: readonly string[],
+): Promise<Route[]> {
   const all = await allRoutes(running, place.namespace)
   return all.filter(({ live }) => services.some((name) => routesTo(live, name)))
 }
@@ -60,7 +64,10 @@ async function allRoutes({ account, run }: ManifestRun, namespace: string): Prom
 }
 
 /** Takes the shares of a server group that has been deleted from routes: they would send its requests to nothing. */
-export async function forgetRouteShares(running: ManifestRun, { namespace = '', name }: ChangedName): Promise<void> {
+export async function forgetRouteShares(
+  running: ManifestRun,
+  { namespace = '', name }: ChangedName,
+): Promise<void> {
   const groups = await sharingGroups(running, namespace)
   const services = await allServices(running, namespace)
   const isLost = (service: string, own: string) => {
@@ -73,7 +80,10 @@ export async function forgetRouteShares(running: ManifestRun, { namespace = '', 
       const lost = Object.keys(owns).filter((own) => isLost(service, own))
       if (lost.length === 0) continue
       await checkChanges(running, [toRouteChange(route)])
-      await changeRoute(running, route, { service, percents: Object.fromEntries(lost.map((own) => [own, undefined])) })
+      await changeRoute(running, route, {
+        service,
+        percents: Object.fromEntries(lost.map((own) => [own, undefined])),
+      })
     }
   }
 }
@@ -97,15 +107,20 @@ type OwnServices = Readonly<Record<string, string>>
  * Services that take the share, by those that it is taken from: the same one where a route has another backend beside it, else one of its
  * own. Undefined: weights of the routes cannot make it.
  */
-export function ownServicesOf(target: LiveTarget, { services, groups, routes }: RouteSharing): OwnServices | undefined {
+export function ownServicesOf(
+  target: LiveTarget,
+  { services, groups, routes }: RouteSharing,
+): OwnServices | undefined {
   const known = shareOf(target.live)?.services
   if (known !== undefined) return known
   const routed = routedBy(routes, services)
   const isAlone = (service: SharedService) =>
     groups.every((each) => isTarget(each, target) || !isBehind(each, service)) &&
     routes.every(({ live }) => hasOthersBeside(live, service.name))
-  if (routed.length === 0 || !(isSwitchable(target, services) || routed.every(isAlone))) return undefined
-  const own = (service: SharedService) => (isAlone(service) ? service.name : ownServiceName(service.name, target.place.name))
+  if (routed.length === 0 || !(isSwitchable(target, services) || routed.every(isAlone)))
+    return undefined
+  const own = (service: SharedService) =>
+    isAlone(service) ? service.name : ownServiceName(service.name, target.place.name)
   return Object.fromEntries(routed.map((service) => [service.name, own(service)]))
 }
 
@@ -117,14 +132,21 @@ function routedBy(routes: readonly Route[], services: readonly SharedService[]):
 export async function shareByRoutes(
   running: ManifestRun,
   target: LiveTarget,
-  { services, routes, own, percent }: Omit<RouteSharing, 'groups'> & { readonly own: OwnServices; readonly percent: number },
+  {
+    services,
+    routes,
+    own,
+    percent,
+  }: Omit<RouteSharing, 'groups'> & { readonly own: OwnServices; readonly percent: number },
 ): Promise<void> {
   const { run, account } = running
   const routed = routedBy(routes, services).filter(({ name }) => own[name] !== undefined)
   const subject = describeTarget(account, target)
   if (routed.length === 0) {
     const names = Object.keys(own).join(', ')
-    throw new Error(`No HTTPRoute sends requests to ${names} any more: take the share of ${subject} away first (percent null).`)
+    throw new Error(
+      `No HTTPRoute sends requests to ${names} any more: take the share of ${subject} away first (percent null).`,
+    )
   }
   await checkChanges(running, [
     ...routed.map(({ name, live }) => ({ name: `service ${name}`, isNamespaced: true, live })),
@@ -133,12 +155,19 @@ export async function shareByRoutes(
   run.note(`Giving ${subject} ${percent} % of the requests: ${namesOf(routes)} …`)
   await noteShare(running, target, { percent, services: own })
   const left = routed.filter(({ name }) => own[name] !== name)
-  if (left.length > 0) await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: true })
+  if (left.length > 0)
+    await setPodLabels(running, target, {
+      labels: { [shareLabel]: target.place.name },
+      isEnabled: true,
+    })
   if (percent > 0) await awaitReady(running, target, 1)
-  const created = await callInTurns(left, (service) => createOwnService(running, target, service, own[service.name] ?? ''))
+  const created = await callInTurns(left, (service) =>
+    createOwnService(running, target, service, own[service.name] ?? ''),
+  )
   if (created.includes(true)) await sleep(settleMs, undefined, { signal: run.signal })
   for (const { name } of routed) {
-    for (const route of routes) await changeRoute(running, route, { service: name, percents: { [own[name] ?? '']: percent } })
+    for (const route of routes)
+      await changeRoute(running, route, { service: name, percents: { [own[name] ?? '']: percent } })
   }
   // All that it gets comes with its weights from now on.
   await setPodLabels(running, target, { labels: allLabels(left), isEnabled: false })
@@ -146,7 +175,14 @@ export async function shareByRoutes(
     labels: allLabels(routed.filter((service) => !left.includes(service))),
     isEnabled: true,
   })
-  run.report({ trafficShare: { by: 'routes', routes: routes.map(({ live }) => live.metadata.name), percent, reached: percent } })
+  run.report({
+    trafficShare: {
+      by: 'routes',
+      routes: routes.map(({ live }) => live.metadata.name),
+      percent,
+      reached: percent,
+    },
+  })
 }
 
 function namesOf(routes: readonly Route[]): string {
@@ -173,7 +209,9 @@ async function createOwnService(
   const { account } = running
   const resource = await account.api.find({ kind: 'service', group: '' })
   if (resource === undefined) return false
-  const ports = objectsOf(fieldAt(service.live, 'spec', 'ports')).map(({ nodePort: _outside, ...port }) => port)
+  const ports = objectsOf(fieldAt(service.live, 'spec', 'ports')).map(
+    ({ nodePort: _outside, ...port }) => port,
+  )
   const { apiVersion, kind, metadata } = live
   const manifest = {
     apiVersion: 'v1',
@@ -186,21 +224,29 @@ async function createOwnService(
     spec: { selector: { [shareLabel]: place.name }, ports },
   }
   const created = await aboutObject(`service ${name}`, () =>
-    account.api.create(resource, place.namespace, manifest, { fieldManager }).catch((error: unknown) => {
-      if (isApiError(error, 409)) return undefined
-      throw error
-    }),
+    account.api
+      .create(resource, place.namespace, manifest, { fieldManager })
+      .catch((error: unknown) => {
+        if (isApiError(error, 409)) return undefined
+        throw error
+      }),
   )
   if (created === undefined) {
     const taken = await account.api.get({ resource, namespace: place.namespace, name })
     if (taken !== undefined && isOwnedBy(taken, live)) return false
-    throw new Error(`The share needs a service ${name}, and another one has this name: rename or delete that one.`)
+    throw new Error(
+      `The share needs a service ${name}, and another one has this name: rename or delete that one.`,
+    )
   }
   account.lists.observe(created)
   return true
 }
 
-async function changeRoute(running: ManifestRun, { resource, live }: Route, share: RouteShare): Promise<void> {
+async function changeRoute(
+  running: ManifestRun,
+  { resource, live }: Route,
+  share: RouteShare,
+): Promise<void> {
   const { account } = running
   const { name, namespace = '' } = live.metadata
   const place = { resource, namespace, name }
@@ -212,7 +258,10 @@ async function changeRoute(running: ManifestRun, { resource, live }: Route, shar
         if (now === undefined) return
         const { rules, notes } = withShare(now, share)
         const { resourceVersion } = now.metadata
-        const body = { metadata: { resourceVersion, annotations: { [routeAnnotation]: notes ?? null } }, spec: { rules } }
+        const body = {
+          metadata: { resourceVersion, annotations: { [routeAnnotation]: notes ?? null } },
+          spec: { rules },
+        }
         account.lists.observe(await account.api.patch(place, body, { type: 'merge', fieldManager }))
       },
       isPassingOrConflict,
@@ -233,20 +282,27 @@ export async function endRouteShare(
   const left = own.filter(([service, name]) => name !== service)
   run.note(`Taking the share of ${describeTarget(account, target)} away …`)
   if (isServing && left.length > 0) {
-    const services = (await servicesOf(running, target)).filter(({ name }) => left.some(([service]) => service === name))
+    const services = (await servicesOf(running, target)).filter(({ name }) =>
+      left.some(([service]) => service === name),
+    )
     await setPodLabels(running, target, { labels: allLabels(services), isEnabled: true })
     await sleep(settleMs, undefined, { signal: run.signal })
   }
   for (const [service, name] of own) {
-    for (const route of routes) await changeRoute(running, route, { service, percents: { [name]: undefined } })
+    for (const route of routes)
+      await changeRoute(running, route, { service, percents: { [name]: undefined } })
   }
   // Gateways take a moment to follow their routes.
   if (shareOf(target.live)?.percent !== 0) await sleep(settleMs, undefined, { signal: run.signal })
   const resource = await account.api.find({ kind: 'service', group: '' })
   for (const [, name] of left) {
     const place = resource && { resource, namespace: target.place.namespace, name }
-    if (place !== undefined) await retrying(running, () => account.api.remove(place, { propagation: 'Background' }))
+    if (place !== undefined)
+      await retrying(running, () => account.api.remove(place, { propagation: 'Background' }))
   }
-  await setPodLabels(running, target, { labels: { [shareLabel]: target.place.name }, isEnabled: false })
+  await setPodLabels(running, target, {
+    labels: { [shareLabel]: target.place.name },
+    isEnabled: false,
+  })
   await noteShare(running, target, undefined)
 }

@@ -5,8 +5,21 @@ import { controllerOf } from '../objects.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { requireChangeable } from './rights.ts'
 import { endReplicaShare, forgetReplicaShares, shareByReplicas } from './share-by-replicas.ts'
-import { endRouteShare, forgetRouteShares, ownServicesOf, routesOf, shareByRoutes } from './share-by-routes.ts'
-import { groupsBehind, isSelected, isTarget, type SharingTarget, servicesOf, sharingKinds } from './sharing.ts'
+import {
+  endRouteShare,
+  forgetRouteShares,
+  ownServicesOf,
+  routesOf,
+  shareByRoutes,
+} from './share-by-routes.ts'
+import {
+  groupsBehind,
+  isSelected,
+  isTarget,
+  type SharingTarget,
+  servicesOf,
+  sharingKinds,
+} from './sharing.ts'
 import {
   describeObjectPlace,
   describeTarget,
@@ -18,16 +31,26 @@ import {
 
 export const shareTraffic = defineManifestOperation({
   check: (description, account) => [
-    ...describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
+    ...describeTargetProblems(account, {
+      field: 'serverGroupName',
+      ...namedServerGroup(description),
+    }),
     describePercentProblem(description['percent']),
   ],
-  changes: (description) => [namedServerGroup(description), sharesOf(namedServerGroup(description))],
+  changes: (description) => [
+    namedServerGroup(description),
+    sharesOf(namedServerGroup(description)),
+  ],
   run: async (running) => {
     const { description } = running
     const named = namedServerGroup(description)
     const percent = numberOf(description['percent'])
-    if (!percent && (await findManifestByName(running, named)).length === 0) return forgetShare(running, named)
-    const target = await requireChangeable(running, named, { kinds: sharingKinds, operation: 'share traffic with' })
+    if (!percent && (await findManifestByName(running, named)).length === 0)
+      return forgetShare(running, named)
+    const target = await requireChangeable(running, named, {
+      kinds: sharingKinds,
+      operation: 'share traffic with',
+    })
     await applyShare(running, target, percent, isTrue(description['isNew']))
   },
 })
@@ -40,7 +63,11 @@ export function sharesOf({ namespace }: Pick<ChangedName, 'namespace'>): Changed
 /** Null takes the share away. */
 export function describePercentProblem(value: unknown, field = 'percent'): string | undefined {
   const percent = numberOf(value)
-  if (value === null || (percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100)) return undefined
+  if (
+    value === null ||
+    (percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100)
+  )
+    return undefined
   return `${field}: it must be a whole number from 0 to 100, or null to take the share away.`
 }
 
@@ -59,7 +86,9 @@ export async function applyShare(
   const owner = controllerOf(target.live)
   if (owner !== undefined) {
     const other = `${owner.kind.toLowerCase()} ${owner.name}`
-    throw new Error(`${describeTarget(running.account, target)} belongs to ${other}: share the traffic with that.`)
+    throw new Error(
+      `${describeTarget(running.account, target)} belongs to ${other}: share the traffic with that.`,
+    )
   }
   const services = await servicesOf(running, target)
   if (services.length === 0) {
@@ -68,20 +97,28 @@ export async function applyShare(
     )
   }
   if (percent && share === undefined && !isNew && !isSelected(target, services)) {
-    throw new Error(`${describeTarget(running.account, target)} is disabled and takes no requests. Enable it first.`)
+    throw new Error(
+      `${describeTarget(running.account, target)} is disabled and takes no requests. Enable it first.`,
+    )
   }
   const groups = await groupsBehind(running, target, services)
   checkSum(running, target, groups, percent)
   const names = services.map(({ name }) => name)
   const routes = share?.before !== undefined ? [] : await routesOf(running, target, names)
   const own = ownServicesOf(target, { services, groups, routes })
-  if (own === undefined) await shareByReplicas(running, target, { services, groups, percent, isNew })
+  if (own === undefined)
+    await shareByReplicas(running, target, { services, groups, percent, isNew })
   else if (percent === undefined) await endRouteShare(running, target, { isServing: true })
   else await shareByRoutes(running, target, { services, routes, own, percent })
 }
 
 /** @throws {Error} where nothing would be left for another share */
-function checkSum({ account }: ManifestRun, target: LiveTarget, groups: readonly SharingTarget[], percent = 0): void {
+function checkSum(
+  { account }: ManifestRun,
+  target: LiveTarget,
+  groups: readonly SharingTarget[],
+  percent = 0,
+): void {
   const sharing = groups.filter((each) => !isTarget(each, target) && each.share?.percent)
   const sum = sharing.reduce((total, each) => total + (each.share?.percent ?? 0), percent)
   if (percent === 0 || sum <= 100) return
@@ -94,7 +131,9 @@ function checkSum({ account }: ManifestRun, target: LiveTarget, groups: readonly
 /** The server group has been deleted: others get what it had. */
 async function forgetShare(running: ManifestRun, named: ChangedName): Promise<void> {
   const { namespace = '', name } = named
-  running.run.note(`${describeObjectPlace(running.account, name, namespace)} does not exist: its share goes to the others.`)
+  running.run.note(
+    `${describeObjectPlace(running.account, name, namespace)} does not exist: its share goes to the others.`,
+  )
   await forgetRouteShares(running, named)
   await forgetReplicaShares(running, namespace)
 }
@@ -104,7 +143,11 @@ async function forgetShare(running: ManifestRun, named: ChangedName): Promise<vo
  *
  * @param fate `stays`: it has its own number of replicas again
  */
-export async function endShare(running: ManifestRun, target: LiveTarget, fate: 'stays' | 'goes'): Promise<void> {
+export async function endShare(
+  running: ManifestRun,
+  target: LiveTarget,
+  fate: 'stays' | 'goes',
+): Promise<void> {
   const share = shareOf(target.live)
   if (share === undefined) return
   if (share.services !== undefined) await endRouteShare(running, target, { isServing: false })

@@ -16,17 +16,28 @@ export interface SharedService {
 }
 
 /** Services that the server group is behind, also while their labels are taken off. @throws {Error} where one has no selector */
-export async function servicesOf(running: ManifestRun, { live, place }: LiveTarget): Promise<SharedService[]> {
+export async function servicesOf(
+  running: ManifestRun,
+  { live, place }: LiveTarget,
+): Promise<SharedService[]> {
   const noted = balancersOf(live)
   const labels = podLabelsOf(live)
   const own = new Set(Object.values(shareOf(live)?.services ?? {}))
   const all = await allServices(running, place.namespace)
   return all
-    .filter(({ name, selector }) => noted.has(name) || (!own.has(name) && selects(selector, labels)))
-    .map((service) => ({ ...service, selector: selectorOf(service.live, `service ${service.name}`) }))
+    .filter(
+      ({ name, selector }) => noted.has(name) || (!own.has(name) && selects(selector, labels)),
+    )
+    .map((service) => ({
+      ...service,
+      selector: selectorOf(service.live, `service ${service.name}`),
+    }))
 }
 
-export async function allServices({ account }: ManifestRun, namespace: string | undefined): Promise<SharedService[]> {
+export async function allServices(
+  { account }: ManifestRun,
+  namespace: string | undefined,
+): Promise<SharedService[]> {
   const resource = await account.api.find({ kind: 'service', group: '' })
   const all = resource === undefined ? [] : await account.api.list(resource, { namespace })
   return all.map((live) => ({
@@ -44,7 +55,10 @@ export interface SharingTarget {
   readonly share: GroupShare | undefined
 }
 
-export function isTarget({ target: { live } }: SharingTarget, { live: wanted }: Pick<LiveTarget, 'live'>): boolean {
+export function isTarget(
+  { target: { live } }: SharingTarget,
+  { live: wanted }: Pick<LiveTarget, 'live'>,
+): boolean {
   return live.metadata.uid === wanted.metadata.uid
 }
 
@@ -63,7 +77,10 @@ export async function groupsBehind(
 }
 
 /** Workloads of a namespace that can have a share: those that no other one controls. */
-export async function sharingGroups({ account }: ManifestRun, namespace: string): Promise<SharingTarget[]> {
+export async function sharingGroups(
+  { account }: ManifestRun,
+  namespace: string,
+): Promise<SharingTarget[]> {
   const found = await Promise.all(
     sharingKinds.map(async (kindName): Promise<SharingTarget[]> => {
       const resource = await account.api.find({ kind: kindName, group: 'apps' })
@@ -73,8 +90,19 @@ export async function sharingGroups({ account }: ManifestRun, namespace: string)
       return all.flatMap((live) => {
         const { name } = live.metadata
         if (controllerOf(live) !== undefined) return []
-        const target = { name: `${kindName} ${name}`, kind, place: { resource, namespace, name }, live }
-        return [{ target, replicas: numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1, share: shareOf(live) }]
+        const target = {
+          name: `${kindName} ${name}`,
+          kind,
+          place: { resource, namespace, name },
+          live,
+        }
+        return [
+          {
+            target,
+            replicas: numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1,
+            share: shareOf(live),
+          },
+        ]
       })
     }),
   )
@@ -82,8 +110,13 @@ export async function sharingGroups({ account }: ManifestRun, namespace: string)
 }
 
 /** Also while a share takes its labels off. */
-export function isBehind({ target: { live }, share }: SharingTarget, { name, selector }: SharedService): boolean {
-  return selects(selector, podLabelsOf(live)) || (share !== undefined && balancersOf(live).has(name))
+export function isBehind(
+  { target: { live }, share }: SharingTarget,
+  { name, selector }: SharedService,
+): boolean {
+  return (
+    selects(selector, podLabelsOf(live)) || (share !== undefined && balancersOf(live).has(name))
+  )
 }
 
 export function isSelected({ live }: LiveTarget, services: readonly SharedService[]): boolean {
@@ -105,11 +138,17 @@ export function allLabels(services: readonly SharedService[]): Labels {
 }
 
 /** Whether services can stop sending requests to it, and start again: it names them, and its own selector needs none of their labels. */
-export function isSwitchable({ kind, live }: LiveTarget, services: readonly SharedService[]): boolean {
+export function isSwitchable(
+  { kind, live }: LiveTarget,
+  services: readonly SharedService[],
+): boolean {
   const needed = objectOf(fieldAt(live, 'spec', 'selector', 'matchLabels'))
   const noted = balancersOf(live)
   if (!services.every(({ name }) => noted.has(name))) return false
-  return kind.name === 'replicaSet' && !Object.keys(allLabels(services)).some((key) => Object.hasOwn(needed, key))
+  return (
+    kind.name === 'replicaSet' &&
+    !Object.keys(allLabels(services)).some((key) => Object.hasOwn(needed, key))
+  )
 }
 
 export async function noteShare(
@@ -119,7 +158,9 @@ export async function noteShare(
   replicas?: number,
 ): Promise<void> {
   const body = {
-    metadata: { annotations: { [shareAnnotation]: share === undefined ? null : JSON.stringify(share) } },
+    metadata: {
+      annotations: { [shareAnnotation]: share === undefined ? null : JSON.stringify(share) },
+    },
     ...(replicas !== undefined && { spec: { replicas } }),
   }
   running.account.lists.observe(await patchTarget(running, target, { body }))
@@ -127,11 +168,17 @@ export async function noteShare(
 
 const readyMs = 5 * 60_000
 
-export async function awaitReady(running: ManifestRun, target: LiveTarget, count: number): Promise<void> {
+export async function awaitReady(
+  running: ManifestRun,
+  target: LiveTarget,
+  count: number,
+): Promise<void> {
   const { account } = running
   const isReady = await pollUntil(running, { limitMs: readyMs }, async () => {
     const live = await account.api.get(target.place)
-    return live === undefined || (numberOf(fieldAt(live, 'status', 'readyReplicas')) ?? 0) >= count ? true : undefined
+    return live === undefined || (numberOf(fieldAt(live, 'status', 'readyReplicas')) ?? 0) >= count
+      ? true
+      : undefined
   })
   if (isReady) return
   const minutes = readyMs / 60_000

@@ -30,11 +30,16 @@ interface Takeover {
  * An apply removes the fields that its manager owns alone. Fields of the last apply may belong to others as well: to the tool that
  * applied it, or to a user who has changed them since.
  */
-export async function planTakeover(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<Takeover> {
+export async function planTakeover(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject,
+): Promise<Takeover> {
   const entries = managedFieldsOf(live)
   const wire = toWire(prepared)
   const own = entries.find(isOwn)
-  if (own !== undefined && own.apiVersion !== wire['apiVersion']) return { dropped: undefined, managedFields: undefined }
+  if (own !== undefined && own.apiVersion !== wire['apiVersion'])
+    return { dropped: undefined, managedFields: undefined }
   if (prepared.strategy.serverSide === 'conflicts-fail')
     return { dropped: undefined, managedFields: withMigrated(entries, own, running) }
   const undone = entries.filter(({ manager }) => manager === undoManager)
@@ -44,7 +49,10 @@ export async function planTakeover(running: ManifestRun, prepared: PreparedManif
   const dropped = first === undefined ? undefined : missingFields(more.reduce(unionOf, first), wire)
   return {
     dropped,
-    managedFields: dropped === undefined ? undefined : withOwnership(entries, dropped, running, wire['apiVersion']),
+    managedFields:
+      dropped === undefined
+        ? undefined
+        : withOwnership(entries, dropped, running, wire['apiVersion']),
   }
 }
 
@@ -60,7 +68,12 @@ async function fieldsOfLastApply(
 ): Promise<FieldSet | undefined> {
   const applied = lastAppliedOf(live)
   const { manifest, resource, namespace } = prepared
-  if (applied === undefined || applied['apiVersion'] !== manifest['apiVersion'] || !drops(applied, manifest)) return undefined
+  if (
+    applied === undefined ||
+    applied['apiVersion'] !== manifest['apiVersion'] ||
+    !drops(applied, manifest)
+  )
+    return undefined
   const again = toWire({
     ...prepared,
     manifest: withField(applied, ['metadata', 'name'], live.metadata.name),
@@ -84,7 +97,8 @@ async function fieldsOfLastApply(
 
 function drops(applied: JsonObject, manifest: JsonObject): boolean {
   return diffObjects(applied, manifest).some(
-    ({ change, before }) => change === 'removed' || (change === 'changed' && (Array.isArray(before) || isObject(before))),
+    ({ change, before }) =>
+      change === 'removed' || (change === 'changed' && (Array.isArray(before) || isObject(before))),
   )
 }
 
@@ -104,7 +118,10 @@ function withOwnership(
     })
   const own = entries.find(isOwn)
   const owned = own === undefined ? fields : unionOf(own.fieldsV1, fields)
-  const next = [{ ...(own ?? newEntry(parts.now(), String(apiVersion))), fieldsV1: owned }, ...others]
+  const next = [
+    { ...(own ?? newEntry(parts.now(), String(apiVersion))), fieldsV1: owned },
+    ...others,
+  ]
   const before = [...entries.filter(isOwn), ...entries.filter((entry) => !isOwn(entry))]
   return isDeepStrictEqual(next, before) ? undefined : next
 }
@@ -127,7 +144,9 @@ function withMigrated(
   const clientSide = entries.filter(isClientSide)
   const [first] = clientSide
   if (first === undefined) return undefined
-  const sets = clientSide.filter(({ apiVersion }) => apiVersion === (own ?? first).apiVersion).map(({ fieldsV1 }) => fieldsV1)
+  const sets = clientSide
+    .filter(({ apiVersion }) => apiVersion === (own ?? first).apiVersion)
+    .map(({ fieldsV1 }) => fieldsV1)
   const entry = own ?? { ...newEntry(parts.now(), first.apiVersion), fieldsV1: first.fieldsV1 }
   const kept = entries.filter((each) => !isOwn(each) && !clientSide.includes(each))
   return [{ ...entry, fieldsV1: sets.reduce(unionOf, entry.fieldsV1) }, ...kept]

@@ -34,8 +34,17 @@ export function namedManifest({ manifestName, location }: JsonObject): ChangedNa
   return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
 }
 
-export function namedServerGroup({ serverGroupName, asgName, region, location, namespace }: JsonObject): ChangedName {
-  return { name: textOf(serverGroupName) ?? textOf(asgName) ?? '', namespace: toNamespace(region ?? location ?? namespace) }
+export function namedServerGroup({
+  serverGroupName,
+  asgName,
+  region,
+  location,
+  namespace,
+}: JsonObject): ChangedName {
+  return {
+    name: textOf(serverGroupName) ?? textOf(asgName) ?? '',
+    namespace: toNamespace(region ?? location ?? namespace),
+  }
 }
 
 export interface TargetName {
@@ -48,13 +57,17 @@ export const byServerGroup: TargetName = { field: 'serverGroupName', of: namedSe
 
 function describeFullNameProblem(field: string, value: unknown): string | undefined {
   const name = textOf(value)
-  if (name === undefined) return `${field}: it is missing (${field}.empty). Write kind and name, such as "deployment web".`
+  if (name === undefined)
+    return `${field}: it is missing (${field}.empty). Write kind and name, such as "deployment web".`
   if (parseFullName(name) !== undefined) return undefined
   return `${field}: "${name}" is not a full name. Write kind and name, such as "deployment web".`
 }
 
 /** Why the account may not change the namespace: a sentence, or undefined. Cluster-wide objects have none. */
-export function describeNamespaceProblem({ settings }: KubernetesAccount, namespace: string): string | undefined {
+export function describeNamespaceProblem(
+  { settings }: KubernetesAccount,
+  namespace: string,
+): string | undefined {
   const { name, namespaces, omitNamespaces } = settings
   if (namespace === '') return undefined
   if (namespaces.length > 0 && !namespaces.includes(namespace)) {
@@ -66,7 +79,11 @@ export function describeNamespaceProblem({ settings }: KubernetesAccount, namesp
 
 export function describeTargetProblems(
   account: KubernetesAccount,
-  { field = 'manifestName', name, namespace }: { readonly field?: string; readonly name: unknown; readonly namespace: unknown },
+  {
+    field = 'manifestName',
+    name,
+    namespace,
+  }: { readonly field?: string; readonly name: unknown; readonly namespace: unknown },
 ): ManifestProblems {
   const problem = describeFullNameProblem(field, name)
   if (problem !== undefined) return [problem]
@@ -89,27 +106,40 @@ export function toNamespace(value: unknown): string {
 }
 
 /** @throws {Error} where the API server has no such kind, or the account may not use the namespace */
-export async function findManifestTarget(running: ManifestRun, { name, namespace = '' }: ChangedName): Promise<Target> {
+export async function findManifestTarget(
+  running: ManifestRun,
+  { name, namespace = '' }: ChangedName,
+): Promise<Target> {
   const full = parseFullName(name)
   if (full === undefined) throw new Error(describeFullNameProblem('manifestName', name))
   const { account } = running
   const { kind, resource } = await findKind(running, full)
   const own = resource.isNamespaced ? namespace : ''
-  if (resource.isNamespaced && own === '') throw new Error(`location: the namespace of ${name} is missing.`)
+  if (resource.isNamespaced && own === '')
+    throw new Error(`location: the namespace of ${name} is missing.`)
   const place = { resource, namespace: own, name: full.name }
   checkNamespace(account, kind, place)
   return { name: formatFullName(kind, full.name), kind, place }
 }
 
 /** None where it does not exist. */
-export async function findManifestByName(running: ManifestRun, changed: ChangedName): Promise<LiveTarget[]> {
+export async function findManifestByName(
+  running: ManifestRun,
+  changed: ChangedName,
+): Promise<LiveTarget[]> {
   const target = await findManifestTarget(running, changed)
-  const live = await aboutObject(describeTarget(running.account, target), () => running.account.api.get(target.place))
+  const live = await aboutObject(describeTarget(running.account, target), () =>
+    running.account.api.get(target.place),
+  )
   return live === undefined ? [] : [{ ...target, live }]
 }
 
 /** @throws {Error} where the account may not use the namespace, which may be the object itself */
-export function checkNamespace(account: KubernetesAccount, kind: Kind, { namespace, name }: Omit<ObjectPlace, 'resource'>): void {
+export function checkNamespace(
+  account: KubernetesAccount,
+  kind: Kind,
+  { namespace, name }: Omit<ObjectPlace, 'resource'>,
+): void {
   const problem = describeNamespaceProblem(account, kind.name === 'namespace' ? name : namespace)
   if (problem !== undefined) throw new Error(problem)
 }
@@ -118,11 +148,19 @@ export function checkNamespace(account: KubernetesAccount, kind: Kind, { namespa
 const lookupMs = 6000
 
 /** Undefined: the API server has no such kind. A custom resource may have been defined a moment ago. */
-export function findResource(running: ManifestRun, kind: KindName): Promise<ApiResource | undefined> {
+export function findResource(
+  running: ManifestRun,
+  kind: KindName,
+): Promise<ApiResource | undefined> {
   const { api } = running.account
   const { group } = kind
-  const isKnown = group === undefined ? builtInKind({ kind: kind.kind, group }) !== undefined : isBuiltInGroup(group)
-  return isKnown ? api.find(kind) : pollUntil(running, { limitMs: lookupMs, longestPauseMs: 1000 }, () => api.find(kind))
+  const isKnown =
+    group === undefined
+      ? builtInKind({ kind: kind.kind, group }) !== undefined
+      : isBuiltInGroup(group)
+  return isKnown
+    ? api.find(kind)
+    : pollUntil(running, { limitMs: lookupMs, longestPauseMs: 1000 }, () => api.find(kind))
 }
 
 export async function findKind(
@@ -132,17 +170,31 @@ export async function findKind(
   const { account } = running
   const resource = await findResource(running, name)
   if (resource === undefined) {
-    throw new Error(`The API server of the account ${account.settings.name} has no kind "${printKind(name)}".`)
+    throw new Error(
+      `The API server of the account ${account.settings.name} has no kind "${printKind(name)}".`,
+    )
   }
-  const parsed = kindOfManifest({ kind: resource.kind, apiVersion: `${resource.group}/${resource.version}` })
+  const parsed = kindOfManifest({
+    kind: resource.kind,
+    apiVersion: `${resource.group}/${resource.version}`,
+  })
   return { kind: account.kinds.kindOf(parsed, resource.isNamespaced), resource }
 }
 
-export function describeObjectPlace(account: KubernetesAccount, name: string, namespace: string): string {
-  return namespace === '' ? `${name} of the account ${account.settings.name}` : `${name} in ${namespace}`
+export function describeObjectPlace(
+  account: KubernetesAccount,
+  name: string,
+  namespace: string,
+): string {
+  return namespace === ''
+    ? `${name} of the account ${account.settings.name}`
+    : `${name} in ${namespace}`
 }
 
-export function describeTarget(account: KubernetesAccount, { name, place }: Pick<Target, 'name' | 'place'>): string {
+export function describeTarget(
+  account: KubernetesAccount,
+  { name, place }: Pick<Target, 'name' | 'place'>,
+): string {
   return describeObjectPlace(account, name, place.namespace)
 }
 
@@ -160,7 +212,8 @@ export async function aboutObject<T>(subject: string, call: () => Promise<T>): P
 export async function requireLive(account: KubernetesAccount, target: Target): Promise<KubeObject> {
   const subject = describeTarget(account, target)
   const live = await aboutObject(subject, () => account.api.get(target.place))
-  if (live === undefined) throw new Error(`${subject} does not exist. Check its kind, name and namespace.`)
+  if (live === undefined)
+    throw new Error(`${subject} does not exist. Check its kind, name and namespace.`)
   return live
 }
 
@@ -175,8 +228,11 @@ export function patchTarget(
   { body, ...options }: ObjectPatch,
 ): Promise<KubeObject> {
   const { account } = running
-  const call = () => account.api.patch(target.place, body, { type: 'merge', fieldManager, ...definedOf(options) })
-  return aboutObject(describeTarget(account, target), () => retrying(running, call, isPassingOrConflict))
+  const call = () =>
+    account.api.patch(target.place, body, { type: 'merge', fieldManager, ...definedOf(options) })
+  return aboutObject(describeTarget(account, target), () =>
+    retrying(running, call, isPassingOrConflict),
+  )
 }
 
 export interface Capability {
@@ -185,7 +241,11 @@ export interface Capability {
 }
 
 /** @throws {Error} for a kind that the operation does not fit */
-export function requireCapability(account: KubernetesAccount, target: Target, { kinds, operation }: Capability): void {
+export function requireCapability(
+  account: KubernetesAccount,
+  target: Target,
+  { kinds, operation }: Capability,
+): void {
   if (kinds.includes(target.kind.name)) return
   throw new Error(
     `Cannot ${operation} ${describeTarget(account, target)}: this is not supported for the kind ${target.kind.name}, only for ` +
@@ -194,7 +254,10 @@ export function requireCapability(account: KubernetesAccount, target: Target, { 
 }
 
 /** Parts of an `apiVersion`; the core group is empty. */
-export function groupAndVersion(apiVersion: string): { readonly group: string; readonly version: string } {
+export function groupAndVersion(apiVersion: string): {
+  readonly group: string
+  readonly version: string
+} {
   const slash = apiVersion.indexOf('/')
   return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1) }
 }

@@ -11,19 +11,33 @@ import {
   withLoadBalancers,
 } from '../manifests/traffic.ts'
 import type { KubeObject } from '../objects.ts'
-import { type ChangedName, defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type KubernetesOperation,
+  type ManifestRun,
+} from './parts.ts'
 import { type Labels, ownedPods, setPodLabels, type WantedLabels } from './pod-labels.ts'
 import type { DeployFields, Draft } from './prepared.ts'
 import { checkChanges, type ObjectChange, requireChangeable, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
-import { byManifest, byServerGroup, describeTargetProblems, type Target, type TargetName } from './targets.ts'
+import {
+  byManifest,
+  byServerGroup,
+  describeTargetProblems,
+  type Target,
+  type TargetName,
+} from './targets.ts'
 
 export const enableManifest = switching(byManifest, { isEnabled: true })
 export const disableManifest = switching(byManifest, { isEnabled: false })
 export const enableServerGroup = switching(byServerGroup, { isEnabled: true })
 export const disableServerGroup = switching(byServerGroup, { isEnabled: false })
 
-function switching({ field, of }: TargetName, { isEnabled }: Pick<WantedLabels, 'isEnabled'>): KubernetesOperation {
+function switching(
+  { field, of }: TargetName,
+  { isEnabled }: Pick<WantedLabels, 'isEnabled'>,
+): KubernetesOperation {
   return defineManifestOperation({
     check: (description, account) => describeTargetProblems(account, { field, ...of(description) }),
     changes: (description) => [of(description)],
@@ -31,10 +45,17 @@ function switching({ field, of }: TargetName, { isEnabled }: Pick<WantedLabels, 
   })
 }
 
-async function switchTraffic(running: ManifestRun, changed: ChangedName, isEnabled: boolean): Promise<void> {
+async function switchTraffic(
+  running: ManifestRun,
+  changed: ChangedName,
+  isEnabled: boolean,
+): Promise<void> {
   const { description, run } = running
   const operation = isEnabled ? 'enable' : 'disable'
-  const target = await requireChangeable(running, changed, { kinds: [...trafficReceivers], operation })
+  const target = await requireChangeable(running, changed, {
+    kinds: [...trafficReceivers],
+    operation,
+  })
   const given = textsOf(description['loadBalancers'])
   const balancers = given.length > 0 ? given : annotatedLoadBalancers(target.live)
   const { labels, services } = await selectorsOf(running, target, balancers)
@@ -61,8 +82,10 @@ async function selectorsOf(
   for (const name of names) {
     const resource = await account.api.find({ kind: 'service', group: '' })
     const { name: bare } = parseLoadBalancer(name)
-    const live = resource && (await account.api.get({ resource, namespace: place.namespace, name: bare }))
-    if (live === undefined) throw new Error(`The load balancer ${name} does not exist in ${place.namespace}.`)
+    const live =
+      resource && (await account.api.get({ resource, namespace: place.namespace, name: bare }))
+    if (live === undefined)
+      throw new Error(`The load balancer ${name} does not exist in ${place.namespace}.`)
     labels = { ...labels, ...selectorOf(live, name) }
     services.push({ name, isNamespaced: true, live })
   }
@@ -77,7 +100,11 @@ export interface RequestTraffic {
 export async function withTraffic(
   running: ManifestRun,
   manifest: JsonObject,
-  { draft, fields, traffic }: { readonly draft: Draft; readonly fields: DeployFields; readonly traffic: RequestTraffic },
+  {
+    draft,
+    fields,
+    traffic,
+  }: { readonly draft: Draft; readonly fields: DeployFields; readonly traffic: RequestTraffic },
 ): Promise<JsonObject> {
   if (!trafficReceivers.has(draft.kind.name)) return manifest
   const noted = withLoadBalancers(manifest, fields.services)
@@ -85,7 +112,10 @@ export async function withTraffic(
   const isPod = draft.kind.name === 'pod'
   let reached = noted
   for (const name of annotatedLoadBalancers(noted)) {
-    const selector = selectorOf(await findService(running, name, { namespace: draft.namespace, traffic }), name)
+    const selector = selectorOf(
+      await findService(running, name, { namespace: draft.namespace, traffic }),
+      name,
+    )
     reached = attached(reached, { name, selector, isPod, mayBeAttached: draft.isEdit })
   }
   return reached
@@ -99,14 +129,25 @@ async function findService(
 ): Promise<JsonObject> {
   const full = parseLoadBalancer(name)
   const sent = traffic.drafts.find(
-    (draft) => draft.kind.name === 'service' && draft.namespace === namespace && draft.artifactName === full.name,
+    (draft) =>
+      draft.kind.name === 'service' &&
+      draft.namespace === namespace &&
+      draft.artifactName === full.name,
   )
   if (sent !== undefined) return sent.manifest
   const resource = await account.api.find({ kind: 'service', group: '' })
   const live: KubeObject | undefined =
-    resource === undefined ? undefined : await account.api.get({ resource, namespace, name: full.name })
+    resource === undefined
+      ? undefined
+      : await account.api.get({ resource, namespace, name: full.name })
   if (live === undefined)
-    throw new Error(`The load balancer ${name} does not exist in ${namespace}; deploy it before, or together.`)
-  traffic.services.set(`${namespace} ${full.name}`, { name: `service ${full.name}`, isNamespaced: true, live })
+    throw new Error(
+      `The load balancer ${name} does not exist in ${namespace}; deploy it before, or together.`,
+    )
+  traffic.services.set(`${namespace} ${full.name}`, {
+    name: `service ${full.name}`,
+    isNamespaced: true,
+    live,
+  })
   return live
 }

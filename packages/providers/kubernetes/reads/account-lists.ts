@@ -1,5 +1,13 @@
 /** Answers about one account from its watched objects; what an answer needs is watched from then on. */
-import type { Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../infrastructure/model.ts'
+import type {
+  Instance,
+  Job,
+  LoadBalancer,
+  OwnHit,
+  OwnResource,
+  SecurityGroup,
+  ServerGroup,
+} from '../../infrastructure/model.ts'
 import { formatFullName, type Kind } from '../kinds.ts'
 import type { AccountObjects } from './account-objects.ts'
 import type { NamespaceReads } from './namespace-reads.ts'
@@ -24,7 +32,9 @@ export class AccountLists {
 
   knownServerGroups(application?: string): ServerGroup[] {
     const name = application?.toLowerCase()
-    return this.#collect((reads) => (name === undefined ? reads.groups.values() : reads.groupsOf.get(name)))
+    return this.#collect((reads) =>
+      name === undefined ? reads.groups.values() : reads.groupsOf.get(name),
+    )
   }
 
   serverGroup(namespace: string, kind: Kind, name: string): ServerGroup | undefined {
@@ -33,7 +43,9 @@ export class AccountLists {
   }
 
   managers(application: string): OwnResource[] {
-    this.#need(({ name, spinnakerKind }) => spinnakerKind === 'serverGroupManagers' || name === 'replicaSet')
+    this.#need(
+      ({ name, spinnakerKind }) => spinnakerKind === 'serverGroupManagers' || name === 'replicaSet',
+    )
     return this.#collect(({ managersOf }) => managersOf.get(application.toLowerCase()))
   }
 
@@ -74,14 +86,17 @@ export class AccountLists {
     const { isRaw, objects } = this.#options
     this.#need(isRaw)
     const name = application.toLowerCase()
-    return objects.rawResources(({ kind, moniker }) => moniker.app?.toLowerCase() === name && isRaw(kind))
+    return objects.rawResources(
+      ({ kind, moniker }) => moniker.app?.toLowerCase() === name && isRaw(kind),
+    )
   }
 
   /** By the full name of a server group in any case, where it is known. */
   applicationOf(name: string): string | undefined {
     const folded = name.toLowerCase()
     for (const { groups } of this.#options.objects.namespaces) {
-      const group = groups.get(name) ?? groups.values().find((each) => each.name.toLowerCase() === folded)
+      const group =
+        groups.get(name) ?? groups.values().find((each) => each.name.toLowerCase() === folded)
       const owner = group?.moniker.app
       if (owner !== undefined && owner !== null) return owner
     }
@@ -96,7 +111,10 @@ export class AccountLists {
   /** Where the application has objects, as far as that is known. */
   namespacesOf(application: string): string[] {
     const groups = this.serverGroups(application)
-    const named = [...groups, ...this.loadBalancers().filter(({ moniker }) => moniker.app === application)]
+    const named = [
+      ...groups,
+      ...this.loadBalancers().filter(({ moniker }) => moniker.app === application),
+    ]
     const managers = this.managers(application).map(({ view }) => String(view['namespace']))
     return [...new Set([...named.map(({ region }) => region), ...managers])]
   }

@@ -3,7 +3,13 @@ import type { OwnHit, OwnResource } from '../../infrastructure/model.ts'
 import type { Kind } from '../kinds.ts'
 import { type KubeObject, ownerOf } from '../objects.ts'
 import type { KubernetesAccountSettings } from '../settings.ts'
-import { isIgnored, type KeptObject, type ObjectKind, type Sharing, toKeptObject } from './kept-object.ts'
+import {
+  isIgnored,
+  type KeptObject,
+  type ObjectKind,
+  type Sharing,
+  toKeptObject,
+} from './kept-object.ts'
 import { type NamespaceOptions, NamespaceReads } from './namespace-reads.ts'
 import { toHit, toRawResource } from './views.ts'
 
@@ -26,7 +32,10 @@ export class AccountObjects {
     const { namespace = '' } = object.metadata
     if (settings.omitNamespaces.includes(namespace) || isIgnored(object)) return undefined
     if (settings.onlySpinnakerManaged && ownerOf(object) === undefined) return undefined
-    const reads = this.#namespaces.getOrInsertComputed(namespace, () => new NamespaceReads(this.#options))
+    const reads = this.#namespaces.getOrInsertComputed(
+      namespace,
+      () => new NamespaceReads(this.#options),
+    )
     return reads.objects.put(toKeptObject(object, kind, sharing))
   }
 
@@ -38,7 +47,8 @@ export class AccountObjects {
 
   removeAll(kind: Kind): void {
     for (const reads of this.#namespaces.values()) {
-      for (const object of reads.objects.all()) if (object.kind.name === kind.name) this.remove(object)
+      for (const object of reads.objects.all())
+        if (object.kind.name === kind.name) this.remove(object)
     }
   }
 

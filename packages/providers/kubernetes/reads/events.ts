@@ -9,7 +9,10 @@ import type { KubernetesAccount } from '../parts.ts'
 const usualNamespace = 'default'
 
 /** Oldest first; none where Fairlead may not read them. */
-export async function loadEvents({ api }: KubernetesAccount, object: KubeObject): Promise<KubeObject[]> {
+export async function loadEvents(
+  { api }: KubernetesAccount,
+  object: KubeObject,
+): Promise<KubeObject[]> {
   const { name, namespace = usualNamespace } = object.metadata
   const resource = await api.find({ kind: 'event', version: 'v1' })
   if (resource === undefined) return []
@@ -26,7 +29,12 @@ export async function loadEvents({ api }: KubernetesAccount, object: KubeObject)
 
 /** Those without a time come last. */
 function timeOf({ lastTimestamp, firstTimestamp, eventTime }: JsonObject): number {
-  return millisecondsOf(lastTimestamp) ?? millisecondsOf(firstTimestamp) ?? millisecondsOf(eventTime) ?? Number.MAX_SAFE_INTEGER
+  return (
+    millisecondsOf(lastTimestamp) ??
+    millisecondsOf(firstTimestamp) ??
+    millisecondsOf(eventTime) ??
+    Number.MAX_SAFE_INTEGER
+  )
 }
 
 /** Tell which field was written by what, for the API server alone. */

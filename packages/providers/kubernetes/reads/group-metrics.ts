@@ -2,7 +2,11 @@
 
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { type CallOutside, createOutsideCalls, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import {
+  type CallOutside,
+  createOutsideCalls,
+  operatorAddress,
+} from '@fairlead/base/outside/call-outside.ts'
 import { defaultOutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServerGroup } from '../../infrastructure/model.ts'
@@ -25,7 +29,10 @@ const shownSeconds = 900
 const stepSeconds = 15
 const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics' }
 
-export function metricsOf({ prometheus, metrics }: KubernetesAccountSettings): readonly MetricName[] {
+export function metricsOf({
+  prometheus,
+  metrics,
+}: KubernetesAccountSettings): readonly MetricName[] {
   return metricNames.filter((name) => prometheus !== undefined || (metrics && isUsage(name)))
 }
 
@@ -42,11 +49,17 @@ export function createMetricReads(parts: KubernetesParts): MetricReads {
       const name = account && metricsOf(account.settings).find((each) => each === wanted)
       if (account === undefined || name === undefined) return undefined
       const { prometheus, metrics } = account.settings
-      const asked = prometheus === undefined ? [] : await askPrometheus(call, prometheus, { name, group, nowMs: parts.now() })
+      const asked =
+        prometheus === undefined
+          ? []
+          : await askPrometheus(call, prometheus, { name, group, nowMs: parts.now() })
       // A Prometheus need not know what pods use.
       const isMeasured = asked.length === 0 && metrics && isUsage(name)
       const datapoints = isMeasured
-        ? (await usage.read(account, group)).map((sample) => ({ timestamp: sample.atMs, average: sample[name] }))
+        ? (await usage.read(account, group)).map((sample) => ({
+            timestamp: sample.atMs,
+            average: sample[name],
+          }))
         : asked
       return { unit: units[name], period: stepSeconds, datapoints }
     },
@@ -60,7 +73,11 @@ interface Question {
 }
 
 /** @throws {PortError} 503 */
-async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, question: Question): Promise<JsonObject[]> {
+async function askPrometheus(
+  call: CallOutside,
+  prometheus: PrometheusSettings,
+  question: Question,
+): Promise<JsonObject[]> {
   const { name, group, nowMs } = question
   const { baseUrl, token, queries } = prometheus
   const end = nowMs / 1000
@@ -72,17 +89,22 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
     end: String(end),
     step: String(stepSeconds),
   })
-  const fail = (reason: string) => new PortError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
+  const fail = (reason: string) =>
+    new PortError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
   const answer = await call({
     method: 'GET',
     url: operatorAddress(baseUrl, `/api/v1/query_range?${query}`),
-    headers: { accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    headers: {
+      accept: 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
     body: undefined,
   }).catch((error: Error) => {
     throw fail(error.message)
   })
   const body = parseIfJson(answer.text)
-  if (answer.status !== 200) throw fail(textOf(fieldAt(body, 'error')) ?? `it answers ${answer.status}.`)
+  if (answer.status !== 200)
+    throw fail(textOf(fieldAt(body, 'error')) ?? `it answers ${answer.status}.`)
   return toDatapoints(name, objectsOf(fieldAt(body, 'data', 'result'))[0]?.['values'])
 }
 
@@ -93,21 +115,30 @@ function toDatapoints(name: MetricName, values: unknown): JsonObject[] {
     const value = Number(text)
     if (!Number.isFinite(value)) return []
     const timestamp = Math.round(Number(seconds) * 1000)
-    return [units[name] === 'Count' ? { timestamp, sum: value * stepSeconds } : { timestamp, average: value }]
+    return [
+      units[name] === 'Count'
+        ? { timestamp, sum: value * stepSeconds }
+        : { timestamp, average: value },
+    ]
   })
 }
 
 /** Names of objects have no quotes; their dots are regular expressions, too. Load balancers may be what an author wrote. */
 function fillIn(query: string, { region, name, loadBalancers }: ServerGroup): string {
   const bare = (fullName: string) => parseFullName(fullName)?.name ?? fullName
-  const services = loadBalancers.flatMap((each) => /^service ([a-z0-9.-]+)$/.exec(each)?.[1] ?? []).map(toPattern)
+  const services = loadBalancers
+    .flatMap((each) => /^service ([a-z0-9.-]+)$/.exec(each)?.[1] ?? [])
+    .map(toPattern)
   const values: Readonly<Record<string, string>> = {
     namespace: region,
     group: bare(name),
     pods: `${toPattern(bare(name))}-[a-z0-9]+`,
     services: services.join('|'),
   }
-  return query.replaceAll(/\$(namespace|group|pods|services)\b/g, (_, word: string) => values[word] ?? '')
+  return query.replaceAll(
+    /\$(namespace|group|pods|services)\b/g,
+    (_, word: string) => values[word] ?? '',
+  )
 }
 
 /** Within the quotes of a query, where a backslash is written twice. */

@@ -1,7 +1,13 @@
 /** State of jobs, and why one has failed. */
 import { fieldAt, isObject, type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
 import type { Job } from '../../infrastructure/model.ts'
-import { type Condition, type ContainerStatus, conditionOf, millisecondsOf, toPodStatus } from '../objects.ts'
+import {
+  type Condition,
+  type ContainerStatus,
+  conditionOf,
+  millisecondsOf,
+  toPodStatus,
+} from '../objects.ts'
 
 export interface JobState {
   readonly state: Job['state']
@@ -15,8 +21,14 @@ export function toJobState(job: JsonObject): JobState {
   const { status } = job
   const condition = conditionOf(job, 'Failed')
   const failed = condition?.status === 'True' ? condition : undefined
-  const completedMs = millisecondsOf(fieldAt(status, 'completionTime')) ?? millisecondsOf(failed?.lastTransitionTime)
-  return { state: stateOf(job, failed), completedMs, reason: failed?.reason, message: failed?.message }
+  const completedMs =
+    millisecondsOf(fieldAt(status, 'completionTime')) ?? millisecondsOf(failed?.lastTransitionTime)
+  return {
+    state: stateOf(job, failed),
+    completedMs,
+    reason: failed?.reason,
+    message: failed?.message,
+  }
 }
 
 function stateOf({ spec, status }: JsonObject, failed: Condition | undefined): Job['state'] {
@@ -56,14 +68,21 @@ export function describeFailure(pods: readonly JobPod[]): string | undefined {
 
 function endingsOf({ name: pod, status }: JobPod): Ending[] {
   const { initContainerStatuses, containerStatuses } = toPodStatus(status)
-  return [...initContainerStatuses, ...containerStatuses].flatMap(({ name, state: { waiting, terminated } }) => {
-    const state = terminated ?? waiting
-    return state === undefined ? [] : { pod, container: name, state, isWaiting: state === waiting }
-  })
+  return [...initContainerStatuses, ...containerStatuses].flatMap(
+    ({ name, state: { waiting, terminated } }) => {
+      const state = terminated ?? waiting
+      return state === undefined
+        ? []
+        : { pod, container: name, state, isWaiting: state === waiting }
+    },
+  )
 }
 
 /** The last container of the pod that ended, as texts. */
-export function completionDetailsOf(pod: JobPod | undefined, { reason, message }: JobState): JsonObject {
+export function completionDetailsOf(
+  pod: JobPod | undefined,
+  { reason, message }: JobState,
+): JsonObject {
   const ended = pod === undefined ? [] : endingsOf(pod).filter(({ isWaiting }) => !isWaiting)
   const finishedMs = ({ state }: Ending) => millisecondsOf(state.finishedAt) ?? 0
   const last = ended.toSorted((one, other) => finishedMs(one) - finishedMs(other)).at(-1)?.state

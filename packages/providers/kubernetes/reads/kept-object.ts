@@ -2,7 +2,16 @@
 
 import { hash } from 'node:crypto'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import type { Moniker } from '@fairlead/base/names/moniker.ts'
 import { LRUCache } from 'lru-cache'
 import type { HealthRecord, HealthState } from '../../infrastructure/model.ts'
@@ -10,7 +19,12 @@ import type { Kind, SpinnakerKind } from '../kinds.ts'
 import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { shareOf } from '../manifests/shares.ts'
-import { type KubeObject, millisecondsOf, type OwnerReference, ownerReferenceOf } from '../objects.ts'
+import {
+  type KubeObject,
+  millisecondsOf,
+  type OwnerReference,
+  ownerReferenceOf,
+} from '../objects.ts'
 import { type JobState, toJobState } from './job-state.ts'
 
 const maxParts = 5000
@@ -34,7 +48,9 @@ const healthClass = 'platform'
 function healthOf(pod: JsonObject): HealthRecord[] {
   const phase = textOf(fieldAt(pod, 'status', 'phase')) ?? ''
   const statuses = objectsOf(fieldAt(pod, 'status', 'containerStatuses'))
-  const containers = objectsOf(fieldAt(pod, 'spec', 'containers')).flatMap(({ name }) => textOf(name) ?? [])
+  const containers = objectsOf(fieldAt(pod, 'spec', 'containers')).flatMap(
+    ({ name }) => textOf(name) ?? [],
+  )
   return [
     { type: 'kubernetes/pod', source: 'Pod', healthClass, state: stateOfPhase[phase] ?? 'Unknown' },
     ...containers.map((container) =>
@@ -63,7 +79,9 @@ const httpsPorts = new Set([443, 8443])
 
 /** Empty until its load balancer has an address, and for ports that are not TCP. */
 function addressesOfService(object: KubeObject): string[] {
-  const ports = objectsOf(fieldAt(object, 'spec', 'ports')).filter(({ protocol = 'TCP' }) => protocol === 'TCP')
+  const ports = objectsOf(fieldAt(object, 'spec', 'ports')).filter(
+    ({ protocol = 'TCP' }) => protocol === 'TCP',
+  )
   return balancerHosts(object).flatMap((host) =>
     ports.map((port) => {
       const number = numberOf(port['port']) ?? 80
@@ -77,18 +95,23 @@ function addressesOfService(object: KubeObject): string[] {
 function addressesOfIngress(object: KubeObject): string[] {
   const entries = objectsOf(fieldAt(object, 'spec', 'tls'))
   const secured = new Set(entries.flatMap(({ hosts }) => textsOf(hosts)))
-  const named = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap(({ host }) => textOf(host) ?? [])
+  const named = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap(
+    ({ host }) => textOf(host) ?? [],
+  )
   const hosts = named.filter((host) => !host.includes('*'))
   return [...new Set(hosts.length > 0 ? hosts : balancerHosts(object))].map(
-    (host) => `${secured.has(host) || (hosts.length === 0 && entries.length > 0) ? 'https' : 'http'}://${host}/`,
+    (host) =>
+      `${secured.has(host) || (hosts.length === 0 && entries.length > 0) ? 'https' : 'http'}://${host}/`,
   )
 }
 
 function balancerHosts(object: KubeObject): string[] {
-  return objectsOf(fieldAt(object, 'status', 'loadBalancer', 'ingress')).flatMap(({ hostname, ip }) => {
-    const host = textOf(hostname) ?? textOf(ip)
-    return host === undefined ? [] : host.includes(':') ? `[${host}]` : host
-  })
+  return objectsOf(fieldAt(object, 'status', 'loadBalancer', 'ingress')).flatMap(
+    ({ hostname, ip }) => {
+      const host = textOf(hostname) ?? textOf(ip)
+      return host === undefined ? [] : host.includes(':') ? `[${host}]` : host
+    },
+  )
 }
 
 function inboundRulesOf(object: JsonObject): JsonObject[] {
@@ -110,7 +133,9 @@ function toRange({ port, endPort }: JsonObject): JsonObject {
   const startPort = typeof port === 'string' ? undefined : numberOf(port)
   if (startPort !== undefined) return { startPort, endPort: numberOf(endPort) ?? startPort }
   const name = textOf(port)
-  return name === undefined ? { startPort: 0, endPort: 65_535 } : { startPortName: name, endPortName: name }
+  return name === undefined
+    ? { startPort: 0, endPort: 65_535 }
+    : { startPortName: name, endPortName: name }
 }
 
 export type Labels = Readonly<Record<string, string>>
@@ -185,7 +210,14 @@ export interface ObjectKind {
   readonly apiVersion: string
 }
 
-export type KeptObject = KeptPod | KeptWorkload | KeptService | KeptIngress | KeptFirewall | KeptManager | KeptPlain
+export type KeptObject =
+  | KeptPod
+  | KeptWorkload
+  | KeptService
+  | KeptIngress
+  | KeptFirewall
+  | KeptManager
+  | KeptPlain
 
 const ignoreAnnotation = 'caching.spinnaker.io/ignore'
 
@@ -216,9 +248,19 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
       return { ...basics, role, health: sharing.share(healthOf(object)), status }
     }
     case 'service':
-      return { ...basics, role, selector: labelsOf(fieldAt(object, 'spec', 'selector')), addresses: addressesOfService(object) }
+      return {
+        ...basics,
+        role,
+        selector: labelsOf(fieldAt(object, 'spec', 'selector')),
+        addresses: addressesOfService(object),
+      }
     case 'ingress':
-      return { ...basics, role, services: servicesOf(object), addresses: addressesOfIngress(object) }
+      return {
+        ...basics,
+        role,
+        services: servicesOf(object),
+        addresses: addressesOfIngress(object),
+      }
     case 'workload':
       return toWorkload(object, basics)
     case 'firewall':
@@ -230,7 +272,11 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
   }
 }
 
-function toBasics({ metadata }: KubeObject, { kind, apiVersion }: ObjectKind, sharing: Sharing): Basics {
+function toBasics(
+  { metadata }: KubeObject,
+  { kind, apiVersion }: ObjectKind,
+  sharing: Sharing,
+): Basics {
   const { name, namespace = '', uid = '', creationTimestamp, labels = {} } = metadata
   const owner = ownerReferenceOf({ metadata })
   return {
@@ -248,9 +294,16 @@ function toBasics({ metadata }: KubeObject, { kind, apiVersion }: ObjectKind, sh
 
 function toWorkload(object: KubeObject, basics: Basics): KeptWorkload {
   const isCronJob = basics.kind.name === 'cronJob'
-  const template = isCronJob ? fieldAt(object, 'spec', 'jobTemplate', 'spec', 'template') : fieldAt(object, 'spec', 'template')
-  const images = objectsOf(fieldAt(template, 'spec', 'containers')).flatMap(({ image }) => textOf(image) ?? [])
-  const scheduled = basics.kind.name === 'daemonSet' ? fieldAt(object, 'status', 'desiredNumberScheduled') : undefined
+  const template = isCronJob
+    ? fieldAt(object, 'spec', 'jobTemplate', 'spec', 'template')
+    : fieldAt(object, 'spec', 'template')
+  const images = objectsOf(fieldAt(template, 'spec', 'containers')).flatMap(
+    ({ image }) => textOf(image) ?? [],
+  )
+  const scheduled =
+    basics.kind.name === 'daemonSet'
+      ? fieldAt(object, 'status', 'desiredNumberScheduled')
+      : undefined
   return {
     ...basics,
     role: 'workload',
@@ -279,7 +332,14 @@ function annotatedBalancers({ metadata }: KubeObject): string[] {
 }
 
 function servicesOf(object: KubeObject): string[] {
-  const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) => objectsOf(fieldAt(rule, 'http', 'paths')))
-  const backends = [fieldAt(object, 'spec', 'defaultBackend'), ...paths.map(({ backend }) => backend)]
-  return [...new Set(backends.flatMap((backend) => textOf(fieldAt(backend, 'service', 'name')) ?? []))]
+  const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) =>
+    objectsOf(fieldAt(rule, 'http', 'paths')),
+  )
+  const backends = [
+    fieldAt(object, 'spec', 'defaultBackend'),
+    ...paths.map(({ backend }) => backend),
+  ]
+  return [
+    ...new Set(backends.flatMap((backend) => textOf(fieldAt(backend, 'service', 'name')) ?? [])),
+  ]
 }

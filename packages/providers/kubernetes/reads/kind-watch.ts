@@ -11,7 +11,10 @@ import type { ListUpdates, ReadsUnderWay } from '../parts.ts'
 
 interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
   readonly kinds: () => readonly Kind[]
-  readonly open: (kind: Kind, ...place: Parameters<KindWatchOptions['open']>) => ReturnType<KindWatchOptions['open']>
+  readonly open: (
+    kind: Kind,
+    ...place: Parameters<KindWatchOptions['open']>
+  ) => ReturnType<KindWatchOptions['open']>
   /** What was watched is not known any longer. */
   readonly dropped: (kind: Kind) => void
   readonly underWay: ReadsUnderWay
@@ -52,7 +55,11 @@ export class KindWatches implements ListUpdates {
     if (known !== undefined && !known.isOutdated) return known
     known?.close()
     const { open, ...options } = this.#options
-    const watch = new KindWatch({ ...options, kind, open: (resource, namespace) => open(kind, resource, namespace) })
+    const watch = new KindWatch({
+      ...options,
+      kind,
+      open: (resource, namespace) => open(kind, resource, namespace),
+    })
     this.#open.set(kind.name, watch)
     return watch
   }
@@ -75,14 +82,16 @@ export class KindWatches implements ListUpdates {
     for (const watch of this.#open.values()) {
       if (watch.isCurrent) return undefined
       const { absence } = watch
-      if (absence !== undefined && (first === undefined || absence.sinceMs < first.sinceMs)) first = absence
+      if (absence !== undefined && (first === undefined || absence.sinceMs < first.sinceMs))
+        first = absence
     }
     return first
   }
 
   closeUnused(): void {
     const nowMs = this.#options.now()
-    for (const [name, watch] of this.#open) if (nowMs - watch.usedMs > unusedMs) this.#close(name, watch)
+    for (const [name, watch] of this.#open)
+      if (nowMs - watch.usedMs > unusedMs) this.#close(name, watch)
   }
 
   close(): void {
@@ -154,16 +163,27 @@ export class KindWatch {
   /** Since when the API server has not answered. */
   get absence(): Absence | undefined {
     if (this.#failure !== undefined) return this.#failure
-    if (this.#isSilent) return { sinceMs: this.#openedMs, reason: `the API server has not answered for ${maxLoadMs / 1000} s` }
+    if (this.#isSilent)
+      return {
+        sinceMs: this.#openedMs,
+        reason: `the API server has not answered for ${maxLoadMs / 1000} s`,
+      }
     const away = this.#watches.filter(({ state }) => state === 'away')
     if (away.length === 0 || away.length < this.#watches.length) return undefined
     const [first] = away.toSorted((one, other) => this.#sinceMs(one) - this.#sinceMs(other))
-    return first && { sinceMs: this.#sinceMs(first), reason: first.problem ?? 'the API server does not answer' }
+    return (
+      first && {
+        sinceMs: this.#sinceMs(first),
+        reason: first.problem ?? 'the API server does not answer',
+      }
+    )
   }
 
   /** Answers have waited for the first list in vain. */
   get #isSilent(): boolean {
-    return !this.isLoading && this.#isServed && this.#watches.every(({ state }) => state === 'loading')
+    return (
+      !this.isLoading && this.#isServed && this.#watches.every(({ state }) => state === 'loading')
+    )
   }
 
   #sinceMs({ sinceMs }: ResourceWatch): number {

@@ -35,7 +35,10 @@ export class KindCatalog {
     const { cacheAllApplicationRelationships, rawKinds } = this.#options.account
     const { kindExpressions: only, omitKindExpressions: omitted } = rawKinds
     if (kind.name === 'pod' || (!hasScreen(kind) && !cacheAllApplicationRelationships)) return false
-    return (only.length === 0 || only.some((each) => isMatch(each, kind))) && !omitted.some((each) => isMatch(each, kind))
+    return (
+      (only.length === 0 || only.some((each) => isMatch(each, kind))) &&
+      !omitted.some((each) => isMatch(each, kind))
+    )
   }
 
   /** Where lists have every kind, learns what the API server serves. */
@@ -63,17 +66,26 @@ export class KindCatalog {
   }
 }
 
-function listedKinds({ account, provider, table }: KindCatalogOptions, served: readonly Kind[] = []): Kind[] {
+function listedKinds(
+  { account, provider, table }: KindCatalogOptions,
+  served: readonly Kind[] = [],
+): Kind[] {
   const { kinds, omitKinds } = account
   const toKind = (name: string) => table.kindOf(parseKind(name))
-  const namesOf = (names: readonly string[]) => new Set(names.map((name) => toKind(name).name.toLowerCase()))
+  const namesOf = (names: readonly string[]) =>
+    new Set(names.map((name) => toKind(name).name.toLowerCase()))
   const only = namesOf(kinds)
   const omitted = namesOf([...omitKinds, ...provider.lists.omitKinds, 'event'])
   const usual = [...builtInKinds, ...table.custom].filter(hasScreen)
   const byName = new Map(
-    [...usual, ...provider.lists.kinds.map(toKind), ...served].map((kind) => [kind.name.toLowerCase(), kind]),
+    [...usual, ...provider.lists.kinds.map(toKind), ...served].map((kind) => [
+      kind.name.toLowerCase(),
+      kind,
+    ]),
   )
-  return [...byName].filter(([name]) => (only.size === 0 || only.has(name)) && !omitted.has(name)).map(([, kind]) => kind)
+  return [...byName]
+    .filter(([name]) => (only.size === 0 || only.has(name)) && !omitted.has(name))
+    .map(([, kind]) => kind)
 }
 
 function hasScreen({ spinnakerKind }: Kind): boolean {

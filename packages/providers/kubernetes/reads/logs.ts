@@ -1,7 +1,13 @@
 /** Logs of containers: the newest lines, within bounds. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, isObject, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  fieldAt,
+  isObject,
+  type JsonObject,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { Owned } from '../../infrastructure/model.ts'
 import type { ConsoleView, LogChoice, PodContainer } from '../../infrastructure/provider.ts'
@@ -29,16 +35,27 @@ const narrowing = 4
 const mostNarrowings = 6
 
 /** A first line says that something is missing. */
-export async function readLog(api: ClusterApi, pod: PodName, query: LogQuery, bounds: LogBounds): Promise<string> {
+export async function readLog(
+  api: ClusterApi,
+  pod: PodName,
+  query: LogQuery,
+  bounds: LogBounds,
+): Promise<string> {
   let lines = Math.min(query.tailLines ?? bounds.lines, bounds.lines)
   // A wish for fewer lines is no cut.
   let isCut = false
   for (let round = 0; ; round++) {
-    const text = await api.log(pod, { ...query, tailLines: lines + 1, limitBytes: bounds.bytes + 1 })
+    const text = await api.log(pod, {
+      ...query,
+      tailLines: lines + 1,
+      limitBytes: bounds.bytes + 1,
+    })
     const isWhole = Buffer.byteLength(text) <= bounds.bytes
     if (isWhole || round === mostNarrowings || lines <= 1) {
       const newest = newestLines(text, lines)
-      const hasMore = newest.length < text.length && (query.tailLines === undefined || query.tailLines > bounds.lines)
+      const hasMore =
+        newest.length < text.length &&
+        (query.tailLines === undefined || query.tailLines > bounds.lines)
       return isCut || !isWhole || hasMore ? `${cutNotice(bounds)}\n${newest}` : newest
     }
     isCut = true
@@ -64,7 +81,9 @@ function cutNotice({ lines, bytes }: LogBounds): string {
 
 export function containersOf(pod: KubeObject): string[] {
   const lists = ['initContainers', 'containers', 'ephemeralContainers']
-  return lists.flatMap((list) => objectsOf(fieldAt(pod, 'spec', list)).flatMap(({ name }) => textOf(name) ?? []))
+  return lists.flatMap((list) =>
+    objectsOf(fieldAt(pod, 'spec', list)).flatMap(({ name }) => textOf(name) ?? []),
+  )
 }
 
 /** One for each container; a log that cannot be read is its error. */
@@ -75,10 +94,16 @@ export function readLogs(
     choice,
     bounds,
     tailLines,
-  }: { readonly choice: LogChoice; readonly bounds: LogBounds; readonly tailLines: number | undefined },
+  }: {
+    readonly choice: LogChoice
+    readonly bounds: LogBounds
+    readonly tailLines: number | undefined
+  },
 ): Promise<{ name: string; output: string }[]> {
   const { namespace = '', name } = pod.metadata
-  const chosen = containersOf(pod).filter((container) => choice.container === undefined || container === choice.container)
+  const chosen = containersOf(pod).filter(
+    (container) => choice.container === undefined || container === choice.container,
+  )
   return Promise.all(
     chosen.map(async (container) => {
       const query = {
@@ -112,7 +137,8 @@ export function propertiesIn(log: string): JsonObject {
       continue
     }
     const at = text.indexOf(propertyMarker)
-    const [, key = '', value = ''] = at < 0 ? [] : (/^([^=]+)=(.*)$/s.exec(text.slice(at + propertyMarker.length)) ?? [])
+    const [, key = '', value = ''] =
+      at < 0 ? [] : (/^([^=]+)=(.*)$/s.exec(text.slice(at + propertyMarker.length)) ?? [])
     if (key !== '' && value !== '') properties[key.trim().toLowerCase()] = value.trim()
   }
   return properties
@@ -133,7 +159,10 @@ interface PodPlace {
 }
 
 /** @throws {PortError} 5xx */
-export async function ownerOfObject(account: KubernetesAccount, { namespace, name }: PodPlace): Promise<Owned | undefined> {
+export async function ownerOfObject(
+  account: KubernetesAccount,
+  { namespace, name }: PodPlace,
+): Promise<Owned | undefined> {
   const found = await findObject(account, namespace, name)
   return found && loadOwned(account, found.object)
 }
@@ -142,12 +171,17 @@ export async function ownerOfObject(account: KubernetesAccount, { namespace, nam
 export async function readConsole(
   account: KubernetesAccount,
   { namespace, name }: PodPlace,
-  query: { readonly choice: LogChoice; readonly bounds: LogBounds; readonly tailLines: number | undefined },
+  query: {
+    readonly choice: LogChoice
+    readonly bounds: LogBounds
+    readonly tailLines: number | undefined
+  },
 ): Promise<ConsoleView | undefined> {
   const parsed = parseFullName(name)
   if (parsed === undefined || builtInKind(parsed)?.name !== 'pod') return undefined
   const found = await findObject(account, namespace, name)
-  if (found === undefined) return { output: [{ name: 'Error', output: `There is no ${name} in ${namespace} any more.` }] }
+  if (found === undefined)
+    return { output: [{ name: 'Error', output: `There is no ${name} in ${namespace} any more.` }] }
   const { object } = found
   const owned = await loadOwned(account, object)
   const { container } = query.choice
@@ -160,14 +194,20 @@ export async function readConsole(
 /** Properties that a container of one of the pods has printed, the latest pod first; undefined: there is no such log. */
 export async function readProperties(
   account: KubernetesAccount,
-  { namespace, pods, container }: { readonly namespace: string; readonly pods: readonly string[]; readonly container: string },
+  {
+    namespace,
+    pods,
+    container,
+  }: { readonly namespace: string; readonly pods: readonly string[]; readonly container: string },
   bounds: LogBounds,
 ): Promise<JsonObject | undefined> {
   for (const name of pods.toReversed()) {
-    const log = await readLog(account.api, { namespace, name }, { container }, bounds).catch((error: unknown) => {
-      if (isApiError(error, 400, 404)) return undefined
-      throw error
-    })
+    const log = await readLog(account.api, { namespace, name }, { container }, bounds).catch(
+      (error: unknown) => {
+        if (isApiError(error, 400, 404)) return undefined
+        throw error
+      },
+    )
     const properties = log === undefined ? {} : propertiesIn(log)
     if (Object.keys(properties).length > 0) return properties
   }

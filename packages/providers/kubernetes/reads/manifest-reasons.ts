@@ -19,18 +19,27 @@ const logBytes = 4096
 const maxMs = 8000
 
 /** None for kinds without pods, and where the API server does not tell. */
-export function loadReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<WaitReason[]> {
-  return within<WaitReason[], WaitReason[]>(maxMs, findReasons(account, object, kind), () => [], { unref: true }).catch(
-    (error: unknown) => {
-      if (isApiError(error)) return []
-      throw error
-    },
-  )
+export function loadReasons(
+  account: KubernetesAccount,
+  object: KubeObject,
+  kind: Kind,
+): Promise<WaitReason[]> {
+  return within<WaitReason[], WaitReason[]>(maxMs, findReasons(account, object, kind), () => [], {
+    unref: true,
+  }).catch((error: unknown) => {
+    if (isApiError(error)) return []
+    throw error
+  })
 }
 
-async function findReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<WaitReason[]> {
+async function findReasons(
+  account: KubernetesAccount,
+  object: KubeObject,
+  kind: Kind,
+): Promise<WaitReason[]> {
   const isPod = kind.name === 'pod'
-  const owners = kind.name === 'deployment' ? await loadLatestReplicaSet(account, object) : isPod ? [] : [object]
+  const owners =
+    kind.name === 'deployment' ? await loadLatestReplicaSet(account, object) : isPod ? [] : [object]
   const pods = isPod ? [object] : await loadPods(account, object, owners)
   const troubled = pods.filter((pod) => !isReady(pod)).slice(0, maxPods)
   const objects = isPod ? [] : [...new Set([object, ...owners])]
@@ -42,14 +51,27 @@ async function findReasons(account: KubernetesAccount, object: KubeObject, kind:
 }
 
 /** Older ones are scaled down, and their pods tell nothing about the new version. */
-async function loadLatestReplicaSet(account: KubernetesAccount, deployment: KubeObject): Promise<KubeObject[]> {
-  const owned = await listOwned(account, 'replicaSet', { spec: deployment['spec'], owners: [deployment] })
-  const revisionOf = ({ metadata }: KubeObject) => numberOf(metadata.annotations?.[revisionAnnotation]) ?? 0
+async function loadLatestReplicaSet(
+  account: KubernetesAccount,
+  deployment: KubeObject,
+): Promise<KubeObject[]> {
+  const owned = await listOwned(account, 'replicaSet', {
+    spec: deployment['spec'],
+    owners: [deployment],
+  })
+  const revisionOf = ({ metadata }: KubeObject) =>
+    numberOf(metadata.annotations?.[revisionAnnotation]) ?? 0
   return owned.toSorted((one, other) => revisionOf(other) - revisionOf(one)).slice(0, 1)
 }
 
-function loadPods(account: KubernetesAccount, object: KubeObject, owners: readonly KubeObject[]): Promise<KubeObject[]> {
-  return owners.length === 0 ? Promise.resolve([]) : listOwned(account, 'pod', { spec: object['spec'], owners })
+function loadPods(
+  account: KubernetesAccount,
+  object: KubeObject,
+  owners: readonly KubeObject[],
+): Promise<KubeObject[]> {
+  return owners.length === 0
+    ? Promise.resolve([])
+    : listOwned(account, 'pod', { spec: object['spec'], owners })
 }
 
 async function listOwned(
@@ -69,7 +91,10 @@ function isReady(pod: KubeObject): boolean {
   return conditionOf(pod, 'Ready')?.status === 'True'
 }
 
-async function loadLogs({ api }: KubernetesAccount, pods: readonly KubeObject[]): Promise<Map<string, string>> {
+async function loadLogs(
+  { api }: KubernetesAccount,
+  pods: readonly KubeObject[],
+): Promise<Map<string, string>> {
   const namespace = pods[0]?.metadata.namespace ?? ''
   const logs = crashedContainers(pods)
     .slice(0, maxLogs)

@@ -3,7 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
-import type { ClusterMember, ManifestChoice, ManifestCluster, ManifestReads } from '../../infrastructure/provider.ts'
+import type {
+  ClusterMember,
+  ManifestChoice,
+  ManifestCluster,
+  ManifestReads,
+} from '../../infrastructure/provider.ts'
 import { isPassing } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
 import { loadDrift } from '../drift.ts'
@@ -40,7 +45,10 @@ export function createManifestReads(
     async drift({ isReadable, ...query }) {
       const accounts = parts
         .accounts()
-        .filter(({ settings: { name } }) => (query.account === undefined || name === query.account) && isReadable(name))
+        .filter(
+          ({ settings: { name } }) =>
+            (query.account === undefined || name === query.account) && isReadable(name),
+        )
       const found = accounts.map((account) => {
         const namespaces = readsOf(account.settings.name)?.namespacesOf(query.application) ?? []
         return answered(account, () => loadDrift(account, namespaces, query))
@@ -52,14 +60,26 @@ export function createManifestReads(
 }
 
 /** @throws {PortError} 400 */
-async function planDeployment(parts: KubernetesParts, description: JsonObject, user: string): Promise<JsonObject[]> {
+async function planDeployment(
+  parts: KubernetesParts,
+  description: JsonObject,
+  user: string,
+): Promise<JsonObject[]> {
   const account = parts.account(textOf(description['account']) ?? '')
-  if (account === undefined) throw new PortError(400, `The account "${String(description['account'])}" does not exist.`)
-  const problems = describeDeployProblems(description, account).filter((problem) => problem !== undefined)
+  if (account === undefined)
+    throw new PortError(400, `The account "${String(description['account'])}" does not exist.`)
+  const problems = describeDeployProblems(description, account).filter(
+    (problem) => problem !== undefined,
+  )
   if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
   const signal = AbortSignal.timeout(planMs)
   try {
-    const differences = await planManifests({ parts, account, description, run: { id: randomUUID(), user, signal } })
+    const differences = await planManifests({
+      parts,
+      account,
+      description,
+      run: { id: randomUUID(), user, signal },
+    })
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
     if (error instanceof PortError) throw error
@@ -118,7 +138,10 @@ function usualStatus({ spinnakerKind }: Kind): JsonObject {
 }
 
 /** Those whose annotations name the cluster and the application, oldest first. @throws {PortError} 5xx */
-export async function findClusterMembers(account: KubernetesAccount, wanted: ManifestCluster): Promise<ClusterMember[]> {
+export async function findClusterMembers(
+  account: KubernetesAccount,
+  wanted: ManifestCluster,
+): Promise<ClusterMember[]> {
   const parsed = parseKind(wanted.kind)
   const found = await listObjects(account, parsed, {
     location: wanted.location,
@@ -126,16 +149,24 @@ export async function findClusterMembers(account: KubernetesAccount, wanted: Man
   })
   return found
     .filter(({ object }) => isOfCluster(object, wanted))
-    .sort((one, other) => createdMs(one.object) - createdMs(other.object) || compareNames(one.object, other.object))
+    .sort(
+      (one, other) =>
+        createdMs(one.object) - createdMs(other.object) || compareNames(one.object, other.object),
+    )
     .map(({ object, kind }) => ({
-      view: { kind: kind.name, namespace: object.metadata.namespace ?? '', name: object.metadata.name },
+      view: {
+        kind: kind.name,
+        namespace: object.metadata.namespace ?? '',
+        name: object.metadata.name,
+      },
       replicas: numberOf(objectOf(object['spec'])['replicas']) ?? -1,
     }))
 }
 
 function isOfCluster(object: KubeObject, { application, cluster }: ManifestCluster): boolean {
   return (
-    ownerOf(object)?.toLowerCase() === application.toLowerCase() && annotationOf(object, monikerAnnotations.cluster) === cluster
+    ownerOf(object)?.toLowerCase() === application.toLowerCase() &&
+    annotationOf(object, monikerAnnotations.cluster) === cluster
   )
 }
 

@@ -2,7 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { maxControllers } from '../controllers.ts'
 import { formatFullName, type Kind } from '../kinds.ts'
-import { type KeptObject, type KeptPod, type KeptWorkload, type Role, roleOf } from './kept-object.ts'
+import {
+  type KeptObject,
+  type KeptPod,
+  type KeptWorkload,
+  type Role,
+  roleOf,
+} from './kept-object.ts'
 import { OwnedObjects } from './owned-objects.ts'
 import { type Relations, relate } from './selectors.ts'
 import { fullNameOf } from './views.ts'

@@ -1,10 +1,25 @@
 /** Answers about one namespace: the same ones until its objects change, and then those of what has changed. */
 
 import { definedOf } from '@fairlead/base/json/values.ts'
-import type { Instance, Job, LoadBalancer, Owned, OwnResource, SecurityGroup, ServerGroup } from '../../infrastructure/model.ts'
+import type {
+  Instance,
+  Job,
+  LoadBalancer,
+  Owned,
+  OwnResource,
+  SecurityGroup,
+  ServerGroup,
+} from '../../infrastructure/model.ts'
 import { millisecondsOf } from '../objects.ts'
 import { completionDetailsOf, describeFailure, type JobPod, type JobState } from './job-state.ts'
-import type { KeptFirewall, KeptIngress, KeptManager, KeptPod, KeptService, KeptWorkload } from './kept-object.ts'
+import type {
+  KeptFirewall,
+  KeptIngress,
+  KeptManager,
+  KeptPod,
+  KeptService,
+  KeptWorkload,
+} from './kept-object.ts'
 import { toLoadBalancer } from './load-balancers.ts'
 import { NamespaceObjects } from './namespace-objects.ts'
 import { byName } from './owned-objects.ts'
@@ -39,7 +54,10 @@ export class NamespaceReads {
   }
 
   get groups(): ReadonlyMap<string, ServerGroup> {
-    return this.#answer('groups', () => new Map(this.#workloads.map((each) => [fullNameOf(each), this.#group(each)])))
+    return this.#answer(
+      'groups',
+      () => new Map(this.#workloads.map((each) => [fullNameOf(each), this.#group(each)])),
+    )
   }
 
   get groupsOf(): ReadonlyMap<string, readonly ServerGroup[]> {
@@ -48,19 +66,24 @@ export class NamespaceReads {
 
   get managersOf(): ReadonlyMap<string, readonly OwnResource[]> {
     return this.#answer('managersOf', () =>
-      byApplication(sorted(this.objects.ofRole('manager')).map((manager) => this.#manager(manager))),
+      byApplication(
+        sorted(this.objects.ofRole('manager')).map((manager) => this.#manager(manager)),
+      ),
     )
   }
 
   get balancers(): readonly LoadBalancer[] {
     return this.#answer('balancers', () => {
       const [services, ingresses] = [this.objects.ofRole('service'), this.objects.ofRole('ingress')]
-      return [...sorted<Balancer>(services), ...sorted<Balancer>(ingresses)].map((balancer) => this.#balancer(balancer))
+      return [...sorted<Balancer>(services), ...sorted<Balancer>(ingresses)].map((balancer) =>
+        this.#balancer(balancer),
+      )
     })
   }
 
   get firewalls(): readonly SecurityGroup[] {
-    const toGroup = (firewall: KeptFirewall) => toSecurityGroup(this.#options.account, this.objects.owned(firewall))
+    const toGroup = (firewall: KeptFirewall) =>
+      toSecurityGroup(this.#options.account, this.objects.owned(firewall))
     return this.#answer('firewalls', () =>
       sorted(this.objects.ofRole('firewall')).map((each) =>
         this.#firewalls.remember(each, [this.objects.owned(each)], () => toGroup(each)),
@@ -75,14 +98,17 @@ export class NamespaceReads {
   /** Whether something claims no application, and may have that of a controller. */
   get hasUnclaimed(): boolean {
     return this.#answer('hasUnclaimed', () => {
-      for (const { moniker, owner } of this.objects.all()) if (moniker.app === null && owner !== undefined) return true
+      for (const { moniker, owner } of this.objects.all())
+        if (moniker.app === null && owner !== undefined) return true
       return false
     })
   }
 
   /** Pods without owner. */
   get detached(): readonly Instance[] {
-    return this.#answer('detached', () => this.objects.pods.of(undefined).map((pod) => this.#instance(pod, undefined)))
+    return this.#answer('detached', () =>
+      this.objects.pods.of(undefined).map((pod) => this.#instance(pod, undefined)),
+    )
   }
 
   /** @param name Full name of a pod */
@@ -98,7 +124,9 @@ export class NamespaceReads {
   podsOf(name: string): string[] {
     const owner = this.objects.ofRole('workload').get(name)
     const pods = owner === undefined ? [] : this.objects.pods.of(owner.uid)
-    return pods.toSorted((one, other) => (one.createdMs ?? 0) - (other.createdMs ?? 0)).map((pod) => pod.name)
+    return pods
+      .toSorted((one, other) => (one.createdMs ?? 0) - (other.createdMs ?? 0))
+      .map((pod) => pod.name)
   }
 
   #answer<T>(question: string, make: () => T): T {
@@ -114,20 +142,33 @@ export class NamespaceReads {
   #group(workload: KeptWorkload): ServerGroup {
     const { account } = this.#options
     const services = this.objects.relations.servicesOf.get(workload) ?? none
-    const loadBalancers = this.#balancerNames.remember(workload, services, () => balancersOf(workload, services))
+    const loadBalancers = this.#balancerNames.remember(workload, services, () =>
+      balancersOf(workload, services),
+    )
     const pods = this.objects.pods.of(workload.uid)
     const owned = this.objects.owned(workload)
     return this.#groups.remember(workload, [owned, pods, loadBalancers], () => {
       const group = { name: fullNameOf(workload), loadBalancers }
       const instances = pods.map((pod) => this.#instance(pod, group))
-      return toServerGroup({ account, workload: owned, loadBalancers, isSelected: services.length > 0, instances })
+      return toServerGroup({
+        account,
+        workload: owned,
+        loadBalancers,
+        isSelected: services.length > 0,
+        instances,
+      })
     })
   }
 
-  #instance(pod: KeptPod, group: Pick<ServerGroup, 'name' | 'loadBalancers'> | undefined): Instance {
+  #instance(
+    pod: KeptPod,
+    group: Pick<ServerGroup, 'name' | 'loadBalancers'> | undefined,
+  ): Instance {
     const owned = this.objects.owned(pod)
     const { account } = this.#options
-    return this.#instances.remember(pod, [owned, group?.name, group?.loadBalancers], () => toInstance(account, owned, group))
+    return this.#instances.remember(pod, [owned, group?.name, group?.loadBalancers], () =>
+      toInstance(account, owned, group),
+    )
   }
 
   #manager(manager: KeptManager): OwnResource {
@@ -145,7 +186,9 @@ export class NamespaceReads {
   #balancer(balancer: Balancer): LoadBalancer {
     const groups = this.#workloadsBehind(balancer).map((workload) => this.#group(workload))
     const owned = this.objects.owned(balancer)
-    return this.#balancers.remember(balancer, [owned, ...groups], () => toLoadBalancer(this.#options.account, owned, groups))
+    return this.#balancers.remember(balancer, [owned, ...groups], () =>
+      toLoadBalancer(this.#options.account, owned, groups),
+    )
   }
 
   #workloadsBehind(balancer: Balancer): readonly KeptWorkload[] {
@@ -160,7 +203,11 @@ export class NamespaceReads {
     if (!isJob(workload)) return []
     const pods = this.objects.pods.of(workload.uid)
     const owned = this.objects.owned(workload)
-    return [this.#jobs.remember(workload, [owned, pods], () => toJob({ ...this.#options, workload: owned, pods }))]
+    return [
+      this.#jobs.remember(workload, [owned, pods], () =>
+        toJob({ ...this.#options, workload: owned, pods }),
+      ),
+    ]
   }
 }
 
@@ -242,6 +289,9 @@ function toJob({ account, workload, pods, listsPods }: JobParts): Job {
 
 /** Those that have not started come last. */
 function podsByStart(pods: readonly KeptPod[]): JobPod[] {
-  const startOf = ({ status, createdMs }: KeptPod) => millisecondsOf(status?.['startTime']) ?? createdMs ?? Infinity
-  return pods.toSorted((one, other) => startOf(one) - startOf(other)).map(({ name, status = {} }) => ({ name, status }))
+  const startOf = ({ status, createdMs }: KeptPod) =>
+    millisecondsOf(status?.['startTime']) ?? createdMs ?? Infinity
+  return pods
+    .toSorted((one, other) => startOf(one) - startOf(other))
+    .map(({ name, status = {} }) => ({ name, status }))
 }

@@ -40,7 +40,10 @@ export class Namespaces {
   get names(): readonly string[] {
     const { namespaces, omitNamespaces } = this.#options.settings
     if (namespaces.length > 0) return namespaces
-    const listed = this.#watch === undefined || this.#watch.size === 0 ? this.#listed : [...this.#watch.entries()].sort()
+    const listed =
+      this.#watch === undefined || this.#watch.size === 0
+        ? this.#listed
+        : [...this.#watch.entries()].sort()
     return listed.filter((name) => !omitNamespaces.includes(name))
   }
 

@@ -17,7 +17,11 @@ export interface FoundObject {
 }
 
 /** Undefined where there is no such kind or object, or where the account does not reach. @throws {PortError} 5xx */
-export async function findObject(account: KubernetesAccount, location: string, name: string): Promise<FoundObject | undefined> {
+export async function findObject(
+  account: KubernetesAccount,
+  location: string,
+  name: string,
+): Promise<FoundObject | undefined> {
   const parsed = parseFullName(name)
   if (parsed === undefined) return undefined
   return answered(account, async () => {
@@ -31,13 +35,20 @@ export async function findObject(account: KubernetesAccount, location: string, n
 }
 
 /** With what it owns; what is gone already is no error. @throws {PortError} 5xx */
-export async function removeObject(account: KubernetesAccount, location: string, name: string): Promise<void> {
+export async function removeObject(
+  account: KubernetesAccount,
+  location: string,
+  name: string,
+): Promise<void> {
   const found = await findObject(account, location, name)
   if (found === undefined) return
   const { object, resource } = found
   const { namespace = '', name: bareName, uid } = object.metadata
   await answered(account, () =>
-    account.api.remove({ resource, namespace, name: bareName }, { propagation: 'Background', ...(uid !== undefined && { uid }) }),
+    account.api.remove(
+      { resource, namespace, name: bareName },
+      { propagation: 'Background', ...(uid !== undefined && { uid }) },
+    ),
   )
   account.lists.forget(object)
 }
@@ -54,7 +65,11 @@ export async function listObjects(
     const namespace = resource.isNamespaced && location !== noNamespace ? location : undefined
     if (resource.isNamespaced && !reaches(account, namespace ?? '')) return []
     const objects = await account.api.list(resource, { namespace, metadataOnly })
-    return objects.map((object) => ({ object, resource, kind: kindOfObject(account, object, resource) }))
+    return objects.map((object) => ({
+      object,
+      resource,
+      kind: kindOfObject(account, object, resource),
+    }))
   })
 }
 
@@ -62,19 +77,32 @@ export async function listObjects(
 function reaches({ settings }: KubernetesAccount, namespace: string): boolean {
   if (namespace === '') return false
   const { namespaces, omitNamespaces } = settings
-  return (namespaces.length === 0 || namespaces.includes(namespace)) && !omitNamespaces.includes(namespace)
+  return (
+    (namespaces.length === 0 || namespaces.includes(namespace)) &&
+    !omitNamespaces.includes(namespace)
+  )
 }
 
-function kindOfObject({ kinds }: KubernetesAccount, object: KubeObject, { isNamespaced }: ApiResource): Kind {
+function kindOfObject(
+  { kinds }: KubernetesAccount,
+  object: KubeObject,
+  { isNamespaced }: ApiResource,
+): Kind {
   return kinds.kindOf(kindOfManifest(object), isNamespaced)
 }
 
 /** @throws {PortError} with a text that names the account, where the API server refuses or does not answer */
-export async function answered<T>({ settings }: KubernetesAccount, ask: () => Promise<T>): Promise<T> {
+export async function answered<T>(
+  { settings }: KubernetesAccount,
+  ask: () => Promise<T>,
+): Promise<T> {
   try {
     return await ask()
   } catch (error) {
     if (!isApiError(error)) throw error
-    throw new PortError(isPassing(error) ? 503 : 502, `The API server of the account ${settings.name} fails: ${error.message}`)
+    throw new PortError(
+      isPassing(error) ? 503 : 502,
+      `The API server of the account ${settings.name} fails: ${error.message}`,
+    )
   }
 }

@@ -8,7 +8,11 @@ import type { KubernetesAccount } from '../parts.ts'
 import { answered } from './object-lookup.ts'
 
 /** None where nothing measures, or where Fairlead may not read it. */
-export async function readPodMetrics(account: KubernetesAccount, namespace: string, pod: string): Promise<JsonObject[]> {
+export async function readPodMetrics(
+  account: KubernetesAccount,
+  namespace: string,
+  pod: string,
+): Promise<JsonObject[]> {
   const path = pathTo`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods/${pod}`
   const measured = await account.api.read(path).catch((error: unknown) => {
     if (isApiError(error)) return undefined
@@ -119,16 +123,24 @@ export class PodUsage {
 
 /** By full names. None where nothing measures, or where Fairlead may not read it. */
 async function readPods({ api }: KubernetesAccount, namespace: string): Promise<PodSamples> {
-  const answer = await api.read(pathTo`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`).catch((error: unknown) => {
-    if (isApiError(error, 403, 404)) return undefined
-    throw error
-  })
+  const answer = await api
+    .read(pathTo`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`)
+    .catch((error: unknown) => {
+      if (isApiError(error, 403, 404)) return undefined
+      throw error
+    })
   return new Map(
     objectsOf(fieldAt(answer, 'items')).map((pod) => {
       const containers = objectsOf(pod['containers'])
       const sum = (name: string) =>
-        containers.reduce((total, { usage }) => total + parseQuantity(textOf(fieldAt(usage, name)) ?? ''), 0)
-      return [`pod ${textOf(fieldAt(pod, 'metadata', 'name'))}`, { memory: sum('memory'), cpu: sum('cpu') }]
+        containers.reduce(
+          (total, { usage }) => total + parseQuantity(textOf(fieldAt(usage, name)) ?? ''),
+          0,
+        )
+      return [
+        `pod ${textOf(fieldAt(pod, 'metadata', 'name'))}`,
+        { memory: sum('memory'), cpu: sum('cpu') },
+      ]
     }),
   )
 }

@@ -13,11 +13,20 @@ export interface GroupParts {
 }
 
 /** Full names: services that select its pods, and load balancers that its annotation names. */
-export function balancersOf({ annotated }: KeptWorkload, services: readonly KeptService[]): string[] {
+export function balancersOf(
+  { annotated }: KeptWorkload,
+  services: readonly KeptService[],
+): string[] {
   return [...new Set([...services.map(fullNameOf), ...annotated])].sort()
 }
 
-export function toServerGroup({ account, workload, loadBalancers, isSelected, instances }: GroupParts): ServerGroup {
+export function toServerGroup({
+  account,
+  workload,
+  loadBalancers,
+  isSelected,
+  instances,
+}: GroupParts): ServerGroup {
   const { desired, images, labels, moniker, namespace, createdMs, trafficPercent } = workload
   return {
     provider: 'kubernetes',
@@ -48,7 +57,10 @@ export function toServerGroup({ account, workload, loadBalancers, isSelected, in
 }
 
 /** The owning deployment, by its bare name. */
-function managersOf(account: string, { owner, namespace }: KeptWorkload): NonNullable<ServerGroup['managers']> {
+function managersOf(
+  account: string,
+  { owner, namespace }: KeptWorkload,
+): NonNullable<ServerGroup['managers']> {
   return owner?.kind === 'Deployment' ? [{ account, location: namespace, name: owner.name }] : []
 }
 

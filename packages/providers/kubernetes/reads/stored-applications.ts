@@ -26,7 +26,9 @@ export class StoredApplications {
   select<T extends Owned>(owned: readonly T[]): readonly T[] {
     this.#refresh()
     const names = this.#names
-    return names === undefined ? owned : owned.filter(({ moniker }) => moniker.app !== null && names.has(foldName(moniker.app)))
+    return names === undefined
+      ? owned
+      : owned.filter(({ moniker }) => moniker.app !== null && names.has(foldName(moniker.app)))
   }
 
   #refresh(): void {
@@ -40,7 +42,9 @@ export class StoredApplications {
     this.#loadedAtMs = now()
     try {
       const stored = await ports.definitions.applications(itself)
-      this.#names = new Set(stored.flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])))
+      this.#names = new Set(
+        stored.flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])),
+      )
     } catch (error) {
       log.warn({ err: error }, 'stored applications cannot be read: Kubernetes lists show all')
     }

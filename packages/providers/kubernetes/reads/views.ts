@@ -41,7 +41,11 @@ export function toRawResource(object: KeptObject, account: string): OwnResource 
 }
 
 /** A deployment with its replica sets. */
-export function toManager(account: string, manager: KeptManager, owned: readonly KeptWorkload[]): OwnResource {
+export function toManager(
+  account: string,
+  manager: KeptManager,
+  owned: readonly KeptWorkload[],
+): OwnResource {
   const serverGroups = owned.map((workload) => ({
     name: fullNameOf(workload),
     account,
@@ -49,7 +53,10 @@ export function toManager(account: string, manager: KeptManager, owned: readonly
     namespace: workload.namespace,
     moniker: workload.moniker,
   }))
-  return { ...ownedOf(manager, account), view: { ...resourceFields(manager, account), serverGroups } }
+  return {
+    ...ownedOf(manager, account),
+    view: { ...resourceFields(manager, account), serverGroups },
+  }
 }
 
 /** A network policy as a security group. */

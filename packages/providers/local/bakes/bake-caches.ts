@@ -2,7 +2,8 @@
 import { CacheFolders, type CacheFoldersOptions } from '@fairlead/base/storage/cache-folders.ts'
 import type { BakeTarget } from './request.ts'
 
-export interface BakeCachesOptions extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
+export interface BakeCachesOptions
+  extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
   readonly accounts: readonly string[]
   readonly isUsed: (account: string) => boolean
 }
@@ -18,8 +19,13 @@ export class BakeCaches {
   readonly #accounts: readonly string[]
 
   constructor({ accounts, isUsed, ...options }: BakeCachesOptions) {
-    const isFolderUsed = (folder: string) => accounts.some((account) => folder === folderOf(account) && isUsed(account))
-    this.#folders = new CacheFolders({ ...options, folderName: 'bake-caches', isUsed: isFolderUsed })
+    const isFolderUsed = (folder: string) =>
+      accounts.some((account) => folder === folderOf(account) && isUsed(account))
+    this.#folders = new CacheFolders({
+      ...options,
+      folderName: 'bake-caches',
+      isUsed: isFolderUsed,
+    })
     this.#accounts = accounts
   }
 

@@ -23,7 +23,11 @@ export async function adoptImage(
   { folder, template }: { readonly folder: string; readonly template: BakeTemplate | undefined },
 ): Promise<StoredImage> {
   const description = describeImage(bake, await readCommit(folder))
-  return adoptFolder(images, { work: folder, name: imageFolder, what: 'bake' }, { description, imageFile: template?.image })
+  return adoptFolder(
+    images,
+    { work: folder, name: imageFolder, what: 'bake' },
+    { description, imageFile: template?.image },
+  )
 }
 
 /** @throws {PortError} 400 */
@@ -32,7 +36,9 @@ export function bakedNameOf(request: BakeRequest): { name: string; version: stri
   const place = bakeAttributeOf(request, 'git') ?? bakeAttributeOf(request, 'directory') ?? ''
   const name = request.ami_name ?? first?.name ?? basename(place, '.git')
   const version =
-    request.ami_suffix ?? bakeAttributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
+    request.ami_suffix ??
+    bakeAttributeOf(request, 'version') ??
+    (request.ami_name === undefined ? first?.version : undefined)
   if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
     const given = shorten(version === undefined ? name : `${name}:${version}`)
     throw new PortError(
@@ -47,7 +53,15 @@ function describeImage(
   { id, name, version, accounts, request, user, createdMs }: Bake,
   commit: string | undefined,
 ): ImageDescription {
-  const { build_info_url, job, build_number, build_host, base_os, package: packages, spinnaker_execution_id } = request
+  const {
+    build_info_url,
+    job,
+    build_number,
+    build_host,
+    base_os,
+    package: packages,
+    spinnaker_execution_id,
+  } = request
   const source = {
     package: packages,
     git: bakeAttributeOf(request, 'git'),
@@ -67,7 +81,14 @@ function describeImage(
     }),
     tags: {},
     accounts,
-    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...definedOf(source) },
+    origin: {
+      kind: 'bake',
+      bake: id,
+      user,
+      baseOs: base_os,
+      execution: spinnaker_execution_id,
+      ...definedOf(source),
+    },
   }
 }
 

@@ -87,7 +87,9 @@ function toBake(row: Record<string, unknown>): Bake {
 function prepareStatements(db: DatabaseSync) {
   return {
     get: db.prepare('SELECT document FROM bakery_bakes WHERE id = ?'),
-    ofKey: db.prepare('SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1'),
+    ofKey: db.prepare(
+      'SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1',
+    ),
     running: db.prepare("SELECT document FROM bakery_bakes WHERE state = 'RUNNING'"),
     log: db.prepare('SELECT log FROM bakery_bakes WHERE id = ?'),
     put: db.prepare(

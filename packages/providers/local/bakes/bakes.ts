@@ -85,7 +85,13 @@ export class Bakes implements Baker {
   get baseImages(): JsonObject[] {
     return this.#options.settings.templates.map(({ id, description, details }) => {
       const shortDescription = description || id
-      return { id, shortDescription, detailedDescription: details || shortDescription, packageType: 'DEB', osType: 'linux' }
+      return {
+        id,
+        shortDescription,
+        detailedDescription: details || shortDescription,
+        packageType: 'DEB',
+        osType: 'linux',
+      }
     })
   }
 
@@ -102,8 +108,18 @@ export class Bakes implements Baker {
     return this.#running.close()
   }
 
-  async request({ region, body, user, execution, application, isRebake }: BakeQuery): Promise<Bake> {
-    const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
+  async request({
+    region,
+    body,
+    user,
+    execution,
+    application,
+    isRebake,
+  }: BakeQuery): Promise<Bake> {
+    const request = {
+      ...parseBakeRequest(body),
+      ...(execution !== undefined && { spinnaker_execution_id: execution }),
+    }
     const template = this.#findTemplate(request.base_os)
     const target = await this.#targetFor(request, region, user)
     const sources = sourcesOf(request, this.#options.settings.packages)
@@ -116,7 +132,9 @@ export class Bakes implements Baker {
 
   async cancel(id: string): Promise<void> {
     const bake = this.#store.get(id)
-    const isCancelled = bake?.state === 'RUNNING' && (await this.#running.end(bake, 'CANCELED', 'The bake was cancelled.'))
+    const isCancelled =
+      bake?.state === 'RUNNING' &&
+      (await this.#running.end(bake, 'CANCELED', 'The bake was cancelled.'))
     if (!isCancelled) throw new PortError(400, `There is no incomplete bake with status id ${id}.`)
   }
 
@@ -137,20 +155,36 @@ export class Bakes implements Baker {
   async #targetFor(request: BakeRequest, region: string, user: string): Promise<BakeTarget> {
     const { accounts } = this.#options.provider.parts.settings
     const access = await requireAccess(this.#options.context, user)
-    const inRegion = accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
+    const inRegion = accounts.filter(
+      ({ regions }) => region === 'global' || regions.some(({ name }) => name === region),
+    )
     if (inRegion.length === 0) {
-      const known = [...new Set(accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
-      throw new PortError(400, `There is no region "${region}" to bake for. There are global, ${known}.`)
+      const known = [
+        ...new Set(accounts.flatMap(({ regions }) => regions.map(({ name }) => name))),
+      ].join(', ')
+      throw new PortError(
+        400,
+        `There is no region "${region}" to bake for. There are global, ${known}.`,
+      )
     }
     const named = request.account_name
-    const candidates = named === undefined ? inRegion : inRegion.filter(({ name }) => name === named)
-    if (candidates.length === 0) throw new PortError(400, `There is no account "${named}" in the region ${region}.`)
-    const writable = candidates.map(({ name }) => name).filter((name) => access.mayOnAccount(name, 'WRITE'))
+    const candidates =
+      named === undefined ? inRegion : inRegion.filter(({ name }) => name === named)
+    if (candidates.length === 0)
+      throw new PortError(400, `There is no account "${named}" in the region ${region}.`)
+    const writable = candidates
+      .map(({ name }) => name)
+      .filter((name) => access.mayOnAccount(name, 'WRITE'))
     const [account] = writable
-    if (account !== undefined) return { account, accounts: writable.length === accounts.length ? undefined : writable }
-    throw new PortError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
-      exception: 'AccessDenied',
-    })
+    if (account !== undefined)
+      return { account, accounts: writable.length === accounts.length ? undefined : writable }
+    throw new PortError(
+      403,
+      `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`,
+      {
+        exception: 'AccessDenied',
+      },
+    )
   }
 
   /** @returns undefined at once where a new one is needed */
@@ -169,7 +203,11 @@ export class Bakes implements Baker {
   async #keyOf(request: BakeRequest, target: BakeTarget, user: string): Promise<string> {
     const sources = sourcesOf(request, this.#options.settings.packages)
     const find = () =>
-      Promise.all(sources.map((source) => fingerprintOf(source, this.#options.provider.parts.users.of(target.account))))
+      Promise.all(
+        sources.map((source) =>
+          fingerprintOf(source, this.#options.provider.parts.users.of(target.account)),
+        ),
+      )
     const turn = (this.#turns.get(user) ?? Promise.resolve()).then(find)
     this.#turns.set(user, turn)
     try {
@@ -181,7 +219,11 @@ export class Bakes implements Baker {
 
   /** It stays readable by its id. */
   async #forget(bake: Bake): Promise<void> {
-    const isOver = !(await this.#running.end(bake, 'CANCELED', 'The bake was cancelled by a new request.'))
+    const isOver = !(await this.#running.end(
+      bake,
+      'CANCELED',
+      'The bake was cancelled by a new request.',
+    ))
     const current = this.#store.get(bake.id)
     if (isOver && current !== undefined) this.#store.put({ ...current, key: undefined })
   }
@@ -227,7 +269,10 @@ export class Bakes implements Baker {
     ])
     const revealed = { ...order, id, request: { ...request, extended_attributes: value } }
     const builderOrder = await this.#toBuilderOrder(revealed, given.value)
-    const all = { secrets: longestFirst([...secrets, ...given.secrets]), versions: [...versions, ...given.versions] }
+    const all = {
+      secrets: longestFirst([...secrets, ...given.secrets]),
+      versions: [...versions, ...given.versions],
+    }
     return { ...builderOrder, revealed: all }
   }
 
@@ -249,7 +294,8 @@ export class Bakes implements Baker {
       bounds: provider.parts.settings.images,
     }
     const planText = formatJson(plan)
-    if (planText.length > maxPlanLength) throw new PortError(400, 'The extended attributes are too large.')
+    if (planText.length > maxPlanLength)
+      throw new PortError(400, 'The extended attributes are too large.')
     return {
       command: await this.#commandOf({ id, account: target.account, cache: plan.cache }, sources),
       account: target.account,
@@ -263,7 +309,10 @@ export class Bakes implements Baker {
   }
 
   /** Two processes, since what fetches the sources sees keys, and folders of this machine, that are no affair of the steps. */
-  async #commandOf(places: Omit<ProgramPlaces, 'readable' | 'sources'>, sources: readonly Source[]): Promise<string[]> {
+  async #commandOf(
+    places: Omit<ProgramPlaces, 'readable' | 'sources'>,
+    sources: readonly Source[],
+  ): Promise<string[]> {
     const { dataDir, parts } = this.#options.provider
     const { packages } = this.#options.settings
     const uid = parts.users.of(places.account)?.uid ?? process.getuid?.()
@@ -276,7 +325,11 @@ export class Bakes implements Baker {
       }),
       confineFile([builderFile(), 'build'], parts, { ...places, readable }),
     ]
-    return ['/bin/sh', '-c', (await Promise.all(phases)).map((command) => command.map(shellWord).join(' ')).join(' && ')]
+    return [
+      '/bin/sh',
+      '-c',
+      (await Promise.all(phases)).map((command) => command.map(shellWord).join(' ')).join(' && '),
+    ]
   }
 
   /** @throws {PortError} 429, 503 */
@@ -303,7 +356,9 @@ export class Bakes implements Baker {
     if (from === undefined) return undefined
     const image = this.#images.get(from, account)
     const receivers = accounts ?? this.#accounts
-    const without = receivers.find((name) => image === undefined || this.#images.get(from, name)?.digest !== image.digest)
+    const without = receivers.find(
+      (name) => image === undefined || this.#images.get(from, name)?.digest !== image.digest,
+    )
     if (image !== undefined && without === undefined) return image
     throw new PortError(
       400,
@@ -313,5 +368,7 @@ export class Bakes implements Baker {
 }
 
 function builderFile(): string {
-  return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './builder.ts' : './builder.js', import.meta.url))
+  return fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './builder.ts' : './builder.js', import.meta.url),
+  )
 }

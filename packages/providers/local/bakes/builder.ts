@@ -49,7 +49,8 @@ const source = join(work, sourceFolder)
 async function fetchSources(plan: BakePlan): Promise<void> {
   say(startLine)
   if (plan.hasContent) moveIntoImage()
-  for (const name of ['home', 'tmp', sourceFolder, imageFolder]) mkdirSync(join(work, name), { recursive: true })
+  for (const name of ['home', 'tmp', sourceFolder, imageFolder])
+    mkdirSync(join(work, name), { recursive: true })
   let commit: string | undefined
   for (const each of plan.sources) commit = (await fetchSource(each, plan)) ?? commit
   writeReport({ commit })
@@ -57,10 +58,20 @@ async function fetchSources(plan: BakePlan): Promise<void> {
 
 async function takeSteps(plan: BakePlan): Promise<void> {
   const report = JSON.parse(readFileSync(join(work, reportFile), 'utf8')) as BakeReport
-  let environment = { ...baseEnvironment(work), ...cacheEnvironment(plan.cache), ...plan.account, ...plan.environment }
+  let environment = {
+    ...baseEnvironment(work),
+    ...cacheEnvironment(plan.cache),
+    ...plan.account,
+    ...plan.environment,
+  }
   for (const [index, step] of plan.steps.entries()) {
     if (step.ifExists !== undefined && !existsSync(join(image, step.ifExists))) continue
-    if (step.kind === 'run' && step.unlessExists !== undefined && existsSync(join(image, step.unlessExists))) continue
+    if (
+      step.kind === 'run' &&
+      step.unlessExists !== undefined &&
+      existsSync(join(image, step.unlessExists))
+    )
+      continue
     if (step.kind === 'refuse') refuseWithout(step)
     else if (step.kind === 'environment') environment = { ...environment, ...step.variables }
     else {
@@ -86,7 +97,10 @@ function moveIntoImage(): void {
   renameSync(folder, image)
 }
 
-async function runStep(step: Extract<TemplateStep, { kind: 'run' }>, env: Record<string, string>): Promise<void> {
+async function runStep(
+  step: Extract<TemplateStep, { kind: 'run' }>,
+  env: Record<string, string>,
+): Promise<void> {
   try {
     await run(step.command, { cwd: step.in === 'source' ? source : image, env })
   } catch (error) {
@@ -96,9 +110,15 @@ async function runStep(step: Extract<TemplateStep, { kind: 'run' }>, env: Record
 }
 
 /** @throws {BuilderError} when the source lacks a file that another one calls for */
-function refuseWithout({ ifExists = '.', containing, without, message }: Extract<TemplateStep, { kind: 'refuse' }>): void {
+function refuseWithout({
+  ifExists = '.',
+  containing,
+  without,
+  message,
+}: Extract<TemplateStep, { kind: 'refuse' }>): void {
   if (existsSync(join(image, without))) return
-  if (containing === '' || readFileSync(join(image, ifExists), 'utf8').includes(containing)) throw new BuilderError(message)
+  if (containing === '' || readFileSync(join(image, ifExists), 'utf8').includes(containing))
+    throw new BuilderError(message)
 }
 
 function describeStep(step: Extract<TemplateStep, { kind: 'copy' | 'run' }>): string {
@@ -106,7 +126,10 @@ function describeStep(step: Extract<TemplateStep, { kind: 'copy' | 'run' }>): st
 }
 
 /** @returns the commit, of a repository */
-async function fetchSource(from: Source, { bounds, account }: BakePlan): Promise<string | undefined> {
+async function fetchSource(
+  from: Source,
+  { bounds, account }: BakePlan,
+): Promise<string | undefined> {
   if (from.kind === 'git') return fetchRepository(from, account)
   say(`Source: ${shorten(from.path)}`)
   if (from.kind === 'directory') await copyDirectory(from.path)
@@ -121,7 +144,9 @@ async function copyDirectory(path: string): Promise<void> {
   if (!existsSync(path)) throw new BuilderError(`The directory ${shorten(path)} does not exist.`)
   if (!statSync(path).isDirectory()) throw new BuilderError(`${path} is no directory.`)
   if (isWithin(work, realpathSync(path)))
-    throw new BuilderError(`${path} contains the bake itself. Name a directory beside the data directory.`)
+    throw new BuilderError(
+      `${path} contains the bake itself. Name a directory beside the data directory.`,
+    )
   await copyTree(path, source)
 }
 
@@ -135,7 +160,8 @@ async function fetchRepository(
   say(`Commit: ${commit}`)
   if (path !== undefined) {
     const folder = resolveWithin(repository, path)
-    if (!statSync(folder).isDirectory()) throw new BuilderError(`${path} is no directory of the repository.`)
+    if (!statSync(folder).isDirectory())
+      throw new BuilderError(`${path} is no directory of the repository.`)
     await copyTree(folder, source)
   }
   return commit
@@ -147,7 +173,8 @@ async function copyStep(from: string, to: string): Promise<void> {
   const target = resolve(image, to)
   const isDirectory = lstatSync(origin).isDirectory()
   // `copy: {from: server.js, to: .}` keeps the name.
-  const end = !isDirectory && (to === '.' || to.endsWith('/')) ? join(target, basename(origin)) : target
+  const end =
+    !isDirectory && (to === '.' || to.endsWith('/')) ? join(target, basename(origin)) : target
   checkTarget(end)
   mkdirSync(dirname(end), { recursive: true })
   await copyTree(origin, end)

@@ -55,7 +55,12 @@ export type TemplateStep = { readonly ifExists?: string | undefined } & (
     }
   | { readonly kind: 'environment'; readonly variables: Readonly<Record<string, string>> }
   /** Fails if `ifExists` is there, contains the pattern, and `without` is missing. */
-  | { readonly kind: 'refuse'; readonly containing: string; readonly without: string; readonly message: string }
+  | {
+      readonly kind: 'refuse'
+      readonly containing: string
+      readonly without: string
+      readonly message: string
+    }
 )
 
 export interface BakeTemplate {

@@ -5,7 +5,11 @@ import { isAbsolute, join } from 'node:path'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
-import { isRevision, repositoryPattern, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
+import {
+  isRevision,
+  repositoryPattern,
+  withoutUserinfo,
+} from '@fairlead/base/outside/git-repository.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { looksSecret, mask, withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
@@ -14,7 +18,10 @@ import { z } from 'zod'
 import type { Source } from './plan.ts'
 
 const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  lenientText.refine((value) => value === undefined || values.includes(value), `must be one of ${values.join(', ')}`)
+  lenientText.refine(
+    (value) => value === undefined || values.includes(value),
+    `must be one of ${values.join(', ')}`,
+  )
 
 /** Fields that mean something here; others are ignored. */
 const BakeRequest = z.object({
@@ -50,7 +57,10 @@ export function parseBakeRequest(body: unknown): BakeRequest {
   throw new PortError(400, `The bake request is not usable: ${describeIssues(parsed.error)}.`)
 }
 
-export function bakeAttributeOf({ extended_attributes: attributes }: BakeRequest, name: string): string | undefined {
+export function bakeAttributeOf(
+  { extended_attributes: attributes }: BakeRequest,
+  name: string,
+): string | undefined {
   return textOf(fieldOf(attributes, name))
 }
 
@@ -84,17 +94,24 @@ const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
 export function sourcesOf(request: BakeRequest, folder: string): Source[] {
   const repository = repositoryOf(request)
   if (repository !== undefined) return [repository]
-  const directory = bakeAttributeOf(request, 'directory') ?? artifactReference(request, 'local/directory')
+  const directory =
+    bakeAttributeOf(request, 'directory') ?? artifactReference(request, 'local/directory')
   if (directory !== undefined) {
     if (!isAbsolute(directory) || directory.includes('\0')) {
-      throw new PortError(400, `The attribute "directory" must be an absolute path, and is "${directory}".`)
+      throw new PortError(
+        400,
+        `The attribute "directory" must be an absolute path, and is "${directory}".`,
+      )
     }
     return [{ kind: 'directory', path: directory }]
   }
   return packagesOf(request).map((each) => findPackage(each, folder))
 }
 
-function artifactReference({ package_artifacts: artifacts }: BakeRequest, type: string): string | undefined {
+function artifactReference(
+  { package_artifacts: artifacts }: BakeRequest,
+  type: string,
+): string | undefined {
   return textOf(artifacts?.find((artifact) => artifact['type'] === type)?.['reference'])
 }
 
@@ -108,13 +125,18 @@ function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | 
       `"${withoutUserinfo(url)}" is no address of a repository: use https://, ssh://, git@host:path or a path.`,
     )
   }
-  const revision = bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
+  const revision =
+    bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
   if (revision !== undefined && !isRevision(revision)) {
     throw new PortError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
   }
-  const path = bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
+  const path =
+    bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
   if (path !== undefined && (isAbsolute(path) || path.split('/').includes('..'))) {
-    throw new PortError(400, `The attribute "path" must be a directory of the repository, and is "${path}".`)
+    throw new PortError(
+      400,
+      `The attribute "path" must be a directory of the repository, and is "${path}".`,
+    )
   }
   return { kind: 'git', url, revision, path }
 }
@@ -129,9 +151,11 @@ function findPackage({ word, name, version }: PackageName, folder: string): Sour
   const stems = version === undefined ? [name] : [`${name}_${version}`, `${name}-${version}`]
   for (const stem of stems) {
     const path = join(folder, stem)
-    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return { kind: 'directory', path }
+    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory())
+      return { kind: 'directory', path }
     for (const ending of archiveEndings) {
-      if (lstatSync(path + ending, { throwIfNoEntry: false })?.isFile()) return { kind: 'archive', path: path + ending }
+      if (lstatSync(path + ending, { throwIfNoEntry: false })?.isFile())
+        return { kind: 'archive', path: path + ending }
     }
   }
   throw new PortError(
@@ -148,12 +172,14 @@ const ownAttributes: ReadonlySet<string> = new Set(['git', 'directory', 'revisio
 export function variablesOf(request: BakeRequest): Record<string, string> {
   const found: Record<string, string> = {}
   const add = (name: string, value: string | undefined) => {
-    if (value !== undefined) found[`BAKE_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`] = value
+    if (value !== undefined)
+      found[`BAKE_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`] = value
   }
   for (const [name, value] of Object.entries(request.extended_attributes ?? {})) {
     if (ownAttributes.has(name)) continue
     if (name === 'copy_to' || name === 'share_with') {
-      for (const [index, each] of (value ?? '').split(',').entries()) add(`${name}_${index + 1}`, each.trim() || undefined)
+      for (const [index, each] of (value ?? '').split(',').entries())
+        add(`${name}_${index + 1}`, each.trim() || undefined)
     } else add(name, value)
   }
   add('package', request.package)
@@ -164,12 +190,19 @@ export function variablesOf(request: BakeRequest): Record<string, string> {
 }
 
 /** Values that no log shows: attributes with telling names, and passwords in addresses. */
-export function secretsOf(request: BakeRequest, environment: Readonly<Record<string, string>>): string[] {
-  const named = Object.entries({ ...environment, ...request.extended_attributes }).filter(([name]) => looksSecret(name))
+export function secretsOf(
+  request: BakeRequest,
+  environment: Readonly<Record<string, string>>,
+): string[] {
+  const named = Object.entries({ ...environment, ...request.extended_attributes }).filter(
+    ([name]) => looksSecret(name),
+  )
   const address = bakeAttributeOf(request, 'git') ?? artifactReference(request, 'git/repo') ?? ''
   const [, userinfo] = /^\w+:\/\/([^/@\s]+)@/.exec(address) ?? []
   const password = userinfo?.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : userinfo
-  const values = [...named.map(([, value]) => value), password].filter((value) => typeof value === 'string' && value !== '')
+  const values = [...named.map(([, value]) => value), password].filter(
+    (value) => typeof value === 'string' && value !== '',
+  )
   return [...new Set(values as string[])].sort((one, other) => other.length - one.length)
 }
 
@@ -181,9 +214,16 @@ export function maskRequest(request: BakeRequest, secrets: readonly string[]): B
   ])
   const artifacts = request.package_artifacts?.map((artifact): JsonObject => {
     const reference = textOf(artifact['reference'])
-    return { ...artifact, ...(reference !== undefined && { reference: withoutSecrets(reference, secrets) }) }
+    return {
+      ...artifact,
+      ...(reference !== undefined && { reference: withoutSecrets(reference, secrets) }),
+    }
   })
-  return { ...request, extended_attributes: Object.fromEntries(attributes), package_artifacts: artifacts }
+  return {
+    ...request,
+    extended_attributes: Object.fromEntries(attributes),
+    package_artifacts: artifacts,
+  }
 }
 
 export interface BakeTarget {
@@ -197,9 +237,15 @@ export interface BakeTarget {
  * @param content Of each source, as `fingerprintOf` has it
  * @see docs/contracts/bakery.md#keys
  */
-export function keyOf(request: BakeRequest, target: BakeTarget, content: readonly unknown[]): string {
+export function keyOf(
+  request: BakeRequest,
+  target: BakeTarget,
+  content: readonly unknown[],
+): string {
   const { base_os, base_ami, ami_name, ami_suffix, template_file_name, var_file_name } = request
-  const attributes = Object.entries(request.extended_attributes ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
+  const attributes = Object.entries(request.extended_attributes ?? {}).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
   const parts = [
     'local',
     base_os,
@@ -210,11 +256,19 @@ export function keyOf(request: BakeRequest, target: BakeTarget, content: readonl
     packagesOf(request).map(({ word }) => word),
   ]
   return createHash('sha256')
-    .update(formatJson([...parts, ami_suffix, target.account, target.accounts, attributes, content].map((part) => part ?? null)))
+    .update(
+      formatJson(
+        [...parts, ami_suffix, target.account, target.accounts, attributes, content].map(
+          (part) => part ?? null,
+        ),
+      ),
+    )
     .digest('hex')
 }
 
 /** Whether the source stays the same for ever: a branch moves, and so may a tag. */
 export function isFixed(sources: readonly Source[]): boolean {
-  return sources.every((source) => source.kind !== 'git' || /^[0-9a-f]{40,64}$/.test(source.revision ?? ''))
+  return sources.every(
+    (source) => source.kind !== 'git' || /^[0-9a-f]{40,64}$/.test(source.revision ?? ''),
+  )
 }

@@ -123,10 +123,15 @@ export class RunningBakes {
           const view = this.#builders.look(bake.id)
           if (view === undefined || view.hasEnded) await this.#settle(bake)
         } catch (error) {
-          this.#options.context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
+          this.#options.context.log.warn(
+            { err: error, bake: bake.id },
+            'a bake cannot be followed at the moment',
+          )
         }
       }
-      await sleep(this.#options.times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
+      await sleep(this.#options.times.pollMs, undefined, { signal: this.#closing.signal }).catch(
+        () => {},
+      )
     }
   }
 
@@ -142,18 +147,30 @@ export class RunningBakes {
 
   async #settle(bake: Bake): Promise<void> {
     const view = this.#builders.look(bake.id)
-    if (view === undefined) return void (await this.end(bake, 'CANCELED', 'The builder has vanished.'))
+    if (view === undefined)
+      return void (await this.end(bake, 'CANCELED', 'The builder has vanished.'))
     if (view.exitCode !== 0) {
       const advice = adviseOnOutgoing(await this.consoleOf(bake), bake.account)
-      return void (await this.end(bake, 'CANCELED', [withRemedy(view.reason) ?? '', advice].filter(Boolean).join('\n')))
+      return void (await this.end(
+        bake,
+        'CANCELED',
+        [withRemedy(view.reason) ?? '', advice].filter(Boolean).join('\n'),
+      ))
     }
     let image: StoredImage
     try {
-      const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-      image = this.#storedImageOf(bake) ?? (await adoptImage(this.#images, bake, { folder: view.folder, template }))
+      const template = this.#options.settings.templates.find(
+        ({ id }) => id === bake.request.base_os,
+      )
+      image =
+        this.#storedImageOf(bake) ??
+        (await adoptImage(this.#images, bake, { folder: view.folder, template }))
     } catch (error) {
       if (!(error instanceof PortError)) {
-        this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
+        this.#options.context.log.error(
+          { err: error, bake: bake.id },
+          'the result of a bake could not be stored',
+        )
       }
       return void (await this.end(bake, 'CANCELED', (error as Error).message))
     }
@@ -168,7 +185,12 @@ export class RunningBakes {
   }
 
   /** Once only: what comes later does not change the state. @returns whether it was the first */
-  async end(bake: Bake, state: 'COMPLETED' | 'CANCELED', words: string | undefined, image?: StoredImage): Promise<boolean> {
+  async end(
+    bake: Bake,
+    state: 'COMPLETED' | 'CANCELED',
+    words: string | undefined,
+    image?: StoredImage,
+  ): Promise<boolean> {
     const output = await this.consoleOf(bake)
     const current = this.#store.get(bake.id)
     if (current?.state !== 'RUNNING') return false
@@ -184,7 +206,10 @@ export class RunningBakes {
     })
     this.#removeBuild(bake.id)
     await this.#options.caches.trim(bake).catch((error: unknown) => {
-      this.#options.context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
+      this.#options.context.log.warn(
+        { err: error, account: bake.account },
+        'the cache of bakes could not be measured or removed',
+      )
     })
     return true
   }
@@ -194,7 +219,10 @@ export class RunningBakes {
     try {
       this.#builders.remove(id)
     } catch (error) {
-      this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
+      this.#options.context.log.warn(
+        { err: error, bake: id },
+        'the folder of a bake could not be removed',
+      )
     }
   }
 

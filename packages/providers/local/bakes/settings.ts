@@ -11,12 +11,26 @@ import type { BakeTemplate, TemplateStep } from './plan.ts'
 const inside = z
   .string()
   .min(1)
-  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a relative path without ".."')
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must have letters, digits and "_" only, and begin with no digit')
-const variables = z.record(variable, z.union([z.string(), z.number(), z.boolean()]).transform(String))
+  .refine(
+    (path) => !path.startsWith('/') && !path.split('/').includes('..'),
+    'must be a relative path without ".."',
+  )
+const variable = z
+  .string()
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'must have letters, digits and "_" only, and begin with no digit',
+  )
+const variables = z.record(
+  variable,
+  z.union([z.string(), z.number(), z.boolean()]).transform(String),
+)
 
 const ifExists = inside.optional().describe('Do the step only if the image has this path.')
-const place = z.enum(['image', 'source']).default('image').describe('Working directory: the image, or the source.')
+const place = z
+  .enum(['image', 'source'])
+  .default('image')
+  .describe('Working directory: the image, or the source.')
 
 /** Exactly one of the first four says what the step does. */
 const StepKeys = z
@@ -40,7 +54,8 @@ const StepKeys = z
     'if-exists': ifExists,
   })
   .refine(
-    ({ copy, run, shell, environment }) => [copy, run, shell, environment].filter((part) => part !== undefined).length === 1,
+    ({ copy, run, shell, environment }) =>
+      [copy, run, shell, environment].filter((part) => part !== undefined).length === 1,
     'must have exactly one of copy, run, shell and environment',
   )
 
@@ -79,8 +94,12 @@ export const bakeKeys = settings({
       .default(30)
       .transform((minutes) => Math.round(minutes * 60_000)),
   ).describe('Minutes that a bake may take.'),
-  memoryMb: setting('bakery.local.memory-mb', z.int().min(16).default(4096)).describe('Memory that one bake may take, in MiB.'),
-  processes: setting('bakery.local.processes', z.int().min(16).default(4096)).describe('Processes and threads of one bake.'),
+  memoryMb: setting('bakery.local.memory-mb', z.int().min(16).default(4096)).describe(
+    'Memory that one bake may take, in MiB.',
+  ),
+  processes: setting('bakery.local.processes', z.int().min(16).default(4096)).describe(
+    'Processes and threads of one bake.',
+  ),
   diskMb: setting('bakery.local.disk-mb', z.int().min(16).default(16_384)).describe(
     'Disk space that one bake may take for its source, its image and temporary files, in MiB.',
   ),
@@ -91,9 +110,10 @@ export const bakeKeys = settings({
   maxRunning: setting('bakery.local.max-running', z.int().min(1).default(8)).describe(
     'Bakes that may run at the same time; more are answered with 503.',
   ),
-  maxRunningPerUser: setting('bakery.local.max-running-per-user', z.int().min(1).default(4)).describe(
-    'Bakes that one user may have running; more are answered with 429.',
-  ),
+  maxRunningPerUser: setting(
+    'bakery.local.max-running-per-user',
+    z.int().min(1).default(4),
+  ).describe('Bakes that one user may have running; more are answered with 429.'),
 })
 export type BakeSettings = ReturnType<typeof toBakeSettings>
 
@@ -112,7 +132,8 @@ const builtIn: readonly BakeTemplate[] = [
   {
     id: 'node',
     description: 'Node.js',
-    details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
+    details:
+      'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
     environment: {
       NODE_ENV: 'production',
       npm_config_update_notifier: 'false',
@@ -126,9 +147,15 @@ const builtIn: readonly BakeTemplate[] = [
         ifExists: 'package.json',
         containing: '"dependencies"',
         without: 'package-lock.json',
-        message: 'package.json has dependencies, but there is no package-lock.json. Run "npm install", and commit the file.',
+        message:
+          'package.json has dependencies, but there is no package-lock.json. Run "npm install", and commit the file.',
       },
-      { kind: 'run', command: ['npm', 'ci', '--omit=dev'], in: 'image', ifExists: 'package-lock.json' },
+      {
+        kind: 'run',
+        command: ['npm', 'ci', '--omit=dev'],
+        in: 'image',
+        ifExists: 'package-lock.json',
+      },
     ],
     image: formatJson(ImageFile.parse({ command: ['node', '.'] })),
   },
@@ -170,12 +197,23 @@ const builtIn: readonly BakeTemplate[] = [
       },
       {
         kind: 'run',
-        command: ['python3', '-m', 'pip', 'install', '--target', 'lib', '--requirement', 'requirements.txt'],
+        command: [
+          'python3',
+          '-m',
+          'pip',
+          'install',
+          '--target',
+          'lib',
+          '--requirement',
+          'requirements.txt',
+        ],
         in: 'image',
         ifExists: 'requirements.txt',
       },
     ],
-    image: formatJson(ImageFile.parse({ command: ['python3', 'main.py'], environment: { PYTHONPATH: 'lib' } })),
+    image: formatJson(
+      ImageFile.parse({ command: ['python3', 'main.py'], environment: { PYTHONPATH: 'lib' } }),
+    ),
   },
   {
     id: 'go',
@@ -196,26 +234,39 @@ const builtIn: readonly BakeTemplate[] = [
         kind: 'run',
         command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'],
         in: 'image',
-        remedy: 'See the lines before. Go must be installed on this machine, in the version that go.mod names or a newer one.',
+        remedy:
+          'See the lines before. Go must be installed on this machine, in the version that go.mod names or a newer one.',
       },
     ],
     image: formatJson(ImageFile.parse({ command: ['./app'] })),
   },
 ]
 
-export function toBakeSettings(keys: object, report: Pick<SettingsReport, 'problem'>, { dataDir }: BakerySurroundings) {
+export function toBakeSettings(
+  keys: object,
+  report: Pick<SettingsReport, 'problem'>,
+  { dataDir }: BakerySurroundings,
+) {
   const { templates: listed, packages: folder, ...bounds } = bakeKeys.read(keys)
   const templates = listed.map(toTemplate)
   const ids = new Set<string>()
   for (const { id } of templates) {
-    if (ids.has(id)) report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
+    if (ids.has(id))
+      report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
     ids.add(id)
   }
   const packages = resolve(dataDir, folder)
   if (isOtherThanDirectory(packages)) {
-    report.problem('bakery.local.packages', `${packages} is no directory; name one that has the packages in it`)
+    report.problem(
+      'bakery.local.packages',
+      `${packages} is no directory; name one that has the packages in it`,
+    )
   }
-  return { ...bounds, templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))], packages }
+  return {
+    ...bounds,
+    templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
+    packages,
+  }
 }
 
 /** False for a path that does not exist yet, or that this user cannot look at: `fairlead check` may run as another user. */
@@ -228,11 +279,23 @@ function isOtherThanDirectory(path: string): boolean {
 }
 
 function toTemplate({ steps, ...template }: z.infer<typeof Template>): BakeTemplate {
-  return { ...template, image: template.image && formatJson(template.image), steps: steps.map(toStep) }
+  return {
+    ...template,
+    image: template.image && formatJson(template.image),
+    steps: steps.map(toStep),
+  }
 }
 
-function toStep({ copy, run, shell, environment, in: folder, 'if-exists': ifPresent }: z.infer<typeof StepKeys>): TemplateStep {
+function toStep({
+  copy,
+  run,
+  shell,
+  environment,
+  in: folder,
+  'if-exists': ifPresent,
+}: z.infer<typeof StepKeys>): TemplateStep {
   if (copy !== undefined) return { kind: 'copy', ...copy, ifExists: ifPresent }
-  if (environment !== undefined) return { kind: 'environment', variables: environment, ifExists: ifPresent }
+  if (environment !== undefined)
+    return { kind: 'environment', variables: environment, ifExists: ifPresent }
   return { kind: 'run', command: run ?? ['sh', '-c', shell ?? ''], in: folder, ifExists: ifPresent }
 }

@@ -21,7 +21,10 @@ export async function fingerprintOf(source: Source, user: FileUser | undefined):
   try {
     return {
       ...source,
-      state: source.kind === 'archive' ? await fileState(source.path) : await directoryState(source.path, user),
+      state:
+        source.kind === 'archive'
+          ? await fileState(source.path)
+          : await directoryState(source.path, user),
     }
   } catch {
     return { ...source, state: randomUUID() }
@@ -50,11 +53,16 @@ interface SourceSurroundings {
 }
 
 /** @throws {PortError} 400 for a path that bakes may not take */
-export function placesOfSources(sources: readonly Source[], surroundings: SourceSurroundings): string[] {
+export function placesOfSources(
+  sources: readonly Source[],
+  surroundings: SourceSurroundings,
+): string[] {
   return sources.flatMap((source) => {
     const path = source.kind === 'git' ? localPathOf(source.url) : source.path
     if (path !== undefined) return [checkPath(path, surroundings)]
-    return source.kind === 'git' && !/^(?:https?|git):/.test(source.url) ? sshFoldersOf(surroundings.uid) : []
+    return source.kind === 'git' && !/^(?:https?|git):/.test(source.url)
+      ? sshFoldersOf(surroundings.uid)
+      : []
   })
 }
 
@@ -74,9 +82,14 @@ function sshFoldersOf(uid: number | undefined): string[] {
 function checkPath(path: string, { dataDir, packages }: SourceSurroundings): string {
   const way = wayTo(path)
   if (isWithin(way, wayTo(packages))) return path
-  const place = [wayTo(dataDir), ...closed].find((each) => isWithin(way, each) || isWithin(each, way))
+  const place = [wayTo(dataDir), ...closed].find(
+    (each) => isWithin(way, each) || isWithin(each, way),
+  )
   if (place === undefined) return path
-  throw new PortError(400, `${path} cannot be a source: it lies in ${place}, or contains it. Name a directory beside it.`)
+  throw new PortError(
+    400,
+    `${path} cannot be a source: it lies in ${place}, or contains it. Name a directory beside it.`,
+  )
 }
 
 /** Without links; what does not exist is reported by the builder. */

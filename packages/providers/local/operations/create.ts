@@ -1,7 +1,20 @@
 /** createServerGroup and cloneServerGroup. */
 
-import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '@fairlead/base/names/moniker.ts'
+import {
+  definedOf,
+  fieldOf,
+  type JsonObject,
+  listOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import {
+  clusterName,
+  describeNameProblem,
+  type NameParts,
+  parseMoniker,
+  serverGroupName,
+} from '@fairlead/base/names/moniker.ts'
 import { Command, ContainerNetwork, Readiness, Volumes } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
 import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
@@ -30,7 +43,13 @@ import {
   textMap,
   textsField,
 } from './parts.ts'
-import { nameOfTarget, problemOfShare, sharePercent, target, targetResources } from './server-groups.ts'
+import {
+  nameOfTarget,
+  problemOfShare,
+  sharePercent,
+  target,
+  targetResources,
+} from './server-groups.ts'
 
 const GroupFields = z.object({
   ...programFields,
@@ -54,7 +73,12 @@ const GroupFields = z.object({
   sequence: optionalField(countField),
   ignoreSequence: flagField,
   source: optionalField(
-    z.looseObject({ ...target, account: optionalTextPart, region: optionalTextPart, useSourceCapacity: flagField }),
+    z.looseObject({
+      ...target,
+      account: optionalTextPart,
+      region: optionalTextPart,
+      useSourceCapacity: flagField,
+    }),
   ),
   useSourceCapacity: flagField,
   command: optionalField(Command),
@@ -90,13 +114,17 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
       ...listOf(securityGroups),
     ],
     // The secrets of a source go with its program.
-    accounts: ({ source, imageAccount }) => [imageAccount, ...(isClone ? [fieldOf(source, 'account')] : [])],
+    accounts: ({ source, imageAccount }) => [
+      imageAccount,
+      ...(isClone ? [fieldOf(source, 'account')] : []),
+    ],
     check: (submission) => {
       const { fields } = submission
       const place = placeFor(submission, isClone)
       return [
         checkNames(namesOf(fields, isClone), isClone),
-        !(isClone && imageIdOf(fields) === undefined) && checkImage(submission, place, imageAccountOf(fields, isClone)),
+        !(isClone && imageIdOf(fields) === undefined) &&
+          checkImage(submission, place, imageAccountOf(fields, isClone)),
         !isClone && !usesSourceCapacity(fields) && checkCapacity(toLocalCapacity(fields.capacity)),
         checkNamed(submission, place),
         !isClone && problemOfNewShare({ ...fields, isDisabled: fields.startDisabled }),
@@ -107,8 +135,12 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
 }
 
 /** Without a region of its own, a clone goes where its source is. */
-function placeFor({ fields, description, settings }: LocalSubmission<GroupFields>, isClone: boolean): TargetPlace {
-  const isGiven = textOf(description['region']) !== undefined || description['availabilityZones'] !== undefined
+function placeFor(
+  { fields, description, settings }: LocalSubmission<GroupFields>,
+  isClone: boolean,
+): TargetPlace {
+  const isGiven =
+    textOf(description['region']) !== undefined || description['availabilityZones'] !== undefined
   const region = isClone && !isGiven ? fields.source?.region : undefined
   return placeOf({ description: { ...description, ...definedOf({ region }) }, settings })
 }
@@ -122,31 +154,53 @@ function namesOf(
   const name = isClone && source !== undefined ? nameOfTarget(source) : undefined
   if (name === undefined) return given
   const inherited = parseMoniker(name)
-  const parts = { app: inherited.app ?? undefined, stack: inherited.stack ?? undefined, detail: inherited.detail ?? undefined }
+  const parts = {
+    app: inherited.app ?? undefined,
+    stack: inherited.stack ?? undefined,
+    detail: inherited.detail ?? undefined,
+  }
   return { ...definedOf(parts), ...given }
 }
 
-function checkNames({ app, stack, detail }: Partial<NameParts>, isClone: boolean): string | undefined {
-  if (app === undefined) return `application: it is missing${isClone ? ', and no source says which one is meant' : ''}.`
+function checkNames(
+  { app, stack, detail }: Partial<NameParts>,
+  isClone: boolean,
+): string | undefined {
+  if (app === undefined)
+    return `application: it is missing${isClone ? ', and no source says which one is meant' : ''}.`
   const push = [stack, ...(detail ?? '').split('-')].find((part) => /^v\d{3,6}$/.test(part ?? ''))
   return (
     describeNameProblem({ app, stack, detail }) ??
-    (push && `"${push}" looks like the number of a server group; it may not be in a stack or detail.`)
+    (push &&
+      `"${push}" looks like the number of a server group; it may not be in a stack or detail.`)
   )
 }
 
 function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined {
-  return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
+  return (
+    imageId ??
+    textOf(image) ??
+    textOf(objectOf(image)['imageId']) ??
+    textOf(objectOf(image)['name']) ??
+    amiName
+  )
 }
 
-function checkImage(submission: LocalSubmission<GroupFields>, place: TargetPlace, imageAccount?: string): string | undefined {
+function checkImage(
+  submission: LocalSubmission<GroupFields>,
+  place: TargetPlace,
+  imageAccount?: string,
+): string | undefined {
   const id = imageIdOf(submission.fields)
   if (id === undefined) return 'imageId: it is missing. Name an image such as shop:1.0.0.'
   return problemOfImage(id, place, submission, imageAccount)
 }
 
 /** A clone takes the image of its source along. */
-function imageAccountOf({ imageAccount, source }: GroupFields, isClone: boolean): string | undefined {
+function imageAccountOf(
+  { imageAccount, source }: GroupFields,
+  isClone: boolean,
+): string | undefined {
   return imageAccount ?? (isClone ? source?.account : undefined)
 }
 
@@ -159,14 +213,20 @@ function problemOfNewShare({
   loadBalancers,
   isDisabled,
   trafficPercent,
-}: Partial<Pick<LocalGroup, 'loadBalancers' | 'isDisabled' | 'trafficPercent'>>): string | undefined {
+}: Partial<Pick<LocalGroup, 'loadBalancers' | 'isDisabled' | 'trafficPercent'>>):
+  | string
+  | undefined {
   if (trafficPercent === undefined) return undefined
-  if (isDisabled) return 'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.'
+  if (isDisabled)
+    return 'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.'
   if (loadBalancers?.length) return undefined
   return 'trafficPercent: there is no load balancer that could give the share. Name one in loadBalancers.'
 }
 
-function checkNamed({ fields, desired, users }: LocalSubmission<GroupFields>, place: TargetPlace): Problems {
+function checkNamed(
+  { fields, desired, users }: LocalSubmission<GroupFields>,
+  place: TargetPlace,
+): Problems {
   const [account, region] = [place.account.name, place.region.name]
   const missing = (field: 'loadBalancers' | 'securityGroups', kind: 'balancers' | 'firewalls') =>
     (fields[field] ?? [])
@@ -186,26 +246,40 @@ function planOf(running: Running<GroupFields>, isClone: boolean): Plan {
   const place = placeFor(running, isClone)
   const cluster = clusterName({ app: '', ...namesOf(fields, isClone) })
   const needsSource = isClone || usesSourceCapacity(fields)
-  const source = namedSource(running, place) ?? (needsSource ? newestOf(groupsOfCluster(running, place, cluster)) : undefined)
-  if (isClone && source === undefined) throw new Error(`There is no server group to clone in the cluster ${cluster}.`)
+  const source =
+    namedSource(running, place) ??
+    (needsSource ? newestOf(groupsOfCluster(running, place, cluster)) : undefined)
+  if (isClone && source === undefined)
+    throw new Error(`There is no server group to clone in the cluster ${cluster}.`)
   return { fields, place, cluster, source, cloned: isClone ? source : undefined }
 }
 
 /** @throws {Error} when it does not exist */
-function namedSource({ fields, desired }: Running<GroupFields>, place: TargetPlace): LocalGroup | undefined {
+function namedSource(
+  { fields, desired }: Running<GroupFields>,
+  place: TargetPlace,
+): LocalGroup | undefined {
   const { source } = fields
   const name = source && nameOfTarget(source)
   if (name === undefined) return undefined
   const account = source?.account ?? place.account.name
   const region = source?.region ?? place.region.name
   const found = desired.groupAt(account, region, name)
-  if (found === undefined) throw new Error(`The source server group ${name} does not exist in ${account}/${region}.`)
+  if (found === undefined)
+    throw new Error(`The source server group ${name} does not exist in ${account}/${region}.`)
   return found
 }
 
-function groupsOfCluster({ desired }: OperationParts, { account, region }: TargetPlace, cluster: string): LocalGroup[] {
+function groupsOfCluster(
+  { desired }: OperationParts,
+  { account, region }: TargetPlace,
+  cluster: string,
+): LocalGroup[] {
   return [...desired.groupsOf(parseMoniker(cluster).app ?? '')].filter(
-    (group) => group.account === account.name && group.region === region.name && parseMoniker(group.name).cluster === cluster,
+    (group) =>
+      group.account === account.name &&
+      group.region === region.name &&
+      parseMoniker(group.name).cluster === cluster,
   )
 }
 
@@ -233,12 +307,15 @@ async function create(plan: Plan, running: Running): Promise<void> {
     ...running,
     cluster: { name: cluster, account, region },
   })
-  const supplies = await findSupplies(running, account, capacity.desired, [{ ...base, name: cluster, account, region }])
+  const supplies = await findSupplies(running, account, capacity.desired, [
+    { ...base, name: cluster, account, region },
+  ])
   change(() => {
     const siblings = groupsOfCluster(running, place, cluster)
     const name = nextName(cluster, siblings, fields)
     const ancestor = newestOf(siblings)
-    if (ancestor !== undefined) run.report({ ancestorServerGroupNameByRegion: { [region]: ancestor.name } })
+    if (ancestor !== undefined)
+      run.report({ ancestorServerGroupNameByRegion: { [region]: ancestor.name } })
     const group: LocalGroup = {
       ...base,
       account,
@@ -250,7 +327,9 @@ async function create(plan: Plan, running: Running): Promise<void> {
     }
     const problem = problemOfShare(running.desired, group)
     if (problem !== undefined) throw new Error(problem)
-    run.note(`Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`)
+    run.note(
+      `Creating server group ${name} in ${account}/${region} of image ${image.id} with ${capacity.desired} instances.`,
+    )
     noteImage(image, account, running)
     fit(running, group, supplies, `The server group ${name} was created.`)
     const notice = noticeOfRivals(running, group)
@@ -280,7 +359,9 @@ async function backUpVolumes(
   ancestor: LocalGroup | undefined,
   { volumes, run, cluster }: Running & { readonly cluster: Place },
 ): Promise<void> {
-  const isSame = ancestor?.image.digest === image.digest && ancestor.program.container?.reference === program.container?.reference
+  const isSame =
+    ancestor?.image.digest === image.digest &&
+    ancestor.program.container?.reference === program.container?.reference
   if (program.volumes === undefined || isSame) return
   const copy = await run.aside(() => volumes.backUp(cluster, ancestor?.image.version))
   if (copy !== undefined) run.note(`The volumes of ${cluster.name} are backed up in ${copy}.`)
@@ -306,7 +387,8 @@ function toGroup(
   { settings }: OperationParts,
 ): Omit<LocalGroup, 'account' | 'region' | 'name' | 'createdMs' | 'capacity'> {
   const { account, region, zones } = place
-  const beside = cloned?.account === account.name && cloned.region === region.name ? cloned : undefined
+  const beside =
+    cloned?.account === account.name && cloned.region === region.name ? cloned : undefined
   const hasAllZones = zones.length === region.zones.length
   return {
     zones: (hasAllZones ? beside?.zones : undefined) ?? zones,
@@ -315,7 +397,10 @@ function toGroup(
     image: { id: image.id, name: image.name, version: image.version, digest: image.digest },
     buildInfo: image.stored && buildInfoOf(image.stored),
     program: toProgram(image.program, overridesOfGroup(fields), cloned?.program),
-    instanceType: fields.instanceType ?? cloned?.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
+    instanceType:
+      fields.instanceType ??
+      cloned?.instanceType ??
+      defaultInstanceType(place, settings.defaultInstanceType),
     loadBalancers: fields.loadBalancers ?? beside?.loadBalancers ?? [],
     ...definedOf({ trafficPercent: fields.trafficPercent }),
     securityGroups: fields.securityGroups ?? beside?.securityGroups ?? [],
@@ -340,20 +425,30 @@ export function checkInstanceType(
   return `instanceType: "${instanceType}" is none of ${account.instanceTypes.join(', ')}.`
 }
 
-export function defaultInstanceType({ account }: TargetPlace, configured: string | undefined): string {
+export function defaultInstanceType(
+  { account }: TargetPlace,
+  configured: string | undefined,
+): string {
   const { instanceTypes } = account
   return (
-    [configured, 'unlimited', ...instanceTypes].find((name) => name !== undefined && instanceTypes.includes(name)) ?? 'unlimited'
+    [configured, 'unlimited', ...instanceTypes].find(
+      (name) => name !== undefined && instanceTypes.includes(name),
+    ) ?? 'unlimited'
   )
 }
 
 const sequences = 1000
 
 /** @see docs/contracts/infrastructure.md#names */
-function nextName(cluster: string, siblings: readonly LocalGroup[], { sequence, ignoreSequence }: GroupFields): string {
+function nextName(
+  cluster: string,
+  siblings: readonly LocalGroup[],
+  { sequence, ignoreSequence }: GroupFields,
+): string {
   const taken = new Set(siblings.map(({ name }) => name))
   if (ignoreSequence || sequence !== undefined) {
-    const name = ignoreSequence || sequence === undefined ? cluster : serverGroupName(cluster, sequence)
+    const name =
+      ignoreSequence || sequence === undefined ? cluster : serverGroupName(cluster, sequence)
     if (taken.has(name)) throw new Error(`The server group ${name} exists already.`)
     return name
   }
@@ -363,7 +458,9 @@ function nextName(cluster: string, siblings: readonly LocalGroup[], { sequence, 
     const name = serverGroupName(cluster, (first + step) % sequences)
     if (!taken.has(name)) return name
   }
-  throw new Error(`All names of the cluster ${cluster} are taken; destroy server groups that are no longer needed.`)
+  throw new Error(
+    `All names of the cluster ${cluster} are taken; destroy server groups that are no longer needed.`,
+  )
 }
 
 function toDeployResult({ account, region, name, capacity }: LocalGroup): JsonObject {
@@ -374,6 +471,15 @@ function toDeployResult({ account, region, name, capacity }: LocalGroup): JsonOb
     deployedNames: [],
     deployedNamesByLocation: {},
     createdArtifacts: [],
-    deployments: [{ cloudProvider: 'local', account, location: region, serverGroupName: name, capacity, metadata: {} }],
+    deployments: [
+      {
+        cloudProvider: 'local',
+        account,
+        location: region,
+        serverGroupName: name,
+        capacity,
+        metadata: {},
+      },
+    ],
   }
 }

@@ -13,7 +13,9 @@ import { countField, type OperationParts, optionalField } from './parts.ts'
 const keptActivities = 100
 
 const count = optionalField(countField)
-export const capacityField = optionalField(z.looseObject({ min: count, max: count, desired: count }))
+export const capacityField = optionalField(
+  z.looseObject({ min: count, max: count, desired: count }),
+)
 export type GivenCapacity = z.output<typeof capacityField>
 
 /** Parts that are not given stay as they are, or follow from the others. */
@@ -37,9 +39,14 @@ export function missingCount({ desired }: OperationParts, group: LocalGroup, lea
 }
 
 /** @throws {Error} when the account has too few free ports, or cannot run programs */
-export async function findPorts(parts: OperationParts, account: string, needed: number): Promise<number[]> {
+export async function findPorts(
+  parts: OperationParts,
+  account: string,
+  needed: number,
+): Promise<number[]> {
   const settings = parts.settings.accounts.find(({ name }) => name === account)
-  if (settings === undefined) throw new Error(`The account "${account}" is no longer in the configuration.`)
+  if (settings === undefined)
+    throw new Error(`The account "${account}" is no longer in the configuration.`)
   const problem = needed > 0 ? parts.users.problemOf(account) : undefined
   if (problem !== undefined) throw new Error(problem)
   return parts.ports.find(settings, needed)
@@ -73,7 +80,11 @@ export async function findSupplies(
 
 export function sealFor(
   { program, name, account, region }: Sourced,
-  { run, context, variables }: Pick<OperationParts, 'context' | 'variables'> & { readonly run: OperationRun },
+  {
+    run,
+    context,
+    variables,
+  }: Pick<OperationParts, 'context' | 'variables'> & { readonly run: OperationRun },
 ): Promise<SealedSecrets | undefined> {
   const place = `server group ${name} in ${account}/${region}`
   const use = { application: parseMoniker(name).app ?? undefined, account, user: run.user, place }
@@ -87,7 +98,12 @@ export function sealFor(
  * @param cause For the scaling activities
  * @throws {Error} when an instance that stays has a volume of a new one, and the volume is declared to have one writer
  */
-export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }: Supplies, cause: string): void {
+export function fit(
+  parts: OperationParts,
+  group: LocalGroup,
+  { ports, sealed }: Supplies,
+  cause: string,
+): void {
   const { desired } = parts
   const staying = desired.stayingInstances(group)
   const activities: Activity[] = []
@@ -100,18 +116,26 @@ export function fit(parts: OperationParts, group: LocalGroup, { ports, sealed }:
   }
   for (const port of ports.splice(0, missingCount(parts, group))) {
     const secrets = secretsFor(group, sealed, parts)
-    const instance = afterRivals({ ...createInstance(parts, group, port, staying), sealed: secrets }, desired.all('instances'))
+    const instance = afterRivals(
+      { ...createInstance(parts, group, port, staying), sealed: secrets },
+      desired.all('instances'),
+    )
     staying.push(instance)
     desired.put('instances', instance)
     note(`Launching a new instance: ${instance.id}`, instance.zone)
   }
-  desired.put('groups', { ...group, activities: [...activities, ...group.activities].slice(0, keptActivities) })
+  desired.put('groups', {
+    ...group,
+    activities: [...activities, ...group.activities].slice(0, keptActivities),
+  })
 }
 
 /** It starts once those that leave are gone which have a volume for one writer with it. */
 function afterRivals(instance: LocalInstance, all: Iterable<LocalInstance>): LocalInstance {
   const shared = sharedVolumesOf(instance, all)
-  const refused = shared.find(({ volume, other }) => volume.writers === 'one' && other.leaving === undefined)
+  const refused = shared.find(
+    ({ volume, other }) => volume.writers === 'one' && other.leaving === undefined,
+  )
   if (refused !== undefined) throw new Error(describeRival(refused.volume.name, refused.other))
   const waitsFor = shared.flatMap(({ other }) => (other.leaving === undefined ? [] : [other.id]))
   return waitsFor.length === 0 ? instance : { ...instance, waitsFor: [...new Set(waitsFor)] }
@@ -141,7 +165,10 @@ function secretsFor(
 /** No new requests from now on; the reconciler does the rest. Within a change. */
 export function dismiss({ desired, context }: OperationParts, instance: LocalInstance): void {
   if (instance.leaving !== undefined) return
-  desired.put('instances', { ...instance, leaving: { stage: 'draining', sinceMs: context.now(), revision: undefined } })
+  desired.put('instances', {
+    ...instance,
+    leaving: { stage: 'draining', sinceMs: context.now(), revision: undefined },
+  })
 }
 
 /** Those out of service first, then the youngest, so that long-running ones stay. */
@@ -149,7 +176,10 @@ function chooseLeaving(staying: readonly LocalInstance[], excess: number): Local
   if (excess <= 0) return []
   return [...staying]
     .sort(
-      (one, other) => Number(other.isOut) - Number(one.isOut) || other.launchMs - one.launchMs || (one.id < other.id ? 1 : -1),
+      (one, other) =>
+        Number(other.isOut) - Number(one.isOut) ||
+        other.launchMs - one.launchMs ||
+        (one.id < other.id ? 1 : -1),
     )
     .slice(0, excess)
 }
@@ -160,7 +190,10 @@ function emptiestZone(zones: readonly string[], instances: readonly LocalInstanc
 }
 
 /** The volumes of one that leaves go to the one that takes its place. */
-function freeOrdinal({ program }: LocalGroup, staying: readonly LocalInstance[]): { ordinal?: number } {
+function freeOrdinal(
+  { program }: LocalGroup,
+  staying: readonly LocalInstance[],
+): { ordinal?: number } {
   if (program.volumes === undefined) return {}
   const taken = new Set(staying.map(({ ordinal }) => ordinal))
   let ordinal = 0

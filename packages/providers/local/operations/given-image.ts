@@ -36,13 +36,21 @@ export async function loadImage(id: string, use: ImageUse, running: Running): Pr
   const { place, usually, given, cloned, imageAccount } = use
   const stored = findImageAt(id, place, running.images, imageAccount)
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
-  if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place, running.images))
+  if (stored === undefined && !isContainerImage(id))
+    throw new Error(describeMissingImage(id, place, running.images))
   const program = stored?.program ?? ImageFile.parse({ container: { image: id } })
   const file = { image: id, ...usually, ...program.container, ...definedOf({ ...given }) }
   const { containers, run } = running
-  const kept = cloned?.image.id === id && cloned.account === place.account.name ? cloned.program.container : undefined
+  const kept =
+    cloned?.image.id === id && cloned.account === place.account.name
+      ? cloned.program.container
+      : undefined
   const { container, digest, pulledId } = await run.aside(() =>
-    containers.resolve(place.account.name, { ...file, ...definedOf({ image: kept?.reference }) }, run.signal),
+    containers.resolve(
+      place.account.name,
+      { ...file, ...definedOf({ image: kept?.reference }) },
+      run.signal,
+    ),
   )
   run.note(`The image ${file.image} is ${container.reference}.`)
   const name = basename(id).split(/[:@]/)[0] ?? id
@@ -85,7 +93,11 @@ function findImageAt(
   return image?.regions?.includes(region.name) === false ? undefined : image
 }
 
-function describeMissingImage(id: string, { account, region }: TargetPlace, images: ImageStore): string {
+function describeMissingImage(
+  id: string,
+  { account, region }: TargetPlace,
+  images: ImageStore,
+): string {
   const hint =
     images.named(id).length > 0
       ? 'Another account has it: promote it from there, or name that account in "imageAccount".'
@@ -100,5 +112,6 @@ export function noteImage(
   { desired, images }: OperationParts,
 ): void {
   if (stored !== undefined) images.share(stored, account)
-  if (imageId !== undefined) desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
+  if (imageId !== undefined)
+    desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
 }

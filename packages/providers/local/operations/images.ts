@@ -5,7 +5,14 @@ import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import { z } from 'zod'
 import type { StoredImage } from '../../images/image-store.ts'
 import { findImage, ownersOf, removeImage } from '../local-images.ts'
-import { defineOperation, type LocalOperations, type OperationParts, optionalTextPart, textMap, textsField } from './parts.ts'
+import {
+  defineOperation,
+  type LocalOperations,
+  type OperationParts,
+  optionalTextPart,
+  textMap,
+  textsField,
+} from './parts.ts'
 
 const Names = z.object({
   imageNames: textsField,
@@ -16,12 +23,17 @@ const Names = z.object({
 
 const upsertImageTags = defineOperation({
   fields: { ...Names.shape, tags: textMap },
-  accounts: (description, parts) => ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description, parts),
+  accounts: (description, parts) =>
+    ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description, parts),
   check: ({ fields, description, images }) => {
     const names = namesOf(fields)
     return [
       names.length === 0 && 'imageNames: it is missing or empty.',
-      names.map((name) => find(name, description, images) === undefined && `imageNames: the image "${name}" does not exist.`),
+      names.map(
+        (name) =>
+          find(name, description, images) === undefined &&
+          `imageNames: the image "${name}" does not exist.`,
+      ),
     ]
   },
   run: ({ fields, description, images, run, change }) => {
@@ -29,7 +41,11 @@ const upsertImageTags = defineOperation({
       for (const name of namesOf(fields)) {
         const image = find(name, description, images)
         if (image !== undefined) images.setTags(image, fields.tags ?? {})
-        run.note(image === undefined ? `The image ${name} does not exist any more.` : `Tagged ${image.id}.`)
+        run.note(
+          image === undefined
+            ? `The image ${name} does not exist any more.`
+            : `Tagged ${image.id}.`,
+        )
       }
     })
   },
@@ -37,29 +53,44 @@ const upsertImageTags = defineOperation({
 
 const deleteImage = defineOperation({
   fields: { imageId: optionalTextPart },
-  accounts: (description, parts) => ownersOfEach(textsOf([description['imageId']]), description, parts),
+  accounts: (description, parts) =>
+    ownersOfEach(textsOf([description['imageId']]), description, parts),
   check: ({ fields }) => [fields.imageId === undefined && 'imageId: it is missing.'],
   run: ({ fields: { imageId = '' }, description, images, desired, run }) => {
     const image = find(imageId, description, images)
-    if (image === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
+    if (image === undefined)
+      return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
     removeImage(image, images, desired)
     run.note(`Deleted the image ${image.id}.`)
   },
 })
 
-function find(name: string, description: JsonObject, images: OperationParts['images']): StoredImage | undefined {
+function find(
+  name: string,
+  description: JsonObject,
+  images: OperationParts['images'],
+): StoredImage | undefined {
   const account = accountOf(description)
   return account === undefined ? undefined : findImage(images, name, account)
 }
 
-function ownersOfEach(names: readonly string[], description: JsonObject, { images, settings }: OperationParts): string[] {
+function ownersOfEach(
+  names: readonly string[],
+  description: JsonObject,
+  { images, settings }: OperationParts,
+): string[] {
   return names.flatMap((name) => {
     const image = find(name, description, images)
     return image === undefined ? [] : ownersOf(image, settings)
   })
 }
 
-function namesOf({ imageNames, imageName, amiName, imageId }: Partial<z.output<typeof Names>>): string[] {
+function namesOf({
+  imageNames,
+  imageName,
+  amiName,
+  imageId,
+}: Partial<z.output<typeof Names>>): string[] {
   return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
 }
 

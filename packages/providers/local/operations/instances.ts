@@ -20,9 +20,18 @@ import {
   type Running,
   textsField,
 } from './parts.ts'
-import { findGroup, findGroupOrNote, nameOfTarget, requireBalancers, target, targetResources } from './server-groups.ts'
+import {
+  findGroup,
+  findGroupOrNote,
+  nameOfTarget,
+  requireBalancers,
+  target,
+  targetResources,
+} from './server-groups.ts'
 
-const ids = optionalField(z.array(z.string().trim().min(1, 'it must not be blank'))).transform((value) => value ?? [])
+const ids = optionalField(z.array(z.string().trim().min(1, 'it must not be blank'))).transform(
+  (value) => value ?? [],
+)
 const fields = { ...target, instanceIds: ids }
 
 interface InstanceFields {
@@ -32,7 +41,9 @@ interface InstanceFields {
 /** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
 function resources(description: JsonObject, { desired }: OperationParts): unknown[] {
   const listed = [description['instanceIds'], [description['instance']]].flat(2)
-  const groups = listed.flatMap((id) => (typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : []))
+  const groups = listed.flatMap((id) =>
+    typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : [],
+  )
   return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
 }
 
@@ -46,8 +57,10 @@ function findInstances(running: Running<InstanceFields>): LocalInstance[] {
   const { account, region } = placeOf(running)
   return [...new Set(running.fields.instanceIds)].flatMap((id) => {
     const found = running.desired.get('instances', id)
-    const isHere = found?.account === account.name && found.region === region.name && found.leaving === undefined
-    if (!isHere) running.run.note(`The instance ${id} does not exist in ${account.name}/${region.name}.`)
+    const isHere =
+      found?.account === account.name && found.region === region.name && found.leaving === undefined
+    if (!isHere)
+      running.run.note(`The instance ${id} does not exist in ${account.name}/${region.name}.`)
     return isHere ? found : []
   })
 }
@@ -67,21 +80,29 @@ const terminateInstances = defineOperation({
     if (first === undefined) return
     run.note(`Terminating ${namesOf(found)}.`)
     const byGroup = Map.groupBy(found, (instance) => desired.groupOf(instance))
-    const needed = [...byGroup].map(([group, gone]) => (group === undefined ? 0 : missingCount(running, group, gone.length)))
+    const needed = [...byGroup].map(([group, gone]) =>
+      group === undefined ? 0 : missingCount(running, group, gone.length),
+    )
     const groups = [...byGroup.keys()].filter((group) => group !== undefined)
     const total = needed.reduce((sum, each) => sum + each, 0)
     const supplies = await findSupplies(running, first.account, total, groups)
     change(() => {
       for (const instance of found) dismiss(running, instance)
       for (const group of byGroup.keys()) {
-        if (group !== undefined) fit(running, group, supplies, 'Instances were terminated by a user.')
+        if (group !== undefined)
+          fit(running, group, supplies, 'Instances were terminated by a user.')
       }
     })
   },
 })
 
 const terminateInstanceAndDecrementServerGroup = defineOperation({
-  fields: { ...target, instance: optionalTextPart, adjustMinIfNecessary: flagField, setMaxToNewDesired: flagField },
+  fields: {
+    ...target,
+    instance: optionalTextPart,
+    adjustMinIfNecessary: flagField,
+    setMaxToNewDesired: flagField,
+  },
   resources,
   check: (submission) => {
     placeOf(submission)
@@ -92,13 +113,20 @@ const terminateInstanceAndDecrementServerGroup = defineOperation({
     const group = findGroup(running)
     const found = group && desired.stayingInstances(group).find(({ id }) => id === fields.instance)
     if (group === undefined || found === undefined) {
-      throw new Error(`The instance ${fields.instance} is not in the server group ${nameOfTarget(fields) ?? ''}.`)
+      throw new Error(
+        `The instance ${fields.instance} is not in the server group ${nameOfTarget(fields) ?? ''}.`,
+      )
     }
     const shrunk = shrink(group, 1, fields)
     change(() => {
       run.note(`Terminating ${found.id} and shrinking ${group.name} to ${shrunk.capacity.desired}.`)
       dismiss(running, found)
-      fit(running, shrunk, noSupplies, `The instance ${found.id} was terminated by a user, without replacement.`)
+      fit(
+        running,
+        shrunk,
+        noSupplies,
+        `The instance ${found.id} was terminated by a user, without replacement.`,
+      )
     })
   },
 })
@@ -116,14 +144,27 @@ const detachInstances = defineOperation({
     const { fields, desired, run, change } = running
     const group = findGroupOrNote(running)
     if (group === undefined) return
-    const chosen = desired.stayingInstances(group).filter(({ id }) => fields.instanceIds.includes(id))
-    if (chosen.length === 0) return run.note('None of the instances is in the server group: nothing is to be done.')
+    const chosen = desired
+      .stayingInstances(group)
+      .filter(({ id }) => fields.instanceIds.includes(id))
+    if (chosen.length === 0)
+      return run.note('None of the instances is in the server group: nothing is to be done.')
     const rest = fields.decrementDesiredCapacity ? shrink(group, chosen.length, fields) : group
-    const supplies = await findSupplies(running, group.account, missingCount(running, rest, chosen.length), [rest])
+    const supplies = await findSupplies(
+      running,
+      group.account,
+      missingCount(running, rest, chosen.length),
+      [rest],
+    )
     change(() => {
       for (const instance of chosen) {
         if (fields.terminateDetachedInstances) dismiss(running, instance)
-        else desired.put('instances', { ...instance, group: undefined, isOut: group.isDisabled || instance.isOut })
+        else
+          desired.put('instances', {
+            ...instance,
+            group: undefined,
+            isOut: group.isDisabled || instance.isOut,
+          })
       }
       run.note(`Detached from ${group.name}: ${namesOf(chosen)}.`)
       fit(running, rest, supplies, 'Instances were detached by a user.')
@@ -135,7 +176,10 @@ const detachInstances = defineOperation({
 function shrink(
   group: LocalGroup,
   by: number,
-  { adjustMinIfNecessary, setMaxToNewDesired }: { adjustMinIfNecessary: boolean; setMaxToNewDesired?: boolean },
+  {
+    adjustMinIfNecessary,
+    setMaxToNewDesired,
+  }: { adjustMinIfNecessary: boolean; setMaxToNewDesired?: boolean },
 ): LocalGroup {
   const { min, max } = group.capacity
   const desired = Math.max(0, group.capacity.desired - by)
@@ -144,10 +188,20 @@ function shrink(
       `${group.name} has min ${min}, so it cannot shrink to ${desired} instances. Set adjustMinIfNecessary, or resize it before.`,
     )
   }
-  return { ...group, capacity: { desired, min: Math.min(min, desired), max: setMaxToNewDesired === true ? desired : max } }
+  return {
+    ...group,
+    capacity: {
+      desired,
+      min: Math.min(min, desired),
+      max: setMaxToNewDesired === true ? desired : max,
+    },
+  }
 }
 
-function onInstances(change: (instance: LocalInstance) => LocalInstance, words: string): LocalOperation {
+function onInstances(
+  change: (instance: LocalInstance) => LocalInstance,
+  words: string,
+): LocalOperation {
   return defineOperation({
     fields,
     resources,
@@ -174,12 +228,19 @@ const rebootInstances = defineOperation({
     if (found.length === 0) return
     const secrets = new Map<string, SealedSecrets | undefined>()
     for (const { id, account, region, program } of found)
-      secrets.set(id, await sealFor({ program, account, region, name: program.startedFor }, running))
+      secrets.set(
+        id,
+        await sealFor({ program, account, region, name: program.startedFor }, running),
+      )
     change(() => {
       for (const { id } of found) {
         const instance = desired.get('instances', id)
         if (instance !== undefined)
-          desired.put('instances', { ...instance, generation: instance.generation + 1, sealed: secrets.get(id) })
+          desired.put('instances', {
+            ...instance,
+            generation: instance.generation + 1,
+            sealed: secrets.get(id),
+          })
       }
       run.note(`Restarting in place: ${namesOf(found)}.`)
     })
@@ -210,7 +271,8 @@ function registration(
       const { account, region } = placeOf(running)
       const names = fields.loadBalancerNames ?? findGroup(running)?.loadBalancers ?? []
       requireBalancers(desired, { account: account.name, region: region.name }, names)
-      if (names.length === 0 || found.length === 0) return run.note('No load balancer is meant: nothing is to be done.')
+      if (names.length === 0 || found.length === 0)
+        return run.note('No load balancer is meant: nothing is to be done.')
       running.change(() => {
         for (const instance of found) desired.put('instances', change(instance, names, desired))
         run.note(`${words} ${names.join(', ')}: ${namesOf(found)}.`)
@@ -219,22 +281,28 @@ function registration(
   })
 }
 
-const registerInstancesWithLoadBalancer = registration('Registered with', (instance, names, desired) => {
-  const own = balancersOf(desired, instance)
-  return {
-    ...instance,
-    deregistered: instance.deregistered.filter((name) => !names.includes(name)),
-    registered: [...instance.registered, ...names.filter((name) => !own.includes(name))],
-  }
-})
+const registerInstancesWithLoadBalancer = registration(
+  'Registered with',
+  (instance, names, desired) => {
+    const own = balancersOf(desired, instance)
+    return {
+      ...instance,
+      deregistered: instance.deregistered.filter((name) => !names.includes(name)),
+      registered: [...instance.registered, ...names.filter((name) => !own.includes(name))],
+    }
+  },
+)
 
 /** It stays listed with those of its server group, out of service. */
-const deregisterInstancesFromLoadBalancer = registration('Deregistered from', (instance, names, desired) => {
-  const others = instance.registered.filter((name) => !names.includes(name))
-  const own = balancersOf(desired, { ...instance, registered: [] })
-  const left = own.filter((name) => names.includes(name) && !instance.deregistered.includes(name))
-  return { ...instance, registered: others, deregistered: [...instance.deregistered, ...left] }
-})
+const deregisterInstancesFromLoadBalancer = registration(
+  'Deregistered from',
+  (instance, names, desired) => {
+    const others = instance.registered.filter((name) => !names.includes(name))
+    const own = balancersOf(desired, { ...instance, registered: [] })
+    const left = own.filter((name) => names.includes(name) && !instance.deregistered.includes(name))
+    return { ...instance, registered: others, deregistered: [...instance.deregistered, ...left] }
+  },
+)
 
 export const localInstanceOperations: LocalOperations = {
   terminateInstances,

@@ -52,10 +52,16 @@ const runJob = defineOperation({
     const place = placeOf(submission)
     const isCommand = imageIdOf(fields) === undefined
     return [
-      fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application }),
+      fields.application === undefined
+        ? 'application: it is missing.'
+        : describeNameProblem({ app: fields.application }),
       !isCommand && problemOfImage(imageIdOf(fields) ?? '', place, submission),
-      isCommand && commandOf(fields) === undefined && 'command: it is missing, and no image says what is to run.',
-      isCommand && context.settings.bakery?.allowsCommands !== true && `command: ${describeRefusal('A job without an image')}`,
+      isCommand &&
+        commandOf(fields) === undefined &&
+        'command: it is missing, and no image says what is to run.',
+      isCommand &&
+        context.settings.bakery?.allowsCommands !== true &&
+        `command: ${describeRefusal('A job without an image')}`,
       checkInstanceType(fields, place),
       users.problemOf(place.account.name),
     ]
@@ -67,13 +73,19 @@ async function startJob(running: Running<JobFields>): Promise<void> {
   const { desired, run, change, context, settings, variables } = running
   const place = placeOf(running)
   const imageId = imageIdOf(running.fields)
-  const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
+  const image =
+    imageId === undefined
+      ? undefined
+      : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
   const order = toJob(running, place, image)
   const { id, account, region, application, program, name } = order
   const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
   const sealed = await sealSecrets(program, use, { secrets: context.secrets, variables, run })
   // What an image starts is a program of the account, as in a server group.
-  const confined = image === undefined ? await confineCommand(running, { ...order, readable: settings.readable }) : undefined
+  const confined =
+    image === undefined
+      ? await confineCommand(running, { ...order, readable: settings.readable })
+      : undefined
   const job = { ...order, sealed, ...definedOf({ confined }) }
   change(() => {
     if (image !== undefined) noteImage(image, account, running)
@@ -99,14 +111,20 @@ const destroyJob = defineOperation({
   },
   check: (submission) => {
     placeOf(submission)
-    return [(submission.fields.jobId ?? submission.fields.jobName) === undefined && 'jobName: it is missing.']
+    return [
+      (submission.fields.jobId ?? submission.fields.jobName) === undefined &&
+        'jobName: it is missing.',
+    ]
   },
   run: (running) => {
     const { fields, desired, run, change } = running
     const { account, region } = placeOf(running)
     const id = fields.jobId ?? fields.jobName ?? ''
     const job = desired.get('jobs', id)
-    const isHere = job?.account === account.name && job.region === region.name && job.leavingRevision === undefined
+    const isHere =
+      job?.account === account.name &&
+      job.region === region.name &&
+      job.leavingRevision === undefined
     if (!isHere) return run.note(`The job ${id} does not exist: nothing is to be done.`)
     change(() => {
       desired.dismissJob(job)
@@ -123,7 +141,11 @@ function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
   return given ?? cmd
 }
 
-function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace, image: GivenImage | undefined): LocalJob {
+function toJob(
+  submission: LocalSubmission<JobFields>,
+  place: TargetPlace,
+  image: GivenImage | undefined,
+): LocalJob {
   const { fields, settings, context, newId } = submission
   const id = `job-${newId().toLowerCase()}`
   const given = commandOf(fields)
@@ -136,7 +158,10 @@ function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace, image
     createdMs: context.now(),
     timeLimitMs: fields.runtimeLimitSecs && fields.runtimeLimitSecs * 1000,
     image: image?.id,
-    program: toProgram(image?.program ?? ImageFile.parse({ command: given }), { ...overridesOf(fields), command: given }),
+    program: toProgram(image?.program ?? ImageFile.parse({ command: given }), {
+      ...overridesOf(fields),
+      command: given,
+    }),
     digest: image?.digest,
     instanceType: fields.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
     labels: fields.labels ?? {},

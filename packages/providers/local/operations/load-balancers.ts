@@ -28,7 +28,13 @@ const seconds = (otherwise: number) =>
 const threshold = (otherwise: number) =>
   optionalField(numeric(z.number().int().min(1).max(100))).transform((value) => value ?? otherwise)
 const port = optionalField(
-  numeric(z.number('it must be a port').int('it must be a port').min(1, 'it must be a port').max(65_535, 'it must be a port')),
+  numeric(
+    z
+      .number('it must be a port')
+      .int('it must be a port')
+      .min(1, 'it must be a port')
+      .max(65_535, 'it must be a port'),
+  ),
 )
 
 const protocols = ['HTTP', 'HTTPS', 'TCP', 'SSL'] as const
@@ -93,12 +99,16 @@ const upsertLoadBalancer = defineOperation({
     const name = nameOf(fields)
     if (name === undefined) return ['name: it is missing.']
     return [
-      !namePattern.test(name) && `name: "${shorten(name)}" may have letters, digits, ".", "_" and "-" only, 128 at most.`,
+      !namePattern.test(name) &&
+        `name: "${shorten(name)}" may have letters, digits, ".", "_" and "-" only, 128 at most.`,
       checkListeners(submission, name, place),
       checkHealth(fields.healthCheck),
       (fields.securityGroups ?? [])
         .filter((group) => desired.get('firewalls', placeKey(at(place, group))) === undefined)
-        .map((group) => `securityGroups: "${group}" does not exist in ${place.account.name}/${place.region.name}.`),
+        .map(
+          (group) =>
+            `securityGroups: "${group}" does not exist in ${place.account.name}/${place.region.name}.`,
+        ),
     ]
   },
   run: async (running) => {
@@ -107,9 +117,13 @@ const upsertLoadBalancer = defineOperation({
     const { name, region, listeners } = balancer
     await checkPortsFree(balancer, desired)
     change(() => {
-      run.note(`Storing the load balancer ${name}: ${listeners.map((each) => `${each.host}:${each.port}`).join(', ')}.`)
+      run.note(
+        `Storing the load balancer ${name}: ${listeners.map((each) => `${each.host}:${each.port}`).join(', ')}.`,
+      )
       desired.put('balancers', balancer)
-      run.report({ loadBalancers: { [region]: { name, dnsName: dnsNameOf(listeners[0]?.host ?? '') } } })
+      run.report({
+        loadBalancers: { [region]: { name, dnsName: dnsNameOf(listeners[0]?.host ?? '') } },
+      })
     })
     await run.aside(() => untilOpen(balancer, reconciler))
   },
@@ -126,15 +140,28 @@ async function untilOpen(balancer: LocalBalancer, reconciler: Reconciler): Promi
 }
 
 const deleteLoadBalancer = defineOperation({
-  fields: { loadBalancerName: optionalTextPart, name: optionalTextPart, regions: textsField, region: optionalTextPart },
+  fields: {
+    loadBalancerName: optionalTextPart,
+    name: optionalTextPart,
+    regions: textsField,
+    region: optionalTextPart,
+  },
   resources: ({ loadBalancerName, name }) => [loadBalancerName, name],
-  check: ({ fields }) => [(fields.loadBalancerName ?? fields.name) === undefined && 'loadBalancerName: it is missing.'],
+  check: ({ fields }) => [
+    (fields.loadBalancerName ?? fields.name) === undefined && 'loadBalancerName: it is missing.',
+  ],
   run: async ({ fields, description, settings, desired, reconciler, run, change }) => {
     const name = fields.loadBalancerName ?? fields.name ?? ''
     const regions = fields.regions ?? (fields.region === undefined ? [] : [fields.region])
-    const { account } = placeOf({ description: { ...description, region: regions[0] ?? description['region'] }, settings })
-    const found = regions.flatMap((region) => desired.get('balancers', placeKey({ account: account.name, region, name })) ?? [])
-    if (found.length === 0) return run.note(`The load balancer ${name} does not exist: nothing is to be done.`)
+    const { account } = placeOf({
+      description: { ...description, region: regions[0] ?? description['region'] },
+      settings,
+    })
+    const found = regions.flatMap(
+      (region) => desired.get('balancers', placeKey({ account: account.name, region, name })) ?? [],
+    )
+    if (found.length === 0)
+      return run.note(`The load balancer ${name} does not exist: nothing is to be done.`)
     change(() => {
       for (const balancer of found) remove(balancer, desired)
       run.note(`Deleting the load balancer ${name} in ${regions.join(', ')}.`)
@@ -156,12 +183,18 @@ function remove(balancer: LocalBalancer, desired: Desired): void {
   for (const instance of [...desired.all('instances')].filter(isHere)) {
     const { registered, deregistered } = instance
     if (![...registered, ...deregistered].includes(balancer.name)) continue
-    desired.put('instances', { ...instance, registered: others(registered), deregistered: others(deregistered) })
+    desired.put('instances', {
+      ...instance,
+      registered: others(registered),
+      deregistered: others(deregistered),
+    })
   }
 }
 
 function nameOf({ name, loadBalancerName, clusterName }: BalancerFields): string | undefined {
-  return name ?? loadBalancerName ?? (clusterName === undefined ? undefined : `${clusterName}-frontend`)
+  return (
+    name ?? loadBalancerName ?? (clusterName === undefined ? undefined : `${clusterName}-frontend`)
+  )
 }
 
 function at({ account, region }: TargetPlace, name: string) {
@@ -195,10 +228,12 @@ function checkListeners(
     const taker = others.find((other) => other.listeners.some((each) => each.port === number))
     const owner = settings.accounts.find(({ ports }) => isWithin(number, ports))
     return [
-      listeners.findIndex((each) => each.port === number) < index && `listeners: the port ${number} is listed twice.`,
+      listeners.findIndex((each) => each.port === number) < index &&
+        `listeners: the port ${number} is listed twice.`,
       taker && `listeners: the port ${number} belongs to the load balancer ${taker.name}.`,
       settings.ownPorts.includes(number) && `listeners: the port ${number} belongs to Fairlead.`,
-      owner && `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
+      owner &&
+        `listeners: the port ${number} belongs to the instances of the account ${owner.name}.`,
       !isWithin(number, range) &&
         `listeners: the account ${place.account.name} may use the ports ${range.first}-${range.last}, and ${number} is none of them.`,
       checkProtocol(listener, certificatesOf(settings, place.account.name)),
@@ -210,7 +245,8 @@ function checkProtocol(
   { protocol: external, internalProtocol: internal, certificate = '' }: ListenerFields,
   certificates: readonly { readonly name: string }[],
 ): string | undefined {
-  if (external === 'SSL') return 'listeners: SSL is not offered; use HTTPS, or TCP where instances encrypt themselves.'
+  if (external === 'SSL')
+    return 'listeners: SSL is not offered; use HTTPS, or TCP where instances encrypt themselves.'
   if ((internal === 'HTTPS' || internal === 'SSL') && external !== 'TCP') {
     return 'listeners: requests go to instances unencrypted, on the loopback address: use internalProtocol HTTP or TCP.'
   }
@@ -227,22 +263,29 @@ function checkHealth(healthCheck: string | undefined): string | undefined {
   return `healthCheck: "${healthCheck}" has not the form HTTP:8080/health or TCP:8080.`
 }
 
-function toBalancer({ fields, desired, context }: Running<BalancerFields>, place: TargetPlace): LocalBalancer {
+function toBalancer(
+  { fields, desired, context }: Running<BalancerFields>,
+  place: TargetPlace,
+): LocalBalancer {
   const name = nameOf(fields) ?? ''
   const before = desired.get('balancers', placeKey(at(place, name)))
-  const host = fields.isInternal ? loopback : ((fields.vpcId && addressOf(fields.vpcId)) ?? place.account.address)
+  const host = fields.isInternal
+    ? loopback
+    : ((fields.vpcId && addressOf(fields.vpcId)) ?? place.account.address)
   const [, kind = 'TCP', path] = healthPattern.exec(fields.healthCheck ?? 'TCP') ?? []
   return {
     ...at(place, name),
     createdMs: before?.createdMs ?? context.now(),
-    listeners: fields.listeners.map(({ protocol: external, port: number, certificate, internalProtocol, internalPort }) => ({
-      protocol: toProtocol(external),
-      port: number as number,
-      host,
-      certificate: external === 'HTTPS' ? certificate : undefined,
-      internalProtocol: internalProtocol ?? (external === 'TCP' ? 'TCP' : 'HTTP'),
-      internalPort,
-    })),
+    listeners: fields.listeners.map(
+      ({ protocol: external, port: number, certificate, internalProtocol, internalPort }) => ({
+        protocol: toProtocol(external),
+        port: number as number,
+        host,
+        certificate: external === 'HTTPS' ? certificate : undefined,
+        internalProtocol: internalProtocol ?? (external === 'TCP' ? 'TCP' : 'HTTP'),
+        internalPort,
+      }),
+    ),
     health: {
       kind: kind.toUpperCase().startsWith('HTTP') ? 'http' : 'tcp',
       path: path ?? '/',
@@ -267,7 +310,9 @@ async function checkPortsFree(balancer: LocalBalancer, desired: Desired): Promis
   for (const { host, port: number } of balancer.listeners) {
     if (before.some((listener) => listener.port === number)) continue
     if (number >= 1024 && (await tryPort(host, number)) !== undefined) {
-      throw new Error(`Another program of this machine listens on ${host}:${number}. Choose another port, or stop it.`)
+      throw new Error(
+        `Another program of this machine listens on ${host}:${number}. Choose another port, or stop it.`,
+      )
     }
   }
 }

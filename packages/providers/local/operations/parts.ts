@@ -38,17 +38,29 @@ export function optionalField<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
 
-export const optionalTextPart = optionalField(z.string().trim()).transform((value) => value || undefined)
+export const optionalTextPart = optionalField(z.string().trim()).transform(
+  (value) => value || undefined,
+)
 /** Expressions of pipelines make texts of numbers. An empty one is no number: 0 would stop all instances. */
 export function numeric<S extends z.ZodNumber>(schema: S) {
-  return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
+  return z.preprocess(
+    (value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value),
+    schema,
+  )
 }
 export const countField = numeric(
-  z.number('it must be a whole number').int('it must be a whole number').min(0, 'it must not be negative'),
+  z
+    .number('it must be a whole number')
+    .int('it must be a whole number')
+    .min(0, 'it must not be negative'),
 )
-export const flagField = optionalField(z.union([z.boolean(), z.stringbool()])).transform((value) => value === true)
+export const flagField = optionalField(z.union([z.boolean(), z.stringbool()])).transform(
+  (value) => value === true,
+)
 export const textsField = optionalField(z.array(z.string().trim().min(1)))
-export const textMap = optionalField(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)))
+export const textMap = optionalField(
+  z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)),
+)
 
 const environment = optionalField(ImageEnvironment)
 
@@ -63,7 +75,13 @@ export const programFields = {
 
 type ProgramFields = { [K in keyof typeof programFields]: z.output<(typeof programFields)[K]> }
 
-export function overridesOf({ env, environment = env, secrets, limits, stopSeconds }: ProgramFields): ProgramOverrides {
+export function overridesOf({
+  env,
+  environment = env,
+  secrets,
+  limits,
+  stopSeconds,
+}: ProgramFields): ProgramOverrides {
   return { environment, secrets, limits, stopSeconds }
 }
 
@@ -86,8 +104,12 @@ export interface TargetPlace {
 }
 
 /** @throws {Error} for people */
-export function placeOf({ description, settings }: Pick<LocalSubmission, 'description' | 'settings'>): TargetPlace {
-  const { credentials, account, accountName, region, regions, zone, availabilityZones } = PlaceFields.parse(description)
+export function placeOf({
+  description,
+  settings,
+}: Pick<LocalSubmission, 'description' | 'settings'>): TargetPlace {
+  const { credentials, account, accountName, region, regions, zone, availabilityZones } =
+    PlaceFields.parse(description)
   const name = credentials ?? account ?? accountName
   const found = settings.accounts.find((one) => one.name === name)
   if (found === undefined) throw new Error(`The account "${name ?? ''}" does not exist.`)
@@ -103,10 +125,13 @@ export function placeOf({ description, settings }: Pick<LocalSubmission, 'descri
         : `region: the account ${found.name} has no region "${wanted}"; it has ${known}.`,
     )
   }
-  const zones = chosen.find(([one]) => one === place.name)?.[1] ?? (zone === undefined ? [] : [zone])
+  const zones =
+    chosen.find(([one]) => one === place.name)?.[1] ?? (zone === undefined ? [] : [zone])
   const unknown = zones.find((one) => !place.zones.includes(one))
   if (unknown !== undefined) {
-    throw new Error(`availabilityZones: the region ${place.name} has no zone "${unknown}"; it has ${place.zones.join(', ')}.`)
+    throw new Error(
+      `availabilityZones: the region ${place.name} has no zone "${unknown}"; it has ${place.zones.join(', ')}.`,
+    )
   }
   return { account: found, region: place, zones: zones.length === 0 ? place.zones : zones }
 }
@@ -131,7 +156,8 @@ export type Concern = (description: JsonObject, parts: OperationParts) => readon
 /** What it is about beyond the account in its description; every operation says it. */
 type Concerned =
   /** Names of server groups, load balancers and the like. */
-  { readonly resources: Concern; readonly accounts?: Concern } | { readonly resources?: Concern; readonly accounts: Concern }
+  | { readonly resources: Concern; readonly accounts?: Concern }
+  | { readonly resources?: Concern; readonly accounts: Concern }
 
 export interface OperationBody<S extends z.ZodRawShape> {
   readonly fields: S
@@ -144,7 +170,9 @@ export type LocalOperation = (parts: OperationParts) => OperationType
 export type LocalOperations = Readonly<Record<string, LocalOperation>>
 
 /** An operation from a schema of its fields; unknown ones are ignored, since clients send all that they have. */
-export function defineOperation<S extends z.ZodRawShape>(source: OperationBody<S> & Concerned): LocalOperation {
+export function defineOperation<S extends z.ZodRawShape>(
+  source: OperationBody<S> & Concerned,
+): LocalOperation {
   const schema = z.looseObject(source.fields) as unknown as z.ZodObject<S>
   return (parts) => ({
     check(description) {
@@ -159,8 +187,11 @@ export function defineOperation<S extends z.ZodRawShape>(source: OperationBody<S
     keepsReferences: true,
     // The fields are trimmed when it runs, and permissions are about what it will find then.
     applications: (description) =>
-      textsOf(source.resources?.(trimmed(description) as JsonObject, parts)).flatMap((name) => parseMoniker(name).app ?? []),
-    accounts: (description) => textsOf(source.accounts?.(trimmed(description) as JsonObject, parts)),
+      textsOf(source.resources?.(trimmed(description) as JsonObject, parts)).flatMap(
+        (name) => parseMoniker(name).app ?? [],
+      ),
+    accounts: (description) =>
+      textsOf(source.accounts?.(trimmed(description) as JsonObject, parts)),
     async run(description, run) {
       const change = (work: () => void) => {
         parts.desired.within((store) => run.commit(store), work)
@@ -172,7 +203,9 @@ export function defineOperation<S extends z.ZodRawShape>(source: OperationBody<S
 }
 
 function flatten(problems: Problems): string[] {
-  return problems.flatMap((problem) => (typeof problem === 'object' ? flatten(problem) : problem || []))
+  return problems.flatMap((problem) =>
+    typeof problem === 'object' ? flatten(problem) : problem || [],
+  )
 }
 
 function trimmed(value: unknown): unknown {

@@ -3,7 +3,14 @@ import { isIP } from 'node:net'
 import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isNetworkRange } from '@fairlead/base/settings/network-range.ts'
 import { z } from 'zod'
-import { type AddressRule, type Desired, type GroupRule, type LocalFirewall, type Place, placeKey } from '../desired.ts'
+import {
+  type AddressRule,
+  type Desired,
+  type GroupRule,
+  type LocalFirewall,
+  type Place,
+  placeKey,
+} from '../desired.ts'
 import {
   defineOperation,
   flagField,
@@ -17,8 +24,17 @@ import {
 } from './parts.ts'
 
 const rulePort = optionalField(numeric(z.number().int().min(-1).max(65_535)))
-const range = { startPort: rulePort, endPort: rulePort, type: optionalTextPart, ipProtocol: optionalTextPart }
-const AddressRuleFields = z.looseObject({ ...range, cidr: z.string().trim(), description: optionalTextPart })
+const range = {
+  startPort: rulePort,
+  endPort: rulePort,
+  type: optionalTextPart,
+  ipProtocol: optionalTextPart,
+}
+const AddressRuleFields = z.looseObject({
+  ...range,
+  cidr: z.string().trim(),
+  description: optionalTextPart,
+})
 const GroupRuleFields = z.looseObject({
   ...range,
   name: optionalTextPart,
@@ -60,13 +76,20 @@ const upsertSecurityGroup = defineOperation({
       !namePattern.test(nameOf(fields) ?? '') &&
         'name: it is missing, longer than 255 characters, or has more than letters, digits, ".", "_" and "-".',
       fields.description === undefined && 'description: it is missing.',
-      fields.ipIngress.map(({ cidr }) => !isNetworkRange(cidr) && `ipIngress: "${cidr}" is no network such as 10.0.0.0/8.`),
+      fields.ipIngress.map(
+        ({ cidr }) =>
+          !isNetworkRange(cidr) && `ipIngress: "${cidr}" is no network such as 10.0.0.0/8.`,
+      ),
       fields.securityGroupIngress.map(
-        ({ name, id }) => (name ?? id) === undefined && 'securityGroupIngress: a rule names no security group.',
+        ({ name, id }) =>
+          (name ?? id) === undefined && 'securityGroupIngress: a rule names no security group.',
       ),
       [...fields.ipIngress, ...fields.securityGroupIngress].map((rule) => {
         const { startPort, endPort } = toPorts(rule)
-        return startPort > endPort && `A rule has the ports ${startPort}-${endPort}: the first is greater than the last.`
+        return (
+          startPort > endPort &&
+          `A rule has the ports ${startPort}-${endPort}: the first is greater than the last.`
+        )
       }),
     ]
   },
@@ -105,10 +128,16 @@ const deleteSecurityGroup = defineOperation({
   run: (running) => {
     const { fields, desired, run, change } = running
     const name = nameOf(fields)
-    const found = placesOf(running).flatMap((place) => desired.get('firewalls', placeKey(place)) ?? [])
+    const found = placesOf(running).flatMap(
+      (place) => desired.get('firewalls', placeKey(place)) ?? [],
+    )
     const users = found.flatMap((firewall) => usersOf(firewall, desired))
-    if (users.length > 0) throw new Error(`The security group ${name} is in use by ${users.join(', ')}. Change them first.`)
-    if (found.length === 0) return run.note(`The security group ${name} does not exist: nothing is to be done.`)
+    if (users.length > 0)
+      throw new Error(
+        `The security group ${name} is in use by ${users.join(', ')}. Change them first.`,
+      )
+    if (found.length === 0)
+      return run.note(`The security group ${name} does not exist: nothing is to be done.`)
     change(() => {
       for (const firewall of found) desired.remove('firewalls', firewall)
       run.note(`Deleting the security group ${name}.`)
@@ -135,7 +164,10 @@ function nameOf({ name, securityGroupName }: NamedFields): string | undefined {
 function placesOf({ fields, description, settings }: LocalSubmission<NamedFields>): Place[] {
   const regions = fields.regions?.length ? fields.regions : [fields.region]
   return regions.map((one) => {
-    const { account, region } = placeOf({ description: { ...description, ...definedOf({ region: one }) }, settings })
+    const { account, region } = placeOf({
+      description: { ...description, ...definedOf({ region: one }) },
+      settings,
+    })
     return { account: account.name, region: region.name, name: nameOf(fields) ?? '' }
   })
 }
@@ -146,7 +178,11 @@ function toRules(
   desired: Desired,
 ): Pick<LocalFirewall, 'addressRules' | 'groupRules'> {
   const addressRules = ipIngress.map(
-    (rule): AddressRule => ({ cidr: withBits(rule.cidr), ...toPorts(rule), description: rule.description }),
+    (rule): AddressRule => ({
+      cidr: withBits(rule.cidr),
+      ...toPorts(rule),
+      description: rule.description,
+    }),
   )
   const groupRules = securityGroupIngress.map((rule): GroupRule => {
     const byId = withId(rule.id, desired)
@@ -164,12 +200,17 @@ function usersOf({ account, region, name }: LocalFirewall, desired: Desired): st
   const names = { groups: 'the server group', balancers: 'the load balancer' } as const
   const users = (['groups', 'balancers'] as const).flatMap((kind) =>
     [...desired.all(kind)]
-      .filter((one) => one.account === account && one.region === region && one.securityGroups.includes(name))
+      .filter(
+        (one) =>
+          one.account === account && one.region === region && one.securityGroups.includes(name),
+      )
       .map((one) => `${names[kind]} ${one.name}`),
   )
   const referring = [...desired.all('firewalls')].filter(
     (one) =>
-      one.region === region && one.name !== name && one.groupRules.some((rule) => rule.name === name && rule.account === account),
+      one.region === region &&
+      one.name !== name &&
+      one.groupRules.some((rule) => rule.name === name && rule.account === account),
   )
   return [...users, ...referring.map((one) => `the security group ${one.name}`)]
 }
@@ -202,7 +243,12 @@ function withBits(cidr: string): string {
 function union<T extends AddressRule | GroupRule>(before: readonly T[], added: readonly T[]): T[] {
   const keyOf = (rule: T) => {
     const { protocol, startPort, endPort } = rule
-    return JSON.stringify(['cidr' in rule ? rule.cidr : [rule.account, rule.name], protocol, startPort, endPort])
+    return JSON.stringify([
+      'cidr' in rule ? rule.cidr : [rule.account, rule.name],
+      protocol,
+      startPort,
+      endPort,
+    ])
   }
   return [...new Map([...before, ...added].map((rule) => [keyOf(rule), rule])).values()]
 }

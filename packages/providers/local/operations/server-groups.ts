@@ -32,7 +32,9 @@ import {
 export const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
 type TargetFields = z.output<z.ZodObject<typeof target>>
 
-const percentage = numeric(z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'))
+const percentage = numeric(
+  z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'),
+)
 const desiredPercentage = optionalField(percentage).transform((value) => value ?? 100)
 
 export function targetResources({ serverGroupName, asgName }: JsonObject): unknown[] {
@@ -46,7 +48,11 @@ export function nameOfTarget({ serverGroupName, asgName }: TargetFields): string
 /** Undefined: it does not exist, or is on its way out. */
 export function findGroup(submission: LocalSubmission<TargetFields>): LocalGroup | undefined {
   const { account, region } = placeOf(submission)
-  const group = submission.desired.groupAt(account.name, region.name, nameOfTarget(submission.fields) ?? '')
+  const group = submission.desired.groupAt(
+    account.name,
+    region.name,
+    nameOfTarget(submission.fields) ?? '',
+  )
   return group?.isLeaving === true ? undefined : group
 }
 
@@ -56,18 +62,28 @@ export function findGroupOrNote(running: Running<TargetFields>): LocalGroup | un
   if (group !== undefined) return group
   const { account, region } = placeOf(running)
   const name = nameOfTarget(running.fields) ?? ''
-  running.run.note(`The server group ${name} does not exist in ${account.name}/${region.name}: nothing is to be done.`)
+  running.run.note(
+    `The server group ${name} does not exist in ${account.name}/${region.name}: nothing is to be done.`,
+  )
   return undefined
 }
 
-type GroupOperation<Fields extends z.ZodRawShape> = Omit<OperationBody<Fields & typeof target>, 'run'> & {
+type GroupOperation<Fields extends z.ZodRawShape> = Omit<
+  OperationBody<Fields & typeof target>,
+  'run'
+> & {
   /** The server group, unless it is about more. */
   readonly resources?: Concern
-  readonly run: (group: LocalGroup, running: Running<z.output<z.ZodObject<Fields & typeof target>>>) => Promise<void> | void
+  readonly run: (
+    group: LocalGroup,
+    running: Running<z.output<z.ZodObject<Fields & typeof target>>>,
+  ) => Promise<void> | void
 }
 
 /** One that does not exist is noted, and nothing is done. */
-function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperation<Fields>): LocalOperation {
+function onServerGroup<Fields extends z.ZodRawShape>(
+  source: GroupOperation<Fields>,
+): LocalOperation {
   return defineOperation<Fields & typeof target>({
     resources: targetResources,
     ...source,
@@ -85,8 +101,14 @@ function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperation<Fiel
 }
 
 const resizeServerGroup = onServerGroup({
-  fields: { ...target, capacity: capacityField, constraints: optionalField(z.looseObject({ capacity: capacityField })) },
-  check: (submission) => [checkCapacity(toLocalCapacity(submission.fields.capacity, findGroup(submission)?.capacity))],
+  fields: {
+    ...target,
+    capacity: capacityField,
+    constraints: optionalField(z.looseObject({ capacity: capacityField })),
+  },
+  check: (submission) => [
+    checkCapacity(toLocalCapacity(submission.fields.capacity, findGroup(submission)?.capacity)),
+  ],
   run: async (group, running) => {
     const { fields, run, change } = running
     const { min, max, desired } = fields.capacity ?? {}
@@ -96,19 +118,32 @@ const resizeServerGroup = onServerGroup({
     const problem = checkCapacity(capacity)
     if (problem !== undefined) throw new Error(problem)
     const resized = { ...group, capacity }
-    const supplies = await findSupplies(running, group.account, missingCount(running, resized), [resized])
+    const supplies = await findSupplies(running, group.account, missingCount(running, resized), [
+      resized,
+    ])
     change(() => {
-      run.note(`Resizing ${group.name} to min ${capacity.min}, max ${capacity.max}, desired ${capacity.desired}.`)
-      fit(running, resized, supplies, `The capacity was changed from ${group.capacity.desired} to ${capacity.desired}.`)
+      run.note(
+        `Resizing ${group.name} to min ${capacity.min}, max ${capacity.max}, desired ${capacity.desired}.`,
+      )
+      fit(
+        running,
+        resized,
+        supplies,
+        `The capacity was changed from ${group.capacity.desired} to ${capacity.desired}.`,
+      )
     })
   },
 })
 
 /** @throws {Error} when the capacity is not what the client believes it to be */
 function checkConstraint(constraint: GivenCapacity, { name, capacity }: LocalGroup): void {
-  const wrong = (['min', 'max', 'desired'] as const).find((part) => (constraint?.[part] ?? capacity[part]) !== capacity[part])
+  const wrong = (['min', 'max', 'desired'] as const).find(
+    (part) => (constraint?.[part] ?? capacity[part]) !== capacity[part],
+  )
   if (wrong === undefined) return
-  throw new Error(`${name} has ${wrong} ${capacity[wrong]}, and ${constraint?.[wrong]} was expected: it has changed meanwhile.`)
+  throw new Error(
+    `${name} has ${wrong} ${capacity[wrong]}, and ${constraint?.[wrong]} was expected: it has changed meanwhile.`,
+  )
 }
 
 const enableServerGroup = onServerGroup({
@@ -117,12 +152,19 @@ const enableServerGroup = onServerGroup({
     const instances = desired.stayingInstances(group)
     const inService = Math.ceil((instances.length * fields.desiredPercentage) / 100)
     change(() => {
-      run.note(`Enabling ${group.name}: ${inService} of ${instances.length} instances take traffic.`)
+      run.note(
+        `Enabling ${group.name}: ${inService} of ${instances.length} instances take traffic.`,
+      )
       desired.put('groups', withTraffic(group, false, context.now()))
       // While the whole group was disabled, no instance took traffic.
       const first = instances.toSorted((one, other) => Number(one.isOut) - Number(other.isOut))
       for (const [index, instance] of first.entries()) {
-        desired.put('instances', { ...instance, isOut: index >= inService, isOutOfDiscovery: false, deregistered: [] })
+        desired.put('instances', {
+          ...instance,
+          isOut: index >= inService,
+          isOutOfDiscovery: false,
+          deregistered: [],
+        })
       }
     })
   },
@@ -133,10 +175,12 @@ const disableServerGroup = onServerGroup({
   run: (group, running) => {
     const { fields, desired, run, change } = running
     change(() => {
-      if (fields.desiredPercentage < 100) return disableSome(group, fields.desiredPercentage, running)
+      if (fields.desiredPercentage < 100)
+        return disableSome(group, fields.desiredPercentage, running)
       run.note(`Disabling ${group.name}: its instances keep running and take no traffic.`)
       desired.put('groups', { ...withShare(group, null), isDisabled: true })
-      for (const instance of desired.stayingInstances(group)) desired.put('instances', { ...instance, isOut: false })
+      for (const instance of desired.stayingInstances(group))
+        desired.put('instances', { ...instance, isOut: false })
     })
   },
 })
@@ -144,10 +188,14 @@ const disableServerGroup = onServerGroup({
 function disableSome(group: LocalGroup, share: number, { desired, run }: Running): void {
   const instances = desired.stayingInstances(group)
   const wanted = Math.ceil((instances.length * share) / 100)
-  const chosen = instances.toSorted((one, other) => Number(other.isOut) - Number(one.isOut)).slice(0, wanted)
+  const chosen = instances
+    .toSorted((one, other) => Number(other.isOut) - Number(one.isOut))
+    .slice(0, wanted)
   for (const instance of chosen) desired.put('instances', { ...instance, isOut: true })
   const ids = chosen.map(({ id }) => id)
-  run.note(`Disabling ${ids.length} of ${instances.length} instances of ${group.name}: ${ids.join(', ') || 'none'}.`)
+  run.note(
+    `Disabling ${ids.length} of ${instances.length} instances of ${group.name}: ${ids.join(', ') || 'none'}.`,
+  )
   run.report({ instanceIdsToDisable: ids })
 }
 
@@ -156,9 +204,16 @@ const destroyServerGroup = onServerGroup({
   run: (group, running) => {
     const { desired, run, change } = running
     change(() => {
-      run.note(`Destroying ${group.name}: its instances finish their last requests and are stopped.`)
+      run.note(
+        `Destroying ${group.name}: its instances finish their last requests and are stopped.`,
+      )
       const empty = { min: 0, max: 0, desired: 0 }
-      desired.put('groups', { ...withShare(group, null), isLeaving: true, isDisabled: true, capacity: empty })
+      desired.put('groups', {
+        ...withShare(group, null),
+        isLeaving: true,
+        isDisabled: true,
+        capacity: empty,
+      })
       for (const instance of desired.stayingInstances(group)) dismiss(running, instance)
     })
   },
@@ -172,7 +227,9 @@ const upsertServerGroupTags = onServerGroup({
 })
 
 const wholePercent = 'it must be a whole number from 0 to 100, or null to take the share away'
-export const sharePercent = numeric(z.number(wholePercent).int(wholePercent).min(0, wholePercent).max(100, wholePercent))
+export const sharePercent = numeric(
+  z.number(wholePercent).int(wholePercent).min(0, wholePercent).max(100, wholePercent),
+)
 
 const sharingMs = 10_000
 
@@ -180,7 +237,9 @@ const shareTraffic = onServerGroup({
   fields: { ...target, percent: sharePercent.nullable() },
   check: (submission) => {
     const group = findGroup(submission)
-    return [group && problemOfShare(submission.desired, withShare(group, submission.fields.percent))]
+    return [
+      group && problemOfShare(submission.desired, withShare(group, submission.fields.percent)),
+    ]
   },
   run: async (group, { fields: { percent }, desired, reconciler, run, change }) => {
     const shared = withShare(group, percent)
@@ -188,36 +247,59 @@ const shareTraffic = onServerGroup({
     if (problem !== undefined) throw new Error(problem)
     change(() => {
       run.note(
-        percent === null ? `Taking the share of ${group.name} away.` : `Giving ${group.name} ${percent} % of the requests.`,
+        percent === null
+          ? `Taking the share of ${group.name} away.`
+          : `Giving ${group.name} ${percent} % of the requests.`,
       )
       desired.put('groups', shared)
     })
     const isKnown = await run.aside(() => reconciler.reaches(() => true, sharingMs))
-    if (!isKnown) throw new Error('The share is stored, and the agent has not taken it over yet. It does as soon as it answers.')
+    if (!isKnown)
+      throw new Error(
+        'The share is stored, and the agent has not taken it over yet. It does as soon as it answers.',
+      )
   },
 })
 
 /** A disabled one has none, so that it can be enabled again like any other. */
-function withShare({ trafficPercent: _before, ...group }: LocalGroup, percent: number | null): LocalGroup {
+function withShare(
+  { trafficPercent: _before, ...group }: LocalGroup,
+  percent: number | null,
+): LocalGroup {
   const isKept = percent !== null && !(group.isDisabled && percent === 0)
   return { ...group, ...(isKept && { trafficPercent: percent }) }
 }
 
 export function problemOfShare(
   desired: Desired,
-  { account, region, name, loadBalancers, isDisabled, trafficPercent = 0 }: Omit<LocalGroup, 'createdMs' | 'capacity'>,
+  {
+    account,
+    region,
+    name,
+    loadBalancers,
+    isDisabled,
+    trafficPercent = 0,
+  }: Omit<LocalGroup, 'createdMs' | 'capacity'>,
 ): string | undefined {
   if (trafficPercent === 0) return undefined
-  if (isDisabled) return `${name} is disabled and takes no requests. Enable it first, or deploy another one with trafficPercent.`
+  if (isDisabled)
+    return `${name} is disabled and takes no requests. Enable it first, or deploy another one with trafficPercent.`
   if (loadBalancers.length === 0) {
     return `${name} is registered with no load balancer that could give it a share. Connect one with mapLoadBalancers first.`
   }
   const others = [...desired.all('groups')].filter(
-    (group) => group.account === account && group.region === region && group.name !== name && group.trafficPercent !== undefined,
+    (group) =>
+      group.account === account &&
+      group.region === region &&
+      group.name !== name &&
+      group.trafficPercent !== undefined,
   )
   for (const balancer of loadBalancers) {
     const sharing = others.filter((group) => group.loadBalancers.includes(balancer))
-    const sum = sharing.reduce((total, group) => total + (group.trafficPercent ?? 0), trafficPercent)
+    const sum = sharing.reduce(
+      (total, group) => total + (group.trafficPercent ?? 0),
+      trafficPercent,
+    )
     if (sum <= 100) continue
     const known = sharing.map((group) => `${group.name} has ${group.trafficPercent} %`).join(', ')
     return `The shares at the load balancer ${balancer} would be ${sum} % together, as ${known}. Lower those first.`
@@ -228,8 +310,13 @@ export function problemOfShare(
 function attachment({ isAttached }: { readonly isAttached: boolean }): LocalOperation {
   return onServerGroup({
     fields: { ...target, loadBalancerNames: textsField },
-    resources: (description) => [...targetResources(description), ...listOf(description['loadBalancerNames'])],
-    check: ({ fields }) => [!fields.loadBalancerNames?.length && 'loadBalancerNames: it is missing or empty.'],
+    resources: (description) => [
+      ...targetResources(description),
+      ...listOf(description['loadBalancerNames']),
+    ],
+    check: ({ fields }) => [
+      !fields.loadBalancerNames?.length && 'loadBalancerNames: it is missing or empty.',
+    ],
     run: (group, { fields, desired, run, change }) => {
       const names = fields.loadBalancerNames ?? []
       if (isAttached) requireBalancers(desired, group, names)
@@ -251,8 +338,11 @@ export function requireBalancers(
   { account, region }: Pick<LocalGroup, 'account' | 'region'>,
   names: readonly string[],
 ): void {
-  const missing = names.find((name) => desired.get('balancers', placeKey({ account, region, name })) === undefined)
-  if (missing !== undefined) throw new Error(`The load balancer ${missing} does not exist in ${account}/${region}.`)
+  const missing = names.find(
+    (name) => desired.get('balancers', placeKey({ account, region, name })) === undefined,
+  )
+  if (missing !== undefined)
+    throw new Error(`The load balancer ${missing} does not exist in ${account}/${region}.`)
 }
 
 /** Nothing here measures load, so a policy would be a promise that is not kept. */

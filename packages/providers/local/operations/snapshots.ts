@@ -28,7 +28,11 @@ import {
   type Running,
 } from './parts.ts'
 
-const fields = { applicationName: optionalTextPart, application: optionalTextPart, snapshotTimestamp: optionalField(countField) }
+const fields = {
+  applicationName: optionalTextPart,
+  application: optionalTextPart,
+  snapshotTimestamp: optionalField(countField),
+}
 type SnapshotFields = z.output<z.ZodObject<typeof fields>>
 
 interface SnapshotSubject {
@@ -58,7 +62,9 @@ const saveSnapshot = defineOperation({
     const { application, account } = subject
     const infrastructure = collect(subject, desired)
     const body = { application, account, infrastructure, configLang: 'TERRAFORM' }
-    await run.aside(() => context.ports.definitions.saveSnapshot(body, toCaller({ ...run.identity })))
+    await run.aside(() =>
+      context.ports.definitions.saveSnapshot(body, toCaller({ ...run.identity })),
+    )
     run.note(`Saved a snapshot of ${application} in ${account}.`)
   },
 })
@@ -75,12 +81,17 @@ const restoreSnapshot = defineOperation({
     const belongs = belongsTo(subject)
     const regions = settings.accounts.find(({ name }) => name === account)?.regions ?? []
     const own = <T extends Place>(all: Readonly<Record<string, T>>) =>
-      Object.values(all).filter((one) => belongs(one) && regions.some(({ name }) => name === one.region))
+      Object.values(all).filter(
+        (one) => belongs(one) && regions.some(({ name }) => name === one.region),
+      )
     const groups = own(recorded.serverGroups).map((group) => revive(group, running))
     const missing = groups.find(
-      ({ image, program }) => program.container?.image !== image.id && images.get(image.id, account)?.digest !== image.digest,
+      ({ image, program }) =>
+        program.container?.image !== image.id &&
+        images.get(image.id, account)?.digest !== image.digest,
     )
-    if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
+    if (missing !== undefined)
+      throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
     const needed = groups.reduce((sum, group) => sum + missingCount(running, group), 0)
     const supplies = await findSupplies(running, account, needed, groups)
     change(() => {
@@ -105,7 +116,11 @@ function applicationOf({ applicationName, application }: SnapshotFields): string
 }
 
 /** Snapshots are about a whole account, so no region is named. @throws {Error} when it does not exist */
-function subjectOf({ fields, description, settings }: LocalSubmission<SnapshotFields>): SnapshotSubject {
+function subjectOf({
+  fields,
+  description,
+  settings,
+}: LocalSubmission<SnapshotFields>): SnapshotSubject {
   const named = accountOf(description)
   const region = settings.accounts.find(({ name }) => name === named)?.regions[0]?.name
   const { account } = placeOf({ description: { ...description, region }, settings })
@@ -114,10 +129,15 @@ function subjectOf({ fields, description, settings }: LocalSubmission<SnapshotFi
 
 function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
   const isOwn = belongsTo(subject)
-  const byKey = <T extends Place>(all: readonly T[]) => Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
+  const byKey = <T extends Place>(all: readonly T[]) =>
+    Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
   return {
     // Values of secrets stay here: all users who may read the application may read its snapshots.
-    serverGroups: byKey([...desired.all('groups')].filter((group) => isOwn(group) && !group.isLeaving).map(withoutSecrets)),
+    serverGroups: byKey(
+      [...desired.all('groups')]
+        .filter((group) => isOwn(group) && !group.isLeaving)
+        .map(withoutSecrets),
+    ),
     loadBalancers: byKey([...desired.all('balancers')].filter(isOwn)),
     securityGroups: byKey([...desired.all('firewalls')].filter(isOwn)),
   }
@@ -129,8 +149,11 @@ async function loadSnapshot(
   { run, context, fields }: Running<SnapshotFields>,
 ): Promise<Infrastructure> {
   const wanted = { id: `${application}-${account}`, timestamp: fields.snapshotTimestamp }
-  const snapshot = await run.aside(() => context.ports.definitions.snapshot(wanted, toCaller({ ...run.identity })))
-  if (snapshot === undefined) throw new Error(`There is no such snapshot of ${application} in ${account}.`)
+  const snapshot = await run.aside(() =>
+    context.ports.definitions.snapshot(wanted, toCaller({ ...run.identity })),
+  )
+  if (snapshot === undefined)
+    throw new Error(`There is no such snapshot of ${application} in ${account}.`)
   const { serverGroups, loadBalancers, securityGroups } = objectOf(snapshot['infrastructure'])
   return {
     serverGroups: objectOf(serverGroups) as Infrastructure['serverGroups'],
@@ -143,7 +166,9 @@ function restoreBalancer(balancer: LocalBalancer, { desired, run }: Running): vo
   const taken = [...desired.all('balancers')].find(
     (other) =>
       placeKey(other) !== placeKey(balancer) &&
-      other.listeners.some(({ port }) => balancer.listeners.some((listener) => listener.port === port)),
+      other.listeners.some(({ port }) =>
+        balancer.listeners.some((listener) => listener.port === port),
+      ),
   )
   if (taken === undefined) desired.put('balancers', balancer)
   else run.note(`The load balancer ${balancer.name} is left out: ${taken.name} has its port now.`)
@@ -159,7 +184,9 @@ function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup
 }
 
 function belongsTo({ application, account }: SnapshotSubject) {
-  return (one: Place) => one.account === account && parseMoniker(one.name).app?.toLowerCase() === application.toLowerCase()
+  return (one: Place) =>
+    one.account === account &&
+    parseMoniker(one.name).app?.toLowerCase() === application.toLowerCase()
 }
 
 function withoutSecrets(group: LocalGroup): LocalGroup {
@@ -173,7 +200,11 @@ function withoutSecrets(group: LocalGroup): LocalGroup {
     program: {
       ...group.program,
       environment: open(group.program.environment),
-      overrides: { ...overrides, environment: open(overrides.environment), secrets: open(overrides.secrets) },
+      overrides: {
+        ...overrides,
+        environment: open(overrides.environment),
+        secrets: open(overrides.secrets),
+      },
     },
   }
 }

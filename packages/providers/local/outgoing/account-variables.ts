@@ -44,7 +44,10 @@ export class AccountVariables implements MachineVariables {
     this.#secrets = secrets
     const root = join(dataDir, 'accounts')
     this.#given = new Map(
-      accounts.map(({ name, outgoing }) => [name, open(outgoing, join(root, encodeURIComponent(name)), dataDir)]),
+      accounts.map(({ name, outgoing }) => [
+        name,
+        open(outgoing, join(root, encodeURIComponent(name)), dataDir),
+      ]),
     )
   }
 
@@ -66,32 +69,51 @@ export class AccountVariables implements MachineVariables {
     return this.#given.get(account)?.folder
   }
 
-  forGit(account: string): { readonly environment: Variables; readonly readOnly: readonly string[] } {
+  forGit(account: string): {
+    readonly environment: Variables
+    readonly readOnly: readonly string[]
+  } {
     const plain = Object.entries(this.plain(account)).filter(([name]) => networkVariable.test(name))
     const folder = this.folderOf(account)
-    return { environment: Object.fromEntries(plain), readOnly: folder === undefined ? [] : [folder] }
+    return {
+      environment: Object.fromEntries(plain),
+      readOnly: folder === undefined ? [] : [folder],
+    }
   }
 
   async reveal(account: string, { user, place, run }: VariablesUse): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
     if (given === undefined) return { value: {}, secrets: [], versions: [] }
-    const { value: outgoing, secrets, versions } = await this.#secrets.reveal(given.outgoing, { account, user, place, run })
+    const {
+      value: outgoing,
+      secrets,
+      versions,
+    } = await this.#secrets.reveal(given.outgoing, { account, user, place, run })
     const masks = longestFirst([...secrets, ...allMaskFormsOf(secretsIn(outgoing))])
     return { value: toVariables(outgoing, given.files), secrets: masks, versions }
   }
 
-  async revealForBranch(account: string, use: VariablesUse, job: unknown): Promise<Revealed<Variables>> {
+  async revealForBranch(
+    account: string,
+    use: VariablesUse,
+    job: unknown,
+  ): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
     if (given === undefined || given.outgoing.isForAllBranches) return this.reveal(account, use)
     const [login] = allReferencesIn(job).intersection(allReferencesIn(given.outgoing))
     if (login !== undefined) {
-      const advice = 'Use another secret, or let an operator set "logins-for-all-branches" of the account.'
+      const advice =
+        'Use another secret, or let an operator set "logins-for-all-branches" of the account.'
       throw new PortError(
         400,
         `secret:${login} is a login of the account ${account}, which builds of this branch do not get. ${advice}`,
       )
     }
-    return { value: toVariables(withoutLogins(given.outgoing), given.files), secrets: [], versions: [] }
+    return {
+      value: toVariables(withoutLogins(given.outgoing), given.files),
+      secrets: [],
+      versions: [],
+    }
   }
 }
 
@@ -99,7 +121,10 @@ function open(outgoing: Outgoing, folder: string, dataDir: string): Given {
   const files = { bundle: join(folder, 'authorities.pem'), npmrc: join(folder, 'npmrc') }
   const contents = [
     [files.bundle, outgoing.authorities === undefined ? undefined : toBundle(outgoing.authorities)],
-    [files.npmrc, outgoing.registries.some(({ type }) => type === 'npm') ? toNpmrc(outgoing) : undefined],
+    [
+      files.npmrc,
+      outgoing.registries.some(({ type }) => type === 'npm') ? toNpmrc(outgoing) : undefined,
+    ],
   ] as const
   const hasFiles = contents.some(([, content]) => content !== undefined)
   if (!hasFiles) rmSync(folder, { recursive: true, force: true })
@@ -114,12 +139,17 @@ function open(outgoing: Outgoing, folder: string, dataDir: string): Given {
   }
   const references = allReferencesIn(outgoing)
   const all = toVariables(outgoing, files)
-  const without = toVariables(replaceReferences(outgoing, new Map([...references].map((each) => [each, 'x']))), files)
+  const without = toVariables(
+    replaceReferences(outgoing, new Map([...references].map((each) => [each, 'x']))),
+    files,
+  )
   return {
     outgoing,
     folder: hasFiles ? folder : undefined,
     files,
-    plain: Object.fromEntries(Object.entries(all).filter(([name, value]) => without[name] === value)),
+    plain: Object.fromEntries(
+      Object.entries(all).filter(([name, value]) => without[name] === value),
+    ),
     masks: allMaskFormsOf(secretsIn(outgoing)),
     refers: references.size > 0,
   }

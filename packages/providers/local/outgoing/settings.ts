@@ -8,7 +8,10 @@ import { z } from 'zod'
 
 const text = z.string().min(1)
 const addressOf = (start: RegExp, form: string) =>
-  text.refine((address) => start.test(address) && URL.canParse(address), `must be an address such as ${form}`)
+  text.refine(
+    (address) => start.test(address) && URL.canParse(address),
+    `must be an address such as ${form}`,
+  )
 
 const Registry = z
   .strictObject({
@@ -18,7 +21,10 @@ const Registry = z
         '`npm`, `pip` (a simple index, for uv as well), `go` (a module proxy), or `git` (repositories, and private modules of Go).',
       ),
     url: addressOf(/^https?:\/\/[^\s/]/, 'https://npm.example.com/')
-      .refine((address) => !/:\/\/[^/]*@/.test(address), 'must be without a login: set username and password, or token')
+      .refine(
+        (address) => !/:\/\/[^/]*@/.test(address),
+        'must be without a login: set username and password, or token',
+      )
       .describe('Its address.'),
     scope: z
       .string()
@@ -26,12 +32,18 @@ const Registry = z
       .optional()
       .describe('Of `npm`: packages that come from it. Default: all that no other registry has.'),
     username: text.optional().describe('Name of the login.'),
-    password: text.optional().describe('Its password; a reference such as `secret:NAME` means the secret of the account.'),
+    password: text
+      .optional()
+      .describe('Its password; a reference such as `secret:NAME` means the secret of the account.'),
     token: text.optional().describe('Token in place of name and password; also a reference.'),
   })
-  .refine(({ type, scope }) => type === 'npm' || scope === undefined, 'has a scope, which only npm knows')
   .refine(
-    ({ username, password, token }) => (username === undefined) === (password === undefined) && !(username && token),
+    ({ type, scope }) => type === 'npm' || scope === undefined,
+    'has a scope, which only npm knows',
+  )
+  .refine(
+    ({ username, password, token }) =>
+      (username === undefined) === (password === undefined) && !(username && token),
     'must have username and password, or token, or no login',
   )
 export type Registry = z.output<typeof Registry>
@@ -39,18 +51,26 @@ export type Registry = z.output<typeof Registry>
 export const outgoingKeys = {
   'ca-file': text
     .optional()
-    .describe('PEM file with certificate authorities that programs, bakes and builds trust besides those of the system.'),
+    .describe(
+      'PEM file with certificate authorities that programs, bakes and builds trust besides those of the system.',
+    ),
   proxy: text
     .refine(
-      (address) => isReference(address) || addressOf(/^(?:https?|socks5h?):\/\/[^\s/]/, '').safeParse(address).success,
+      (address) =>
+        isReference(address) ||
+        addressOf(/^(?:https?|socks5h?):\/\/[^\s/]/, '').safeParse(address).success,
       'must be an address such as http://proxy.example.com:3128',
     )
     .optional()
-    .describe('HTTP proxy of programs, bakes and builds; with a login as `http://NAME:PASSWORD@HOST:PORT`, or as a reference.'),
+    .describe(
+      'HTTP proxy of programs, bakes and builds; with a login as `http://NAME:PASSWORD@HOST:PORT`, or as a reference.',
+    ),
   'no-proxy': z
     .array(text)
     .default([])
-    .describe('Hosts, domains such as `.example.com` and networks that are reached without the proxy, besides this machine.'),
+    .describe(
+      'Hosts, domains such as `.example.com` and networks that are reached without the proxy, besides this machine.',
+    ),
   registries: z
     .array(Registry)
     .default([])
@@ -77,11 +97,17 @@ export interface Outgoing {
   readonly isForAllBranches: boolean
 }
 
-export function toOutgoing(keys: z.output<typeof OutgoingKeys>, account: string, report: SettingsReport): Outgoing {
+export function toOutgoing(
+  keys: z.output<typeof OutgoingKeys>,
+  account: string,
+  report: SettingsReport,
+): Outgoing {
   const { proxy, registries, variables } = keys
-  const problem = (_key: string, message: string) => report.problem('local.accounts', `the account "${account}": ${message}`)
+  const problem = (_key: string, message: string) =>
+    report.problem('local.accounts', `the account "${account}": ${message}`)
   const plain = registries.filter(({ type, scope }) => type === 'npm' && scope === undefined)
-  if (plain.length > 1) problem('', 'registries has several of npm without a scope; give all but one a scope')
+  if (plain.length > 1)
+    problem('', 'registries has several of npm without a scope; give all but one a scope')
   return {
     authorities: readAuthorities(keys['ca-file'], '', { ...report, problem }),
     proxy,

@@ -18,7 +18,10 @@ const npmLogin = 'FAIRLEAD_NPM_LOGIN_'
 /** Servers that know tokens accept any name with one; those for Python want this. */
 const tokenName = '__token__'
 
-export function toVariables(outgoing: Outgoing, { bundle, npmrc }: OutgoingFiles): Record<string, string> {
+export function toVariables(
+  outgoing: Outgoing,
+  { bundle, npmrc }: OutgoingFiles,
+): Record<string, string> {
   const { authorities, registries, variables } = outgoing
   return {
     ...(authorities !== undefined && authorityVariables(bundle)),
@@ -33,20 +36,34 @@ export function toVariables(outgoing: Outgoing, { bundle, npmrc }: OutgoingFiles
 
 /** Node adds the file to what it trusts; for the others, it replaces that. */
 function authorityVariables(bundle: string): Record<string, string> {
-  const names = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'PIP_CERT', 'GIT_SSL_CAINFO']
+  const names = [
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+    'CURL_CA_BUNDLE',
+    'REQUESTS_CA_BUNDLE',
+    'PIP_CERT',
+    'GIT_SSL_CAINFO',
+  ]
   return Object.fromEntries(names.map((name) => [name, bundle]))
 }
 
 function proxyVariables({ proxy, noProxy }: Outgoing): Record<string, string> {
   if (proxy === undefined) return {}
-  const values = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: [...ownHosts, ...noProxy].join(',') }
+  const values = {
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    NO_PROXY: [...ownHosts, ...noProxy].join(','),
+  }
   const lower = Object.entries(values).map(([name, value]) => [name.toLowerCase(), value])
   return { ...values, ...Object.fromEntries(lower), NODE_USE_ENV_PROXY: '1' }
 }
 
 /** What users and projects set in an `.npmrc` of their own still takes precedence. */
 function npmVariables(registries: readonly Registry[], npmrc: string): Record<string, string> {
-  const logins = ofType(registries, 'npm').map((registry, index) => [`${npmLogin}${index + 1}`, loginOf(registry)])
+  const logins = ofType(registries, 'npm').map((registry, index) => [
+    `${npmLogin}${index + 1}`,
+    loginOf(registry),
+  ])
   return { npm_config_globalconfig: npmrc, ...Object.fromEntries(logins) }
 }
 
@@ -56,7 +73,10 @@ export function toNpmrc({ registries }: Outgoing): string {
     const { url, scope, token } = registry
     const address = url.replace(/(?<!\/)\/*$/, '/')
     const login = `${address.replace(/^\w+:/, '')}:${token === undefined ? '_auth' : '_authToken'}=\${${npmLogin}${index + 1}}`
-    return [`${scope === undefined ? '' : `${scope}:`}registry=${address}`, ...(hasLogin(registry) ? [login] : [])]
+    return [
+      `${scope === undefined ? '' : `${scope}:`}registry=${address}`,
+      ...(hasLogin(registry) ? [login] : []),
+    ]
   })
   return `${lines.join('\n')}\n`
 }
@@ -73,8 +93,13 @@ function pipVariables([first, ...others]: readonly string[]): Record<string, str
 
 function goVariables(registries: readonly Registry[]): Record<string, string> {
   const proxies = ofType(registries, 'go').map(withLogin).join(',')
-  const own = ofType(registries, 'git').map(({ url }) => url.replace(/^\w+:\/\//, '').replace(/(?<!\/)\/+$/, ''))
-  return { ...(proxies !== '' && { GOPROXY: proxies }), ...(own.length > 0 && { GOPRIVATE: own.join(',') }) }
+  const own = ofType(registries, 'git').map(({ url }) =>
+    url.replace(/^\w+:\/\//, '').replace(/(?<!\/)\/+$/, ''),
+  )
+  return {
+    ...(proxies !== '' && { GOPROXY: proxies }),
+    ...(own.length > 0 && { GOPRIVATE: own.join(',') }),
+  }
 }
 
 /** Unlike an address with a login, it stands in no file of the repository. */
@@ -112,9 +137,12 @@ function withLogin(registry: Registry): string {
 export function withoutLogins({ proxy, registries, variables, ...rest }: Outgoing): Outgoing {
   return {
     ...rest,
-    proxy: proxy === undefined || referencesIn(proxy).length > 0 ? undefined : withoutUserinfo(proxy),
+    proxy:
+      proxy === undefined || referencesIn(proxy).length > 0 ? undefined : withoutUserinfo(proxy),
     registries: registries.map(({ type, url, scope }) => ({ type, url, scope })),
-    variables: Object.fromEntries(Object.entries(variables).filter(([name, value]) => !isSecret(name, value))),
+    variables: Object.fromEntries(
+      Object.entries(variables).filter(([name, value]) => !isSecret(name, value)),
+    ),
   }
 }
 
@@ -127,7 +155,9 @@ export function secretsIn({ proxy = '', registries, variables }: Outgoing): stri
     password ?? token,
     password === undefined ? undefined : `${username}:${password}`,
   ])
-  const named = Object.entries(variables).flatMap(([name, value]) => (looksSecret(name) ? [value] : passwordsIn(value)))
+  const named = Object.entries(variables).flatMap(([name, value]) =>
+    looksSecret(name) ? [value] : passwordsIn(value),
+  )
   const passwords = passwordsIn(proxy)
   return [...logins, ...named, ...passwords, ...passwords.map(decodeSegment)].filter(
     (value) => value !== undefined && referencesIn(value).length === 0,

@@ -2,12 +2,28 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fieldOf, isObject, type JsonObject, listOf, objectOf, objectsOf } from '../../../../packages/base/json/values.ts'
-import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../../support/upstream.ts'
+import {
+  fieldOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+} from '../../../../packages/base/json/values.ts'
+import {
+  type RecordedRequest,
+  Reply,
+  startUpstream,
+  type Upstream,
+} from '../../../support/upstream.ts'
 
 interface Exchange {
   readonly request: { readonly method: string; readonly path: string }
-  readonly response: { readonly status: number; readonly headers?: Record<string, string>; body?: unknown }
+  readonly response: {
+    readonly status: number
+    readonly headers?: Record<string, string>
+    body?: unknown
+  }
 }
 
 export interface FakeJenkins extends Upstream {
@@ -25,16 +41,26 @@ export interface FakeJenkins extends Upstream {
 type Protection = 'none' | 'crumb'
 
 const folder = join(import.meta.dirname, '../exchanges/jenkins')
-const documents = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as JsonObject)
+const documents = readdirSync(folder).map(
+  (file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as JsonObject,
+)
 
-export async function startJenkins(t: TestContext, { protection = 'none' as Protection } = {}): Promise<FakeJenkins> {
-  const exchanges = structuredClone(documents).flatMap((document) => document['exchanges'] as Exchange[])
+export async function startJenkins(
+  t: TestContext,
+  { protection = 'none' as Protection } = {},
+): Promise<FakeJenkins> {
+  const exchanges = structuredClone(documents).flatMap(
+    (document) => document['exchanges'] as Exchange[],
+  )
   const answers = new Map<string, unknown>()
   const bodies = new Map<string, JsonObject>()
   for (const { request, response } of exchanges) {
     const resource = /^(.*)\/api\/json$/.exec(request.path)?.[1]
     if (resource !== undefined && isObject(response.body)) bodies.set(resource, response.body)
-    answers.set(`${request.method} ${request.path}`, new Reply(response.status, response.body, response.headers))
+    answers.set(
+      `${request.method} ${request.path}`,
+      new Reply(response.status, response.body, response.headers),
+    )
   }
   const upstream = await startUpstream(t, (request) => {
     if (request.method === 'POST' && protection === 'crumb' && !hasCrumb(request))
@@ -44,7 +70,11 @@ export async function startJenkins(t: TestContext, { protection = 'none' as Prot
     if (typeof answer === 'symbol') return answer
     const { status, body, headers } = toReply(answer)
     if (tree === null || !isObject(body)) return new Reply(status, body, headers)
-    return new Reply(status, select(body, request.path.slice(0, -'/api/json'.length), parseTree(tree), bodies), headers)
+    return new Reply(
+      status,
+      select(body, request.path.slice(0, -'/api/json'.length), parseTree(tree), bodies),
+      headers,
+    )
   })
   const addDocument = (path: string, body: JsonObject) => {
     bodies.set(path, body)
@@ -90,7 +120,12 @@ function parseTree(text: string): Tree {
 }
 
 /** The fields of the tree; objects that stand for another document have all of that one's. */
-function select(body: JsonObject, path: string, tree: Tree, bodies: ReadonlyMap<string, JsonObject>): JsonObject {
+function select(
+  body: JsonObject,
+  path: string,
+  tree: Tree,
+  bodies: ReadonlyMap<string, JsonObject>,
+): JsonObject {
   const selected: JsonObject = { ...(body['_class'] !== undefined && { _class: body['_class'] }) }
   for (const [name, inner = {}] of Object.entries(tree)) {
     const value = name === 'lastBuild' ? objectsOf(body['builds'])[0] : fieldOf(body, name)

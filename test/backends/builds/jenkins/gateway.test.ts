@@ -7,8 +7,19 @@ import { startJenkins } from './fake-jenkins.ts'
 
 test('builds-scenario 25, 26 and 28: a Jenkins through the gateway', async (t) => {
   const jenkins = await startJenkins(t)
-  const masters = [{ name: 'ci-main', address: jenkins.url, username: 'ada', password: 't0ken', permissions: { READ: ['ops'] } }]
-  const url = await startGateway(t, { jenkins: { enabled: true, masters }, services: { igor: { baseUrl: 'embedded' } } })
+  const masters = [
+    {
+      name: 'ci-main',
+      address: jenkins.url,
+      username: 'ada',
+      password: 't0ken',
+      permissions: { READ: ['ops'] },
+    },
+  ]
+  const url = await startGateway(t, {
+    jenkins: { enabled: true, masters },
+    services: { igor: { baseUrl: 'embedded' } },
+  })
   const read = async (path: string) => {
     const answer = await fetch(`${url}${path}`)
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
@@ -16,7 +27,10 @@ test('builds-scenario 25, 26 and 28: a Jenkins through the gateway', async (t) =
 
   assert.deepEqual((await read('/v3/builds')).body, ['ci-main'])
   const builds = await read('/v3/builds/ci-main/builds?job=team/job/svc')
-  assert.deepEqual([builds.status, (builds.body as unknown as { number: number }[]).map(({ number }) => number)], [200, [3]])
+  assert.deepEqual(
+    [builds.status, (builds.body as unknown as { number: number }[]).map(({ number }) => number)],
+    [200, [3]],
+  )
   assert.equal((await read('/v2/builds/ci-main/build/6/app')).body['id'], 'app-6')
   assert.equal((await read('/v3/builds/ci-main/builds')).status, 400)
   const missing = await read('/v3/builds/none/jobs')

@@ -30,7 +30,10 @@ interface PollOptions {
   readonly status?: () => number
 }
 
-async function startPolls(t: TestContext, { handlesFirstBuilds = true, status = () => 200, ...options }: PollOptions = {}) {
+async function startPolls(
+  t: TestContext,
+  { handlesFirstBuilds = true, status = () => 200, ...options }: PollOptions = {},
+) {
   const jenkins = options.jenkins ?? (await startJenkins(t))
   const { dataDir, itemUpperThreshold } = options
   const events: JsonObject[] = []
@@ -53,7 +56,8 @@ async function startPolls(t: TestContext, { handlesFirstBuilds = true, status = 
     const seen = polls()
     await waitUntil(() => polls() >= seen + 3, 'further polls')
   }
-  const numbers = () => events.map((event) => fieldAt(event, 'content', 'project', 'lastBuild', 'number'))
+  const numbers = () =>
+    events.map((event) => fieldAt(event, 'content', 'project', 'lastBuild', 'number'))
   return { jenkins, events, numbers, cycle, backends }
 }
 
@@ -78,7 +82,10 @@ test('builds-scenario 22: a finished build is one event', async (t) => {
   assert.deepEqual([master, name, type], ['ci-main', 'app', undefined])
   const { building, result, timestamp } = objectOf(lastBuild)
   assert.deepEqual([building, result, timestamp], [false, 'SUCCESS', '1790000000000'])
-  assert.match(String(event['eventId']), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  assert.match(
+    String(event['eventId']),
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  )
   await cycle()
   assert.deepEqual(numbers(), [7])
 })
@@ -155,7 +162,9 @@ test('a job that cannot be read holds up no other', async (t) => {
 test('a build whose event comes twice starts a pipeline once', async (t) => {
   const jenkins = await startJenkins(t)
   const trigger = { enabled: true, type: 'jenkins', master: 'ci-main', job: 'app' }
-  const recording = createRecording([{ id: 'p1', name: 'deploy', application: 'web', triggers: [trigger] }])
+  const recording = createRecording([
+    { id: 'p1', name: 'deploy', application: 'web', triggers: [trigger] },
+  ])
   const backends = await startBackends(t, [createBuildsBackend(), eventsBackend], {
     now: () => nowMs,
     settings: {
@@ -170,7 +179,8 @@ test('a build whose event comes twice starts a pipeline once', async (t) => {
   assert.deepEqual([buildNumber, objectOf(buildInfo)['id']], [7, 'app-7'])
 
   const server = { name: 'ci-main', type: 'jenkins' } as BuildServer
-  const send = (build: ListedBuild) => backends.ask('echo', 'POST', '/', toBuildEvent(server, 'app', build))
+  const send = (build: ListedBuild) =>
+    backends.ask('echo', 'POST', '/', toBuildEvent(server, 'app', build))
   const repeated = { ...finished, number: 7, timestamp: '1790000000000' }
   assert.equal(toBuildEvent(server, 'app', repeated)['eventId'], eventId)
   await send(repeated)

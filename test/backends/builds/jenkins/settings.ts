@@ -4,7 +4,11 @@ import { jenkinsKeys, toJenkinsSettings } from '../../../../packages/builds/jenk
 
 export function jenkinsOf(masters: readonly object[]): object {
   const keys = jenkinsKeys.keys.parse({ 'jenkins.enabled': true, 'jenkins.masters': masters })
-  const settings = toJenkinsSettings(keys, { problem: assert.fail, notice: assert.fail, isSet: () => false })
+  const settings = toJenkinsSettings(keys, {
+    problem: assert.fail,
+    notice: assert.fail,
+    isSet: () => false,
+  })
   assert.ok(settings)
   return settings
 }

@@ -29,7 +29,10 @@ test('builds of one user on one machine are apart, and nothing of them stays', a
   })
   const victim = await builds.start('victim')
   await builds.numberOf(victim)
-  await waitFor(async () => (await builds.log('victim', 1)).includes('begins') || undefined, 'the neighbour')
+  await waitFor(
+    async () => (await builds.log('victim', 1)).includes('begins') || undefined,
+    'the neighbour',
+  )
   const { result } = await builds.build('attacker')
   const log = await builds.log('attacker', 1)
   assert.equal(result, 'SUCCESS', log)
@@ -45,10 +48,17 @@ test('what a build puts in the place of its archive leads nowhere', async (t) =>
   writeFileSync(join(dataDir, name), neighbour.NEIGHBOUR)
   const builds = await startLocalBuilds(t, {
     dataDir,
-    settings: { jobs: [{ name: 'attacker', steps: [`rm -rf ../archive; ln -s '${dataDir}' ../archive`] }] },
+    settings: {
+      jobs: [{ name: 'attacker', steps: [`rm -rf ../archive; ln -s '${dataDir}' ../archive`] }],
+    },
   })
   const { result } = await builds.build('attacker')
-  const { body } = await builds.ask('GET', `/builds/file/1/local/attacker?path=${name}`, undefined, { [backendHeader]: 'true' })
+  const { body } = await builds.ask(
+    'GET',
+    `/builds/file/1/local/attacker?path=${name}`,
+    undefined,
+    { [backendHeader]: 'true' },
+  )
   assert.equal(result, 'FAILURE', String(body))
   assert.ok(!String(body).includes(neighbour.NEIGHBOUR))
   assert.match(await builds.log('attacker', 1), /archive is no folder, but a link/)
@@ -64,12 +74,19 @@ test('jobs of repositories publish images of their application only', async (t) 
     'fairlead-image.yml': 'command: [sh]\n',
   })
   const builds = await startLocalBuilds(t, {
-    settings: { repositories: [{ name: 'web', application: 'web', repository: { url: git.url }, images: ['base'] }] },
+    settings: {
+      repositories: [
+        { name: 'web', application: 'web', repository: { url: git.url }, images: ['base'] },
+      ],
+    },
   })
   const expected = { own: 'SUCCESS', foreign: 'FAILURE', longer: 'FAILURE', allowed: 'SUCCESS' }
   for (const [name, result] of Object.entries(expected)) {
     const build = await builds.build(`web/${name}`)
     assert.equal(build['result'], result, await builds.log(`web/${name}`, 1))
   }
-  assert.match(await builds.log('web/foreign', 1), /"bank", and has the application web\. .*"images"/)
+  assert.match(
+    await builds.log('web/foreign', 1),
+    /"bank", and has the application web\. .*"images"/,
+  )
 })

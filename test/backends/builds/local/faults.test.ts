@@ -7,7 +7,11 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { PortError } from '../../../../packages/base/port-error.ts'
 import { BuildFiles } from '../../../../packages/builds/local/build-files.ts'
-import { BuildStore, type LocalBuild, localBuildMigrations } from '../../../../packages/builds/local/build-store.ts'
+import {
+  BuildStore,
+  type LocalBuild,
+  localBuildMigrations,
+} from '../../../../packages/builds/local/build-store.ts'
 import { type FinishParts, finishBuild } from '../../../../packages/builds/local/finish-build.ts'
 import { JobCatalog, parseBuildFile } from '../../../../packages/builds/local/job-catalog.ts'
 import type { JobDefinition } from '../../../../packages/builds/local/job-definition.ts'
@@ -50,7 +54,13 @@ test('files of a successful build are kept, or the build has failed', async () =
   const end = (exitCode: number, fault: Error) => {
     const files = { keepFiles: () => Promise.reject(fault) } as unknown as BuildFiles
     const parts = { files, settings: {}, context: { log } } as unknown as FinishParts
-    const state = { hasEnded: true, hasBegun: true, exitCode, reason: undefined, folder: '/nonexistent' }
+    const state = {
+      hasEnded: true,
+      hasBegun: true,
+      exitCode,
+      reason: undefined,
+      folder: '/nonexistent',
+    }
     return finishBuild({ ...queued, item: 1 }, state, parts)
   }
   const fullDisk = Object.assign(new Error('no space'), { code: 'ENOSPC' })
@@ -67,7 +77,10 @@ test('a secret in a command fails the build with the way to pass it', () => {
     '{ steps: ["deploy secret:{x}"] }',
     '{ steps: [ls], services: { db: { shell: "db secret:{x}" } } }',
   ]) {
-    assert.throws(() => checkCommands('main', jobOf(text)), /"main" has secret:x in the command.*"environment".*"\$NAME"/)
+    assert.throws(
+      () => checkCommands('main', jobOf(text)),
+      /"main" has secret:x in the command.*"environment".*"\$NAME"/,
+    )
   }
   checkCommands('main', jobOf('{ steps: [{ shell: "ls $X", environment: { X: secret:x } }] }'))
 })
@@ -84,7 +97,8 @@ function openBuilds(t: TestContext) {
     folderOf: () => '/nonexistent',
     remove: () => {},
     start: (id: string) => agent.started.push(store.byId(id)?.parameters ?? {}),
-    logPart: async () => (agent.isAway ? Promise.reject(new Error('the agent is away')) : undefined),
+    logPart: async () =>
+      agent.isAway ? Promise.reject(new Error('the agent is away')) : undefined,
   }
   const reveal = async <T>(value: T) => ({ value, secrets: [], versions: [] })
   const variables = new AccountVariables({
@@ -94,7 +108,14 @@ function openBuilds(t: TestContext) {
   })
   const options = {
     context: { log, now: () => 1, secrets: { reveal } },
-    settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000, readable: [] },
+    settings: {
+      maxRunning: 1,
+      logBytes: 1000,
+      keptBuilds: 10,
+      keptBytes: megabyte,
+      timeLimitMs: 1000,
+      readable: [],
+    },
     machine: { builders, variables, confineFile: async (command: string[]) => command },
     catalog: {
       find: async (name: string) => ({
@@ -109,7 +130,8 @@ function openBuilds(t: TestContext) {
     caches: { open: () => undefined, trim: async () => {} },
     changed: () => {},
   }
-  const open = () => new LocalBuilds(options as unknown as ConstructorParameters<typeof LocalBuilds>[0])
+  const open = () =>
+    new LocalBuilds(options as unknown as ConstructorParameters<typeof LocalBuilds>[0])
   return { store, agent, open }
 }
 
@@ -123,7 +145,11 @@ test('a build that is prepared once more still has its parameters', async (t) =>
     return build?.state === 'ENDED' ? build : undefined
   }, 'the end of the build')
   await builds.close()
-  assert.deepEqual(agent.started, [{ API_TOKEN: 'hunter22' }], 'as stored when the runner is started')
+  assert.deepEqual(
+    agent.started,
+    [{ API_TOKEN: 'hunter22' }],
+    'as stored when the runner is started',
+  )
   assert.deepEqual(ended.parameters, { API_TOKEN: '******' })
 })
 
@@ -143,14 +169,22 @@ test('a stopped build is never launched, and keeps its log until the agent answe
     return found?.state === 'ENDED' ? found : undefined
   }, 'the end of the build')
   await after.close()
-  assert.deepEqual([ended.result, ended.reason, agent.started], ['ABORTED', 'The build was stopped.', []])
+  assert.deepEqual(
+    [ended.result, ended.reason, agent.started],
+    ['ABORTED', 'The build was stopped.', []],
+  )
 })
 
 test('a log that breaks off is not kept as a whole one', async (t) => {
   const files = new BuildFiles(folderFor(t))
   const read = async (offset: number) =>
-    offset === 0 ? { output: 'half', offset: 0, nextOffset: 4, endOffset: 8, lostBytes: 0 } : undefined
-  await assert.rejects(files.keepLog('build-1', read, { maxBytes: 100, lastLine: 'SUCCESS' }), /byte 4 of 8/)
+    offset === 0
+      ? { output: 'half', offset: 0, nextOffset: 4, endOffset: 8, lostBytes: 0 }
+      : undefined
+  await assert.rejects(
+    files.keepLog('build-1', read, { maxBytes: 100, lastLine: 'SUCCESS' }),
+    /byte 4 of 8/,
+  )
   assert.equal(files.logOf('build-1', 100), undefined)
 })
 
@@ -172,7 +206,8 @@ test('no key of a repository takes the place of another job', async (t) => {
   const catalog = new JobCatalog({ settings, repositories, folder: join(folder, 'reading'), log })
   const expected = { 'all/bank/deploy': 'bank', 'all/own': 'mine', 'all/site/deploy': 'site' }
 
-  for (const [name, application] of Object.entries(expected)) assert.equal((await catalog.find(name))?.application, application)
+  for (const [name, application] of Object.entries(expected))
+    assert.equal((await catalog.find(name))?.application, application)
   assert.equal(await catalog.find('all/bank/new'), undefined)
   const listed = (await catalog.jobs()).map(({ name, application }) => [name, application])
   assert.deepEqual(listed, Object.entries(expected))
@@ -181,7 +216,9 @@ test('no key of a repository takes the place of another job', async (t) => {
 test('repositories are bounded on disk, and read again for a new job', async (t) => {
   const folder = folderFor(t)
   const git = await startGitServer(t)
-  const declares = (name: string) => ({ '.fairlead/build.yml': `jobs: { ${name}: { steps: [ls] } }` })
+  const declares = (name: string) => ({
+    '.fairlead/build.yml': `jobs: { ${name}: { steps: [ls] } }`,
+  })
   git.commit(declares('test'))
   const source = (name: string, url: string) => ({
     name,
@@ -213,6 +250,9 @@ test('repositories are bounded on disk, and read again for a new job', async (t)
   const places = { bare: join(folder, 'bare'), home: join(folder, 'home') }
   await assert.rejects(
     repositories.fetch({ url: git.folder }, undefined, places),
-    (error: unknown) => error instanceof PortError && error.status === 413 && /builds\.local\.disk-mb, 1 MiB/.test(error.message),
+    (error: unknown) =>
+      error instanceof PortError &&
+      error.status === 413 &&
+      /builds\.local\.disk-mb, 1 MiB/.test(error.message),
   )
 })

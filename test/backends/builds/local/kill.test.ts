@@ -15,15 +15,25 @@ test('builds survive the end of Fairlead by SIGKILL, wherever they are', async (
   const steps = [`echo begins; until [ -e '${gate}' ]; do sleep 0.05; done; echo done > out.txt`]
   const settings = {
     bakery: { local: { enabled: true } },
-    builds: { local: { 'max-running': 1, readable: [join(home, 'gate')], jobs: [{ name: 'app', steps, archive: ['out.txt'] }] } },
+    builds: {
+      local: {
+        'max-running': 1,
+        readable: [join(home, 'gate')],
+        jobs: [{ name: 'app', steps, archive: ['out.txt'] }],
+      },
+    },
   }
   endWithTest(t, join(home, 'data'), async () => {})
   const ask = askBuilds(t, join(home, 'data'))
   const before = startServe(t, settings, { home, embedded: true })
   assert.deepEqual(await mastersOf(before), ['local'])
-  const items = [await ask('PUT', '/masters/local/jobs/app?', '1'), await ask('PUT', '/masters/local/jobs/app?', '2')]
+  const items = [
+    await ask('PUT', '/masters/local/jobs/app?', '1'),
+    await ask('PUT', '/masters/local/jobs/app?', '2'),
+  ]
   await waitFor(
-    async () => JSON.stringify(await ask('GET', '/ci/builds/app-1/output')).includes('begins') || undefined,
+    async () =>
+      JSON.stringify(await ask('GET', '/ci/builds/app-1/output')).includes('begins') || undefined,
     'the log',
   )
   before.signal('SIGKILL')

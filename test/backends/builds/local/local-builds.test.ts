@@ -38,7 +38,8 @@ jobs:
 `
 const files = {
   '.fairlead/build.yml': buildFile,
-  'service.mjs': "import { createServer } from 'node:net'; createServer((s) => s.end()).listen(process.env.PORT, '127.0.0.1')",
+  'service.mjs':
+    "import { createServer } from 'node:net'; createServer((s) => s.end()).listen(process.env.PORT, '127.0.0.1')",
   answer: 'yes',
   'out/old.txt': 'old',
   'README.md': 'read me',
@@ -56,14 +57,28 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   git.git('checkout', '--quiet', 'main')
   const builds = await startLocalBuilds(t, {
     settings: {
-      repositories: [{ name: 'web', application: 'web', repository: { url: git.url, account: 'git' }, images: ['shop'] }],
+      repositories: [
+        {
+          name: 'web',
+          application: 'web',
+          repository: { url: git.url, account: 'git' },
+          images: ['shop'],
+        },
+      ],
       'refresh-seconds': 0,
     },
-    artifacts: { 'git-repo.enabled': true, 'git-repo.accounts': [{ name: 'git', token: 'token-1', hosts: ['127.0.0.1'] }] },
+    artifacts: {
+      'git-repo.enabled': true,
+      'git-repo.accounts': [{ name: 'git', token: 'token-1', hosts: ['127.0.0.1'] }],
+    },
   })
 
   assert.deepEqual((await builds.ask('GET', '/masters')).body, ['local'])
-  assert.deepEqual((await builds.ask('GET', '/jobs/local')).body, ['web/failing', 'web/main', 'web/slow'])
+  assert.deepEqual((await builds.ask('GET', '/jobs/local')).body, [
+    'web/failing',
+    'web/main',
+    'web/slow',
+  ])
   const job = (await builds.ask('GET', '/jobs/local/web/main')).body as JsonObject
   assert.equal(job['buildable'], true)
   const parameters = job['parameterDefinitionList'] as JsonObject[]
@@ -85,10 +100,13 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   assert.match(log, /tier b word hello branch main number 1 password \*{6}\n/)
   assert.match(log, /asked yes/)
   assert.ok(!log.includes(secretValue))
-  assert.deepEqual(build['testResults'], [{ failCount: 0, skipCount: 1, totalCount: 3, urlName: 'testReport' }])
+  assert.deepEqual(build['testResults'], [
+    { failCount: 0, skipCount: 1, totalCount: 3, urlName: 'testReport' },
+  ])
   const [scm] = build['scm'] as JsonObject[]
   assert.deepEqual([scm?.['branch'], scm?.['sha1'], scm?.['message']], ['main', commit, 'change'])
-  const artifacts = (await builds.ask('GET', '/builds/artifacts/1/local/web/main')).body as JsonObject[]
+  const artifacts = (await builds.ask('GET', '/builds/artifacts/1/local/web/main'))
+    .body as JsonObject[]
   const reference = `shop:1.1-${commit.slice(0, 7)}`
   assert.deepEqual(
     artifacts.map(({ type, reference: place }) => [type, place]),
@@ -101,11 +119,17 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   )
   const fetched = await builds.infra.ask('PUT', '/artifacts/fetch', artifacts.at(-1))
   assert.deepEqual([fetched.status, fetched.body], [200, 'old'], 'an archived file is an artifact')
-  assert.equal((await builds.ask('GET', '/builds/file/1/local/web/main?path=out/../../x')).status, 400)
+  assert.equal(
+    (await builds.ask('GET', '/builds/file/1/local/web/main?path=out/../../x')).status,
+    400,
+  )
   assert.equal((await builds.ask('GET', '/builds/file/1/local/web/main?path=out/none')).status, 404)
   const properties = await builds.ask('GET', '/builds/properties/1/build.properties/local/web/main')
   assert.deepEqual(properties.body, { word: 'hello', password: '******' })
-  assert.equal((await builds.ask('GET', '/builds/properties/1/other.yml/local/web/main')).status, 404)
+  assert.equal(
+    (await builds.ask('GET', '/builds/properties/1/other.yml/local/web/main')).status,
+    404,
+  )
   const image = await builds.infra.read(`/local/images/shop/${reference.slice(5)}`)
   assert.equal(((image['attributes'] as JsonObject)['labels'] as JsonObject)['commit'], commit)
 
@@ -118,7 +142,10 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   assert.match(await builds.log('web/main', 3), /\ncache was kept/)
   const [other] = second['scm'] as JsonObject[]
   assert.equal(other?.['branch'], 'other')
-  const { body: changes } = await builds.ask('GET', '/builds/changes/local/web/main?after=1&until=2')
+  const { body: changes } = await builds.ask(
+    'GET',
+    '/builds/changes/local/web/main?after=1&until=2',
+  )
   const { branch: _branch, name: _name, remoteUrl: _url, ...change } = other ?? {}
   assert.deepEqual(changes, [change], 'commits that the second build has and the first one has not')
 
@@ -132,7 +159,10 @@ test('builds of a repository run its steps, and leave files, tests and an image'
   assert.ok(git.authorizations.some((sent) => sent === authorization))
   for (const name of ['backends.db', 'backends.db-wal']) {
     const content = readFileSync(join(builds.infra.dataDir, name))
-    assert.ok(!content.includes(secretValue) && !content.includes('token-1'), `${name} has no secret`)
+    assert.ok(
+      !content.includes(secretValue) && !content.includes('token-1'),
+      `${name} has no secret`,
+    )
   }
 })
 
@@ -160,14 +190,26 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
   assert.deepEqual(await before.ask('PUT', '/masters/local/jobs/one', 1000, headers), first)
   assert.equal(await before.numberOf(String(first.body)), 1)
   const later = [await before.start('one'), await before.start('one'), await before.start('two')]
-  assert.equal(((await before.ask('GET', `/builds/queue/local/${later[0]}`)).body as JsonObject)['number'], null)
+  assert.equal(
+    ((await before.ask('GET', `/builds/queue/local/${later[0]}`)).body as JsonObject)['number'],
+    null,
+  )
   assert.equal((await before.ask('GET', '/builds/queue/local/99')).status, 404)
-  assert.deepEqual(await before.ask('PUT', `/masters/local/jobs/one/stop/${later[1]}/0`), { status: 200, body: true })
+  assert.deepEqual(await before.ask('PUT', `/masters/local/jobs/one/stop/${later[1]}/0`), {
+    status: 200,
+    body: true,
+  })
   assert.deepEqual([(await before.ended('one', 2))['result']], ['ABORTED'])
-  await waitFor(async () => (await before.log('one', 1)).includes('waits') || undefined, 'the live log')
+  await waitFor(
+    async () => (await before.log('one', 1)).includes('waits') || undefined,
+    'the live log',
+  )
   const [id = ''] = before.infra.builders().ids('build')
   const plan = join(dataDir, 'builds', 'kept', id, 'content')
-  await waitFor(() => !existsSync(plan) || undefined, 'the removal of what the runner has begun with')
+  await waitFor(
+    () => !existsSync(plan) || undefined,
+    'the removal of what the runner has begun with',
+  )
   const moved = await before.start('moved')
   await before.infra.stop()
 
@@ -179,10 +221,16 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
   assert.match(await after.log('one', 1), /waits\ndone\nSUCCESS/)
   const last = await after.ended('one', await after.numberOf(String(later[0])))
   const other = await after.ended('two', await after.numberOf(String(later[2])))
-  assert.ok(Number(other['timestamp']) <= Number(last['timestamp']), 'the other application had its turn first')
+  assert.ok(
+    Number(other['timestamp']) <= Number(last['timestamp']),
+    'the other application had its turn first',
+  )
   const foreign = await after.ended('moved', await after.numberOf(moved))
   assert.equal(foreign['result'], 'FAILURE')
-  assert.match(await after.log('moved', foreign['number']), /has another application or account since the build was started/)
+  assert.match(
+    await after.log('moved', foreign['number']),
+    /has another application or account since the build was started/,
+  )
   const all = (await after.ask('GET', '/builds/all/local/one')).body as JsonObject[]
   assert.deepEqual(
     all.map(({ number }) => number),
@@ -192,7 +240,9 @@ test('builds wait in a fair queue, are stopped, and go on after a restart', asyn
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can become another user'
 
-test('builds run as the user of their account, with a log of any size', { skip: needsRoot }, async (t) => {
+test('builds run as the user of their account, with a log of any size', {
+  skip: needsRoot,
+}, async (t) => {
   const folder = createFolder('builds')
   t.after(() => removeFolder(folder))
   const git = await startGitServer(t)
@@ -217,10 +267,15 @@ test('builds run as the user of their account, with a log of any size', { skip: 
           name: 'whoami',
           repository: { url: git.folder },
           cache: ['kept'],
-          steps: ['id -un; cat "a file"; git remote get-url origin; mkdir -p kept; touch kept/x; echo "$PATH" > ../path'],
+          steps: [
+            'id -un; cat "a file"; git remote get-url origin; mkdir -p kept; touch kept/x; echo "$PATH" > ../path',
+          ],
         },
         { name: 'loud', environment: { DB_PASSWORD: 'secret:db-password' }, steps: [fastLog] },
-        { name: 'flood', steps: [fastLog.replace(String(megabytes * 1024 * 1024), String(20 * 1024 * 1024))] },
+        {
+          name: 'flood',
+          steps: [fastLog.replace(String(megabytes * 1024 * 1024), String(20 * 1024 * 1024))],
+        },
         // Without buildah, which the machine may have.
         {
           name: 'container',
@@ -242,7 +297,9 @@ test('builds run as the user of their account, with a log of any size', { skip: 
   assert.equal(whoami['result'], 'SUCCESS', whoamiLog)
   assert.match(whoamiLog, /nobody\ncontent/)
 
-  const [loud, flood, container, fake] = await Promise.all(['loud', 'flood', 'container', 'fake'].map((job) => builds.build(job)))
+  const [loud, flood, container, fake] = await Promise.all(
+    ['loud', 'flood', 'container', 'fake'].map((job) => builds.build(job)),
+  )
   assert.equal(loud?.['result'], 'SUCCESS')
   const keptLog = (job: string) => {
     const [id] = new DatabaseSync(join(builds.infra.dataDir, 'backends.db'))
@@ -251,7 +308,10 @@ test('builds run as the user of their account, with a log of any size', { skip: 
     return join(builds.infra.dataDir, 'builds', 'kept', String(id?.['id']), 'log')
   }
   const lines = readFileSync(keptLog('loud'), 'utf8').split('\n')
-  assert.equal(lines.filter((line) => /^x{127}$/.test(line)).length, Math.floor((megabytes * 1024 * 1024) / 127))
+  assert.equal(
+    lines.filter((line) => /^x{127}$/.test(line)).length,
+    Math.floor((megabytes * 1024 * 1024) / 127),
+  )
   assert.match(await builds.log('loud', 1), /the end\nSUCCESS\n$/)
   assert.equal(flood?.['result'], 'SUCCESS')
   const flooded = statSync(keptLog('flood')).size
@@ -277,7 +337,9 @@ test('builds run as the user of their account, with a log of any size', { skip: 
   }
   await builds.build('whoami')
   const kept = async () =>
-    ((await builds.ask('GET', '/builds/all/local/whoami')).body as JsonObject[]).map(({ number }) => number)
+    ((await builds.ask('GET', '/builds/all/local/whoami')).body as JsonObject[]).map(
+      ({ number }) => number,
+    )
   await waitUntil(async () => (await kept()).join() === '2', 'the removal of the build before')
 })
 
@@ -301,7 +363,10 @@ test('starts and stops need WRITE on the account, EXECUTE on the application, an
     },
   })
   const as = (user: string, method: string, path: string, body?: unknown, execution = '') =>
-    builds.ask(method, path, body, { 'x-spinnaker-user': user, 'x-spinnaker-execution-id': execution })
+    builds.ask(method, path, body, {
+      'x-spinnaker-user': user,
+      'x-spinnaker-execution-id': execution,
+    })
   const start = (user: string, execution: string, job = 'app') =>
     as(user, 'PUT', `/masters/local/jobs/${job}`, undefined, execution)
   assert.equal((await start('bob', '1')).status, 403)
@@ -312,9 +377,15 @@ test('starts and stops need WRITE on the account, EXECUTE on the application, an
   assert.equal((await start('ann', '4')).status, 200)
   const statusAndMessage = ({ status, body }: { status: number; body: unknown }) =>
     `${status} ${String((body as JsonObject)['message'])}`
-  assert.match(statusAndMessage(await start('ann', '5')), /^429 .*web.*\(builds\.local\.max-queued-per-application\)/)
+  assert.match(
+    statusAndMessage(await start('ann', '5')),
+    /^429 .*web.*\(builds\.local\.max-queued-per-application\)/,
+  )
   assert.equal((await start('ann', '6', 'free')).status, 200, 'others have room')
-  assert.match(statusAndMessage(await start('ann', '7', 'free')), /^429 .*\(builds\.local\.max-queued\)/)
+  assert.match(
+    statusAndMessage(await start('ann', '7', 'free')),
+    /^429 .*\(builds\.local\.max-queued\)/,
+  )
 
   const seen = async (user: string) => [
     (await as(user, 'GET', '/jobs/local')).body,
@@ -327,14 +398,32 @@ test('starts and stops need WRITE on the account, EXECUTE on the application, an
   ]
   assert.deepEqual(await seen('bob'), [['app', 'free'], 1, 200, 200, 200, 404, 404])
   assert.deepEqual(await seen('zed'), [['free'], 0, 403, 403, 403, 403, 403])
-  const file = { type: 'local/build-file', location: 'local', name: 'app', version: '1', reference: 'a' }
+  const file = {
+    type: 'local/build-file',
+    location: 'local',
+    name: 'app',
+    version: '1',
+    reference: 'a',
+  }
   assert.equal((await builds.infra.ask('PUT', '/artifacts/fetch', file, 'zed')).status, 403)
   assert.equal((await builds.infra.ask('PUT', '/artifacts/fetch', file, 'bob')).status, 404)
   for (const user of ['bob', 'eve', 'zed']) {
-    assert.equal((await as(user, 'PUT', '/masters/local/jobs/stop/1/1?jobName=app')).status, 403, user)
-    assert.equal((await as(user, 'PUT', '/masters/local/jobs/stop/2/0?jobName=app')).status, 403, user)
+    assert.equal(
+      (await as(user, 'PUT', '/masters/local/jobs/stop/1/1?jobName=app')).status,
+      403,
+      user,
+    )
+    assert.equal(
+      (await as(user, 'PUT', '/masters/local/jobs/stop/2/0?jobName=app')).status,
+      403,
+      user,
+    )
     const description = { description: 'mine' }
-    assert.equal((await as(user, 'PATCH', '/masters/local/jobs/app/update/1', description)).status, 403, user)
+    assert.equal(
+      (await as(user, 'PATCH', '/masters/local/jobs/app/update/1', description)).status,
+      403,
+      user,
+    )
   }
   assert.equal((await as('ann', 'PUT', '/masters/local/jobs/stop/2/0?jobName=free')).status, 200)
   const item = (await as('ann', 'GET', '/builds/queue/local/2')).body as JsonObject
@@ -364,7 +453,13 @@ test('a start needs the role of the artifact account that fetches the checkout',
       ann: { ...view, name: 'ann', applications, roles: [{ name: 'bank' }] },
       bob: { ...view, name: 'bob', applications },
     },
-    settings: { jobs: ['open', 'vault'].map((name) => ({ name, repository: repository(name), steps: ['true'] })) },
+    settings: {
+      jobs: ['open', 'vault'].map((name) => ({
+        name,
+        repository: repository(name),
+        steps: ['true'],
+      })),
+    },
     artifacts: {
       'git-repo.enabled': true,
       'git-repo.accounts': [{ name: 'open' }, { name: 'vault', permissions: { READ: ['bank'] } }],

@@ -19,7 +19,9 @@ import { RepositoryReader } from '../../../../packages/builds/local/repository.t
 const uid = 5
 const skip = process.geteuid?.() !== 0 && 'needs root'
 
-test('root reads a repository of another user with the rights of that user', { skip }, async (context) => {
+test('root reads a repository of another user with the rights of that user', {
+  skip,
+}, async (context) => {
   const { folder, secret } = makeRepositories(context)
   const reader = new RepositoryReader({ accounts: [], maxBytes: 2 ** 26, sandbox: 'none' })
   const read = async (url: string) => {
@@ -30,7 +32,8 @@ test('root reads a repository of another user with the rights of that user', { s
   assert.equal(await read(secret), 'private', "root's own")
   const foreign = {
     'links for objects': (path: string) => {
-      for (const name of ['objects', 'packed-refs']) replaceByLink(join(secret, name), join(path, name))
+      for (const name of ['objects', 'packed-refs'])
+        replaceByLink(join(secret, name), join(path, name))
     },
     alternates: (path: string) => {
       writeFileSync(join(path, 'objects/info/alternates'), `${secret}/objects\n`)
@@ -56,7 +59,8 @@ test('root reads a repository of another user with the rights of that user', { s
   }
   const shared = join(folder, 'shared.git')
   git(folder, 'init', '--quiet', '--bare', shared)
-  for (const name of ['objects', 'packed-refs']) replaceByLink(join(secret, name), join(shared, name))
+  for (const name of ['objects', 'packed-refs'])
+    replaceByLink(join(secret, name), join(shared, name))
   chownSync(join(shared, 'refs'), 0, uid)
   chmodSync(join(shared, 'refs'), 0o2775)
   await assert.rejects(read(shared), /cannot be read/, 'a group writes there')
@@ -96,9 +100,15 @@ function giveAway(path: string): void {
 }
 
 function git(cwd: string, ...args: string[]): string {
-  const settings = ['user.name=x', 'user.email=x@y', 'init.defaultBranch=main', 'safe.directory=*'].flatMap((each) => [
-    '-c',
-    each,
-  ])
-  return execFileSync('git', [...settings, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  const settings = [
+    'user.name=x',
+    'user.email=x@y',
+    'init.defaultBranch=main',
+    'safe.directory=*',
+  ].flatMap((each) => ['-c', each])
+  return execFileSync('git', [...settings, ...args], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 }

@@ -8,7 +8,12 @@ import { RunnerLog } from '../../../../packages/builds/local/runner-log.ts'
 import { findProgram } from '../../../support/debian.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { somePorts } from '../../../support/infrastructure.ts'
-import { npmToken, packagePassword, proxyPassword, startPrivateRegistries } from '../../../support/private-registries.ts'
+import {
+  npmToken,
+  packagePassword,
+  proxyPassword,
+  startPrivateRegistries,
+} from '../../../support/private-registries.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { secretValue, startLocalBuilds } from './support.ts'
 
@@ -27,7 +32,10 @@ test('builds of other branches get no logins, unless the account says so', async
   const git = await startGitServer(t)
   git.commit({ '.fairlead/build.yml': buildFile })
   git.git('checkout', '--quiet', '-b', 'sly')
-  git.commit({ '.fairlead/build.yml': 'jobs: { main: { environment: { A: secret:db-password }, steps: [env] } }' })
+  git.commit({
+    '.fairlead/build.yml':
+      'jobs: { main: { environment: { A: secret:db-password }, steps: [env] } }',
+  })
   git.git('branch', 'other', 'main')
   git.git('checkout', '--quiet', 'main')
   const ports = [await somePorts(20), await somePorts(20)]
@@ -36,7 +44,12 @@ test('builds of other branches get no logins, unless the account says so', async
     proxy: registries.proxy,
     registries: [
       { type: 'npm', url: `${registries.url}/npm/`, token: npmToken },
-      { type: 'pip', url: `${registries.url}/pip/simple`, username: 'ci', password: packagePassword },
+      {
+        type: 'pip',
+        url: `${registries.url}/pip/simple`,
+        username: 'ci',
+        password: packagePassword,
+      },
     ],
     variables: { GREETING: 'hello', SIGNED: 'secret:db-password', API_KEY: 'key-of-the-api' },
   }
@@ -44,7 +57,11 @@ test('builds of other branches get no logins, unless the account says so', async
     { name: 'shut', ports: ports[0], ...given },
     { name: 'open', ports: ports[1], ...given, 'logins-for-all-branches': true },
   ]
-  const repositories = accounts.map(({ name }) => ({ name, account: name, repository: { url: git.url } }))
+  const repositories = accounts.map(({ name }) => ({
+    name,
+    account: name,
+    repository: { url: git.url },
+  }))
   const repository = { url: `${registries.direct}/shop.git`, account: 'git' }
   const jobs = [{ name: 'company', account: 'shut', repository, steps: ['cat README.md'] }]
   const login = { name: 'git', username: 'ci', password: packagePassword, hosts: ['127.0.0.1'] }
@@ -57,7 +74,11 @@ test('builds of other branches get no logins, unless the account says so', async
     const { result, number } = await builds.build(job, query)
     const log = await builds.log(job, number)
     for (const text of [npmToken, packagePassword, proxyPassword, secretValue, 'key-of-the-api'])
-      for (const form of [text, encodeURIComponent(text), Buffer.from(text).toString('base64').slice(0, -4)])
+      for (const form of [
+        text,
+        encodeURIComponent(text),
+        Buffer.from(text).toString('base64').slice(0, -4),
+      ])
         assert.ok(!log.includes(form), form)
     return { result, log }
   }
@@ -73,15 +94,25 @@ test('builds of other branches get no logins, unless the account says so', async
   const before = registries.connects.length
   const other = await build('shut/main', 'branch=other')
   assert.equal(other.result, 'FAILURE', other.log)
-  assert.match(other.log, /^GREETING is hello\.\nSIGNED is \.\nAPI_KEY is \.\nHTTPS_PROXY is http:\/\/127\.0\.0\.1:\d+\.\n/m)
+  assert.match(
+    other.log,
+    /^GREETING is hello\.\nSIGNED is \.\nAPI_KEY is \.\nHTTPS_PROXY is http:\/\/127\.0\.0\.1:\d+\.\n/m,
+  )
   assert.match(other.log, /^PIP_INDEX_URL is https:\/\/packages\.company\.example\/pip\/simple\.$/m)
   assert.equal(registries.connects.length, before, 'the proxy wants a login')
 
   const company = await build('company')
-  assert.match(company.log, /^read me/m, 'Fairlead itself fetches with the authorities of the account')
+  assert.match(
+    company.log,
+    /^read me/m,
+    'Fairlead itself fetches with the authorities of the account',
+  )
 
   const sly = await build('shut/main', 'branch=sly')
-  assert.match(sly.log, /secret:db-password is a login of the account shut, which builds of this branch do not get\. /)
+  assert.match(
+    sly.log,
+    /secret:db-password is a login of the account shut, which builds of this branch do not get\. /,
+  )
 
   const open = await build('open/main', 'branch=other')
   assert.equal(open.result, 'SUCCESS', open.log)
@@ -93,20 +124,43 @@ test('steps of a Dockerfile find the authorities', {
 }, async (t) => {
   const work = createFolder('dockerfile')
   t.after(() => removeFolder(work))
-  const [authorities, storage] = ['authorities.pem', 'storage.conf'].map((name) => join(work, name)) as [string, string]
+  const [authorities, storage] = ['authorities.pem', 'storage.conf'].map((name) =>
+    join(work, name),
+  ) as [string, string]
   writeFileSync(authorities, 'of the company')
-  writeFileSync(storage, `[storage]\ndriver = "vfs"\ngraphroot = "${work}/images"\nrunroot = "${work}/run"\n`)
+  writeFileSync(
+    storage,
+    `[storage]\ndriver = "vfs"\ngraphroot = "${work}/images"\nrunroot = "${work}/run"\n`,
+  )
   const source = join(work, 'source')
   mkdirSync(source)
   copyFileSync(busybox ?? '', join(source, 'busybox'))
   const run = 'RUN ["/bin/busybox", "sh", "-c", "/bin/busybox grep company $SSL_CERT_FILE"]'
-  writeFileSync(join(source, 'Dockerfile'), `FROM scratch\nCOPY busybox /bin/busybox\nARG SSL_CERT_FILE\n${run}\n`)
-  const env = { PATH: process.env['PATH'] ?? '', HOME: work, CONTAINERS_STORAGE_CONF: storage, SSL_CERT_FILE: authorities }
+  writeFileSync(
+    join(source, 'Dockerfile'),
+    `FROM scratch\nCOPY busybox /bin/busybox\nARG SSL_CERT_FILE\n${run}\n`,
+  )
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: work,
+    CONTAINERS_STORAGE_CONF: storage,
+    SSL_CERT_FILE: authorities,
+  }
   const build = (variables: Readonly<Record<string, string>>) =>
     buildContainerImage(
-      { kind: 'container-image', name: 'localhost/shop', tag: '1', file: undefined, context: '.', push: false },
+      {
+        kind: 'container-image',
+        name: 'localhost/shop',
+        tag: '1',
+        file: undefined,
+        context: '.',
+        push: false,
+      },
       { work, source, env: { ...env, ...variables }, log: new RunnerLog([]) },
     )
   await assert.rejects(build({}), /failed with exit code/)
-  assert.deepEqual(await build({ NODE_EXTRA_CA_CERTS: authorities }), { name: 'localhost/shop', tag: '1' })
+  assert.deepEqual(await build({ NODE_EXTRA_CA_CERTS: authorities }), {
+    name: 'localhost/shop',
+    tag: '1',
+  })
 })

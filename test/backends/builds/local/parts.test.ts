@@ -12,7 +12,12 @@ import { blocksOf } from '../../../support/guide.ts'
 
 test('property files are YAML, JSON or lines by their name', () => {
   const lines = 'a=1\n b : x\\u0041\\\n   more\n# c\n! d\r\nk\\=z v = w\n\nempty\n'
-  assert.deepEqual(parseProperties('out.properties', lines), { a: '1', b: 'xAmore', 'k=z': 'v = w', empty: '' })
+  assert.deepEqual(parseProperties('out.properties', lines), {
+    a: '1',
+    b: 'xAmore',
+    'k=z': 'v = w',
+    empty: '',
+  })
   assert.deepEqual(parseProperties('out.yml', 'foo: bar'), { foo: 'bar' })
   assert.deepEqual(parseProperties('out.JSON', '{"foo":{"bar":1}}'), { foo: { bar: 1 } })
   for (const [name, text] of [
@@ -23,8 +28,16 @@ test('property files are YAML, JSON or lines by their name', () => {
   ] as const) {
     assert.deepEqual(parseProperties(name, text), {}, text)
   }
-  assert.deepEqual(parseProperties('a.txt', 'a=b\\\\\nc=d\\'), { a: 'b\\', c: 'd' }, 'escaped, and at the end')
-  assert.equal(parseProperties('a.txt', 'b\\\n'.repeat(300_000))['b'.repeat(300_000)] as string, '', 'many lines')
+  assert.deepEqual(
+    parseProperties('a.txt', 'a=b\\\\\nc=d\\'),
+    { a: 'b\\', c: 'd' },
+    'escaped, and at the end',
+  )
+  assert.equal(
+    parseProperties('a.txt', 'b\\\n'.repeat(300_000))['b'.repeat(300_000)] as string,
+    '',
+    'many lines',
+  )
 })
 
 test('secrets are masked wherever pieces of output are cut', () => {
@@ -35,7 +48,8 @@ test('secrets are masked wherever pieces of output are cut', () => {
   for (let at = 0; at <= text.length; at++) {
     for (let to = at; to <= text.length; to += 3) {
       const shown = show(secrets, [text.slice(0, at), text.slice(at, to), text.slice(to)])
-      for (const secret of ['xyzab', 'abcd', 'second line']) assert.ok(!shown.includes(secret), `${at} ${to}: ${shown}`)
+      for (const secret of ['xyzab', 'abcd', 'second line'])
+        assert.ok(!shown.includes(secret), `${at} ${to}: ${shown}`)
     }
   }
 })
@@ -43,12 +57,15 @@ test('secrets are masked wherever pieces of output are cut', () => {
 test('secrets are masked in the forms that usual tools write', () => {
   const secret = `p@ss"w&rd<'x'>/ü+ Zq7-${'long-enough-to-wrap'.repeat(4)}`
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const wrap = (text: string, columns: number, end = '\n') => text.replaceAll(new RegExp(`.{${columns}}`, 'g'), `$&${end}`)
+  const wrap = (text: string, columns: number, end = '\n') =>
+    text.replaceAll(new RegExp(`.{${columns}}`, 'g'), `$&${end}`)
   const tail = 'long-enough-to-wrap'.repeat(4)
   const hex = Buffer.from(secret).toString('hex')
   const forms = [
     wrap(secret, 40),
-    ...['', 'u:', 'me:', 'user:'].flatMap((user) => [64, 76].map((columns) => wrap(base64(user + secret), columns))),
+    ...['', 'u:', 'me:', 'user:'].flatMap((user) =>
+      [64, 76].map((columns) => wrap(base64(user + secret), columns)),
+    ),
     wrap(base64(secret), 76, '\r\n'),
     wrap(base64(secret), 64, '\n    '),
     wrap(secret, 30, '\x1b[m\x1b[K'),
@@ -77,8 +94,15 @@ test('secrets are masked in the forms that usual tools write', () => {
       assert.ok(shown.length < 30, `${form} in pieces of ${size}: ${shown}`)
     }
   }
-  assert.equal(show(maskedTexts(['abc', 'first\nlines']), ['ab\nc a', 'bc first', '\nlines.']), 'ab\nc ****** ******.')
-  assert.equal(show(maskedTexts(['xabcdefgh6', '6y']), ['xabcdefgh6', '', '!']), '******!', 'its end begins another secret')
+  assert.equal(
+    show(maskedTexts(['abc', 'first\nlines']), ['ab\nc a', 'bc first', '\nlines.']),
+    'ab\nc ****** ******.',
+  )
+  assert.equal(
+    show(maskedTexts(['xabcdefgh6', '6y']), ['xabcdefgh6', '', '!']),
+    '******!',
+    'its end begins another secret',
+  )
   const masking = new Masking(secrets)
   let shown = masking.feed(Buffer.from('p@ss')).length
   for (let count = 0; count < 100; count++) shown += masking.feed(Buffer.alloc(1000, '\n')).length
@@ -99,13 +123,15 @@ test('reports of JUnit and TAP are counted', () => {
   assert.deepEqual(countJunit(junit), { failCount: 2, skipCount: 1, totalCount: 5 })
   assert.equal(countJunit('<html/>'), undefined)
   assert.equal(countJunit('<testsuite><testcase name="1">'), undefined)
-  const tap = 'TAP version 13\n1..5\nok 1 - a\nnot ok 2 - b\n  not ok 1 - inner\nok 3 # SKIP later\nnot ok 4 # TODO some day\n'
+  const tap =
+    'TAP version 13\n1..5\nok 1 - a\nnot ok 2 - b\n  not ok 1 - inner\nok 3 # SKIP later\nnot ok 4 # TODO some day\n'
   assert.deepEqual(countTap(tap), { failCount: 2, skipCount: 2, totalCount: 5 })
   assert.equal(countTap('hello'), undefined)
 })
 
 test('the queue gives applications turns, and keeps exclusive jobs apart', () => {
-  const build = (item: number, application: string, job = `job-${application}`) => ({ item, application, job }) as StoredBuild
+  const build = (item: number, application: string, job = `job-${application}`) =>
+    ({ item, application, job }) as StoredBuild
   const queued = [build(1, 'a'), build(2, 'a'), build(3, 'b'), build(4, 'c')]
   const next = (running: StoredBuild[], turns: [string, number][], isExclusive = false) => {
     const candidates = queued.map((each) => ({ ...each, isExclusive }))
@@ -137,8 +163,14 @@ test('errors in a build file name their keys', () => {
       return (error as Error).message
     }
   }
-  assert.match(refused('jobs: { a: { steps: [{ in: x }] } }'), /jobs\.a\.steps\.0.*exactly one of shell, run and container-image/)
-  assert.match(refused('jobs: { a: { steps: [ls], archive: [../x] } }'), /jobs\.a\.archive\.0.*relative/)
+  assert.match(
+    refused('jobs: { a: { steps: [{ in: x }] } }'),
+    /jobs\.a\.steps\.0.*exactly one of shell, run and container-image/,
+  )
+  assert.match(
+    refused('jobs: { a: { steps: [ls], archive: [../x] } }'),
+    /jobs\.a\.archive\.0.*relative/,
+  )
   assert.match(refused('jobs: { a: { stages: [] } }'), /jobs\.a/)
   assert.match(refused('a: ['), /no YAML/)
   const { jobs } = parseBuildFile('jobs: { a: { steps: [ls, { run: [npm, test] }] } }', 'build.yml')
@@ -146,7 +178,10 @@ test('errors in a build file name their keys', () => {
     jobs['a']?.steps.map(({ title }) => title),
     ['ls', 'npm test'],
   )
-  assert.equal(fillIn('1.{number}-{branch}{nope}', { number: '7', branch: 'feat/x' }), '1.7-feat-x-nope-')
+  assert.equal(
+    fillIn('1.{number}-{branch}{nope}', { number: '7', branch: 'feat/x' }),
+    '1.7-feat-x-nope-',
+  )
 })
 
 test('the build file of the guide is accepted as it stands', () => {

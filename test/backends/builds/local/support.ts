@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { BuildServerKeys, toBuildServerSettings } from '../../../../packages/builds/build-servers.ts'
+import {
+  BuildServerKeys,
+  toBuildServerSettings,
+} from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
 import type { Backend } from '../../../../packages/ports/backend.ts'
 import { backendHeader } from '../../../../packages/ports/requests/request-caller.ts'
@@ -21,7 +24,9 @@ const oneSecret: Backend = {
       reveal: async (value) => {
         const text = JSON.stringify(value)
         const isUsed = text.includes('secret:db-password')
-        const revealed = JSON.parse(text.replaceAll('secret:db-password', secretValue)) as typeof value
+        const revealed = JSON.parse(
+          text.replaceAll('secret:db-password', secretValue),
+        ) as typeof value
         return { value: revealed, secrets: isUsed ? [secretValue] : [], versions: [] }
       },
       seal: (text) => text,
@@ -33,7 +38,12 @@ const oneSecret: Backend = {
 
 export interface TestBuilds {
   readonly infra: TestInfrastructure
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; body: unknown }>
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: unknown }>
   /** Starts a build. @returns the queue item */
   start(job: string, query?: string): Promise<string>
   /** Waits until an item has a number. */
@@ -57,7 +67,10 @@ interface BuildsOptions {
   readonly artifacts?: JsonObject
 }
 
-export async function startLocalBuilds(t: TestContext, { settings, views, ...options }: BuildsOptions): Promise<TestBuilds> {
+export async function startLocalBuilds(
+  t: TestContext,
+  { settings, views, ...options }: BuildsOptions,
+): Promise<TestBuilds> {
   const infra = await startInfrastructure(t, {
     ...options,
     beside: [oneSecret, buildsBackend],
@@ -68,14 +81,20 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
     },
     settings: { buildServers: toSettings(settings) },
   })
-  const ask: TestBuilds['ask'] = (method, path, body, headers) => infra.backends.ask('igor', method, path, body, headers)
+  const ask: TestBuilds['ask'] = (method, path, body, headers) =>
+    infra.backends.ask('igor', method, path, body, headers)
   // With all rights.
   const read = (path: string) => ask('GET', path, undefined, { [backendHeader]: 'true' })
   let orders = 0
   const start: TestBuilds['start'] = async (job, query = '') => {
     // Equal orders start one build.
     const headers = { 'x-spinnaker-execution-id': `order-${++orders}` }
-    const { status, body: item } = await ask('PUT', `/masters/local/jobs/${job}?${query}`, undefined, headers)
+    const { status, body: item } = await ask(
+      'PUT',
+      `/masters/local/jobs/${job}?${query}`,
+      undefined,
+      headers,
+    )
     assert.equal(status, 200, JSON.stringify(item))
     return String(item)
   }
@@ -88,7 +107,9 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
   const ended: TestBuilds['ended'] = (job, number) =>
     waitFor(async () => {
       const { status, body } = await read(`/builds/status/${number}/local/${job}`)
-      return status === 200 && (body as JsonObject)['building'] === false ? (body as JsonObject) : undefined
+      return status === 200 && (body as JsonObject)['building'] === false
+        ? (body as JsonObject)
+        : undefined
     }, `the end of the build ${number} of ${job}`)
   return {
     infra,
@@ -98,7 +119,9 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
     ended,
     build: async (job, query) => ended(job, await numberOf(await start(job, query))),
     log: async (job, number) => {
-      const { status, body } = await read(`/ci/builds/${encodeURIComponent(`${job}-${String(number)}`)}/output`)
+      const { status, body } = await read(
+        `/ci/builds/${encodeURIComponent(`${job}-${String(number)}`)}/output`,
+      )
       assert.equal(status, 200, JSON.stringify(body))
       return String((body as JsonObject)['log'])
     },
@@ -106,7 +129,9 @@ export async function startLocalBuilds(t: TestContext, { settings, views, ...opt
 }
 
 function toSettings(settings: JsonObject): Readonly<Record<string, object>> {
-  const keys = Object.fromEntries(Object.entries(settings).map(([key, value]) => [`builds.local.${key}`, value]))
+  const keys = Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [`builds.local.${key}`, value]),
+  )
   const report = {
     problem: (key: string, message: string) => assert.fail(`${key}: ${message}`),
     notice: () => {},

@@ -14,12 +14,21 @@ const config: JudgedConfig = {
 }
 
 const random = createRandom(28)
-const around = (mean: number, count: number) => Array.from({ length: count }, () => mean * (0.9 + 0.2 * random()))
+const around = (mean: number, count: number) =>
+  Array.from({ length: count }, () => mean * (0.9 + 0.2 * random()))
 
 /** Two metrics of as many points as given; the canary is that much slower, and has as many errors as the baseline. */
 const measure = (count: number, slower: number) => [
-  { id: '1', name: 'latency', values: { experiment: around(100 * slower, count), control: around(100, count) } },
-  { id: '2', name: 'errors', values: { experiment: around(10, count), control: around(10, count) } },
+  {
+    id: '1',
+    name: 'latency',
+    values: { experiment: around(100 * slower, count), control: around(100, count) },
+  },
+  {
+    id: '2',
+    name: 'errors',
+    values: { experiment: around(10, count), control: around(10, count) },
+  },
 ]
 
 test('the last judgment decides', () => {
@@ -47,17 +56,25 @@ test('a success is certain only when nothing can prevent it', () => {
 })
 
 test('a score below the marginal threshold ends the analysis', () => {
-  const outlook = outlookOf(config, { pass: 90, marginal: 75 }, measure(20, 1.5), { done: 1, left: 9 })
+  const outlook = outlookOf(config, { pass: 90, marginal: 75 }, measure(20, 1.5), {
+    done: 1,
+    left: 9,
+  })
   assert.deepEqual([outlook.verdict, outlook.reason], ['Fail', 'The score 50 is below 75.'])
 })
 
 test('a window that moves on forgets', () => {
   const pairs = measure(200, 1.5)
-  assert.equal(outlookOf(config, thresholds, pairs, { done: 9, left: 3, lookback: 2 }).verdict, undefined)
+  assert.equal(
+    outlookOf(config, thresholds, pairs, { done: 9, left: 3, lookback: 2 }).verdict,
+    undefined,
+  )
 })
 
 test('missing data may still come', () => {
-  const pairs = measure(200, 1).map((pair, index) => (index === 0 ? pair : { ...pair, values: { experiment: [], control: [] } }))
+  const pairs = measure(200, 1).map((pair, index) =>
+    index === 0 ? pair : { ...pair, values: { experiment: [], control: [] } },
+  )
   const outlook = outlookOf(config, { pass: 90, marginal: 0 }, pairs, { done: 5, left: 1 })
   assert.deepEqual([outlook.verdict, outlook.best], [undefined, 100])
 })

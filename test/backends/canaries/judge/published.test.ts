@@ -1,10 +1,26 @@
 /** Inputs and results that the tests of kayenta publish. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type JudgedConfig, judgeCanary, scoreOf } from '../../../../packages/engine/canaries/judge/judge.ts'
-import { type Classification, judgeMetric } from '../../../../packages/engine/canaries/judge/metric-verdict.ts'
-import { quantiles, shareOfHigher, shiftBetween } from '../../../../packages/engine/canaries/judge/rank-test.ts'
-import { describeSeries, percentile, withoutGaps, withoutOutliers } from '../../../../packages/engine/canaries/judge/series.ts'
+import {
+  type JudgedConfig,
+  judgeCanary,
+  scoreOf,
+} from '../../../../packages/engine/canaries/judge/judge.ts'
+import {
+  type Classification,
+  judgeMetric,
+} from '../../../../packages/engine/canaries/judge/metric-verdict.ts'
+import {
+  quantiles,
+  shareOfHigher,
+  shiftBetween,
+} from '../../../../packages/engine/canaries/judge/rank-test.ts'
+import {
+  describeSeries,
+  percentile,
+  withoutGaps,
+  withoutOutliers,
+} from '../../../../packages/engine/canaries/judge/series.ts'
 import samples from '../../../fixtures/canary-samples.json' with { type: 'json' }
 
 interface Pair {
@@ -102,7 +118,12 @@ interface Verdict extends Pair {
 }
 
 const verdicts: readonly Verdict[] = [
-  { name: 'samples of one distribution', experiment: samples.ten, control: samples.alsoTen, is: 'Pass' },
+  {
+    name: 'samples of one distribution',
+    experiment: samples.ten,
+    control: samples.alsoTen,
+    is: 'Pass',
+  },
   { name: 'a doubled metric', experiment: samples.twenty, control: samples.alsoTen, is: 'High' },
   { name: 'a halved metric', experiment: samples.ten, control: samples.alsoTwenty, is: 'Low' },
   {
@@ -151,9 +172,24 @@ const verdicts: readonly Verdict[] = [
     ...{ experiment: [10, 12.2, 10.1, 12.5, 23], control: [20, 22, 21, 25, 30] },
     ...{ canary: { effectSize: { allowedDecrease: 0.5, allowedIncrease: 1 } }, is: 'Pass' },
   },
-  { name: 'a share of higher values above the allowed one', ...samples.clesHigh, canary: cles(0.2, 0.8), is: 'High' },
-  { name: 'a share of higher values below the allowed one', ...samples.clesLow, canary: cles(0.2, 0.8), is: 'Low' },
-  { name: 'a share of higher values that is allowed', ...samples.mostlyHigher, canary: cles(0.2, 0.8), is: 'Pass' },
+  {
+    name: 'a share of higher values above the allowed one',
+    ...samples.clesHigh,
+    canary: cles(0.2, 0.8),
+    is: 'High',
+  },
+  {
+    name: 'a share of higher values below the allowed one',
+    ...samples.clesLow,
+    canary: cles(0.2, 0.8),
+    is: 'Low',
+  },
+  {
+    name: 'a share of higher values that is allowed',
+    ...samples.mostlyHigher,
+    canary: cles(0.2, 0.8),
+    is: 'Pass',
+  },
   {
     name: 'a critical increase',
     ...high,
@@ -170,15 +206,35 @@ const verdicts: readonly Verdict[] = [
   },
   {
     name: 'a critical metric below the critical increase',
-    ...{ ...high, canary: { critical: true, effectSize: { allowedIncrease: 5, criticalIncrease: 13 } }, is: 'High' },
+    ...{
+      ...high,
+      canary: { critical: true, effectSize: { allowedIncrease: 5, criticalIncrease: 13 } },
+      is: 'High',
+    },
   },
   {
     name: 'a critical metric within the allowed increase',
-    ...{ ...high, canary: { critical: true, effectSize: { allowedIncrease: 13, criticalIncrease: 15 } }, is: 'Pass' },
+    ...{
+      ...high,
+      canary: { critical: true, effectSize: { allowedIncrease: 13, criticalIncrease: 15 } },
+      is: 'Pass',
+    },
   },
-  { name: 'a critical increase without bounds', ...high, canary: { critical: true }, is: 'High', critical: true },
+  {
+    name: 'a critical increase without bounds',
+    ...high,
+    canary: { critical: true },
+    is: 'High',
+    critical: true,
+  },
   { name: 'one value everywhere', experiment: [1, 1, 1], control: [1, 1], is: 'Pass', ratio: 1 },
-  { name: 'the same values in another order', experiment: [1, 2, 3, 4, 5], control: [5, 4, 3, 2, 1], is: 'Pass', ratio: 1 },
+  {
+    name: 'the same values in another order',
+    experiment: [1, 2, 3, 4, 5],
+    control: [5, 4, 3, 2, 1],
+    is: 'Pass',
+    ratio: 1,
+  },
   {
     name: 'one value below the others',
     experiment: [0, 1, 1, 1, 1],
@@ -186,11 +242,27 @@ const verdicts: readonly Verdict[] = [
     canary: { direction: 'decrease' },
     is: 'Pass',
   },
-  { name: 'one value above the others', experiment: [1, 1, 1, 1, 10], control: flat(1), is: 'Pass' },
-  { name: 'two samples of two values that lie apart', experiment: [10, 11], control: [1, 2], is: 'High' },
+  {
+    name: 'one value above the others',
+    experiment: [1, 1, 1, 1, 10],
+    control: flat(1),
+    is: 'Pass',
+  },
+  {
+    name: 'two samples of two values that lie apart',
+    experiment: [10, 11],
+    control: [1, 2],
+    is: 'High',
+  },
   { name: 'one value against one other', experiment: [20], control: [10], is: 'Error' },
   { name: 'two constants', experiment: flat(10), control: flat(1), is: 'High', ratio: 10 },
-  { name: 'a constant and zeros', experiment: flat(10), control: flat(0), is: 'High', ratio: Number.NaN },
+  {
+    name: 'a constant and zeros',
+    experiment: flat(10),
+    control: flat(0),
+    is: 'High',
+    ratio: Number.NaN,
+  },
   {
     name: 'nothing before and something now',
     ...fromZero,
@@ -212,9 +284,25 @@ const verdicts: readonly Verdict[] = [
     ratio: 1,
   },
   { name: 'missing data', ...missing, is: 'Nodata', ratio: 1 },
-  { name: 'missing data of a critical metric', ...missing, canary: { critical: true }, is: 'Nodata', critical: true },
-  { name: 'missing data that must be there', ...missing, canary: { mustHaveData: true }, is: 'NodataFailMetric' },
-  { name: 'missing data of a metric that counts', ...missing, canary: { nanStrategy: 'replace' }, is: 'Pass' },
+  {
+    name: 'missing data of a critical metric',
+    ...missing,
+    canary: { critical: true },
+    is: 'Nodata',
+    critical: true,
+  },
+  {
+    name: 'missing data that must be there',
+    ...missing,
+    canary: { mustHaveData: true },
+    is: 'NodataFailMetric',
+  },
+  {
+    name: 'missing data of a metric that counts',
+    ...missing,
+    canary: { nanStrategy: 'replace' },
+    is: 'Pass',
+  },
 ]
 
 function cles(allowedDecrease: number, allowedIncrease: number): object {
@@ -231,12 +319,19 @@ for (const { name, experiment, control, canary, is, critical = false, ratio } of
 }
 
 test('reasons are worded as kayenta words them', () => {
-  const reasonOf = (canary: object, values: Pair) => judgeMetric('errors', { canary }, values).reason
+  const reasonOf = (canary: object, values: Pair) =>
+    judgeMetric('errors', { canary }, values).reason
 
   assert.equal(reasonOf({}, high), 'errors was classified as High')
-  assert.equal(reasonOf({ critical: true }, low), 'The metric errors was classified as Low (Critical)')
+  assert.equal(
+    reasonOf({ critical: true }, low),
+    'The metric errors was classified as Low (Critical)',
+  )
   assert.equal(reasonOf({}, missing), 'Missing data for errors')
-  assert.equal(reasonOf({}, { experiment: [1, 2], control: [2, 1] }), 'The Canary and Baseline data are identical')
+  assert.equal(
+    reasonOf({}, { experiment: [1, 2], control: [2, 1] }),
+    'The Canary and Baseline data are identical',
+  )
 })
 
 test('a series is described as kayenta does', () => {
@@ -253,7 +348,10 @@ test('percentiles are interpolated as kayenta does', () => {
   assert.equal(percentile(halves, 50), 1.75)
   assert.equal(percentile(halves, 100), 3.5)
   assert.equal(percentile(sorted([1]), 100), 1)
-  const ofNist = [95.1772, 95.1567, 95.1937, 95.1959, 95.1442, 95.061, 95.1591, 95.1195, 95.1772, 95.0925, 95.199, 95.1682]
+  const ofNist = [
+    95.1772, 95.1567, 95.1937, 95.1959, 95.1442, 95.061, 95.1591, 95.1195, 95.1772, 95.0925, 95.199,
+    95.1682,
+  ]
   close(percentile(sorted(ofNist), 90), 95.19568, 1e-9, 'ninetieth')
 })
 
@@ -264,8 +362,14 @@ test('gaps are left out or count as nothing', () => {
 })
 
 test("outliers are kayenta's", () => {
-  assert.deepEqual([...withoutOutliers(sorted([21, 23, 24, 25, 50, 29, 23, 21]), 1.5)], [21, 21, 23, 23, 24, 25, 29])
-  assert.deepEqual([...withoutOutliers(sorted([1, 1, 1, 5, -1, -1, -1, -5]), 1.5)], [-1, -1, -1, 1, 1, 1])
+  assert.deepEqual(
+    [...withoutOutliers(sorted([21, 23, 24, 25, 50, 29, 23, 21]), 1.5)],
+    [21, 21, 23, 23, 24, 25, 29],
+  )
+  assert.deepEqual(
+    [...withoutOutliers(sorted([1, 1, 1, 5, -1, -1, -1, -5]), 1.5)],
+    [-1, -1, -1, 1, 1, 1],
+  )
   assert.deepEqual([...withoutOutliers(sorted(samples.nist), 1.5)], samples.nist.slice(0, -1))
   assert.deepEqual([...withoutOutliers(sorted([]), 3)], [])
 })
@@ -275,13 +379,26 @@ const result = (group: string, classification: Classification, critical = false)
   classificationReason: 'it is bad',
 })
 
-const scores: readonly { name: string; weights?: Record<string, number>; results: ReturnType<typeof result>[]; is: number }[] = [
+const scores: readonly {
+  name: string
+  weights?: Record<string, number>
+  results: ReturnType<typeof result>[]
+  is: number
+}[] = [
   { name: 'one passes', results: [result('a', 'Pass')], is: 100 },
   { name: 'one fails', results: [result('a', 'High')], is: 0 },
   { name: 'none has data', results: [result('a', 'Nodata')], is: 0 },
-  { name: 'a group has no data', results: [result('a', 'Pass'), result('a', 'Pass'), result('b', 'Nodata')], is: 100 },
+  {
+    name: 'a group has no data',
+    results: [result('a', 'Pass'), result('a', 'Pass'), result('b', 'Nodata')],
+    is: 100,
+  },
   { name: 'one of two passes', results: [result('a', 'Pass'), result('a', 'High')], is: 50 },
-  { name: 'one of three passes', results: [result('a', 'Pass'), result('a', 'High'), result('a', 'Low')], is: 33.33 },
+  {
+    name: 'one of three passes',
+    results: [result('a', 'Pass'), result('a', 'High'), result('a', 'Low')],
+    is: 33.33,
+  },
   {
     name: 'a group of weight 75 passes',
     weights: { a: 75, b: 25 },
@@ -300,15 +417,34 @@ const scores: readonly { name: string; weights?: Record<string, number>; results
     results: [result('a', 'Pass'), result('a', 'Nodata'), result('b', 'High')],
     is: 50,
   },
-  { name: 'a critical one fails', results: [result('a', 'Pass'), result('a', 'High', true)], is: 0 },
-  { name: 'a critical one passes', results: [result('a', 'Low'), result('a', 'Pass', true)], is: 50 },
-  { name: 'a critical one has no data', results: [result('a', 'Pass'), result('a', 'Nodata', true)], is: 0 },
+  {
+    name: 'a critical one fails',
+    results: [result('a', 'Pass'), result('a', 'High', true)],
+    is: 0,
+  },
+  {
+    name: 'a critical one passes',
+    results: [result('a', 'Low'), result('a', 'Pass', true)],
+    is: 50,
+  },
+  {
+    name: 'a critical one has no data',
+    results: [result('a', 'Pass'), result('a', 'Nodata', true)],
+    is: 0,
+  },
   {
     name: 'a third of a light group passes',
     weights: { a: 15, b: 85 },
-    ...{ results: [result('a', 'High'), result('a', 'Low'), result('a', 'Pass'), result('b', 'High')], is: 5 },
+    ...{
+      results: [result('a', 'High'), result('a', 'Low'), result('a', 'Pass'), result('b', 'High')],
+      is: 5,
+    },
   },
-  { name: 'required data is missing', results: [result('a', 'Pass'), result('a', 'NodataFailMetric')], is: 50 },
+  {
+    name: 'required data is missing',
+    results: [result('a', 'Pass'), result('a', 'NodataFailMetric')],
+    is: 50,
+  },
   {
     name: 'a group without weight takes the rest',
     weights: { a: 40 },
@@ -324,9 +460,17 @@ for (const { name, weights, results, is } of scores) {
 
 const config: JudgedConfig = {
   metrics: [
-    { name: 'latency', groups: ['speed'], analysisConfigurations: { canary: { direction: 'increase' } } },
+    {
+      name: 'latency',
+      groups: ['speed'],
+      analysisConfigurations: { canary: { direction: 'increase' } },
+    },
     { name: 'errors', groups: ['errors'], analysisConfigurations: { canary: { critical: true } } },
-    { name: 'cache misses', groups: ['speed'], analysisConfigurations: { canary: { muted: true } } },
+    {
+      name: 'cache misses',
+      groups: ['speed'],
+      analysisConfigurations: { canary: { muted: true } },
+    },
   ],
   classifier: { groupWeights: { speed: 40, errors: 60 } },
 }
@@ -340,12 +484,26 @@ test('a result has the fields that kayenta gives it', () => {
   const judged = judgeCanary(config, { pass: 95, marginal: 60 }, pairs)
 
   assert.equal(judged.judgeName, 'NetflixACAJudge-v1.0')
-  assert.deepEqual(judged.score, { score: 60, classification: 'Marginal', classificationReason: '' })
-  const [speed, errors] = ['speed', 'errors'].map((name) => judged.groupScores.find((group) => group.name === name)?.score)
+  assert.deepEqual(judged.score, {
+    score: 60,
+    classification: 'Marginal',
+    classificationReason: '',
+  })
+  const [speed, errors] = ['speed', 'errors'].map(
+    (name) => judged.groupScores.find((group) => group.name === name)?.score,
+  )
   assert.deepEqual([speed, errors], [0, 100])
-  const { experimentMetadata, controlMetadata, resultMetadata, ...first } = judged.results[0] as (typeof judged.results)[number]
+  const { experimentMetadata, controlMetadata, resultMetadata, ...first } = judged
+    .results[0] as (typeof judged.results)[number]
   assert.deepEqual(first, {
-    ...{ id: 'p1', name: 'latency', tags: { zone: 'a' }, groups: ['speed'], critical: false, muted: false },
+    ...{
+      id: 'p1',
+      name: 'latency',
+      tags: { zone: 'a' },
+      groups: ['speed'],
+      critical: false,
+      muted: false,
+    },
     ...{ classification: 'High', classificationReason: 'latency was classified as High' },
   })
   close(Number(resultMetadata?.ratio), 23.6 / 1.96, 1e-9, 'ratio')
@@ -355,7 +513,9 @@ test('a result has the fields that kayenta gives it', () => {
 })
 
 test('a critical failure is the reason of the score', () => {
-  const judged = judgeCanary(config, { pass: 95, marginal: 60 }, [{ id: 'p', name: 'errors', values: high }])
+  const judged = judgeCanary(config, { pass: 95, marginal: 60 }, [
+    { id: 'p', name: 'errors', values: high },
+  ])
   assert.deepEqual(judged.score, {
     ...{ score: 0, classification: 'Fail' },
     classificationReason: 'Canary Failed: The metric errors was classified as High (Critical)',
@@ -377,5 +537,8 @@ test('a metric that cannot be compared is an error', () => {
 
 test('a metric that the configuration lacks is refused', () => {
   const pairs = [{ id: 'p', name: 'typo', values: high }]
-  assert.throws(() => judgeCanary(config, { pass: 95, marginal: 60 }, pairs), /Could not find metric config for typo/)
+  assert.throws(
+    () => judgeCanary(config, { pass: 95, marginal: 60 }, pairs),
+    /Could not find metric config for typo/,
+  )
 })

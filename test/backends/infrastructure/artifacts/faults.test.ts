@@ -8,7 +8,12 @@ import { operatorAddress } from '../../../../packages/base/outside/call-outside.
 import { defaultOutsideSettings } from '../../../../packages/base/outside/settings.ts'
 import { createSource } from '../../../../packages/base/outside/source-calls.ts'
 import { PortError } from '../../../../packages/base/port-error.ts'
-import { ContentCache, checkDigest, formatDigest, parseDigest } from '../../../../packages/providers/artifacts/digests.ts'
+import {
+  ContentCache,
+  checkDigest,
+  formatDigest,
+  parseDigest,
+} from '../../../../packages/providers/artifacts/digests.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 
 const loopback = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }
@@ -57,7 +62,9 @@ test('a content that is too large is not read to its end', async (t) => {
 
 test('a redirect to an internal address is refused, also from a configured one', async (t) => {
   const internal = await startUpstream(t, () => 'secret')
-  const source = await startUpstream(t, { 'GET /a': new Reply(302, undefined, { location: `${internal.url}/b` }) })
+  const source = await startUpstream(t, {
+    'GET /a': new Reply(302, undefined, { location: `${internal.url}/b` }),
+  })
   const open = createSource({ outside: defaultOutsideSettings, configured: source.url })
   const { status, message } = await refusal(open()(operatorAddress(source.url, '/a')))
   assert.equal(status, 400)
@@ -66,14 +73,22 @@ test('a redirect to an internal address is refused, also from a configured one',
 })
 
 test("a server of others cannot lead back to the operator's", async (t) => {
-  const internal = createServer((_request, response) => response.end('secret')).listen(0, '127.0.0.2')
+  const internal = createServer((_request, response) => response.end('secret')).listen(
+    0,
+    '127.0.0.2',
+  )
   t.after(() => internal.close())
   await once(internal, 'listening')
   const configured = `http://127.0.0.2:${(internal.address() as AddressInfo).port}`
-  const others = await startUpstream(t, { 'GET /chart.tgz': new Reply(302, undefined, { location: `${configured}/admin` }) })
+  const others = await startUpstream(t, {
+    'GET /chart.tgz': new Reply(302, undefined, { location: `${configured}/admin` }),
+  })
   const get = createSource({ outside: loopback, configured })()
   assert.equal((await get(operatorAddress(configured, '/index.yaml'))).text, 'secret')
-  assert.match((await refusal(get(`${others.url}/chart.tgz`))).message, /must not call 127\.0\.0\.2/)
+  assert.match(
+    (await refusal(get(`${others.url}/chart.tgz`))).message,
+    /must not call 127\.0\.0\.2/,
+  )
 })
 
 test('another server gets no credentials, and endless redirects end', async (t) => {
@@ -99,7 +114,10 @@ test('a source that limits calls is asked again when it says so', async (t) => {
     'GET /soon': new InTurn(limited, limited, new Reply(200, 'content')),
     'GET /never': limited,
     'GET /later': new Reply(429, 'slow down', { 'retry-after': '3600' }),
-    'GET /github': new Reply(403, 'limit', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1924992000' }),
+    'GET /github': new Reply(403, 'limit', {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '1924992000',
+    }),
   })
   const get = createSource({ outside: loopback })()
   assert.equal((await get(`${source.url}/soon`)).text, 'content')
@@ -134,7 +152,13 @@ test('digests are parsed in the forms of registries, packages and files', () => 
   assert.deepEqual(parseDigest('sha256-LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ='), digest)
   assert.equal(digest && formatDigest(digest), `sha256:${hex}`)
   assert.equal(digest && checkDigest(Buffer.from('hello'), digest, 'it').toString(), 'hello')
-  for (const text of ['', 'md5:900150983cd24fb0d6963f7d28e17f72', `sha512:${hex}`, 'sha256-AAAA', 'hello']) {
+  for (const text of [
+    '',
+    'md5:900150983cd24fb0d6963f7d28e17f72',
+    `sha512:${hex}`,
+    'sha256-AAAA',
+    'hello',
+  ]) {
     assert.equal(parseDigest(text), undefined, text)
   }
 })

@@ -82,7 +82,9 @@ const settingsOf = (id: string, ...accounts: JsonObject[]) => ({
 
 for (const { id, account, path, version, query, header } of cases) {
   test(`a file of ${id} is fetched from ${path}`, async (t) => {
-    const host = await startUpstream(t, { [`GET ${path}`]: new Reply(200, 'a: 1', { 'content-type': 'text/plain' }) })
+    const host = await startUpstream(t, {
+      [`GET ${path}`]: new Reply(200, 'a: 1', { 'content-type': 'text/plain' }),
+    })
     const service = await startArtifacts(t, {
       settings: settingsOf(
         id,
@@ -105,8 +107,15 @@ for (const { id, account, path, version, query, header } of cases) {
       reference: artifact.reference.replace('app', 'none'),
     })
     assert.equal(missing.status, 404)
-    assert.match(missing.message, new RegExp(`no credentials for 127\\.0\\.0\\.1: see artifacts\\.${id}\\.accounts`))
-    const wrong = await service.fetch({ ...artifact, artifactAccount: 'own', reference: `${host.url}/shop/deploy/app.yml` })
+    assert.match(
+      missing.message,
+      new RegExp(`no credentials for 127\\.0\\.0\\.1: see artifacts\\.${id}\\.accounts`),
+    )
+    const wrong = await service.fetch({
+      ...artifact,
+      artifactAccount: 'own',
+      reference: `${host.url}/shop/deploy/app.yml`,
+    })
     assert.equal(wrong.status, 400)
     assert.match(wrong.message, /needs the address of a file in the API of/)
   })
@@ -114,7 +123,9 @@ for (const { id, account, path, version, query, header } of cases) {
 
 test('a folder of GitHub is no file', async (t) => {
   const path = '/repos/shop/deploy/contents/k8s'
-  const answer = new Reply(200, [{ type: 'file', name: 'app.yml' }], { 'content-type': 'application/json; charset=utf-8' })
+  const answer = new Reply(200, [{ type: 'file', name: 'app.yml' }], {
+    'content-type': 'application/json; charset=utf-8',
+  })
   const host = await startUpstream(t, { [`GET ${path}`]: answer })
   const service = await startArtifacts(t, { settings: settingsOf('github', { name: 'own' }) })
   const { status, message } = await service.fetch({
@@ -128,7 +139,11 @@ test('a folder of GitHub is no file', async (t) => {
 
 test('credentials have hosts that get them', () => {
   const problems: string[] = []
-  const report = { problem: (_key: string, text: string) => problems.push(text), notice: () => {}, isSet: () => false }
+  const report = {
+    problem: (_key: string, text: string) => problems.push(text),
+    notice: () => {},
+    isSet: () => false,
+  }
   for (const [id, expected] of [
     ['github', []],
     ['gitea', ['"own" has credentials and no hosts that get them: list its hosts']],

@@ -23,7 +23,10 @@ const withRegistry = (address: string, account: JsonObject = {}) => ({
 test('a chart comes from a registry with a token of its scope', async (t) => {
   const registry = await startOciRegistry(t, { login: 'al:word' })
   registry.push('charts/web', '1.2.0', chart)
-  const service = await startArtifacts(t, { settings: withRegistry(registry.url, login), isLoopbackAllowed: false })
+  const service = await startArtifacts(t, {
+    settings: withRegistry(registry.url, login),
+    isLoopbackAllowed: false,
+  })
   const artifact = {
     type: 'helm/image',
     artifactAccount: 'registry',
@@ -72,7 +75,9 @@ test('a digest that a trigger noted wins over a tag that has moved', async (t) =
   registry.push('charts/web', '1', [{ mediaType: chartType, content: 'another chart' }])
   const service = await startArtifacts(t, { settings: withRegistry(registry.url) })
   const ask = async (artifact: JsonObject) =>
-    (await service.fetch({ type: 'helm/image', artifactAccount: 'registry', ...artifact })).bytes.toString()
+    (
+      await service.fetch({ type: 'helm/image', artifactAccount: 'registry', ...artifact })
+    ).bytes.toString()
   assert.equal(await ask({ reference: 'charts/web:1' }), 'another chart')
   assert.equal(await ask({ reference: 'charts/web:1', metadata: { digest } }), 'the chart')
   assert.equal(await ask({ reference: `charts/web@${digest}` }), 'the chart')
@@ -95,12 +100,19 @@ test('content with another digest than its manifest says is refused', async (t) 
 
 test('files and manifests of a registry are fetched', async (t) => {
   const registry = await startOciRegistry(t)
-  const files = ['app.yml', 'db.yml'].map((title) => ({ mediaType: 'application/yaml', content: `of ${title}`, title }))
+  const files = ['app.yml', 'db.yml'].map((title) => ({
+    mediaType: 'application/yaml',
+    content: `of ${title}`,
+    title,
+  }))
   registry.push('files/all', '1', files)
   registry.push('files/single', '1', files.slice(0, 1))
   const service = await startArtifacts(t, { settings: withRegistry(registry.url) })
   const ask = (artifact: JsonObject) => service.fetch({ artifactAccount: 'registry', ...artifact })
-  assert.equal((await ask({ type: 'oci/file', reference: 'files/single:1' })).bytes.toString(), 'of app.yml')
+  assert.equal(
+    (await ask({ type: 'oci/file', reference: 'files/single:1' })).bytes.toString(),
+    'of app.yml',
+  )
   const named = { type: 'oci/file', reference: 'files/all:1', metadata: { subPath: 'db.yml' } }
   assert.equal((await ask(named)).bytes.toString(), 'of db.yml')
   const manifest = await ask({ type: 'docker/image', reference: 'files/all:1' })
@@ -109,7 +121,11 @@ test('files and manifests of a registry are fetched', async (t) => {
   for (const [artifact, status, says] of [
     [{ type: 'oci/file', reference: 'files/all:1' }, 400, /metadata\.subPath/],
     [{ type: 'helm/image', reference: 'files/all:1' }, 400, /no Helm chart/],
-    [{ type: 'helm/image', reference: 'files/none:1' }, 404, /files\/none\/manifests\/1 answered with 404/],
+    [
+      { type: 'helm/image', reference: 'files/none:1' },
+      404,
+      /files\/none\/manifests\/1 answered with 404/,
+    ],
     [{ type: 'helm/image', reference: 'registry.example/files/all:1' }, 400, /is for 127\.0\.0\.1/],
     [{ type: 'helm/image', reference: '../v2/_catalog' }, 400, /no reference/],
   ] as const) {
@@ -125,13 +141,18 @@ test('repositories and tags are listed over all pages', async (t) => {
   registry.push('charts/db', '1', chart)
   const settings = withRegistry(registry.url, login)
   const service = await startArtifacts(t, { settings })
-  assert.deepEqual((await service.list('registry/names?type=helm%2Fimage')).body, ['charts/db', 'charts/web'])
+  assert.deepEqual((await service.list('registry/names?type=helm%2Fimage')).body, [
+    'charts/db',
+    'charts/web',
+  ])
   const tags = await service.list('registry/versions?type=helm%2Fimage&artifactName=charts%2Fweb')
   assert.deepEqual(tags.body, ['1', '2', '3', '4', '5'])
   assert.equal((await service.list('registry/versions?type=helm')).status, 400)
   assert.deepEqual((await service.list('nowhere/names?type=helm')).body, [])
 
-  const named = await startArtifacts(t, { settings: withRegistry(registry.url, { repositories: ['charts/web'] }) })
+  const named = await startArtifacts(t, {
+    settings: withRegistry(registry.url, { repositories: ['charts/web'] }),
+  })
   assert.deepEqual((await named.list('registry/names?type=helm')).body, ['charts/web'])
 })
 
@@ -145,7 +166,10 @@ test('blobs at another server get no credentials, and none at an internal one', 
   assert.equal(storage.requests[0]?.headers.authorization, undefined)
 
   storage.requests.length = 0
-  const strict = await startArtifacts(t, { settings: withRegistry(registry.url, login), isLoopbackAllowed: false })
+  const strict = await startArtifacts(t, {
+    settings: withRegistry(registry.url, login),
+    isLoopbackAllowed: false,
+  })
   const { status, message } = await strict.fetch(artifact)
   assert.equal(status, 400)
   assert.match(message, /must not call 127\.0\.0\.1.*allowedAddresses/)
@@ -153,7 +177,10 @@ test('blobs at another server get no credentials, and none at an internal one', 
 })
 
 test('credentials are not sent to a token service without TLS', async (t) => {
-  const registry = await startOciRegistry(t, { login: 'al:word', realm: 'http://tokens.example/token' })
+  const registry = await startOciRegistry(t, {
+    login: 'al:word',
+    realm: 'http://tokens.example/token',
+  })
   registry.push('charts/web', '1', chart)
   const service = await startArtifacts(t, { settings: withRegistry(registry.url, login) })
   const { status, message } = await service.fetch({
@@ -193,13 +220,19 @@ test('images of Docker Hub have their usual names', () => {
     assert.deepEqual([found.repository, found.tag], [repository, '1'])
   }
   assert.throws(
-    () => toReference({ reference: 'docker.io/nginx' }, { ...hub, address: 'https://registry.example' }),
+    () =>
+      toReference(
+        { reference: 'docker.io/nginx' },
+        { ...hub, address: 'https://registry.example' },
+      ),
     /is for registry/,
   )
 })
 
 test('challenges of registries are parsed with and without quotes', () => {
-  const challenge = parseChallenge('Bearer realm="https://auth.example/token",service=registry, scope="repository:a,b:pull"')
+  const challenge = parseChallenge(
+    'Bearer realm="https://auth.example/token",service=registry, scope="repository:a,b:pull"',
+  )
   assert.deepEqual(challenge, {
     scheme: 'bearer',
     realm: 'https://auth.example/token',

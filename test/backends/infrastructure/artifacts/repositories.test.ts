@@ -58,7 +58,8 @@ test('charts of a Helm repository are fetched by version and range', async (t) =
     'artifacts.helm.accounts': [{ name: 'charts', repository: `${files.url}/helm`, ...login }],
   }
   const service = await startArtifacts(t, { settings, isLoopbackAllowed: false })
-  const ask = (name: string, version?: string) => service.fetch({ type: 'helm/chart', artifactAccount: 'charts', name, version })
+  const ask = (name: string, version?: string) =>
+    service.fetch({ type: 'helm/chart', artifactAccount: 'charts', name, version })
 
   for (const [version, content] of [
     [undefined, charts.web2],
@@ -70,7 +71,11 @@ test('charts of a Helm repository are fetched by version and range', async (t) =
     assert.equal(bytes.toString(), content, message)
   }
   const fetches = files.requests.map(({ path }) => path)
-  assert.equal(fetches.filter((path) => path === '/helm/charts/web-1.10.0.tgz').length, 1, 'it is kept by its digest')
+  assert.equal(
+    fetches.filter((path) => path === '/helm/charts/web-1.10.0.tgz').length,
+    1,
+    'it is kept by its digest',
+  )
 
   for (const [name, version, status, says] of [
     ['web', '3', 404, /has no chart web 3\.$/],
@@ -101,7 +106,8 @@ test('an index of a Helm repository is read in each of its layouts', () => {
     assert.equal(entriesOf('web')[0]?.['version'], '1.10.0')
     assert.deepEqual(entriesOf('none'), [])
   }
-  for (const broken of ['', '<html>', '{"entries": 1}', 'entries: [', '{']) assert.throws(() => parseHelmIndex(broken))
+  for (const broken of ['', '<html>', '{"entries": 1}', 'entries: [', '{'])
+    assert.throws(() => parseHelmIndex(broken))
 })
 
 const metadata = `<?xml version="1.0"?>
@@ -179,7 +185,9 @@ test('packages of an npm registry are fetched by version, tag and range', async 
     'dist-tags': { latest: '1.2.0', next: '2.0.0-rc.1' },
     versions: {
       '1.0.0': { dist: { tarball: tarball('1.0.0'), shasum: hash('sha1', 'one', 'hex') } },
-      '1.2.0': { dist: { tarball: tarball('1.2.0'), integrity: integrity('one two'), shasum: 'f' } },
+      '1.2.0': {
+        dist: { tarball: tarball('1.2.0'), integrity: integrity('one two'), shasum: 'f' },
+      },
       '1.10.0': { dist: { tarball: tarball('1.10.0'), integrity: integrity('other') } },
       '2.0.0-rc.1': { dist: { tarball: tarball('2.0.0-rc.1'), integrity: integrity('rc') } },
     },

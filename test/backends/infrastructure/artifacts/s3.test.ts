@@ -9,7 +9,12 @@ const account = { awsAccessKeyId: 'AKID', awsSecretAccessKey: key.secret, apiReg
 
 const withStore = (apiEndpoint: string, ...accounts: JsonObject[]) => ({
   'artifacts.s3.enabled': true,
-  'artifacts.s3.accounts': accounts.map((each, index) => ({ name: `s3-${index}`, apiEndpoint, ...account, ...each })),
+  'artifacts.s3.accounts': accounts.map((each, index) => ({
+    name: `s3-${index}`,
+    apiEndpoint,
+    ...account,
+    ...each,
+  })),
 })
 
 test('objects of a store are fetched with a signature', async (t) => {
@@ -17,7 +22,10 @@ test('objects of a store are fetched with a signature', async (t) => {
   store.objects.set('/shop/deploy/app.yml', 'a: 1')
   store.objects.set('/shop/deploy/app.yml?versionId=v%2F1', 'a: 0')
   store.objects.set('/shop/a%20b/c%2Bd%28%29%21%27%2A~.yml', 'odd')
-  const service = await startArtifacts(t, { settings: withStore(store.url, {}), isLoopbackAllowed: false })
+  const service = await startArtifacts(t, {
+    settings: withStore(store.url, {}),
+    isLoopbackAllowed: false,
+  })
   const ask = async (reference: string, version?: string) =>
     service.fetch({ type: 's3/object', artifactAccount: 's3-0', reference, version })
 
@@ -65,7 +73,8 @@ test('an object that differs from the checksum of its store is refused', async (
   store.checksums.set('/shop/a', Buffer.alloc(32).toString('base64'))
   store.checksums.set('/shop/parts', `${Buffer.alloc(32).toString('base64')}-2`)
   const service = await startArtifacts(t, { settings: withStore(store.url, {}) })
-  const ask = (reference: string) => service.fetch({ type: 's3/object', artifactAccount: 's3-0', reference })
+  const ask = (reference: string) =>
+    service.fetch({ type: 's3/object', artifactAccount: 's3-0', reference })
   const { status, message } = await ask('s3://shop/a')
   assert.equal(status, 502)
   assert.match(message, /has the digest sha256:\w+, and not sha256:0000/)

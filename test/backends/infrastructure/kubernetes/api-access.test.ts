@@ -5,7 +5,10 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { KubeClient, type KubeClientOptions } from '../../../../packages/providers/kubernetes/api/client.ts'
+import {
+  KubeClient,
+  type KubeClientOptions,
+} from '../../../../packages/providers/kubernetes/api/client.ts'
 import type { ClusterAccess } from '../../../../packages/providers/kubernetes/api/cluster-access.ts'
 import { inClusterAccess } from '../../../../packages/providers/kubernetes/api/in-cluster.ts'
 import { loadKubeconfig } from '../../../../packages/providers/kubernetes/api/kubeconfig.ts'
@@ -13,7 +16,11 @@ import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-
 import { keyPairOf } from '../../../support/self-signed.ts'
 import { createFolder } from '../../../support/temporary-folder.ts'
 
-function openClient(t: TestContext, access: ClusterAccess, options: KubeClientOptions = {}): KubeClient {
+function openClient(
+  t: TestContext,
+  access: ClusterAccess,
+  options: KubeClientOptions = {},
+): KubeClient {
   const client = new KubeClient(access, { retries: { maxAttempts: 1, pauseMs: 1 }, ...options })
   t.after(() => client.close())
   return client
@@ -31,7 +38,12 @@ test('a kubeconfig of the fake API server works', async (t) => {
 
 test('basic login and impersonation are sent, several groups, too', async (t) => {
   const fake = await startFakeKubernetes(t)
-  const contents = fake.kubeconfig({ username: 'u', password: 'p', as: 'jane', 'as-groups': ['dev', 'ops'] })
+  const contents = fake.kubeconfig({
+    username: 'u',
+    password: 'p',
+    as: 'jane',
+    'as-groups': ['dev', 'ops'],
+  })
 
   await openClient(t, await loadKubeconfig({ contents })).read('/version')
 
@@ -54,14 +66,21 @@ test('an API server of another authority is not trusted', async (t) => {
   const fake = await startFakeKubernetes(t)
   const other = keyPairOf('other', 'ec').certificate
 
-  await assert.rejects(openClient(t, { ...fake.access, certificateAuthority: other }).read('/version'), {
-    status: 0,
-    message: /is not trusted; set certificate-authority/,
-  })
+  await assert.rejects(
+    openClient(t, { ...fake.access, certificateAuthority: other }).read('/version'),
+    {
+      status: 0,
+      message: /is not trusted; set certificate-authority/,
+    },
+  )
   await assert.rejects(openClient(t, { ...fake.access, tlsServerName: 'other' }).read('/version'), {
     message: /has another name; set tls-server-name/,
   })
-  const trusting = openClient(t, { ...fake.access, certificateAuthority: other, skipsTlsVerification: true })
+  const trusting = openClient(t, {
+    ...fake.access,
+    certificateAuthority: other,
+    skipsTlsVerification: true,
+  })
   assert.ok(await trusting.read('/version'))
 })
 
@@ -83,7 +102,11 @@ test('a token file is read again after a minute', async (t) => {
   const fake = await startFakeKubernetes(t)
   const file = join(createFolder('kubernetes'), 'token')
   let nowMs = 0
-  const client = openClient(t, { ...fake.access, login: { kind: 'token-file', file } }, { now: () => nowMs })
+  const client = openClient(
+    t,
+    { ...fake.access, login: { kind: 'token-file', file } },
+    { now: () => nowMs },
+  )
   for (const [token, laterMs] of [
     ['one', 0],
     ['two', 59_000],
@@ -103,9 +126,12 @@ test('a token file is read again after a minute', async (t) => {
 test('a 401 that stays is not repeated again', async (t) => {
   const fake = await startFakeKubernetes(t, { tokens: [] })
 
-  await assert.rejects(openClient(t, { ...fake.access, login: { kind: 'token', token: 'secret' } }).read('/version'), {
-    status: 401,
-  })
+  await assert.rejects(
+    openClient(t, { ...fake.access, login: { kind: 'token', token: 'secret' } }).read('/version'),
+    {
+      status: 401,
+    },
+  )
   assert.equal(fake.requests.length, 1)
 })
 
@@ -128,8 +154,14 @@ test('a pod uses its own service account', async (t) => {
 test('a service account needs a pod', async () => {
   const folder = createFolder('kubernetes')
 
-  await assert.rejects(inClusterAccess({ host: undefined, port: undefined, folder }), /does not run in a pod/)
-  await assert.rejects(inClusterAccess({ host: 'h', port: '1', folder }), /automountServiceAccountToken/)
+  await assert.rejects(
+    inClusterAccess({ host: undefined, port: undefined, folder }),
+    /does not run in a pod/,
+  )
+  await assert.rejects(
+    inClusterAccess({ host: 'h', port: '1', folder }),
+    /automountServiceAccountToken/,
+  )
 })
 
 interface Plugin {
@@ -140,13 +172,20 @@ interface Plugin {
 }
 
 /** A shell script that prints `status`; `$runs` is how often it has run. */
-async function createPlugin(fake: FakeKubernetes, status: string, apiVersion = 'v1'): Promise<Plugin> {
+async function createPlugin(
+  fake: FakeKubernetes,
+  status: string,
+  apiVersion = 'v1',
+): Promise<Plugin> {
   const folder = createFolder('kubernetes')
   const command = join(folder, 'login')
   const count = join(folder, 'count')
   const version = `client.authentication.k8s.io/${apiVersion}`
   const body = `printf '{"kind":"ExecCredential","apiVersion":"${version}","status":%s}' "${status.replaceAll('"', '\\"')}"`
-  await writeFile(command, `#!/bin/sh\necho >> ${count}\nruns=$(wc -l < ${count} | tr -d ' ')\n${body}\n`)
+  await writeFile(
+    command,
+    `#!/bin/sh\necho >> ${count}\nruns=$(wc -l < ${count} | tr -d ' ')\n${body}\n`,
+  )
   await chmod(command, 0o755)
   const exec = { apiVersion: version, command, args: ['--cluster', 'c'], env: { MODE: 'ci' } }
   return {
@@ -205,7 +244,11 @@ test('a certificate of a plugin is shown, and its next one over a new connection
       clientKeyData: keyPem,
       expirationTimestamp: `2026-01-0${name}T01:00:00Z`,
     }
-    const printed = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status }
+    const printed = {
+      kind: 'ExecCredential',
+      apiVersion: 'client.authentication.k8s.io/v1',
+      status,
+    }
     await writeFile(join(folder, name), JSON.stringify(printed))
   }
   const exec = {
@@ -263,15 +306,28 @@ const faultyPlugins: readonly (readonly [title: string, script: string, message:
     /exit code 3\): no credentials in the environment$/,
   ],
   ['prints no JSON', 'echo secret-token', /did not print an ExecCredential$/],
-  ['prints another version', 'echo "{\\"kind\\":\\"ExecCredential\\",\\"apiVersion\\":\\"secret\\"}"', /correct the apiVersion/],
+  [
+    'prints another version',
+    'echo "{\\"kind\\":\\"ExecCredential\\",\\"apiVersion\\":\\"secret\\"}"',
+    /correct the apiVersion/,
+  ],
   ['prints without end', 'yes secret-token', /printed more than 1048576 bytes/],
 ]
 
 for (const [title, script, message] of faultyPlugins) {
   test(`a plugin that ${title} is reported without secrets`, async (t) => {
     const fake = await startFakeKubernetes(t)
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/sh', args: ['-c', script], env: {} }
-    const client = openClient(t, { ...fake.access, login: { kind: 'exec', exec } }, { execCommands: ['/bin/sh'] })
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: '/bin/sh',
+      args: ['-c', script],
+      env: {},
+    }
+    const client = openClient(
+      t,
+      { ...fake.access, login: { kind: 'exec', exec } },
+      { execCommands: ['/bin/sh'] },
+    )
 
     await assert.rejects(client.read('/version'), (error: Error) => {
       assert.match(error.message, message)
@@ -296,18 +352,39 @@ test('only commands of the settings are run', async (t) => {
 for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS']) {
   test(`a kubeconfig cannot set ${name} for its plugin`, async (t) => {
     const fake = await startFakeKubernetes(t)
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: [], env: { [name]: '/tmp' } }
-    const client = openClient(t, { ...fake.access, login: { kind: 'exec', exec } }, { execCommands: ['sh'] })
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'sh',
+      args: [],
+      env: { [name]: '/tmp' },
+    }
+    const client = openClient(
+      t,
+      { ...fake.access, login: { kind: 'exec', exec } },
+      { execCommands: ['sh'] },
+    )
 
-    await assert.rejects(client.read('/version'), { message: new RegExp(`sets ${name} for sh, which is not allowed`) })
+    await assert.rejects(client.read('/version'), {
+      message: new RegExp(`sets ${name} for sh, which is not allowed`),
+    })
   })
 }
 
 test('a command that is not installed is named with its hint', async (t) => {
   const fake = await startFakeKubernetes(t)
   const apiVersion = 'client.authentication.k8s.io/v1'
-  const exec = { apiVersion, command: 'fairlead-no-such-login', args: [], env: {}, installHint: 'install it' }
-  const client = openClient(t, { ...fake.access, login: { kind: 'exec', exec } }, { execCommands: [exec.command] })
+  const exec = {
+    apiVersion,
+    command: 'fairlead-no-such-login',
+    args: [],
+    env: {},
+    installHint: 'install it',
+  }
+  const client = openClient(
+    t,
+    { ...fake.access, login: { kind: 'exec', exec } },
+    { execCommands: [exec.command] },
+  )
 
   await assert.rejects(client.read('/version'), { message: /is not installed: install it$/ })
 })

@@ -2,13 +2,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ApiError } from '../../../../packages/providers/kubernetes/api/api-error.ts'
-import { KubeClient, type KubeClientOptions } from '../../../../packages/providers/kubernetes/api/client.ts'
+import {
+  KubeClient,
+  type KubeClientOptions,
+} from '../../../../packages/providers/kubernetes/api/client.ts'
 import type { ClusterAccess } from '../../../../packages/providers/kubernetes/api/cluster-access.ts'
 import type { ApiResource } from '../../../../packages/providers/kubernetes/api/cluster-api.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { statusBody } from '../../../support/fake-kubernetes-answers.ts'
 
-function openClient(t: TestContext, access: ClusterAccess, options: KubeClientOptions = {}): KubeClient {
+function openClient(
+  t: TestContext,
+  access: ClusterAccess,
+  options: KubeClientOptions = {},
+): KubeClient {
   const client = new KubeClient(access, { retries: { maxAttempts: 3, pauseMs: 5 }, ...options })
   t.after(() => client.close())
   return client
@@ -30,7 +37,9 @@ test('objects are created, read, replaced, patched, listed and removed', async (
   const resource = await resourceOf(client, 'configMap')
   const place = { resource, namespace: 'n1', name: 'one' }
 
-  const created = await client.create(resource, 'n1', configMap('one', { a: '1' }), { fieldManager: 'fairlead' })
+  const created = await client.create(resource, 'n1', configMap('one', { a: '1' }), {
+    fieldManager: 'fairlead',
+  })
   await client.replace(place, { ...created, data: { a: '2' } })
   await client.patch(place, { data: { b: '3' } }, { type: 'merge' })
   const read = await client.get(place)
@@ -49,7 +58,11 @@ test('each type of patch has its content type', async (t) => {
   const fake = await startFakeKubernetes(t)
   const client = openClient(t, fake.access)
   const resource = await resourceOf(client, 'Deployment')
-  fake.objects.put({ kind: 'Deployment', metadata: { name: 'web', namespace: 'n1' }, spec: { replicas: 1 } })
+  fake.objects.put({
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'n1' },
+    spec: { replicas: 1 },
+  })
   const place = { resource, namespace: 'n1', name: 'web' }
 
   await client.patch(
@@ -59,11 +72,18 @@ test('each type of patch has its content type', async (t) => {
   )
   await client.patch(place, { spec: { replicas: 2 } }, { type: 'strategic' })
   await client.patch(place, { spec: { replicas: 3 } }, { type: 'merge', subresource: 'scale' })
-  await client.patch(place, [{ op: 'replace', path: '/spec/replicas', value: 4 }], { type: 'json', dryRun: true })
+  await client.patch(place, [{ op: 'replace', path: '/spec/replicas', value: 4 }], {
+    type: 'json',
+    dryRun: true,
+  })
 
   const patches = fake.requests.filter(({ method }) => method === 'PATCH')
   assert.deepEqual(
-    patches.map(({ headers, path, query }) => [headers['content-type'], path.split('/').at(-1), query.toString()]),
+    patches.map(({ headers, path, query }) => [
+      headers['content-type'],
+      path.split('/').at(-1),
+      query.toString(),
+    ]),
     [
       ['application/apply-patch+yaml', 'web', 'fieldManager=fairlead&force=true'],
       ['application/strategic-merge-patch+json', 'web', ''],
@@ -76,7 +96,8 @@ test('each type of patch has its content type', async (t) => {
 test('whole numbers of 64 bits keep every digit', async (t) => {
   const fake = await startFakeKubernetes(t)
   const widgets = fake.serve('example.test/v1', 'Widget', 'widgets', 'N', 'wd')
-  const text = '{"apiVersion":"example.test/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":9223372036854775807}}'
+  const text =
+    '{"apiVersion":"example.test/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":9223372036854775807}}'
   fake.script(/GET .*widgets/, { status: 200, body: text }, 1)
   fake.script(/GET .*widgets/, { status: 200, body: `{"items":[${text}]}` }, 1)
   const client = openClient(t, fake.access)
@@ -95,7 +116,10 @@ test('a removal of one very object spares another of its name', async (t) => {
   const resource = await resourceOf(client, 'configMap')
   fake.objects.put(configMap('one'))
 
-  const isRemoved = await client.remove({ resource, namespace: 'n1', name: 'one' }, { propagation: 'Background', uid: 'older' })
+  const isRemoved = await client.remove(
+    { resource, namespace: 'n1', name: 'one' },
+    { propagation: 'Background', uid: 'older' },
+  )
 
   assert.equal(isRemoved, false)
   assert.equal(fake.objects.list(fake.objects.kindOf('configmaps')).length, 1)
@@ -109,7 +133,10 @@ test('a refusal keeps status, reason, message and details', async (t) => {
 
   await assert.rejects(client.create(resource, 'n1', configMap('one')), (error) => {
     assert.ok(error instanceof ApiError)
-    assert.deepEqual([error.status, error.reason, error.message], [409, 'AlreadyExists', 'configmaps "one" already exists'])
+    assert.deepEqual(
+      [error.status, error.reason, error.message],
+      [409, 'AlreadyExists', 'configmaps "one" already exists'],
+    )
     assert.equal(error.details['name'], 'one')
     return true
   })
@@ -164,14 +191,24 @@ test('lists pass on selectors, and may leave out specs', async (t) => {
   const fake = await startFakeKubernetes(t)
   const client = openClient(t, fake.access)
   for (const app of ['a', 'b']) {
-    fake.objects.put({ kind: 'Pod', metadata: { name: app, namespace: 'n1', labels: { app } }, spec: { nodeName: 'node' } })
+    fake.objects.put({
+      kind: 'Pod',
+      metadata: { name: app, namespace: 'n1', labels: { app } },
+      spec: { nodeName: 'node' },
+    })
   }
   const pods = await resourceOf(client, 'pod')
 
-  const [pod, ...others] = await client.list(pods, { labelSelector: 'app in (a)', metadataOnly: true })
+  const [pod, ...others] = await client.list(pods, {
+    labelSelector: 'app in (a)',
+    metadataOnly: true,
+  })
 
   assert.deepEqual(others, [])
-  assert.deepEqual([pod?.kind, pod?.apiVersion, pod?.metadata.name, pod?.['spec']], ['Pod', 'v1', 'a', undefined])
+  assert.deepEqual(
+    [pod?.kind, pod?.apiVersion, pod?.metadata.name, pod?.['spec']],
+    ['Pod', 'v1', 'a', undefined],
+  )
   assert.equal((await client.list(pods, { fieldSelector: 'metadata.name=b' })).length, 1)
 })
 
@@ -195,7 +232,11 @@ test('a request is not repeated for ever', async (t) => {
   const fake = await startFakeKubernetes(t)
   const client = openClient(t, fake.access)
   const resource = await resourceOf(client, 'configMap')
-  fake.script(/configmaps/, { status: 429, body: statusBody(429, 'TooManyRequests', 'slow down') }, 100)
+  fake.script(
+    /configmaps/,
+    { status: 429, body: statusBody(429, 'TooManyRequests', 'slow down') },
+    100,
+  )
 
   await assert.rejects(client.list(resource), { status: 429, message: 'slow down' })
   assert.equal(fake.count(/configmaps/), 3)
@@ -210,7 +251,10 @@ test('only reads are repeated when the server is unavailable or the connection l
   fake.script(/^POST .*configmaps/, unavailable)
   await assert.rejects(client.create(resource, 'n1', configMap('one')), { status: 503 })
   fake.script(/^POST .*configmaps/, 'break')
-  await assert.rejects(client.create(resource, 'n1', configMap('one')), { status: 0, message: /connection was/ })
+  await assert.rejects(client.create(resource, 'n1', configMap('one')), {
+    status: 0,
+    message: /connection was/,
+  })
   fake.script(/^GET .*configmaps/, unavailable)
   fake.script(/^GET .*configmaps/, 'break')
   await client.list(resource)
@@ -224,7 +268,10 @@ test('a request without response ends in time', async (t) => {
   const client = openClient(t, fake.access, { requestTimeoutMs: 500 })
   fake.script(/version/, 'hang')
 
-  await assert.rejects(client.read('/version'), { status: 0, message: 'there was no response within 0.5 s' })
+  await assert.rejects(client.read('/version'), {
+    status: 0,
+    message: 'there was no response within 0.5 s',
+  })
 })
 
 test('a server that refuses connections is named in plain words', async (t) => {
@@ -232,7 +279,10 @@ test('a server that refuses connections is named in plain words', async (t) => {
   const client = openClient(t, fake.access)
   await fake.stop()
 
-  await assert.rejects(client.read('/version'), { status: 0, message: 'the connection was refused' })
+  await assert.rejects(client.read('/version'), {
+    status: 0,
+    message: 'the connection was refused',
+  })
 })
 
 test('a closed client rejects requests, and opens nothing before the first', async (t) => {
@@ -264,7 +314,10 @@ for (const isAggregated of [true, false]) {
       client.find({ kind: 'hpa' }),
       client.find({ kind: 'HorizontalPodAutoscaler', group: 'autoscaling', version: 'v1' }),
     ])
-    assert.deepEqual([pod?.plural, pod?.isNamespaced, pod?.subresources.includes('log')], ['pods', true, true])
+    assert.deepEqual(
+      [pod?.plural, pod?.isNamespaced, pod?.subresources.includes('log')],
+      ['pods', true, true],
+    )
     assert.equal(own?.group, 'example.test')
     assert.deepEqual([hpa?.version, older?.version], ['v2', 'v1'])
     assert.equal((await client.find({ kind: 'namespace' }))?.isNamespaced, false)
@@ -299,7 +352,9 @@ test('more than a hundred requests at once do not wait for each other', async (t
   const client = openClient(t, fake.access)
   const resource = await resourceOf(client, 'configMap')
   fake.script(/configmaps\/held/, 'hang', 150)
-  const held = Array.from({ length: 150 }, () => client.get({ resource, namespace: 'n1', name: 'held' }))
+  const held = Array.from({ length: 150 }, () =>
+    client.get({ resource, namespace: 'n1', name: 'held' }),
+  )
   for (const each of held) each.catch(() => {})
 
   await Promise.all(Array.from({ length: 50 }, () => client.read('/version')))

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { KubeconfigError, loadKubeconfig } from '../../../../packages/providers/kubernetes/api/kubeconfig.ts'
+import {
+  KubeconfigError,
+  loadKubeconfig,
+} from '../../../../packages/providers/kubernetes/api/kubeconfig.ts'
 import { keyPairOf } from '../../../support/self-signed.ts'
 import { createFolder } from '../../../support/temporary-folder.ts'
 
@@ -57,7 +60,11 @@ test('another context of a kubeconfig may be chosen', async () => {
 test('files of a kubeconfig are found beside it', async () => {
   const folder = createFolder('kubernetes')
   const { keyPem, certificate } = keyPairOf('client', 'ec')
-  for (const [name, text] of Object.entries({ 'ca.crt': pem, 'client.crt': certificate, 'client.key': keyPem })) {
+  for (const [name, text] of Object.entries({
+    'ca.crt': pem,
+    'client.crt': certificate,
+    'client.key': keyPem,
+  })) {
     await writeFile(join(folder, name), text)
   }
   const file = join(folder, 'config')
@@ -65,8 +72,19 @@ test('files of a kubeconfig are found beside it', async () => {
     file,
     JSON.stringify({
       'current-context': 'c',
-      clusters: [{ name: 'c', cluster: { server: 'https://c', 'certificate-authority': 'ca.crt' } }],
-      users: [{ name: 'u', user: { 'client-certificate': './client.crt', 'client-key': 'client.key', tokenFile: 'token' } }],
+      clusters: [
+        { name: 'c', cluster: { server: 'https://c', 'certificate-authority': 'ca.crt' } },
+      ],
+      users: [
+        {
+          name: 'u',
+          user: {
+            'client-certificate': './client.crt',
+            'client-key': 'client.key',
+            tokenFile: 'token',
+          },
+        },
+      ],
       contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     }),
   )
@@ -74,7 +92,10 @@ test('files of a kubeconfig are found beside it', async () => {
   const access = await loadKubeconfig({ file, contents: 'the file wins' })
 
   assert.deepEqual(access.clientCertificate, { certificate, key: keyPem })
-  assert.deepEqual([access.certificateAuthority, access.login], [pem, { kind: 'token-file', file: join(folder, 'token') }])
+  assert.deepEqual(
+    [access.certificateAuthority, access.login],
+    [pem, { kind: 'token-file', file: join(folder, 'token') }],
+  )
 })
 
 const parts = {
@@ -84,13 +105,33 @@ const parts = {
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 }
 
-const faulty: readonly (readonly [title: string, contents: string, context: string | undefined, message: RegExp])[] = [
-  ['an unknown context', twoContexts, 'gone', /context "gone": there is no such context; set context to one of "test", "other"/],
-  ['an unknown cluster', twoContexts, 'broken', /context "broken": its cluster "gone" is not in clusters/],
+const faulty: readonly (readonly [
+  title: string,
+  contents: string,
+  context: string | undefined,
+  message: RegExp,
+])[] = [
+  [
+    'an unknown context',
+    twoContexts,
+    'gone',
+    /context "gone": there is no such context; set context to one of "test", "other"/,
+  ],
+  [
+    'an unknown cluster',
+    twoContexts,
+    'broken',
+    /context "broken": its cluster "gone" is not in clusters/,
+  ],
   ['no context', 'clusters: []', undefined, /no context is chosen/],
   ['no YAML', 'token: "secret', undefined, /^kubeconfigContents is no well-formed YAML$/],
   ['no object', 'secret', undefined, /is no kubeconfig/],
-  ['a server without scheme', withCluster({ server: 'one:6443' }), undefined, /must begin with https/],
+  [
+    'a server without scheme',
+    withCluster({ server: 'one:6443' }),
+    undefined,
+    /must begin with https/,
+  ],
   [
     'a SOCKS proxy',
     withCluster({ server: 'https://c', 'proxy-url': 'socks5://p:1' }),
@@ -121,7 +162,12 @@ const faulty: readonly (readonly [title: string, contents: string, context: stri
     undefined,
     /has a client-certificate and no client-key/,
   ],
-  ['an auth provider', withUser({ 'auth-provider': { name: 'gcp' } }), undefined, /auth-provider "gcp"/],
+  [
+    'an auth provider',
+    withUser({ 'auth-provider': { name: 'gcp' } }),
+    undefined,
+    /auth-provider "gcp"/,
+  ],
   [
     'an old plugin',
     withUser({ exec: { command: 'aws', apiVersion: 'client.authentication.k8s.io/v1alpha1' } }),

@@ -1,19 +1,40 @@
 /** Watches: objects stay current, through every way in which a watch ends. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { KubeClient, type KubeClientOptions } from '../../../../packages/providers/kubernetes/api/client.ts'
-import { type ObjectWatch, openObjectWatch } from '../../../../packages/providers/kubernetes/api/object-watch.ts'
-import type { ObjectWatchOptions, WatchTimings } from '../../../../packages/providers/kubernetes/api/watch-options.ts'
+import {
+  KubeClient,
+  type KubeClientOptions,
+} from '../../../../packages/providers/kubernetes/api/client.ts'
+import {
+  type ObjectWatch,
+  openObjectWatch,
+} from '../../../../packages/providers/kubernetes/api/object-watch.ts'
+import type {
+  ObjectWatchOptions,
+  WatchTimings,
+} from '../../../../packages/providers/kubernetes/api/watch-options.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { statusBody } from '../../../support/fake-kubernetes-answers.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 const recovery = { firstMs: 10, longestMs: 100, maxRequests: 55, windowMs: 500 }
-const timings: Partial<WatchTimings> = { backOff: { firstMs: 10, longestMs: 200 }, refusedMs: [20, 50], expiryMs: 50 }
+const timings: Partial<WatchTimings> = {
+  backOff: { firstMs: 10, longestMs: 200 },
+  refusedMs: [20, 50],
+  expiryMs: 50,
+}
 
-function openClient(t: TestContext, fake: FakeKubernetes, options: KubeClientOptions = {}): KubeClient {
-  const client = new KubeClient(fake.access, { retries: { maxAttempts: 1, pauseMs: 1 }, recovery, ...options })
+function openClient(
+  t: TestContext,
+  fake: FakeKubernetes,
+  options: KubeClientOptions = {},
+): KubeClient {
+  const client = new KubeClient(fake.access, {
+    retries: { maxAttempts: 1, pauseMs: 1 },
+    recovery,
+    ...options,
+  })
   t.after(() => client.close())
   return client
 }
@@ -21,7 +42,11 @@ function openClient(t: TestContext, fake: FakeKubernetes, options: KubeClientOpt
 type Options = Partial<ObjectWatchOptions<string>>
 
 /** Keeps the names of pods, with their color. */
-async function watchPods(t: TestContext, client: KubeClient, options: Options = {}): Promise<ObjectWatch<string>> {
+async function watchPods(
+  t: TestContext,
+  client: KubeClient,
+  options: Options = {},
+): Promise<ObjectWatch<string>> {
   const resource = await client.find({ kind: 'pod' })
   assert.ok(resource)
   const watch = openObjectWatch({ source: client, resource, toEntry: colorOf, timings, ...options })
@@ -35,7 +60,10 @@ function colorOf({ metadata }: KubeObject): string {
 }
 
 function pod(name: string, color?: string, namespace = 'n1') {
-  return { kind: 'Pod', metadata: { name, namespace, ...(color !== undefined && { labels: { color } }) } }
+  return {
+    kind: 'Pod',
+    metadata: { name, namespace, ...(color !== undefined && { labels: { color } }) },
+  }
 }
 
 async function holds(watch: ObjectWatch<string>, ...expected: string[]): Promise<void> {
@@ -127,7 +155,8 @@ test('a watch resumes from the version of the last bookmark', async (t) => {
   const fake = await startFakeKubernetes(t)
   await watchPods(t, openClient(t, fake))
   await isOpen(fake)
-  for (let index = 0; index < 5; index++) fake.objects.put({ kind: 'ConfigMap', metadata: { name: `c${index}` } })
+  for (let index = 0; index < 5; index++)
+    fake.objects.put({ kind: 'ConfigMap', metadata: { name: `c${index}` } })
   const version = String(fake.objects.version)
   fake.watches.bookmark()
   fake.watches.end()
@@ -158,7 +187,9 @@ test('an API server whose versions always expire is asked ever less often', asyn
   const fake = await startFakeKubernetes(t)
   const expired = `${JSON.stringify({ type: 'ERROR', object: statusBody(410, 'Expired', 'too old') })}\n`
   fake.script(podWatches, { status: 200, body: expired }, 1000)
-  await watchPods(t, openClient(t, fake), { timings: { ...timings, backOff: { firstMs: 40, longestMs: 30_000 } } })
+  await watchPods(t, openClient(t, fake), {
+    timings: { ...timings, backOff: { firstMs: 40, longestMs: 30_000 } },
+  })
 
   await waitUntil(() => fake.count(podLists) >= 4, 'four lists')
   const startedAt = performance.now()
@@ -223,7 +254,11 @@ test('a server that shuts down gently loses neither requests nor watches', async
   await waitUntil(() => fake.count(/configmaps/) === 1, 'a request that runs')
 
   fake.goAway()
-  await Promise.all(Array.from({ length: 10 }, () => client.create(configMaps, 'n1', { metadata: { generateName: 'c-' } })))
+  await Promise.all(
+    Array.from({ length: 10 }, () =>
+      client.create(configMaps, 'n1', { metadata: { generateName: 'c-' } }),
+    ),
+  )
   fake.objects.put(pod('a'))
   await holds(watch, 'a plain')
 
@@ -258,9 +293,14 @@ test('a quiet connection stays open', async (t) => {
   assert.equal(fake.count(podWatches), 1)
 })
 
-async function watchMany(t: TestContext, client: KubeClient, count: number): Promise<ObjectWatch<string>[]> {
+async function watchMany(
+  t: TestContext,
+  client: KubeClient,
+  count: number,
+): Promise<ObjectWatch<string>[]> {
   const watches: ObjectWatch<string>[] = []
-  for (let index = 0; index < count; index++) watches.push(await watchPods(t, client, { namespace: `n${index}` }))
+  for (let index = 0; index < count; index++)
+    watches.push(await watchPods(t, client, { namespace: `n${index}` }))
   return watches
 }
 
@@ -283,9 +323,14 @@ for (const isExpired of [false, true]) {
     if (isExpired) fake.objects.compact()
     for (let index = 0; index < 50; index++) fake.objects.put(pod('a', undefined, `n${index}`))
     await fake.start()
-    await waitUntil(() => watches.every(({ state, size }) => state === 'current' && size === 1), 'all current again')
+    await waitUntil(
+      () => watches.every(({ state, size }) => state === 'current' && size === 1),
+      'all current again',
+    )
 
-    const asked = fake.requests.slice(before).filter(({ path, query }) => watchesOrLists.test(`${path}?${query}`))
+    const asked = fake.requests
+      .slice(before)
+      .filter(({ path, query }) => watchesOrLists.test(`${path}?${query}`))
     assert.ok(asked.length <= 60, `${asked.length} requests`)
     assert.equal(asked.filter(({ query }) => query.has('limit')).length, isExpired ? 50 : 0)
     assert.equal(fake.relay.accepted, 2)
@@ -324,7 +369,13 @@ test('lists of a cluster run four at a time', async (t) => {
   assert.ok(resource)
   fake.script(/\/pods\?/, 'hang', 1000)
   for (let index = 0; index < 12; index++) {
-    const watch = openObjectWatch({ source: client, resource, namespace: `n${index}`, toEntry: colorOf, timings })
+    const watch = openObjectWatch({
+      source: client,
+      resource,
+      namespace: `n${index}`,
+      toEntry: colorOf,
+      timings,
+    })
     t.after(() => watch.close())
   }
   await waitUntil(() => fake.count(/\/pods\?/) >= 4, 'four lists')
@@ -408,7 +459,11 @@ test('an own object that is newer than a list survives it', async (t) => {
   const fake = await startFakeKubernetes(t)
   const client = openClient(t, fake)
   const version = String(fake.objects.version)
-  fake.script(podLists, { status: 200, body: { metadata: { resourceVersion: version }, items: [] } }, 2)
+  fake.script(
+    podLists,
+    { status: 200, body: { metadata: { resourceVersion: version }, items: [] } },
+    2,
+  )
   const watch = await watchPods(t, client)
   await isOpen(fake)
   const own = fake.objects.put(pod('a'))
@@ -426,7 +481,10 @@ test('long lines in many pieces are read', async (t) => {
     toEntry: ({ metadata }) => `${metadata.name} ${metadata.annotations?.['text']?.length ?? 0}`,
   })
   await isOpen(fake)
-  fake.objects.put({ kind: 'Pod', metadata: { name: 'a', annotations: { text: 'ä'.repeat(1_000_000) } } })
+  fake.objects.put({
+    kind: 'Pod',
+    metadata: { name: 'a', annotations: { text: 'ä'.repeat(1_000_000) } },
+  })
   fake.objects.put({ kind: 'Pod', metadata: { name: 'b' } })
 
   await holds(watch, 'a 1000000', 'b 0')

@@ -16,7 +16,10 @@ import { waitUntil } from '../../../support/wait-until.ts'
 const timeouts = { answerMs: 20_000, checkMs: 60_000 }
 
 function examine(account: JsonObject): Promise<Finding[]> {
-  return runChecks(checkAccounts(kubernetesSettings({ accounts: [{ name: 'k8s', ...account }] }), timeouts), timeouts)
+  return runChecks(
+    checkAccounts(kubernetesSettings({ accounts: [{ name: 'k8s', ...account }] }), timeouts),
+    timeouts,
+  )
 }
 
 /** What the advice says to apply. */
@@ -43,14 +46,19 @@ test('an account with all rights has no problem', async (t) => {
   assert.equal(answers?.subject, 'Kubernetes account k8s')
   assert.equal(answers?.tried, `ask ${plane.server} for its version`)
   assert.match(answers?.found ?? '', /^it answers as Kubernetes v1\.\d+\./)
-  assert.deepEqual([answers?.verdict, rights?.verdict, rights?.found], ['ok', 'ok', 'all that Fairlead uses'])
+  assert.deepEqual(
+    [answers?.verdict, rights?.verdict, rights?.found],
+    ['ok', 'ok', 'all that Fairlead uses'],
+  )
 })
 
 test('missing rights come with YAML that grants them', async (t) => {
   const plane = await startControlPlane(t)
   if (plane === undefined) return
   const user = plane.user()
-  await plane.grant(user, [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }])
+  await plane.grant(user, [
+    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+  ])
   const account = { kubeconfigContents: plane.kubeconfig(user) }
   const findings = await examine(account)
   assert.deepEqual(
@@ -62,7 +70,10 @@ test('missing rights come with YAML that grants them', async (t) => {
   assert.match(found, /get, list, watch, create, patch, update, delete .*deployments/)
   assert.match(found, /list customresourcedefinitions/)
   await applyGrant(t, plane, grantOf(findings))
-  await waitUntil(async () => (await examine(account)).every(({ verdict }) => verdict === 'ok'), 'the rights')
+  await waitUntil(
+    async () => (await examine(account)).every(({ verdict }) => verdict === 'ok'),
+    'the rights',
+  )
 })
 
 test('accounts with namespaces need no rights elsewhere', async (t) => {
@@ -82,7 +93,10 @@ test('accounts with namespaces need no rights elsewhere', async (t) => {
     ]),
   )
   await applyGrant(t, plane, grantOf(findings))
-  await waitUntil(async () => (await examine(account)).every(({ verdict }) => verdict === 'ok'), 'the rights')
+  await waitUntil(
+    async () => (await examine(account)).every(({ verdict }) => verdict === 'ok'),
+    'the rights',
+  )
 })
 
 test('a grant keeps what was granted before', async (t) => {
@@ -91,8 +105,12 @@ test('a grant keeps what was granted before', async (t) => {
   const [one, other] = [plane.user(), plane.user()]
   const namespaces = [await plane.namespace()]
   const accountOf = (user: string) => ({ kubeconfigContents: plane.kubeconfig(user), namespaces })
-  for (const user of [one, other]) await applyGrant(t, plane, grantOf(await examine(accountOf(user))))
-  await waitUntil(async () => (await examine(accountOf(other))).every(({ verdict }) => verdict === 'ok'), 'the rights')
+  for (const user of [one, other])
+    await applyGrant(t, plane, grantOf(await examine(accountOf(user))))
+  await waitUntil(
+    async () => (await examine(accountOf(other))).every(({ verdict }) => verdict === 'ok'),
+    'the rights',
+  )
   assert.deepEqual(
     (await examine(accountOf(one))).map(({ verdict }) => verdict),
     ['ok', 'ok'],
@@ -103,7 +121,9 @@ test('a cluster that does not answer is a problem', async (t) => {
   const plane = await startControlPlane(t)
   if (plane === undefined) return
   const server = `https://127.0.0.1:${await freePort()}`
-  const [finding, ...more] = await examine({ kubeconfigContents: plane.kubeconfig().replaceAll(plane.server, server) })
+  const [finding, ...more] = await examine({
+    kubeconfigContents: plane.kubeconfig().replaceAll(plane.server, server),
+  })
   assert.deepEqual(more, [])
   assert.deepEqual([finding?.verdict, finding?.tried], ['problem', `ask ${server} for its version`])
   assert.match(finding?.found ?? '', /ECONNREFUSED|refused/)
@@ -114,7 +134,9 @@ test('rejected credentials are a problem without the token', async (t) => {
   const plane = await startControlPlane(t)
   if (plane === undefined) return
   const token = 'not-a-token-that-is-known'
-  const [finding] = await examine({ kubeconfigContents: plane.kubeconfig().replaceAll(plane.token(), token) })
+  const [finding] = await examine({
+    kubeconfigContents: plane.kubeconfig().replaceAll(plane.token(), token),
+  })
   assert.equal(finding?.verdict, 'problem')
   assert.match(finding?.found ?? '', /Unauthorized|401/)
   assert.ok(!JSON.stringify(finding).includes(token))
@@ -123,7 +145,11 @@ test('rejected credentials are a problem without the token', async (t) => {
 for (const [what, account, says] of [
   ['is no YAML', { kubeconfigContents: 'contexts: [' }, /kubeconfig/],
   ['is missing', { kubeconfigFile: '/nonexistent/kubeconfig' }, /\/nonexistent\/kubeconfig/],
-  ['lacks the context', { kubeconfigContents: '{apiVersion: v1, kind: Config, contexts: []}', context: 'prod' }, /prod/],
+  [
+    'lacks the context',
+    { kubeconfigContents: '{apiVersion: v1, kind: Config, contexts: []}', context: 'prod' },
+    /prod/,
+  ],
 ] as const) {
   test(`a kubeconfig that ${what} is a problem`, async () => {
     const [finding, ...more] = await examine(account)

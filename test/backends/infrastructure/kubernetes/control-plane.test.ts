@@ -25,7 +25,9 @@ test('a control plane of the pinned version starts', async (t) => {
   assert.equal(fieldAt(body, 'gitVersion'), `v${kubernetesVersion()}`)
   if (process.platform !== 'linux') return
   const megabytes = kubernetes.pids().map((pid) => Math.round(memoryOf(pid, 'RssAnon') / 1024 ** 2))
-  t.diagnostic(`Kubernetes started in ${seconds} s; etcd, API server and controllers take ${megabytes.join(', ')} MB`)
+  t.diagnostic(
+    `Kubernetes started in ${seconds} s; etcd, API server and controllers take ${megabytes.join(', ')} MB`,
+  )
 })
 
 test('a deployment of two replicas becomes ready', async (t) => {
@@ -35,7 +37,10 @@ test('a deployment of two replicas becomes ready', async (t) => {
 
   const path = await deploy(kubernetes, namespace, 'nginx:1')
 
-  await waitUntil(async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 2, 'two ready replicas')
+  await waitUntil(
+    async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 2,
+    'two ready replicas',
+  )
   const pods = await kubernetes.api.list(`/api/v1/namespaces/${namespace}/pods`)
   assert.deepEqual(
     pods.map(({ status }) => status['phase']),
@@ -67,7 +72,9 @@ for (const { image, phase, reason } of failures) {
     await waitUntil(async () => {
       const events = await kubernetes.api.list(`/api/v1/namespaces/${namespace}/events`)
       return events.some(
-        (event) => event['reason'] === 'BackOff' && fieldAt(event, 'involvedObject', 'name') === pod.metadata.name,
+        (event) =>
+          event['reason'] === 'BackOff' &&
+          fieldAt(event, 'involvedObject', 'name') === pod.metadata.name,
       )
     }, 'the event')
   })
@@ -80,7 +87,11 @@ test('a pod that fits no node stays unscheduled', async (t) => {
 
   await deploy(kubernetes, namespace, 'unschedulable:1')
 
-  const pod = await waitForPod(kubernetes, namespace, ({ status }) => objectsOf(status['conditions']).length > 0)
+  const pod = await waitForPod(
+    kubernetes,
+    namespace,
+    ({ status }) => objectsOf(status['conditions']).length > 0,
+  )
   assert.equal(objectsOf(pod.status['conditions'])[0]?.['reason'], 'Unschedulable')
   assert.equal(pod.spec['nodeName'], undefined)
 })
@@ -89,14 +100,22 @@ test('pods become ready when their rule ends', async (t) => {
   const kubernetes = await startControlPlane(t)
   if (kubernetes === undefined) return
   const namespace = await kubernetes.namespace()
-  const end = kubernetes.nodes.behave(({ metadata }) => metadata.namespace === namespace, { kind: 'unready' })
+  const end = kubernetes.nodes.behave(({ metadata }) => metadata.namespace === namespace, {
+    kind: 'unready',
+  })
   const path = await deploy(kubernetes, namespace, 'nginx:1')
-  await waitUntil(async () => (await kubernetes.api.get(path)).status['unavailableReplicas'] === 2, 'two replicas')
+  await waitUntil(
+    async () => (await kubernetes.api.get(path)).status['unavailableReplicas'] === 2,
+    'two replicas',
+  )
   await waitForPod(kubernetes, namespace, ({ status }) => status['phase'] === 'Running')
 
   end()
 
-  await waitUntil(async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 2, 'two ready replicas')
+  await waitUntil(
+    async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 2,
+    'two ready replicas',
+  )
 })
 
 test('each node runs a pod of a daemon set', async (t) => {
@@ -116,9 +135,15 @@ test('each node runs a pod of a daemon set', async (t) => {
     'two ready pods',
   )
   const pods = await kubernetes.api.list(`/api/v1/namespaces/${namespace}/pods`)
-  const nodes = pods.filter(({ metadata }) => metadata.name.startsWith('web-')).map(({ spec }) => spec['nodeName'])
+  const nodes = pods
+    .filter(({ metadata }) => metadata.name.startsWith('web-'))
+    .map(({ spec }) => spec['nodeName'])
   assert.deepEqual(nodes.toSorted(), kubernetes.nodes.names)
-  await waitUntil(async () => (await kubernetes.api.get(`${folder}/statefulsets/db`)).status['readyReplicas'] === 1, 'a slow pod')
+  await waitUntil(
+    async () =>
+      (await kubernetes.api.get(`${folder}/statefulsets/db`)).status['readyReplicas'] === 1,
+    'a slow pod',
+  )
 })
 
 const jobs = [
@@ -136,7 +161,9 @@ for (const { image, condition, exitCode } of jobs) {
     await kubernetes.api.create(jobsPath, job(image))
 
     await waitUntil(async () => {
-      const conditions = objectsOf((await kubernetes.api.get(`${jobsPath}/migrate`)).status['conditions'])
+      const conditions = objectsOf(
+        (await kubernetes.api.get(`${jobsPath}/migrate`)).status['conditions'],
+      )
       return conditions.some(({ type, status }) => type === condition && status === 'True')
     }, condition)
     const pod = await waitForPod(kubernetes, namespace, () => true)
@@ -149,7 +176,11 @@ test('the API server answers with logs of containers', async (t) => {
   if (kubernetes === undefined) return
   const namespace = await kubernetes.namespace()
   await deploy(kubernetes, namespace, 'nginx:1')
-  const { metadata } = await waitForPod(kubernetes, namespace, ({ status }) => status['phase'] === 'Running')
+  const { metadata } = await waitForPod(
+    kubernetes,
+    namespace,
+    ({ status }) => status['phase'] === 'Running',
+  )
   const log = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log`
 
   assert.equal(await kubernetes.api.text(log), 'main starts\nmain is ready\n')
@@ -167,9 +198,17 @@ test('a log that is followed shows new lines', async (t) => {
   if (kubernetes === undefined) return
   const namespace = await kubernetes.namespace()
   await deploy(kubernetes, namespace, 'nginx:1')
-  const { metadata } = await waitForPod(kubernetes, namespace, ({ status }) => status['phase'] === 'Running')
+  const { metadata } = await waitForPod(
+    kubernetes,
+    namespace,
+    ({ status }) => status['phase'] === 'Running',
+  )
   const { port } = new URL(kubernetes.server)
-  const answer = await openLog(kubernetes, Number(port), `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?follow=true`)
+  const answer = await openLog(
+    kubernetes,
+    Number(port),
+    `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?follow=true`,
+  )
   t.after(() => answer.destroy())
   let text = ''
   answer.setEncoding('utf8').on('data', (chunk: string) => {
@@ -191,7 +230,10 @@ test('deleted objects and their pods go', async (t) => {
 
   await kubernetes.api.delete(path, { propagationPolicy: 'Foreground' })
 
-  await waitUntil(async () => (await kubernetes.api.find(path)) === undefined, 'the end of the deployment')
+  await waitUntil(
+    async () => (await kubernetes.api.find(path)) === undefined,
+    'the end of the deployment',
+  )
   assert.deepEqual(await kubernetes.api.list(`/api/v1/namespaces/${namespace}/pods`), [])
 })
 
@@ -210,7 +252,10 @@ test('an API server that a test stops runs again afterwards, with its data', asy
 
   assert.equal((await kubernetes.api.get(path)).metadata.uid, metadata.uid)
   await kubernetes.api.patch(path, { spec: { replicas: 3 } })
-  await waitUntil(async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 3, 'three ready replicas')
+  await waitUntil(
+    async () => (await kubernetes.api.get(path)).status['readyReplicas'] === 3,
+    'three ready replicas',
+  )
 })
 
 test('a limited user may do what it is granted', async (t) => {
@@ -221,11 +266,22 @@ test('a limited user may do what it is granted', async (t) => {
   const path = `/api/v1/namespaces/${namespace}/pods`
   await assert.rejects(kubernetes.clientOf(user).list(path), { status: 403 })
 
-  await kubernetes.grant(user, [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }], namespace)
+  await kubernetes.grant(
+    user,
+    [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }],
+    namespace,
+  )
 
   assert.deepEqual(await kubernetes.clientOf(user).list(path), [])
-  await assert.rejects(kubernetes.clientOf(user).list('/api/v1/namespaces/default/pods'), { status: 403 })
-  const { stdout } = await kubernetes.kubectl('auth', 'whoami', '--kubeconfig', kubernetes.kubeconfigFile(user))
+  await assert.rejects(kubernetes.clientOf(user).list('/api/v1/namespaces/default/pods'), {
+    status: 403,
+  })
+  const { stdout } = await kubernetes.kubectl(
+    'auth',
+    'whoami',
+    '--kubeconfig',
+    kubernetes.kubeconfigFile(user),
+  )
   assert.ok(stdout.includes(user))
 })
 
@@ -239,12 +295,22 @@ async function deploy({ api }: ControlPlane, namespace: string, image: string): 
 function workload(apiVersion: string, kind: string, image: string) {
   const labels = { app: kind.toLowerCase() }
   const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image }] } }
-  return { apiVersion, kind, metadata: { name: 'web' }, spec: { selector: { matchLabels: labels }, template } }
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: 'web' },
+    spec: { selector: { matchLabels: labels }, template },
+  }
 }
 
 function job(image: string) {
   const spec = { restartPolicy: 'Never', containers: [{ name: 'main', image }] }
-  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' }, spec: { backoffLimit: 0, template: { spec } } }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate' },
+    spec: { backoffLimit: 0, template: { spec } },
+  }
 }
 
 function waitForPod(
@@ -252,18 +318,26 @@ function waitForPod(
   namespace: string,
   holds: (pod: KubernetesObject) => boolean,
 ): Promise<KubernetesObject> {
-  return waitFor(async () => (await api.list(`/api/v1/namespaces/${namespace}/pods`)).find(holds), 'a pod')
+  return waitFor(
+    async () => (await api.list(`/api/v1/namespaces/${namespace}/pods`)).find(holds),
+    'a pod',
+  )
 }
 
 function firstContainer(status: unknown, ...path: string[]): unknown {
   return fieldAt(objectsOf(fieldAt(status, 'containerStatuses'))[0], ...path)
 }
 
-async function openLog({ caFile, token }: ControlPlane, port: number, path: string): Promise<IncomingMessage> {
+async function openLog(
+  { caFile, token }: ControlPlane,
+  port: number,
+  path: string,
+): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${token()}` }
-  const [answer] = (await once(get({ host: '127.0.0.1', port, path, headers, ca: readFileSync(caFile) }), 'response')) as [
-    IncomingMessage,
-  ]
+  const [answer] = (await once(
+    get({ host: '127.0.0.1', port, path, headers, ca: readFileSync(caFile) }),
+    'response',
+  )) as [IncomingMessage]
   return answer
 }
 
@@ -273,12 +347,19 @@ test('the lease of the back ends in Kubernetes has one holder', async (t) => {
   const namespace = await kubernetes.namespace()
   const user = kubernetes.user()
   const verbs = ['get', 'create', 'update']
-  await kubernetes.grant(user, [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs }], namespace)
+  await kubernetes.grant(
+    user,
+    [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs }],
+    namespace,
+  )
   const access = await loadKubeconfig({ contents: kubernetes.kubeconfig(user) })
   await checkLease(t, {
     open: async () => createKubernetesLease(new KubeClient(access), namespace),
-    forget: () => kubernetes.kubectl('delete', 'lease', '--namespace', namespace, 'fairlead-backends'),
+    forget: () =>
+      kubernetes.kubectl('delete', 'lease', '--namespace', namespace, 'fairlead-backends'),
   })
-  const { spec } = await kubernetes.api.get(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/fairlead-backends`)
+  const { spec } = await kubernetes.api.get(
+    `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/fairlead-backends`,
+  )
   assert.equal(fieldAt(spec, 'holderIdentity'), 'a')
 })

@@ -41,7 +41,11 @@ function createReader(t: TestContext, kubernetes: ControlPlane): Reader {
     env,
     run: async (commands) => {
       const script = `set -o pipefail\n${definitions}\n${commands}`
-      const { code, output, errors } = await runInBash(t, script, { cwd: folder, env, timeout: longestMs })
+      const { code, output, errors } = await runInBash(t, script, {
+        cwd: folder,
+        env,
+        timeout: longestMs,
+      })
       assert.equal(code, 0, `${commands}\n${output}\n${errors}`)
       return output
     },
@@ -67,7 +71,9 @@ const commandsOf = (heading: string) => blocksOf(sectionOf(guide, heading), 'bas
 
 test('the example has the manifests of its pipeline', () => {
   const read = (name: string) => readFileSync(join(root, 'examples/kubernetes', name), 'utf8')
-  const pipeline = JSON.parse(read('pipeline.json').replace('${parameters.version}', '2.53')) as { stages: JsonObject[] }
+  const pipeline = JSON.parse(read('pipeline.json').replace('${parameters.version}', '2.53')) as {
+    stages: JsonObject[]
+  }
   const manifests = parseAllDocuments(read('web.yml')).map((document) => document.toJS() as unknown)
   assert.deepEqual(fieldAt(pipeline.stages[0], 'manifests'), manifests)
 })
@@ -75,7 +81,8 @@ test('the example has the manifests of its pipeline', () => {
 test('the guide from a bare cluster to red/black works', { timeout: longestMs }, async (t) => {
   const kubernetes = await startControlPlane(t)
   if (kubernetes === undefined) return
-  for (const name of ['shop', 'fairlead']) t.after(() => kubernetes.api.delete(`/api/v1/namespaces/${name}`))
+  for (const name of ['shop', 'fairlead'])
+    t.after(() => kubernetes.api.delete(`/api/v1/namespaces/${name}`))
   const reader = createReader(t, kubernetes)
 
   const [access = ''] = commandsOf('1.')
@@ -88,15 +95,21 @@ test('the guide from a bare cluster to red/black works', { timeout: longestMs },
   assert.match(examined, /role.rbac.authorization.k8s.io\/fairlead created/)
   assert.match(examined, /my-cluster/)
   const [account = ''] = blocksOf(sectionOf(guide, '2.'), 'yaml')
-  assert.ok(uncommented('examples/kubernetes/fairlead.yml').includes(account), 'the guide shows the example')
+  assert.ok(
+    uncommented('examples/kubernetes/fairlead.yml').includes(account),
+    'the guide shows the example',
+  )
 
   const [serve = '', create = ''] = commandsOf('3.')
-  const [, config = ''] = /^FAIRLEAD_ADMIN_PASSWORD=\S+ npm start -- --config (\S+)\n$/.exec(serve) ?? []
+  const [, config = ''] =
+    /^FAIRLEAD_ADMIN_PASSWORD=\S+ npm start -- --config (\S+)\n$/.exec(serve) ?? []
   const instance = await start(t, reader, config)
-  const follow = (commands: string) => reader.run(commands.replaceAll('localhost:8084', `127.0.0.1:${instance.port}`))
+  const follow = (commands: string) =>
+    reader.run(commands.replaceAll('localhost:8084', `127.0.0.1:${instance.port}`))
   const here = {
     ...reader,
-    run: (commands: string) => follow(`${api.replaceAll('localhost:8084', `127.0.0.1:${instance.port}`)}\n${commands}`),
+    run: (commands: string) =>
+      follow(`${api.replaceAll('localhost:8084', `127.0.0.1:${instance.port}`)}\n${commands}`),
   }
   await here.run(create)
   await followRest(here, kubernetes)
@@ -136,7 +149,11 @@ function uncommented(file: string): string {
 
 /** As clouddriver deploys it: by `kubectl apply`, with its annotations and labels. */
 function toDeployment(namespace: string, env: readonly JsonObject[]): JsonObject {
-  const labels = { app: 'web', 'app.kubernetes.io/name': 'shop', 'app.kubernetes.io/managed-by': 'spinnaker' }
+  const labels = {
+    app: 'web',
+    'app.kubernetes.io/name': 'shop',
+    'app.kubernetes.io/managed-by': 'spinnaker',
+  }
   const annotations = {
     'artifact.spinnaker.io/location': namespace,
     'artifact.spinnaker.io/name': 'web',
@@ -152,7 +169,10 @@ function toDeployment(namespace: string, env: readonly JsonObject[]): JsonObject
     spec: {
       replicas: 1,
       selector: { matchLabels: { app: 'web' } },
-      template: { metadata: { labels, annotations }, spec: { containers: [{ name: 'main', image: 'app:1', env }] } },
+      template: {
+        metadata: { labels, annotations },
+        spec: { containers: [{ name: 'main', image: 'app:1', env }] },
+      },
     },
   }
 }
@@ -172,8 +192,15 @@ test('an account moves with its pipelines, and back', { timeout: longestMs }, as
   const blocks = (heading: string) => blocksOf(sectionOf(move, heading), 'bash')
   const namespace = await kubernetes.namespace('move')
   const reader = createReader(t, kubernetes)
-  const account = { name: 'prod', kubeconfigFile: kubernetes.kubeconfigFile(), namespaces: [namespace] }
-  writeFileSync(join(reader.folder, 'account.yml'), JSON.stringify({ kubernetes: { enabled: true, accounts: [account] } }))
+  const account = {
+    name: 'prod',
+    kubeconfigFile: kubernetes.kubeconfigFile(),
+    namespaces: [namespace],
+  }
+  writeFileSync(
+    join(reader.folder, 'account.yml'),
+    JSON.stringify({ kubernetes: { enabled: true, accounts: [account] } }),
+  )
   // Another one plays the Spinnaker: the paths are the same.
   const spinnaker = await start(t, reader, 'account.yml')
   const fairlead = await start(t, reader, 'account.yml')
@@ -193,7 +220,9 @@ ${old.replace('https://gate.example', spinnaker.url).replace('Bearer $SPINNAKER_
 
   await apply(both)
   await run(`api() { old "$@"; }\n${createApplication}`)
-  await run(`old /pipelines --header 'Content-Type: application/json' --data '${JSON.stringify(pipelineWith(namespace))}'`)
+  await run(
+    `old /pipelines --header 'Content-Type: application/json' --data '${JSON.stringify(pipelineWith(namespace))}'`,
+  )
   await run(copy)
   await run(`${shop}\n${compare}`)
   await run(`${shop}\n${enable}`)
@@ -212,7 +241,10 @@ ${old.replace('https://gate.example', spinnaker.url).replace('Bearer $SPINNAKER_
   assert.deepEqual(await envOf(), both)
   await apply(one)
   assert.deepEqual(await envOf(), one, 'kubectl finds what it has applied')
-  await waitUntil(async () => (await run('api /applications/shop/drift')).includes('kubectl'), 'the drift in Fairlead')
+  await waitUntil(
+    async () => (await run('api /applications/shop/drift')).includes('kubectl'),
+    'the drift in Fairlead',
+  )
 })
 
 const createApplication = `api /tasks --header 'Content-Type: application/json' --data '{"application": "shop", "description": "Create",
@@ -235,5 +267,11 @@ function pipelineWith(namespace: string): JsonObject {
     moniker: { app: 'shop' },
     manifests: [toDeployment(namespace, one)],
   }
-  return { application: 'shop', id: 'deploy-of-spinnaker', name: 'deploy', stages: [stage], triggers: [] }
+  return {
+    application: 'shop',
+    id: 'deploy-of-spinnaker',
+    name: 'deploy',
+    stages: [stage],
+    triggers: [],
+  }
 }

@@ -7,11 +7,21 @@ import {
   claimedApplications,
   manifestStrategyOf,
 } from '../../../../packages/providers/kubernetes/manifests/annotations.ts'
-import { artifactsOf, bindArtifacts, imageName } from '../../../../packages/providers/kubernetes/manifests/artifacts.ts'
-import { normalized, originalOf } from '../../../../packages/providers/kubernetes/manifests/input.ts'
+import {
+  artifactsOf,
+  bindArtifacts,
+  imageName,
+} from '../../../../packages/providers/kubernetes/manifests/artifacts.ts'
+import {
+  normalized,
+  originalOf,
+} from '../../../../packages/providers/kubernetes/manifests/input.ts'
 import { monikerOf } from '../../../../packages/providers/kubernetes/manifests/moniker.ts'
 import { parseSelectors } from '../../../../packages/providers/kubernetes/manifests/selectors.ts'
-import { chooseVersion, type PriorVersion } from '../../../../packages/providers/kubernetes/manifests/versions.ts'
+import {
+  chooseVersion,
+  type PriorVersion,
+} from '../../../../packages/providers/kubernetes/manifests/versions.ts'
 
 const images = [
   ['app', 'app'],
@@ -38,25 +48,47 @@ const podSpec = {
   ],
   volumes: [
     { name: 'a', secret: { secretName: 'key' } },
-    { name: 'b', projected: { sources: [{ secret: { name: 'key' } }, { configMap: { name: 'conf' } }] } },
+    {
+      name: 'b',
+      projected: { sources: [{ secret: { name: 'key' } }, { configMap: { name: 'conf' } }] },
+    },
   ],
   imagePullSecrets: [{ name: 'key' }],
 }
 
 const binding = { account: 'k8s', namespace: 'n1', matchesImages: 'match-name-and-tag' } as const
 
-function artifact(type: string, name: string, reference: string, fields: JsonObject = {}): JsonObject {
+function artifact(
+  type: string,
+  name: string,
+  reference: string,
+  fields: JsonObject = {},
+): JsonObject {
   return { type, name, reference, ...fields }
 }
 
-const secret = artifact('kubernetes/secret', 'key', 'key-v001', { location: 'n1', metadata: { account: 'k8s' } })
+const secret = artifact('kubernetes/secret', 'key', 'key-v001', {
+  location: 'n1',
+  metadata: { account: 'k8s' },
+})
 const init = artifact('docker/image', 'reg.test/init', 'reg.test/init:2')
 
 test('kubernetes-scenario 42 secrets are bound at every place', () => {
-  const cronJob = { apiVersion: 'batch/v1', kind: 'CronJob', spec: { jobTemplate: { spec: { template: { spec: podSpec } } } } }
+  const cronJob = {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    spec: { jobTemplate: { spec: { template: { spec: podSpec } } } },
+  }
   const { manifest, bound } = bindArtifacts(cronJob, { ...binding, artifacts: [secret, init] })
   assert.deepEqual(bound, [init, secret])
-  const spec = fieldAt(manifest, 'spec', 'jobTemplate', 'spec', 'template', 'spec') as typeof podSpec
+  const spec = fieldAt(
+    manifest,
+    'spec',
+    'jobTemplate',
+    'spec',
+    'template',
+    'spec',
+  ) as typeof podSpec
   assert.equal(JSON.stringify(spec).match(/"key-v001"/g)?.length, 4)
   assert.deepEqual(spec.imagePullSecrets, [{ name: 'key' }])
   assert.equal(spec.initContainers[0]?.image, 'reg.test/init:2')
@@ -67,7 +99,10 @@ test('kubernetes-scenario 45 plain pods and their init containers are bound', ()
   const app = artifact('docker/image', 'reg.test/app', 'reg.test/app:2')
   const { manifest } = bindArtifacts(pod, { ...binding, artifacts: [app, init, secret] })
   const spec = fieldAt(manifest, 'spec') as typeof podSpec
-  assert.deepEqual([spec.containers[0]?.image, spec.initContainers[0]?.image], ['reg.test/app:2', 'reg.test/init:2'])
+  assert.deepEqual(
+    [spec.containers[0]?.image, spec.initContainers[0]?.image],
+    ['reg.test/app:2', 'reg.test/init:2'],
+  )
   assert.equal(JSON.stringify(spec).includes('key-v001'), false)
 })
 
@@ -80,20 +115,36 @@ const misfits: readonly (readonly [string, JsonObject])[] = [
 
 for (const [what, misfit] of misfits) {
   test(`an artifact with ${what} is not bound`, () => {
-    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', spec: { template: { spec: podSpec } } }
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      spec: { template: { spec: podSpec } },
+    }
     const { manifest, bound } = bindArtifacts(deployment, { ...binding, artifacts: [misfit] })
     assert.deepEqual([manifest, bound], [deployment, []])
   })
 }
 
 test('match-name-only leaves images with tags alone', () => {
-  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', spec: { template: { spec: podSpec } } }
-  const { bound } = bindArtifacts(deployment, { ...binding, artifacts: [init], matchesImages: 'match-name-only' })
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    spec: { template: { spec: podSpec } },
+  }
+  const { bound } = bindArtifacts(deployment, {
+    ...binding,
+    artifacts: [init],
+    matchesImages: 'match-name-only',
+  })
   assert.deepEqual(bound, [])
 })
 
 test('kubernetes-scenario 106 the artifacts of an object are listed', () => {
-  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', spec: { template: { spec: podSpec } } }
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    spec: { template: { spec: podSpec } },
+  }
   assert.deepEqual(
     artifactsOf(deployment).map(({ type, name, reference }) => [type, name, reference]),
     [
@@ -110,10 +161,21 @@ function prior(number: number, applied: JsonObject, writtenBy?: string): PriorVe
   return { number, name: `conf-v00${number}`, applied, writtenBy }
 }
 
-const content = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf' }, data: { a: '1' } }
+const content = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'conf' },
+  data: { a: '1' },
+}
 const other = { ...content, data: { a: '2' } }
 
-const versions: readonly (readonly [string, readonly PriorVersion[], readonly string[], number, boolean])[] = [
+const versions: readonly (readonly [
+  string,
+  readonly PriorVersion[],
+  readonly string[],
+  number,
+  boolean,
+])[] = [
   ['the first is 0', [], [], 0, true],
   ['the same content keeps its number', [prior(0, content), prior(1, other)], [], 0, false],
   ['other content has the next number', [prior(3, other), prior(1, other)], [], 4, true],
@@ -123,7 +185,13 @@ const versions: readonly (readonly [string, readonly PriorVersion[], readonly st
 
 for (const [what, before, taken, number, isNew] of versions) {
   test(`kubernetes-scenario 37, 41 of versions, ${what}`, () => {
-    const question = { manifest: content, artifact: 'conf', prior: before, taken: new Set(taken), writer: 'task-0' }
+    const question = {
+      manifest: content,
+      artifact: 'conf',
+      prior: before,
+      taken: new Set(taken),
+      writer: 'task-0',
+    }
     const { version, ...chosen } = chooseVersion(question)
     assert.deepEqual(chosen, { number, isNew })
     assert.equal(version, `v00${number}`)
@@ -136,10 +204,17 @@ const names: readonly (readonly [string, JsonObject, readonly (string | number |
   ['system:node-v002', {}, [null, 'system:node', 2]],
   [
     'web',
-    { 'moniker.spinnaker.io/application': '"shop"', 'moniker.spinnaker.io/cluster': 'deployment web' },
+    {
+      'moniker.spinnaker.io/application': '"shop"',
+      'moniker.spinnaker.io/cluster': 'deployment web',
+    },
     ['shop', 'deployment web', null],
   ],
-  ['web-v001', { 'moniker.spinnaker.io/sequence': '7', 'deployment.kubernetes.io/revision': '2' }, [null, 'web', 7]],
+  [
+    'web-v001',
+    { 'moniker.spinnaker.io/sequence': '7', 'deployment.kubernetes.io/revision': '2' },
+    [null, 'web', 7],
+  ],
   ['web-v001', { 'deployment.kubernetes.io/revision': '2' }, [null, 'web', 2]],
   ['web-v001', { 'moniker.spinnaker.io/sequence': 'seven' }, [null, 'web', null]],
 ]
@@ -147,7 +222,11 @@ const names: readonly (readonly [string, JsonObject, readonly (string | number |
 for (const [name, annotations, expected] of names) {
   test(`kubernetes-scenario 34 the moniker of ${name} with ${JSON.stringify(annotations)}`, () => {
     const metadata = { name, annotations: annotations as Record<string, string> }
-    const { app, cluster, sequence } = monikerOf({ kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata })
+    const { app, cluster, sequence } = monikerOf({
+      kind: 'ReplicaSet',
+      apiVersion: 'apps/v1',
+      metadata,
+    })
     assert.deepEqual([app, cluster, sequence], expected)
   })
 }
@@ -155,7 +234,9 @@ for (const [name, annotations, expected] of names) {
 test('an unreadable sequence is reported', () => {
   const problems: string[] = []
   const metadata = { name: 'web', annotations: { 'moniker.spinnaker.io/sequence': 'x' } }
-  monikerOf({ kind: 'Deployment', apiVersion: 'apps/v1', metadata }, (problem) => problems.push(problem))
+  monikerOf({ kind: 'Deployment', apiVersion: 'apps/v1', metadata }, (problem) =>
+    problems.push(problem),
+  )
   assert.match(problems[0] ?? '', /sequence of web should be a whole number/)
 })
 
@@ -179,10 +260,15 @@ test('strategies are read without regard to case', () => {
 })
 
 test('claims of applications are found in templates, too', () => {
-  const claim = (app: string) => ({ metadata: { annotations: { 'moniker.spinnaker.io/application': app } } })
+  const claim = (app: string) => ({
+    metadata: { annotations: { 'moniker.spinnaker.io/application': app } },
+  })
   const manifest = {
     ...claim('"one"'),
-    spec: { template: claim('two'), jobTemplate: { ...claim('three'), spec: { template: claim('four') } } },
+    spec: {
+      template: claim('two'),
+      jobTemplate: { ...claim('three'), spec: { template: claim('four') } },
+    },
   }
   assert.deepEqual(claimedApplications(manifest), ['one', 'two', 'three', 'four'])
 })
@@ -194,7 +280,9 @@ test('kubernetes-scenario 50 an edited version is its artifact', () => {
     'moniker.spinnaker.io/sequence': '0',
     keep: 'me',
   }
-  const original = originalOf({ metadata: { name: 'web-v000', annotations, labels: { 'moniker.spinnaker.io/sequence': '0' } } })
+  const original = originalOf({
+    metadata: { name: 'web-v000', annotations, labels: { 'moniker.spinnaker.io/sequence': '0' } },
+  })
   assert.deepEqual(original, { metadata: { name: 'web', annotations: { keep: 'me' }, labels: {} } })
   assert.equal(originalOf({ metadata: { name: 'web-v001', annotations } }), undefined)
 })
@@ -210,7 +298,10 @@ test('what belongs to the API server is not applied', () => {
     labels: null,
   }
   const manifest = normalized({ kind: 'ConfigMap', metadata })
-  assert.deepEqual(manifest, { kind: 'ConfigMap', metadata: { name: 'web', annotations: { n: '1' } } })
+  assert.deepEqual(manifest, {
+    kind: 'ConfigMap',
+    metadata: { name: 'web', annotations: { n: '1' } },
+  })
   assert.equal(annotationOf(manifest, 'n'), '1')
 })
 
@@ -240,5 +331,6 @@ const wrongSelectors: readonly JsonObject[] = [
 ]
 
 test('selectors that cannot be understood are refused', () => {
-  for (const selector of wrongSelectors) assert.throws(() => parseSelectors({ selectors: [selector] }), /labelSelectors/)
+  for (const selector of wrongSelectors)
+    assert.throws(() => parseSelectors({ selectors: [selector] }), /labelSelectors/)
 })

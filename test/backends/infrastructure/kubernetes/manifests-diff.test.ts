@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { diffObjects, withMaskedValues } from '../../../../packages/providers/kubernetes/manifests/diff.ts'
+import {
+  diffObjects,
+  withMaskedValues,
+} from '../../../../packages/providers/kubernetes/manifests/diff.ts'
 import {
   missingFields,
   unionOf,
@@ -27,7 +30,14 @@ const cases: readonly (readonly [string, JsonObject, JsonObject, readonly JsonOb
       { name: 'side', image: 's:1' },
       { name: 'main', image: 'app:2' },
     ]),
-    [{ path: `${path}.containers[name=main].image`, change: 'changed', before: 'app:1', after: 'app:2' }],
+    [
+      {
+        path: `${path}.containers[name=main].image`,
+        change: 'changed',
+        before: 'app:1',
+        after: 'app:2',
+      },
+    ],
   ],
   [
     'an entry is added and another removed',
@@ -68,8 +78,18 @@ const cases: readonly (readonly [string, JsonObject, JsonObject, readonly JsonOb
   ],
   [
     'bookkeeping does not count',
-    { metadata: { name: 'web', resourceVersion: '1', annotations: { 'artifact.spinnaker.io/name': 'web' } }, status: { a: 1 } },
-    { metadata: { name: 'web', resourceVersion: '2', uid: 'x', managedFields: [] }, status: { a: 2 } },
+    {
+      metadata: {
+        name: 'web',
+        resourceVersion: '1',
+        annotations: { 'artifact.spinnaker.io/name': 'web' },
+      },
+      status: { a: 1 },
+    },
+    {
+      metadata: { name: 'web', resourceVersion: '2', uid: 'x', managedFields: [] },
+      status: { a: 2 },
+    },
     [],
   ],
 ]
@@ -117,11 +137,17 @@ test('fields that a manifest lacks are found by their keys', () => {
   const set = {
     'f:spec': {
       'f:replicas': {},
-      'f:list': { [main]: { '.': {}, 'f:image': {}, 'f:tty': {} }, [side]: { '.': {}, 'f:image': {} } },
+      'f:list': {
+        [main]: { '.': {}, 'f:image': {}, 'f:tty': {} },
+        [side]: { '.': {}, 'f:image': {} },
+      },
     },
     'f:metadata': { 'f:finalizers': { '.': {}, 'v:"keep"': {}, 'v:"drop"': {} } },
   }
-  const manifest = { spec: { replicas: 1, list: [{ name: 'main', image: 'x' }] }, metadata: { finalizers: ['keep'] } }
+  const manifest = {
+    spec: { replicas: 1, list: [{ name: 'main', image: 'x' }] },
+    metadata: { finalizers: ['keep'] },
+  }
   assert.deepEqual(missingFields(set, manifest), {
     'f:spec': { 'f:list': { [main]: { 'f:tty': {} }, [side]: {} } },
     'f:metadata': { 'f:finalizers': { 'v:"drop"': {} } },
@@ -130,7 +156,9 @@ test('fields that a manifest lacks are found by their keys', () => {
 })
 
 test('a key that is left to its default is no difference', () => {
-  const set = { 'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} } } }
+  const set = {
+    'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} } },
+  }
   assert.equal(missingFields(set, { ports: [{ containerPort: 80 }] }), undefined)
 })
 
@@ -142,12 +170,16 @@ test('sets of fields are united and reduced', () => {
     'f:b': {},
     'f:l': { [main]: { '.': {}, 'f:x': {} }, [side]: { '.': {}, 'f:y': {} } },
   })
-  assert.deepEqual(withoutFields(one, { 'f:a': {}, 'f:l': { [main]: { 'f:x': {} } } }), { 'f:l': { [main]: {} } })
+  assert.deepEqual(withoutFields(one, { 'f:a': {}, 'f:l': { [main]: { 'f:x': {} } } }), {
+    'f:l': { [main]: {} },
+  })
   assert.equal(withoutFields(one, { 'f:a': {}, 'f:l': { [main]: {} } }), undefined)
 })
 
 test('an object loses the fields of a set', () => {
   const object = { spec: { replicas: 1, list: [{ name: 'main', tty: true }, { name: 'side' }] } }
   const set = { 'f:spec': { 'f:list': { [main]: { 'f:tty': {} }, [side]: {} } } }
-  assert.deepEqual(withoutFieldsOf(object, set), { spec: { replicas: 1, list: [{ name: 'main' }] } })
+  assert.deepEqual(withoutFieldsOf(object, set), {
+    spec: { replicas: 1, list: [{ name: 'main' }] },
+  })
 })

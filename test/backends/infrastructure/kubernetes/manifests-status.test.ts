@@ -2,17 +2,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { crashedContainers, reasonsOf } from '../../../../packages/providers/kubernetes/manifests/reasons.ts'
+import {
+  crashedContainers,
+  reasonsOf,
+} from '../../../../packages/providers/kubernetes/manifests/reasons.ts'
 import { statusOf } from '../../../../packages/providers/kubernetes/manifests/status.ts'
 import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 
 const apiVersions: Readonly<Record<string, string>> = {
-  ...{ Pod: 'v1', Service: 'v1', Job: 'batch/v1', CronJob: 'batch/v1', HorizontalPodAutoscaler: 'autoscaling/v2' },
+  ...{
+    Pod: 'v1',
+    Service: 'v1',
+    Job: 'batch/v1',
+    CronJob: 'batch/v1',
+    HorizontalPodAutoscaler: 'autoscaling/v2',
+  },
 }
 
 function object(kind: string, spec: JsonObject, status?: JsonObject): KubeObject {
   const metadata = { name: 'web', namespace: 'n1', generation: 2 }
-  return { apiVersion: apiVersions[kind] ?? 'apps/v1', kind, metadata, spec, ...(status !== undefined && { status }) }
+  return {
+    apiVersion: apiVersions[kind] ?? 'apps/v1',
+    kind,
+    metadata,
+    spec,
+    ...(status !== undefined && { status }),
+  }
 }
 
 const seen = { observedGeneration: 2 }
@@ -35,35 +50,85 @@ const set = { ...seen, replicas: 2, readyReplicas: 2, currentReplicas: 2, ...run
 const cases: readonly (readonly [string, KubeObject, string])[] = [
   ['deployment without status', object('Deployment', two), ''],
   ['ready deployment', object('Deployment', two, ready), 'sa'],
-  ['deployment that was not observed', object('Deployment', two, { ...ready, observedGeneration: 1 }), 'a'],
+  [
+    'deployment that was not observed',
+    object('Deployment', two, { ...ready, observedGeneration: 1 }),
+    'a',
+  ],
   ['deployment that never was observed', object('Deployment', two, {}), 'a'],
   [
     'paused deployment',
-    object('Deployment', two, { ...ready, ...condition({ type: 'Progressing', reason: 'DeploymentPaused' }) }),
+    object('Deployment', two, {
+      ...ready,
+      ...condition({ type: 'Progressing', reason: 'DeploymentPaused' }),
+    }),
     'spa',
   ],
-  ['unavailable deployment', object('Deployment', two, { ...ready, ...condition({ type: 'Available', status: 'False' }) }), ''],
+  [
+    'unavailable deployment',
+    object('Deployment', two, { ...ready, ...condition({ type: 'Available', status: 'False' }) }),
+    '',
+  ],
   [
     'late deployment',
-    object('Deployment', two, { ...ready, ...condition({ type: 'Progressing', reason: 'ProgressDeadlineExceeded' }) }),
+    object('Deployment', two, {
+      ...ready,
+      ...condition({ type: 'Progressing', reason: 'ProgressDeadlineExceeded' }),
+    }),
     'saf',
   ],
   ['deployment with old pods', object('Deployment', two, { ...ready, replicas: 3 }), 'a'],
   ['deployment to be updated', object('Deployment', two, { ...ready, updatedReplicas: 1 }), 'a'],
-  ['deployment to be available', object('Deployment', two, { ...ready, availableReplicas: 1 }), 'a'],
+  [
+    'deployment to be available',
+    object('Deployment', two, { ...ready, availableReplicas: 1 }),
+    'a',
+  ],
   ['deployment to be ready', object('Deployment', two, { ...ready, readyReplicas: 1 }), 'a'],
   ['deployment without replicas', object('Deployment', { replicas: 0 }, seen), 'sa'],
   ['ready replica set', object('ReplicaSet', two, { ...ready, fullyLabeledReplicas: 2 }), 'sa'],
-  ['replica set that is not ready', object('ReplicaSet', two, { ...ready, fullyLabeledReplicas: 2, readyReplicas: 1 }), ''],
-  ['replica set that was not observed', object('ReplicaSet', { replicas: 0 }, { observedGeneration: 1 }), 'a'],
-  ['stateful set with OnDelete', object('StatefulSet', { ...two, updateStrategy: { type: 'OnDelete' } }), 'sa'],
+  [
+    'replica set that is not ready',
+    object('ReplicaSet', two, { ...ready, fullyLabeledReplicas: 2, readyReplicas: 1 }),
+    '',
+  ],
+  [
+    'replica set that was not observed',
+    object('ReplicaSet', { replicas: 0 }, { observedGeneration: 1 }),
+    'a',
+  ],
+  [
+    'stateful set with OnDelete',
+    object('StatefulSet', { ...two, updateStrategy: { type: 'OnDelete' } }),
+    'sa',
+  ],
   ['ready stateful set', object('StatefulSet', two, set), 'sa'],
-  ['stateful set below its partition', object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 0 }), 'a'],
-  ['stateful set at its partition', object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 1 }), 'sa'],
-  ['stateful set with two revisions', object('StatefulSet', two, { ...set, updateRevision: 'b' }), 'a'],
+  [
+    'stateful set below its partition',
+    object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 0 }),
+    'a',
+  ],
+  [
+    'stateful set at its partition',
+    object('StatefulSet', { ...two, ...rolling }, { ...set, updatedReplicas: 1 }),
+    'sa',
+  ],
+  [
+    'stateful set with two revisions',
+    object('StatefulSet', two, { ...set, updateRevision: 'b' }),
+    'a',
+  ],
   ['ready daemon set', object('DaemonSet', rolling, daemons), 'sa'],
-  ['daemon set that is not ready', object('DaemonSet', rolling, { ...daemons, numberReady: 1 }), 'a'],
-  ['daemon set with OnDelete', object('DaemonSet', { updateStrategy: { type: 'OnDelete' } }, seen), 'sa'],
+  [
+    'daemon set that is not ready',
+    object('DaemonSet', rolling, { ...daemons, numberReady: 1 }),
+    'a',
+  ],
+  [
+    'daemon set with OnDelete',
+    object('DaemonSet', { updateStrategy: { type: 'OnDelete' } }, seen),
+    'sa',
+  ],
   ['running job', object('Job', {}, { active: 1 }), 'a'],
   ['finished job', object('Job', {}, { succeeded: 1 }), 'sa'],
   ['failed job', object('Job', {}, condition({ type: 'Failed', status: 'True' })), 'saf'],
@@ -74,8 +139,16 @@ const cases: readonly (readonly [string, KubeObject, string])[] = [
   ],
   ['pending pod', object('Pod', {}, { phase: 'Pending' }), ''],
   ['running pod', object('Pod', {}, { phase: 'Running' }), 'sa'],
-  ['autoscaler on its way', object('HorizontalPodAutoscaler', {}, { desiredReplicas: 3, currentReplicas: 2 }), 'a'],
-  ['autoscaler', object('HorizontalPodAutoscaler', {}, { desiredReplicas: 2, currentReplicas: 2 }), 'sa'],
+  [
+    'autoscaler on its way',
+    object('HorizontalPodAutoscaler', {}, { desiredReplicas: 3, currentReplicas: 2 }),
+    'a',
+  ],
+  [
+    'autoscaler',
+    object('HorizontalPodAutoscaler', {}, { desiredReplicas: 2, currentReplicas: 2 }),
+    'sa',
+  ],
   ['cron job without status', object('CronJob', {}), ''],
   ['cron job', object('CronJob', {}, {}), 'sa'],
   ['service', object('Service', {}), 'sa'],
@@ -85,7 +158,12 @@ const cases: readonly (readonly [string, KubeObject, string])[] = [
 for (const [what, given, expected] of cases) {
   test(`kubernetes-scenario 96, 97 the status of a ${what}`, () => {
     const { stable, paused, available, failed } = statusOf(given)
-    const letters = [stable.state && 's', paused.state && 'p', available.state && 'a', failed.state && 'f']
+    const letters = [
+      stable.state && 's',
+      paused.state && 'p',
+      available.state && 'a',
+      failed.state && 'f',
+    ]
     assert.equal(letters.filter((letter) => letter !== false).join(''), expected)
     if (!stable.state) assert.ok(stable.message)
     if (!available.state) assert.ok(available.message)
@@ -94,7 +172,10 @@ for (const [what, given, expected] of cases) {
 }
 
 test('the status of an outdated version cannot be read', () => {
-  assert.throws(() => statusOf({ ...object('Deployment', two, ready), apiVersion: 'extensions/v1beta1' }), /use apps\/v1/)
+  assert.throws(
+    () => statusOf({ ...object('Deployment', two, ready), apiVersion: 'extensions/v1beta1' }),
+    /use apps\/v1/,
+  )
 })
 
 function pod(status: JsonObject, name = 'web-1'): KubeObject {
@@ -103,18 +184,33 @@ function pod(status: JsonObject, name = 'web-1'): KubeObject {
 }
 
 function container(fields: JsonObject): JsonObject {
-  return { phase: 'Pending', containerStatuses: [{ name: 'main', image: 'bad:1', restartCount: 0, ready: false, ...fields }] }
+  return {
+    phase: 'Pending',
+    containerStatuses: [{ name: 'main', image: 'bad:1', restartCount: 0, ready: false, ...fields }],
+  }
 }
 
 function event(reason: string, message: string, uid = 'web-1', kind = 'Pod'): JsonObject {
-  return { reason, message, involvedObject: { kind, name: uid, uid }, lastTimestamp: '2026-01-01T00:00:00Z' }
+  return {
+    reason,
+    message,
+    involvedObject: { kind, name: uid, uid },
+    lastTimestamp: '2026-01-01T00:00:00Z',
+  }
 }
 
 const waiting = (reason: string, message?: string) =>
   container({ state: { waiting: { reason, ...(message !== undefined && { message }) } } })
 const unscheduled = {
   phase: 'Pending',
-  conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }],
+  conditions: [
+    {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message: '0/3 nodes are available',
+    },
+  ],
 }
 const crash = {
   state: { waiting: { reason: 'CrashLoopBackOff' } },
@@ -126,7 +222,15 @@ const replicaSet: KubeObject = {
   kind: 'ReplicaSet',
   metadata: { name: 'web-5f', uid: 'rs' },
   spec: { replicas: 2 },
-  status: { conditions: [{ type: 'ReplicaFailure', status: 'True', message: 'pods "web" is forbidden: exceeded quota: small' }] },
+  status: {
+    conditions: [
+      {
+        type: 'ReplicaFailure',
+        status: 'True',
+        message: 'pods "web" is forbidden: exceeded quota: small',
+      },
+    ],
+  },
 }
 
 const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegExp, boolean])[] = [
@@ -148,13 +252,22 @@ const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegE
   ],
   [
     'a missing config map',
-    { objects: [], pods: [pod(waiting('CreateContainerConfigError', 'configmap "conf" not found'))], events: [] },
+    {
+      objects: [],
+      pods: [pod(waiting('CreateContainerConfigError', 'configmap "conf" not found'))],
+      events: [],
+    },
     /cannot be created in pod web-1: configmap "conf" not found\.$/,
     true,
   ],
   [
     'a crash with its output',
-    { objects: [], pods: [pod(container(crash))], events: [], logs: new Map([['web-1/main', 'starting\nno database\n']]) },
+    {
+      objects: [],
+      pods: [pod(container(crash))],
+      events: [],
+      logs: new Map([['web-1/main', 'starting\nno database\n']]),
+    },
     /ended with exit code 3 in pod web-1 after 4 restarts\. Its last output: starting\nno database$/,
     false,
   ],
@@ -162,7 +275,14 @@ const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegE
     'too little memory',
     {
       objects: [],
-      pods: [pod(container({ ...crash, lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }))],
+      pods: [
+        pod(
+          container({
+            ...crash,
+            lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+          }),
+        ),
+      ],
       events: [],
     },
     /exceeded its memory limit/,
@@ -173,7 +293,9 @@ const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegE
     {
       objects: [],
       pods: [pod({ ...container({ state: { running: {} } }), phase: 'Running' })],
-      events: [event('Unhealthy', 'Readiness probe failed: HTTP probe failed with statuscode: 500')],
+      events: [
+        event('Unhealthy', 'Readiness probe failed: HTTP probe failed with statuscode: 500'),
+      ],
     },
     /A probe of the container main fails in pod web-1: Readiness probe failed.*500\.$/,
     false,
@@ -192,7 +314,11 @@ const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegE
   ],
   [
     'a volume',
-    { objects: [], pods: [pod({ phase: 'Pending' })], events: [event('FailedMount', 'MountVolume.SetUp failed')] },
+    {
+      objects: [],
+      pods: [pod({ phase: 'Pending' })],
+      events: [event('FailedMount', 'MountVolume.SetUp failed')],
+    },
     /^A volume of pod web-1 cannot be mounted: MountVolume\.SetUp failed\.$/,
     false,
   ],
@@ -200,7 +326,15 @@ const reasons: readonly (readonly [string, Parameters<typeof reasonsOf>[0], RegE
     'a job that failed',
     {
       objects: [
-        object('Job', {}, condition({ type: 'Failed', status: 'True', message: 'Job has reached the specified backoff limit' })),
+        object(
+          'Job',
+          {},
+          condition({
+            type: 'Failed',
+            status: 'True',
+            message: 'Job has reached the specified backoff limit',
+          }),
+        ),
       ],
       pods: [],
       events: [],
@@ -220,7 +354,9 @@ for (const [what, sources, text, isHopeless] of reasons) {
 }
 
 test('pods with the same cause share a sentence', () => {
-  const pods = ['web-1', 'web-2', 'web-3'].map((name) => pod(waiting('ErrImagePull', 'not found'), name))
+  const pods = ['web-1', 'web-2', 'web-3'].map((name) =>
+    pod(waiting('ErrImagePull', 'not found'), name),
+  )
   const found = reasonsOf({ objects: [], pods, events: [] })
   assert.equal(found.length, 1)
   assert.match(found[0]?.text ?? '', /in 3 pods, such as web-1: not found/)
@@ -230,10 +366,19 @@ test('ready pods and pods that end give no reason', () => {
   const healthy = pod({
     phase: 'Running',
     containerStatuses: [
-      { name: 'main', ready: true, state: { running: {} }, restartCount: 2, lastState: { terminated: { exitCode: 1 } } },
+      {
+        name: 'main',
+        ready: true,
+        state: { running: {} },
+        restartCount: 2,
+        lastState: { terminated: { exitCode: 1 } },
+      },
     ],
   })
-  const leaving = { ...pod(waiting('ErrImagePull')), metadata: { name: 'x', deletionTimestamp: '2026-01-01T00:00:00Z' } }
+  const leaving = {
+    ...pod(waiting('ErrImagePull')),
+    metadata: { name: 'x', deletionTimestamp: '2026-01-01T00:00:00Z' },
+  }
   assert.deepEqual(reasonsOf({ objects: [], pods: [healthy, leaving], events: [] }), [])
 })
 

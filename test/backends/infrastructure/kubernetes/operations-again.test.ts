@@ -30,8 +30,10 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     api,
     kinds: new KindTable([]),
     lists: {
-      observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) => changes.push(`+ ${kind} ${metadata.name}`),
-      forget: ({ kind, metadata }: { kind: string; metadata: { name: string } }) => changes.push(`- ${kind} ${metadata.name}`),
+      observe: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
+        changes.push(`+ ${kind} ${metadata.name}`),
+      forget: ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
+        changes.push(`- ${kind} ${metadata.name}`),
     },
   }))
   assert.ok(account)
@@ -69,17 +71,23 @@ async function startDirect(t: TestContext) {
     assert.deepEqual(operations[name]?.check(placed), [])
     return operations[name]!.run(placed, direct).then(() => results)
   }
-  const list = async (path: string) => (await plane.api.list(pathIn(namespace, path))).map(({ metadata }) => metadata.name).sort()
+  const list = async (path: string) =>
+    (await plane.api.list(pathIn(namespace, path))).map(({ metadata }) => metadata.name).sort()
   return { api: plane.api as KubernetesClient, namespace, run, list, changes }
 }
 
 function pathIn(namespace: string, path: string): string {
   const [group = ''] = path.split('/')
-  const api = { replicasets: 'apis/apps/v1', deployments: 'apis/apps/v1', jobs: 'apis/batch/v1' }[group] ?? 'api/v1'
+  const api =
+    { replicasets: 'apis/apps/v1', deployments: 'apis/apps/v1', jobs: 'apis/batch/v1' }[group] ??
+    'api/v1'
   return `/${api}/namespaces/${namespace}/${path}`
 }
 
-const job = { backoffLimit: 0, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'app:1' }] } } }
+const job = {
+  backoffLimit: 0,
+  template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'app:1' }] } },
+}
 
 test('kubernetes-scenario 131 a deployment that runs again creates nothing twice', async (t) => {
   const direct = await startDirect(t)
@@ -105,7 +113,12 @@ test('kubernetes-scenario 131 a job that runs again is recreated once', async (t
   const direct = await startDirect(t)
   if (direct === undefined) return
   const { api, namespace, run } = direct
-  const manifest = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'run', namespace }, spec: job }
+  const manifest = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'run', namespace },
+    spec: job,
+  }
   const uid = async () => (await api.get(pathIn(namespace, 'jobs/run'))).metadata.uid
   await run('runJob', { application: 'shop', manifest })
   await run('runJob', { application: 'shop', manifest }, { id: 'task-1' })
@@ -120,25 +133,45 @@ test('kubernetes-scenario 131 an undo that runs again goes back once', async (t)
   const { api, namespace, run } = direct
   const live = () => api.get(pathIn(namespace, 'deployments/web'))
   for (const [index, image] of ['app:1', 'app:2'].entries()) {
-    const manifest = { ...workload('Deployment', 'web', {}, { image }), metadata: { name: 'web', namespace } }
-    await run('deployManifest', { moniker: { app: 'shop' }, manifests: [manifest] }, { id: `deploy-${index}` })
+    const manifest = {
+      ...workload('Deployment', 'web', {}, { image }),
+      metadata: { name: 'web', namespace },
+    }
+    await run(
+      'deployManifest',
+      { moniker: { app: 'shop' }, manifests: [manifest] },
+      { id: `deploy-${index}` },
+    )
     const revision = String(index + 1)
     await waitUntil(
-      async () => (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === revision,
+      async () =>
+        (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === revision,
       `revision ${revision}`,
     )
   }
   const undo = () =>
-    run('undoRolloutManifest', { manifestName: 'deployment web', location: namespace, numRevisionsBack: 1 }, { id: 'undo' })
+    run(
+      'undoRolloutManifest',
+      { manifestName: 'deployment web', location: namespace, numRevisionsBack: 1 },
+      { id: 'undo' },
+    )
   await undo()
-  await waitUntil(async () => (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === '3', 'revision 3')
+  await waitUntil(
+    async () => (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === '3',
+    'revision 3',
+  )
   await undo()
   assert.match(JSON.stringify((await live()).spec), /"app:1"/)
   const patchBody = [
     { op: 'add', path: '/spec/template/spec/containers/0/args', value: ['x'] },
     { op: 'add', path: '/metadata/labels/n', value: '1' },
   ]
-  const patch = { manifestName: 'deployment web', location: namespace, patchBody, options: { mergeStrategy: 'json' } }
+  const patch = {
+    manifestName: 'deployment web',
+    location: namespace,
+    patchBody,
+    options: { mergeStrategy: 'json' },
+  }
   await run('patchManifest', patch, { id: 'patch' })
   const { generation } = (await live()).metadata
   await run('patchManifest', patch, { id: 'patch' })
@@ -150,7 +183,8 @@ test('kubernetes-scenario 131 a version survives several crashes', async (t) => 
   if (direct === undefined) return
   const { namespace, run, list } = direct
   const manifests = [{ ...workload('ReplicaSet', 'api'), metadata: { name: 'api', namespace } }]
-  for (let attempt = 0; attempt < 3; attempt++) await run('deployManifest', { moniker: { app: 'shop' }, manifests })
+  for (let attempt = 0; attempt < 3; attempt++)
+    await run('deployManifest', { moniker: { app: 'shop' }, manifests })
   assert.deepEqual(await list('replicasets'), ['api-v000'])
 })
 
@@ -162,7 +196,9 @@ test('kubernetes-scenario 131 a clone that runs again keeps its source', async (
   await run('createServerGroup', { ...clone, manifest: workload('ReplicaSet', 'shop-main') })
   for (let attempt = 0; attempt < 2; attempt++) {
     const results = await run('cloneServerGroup', { ...clone, imageId: 'app:2' }, { id: 'clone' })
-    assert.deepEqual(results[0], { ancestorServerGroupNameByRegion: { [region]: 'replicaSet shop-main-v000' } })
+    assert.deepEqual(results[0], {
+      ancestorServerGroupNameByRegion: { [region]: 'replicaSet shop-main-v000' },
+    })
   }
   assert.deepEqual(await list('replicasets'), ['shop-main-v000', 'shop-main-v001'])
 })
@@ -173,14 +209,27 @@ test('an undo leaves the owner as it is', async (t) => {
   const { api, namespace, run } = direct
   const live = () => api.get(pathIn(namespace, 'deployments/web'))
   for (const [index, app] of ['bank', 'shop'].entries()) {
-    const manifest = { ...workload('Deployment', 'web', {}, { image: `app:${index}` }), metadata: { name: 'web', namespace } }
-    await run('deployManifest', { moniker: { app }, manifests: [manifest] }, { id: `deploy-${index}` })
+    const manifest = {
+      ...workload('Deployment', 'web', {}, { image: `app:${index}` }),
+      metadata: { name: 'web', namespace },
+    }
+    await run(
+      'deployManifest',
+      { moniker: { app }, manifests: [manifest] },
+      { id: `deploy-${index}` },
+    )
     await waitUntil(
-      async () => (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === String(index + 1),
+      async () =>
+        (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] ===
+        String(index + 1),
       `revision ${index + 1}`,
     )
   }
-  await run('undoRolloutManifest', { manifestName: 'deployment web', location: namespace, numRevisionsBack: 1 }, { id: 'undo' })
+  await run(
+    'undoRolloutManifest',
+    { manifestName: 'deployment web', location: namespace, numRevisionsBack: 1 },
+    { id: 'undo' },
+  )
   assert.match(JSON.stringify((await live()).spec), /"app:0"/)
   assert.equal((await live()).metadata.annotations?.['moniker.spinnaker.io/application'], 'shop')
 })
@@ -190,12 +239,19 @@ test('a deletion that waits for finalizers ends with Fairlead and goes on', asyn
   if (direct === undefined) return
   const { api, namespace, run, list, changes } = direct
   const path = pathIn(namespace, 'configmaps/held')
-  const held = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'held', finalizers: ['test.fairlead/held'] } }
+  const held = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'held', finalizers: ['test.fairlead/held'] },
+  }
   await api.create(pathIn(namespace, 'configmaps'), held)
   const stop = new AbortController()
   const description = { manifestName: 'configMap held', location: namespace }
   const first = run('deleteManifest', description, { signal: stop.signal })
-  await waitUntil(async () => (await api.get(path)).metadata.deletionTimestamp !== undefined, 'the deletion')
+  await waitUntil(
+    async () => (await api.get(path)).metadata.deletionTimestamp !== undefined,
+    'the deletion',
+  )
   stop.abort()
   await assert.rejects(first, { name: 'AbortError' })
   const deleted = Promise.withResolvers<void>()
@@ -209,15 +265,32 @@ test('a deletion that waits for finalizers ends with Fairlead and goes on', asyn
 
 test('operations on the same object run in order, and others beside', () => {
   const operations = operationsOf({} as ClusterApi)
-  const order = (name: string, description: JsonObject) => operations[name]?.order?.({ account: 'k8s', ...description })
+  const order = (name: string, description: JsonObject) =>
+    operations[name]?.order?.({ account: 'k8s', ...description })
   const web = { ...workload('Deployment', 'web'), metadata: { name: 'web', namespace: 'n1' } }
   const deployed = order('deployManifest', { moniker: { app: 'shop' }, manifests: [web] })
   assert.deepEqual(deployed, ['kubernetes/k8s/n1/deployment web'])
-  for (const name of ['scaleManifest', 'deleteManifest', 'undoRolloutManifest', 'patchManifest', 'disableManifest']) {
-    assert.deepEqual(order(name, { manifestName: 'Deployment web', location: 'n1' }), deployed, name)
+  for (const name of [
+    'scaleManifest',
+    'deleteManifest',
+    'undoRolloutManifest',
+    'patchManifest',
+    'disableManifest',
+  ]) {
+    assert.deepEqual(
+      order(name, { manifestName: 'Deployment web', location: 'n1' }),
+      deployed,
+      name,
+    )
   }
-  assert.deepEqual(order('resizeServerGroup', { serverGroupName: 'deploy web', region: 'n1' }), deployed)
-  assert.notDeepEqual(order('deleteManifest', { manifestName: 'deployment web', location: 'n2' }), deployed)
+  assert.deepEqual(
+    order('resizeServerGroup', { serverGroupName: 'deploy web', region: 'n1' }),
+    deployed,
+  )
+  assert.notDeepEqual(
+    order('deleteManifest', { manifestName: 'deployment web', location: 'n2' }),
+    deployed,
+  )
   assert.deepEqual(order('planManifest', { manifests: [web] }), [])
   const named = { moniker: { app: 'shop' }, manifests: [workload('Deployment', 'web')] }
   assert.deepEqual(
@@ -228,12 +301,14 @@ test('operations on the same object run in order, and others beside', () => {
 
 test('descriptions are checked before anything runs', () => {
   const operations = operationsOf({} as ClusterApi)
-  const problems = (name: string, description: JsonObject) => operations[name]?.check(description).join(' ')
+  const problems = (name: string, description: JsonObject) =>
+    operations[name]?.check(description).join(' ')
   assert.match(problems('scaleManifest', {}) ?? '', /account\.empty/)
   assert.match(problems('scaleManifest', { account: 'none' }) ?? '', /account\.notFound/)
   const account = 'k8s'
   assert.match(
-    problems('scaleManifest', { account, manifestName: 'web', location: 'n1', replicas: 'many' }) ?? '',
+    problems('scaleManifest', { account, manifestName: 'web', location: 'n1', replicas: 'many' }) ??
+      '',
     /full name.*replicas\.empty/,
   )
   assert.match(
@@ -244,5 +319,8 @@ test('descriptions are checked before anything runs', () => {
     problems('deployManifest', { account, manifests: [{ kind: 'Pod' }] }) ?? '',
     /moniker\.app\.empty.*number 1 has no apiVersion, no metadata\.name/,
   )
-  assert.match(problems('deleteManifest', { account, manifestName: 'deployment web' }) ?? '', /location/)
+  assert.match(
+    problems('deleteManifest', { account, manifestName: 'deployment web' }) ?? '',
+    /location/,
+  )
 })

@@ -34,11 +34,19 @@ test('kubernetes-scenario 51 dropped fields disappear that others changed', asyn
   containers.push(sidecar)
   await deploy([both])
   const patch = {
-    spec: { template: { spec: { containers: [{ ...sidecar, image: 'sidecar:2', env: [{ name: 'X', value: '1' }] }] } } },
+    spec: {
+      template: {
+        spec: {
+          containers: [{ ...sidecar, image: 'sidecar:2', env: [{ name: 'X', value: '1' }] }],
+        },
+      },
+    },
   }
   await plane.api.patch(path('deployments/web'), patch, 'strategic')
   await deploy([workload('Deployment', 'web')])
-  const live = objectsOf(fieldAt(await get('deployments/web'), 'spec', 'template', 'spec', 'containers'))
+  const live = objectsOf(
+    fieldAt(await get('deployments/web'), 'spec', 'template', 'spec', 'containers'),
+  )
   assert.deepEqual(
     live.map(({ name }) => name),
     ['main'],
@@ -50,7 +58,10 @@ test('kubernetes-scenario 52 fields that were never applied stay', async (t) => 
   if (operations === undefined) return
   const { plane, path, deploy, get } = operations
   await deploy([workload('Deployment', 'web')])
-  await plane.api.patch(path('deployments/web'), { metadata: { annotations: { extra: 'yes' } }, spec: { replicas: 5 } })
+  await plane.api.patch(path('deployments/web'), {
+    metadata: { annotations: { extra: 'yes' } },
+    spec: { replicas: 5 },
+  })
   await deploy([workload('Deployment', 'web', {}, { image: 'app:2' })])
   const live = await get('deployments/web')
   assert.equal(live.metadata.annotations?.['extra'], 'yes')
@@ -80,10 +91,18 @@ test('kubernetes-scenario 55 fields of a client-side apply disappear', async (t)
   const operations = await startOperations(t)
   if (operations === undefined) return
   const { plane, path, deploy, get } = operations
-  const before = workload('Deployment', 'web', { minReadySeconds: 1 }, { env: [{ name: 'X', value: '1' }] })
+  const before = workload(
+    'Deployment',
+    'web',
+    { minReadySeconds: 1 },
+    { env: [{ name: 'X', value: '1' }] },
+  )
   const metadata = { name: 'web', namespace: operations.namespace, labels: { dropped: 'yes' } }
   const applied = JSON.stringify({ ...before, metadata })
-  await plane.api.create(path('deployments'), { ...before, metadata: { ...metadata, annotations: { [lastApplied]: applied } } })
+  await plane.api.create(path('deployments'), {
+    ...before,
+    metadata: { ...metadata, annotations: { [lastApplied]: applied } },
+  })
   await deploy([workload('Deployment', 'web')])
   const live = await get('deployments/web')
   assert.deepEqual(envOf(live), [])
@@ -98,7 +117,10 @@ test('kubernetes-scenario 55 fields that kubectl applied disappear', async (t) =
   const { mkdtempSync, writeFileSync, rmSync } = await import('node:fs')
   const folder = mkdtempSync('/tmp/fairlead-apply-')
   t.after(() => rmSync(folder, { recursive: true }))
-  writeFileSync(`${folder}/web.json`, JSON.stringify(workload('Deployment', 'web', {}, { env: [{ name: 'X', value: '1' }] })))
+  writeFileSync(
+    `${folder}/web.json`,
+    JSON.stringify(workload('Deployment', 'web', {}, { env: [{ name: 'X', value: '1' }] })),
+  )
   await plane.kubectl('apply', '-n', namespace, '-f', `${folder}/web.json`)
   await deploy([workload('Deployment', 'web')])
   assert.deepEqual(envOf(await get('deployments/web')), [])
@@ -111,7 +133,12 @@ test('kubernetes-scenario 56 a recreated object is another one', async (t) => {
   const conf = configMap(
     'conf',
     { a: '1' },
-    { annotations: { 'strategy.spinnaker.io/recreate': 'true', 'strategy.spinnaker.io/versioned': 'false' } },
+    {
+      annotations: {
+        'strategy.spinnaker.io/recreate': 'true',
+        'strategy.spinnaker.io/versioned': 'false',
+      },
+    },
   )
   await deploy([conf])
   const { uid } = (await get('configmaps/conf')).metadata
@@ -137,7 +164,9 @@ test('kubernetes-scenario 57 a replaced object loses what others added', async (
   const live = await get('services/front')
   assert.equal(live.metadata.uid, uid)
   assert.equal(live.metadata.labels?.['extra'], undefined)
-  const labelSelectors = { selectors: [{ kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['shop'] }] }
+  const labelSelectors = {
+    selectors: [{ kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['shop'] }],
+  }
   const other = { ...front, metadata: { name: 'other', annotations } }
   assert.match(await failDeploy([other], { labelSelectors }), /replace/)
   assert.equal(await find('services/other'), undefined)
@@ -149,16 +178,30 @@ test('kubernetes-scenario 58 a server-side apply fails on conflicts', async (t) 
   const { plane, path, deploy, get, failDeploy } = operations
   const serverSide = (value: string, image: string) => {
     const manifest = workload('Deployment', 'web', {}, { image })
-    return { ...manifest, metadata: { name: 'web', annotations: { 'strategy.spinnaker.io/server-side-apply': value } } }
+    return {
+      ...manifest,
+      metadata: { name: 'web', annotations: { 'strategy.spinnaker.io/server-side-apply': value } },
+    }
   }
   await deploy([serverSide('true', 'app:1')])
-  await plane.api.patch(path('deployments/web'), workload('Deployment', 'web', {}, { image: 'app:9' }), 'apply')
+  await plane.api.patch(
+    path('deployments/web'),
+    workload('Deployment', 'web', {}, { image: 'app:9' }),
+    'apply',
+  )
   const problem = await failDeploy([serverSide('true', 'app:2')])
-  assert.match(problem, /Conflict: .*containers\[name="main"\]\.image is managed by test.*force-conflicts/)
+  assert.match(
+    problem,
+    /Conflict: .*containers\[name="main"\]\.image is managed by test.*force-conflicts/,
+  )
   assert.equal(imageOf(await get('deployments/web')), 'app:9')
   await deploy([serverSide('force-conflicts', 'app:2')])
   assert.equal(imageOf(await get('deployments/web')), 'app:2')
-  await plane.api.patch(path('deployments/web'), workload('Deployment', 'web', {}, { image: 'app:9' }), 'apply')
+  await plane.api.patch(
+    path('deployments/web'),
+    workload('Deployment', 'web', {}, { image: 'app:9' }),
+    'apply',
+  )
   await deploy([serverSide('false', 'app:3')])
   assert.equal(imageOf(await get('deployments/web')), 'app:3')
 })
@@ -169,7 +212,10 @@ test('kubernetes-scenario 59 the capacity of the source is taken', async (t) => 
   const { plane, path, deploy, get } = operations
   const sized = (kind: string, name: string) => {
     const manifest = workload(kind, name, { replicas: 1 })
-    return { ...manifest, metadata: { name, annotations: { 'strategy.spinnaker.io/use-source-capacity': 'true' } } }
+    return {
+      ...manifest,
+      metadata: { name, annotations: { 'strategy.spinnaker.io/use-source-capacity': 'true' } },
+    }
   }
   await deploy([sized('Deployment', 'web'), sized('ReplicaSet', 'api')])
   assert.equal((await get('deployments/web')).spec['replicas'], 1)
@@ -209,12 +255,18 @@ test('a client-side apply merges as kubectl does, and drops what was dropped', a
     ),
   ])
   const foreign = {
-    spec: { replicas: 5, template: { spec: { containers: [{ name: 'main', env: [{ name: 'F', value: 'y' }] }] } } },
+    spec: {
+      replicas: 5,
+      template: { spec: { containers: [{ name: 'main', env: [{ name: 'F', value: 'y' }] }] } },
+    },
   }
   await plane.api.patch(path('deployments/web'), foreign, 'strategic')
 
   await deploy([
-    onClient({ strategy: { type: 'Recreate' } }, { ...env('A', 'C'), image: 'app:2', ports: [{ containerPort: 81 }] }),
+    onClient(
+      { strategy: { type: 'Recreate' } },
+      { ...env('A', 'C'), image: 'app:2', ports: [{ containerPort: 81 }] },
+    ),
   ])
 
   const live = await get('deployments/web')
@@ -228,17 +280,23 @@ test('a client-side apply merges as kubectl does, and drops what was dropped', a
     objectsOf(container?.['ports']).map(({ containerPort }) => containerPort),
     [81],
   )
-  const managers = objectsOf(live.metadata['managedFields']).filter(({ manager }) => manager === 'fairlead')
+  const managers = objectsOf(live.metadata['managedFields']).filter(
+    ({ manager }) => manager === 'fairlead',
+  )
   assert.deepEqual([...new Set(managers.map(({ operation }) => operation))], ['Update'])
 })
 
 test('a client-side apply takes entries of one name as they are', async (t) => {
   const operations = await startOperations(t, { account: { apply: 'client' } })
   if (operations === undefined) return
-  const twice = (value: string) => ({ env: ['1', value].map((each) => ({ name: 'A', value: each })) })
+  const twice = (value: string) => ({
+    env: ['1', value].map((each) => ({ name: 'A', value: each })),
+  })
   await operations.deploy([workload('Deployment', 'web', {}, twice('2'))])
   await operations.deploy([workload('Deployment', 'web', {}, twice('3'))])
-  const containers = objectsOf(fieldAt(await operations.get('deployments/web'), 'spec', 'template', 'spec', 'containers'))
+  const containers = objectsOf(
+    fieldAt(await operations.get('deployments/web'), 'spec', 'template', 'spec', 'containers'),
+  )
   assert.deepEqual(
     objectsOf(containers[0]?.['env']).map(({ value }) => value),
     ['1', '3'],

@@ -3,13 +3,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '../../../../packages/ports/backend.ts'
 import { ApiError } from '../../../../packages/providers/kubernetes/api/api-error.ts'
-import { isPassingOrConflict, pollUntil, retrying } from '../../../../packages/providers/kubernetes/operations/retry.ts'
+import {
+  isPassingOrConflict,
+  pollUntil,
+  retrying,
+} from '../../../../packages/providers/kubernetes/operations/retry.ts'
 import type { KubernetesParts } from '../../../../packages/providers/kubernetes/parts.ts'
 
 function running(signal = new AbortController().signal) {
   let ms = 0
   const context = { steady: () => (ms += 100) } as unknown as BackendContext
-  const parts = { context, settings: { retries: { maxAttempts: 3, pauseMs: 1 } } } as unknown as KubernetesParts
+  const parts = {
+    context,
+    settings: { retries: { maxAttempts: 3, pauseMs: 1 } },
+  } as unknown as KubernetesParts
   return { parts, run: { signal } }
 }
 
@@ -49,11 +56,18 @@ test('conflicts are retried only where that is safe', async () => {
 })
 
 test('a wait ends with its limit', async () => {
-  assert.equal(await pollUntil(running(), { limitMs: 250, longestPauseMs: 1 }, async () => undefined), undefined)
+  assert.equal(
+    await pollUntil(running(), { limitMs: 250, longestPauseMs: 1 }, async () => undefined),
+    undefined,
+  )
   assert.equal(await pollUntil(running(), { limitMs: 250 }, async () => 'there'), 'there')
 })
 
 test('a wait ends when Fairlead stops', async () => {
-  const waiting = pollUntil(running(AbortSignal.abort()), { limitMs: 60_000 }, async () => undefined)
+  const waiting = pollUntil(
+    running(AbortSignal.abort()),
+    { limitMs: 60_000 },
+    async () => undefined,
+  )
   await assert.rejects(waiting, { name: 'AbortError' })
 })

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { configMap, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
+import {
+  configMap,
+  service,
+  startOperations,
+  workload,
+} from '../../../support/kubernetes-operations.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 const write = ['READ', 'WRITE']
@@ -21,7 +26,10 @@ const nameLabel = 'app.kubernetes.io/name'
 const unversioned = { 'strategy.spinnaker.io/versioned': 'false' }
 
 function owned(manifest: JsonObject, app: string): JsonObject {
-  return { ...manifest, metadata: { ...(manifest['metadata'] as JsonObject), annotations: { [owner]: app } } }
+  return {
+    ...manifest,
+    metadata: { ...(manifest['metadata'] as JsonObject), annotations: { [owner]: app } },
+  }
 }
 
 const denied = /Access denied to application bank/
@@ -31,7 +39,13 @@ test('objects of other applications are not deployed over', async (t) => {
   if (operations === undefined) return
   const { plane, path, deploy, failDeploy, get, names } = operations
   await plane.api.create(path('deployments'), owned(workload('Deployment', 'web'), 'bank'))
-  assert.match(await failDeploy([workload('Deployment', 'api'), workload('Deployment', 'web', {}, { image: 'app:2' })]), denied)
+  assert.match(
+    await failDeploy([
+      workload('Deployment', 'api'),
+      workload('Deployment', 'web', {}, { image: 'app:2' }),
+    ]),
+    denied,
+  )
   assert.equal((await get('deployments/web')).metadata.generation, 1)
   assert.deepEqual(await names('deployments'), ['web'])
   await deploy([workload('Deployment', 'api')])
@@ -42,13 +56,30 @@ test('claims of manifests need rights', async (t) => {
   if (operations === undefined) return
   const { deploy, failDeploy, fail, namespace: location } = operations
   assert.match(await failDeploy([owned(workload('Deployment', 'web'), '"bank"')]), denied)
-  assert.match(await failDeploy([workload('Deployment', 'web')], { moniker: { app: 'bank' } }), denied)
+  assert.match(
+    await failDeploy([workload('Deployment', 'web')], { moniker: { app: 'bank' } }),
+    denied,
+  )
   await deploy([workload('Deployment', 'web')])
   const target = { manifestName: 'deployment web', location }
-  const merge = { options: { mergeStrategy: 'merge' }, patchBody: { metadata: { annotations: { [owner]: 'bank' } } } }
+  const merge = {
+    options: { mergeStrategy: 'merge' },
+    patchBody: { metadata: { annotations: { [owner]: 'bank' } } },
+  }
   assert.match(await fail('patchManifest', { ...target, ...merge }), denied)
-  const claim = { op: 'add', path: `/metadata/annotations/${owner.replace('/', '~1')}`, value: 'bank' }
-  assert.match(await fail('patchManifest', { ...target, options: { mergeStrategy: 'json' }, patchBody: [claim] }), denied)
+  const claim = {
+    op: 'add',
+    path: `/metadata/annotations/${owner.replace('/', '~1')}`,
+    value: 'bank',
+  }
+  assert.match(
+    await fail('patchManifest', {
+      ...target,
+      options: { mergeStrategy: 'json' },
+      patchBody: [claim],
+    }),
+    denied,
+  )
 })
 
 test('every operation checks the owner first', async (t) => {
@@ -72,11 +103,18 @@ test('every operation checks the owner first', async (t) => {
     ['rollingRestartManifest', target],
     ['enableManifest', { ...target, loadBalancers: ['service front'] }],
     ['disableManifest', { ...target, loadBalancers: ['service front'] }],
-    ['resizeServerGroup', { serverGroupName: 'deployment web', region: location, capacity: { desired: 3 } }],
+    [
+      'resizeServerGroup',
+      { serverGroupName: 'deployment web', region: location, capacity: { desired: 3 } },
+    ],
     ['destroyServerGroup', { serverGroupName: 'deployment web', region: location }],
   ]
-  for (const [operation, description] of attempts) assert.match(await fail(operation, description), denied, operation)
-  assert.match(await failDeploy([workload('ReplicaSet', 'api')], { services: ['service front'] }), denied)
+  for (const [operation, description] of attempts)
+    assert.match(await fail(operation, description), denied, operation)
+  assert.match(
+    await failDeploy([workload('ReplicaSet', 'api')], { services: ['service front'] }),
+    denied,
+  )
   assert.equal((await get('deployments/web')).metadata.generation, before)
 })
 
@@ -84,13 +122,25 @@ test('pods belong to the owner of their controller', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
   const { plane, path, fail, find, namespace: location } = operations
-  const uid = (await plane.api.create(path('replicasets'), owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank')))
-    .metadata.uid
-  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true }]
+  const uid = (
+    await plane.api.create(
+      path('replicasets'),
+      owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank'),
+    )
+  ).metadata.uid
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true },
+  ]
   const finalizers = ['test.fairlead/keep']
-  const pod = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf', ownerReferences, finalizers } }
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'conf', ownerReferences, finalizers },
+  }
   await plane.api.create(path('configmaps'), pod)
-  t.after(() => plane.api.patch(path('configmaps/conf'), { metadata: { finalizers: null } }).catch(() => {}))
+  t.after(() =>
+    plane.api.patch(path('configmaps/conf'), { metadata: { finalizers: null } }).catch(() => {}),
+  )
   assert.match(await fail('deleteManifest', { manifestName: 'configMap conf', location }), denied)
   assert.equal((await find('configmaps/conf'))?.metadata.deletionTimestamp, undefined)
 })
@@ -109,18 +159,35 @@ test('cluster-wide kinds need a role', async (t) => {
   if (operations === undefined) return
   const { plane, failDeploy, namespace } = operations
   const name = `test-${namespace}`
-  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules: [] }
-  assert.match(await failDeploy([configMap('conf', {}), role]), /clusterRole test-.*cluster-wide.*clusterScoped/)
-  assert.equal(await plane.api.find(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`), undefined)
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name },
+    rules: [],
+  }
+  assert.match(
+    await failDeploy([configMap('conf', {}), role]),
+    /clusterRole test-.*cluster-wide.*clusterScoped/,
+  )
+  assert.equal(
+    await plane.api.find(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`),
+    undefined,
+  )
 })
 
 test('a plan hides objects of other applications', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
   const { plane, path, run, namespace } = operations
-  await plane.api.create(path('deployments'), owned(workload('Deployment', 'web', {}, { image: 'hidden:1' }), 'bank'))
+  await plane.api.create(
+    path('deployments'),
+    owned(workload('Deployment', 'web', {}, { image: 'hidden:1' }), 'bank'),
+  )
   const manifest = { ...workload('Deployment', 'web'), metadata: { name: 'web', namespace } }
-  const { differences } = await run('planManifest', { moniker: { app: 'shop' }, manifests: [manifest] })
+  const { differences } = await run('planManifest', {
+    moniker: { app: 'shop' },
+    manifests: [manifest],
+  })
   assert.match(JSON.stringify(differences), denied)
   assert.doesNotMatch(JSON.stringify(differences), /hidden/)
 })
@@ -129,12 +196,21 @@ test('a patch is refused for what it leaves of claims', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
   const { deploy, fail, run, get, namespace: location } = operations
-  await deploy([configMap('conf', {}, { annotations: unversioned, labels: { [owner]: 'bank', [nameLabel]: 'bank' } })])
+  await deploy([
+    configMap(
+      'conf',
+      {},
+      { annotations: unversioned, labels: { [owner]: 'bank', [nameLabel]: 'bank' } },
+    ),
+  ])
   const target = { manifestName: 'configMap conf', location }
   const annotation = `/metadata/annotations/${owner.replace('/', '~1')}`
   const refused: readonly (readonly [string, unknown, RegExp?])[] = [
     ['json', [{ op: 'copy', from: '/metadata/labels', path: '/metadata/annotations' }]],
-    ['json', [{ op: 'copy', from: `/metadata/labels/${owner.replace('/', '~1')}`, path: annotation }]],
+    [
+      'json',
+      [{ op: 'copy', from: `/metadata/labels/${owner.replace('/', '~1')}`, path: annotation }],
+    ],
     ['json', [{ op: 'copy', from: '/metadata/labels', path: '/metadata' }], /configMap conf/],
     ['json', [{ op: 'remove', path: annotation }]],
     ['merge', { metadata: { annotations: { [owner]: '' } } }],
@@ -144,7 +220,9 @@ test('a patch is refused for what it leaves of claims', async (t) => {
     const description = { ...target, options: { mergeStrategy }, patchBody }
     assert.match(await fail('patchManifest', description), expected, JSON.stringify(patchBody))
   }
-  const patchBody = { metadata: { labels: { [nameLabel]: 'shop' }, annotations: { [owner]: null } } }
+  const patchBody = {
+    metadata: { labels: { [nameLabel]: 'shop' }, annotations: { [owner]: null } },
+  }
   await run('patchManifest', { ...target, options: { mergeStrategy: 'merge' }, patchBody })
   assert.equal((await get('configmaps/conf')).metadata.annotations?.[owner], undefined)
 })
@@ -156,9 +234,16 @@ test('blank claims become that of the deployment', async (t) => {
   for (const value of ['', '""', ' ', '" "', null]) {
     const annotations = { ...unversioned, [owner]: value }
     await deploy([
-      { ...configMap('bank-conf', {}), metadata: { name: 'bank-conf', annotations, labels: { [nameLabel]: 'bank' } } },
+      {
+        ...configMap('bank-conf', {}),
+        metadata: { name: 'bank-conf', annotations, labels: { [nameLabel]: 'bank' } },
+      },
     ])
-    assert.equal((await get('configmaps/bank-conf')).metadata.annotations?.[owner], 'shop', JSON.stringify(value))
+    assert.equal(
+      (await get('configmaps/bank-conf')).metadata.annotations?.[owner],
+      'shop',
+      JSON.stringify(value),
+    )
   }
 })
 
@@ -174,10 +259,18 @@ test('claims of templates and controllers need rights', async (t) => {
     metadata: { name: 'job' },
     spec: { jobTemplate: { metadata, spec: { template: { metadata: pod } } } },
   })
-  const volumes = workload('StatefulSet', 'db', { volumeClaimTemplates: [{ metadata: { name: 'data', ...byAnnotation } }] })
-  const uid = (await plane.api.create(path('replicasets'), owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank')))
-    .metadata.uid
-  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true }]
+  const volumes = workload('StatefulSet', 'db', {
+    volumeClaimTemplates: [{ metadata: { name: 'data', ...byAnnotation } }],
+  })
+  const uid = (
+    await plane.api.create(
+      path('replicasets'),
+      owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank'),
+    )
+  ).metadata.uid
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true },
+  ]
   const refused = [
     job(byLabel, {}),
     job({ ...byLabel, annotations: { [owner]: '' } }, {}),
@@ -186,15 +279,27 @@ test('claims of templates and controllers need rights', async (t) => {
     volumes,
     configMap('conf', {}, { ownerReferences }),
   ]
-  for (const manifest of refused) assert.match(await failDeploy([manifest]), denied, JSON.stringify(manifest))
-  await plane.api.create(path('configmaps'), configMap('both', {}, { ownerReferences, annotations: { [owner]: 'shop' } }))
+  for (const manifest of refused)
+    assert.match(await failDeploy([manifest]), denied, JSON.stringify(manifest))
+  await plane.api.create(
+    path('configmaps'),
+    configMap('both', {}, { ownerReferences, annotations: { [owner]: 'shop' } }),
+  )
   assert.match(await fail('deleteManifest', { manifestName: 'configMap both', location }), denied)
-  const gone = [{ apiVersion: 'test.fairlead/v1', kind: 'Gone', name: 'gone', uid: 'gone', controller: true }]
+  const gone = [
+    { apiVersion: 'test.fairlead/v1', kind: 'Gone', name: 'gone', uid: 'gone', controller: true },
+  ]
   await plane.api.create(path('configmaps'), configMap('lost', {}, { ownerReferences: gone }))
-  assert.match(await fail('deleteManifest', { manifestName: 'configMap lost', location }), /controller Gone gone cannot be found/)
+  assert.match(
+    await fail('deleteManifest', { manifestName: 'configMap lost', location }),
+    /controller Gone gone cannot be found/,
+  )
   let chain: JsonObject[] = ownerReferences
   for (const name of ['c0', 'c1', 'c2', 'c3', 'c4', 'c5']) {
-    const { metadata } = await plane.api.create(path('configmaps'), configMap(name, {}, { ownerReferences: chain }))
+    const { metadata } = await plane.api.create(
+      path('configmaps'),
+      configMap(name, {}, { ownerReferences: chain }),
+    )
     chain = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid, controller: true }]
   }
   assert.match(
@@ -208,11 +313,26 @@ test('names with a slash reach no other resource', async (t) => {
   if (operations === undefined) return
   const { infrastructure, failDeploy, fail, namespace: location } = operations
   for (const manifestName of ['deployment web/scale', 'service web/proxy/admin', 'pod a%2Fb']) {
-    assert.match(await fail('deleteManifest', { manifestName, location }), /not a full name/, manifestName)
+    assert.match(
+      await fail('deleteManifest', { manifestName, location }),
+      /not a full name/,
+      manifestName,
+    )
   }
-  assert.match(await fail('scaleManifest', { manifestName: 'deployment web', location: 'a/b', replicas: 1 }), /contains \/ or %/)
-  assert.match(await failDeploy([configMap('a/../b', {})], { versioned: false }), /contains \/ or %/)
-  const { status } = await infrastructure.ask('GET', `/manifests/k8s/${location}/service%20web%2Fproxy`, undefined, 'alice')
+  assert.match(
+    await fail('scaleManifest', { manifestName: 'deployment web', location: 'a/b', replicas: 1 }),
+    /contains \/ or %/,
+  )
+  assert.match(
+    await failDeploy([configMap('a/../b', {})], { versioned: false }),
+    /contains \/ or %/,
+  )
+  const { status } = await infrastructure.ask(
+    'GET',
+    `/manifests/k8s/${location}/service%20web%2Fproxy`,
+    undefined,
+    'alice',
+  )
   assert.equal(status, 404)
 })
 
@@ -220,8 +340,15 @@ test('a plan shows no earlier version of another application', async (t) => {
   const operations = await startOperations(t, { views })
   if (operations === undefined) return
   const { plane, path, run, namespace } = operations
-  const annotations = { [owner]: 'bank', 'artifact.spinnaker.io/name': 'conf', 'artifact.spinnaker.io/version': 'v000' }
-  await plane.api.create(path('configmaps'), configMap('conf-v000', { pin: 'hidden' }, { annotations }))
+  const annotations = {
+    [owner]: 'bank',
+    'artifact.spinnaker.io/name': 'conf',
+    'artifact.spinnaker.io/version': 'v000',
+  }
+  await plane.api.create(
+    path('configmaps'),
+    configMap('conf-v000', { pin: 'hidden' }, { annotations }),
+  )
   const manifests = [configMap('conf', { pin: 'other' }, { namespace })]
   const { differences } = await run('planManifest', { moniker: { app: 'shop' }, manifests })
   assert.doesNotMatch(JSON.stringify(differences), /hidden/)
@@ -234,7 +361,12 @@ test('objects of a kind that was just defined are checked too', async (t) => {
   const { plane, run, failDeploy, namespace } = operations
   const group = `${namespace}.fairlead.test`
   const definition = definitionOf(group)
-  const gadget = { apiVersion: `${group}/v1`, kind: 'Gadget', metadata: { name: 'one', namespace }, spec: { size: 2 } }
+  const gadget = {
+    apiVersion: `${group}/v1`,
+    kind: 'Gadget',
+    metadata: { name: 'one', namespace },
+    spec: { size: 2 },
+  }
   const [definitions, gadgets] = [
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
     `/apis/${group}/v1/namespaces/${namespace}/gadgets`,
@@ -250,7 +382,9 @@ test('objects of a kind that was just defined are checked too', async (t) => {
 })
 
 function definitionOf(group: string) {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  }
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

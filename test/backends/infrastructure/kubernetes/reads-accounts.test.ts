@@ -2,8 +2,16 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
-import { kubernetesKeys, toKubernetesSettings } from '../../../../packages/providers/kubernetes/settings.ts'
+import {
+  fieldAt,
+  fieldOf,
+  type JsonObject,
+  objectsOf,
+} from '../../../../packages/base/json/values.ts'
+import {
+  kubernetesKeys,
+  toKubernetesSettings,
+} from '../../../../packages/providers/kubernetes/settings.ts'
 import { startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { freePort } from '../../../support/free-port.ts'
 import { startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
@@ -16,7 +24,10 @@ const groups = '/applications/shop/serverGroups'
 
 function problemsOf(account: JsonObject): string[] {
   const problems: string[] = []
-  const keys = kubernetesKeys.keys.parse({ 'kubernetes.enabled': true, 'kubernetes.accounts': [{ name: 'k8s', ...account }] })
+  const keys = kubernetesKeys.keys.parse({
+    'kubernetes.enabled': true,
+    'kubernetes.accounts': [{ name: 'k8s', ...account }],
+  })
   toKubernetesSettings(keys, {
     problem: (_key, message) => problems.push(message),
     notice: () => {},
@@ -36,12 +47,20 @@ test('kubernetes-scenario 1, 3, 4: an account shows namespaces, and no secrets',
     ],
   })
 
-  const [open, one] = await until<JsonObject[]>('/credentials?expand=true', ([first]) => namesOf(first).includes('n1'))
+  const [open, one] = await until<JsonObject[]>('/credentials?expand=true', ([first]) =>
+    namesOf(first).includes('n1'),
+  )
 
-  assert.deepEqual([open?.['type'], open?.['cloudProvider'], open?.['accountId']], ['kubernetes', 'kubernetes', null])
+  assert.deepEqual(
+    [open?.['type'], open?.['cloudProvider'], open?.['accountId']],
+    ['kubernetes', 'kubernetes', null],
+  )
   assert.deepEqual(namesOf(open), ['default', 'n1'])
   assert.equal(Object.hasOwn(open ?? {}, 'regions'), false)
-  assert.deepEqual([one?.['namespaces'], one?.['environment'], one?.['accountType']], [['one'], 'k8s-one', 'k8s-one'])
+  assert.deepEqual(
+    [one?.['namespaces'], one?.['environment'], one?.['accountType']],
+    [['one'], 'k8s-one', 'k8s-one'],
+  )
   assert.doesNotMatch(JSON.stringify([open, one]), /a-secret-token|CERTIFICATE|kubeconfig/i)
 })
 
@@ -52,14 +71,21 @@ function namesOf(account: JsonObject | undefined): unknown[] {
 
 test('kubernetes-scenario 2, 9: an account maps kinds to those of Spinnaker', async (t) => {
   const customResources = [{ kubernetesKind: 'Widget.example.test', spinnakerKind: 'serverGroups' }]
-  const { read } = await startKubernetesInfrastructure(t, { accounts: [{ name: 'k8s', customResources }] })
+  const { read } = await startKubernetesInfrastructure(t, {
+    accounts: [{ name: 'k8s', customResources }],
+  })
 
   const [account] = await read<JsonObject[]>('/credentials?expand=true')
 
   const kinds = fieldOf(account, 'spinnakerKindMap') as Record<string, string>
   const expected = {
     deployment: 'serverGroupManagers',
-    ...Object.fromEntries(['replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'].map((kind) => [kind, 'serverGroups'])),
+    ...Object.fromEntries(
+      ['replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'].map((kind) => [
+        kind,
+        'serverGroups',
+      ]),
+    ),
     pod: 'instances',
     service: 'loadBalancers',
     ingress: 'loadBalancers',
@@ -69,7 +95,10 @@ test('kubernetes-scenario 2, 9: an account maps kinds to those of Spinnaker', as
     horizontalpodautoscaler: 'unclassified',
     'Widget.example.test': 'serverGroups',
   }
-  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((kind) => [kind, kinds[kind]])), expected)
+  assert.deepEqual(
+    Object.fromEntries(Object.keys(expected).map((kind) => [kind, kinds[kind]])),
+    expected,
+  )
 })
 
 test('kubernetes-scenario 5: a new namespace appears', async (t) => {
@@ -86,17 +115,25 @@ test('kubernetes-scenario 5: a new namespace appears', async (t) => {
 })
 
 test('kubernetes-scenario 6: lists of what counts and of what does not exclude each other', () => {
-  assert.match(problemsOf({ namespaces: ['one'], omitNamespaces: ['two'] })[0] ?? '', /namespaces and omitNamespaces/)
+  assert.match(
+    problemsOf({ namespaces: ['one'], omitNamespaces: ['two'] })[0] ?? '',
+    /namespaces and omitNamespaces/,
+  )
   assert.match(problemsOf({ kinds: ['pod'], omitKinds: ['job'] })[0] ?? '', /kinds and omitKinds/)
 })
 
 test('kubernetes-scenario 7: keys of older releases are accepted', () => {
-  assert.deepEqual(problemsOf({ providerVersion: 'V2', dockerRegistries: [], liveManifestCalls: true }), [])
+  assert.deepEqual(
+    problemsOf({ providerVersion: 'V2', dockerRegistries: [], liveManifestCalls: true }),
+    [],
+  )
 })
 
 test('kubernetes-scenario 8: an account that does not answer harms no other', async (t) => {
   const fake = await startFakeKubernetes(t)
-  fake.objects.put(workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }))
+  fake.objects.put(
+    workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }),
+  )
   const lost = fake.kubeconfig().replaceAll(new URL(fake.url).host, `127.0.0.1:${await freePort()}`)
   const { read, until } = await startKubernetesInfrastructure(t, {
     accounts: [
@@ -127,15 +164,23 @@ test('an account that answers again is reachable', async (t) => {
   const { read, until } = await startKubernetesInfrastructure(t, {
     accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }],
   })
-  fake.objects.put(workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }))
+  fake.objects.put(
+    workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }),
+  )
   assert.equal((await read<JsonObject[]>(groups)).length, 1)
 
   await fake.stop()
-  await until<JsonObject[]>('/credentials', ([account]) => fieldOf(account, 'unreachable') !== undefined)
+  await until<JsonObject[]>(
+    '/credentials',
+    ([account]) => fieldOf(account, 'unreachable') !== undefined,
+  )
   assert.equal((await read<JsonObject[]>(groups)).length, 1, 'the last state is shown')
 
   await fake.start()
-  await until<JsonObject[]>('/credentials', ([account]) => fieldOf(account, 'unreachable') === undefined)
+  await until<JsonObject[]>(
+    '/credentials',
+    ([account]) => fieldOf(account, 'unreachable') === undefined,
+  )
 })
 
 test('kubernetes-scenario 10: permissions come with the account, in the older form as well', async (t) => {
@@ -151,7 +196,10 @@ test('kubernetes-scenario 10: permissions come with the account, in the older fo
   const accounts = await read<JsonObject[]>('/credentials')
 
   assert.deepEqual(
-    accounts.map(({ permissions, requiredGroupMembership }) => [permissions, requiredGroupMembership]),
+    accounts.map(({ permissions, requiredGroupMembership }) => [
+      permissions,
+      requiredGroupMembership,
+    ]),
     [
       [{}, []],
       [{ READ: ['readers', 'ops'], WRITE: ['ops'] }, []],
@@ -177,10 +225,14 @@ test('an account that is not looked at costs one list', async (t) => {
 
 test('accounts change while Fairlead runs', async (t) => {
   const fake = await startFakeKubernetes(t)
-  fake.objects.put(workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }))
+  fake.objects.put(
+    workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }),
+  )
   const kubeconfigContents = fake.kubeconfig()
   const kept = { name: 'kept', kubeconfigContents }
-  const { read, reload } = await startKubernetesInfrastructure(t, { accounts: [kept, { name: 'gone', kubeconfigContents }] })
+  const { read, reload } = await startKubernetesInfrastructure(t, {
+    accounts: [kept, { name: 'gone', kubeconfigContents }],
+  })
   const accountsOf = (shown: JsonObject[]) => shown.map(({ account }) => account)
   assert.deepEqual(accountsOf(await read(groups)), ['kept', 'gone'])
   const watches = fake.count(/replicasets\?.*watch/)
@@ -188,7 +240,10 @@ test('accounts change while Fairlead runs', async (t) => {
   reload([kept, { name: 'new', kubeconfigContents, namespaces: ['n1'] }])
 
   assert.deepEqual(accountsOf(await read(groups)), ['kept', 'new'])
-  await waitUntil(() => fake.count(/\/n1\/replicasets\?.*watch/) === 1, 'the watch of the new account')
+  await waitUntil(
+    () => fake.count(/\/n1\/replicasets\?.*watch/) === 1,
+    'the watch of the new account',
+  )
   assert.equal(fake.count(/apps\/v1\/replicasets\?.*watch/), watches, 'the other one is left alone')
   assert.deepEqual(
     objectsOf(await read('/credentials')).map(({ name }) => name),
@@ -202,7 +257,9 @@ test('a kubeconfig that has changed counts with the next reload', async (t) => {
   t.after(() => removeFolder(folder))
   const kubeconfigFile = join(folder, 'config')
   writeFileSync(kubeconfigFile, before.kubeconfig())
-  after.objects.put(workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }))
+  after.objects.put(
+    workload('ReplicaSet', 'web-v000', { annotations: ownedBy('shop', 'replicaSet web') }),
+  )
   const accounts = [{ name: 'k8s', kubeconfigFile }]
   const { read, reload, until } = await startKubernetesInfrastructure(t, { accounts })
   assert.deepEqual(await read(groups), [])

@@ -3,7 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  type JsonObject,
+  objectsOf,
+} from '../../../../packages/base/json/values.ts'
 import { needs } from '../../../support/debian.ts'
 import { networkPolicy, service, workload } from '../../../support/kubernetes-objects.ts'
 import { type Operations, startOperations } from '../../../support/kubernetes-operations.ts'
@@ -14,7 +19,9 @@ const shop = '/applications/shop'
 
 /** Of the test's namespace: others have the same application. */
 function listOf({ infrastructure, namespace }: Operations, path: string): Promise<JsonObject[]> {
-  return infrastructure.read<JsonObject[]>(path).then((listed) => listed.filter(({ region }) => region === namespace))
+  return infrastructure
+    .read<JsonObject[]>(path)
+    .then((listed) => listed.filter(({ region }) => region === namespace))
 }
 
 function untilListed(
@@ -44,8 +51,13 @@ test('kubernetes-scenario 114, 115, 116, 125: a deployment is a manager with ser
     ['cluster', 'type', 'cloudProvider', 'region', 'application'].map((field) => group?.[field]),
     ['deployment web', 'kubernetes', 'kubernetes', namespace, 'shop'],
   )
-  assert.deepEqual(group?.['serverGroupManagers'], [{ account: 'k8s', location: namespace, name: 'web' }])
-  assert.deepEqual([fieldAt(group, 'capacity', 'desired'), fieldAt(group, 'buildInfo', 'images')], [2, ['app:1']])
+  assert.deepEqual(group?.['serverGroupManagers'], [
+    { account: 'k8s', location: namespace, name: 'web' },
+  ])
+  assert.deepEqual(
+    [fieldAt(group, 'capacity', 'desired'), fieldAt(group, 'buildInfo', 'images')],
+    [2, ['app:1']],
+  )
   const pods = await operations.names('pods')
   assert.deepEqual(
     objectsOf(group?.['instances'])
@@ -63,9 +75,17 @@ test('kubernetes-scenario 114, 115, 116, 125: a deployment is a manager with ser
   const [owned] = objectsOf(manager?.['serverGroups'])
   assert.deepEqual([owned?.['name'], fieldAt(owned, 'moniker', 'sequence')], [name, 1])
 
-  const details = await infrastructure.read(`${shop}/serverGroups/k8s/${namespace}/${encodeURIComponent(name.toLowerCase())}`)
-  assert.deepEqual([details['kind'], details['namespace'], typeof details['createdTime']], ['replicaSet', namespace, 'number'])
-  assert.deepEqual([details['displayName'], objectsOf(details['instances']).length], [name.split(' ')[1], 2])
+  const details = await infrastructure.read(
+    `${shop}/serverGroups/k8s/${namespace}/${encodeURIComponent(name.toLowerCase())}`,
+  )
+  assert.deepEqual(
+    [details['kind'], details['namespace'], typeof details['createdTime']],
+    ['replicaSet', namespace, 'number'],
+  )
+  assert.deepEqual(
+    [details['displayName'], objectsOf(details['instances']).length],
+    [name.split(' ')[1], 2],
+  )
   assert.deepEqual(Object.keys(details['capacity'] as object), ['desired'])
 
   const clusters = await infrastructure.read(`${shop}/clusters`)
@@ -78,20 +98,30 @@ test('kubernetes-scenario 117, 118: an instance has health and logs', async (t) 
   const operations = await startOperations(t)
   if (operations === undefined) return
   const { infrastructure, namespace, deploy, plane } = operations
-  await deploy([workload('Deployment', 'web', { namespace }), workload('Deployment', 'ill', { namespace, image: 'unready:1' })])
+  await deploy([
+    workload('Deployment', 'web', { namespace }),
+    workload('Deployment', 'ill', { namespace, image: 'unready:1' }),
+  ])
   await waitUntil(async () => {
     const pods = await plane.api.list(operations.path('pods'))
     return pods.length === 2 && pods.every(({ status }) => status['phase'] === 'Running')
   }, 'running pods')
-  const podNamed = async (prefix: string) => (await operations.names('pods')).find((pod) => pod.startsWith(prefix)) ?? ''
+  const podNamed = async (prefix: string) =>
+    (await operations.names('pods')).find((pod) => pod.startsWith(prefix)) ?? ''
   const pathOf = (pod: string) => `/instances/k8s/${namespace}/${encodeURIComponent(`pod ${pod}`)}`
   const well = await podNamed('web-')
 
-  const instance = await infrastructure.until(pathOf(well), ({ healthState }) => healthState === 'Up')
+  const instance = await infrastructure.until(
+    pathOf(well),
+    ({ healthState }) => healthState === 'Up',
+  )
 
   assert.deepEqual([instance['zone'], instance['humanReadableName']], [namespace, `pod ${well}`])
   assert.equal(objectsOf(instance['health'])[0]?.['type'], 'kubernetes/pod')
-  await infrastructure.until(pathOf(await podNamed('ill-')), ({ healthState }) => healthState === 'Down')
+  await infrastructure.until(
+    pathOf(await podNamed('ill-')),
+    ({ healthState }) => healthState === 'Down',
+  )
   assert.equal((await infrastructure.ask('GET', pathOf('none'))).status, 404)
   const { output } = await infrastructure.read(`${pathOf(well)}/console?provider=kubernetes`)
   const [log] = objectsOf(output)
@@ -110,10 +140,18 @@ test('kubernetes-scenario 119, 120: services and network policies are listed', a
   const { infrastructure, namespace, deploy } = operations
   const policy = networkPolicy('shop-np', [{ port: 80 }, { port: 'http' }], { namespace })
   const front = service('front', { app: 'api' }, { namespace })
-  await deploy([front, service('bare', { app: 'none' }, { namespace }), policy, workload('ReplicaSet', 'api', { namespace })])
+  await deploy([
+    front,
+    service('bare', { app: 'none' }, { namespace }),
+    policy,
+    workload('ReplicaSet', 'api', { namespace }),
+  ])
 
   const balancers = await untilListed(operations, `${shop}/loadBalancers`, (listed) =>
-    listed.some((balancer) => objectsOf(fieldAt(objectsOf(balancer['serverGroups'])[0], 'instances')).length > 0),
+    listed.some(
+      (balancer) =>
+        objectsOf(fieldAt(objectsOf(balancer['serverGroups'])[0], 'instances')).length > 0,
+    ),
   )
 
   assert.deepEqual(
@@ -144,9 +182,15 @@ test('kubernetes-scenario 34: what other tools create is listed once it claims a
   const annotations = { 'moniker.spinnaker.io/application': 'shop' }
   await plane.api.patch(path('deployments/shop-main-v003'), { metadata: { annotations } })
 
-  const managers = await untilListed(operations, `${shop}/serverGroupManagers`, ({ length }) => length > 0)
+  const managers = await untilListed(
+    operations,
+    `${shop}/serverGroupManagers`,
+    ({ length }) => length > 0,
+  )
   assert.deepEqual(
-    managers.map((manager) => ['app', 'cluster', 'sequence'].map((field) => fieldAt(manager, 'moniker', field))),
+    managers.map((manager) =>
+      ['app', 'cluster', 'sequence'].map((field) => fieldAt(manager, 'moniker', field)),
+    ),
     [['shop', 'shop-main', 3]],
   )
 })
@@ -155,14 +199,19 @@ test('kubernetes-scenario 122: lists show an operation as soon as it has complet
   const operations = await startOperations(t)
   if (operations === undefined) return
   const { namespace, deploy, run } = operations
-  const names = async () => (await listOf(operations, `${shop}/serverGroups`)).map(({ name }) => name)
+  const names = async () =>
+    (await listOf(operations, `${shop}/serverGroups`)).map(({ name }) => name)
   assert.deepEqual(await names(), [])
 
   for (const version of ['api-v000', 'api-v001', 'api-v002']) {
     await deploy([workload('ReplicaSet', 'api', { namespace, replicas: 0 })])
     assert.ok((await names()).includes(`replicaSet ${version}`), version)
   }
-  await run('deleteManifest', { manifestName: 'replicaSet api-v001', location: namespace, options: { cascading: true } })
+  await run('deleteManifest', {
+    manifestName: 'replicaSet api-v001',
+    location: namespace,
+    options: { cascading: true },
+  })
   assert.deepEqual(await names(), ['replicaSet api-v000', 'replicaSet api-v002'])
 })
 
@@ -177,7 +226,11 @@ test('kubernetes-scenario 123: changes by other tools are seen', async (t) => {
 
   const manifest = await infrastructure.read(`/manifests/k8s/${namespace}/replicaSet%20api-v000`)
   assert.equal(fieldAt(manifest, 'manifest', 'metadata', 'labels', 'tier'), 'web')
-  await untilListed(operations, `${shop}/serverGroups`, ([group]) => fieldOf(group?.['labels'], 'tier') === 'web')
+  await untilListed(
+    operations,
+    `${shop}/serverGroups`,
+    ([group]) => fieldOf(group?.['labels'], 'tier') === 'web',
+  )
 })
 
 test('a server group has metrics of its pods and of a Prometheus', async (t) => {
@@ -187,7 +240,9 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
   let scrapes = 0
   const counting = createServer(({ url }, response) => {
     const print = url === '/ingress' ? ingressMetrics : meshMetrics
-    response.setHeader('content-type', 'text/plain; version=0.0.4').end(print(place.namespace, ++scrapes))
+    response
+      .setHeader('content-type', 'text/plain; version=0.0.4')
+      .end(print(place.namespace, ++scrapes))
   }).listen(0, '127.0.0.1')
   t.after(() => counting.close())
   await once(counting, 'listening')
@@ -199,12 +254,17 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
     { job: 'ingress', url: new URL('/ingress', url), labels: ofController },
   ]
   const baseUrl = await startPrometheus(t, program, { targets })
-  const operations = await startOperations(t, { account: { prometheus: { baseUrl, queries: { cpu: 'absent(nothing)' } } } })
+  const operations = await startOperations(t, {
+    account: { prometheus: { baseUrl, queries: { cpu: 'absent(nothing)' } } },
+  })
   if (operations === undefined) return
   const { infrastructure, namespace, deploy, plane } = operations
   place.namespace = namespace
   await serveUsage(plane)
-  await deploy([service('web-front', { app: 'web' }, { namespace }), workload('ReplicaSet', 'web', { namespace, replicas: 2 })])
+  await deploy([
+    service('web-front', { app: 'web' }, { namespace }),
+    workload('ReplicaSet', 'web', { namespace, replicas: 2 }),
+  ])
   await untilListed(operations, `${shop}/serverGroups`, isUp(2))
   for (const name of await operations.names('pods')) {
     await plane.api.create(`/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`, {
@@ -217,7 +277,10 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
   const pathOf = (metric: string) =>
     `/cloudMetrics/kubernetes/k8s/${namespace}/${metric}/statistics?serverGroup=${encodeURIComponent('replicaSet web-v000')}`
   const latest = async (metric: string) => {
-    const { datapoints } = await infrastructure.until(pathOf(metric), (read) => objectsOf(read['datapoints']).length > 0)
+    const { datapoints } = await infrastructure.until(
+      pathOf(metric),
+      (read) => objectsOf(read['datapoints']).length > 0,
+    )
     return objectsOf(datapoints).at(-1)
   }
 
@@ -225,7 +288,10 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
   assert.equal((await latest('cpu'))?.['average'], 1, 'a query of the account')
   /** As counted in the same moment. */
   const traffic = async () => {
-    const [requests, errors] = [Number((await latest('requests'))?.['sum']), Number((await latest('errors'))?.['sum'])]
+    const [requests, errors] = [
+      Number((await latest('requests'))?.['sum']),
+      Number((await latest('errors'))?.['sum']),
+    ]
     return { share: errors / requests, latencyMs: Number((await latest('latency'))?.['average']) }
   }
   const isNear = (one: number, other: number) => Math.abs(one - other) < 0.01
@@ -236,7 +302,11 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
   assert.deepEqual(account?.['metrics'], ['requests', 'errors', 'latency', 'memory', 'cpu'])
 
   infrastructure.reload([
-    { name: 'k8s', kubeconfigContents: plane.kubeconfig(), prometheus: { baseUrl, source: 'ingress-nginx' } },
+    {
+      name: 'k8s',
+      kubeconfigContents: plane.kubeconfig(),
+      prometheus: { baseUrl, source: 'ingress-nginx' },
+    },
   ])
   await waitUntil(async () => {
     const { share, latencyMs } = await traffic()
@@ -246,11 +316,16 @@ test('a server group has metrics of its pods and of a Prometheus', async (t) => 
 
 /** The API server itself answers in place of what measures. */
 async function serveUsage({ api }: Operations['plane']): Promise<void> {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  }
   await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: 'pods.metrics.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
+    metadata: {
+      name: 'pods.metrics.k8s.io',
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+    },
     spec: {
       group: 'metrics.k8s.io',
       scope: 'Namespaced',

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  type JsonObject,
+  objectsOf,
+} from '../../../../packages/base/json/values.ts'
 import { WorkLine } from '../../../../packages/base/stores/in-turns.ts'
 import { OpenAccount } from '../../../../packages/providers/kubernetes/account.ts'
 import { SharedConnections } from '../../../../packages/providers/kubernetes/api/connections.ts'
 import { ReadsUnderWay } from '../../../../packages/providers/kubernetes/parts.ts'
 import { Sharing } from '../../../../packages/providers/kubernetes/reads/kept-object.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
-import { kubernetesSettings, startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
+import {
+  kubernetesSettings,
+  startKubernetesInfrastructure,
+} from '../../../support/kubernetes-infrastructure.ts'
 import {
   ingress,
   metadata,
@@ -40,7 +48,9 @@ function putReplicaSet(
   given: JsonObject = {},
   pods: readonly boolean[] = [true],
 ): JsonObject {
-  const owner = fake.objects.put(workload('ReplicaSet', name, { annotations, app: 'api', ...given }))
+  const owner = fake.objects.put(
+    workload('ReplicaSet', name, { annotations, app: 'api', ...given }),
+  )
   pods.forEach((ready, index) => {
     fake.objects.put(pod(`${name}-${index}`, owner, { annotations, ready }))
   })
@@ -85,7 +95,10 @@ test('services select server groups of every kind by their labels', async (t) =>
   )
   const [group] = objectsOf(balancers[2]?.['serverGroups'])
   assert.deepEqual(
-    objectsOf(group?.['instances']).map((instance) => [instance['name'], fieldAt(instance, 'health', 'state')]),
+    objectsOf(group?.['instances']).map((instance) => [
+      instance['name'],
+      fieldAt(instance, 'health', 'state'),
+    ]),
     [
       ['pod api-v000-0', 'Up'],
       ['pod api-v000-1', 'Down'],
@@ -99,7 +112,10 @@ test('a server group that no service selects is disabled if it names load balanc
   fake.objects.put(workload('ReplicaSet', 'api-v000', { annotations: traffic, app: 'api' }))
 
   const [before] = await read<JsonObject[]>(`${shop}/serverGroups`)
-  assert.deepEqual([before?.['isDisabled'], before?.['disabled'], before?.['loadBalancers']], [true, true, ['service front']])
+  assert.deepEqual(
+    [before?.['isDisabled'], before?.['disabled'], before?.['loadBalancers']],
+    [true, true, ['service front']],
+  )
 
   fake.objects.put(service('front', { app: 'api' }))
   await until<JsonObject[]>(`${shop}/serverGroups`, ([group]) => group?.['isDisabled'] === false)
@@ -107,7 +123,10 @@ test('a server group that no service selects is disabled if it names load balanc
 
 test('a daemon set has the capacity that is scheduled', async (t) => {
   const { fake, read } = await startLists(t)
-  fake.objects.put({ ...workload('DaemonSet', 'agent', { annotations }), status: { desiredNumberScheduled: 3 } })
+  fake.objects.put({
+    ...workload('DaemonSet', 'agent', { annotations }),
+    status: { desiredNumberScheduled: 3 },
+  })
 
   const [group] = await read<JsonObject[]>(`${shop}/serverGroups`)
 
@@ -116,11 +135,16 @@ test('a daemon set has the capacity that is scheduled', async (t) => {
 
 test('a deployment lists its replica sets by revision', async (t) => {
   const { fake, read } = await startLists(t)
-  const web = fake.objects.put(workload('Deployment', 'web', { annotations: ownedBy('shop', 'deployment web') }))
+  const web = fake.objects.put(
+    workload('Deployment', 'web', { annotations: ownedBy('shop', 'deployment web') }),
+  )
   for (const revision of ['1', '2']) {
     fake.objects.put(
       workload('ReplicaSet', `web-${revision}`, {
-        annotations: { ...ownedBy('shop', 'deployment web'), 'deployment.kubernetes.io/revision': revision },
+        annotations: {
+          ...ownedBy('shop', 'deployment web'),
+          'deployment.kubernetes.io/revision': revision,
+        },
         ownerReferences: [ownerReference(web)],
       }),
     )
@@ -128,9 +152,15 @@ test('a deployment lists its replica sets by revision', async (t) => {
 
   const [manager] = await read<JsonObject[]>(`${shop}/serverGroupManagers`)
 
-  assert.deepEqual([manager?.['name'], manager?.['kind'], manager?.['region']], ['deployment web', 'deployment', 'n1'])
   assert.deepEqual(
-    objectsOf(manager?.['serverGroups']).map((group) => [group['name'], fieldAt(group, 'moniker', 'sequence')]),
+    [manager?.['name'], manager?.['kind'], manager?.['region']],
+    ['deployment web', 'deployment', 'n1'],
+  )
+  assert.deepEqual(
+    objectsOf(manager?.['serverGroups']).map((group) => [
+      group['name'],
+      fieldAt(group, 'moniker', 'sequence'),
+    ]),
     [
       ['replicaSet web-1', 1],
       ['replicaSet web-2', 2],
@@ -142,7 +172,9 @@ test('a deployment lists its replica sets by revision', async (t) => {
 test('kubernetes-scenario 35: an account can list only what Spinnaker manages', async (t) => {
   const { fake, read } = await startLists(t, { onlySpinnakerManaged: true })
   fake.objects.put(workload('Deployment', 'shop-main-v003'))
-  fake.objects.put(workload('Deployment', 'web', { annotations: ownedBy('shop', 'deployment web') }))
+  fake.objects.put(
+    workload('Deployment', 'web', { annotations: ownedBy('shop', 'deployment web') }),
+  )
 
   const managers = await read<JsonObject[]>(`${shop}/serverGroupManagers`)
 
@@ -150,7 +182,10 @@ test('kubernetes-scenario 35: an account can list only what Spinnaker manages', 
     managers.map(({ name }) => name),
     ['deployment web'],
   )
-  assert.equal((await read('/manifests/k8s/n1/deployment%20shop-main-v003'))['name'], 'deployment shop-main-v003')
+  assert.equal(
+    (await read('/manifests/k8s/n1/deployment%20shop-main-v003'))['name'],
+    'deployment shop-main-v003',
+  )
 })
 
 test('kubernetes-scenario 36: an ignored object is not listed', async (t) => {
@@ -163,7 +198,10 @@ test('kubernetes-scenario 36: an ignored object is not listed', async (t) => {
   assert.deepEqual(names(await read<JsonObject[]>(`${shop}/serverGroups`)), ['replicaSet api-v001'])
   const [found] = await read<JsonObject[]>('/search?q=api&type=serverGroups')
   assert.equal(found?.['totalMatches'], 1)
-  assert.equal((await read('/manifests/k8s/n1/replicaSet%20api-v000'))['name'], 'replicaSet api-v000')
+  assert.equal(
+    (await read('/manifests/k8s/n1/replicaSet%20api-v000'))['name'],
+    'replicaSet api-v000',
+  )
 
   putReplicaSet(fake, 'api-v001', { annotations: ignored })
   await until<JsonObject[]>(`${shop}/serverGroups`, (groups) => groups.length === 0)
@@ -173,16 +211,28 @@ test('custom kinds are server groups where the account says so', async (t) => {
   const customResources = [{ kubernetesKind: 'Widget.example.test', spinnakerKind: 'serverGroups' }]
   const { fake, read } = await startLists(t, { customResources })
   fake.serve('example.test/v1', 'Widget', 'widgets', 'N', 'wd')
-  fake.objects.put({ ...workload('Widget', 'gear', { annotations, replicas: 2 }), apiVersion: 'example.test/v1' })
+  fake.objects.put({
+    ...workload('Widget', 'gear', { annotations, replicas: 2 }),
+    apiVersion: 'example.test/v1',
+  })
 
   const [group] = await read<JsonObject[]>(`${shop}/serverGroups`)
 
-  assert.deepEqual([group?.['name'], group?.['capacity']], ['Widget.example.test gear', { desired: 2 }])
+  assert.deepEqual(
+    [group?.['name'], group?.['capacity']],
+    ['Widget.example.test gear', { desired: 2 }],
+  )
 })
 
 test('network policies are security groups with ports by number and name', async (t) => {
   const { fake, read } = await startLists(t)
-  fake.objects.put(networkPolicy('shop-np', [{ port: 80 }, { port: 'http', protocol: 'UDP' }, { port: 1000, endPort: 2000 }]))
+  fake.objects.put(
+    networkPolicy('shop-np', [
+      { port: 80 },
+      { port: 'http', protocol: 'UDP' },
+      { port: 1000, endPort: 2000 },
+    ]),
+  )
 
   const index = await read('/securityGroups')
   assert.deepEqual(
@@ -195,7 +245,10 @@ test('network policies are security groups with ports by number and name', async
     { protocol: 'UDP', portRanges: [{ startPortName: 'http', endPortName: 'http' }] },
     { protocol: 'TCP', portRanges: [{ startPort: 1000, endPort: 2000 }] },
   ])
-  assert.deepEqual([details['displayName'], details['namespace'], details['account']], ['shop-np', 'n1', 'k8s'])
+  assert.deepEqual(
+    [details['displayName'], details['namespace'], details['account']],
+    ['shop-np', 'n1', 'k8s'],
+  )
 })
 
 test('kubernetes-scenario 124: raw resources have what the application owns, except pods', async (t) => {
@@ -207,8 +260,12 @@ test('kubernetes-scenario 124: raw resources have what the application owns, exc
 
   const resources = await read<JsonObject[]>(`${shop}/rawResources`)
 
-  assert.deepEqual(resources.map(({ name }) => name).sort(), ['replicaSet api-v000', 'service front'])
-  const { moniker, createdTime, ...fields } = resources.find(({ name }) => name === 'service front') ?? {}
+  assert.deepEqual(resources.map(({ name }) => name).sort(), [
+    'replicaSet api-v000',
+    'service front',
+  ])
+  const { moniker, createdTime, ...fields } =
+    resources.find(({ name }) => name === 'service front') ?? {}
   assert.deepEqual(fields, {
     name: 'service front',
     displayName: 'front',
@@ -224,7 +281,9 @@ test('kubernetes-scenario 124: raw resources have what the application owns, exc
 })
 
 test('patterns choose the kinds of raw resources', async (t) => {
-  const { fake, read } = await startLists(t, { rawResourcesEndpointConfig: { omitKindExpressions: ['replica.*'] } })
+  const { fake, read } = await startLists(t, {
+    rawResourcesEndpointConfig: { omitKindExpressions: ['replica.*'] },
+  })
   putReplicaSet(fake, 'api-v000')
   fake.objects.put(service('front', { app: 'api' }, { annotations }))
 
@@ -239,7 +298,12 @@ test('patterns choose the kinds of raw resources', async (t) => {
 test('kinds without a screen are listed where settings ask for them', async (t) => {
   const all = { cacheAllApplicationRelationships: true }
   const { fake, read } = await startLists(t, all, { 'cache.cacheKinds': ['configMap'] })
-  fake.objects.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata('conf', { annotations }), data: { a: '1' } })
+  fake.objects.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadata('conf', { annotations }),
+    data: { a: '1' },
+  })
 
   assert.deepEqual(
     (await read<JsonObject[]>(`${shop}/rawResources`)).map(({ name }) => name),
@@ -274,28 +338,56 @@ test('a job tells why it has failed', async (t) => {
     kind: 'Job',
     metadata: metadata('run', { annotations }),
     spec: { backoffLimit: 0 },
-    status: { failed: 1, conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message }] },
+    status: {
+      failed: 1,
+      conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message }],
+    },
   })
-  const terminated = { exitCode: 3, reason: 'Error', message: 'no disk', finishedAt: '2026-01-01T00:01:00Z' }
+  const terminated = {
+    exitCode: 3,
+    reason: 'Error',
+    message: 'no disk',
+    finishedAt: '2026-01-01T00:01:00Z',
+  }
   fake.objects.put({
     ...pod('run-x', job, { annotations }),
-    status: { phase: 'Failed', startTime: '2026-01-01T00:00:00Z', containerStatuses: [{ name: 'main', state: { terminated } }] },
+    status: {
+      phase: 'Failed',
+      startTime: '2026-01-01T00:00:00Z',
+      containerStatuses: [{ name: 'main', state: { terminated } }],
+    },
   })
 
   const shown = await read(`${shop}/jobs/k8s/n1/job%20run`)
 
-  assert.deepEqual([shown['name'], shown['jobState'], shown['provider']], ['run', 'Failed', 'kubernetes'])
+  assert.deepEqual(
+    [shown['name'], shown['jobState'], shown['provider']],
+    ['run', 'Failed', 'kubernetes'],
+  )
   assert.deepEqual([shown['reason'], shown['message']], ['BackoffLimitExceeded', message])
-  assert.equal(shown['failureDetails'], "Pod: 'run-x'. Container: 'main' exited with code: 3. Status: Error. Message: no disk")
+  assert.equal(
+    shown['failureDetails'],
+    "Pod: 'run-x'. Container: 'main' exited with code: 3. Status: Error. Message: no disk",
+  )
   assert.deepEqual(fieldOf(shown['completionDetails'], 'exitCode'), '3')
-  assert.deepEqual([shown['mostRecentPodName'], fieldAt(objectsOf(shown['pods'])[0], 'status', 'phase')], ['run-x', 'Failed'])
+  assert.deepEqual(
+    [shown['mostRecentPodName'], fieldAt(objectsOf(shown['pods'])[0], 'status', 'phase')],
+    ['run-x', 'Failed'],
+  )
 })
 
 test('properties come from the log of a container of the job', async (t) => {
   const { fake, read } = await startLists(t)
-  const job = fake.objects.put({ apiVersion: 'batch/v1', kind: 'Job', metadata: metadata('run', { annotations }) })
+  const job = fake.objects.put({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: metadata('run', { annotations }),
+  })
   fake.objects.put(pod('run-x', job, { annotations }))
-  fake.logs.set('n1/run-x/main', 'hello\n12:00 SPINNAKER_PROPERTY_COLOR=blue=1\nSPINNAKER_CONFIG_JSON={"size": 3}\n')
+  fake.logs.set(
+    'n1/run-x/main',
+    'hello\n12:00 SPINNAKER_PROPERTY_COLOR=blue=1\nSPINNAKER_CONFIG_JSON={"size": 3}\n',
+  )
 
   const properties = { color: 'blue=1', size: 3 }
   assert.deepEqual(await read(`${shop}/jobs/k8s/n1/job%20run/main`), properties)
@@ -308,7 +400,11 @@ test('properties come from the log of a container of the job', async (t) => {
 
 test('a job is removed with its pods', async (t) => {
   const { fake, ask } = await startLists(t)
-  fake.objects.put({ apiVersion: 'batch/v1', kind: 'Job', metadata: metadata('run', { annotations }) })
+  fake.objects.put({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: metadata('run', { annotations }),
+  })
 
   const path = `${shop}/jobs/k8s/n1/job%20run`
   assert.equal((await ask('DELETE', path)).status, 200)
@@ -343,7 +439,10 @@ test('kubernetes-scenario 121: searches go by kinds of Kubernetes and of Spinnak
   })
   const page = await resultsOf('q=api&type=serverGroups&pageSize=1')
   assert.deepEqual([page.total, page.results.length], [2, 1])
-  assert.deepEqual([page.results[0]?.['application'], page.results[0]?.['serverGroup']], ['shop', 'replicaSet api-v000'])
+  assert.deepEqual(
+    [page.results[0]?.['application'], page.results[0]?.['serverGroup']],
+    ['shop', 'replicaSet api-v000'],
+  )
   assert.equal((await resultsOf('q=shop&type=instances')).total, 2)
   assert.equal((await resultsOf('q=api&type=replicaSet&namespace=n2')).total, 0)
 })
@@ -365,12 +464,24 @@ test('kubernetes-scenario 129: a kind that may not be listed is empty', async (t
 test('lists show an object with those that claim it, never by its name', async (t) => {
   const { fake, read } = await startLists(t)
   const claim = 'moniker.spinnaker.io/application'
-  const manager = fake.objects.put(workload('Deployment', 'web', { annotations: { [claim]: ' "shop" ' } }))
-  const followed = fake.objects.put(workload('ReplicaSet', 'other-v000', { ownerReferences: [ownerReference(manager)] }))
+  const manager = fake.objects.put(
+    workload('Deployment', 'web', { annotations: { [claim]: ' "shop" ' } }),
+  )
+  const followed = fake.objects.put(
+    workload('ReplicaSet', 'other-v000', { ownerReferences: [ownerReference(manager)] }),
+  )
   fake.objects.put(pod('other-v000-a', followed))
-  const blank: Record<string, Record<string, string>> = { 'shop-a': {}, 'shop-b': { [claim]: '' }, 'shop-c': { [claim]: ' ' } }
+  const blank: Record<string, Record<string, string>> = {
+    'shop-a': {},
+    'shop-b': { [claim]: '' },
+    'shop-c': { [claim]: ' ' },
+  }
   for (const [name, annotations] of Object.entries(blank)) {
-    fake.objects.put(pod(`${name}-pod`, fake.objects.put(workload('ReplicaSet', name, { annotations })), { annotations }))
+    fake.objects.put(
+      pod(`${name}-pod`, fake.objects.put(workload('ReplicaSet', name, { annotations })), {
+        annotations,
+      }),
+    )
     fake.objects.put(service(name, {}, { annotations }))
     fake.objects.put(ingress(name, name, { annotations }))
     fake.objects.put(networkPolicy(name, [], { annotations }))
@@ -386,7 +497,9 @@ test('lists show an object with those that claim it, never by its name', async (
   assert.deepEqual(await read(`${shop}/loadBalancers`), [])
   const { moniker, application } = await read('/instances/k8s/n1/pod%20other-v000-a')
   assert.deepEqual([fieldOf(moniker, 'app'), application], ['shop', 'shop'])
-  const found = await read<JsonObject[]>('/search?q=shop-&type=serverGroups,instances,loadBalancers,securityGroups&pageSize=100')
+  const found = await read<JsonObject[]>(
+    '/search?q=shop-&type=serverGroups,instances,loadBalancers,securityGroups&pageSize=100',
+  )
   const results = objectsOf(found[0]?.['results'])
   assert.ok(results.length > 8)
   assert.ok(results.every((result) => (result['application'] ?? null) === null))
@@ -407,7 +520,8 @@ test('the first read waits for the lists that it needs, and only those', async (
 
 test('kubernetes-scenario 132: many server groups are read with one list', async (t) => {
   const { fake, read } = await startLists(t)
-  for (let index = 0; index < 500; index++) fake.objects.put(workload('ReplicaSet', `api-v${index}`, { annotations }))
+  for (let index = 0; index < 500; index++)
+    fake.objects.put(workload('ReplicaSet', `api-v${index}`, { annotations }))
 
   assert.equal((await read<JsonObject[]>(`${shop}/serverGroups`)).length, 500)
   assert.equal(fake.count(/replicasets\?.*limit/), 1)
@@ -448,12 +562,22 @@ test('what no read has needed for an hour is let go', async (t) => {
   const fake = await startFakeKubernetes(t)
   fake.objects.put(workload('ReplicaSet', 'api-v000', { annotations }))
   let nowMs = 0
-  const { accounts, ...provider } = kubernetesSettings({ accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }] })
+  const { accounts, ...provider } = kubernetesSettings({
+    accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }],
+  })
   const underWay = new ReadsUnderWay()
   const log = pino({ level: 'silent' })
   const told = { changed: () => {}, rejected: () => {} }
   const connections = new SharedConnections()
-  const general = { provider, underWay, sharing: new Sharing(), connections, loads: new WorkLine(10), log, ...told }
+  const general = {
+    provider,
+    underWay,
+    sharing: new Sharing(),
+    connections,
+    loads: new WorkLine(10),
+    log,
+    ...told,
+  }
   const account = new OpenAccount({ ...general, settings: accounts[0]!, now: () => nowMs })
   t.after(() => account.close())
   const read = async () => {

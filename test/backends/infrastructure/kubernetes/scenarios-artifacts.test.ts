@@ -3,9 +3,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
-import { configMap, deployment, replicaSet, secret, service } from '../../../support/kubernetes-manifests.ts'
+import {
+  configMap,
+  deployment,
+  replicaSet,
+  secret,
+  service,
+} from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
-import { type Ended, type PipelineOptions, type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'
+import {
+  type Ended,
+  type PipelineOptions,
+  type Platform,
+  startPlatform,
+} from '../../../support/kubernetes-platform.ts'
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
@@ -52,10 +63,17 @@ function referencedNames({ spec }: KubernetesObject, kind: 'configMap' | 'secret
 }
 
 function imagesOf(pod: unknown): unknown[] {
-  return [fieldAt(pod, 'initContainers'), fieldAt(pod, 'containers')].flatMap(objectsOf).map(({ image }) => image)
+  return [fieldAt(pod, 'initContainers'), fieldAt(pod, 'containers')]
+    .flatMap(objectsOf)
+    .map(({ image }) => image)
 }
 
-const image = (name: string, version: string) => ({ type: 'docker/image', name, version, reference: `${name}:${version}` })
+const image = (name: string, version: string) => ({
+  type: 'docker/image',
+  name,
+  version,
+  reference: `${name}:${version}`,
+})
 
 /** A pipeline that is started with artifacts and expects the first of them. */
 function received(...artifacts: ReturnType<typeof image>[]): PipelineOptions {
@@ -64,7 +82,10 @@ function received(...artifacts: ReturnType<typeof image>[]): PipelineOptions {
     id: 'wanted',
     matchArtifact: { type: 'docker/image', name: first?.name, version: first?.version },
   }
-  return { definition: { expectedArtifacts: [expected] }, trigger: { artifacts, expectedArtifactIds: ['wanted'] } }
+  return {
+    definition: { expectedArtifacts: [expected] },
+    trigger: { artifacts, expectedArtifactIds: ['wanted'] },
+  }
 }
 
 const cases: Record<string, (platform: Platform, place: Place) => Promise<void>> = {
@@ -91,25 +112,37 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     for (const key of ['data', 'stringData']) assert.equal(shown?.[key], undefined, key)
     assert.equal(fieldAt(shown, 'metadata', 'annotations', lastApplied), undefined)
     const said = JSON.stringify(await read(`/tasks/${first.id}`))
-    for (const text of [value, Buffer.from(value).toString('base64')]) assert.ok(!said.includes(text), text)
+    for (const text of [value, Buffer.from(value).toString('base64')])
+      assert.ok(!said.includes(text), text)
   },
   'kubernetes-scenario 39: each deployment of a replica set is a version': async (_, place) => {
     for (let count = 0; count < 2; count++) await place.deploy([replicaSet('api', 'app:1', 1)])
     assert.deepEqual(await place.names('replicasets'), ['api-v000', 'api-v001'])
   },
   'kubernetes-scenario 40: an annotation decides whether there are versions': async (_, place) => {
-    const versioned = (value: string) => ({ annotations: { 'strategy.spinnaker.io/versioned': value } })
-    await place.deploy([configMap('conf', { a: '1' }, versioned('false')), service('front', { app: 'a' }, versioned('true'))])
+    const versioned = (value: string) => ({
+      annotations: { 'strategy.spinnaker.io/versioned': value },
+    })
+    await place.deploy([
+      configMap('conf', { a: '1' }, versioned('false')),
+      service('front', { app: 'a' }, versioned('true')),
+    ])
     assert.deepEqual(await configMaps(place), ['conf'])
     assert.deepEqual(await place.names('services'), ['front-v000'])
   },
-  'kubernetes-scenario 41: numbers of deleted versions are not used again': async ({ api }, place) => {
+  'kubernetes-scenario 41: numbers of deleted versions are not used again': async (
+    { api },
+    place,
+  ) => {
     for (const a of ['1', '2', '3']) await place.deploy([configMap('conf', { a })])
     await api.delete(place.path('configmaps/conf-v001'))
     await place.deploy([configMap('conf', { a: '4' })])
     assert.deepEqual(await configMaps(place), ['conf-v000', 'conf-v002', 'conf-v003'])
   },
-  'kubernetes-scenario 42: all references to config maps and secrets are bound': async (_, place) => {
+  'kubernetes-scenario 42: all references to config maps and secrets are bound': async (
+    _,
+    place,
+  ) => {
     const manifests = [
       deployment('maps', 'app:1', 0, references('configMap', 'conf')),
       deployment('secrets', 'app:1', 0, references('secret', 'conf')),
@@ -121,7 +154,10 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     assert.deepEqual(referencedNames(await place.get('deployments/maps'), 'configMap'), all)
     assert.deepEqual(referencedNames(await place.get('deployments/secrets'), 'secret'), all)
   },
-  'kubernetes-scenario 43: a later stage binds what an earlier one deployed': async ({ pipeline }, place) => {
+  'kubernetes-scenario 43: a later stage binds what an earlier one deployed': async (
+    { pipeline },
+    place,
+  ) => {
     const { execution } = await pipeline([
       place.stage([configMap('conf', { a: '1' })]),
       place.stage([deployment('web', 'app:1', 0, references('configMap', 'conf'))]),
@@ -133,16 +169,24 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       [['kubernetes/configMap', 'conf', 'conf-v000']],
     )
   },
-  'kubernetes-scenario 44: an image is bound whatever its tag or digest': async ({ pipeline }, place) => {
+  'kubernetes-scenario 44: an image is bound whatever its tag or digest': async (
+    { pipeline },
+    place,
+  ) => {
     const images = ['reg.test/app', 'reg.test/app:1', `reg.test/app@sha256:${'0'.repeat(64)}`]
     const manifests = images.map((name, index) => deployment(`web-${index}`, name, 0))
-    await pipeline([place.stage(manifests)], { trigger: { artifacts: [image('reg.test/app', '7')] } })
+    await pipeline([place.stage(manifests)], {
+      trigger: { artifacts: [image('reg.test/app', '7')] },
+    })
     for (const index of images.keys()) {
       const live = await place.get(`deployments/web-${index}`)
       assert.deepEqual(imagesOf(fieldAt(live.spec, 'template', 'spec')), ['reg.test/app:7'])
     }
   },
-  'kubernetes-scenario 45: images with a port and those of plain pods are bound': async ({ pipeline }, place) => {
+  'kubernetes-scenario 45: images with a port and those of plain pods are bound': async (
+    { pipeline },
+    place,
+  ) => {
     const pod = {
       ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'lone' } },
       spec: {
@@ -151,24 +195,39 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       },
     }
     const artifacts = [image('reg.test/app', '7'), image('host.test:5000/app', '8')]
-    await pipeline([place.stage([deployment('web', 'host.test:5000/app', 0), pod])], { trigger: { artifacts } })
+    await pipeline([place.stage([deployment('web', 'host.test:5000/app', 0), pod])], {
+      trigger: { artifacts },
+    })
     const web = await place.get('deployments/web')
     assert.deepEqual(imagesOf(fieldAt(web.spec, 'template', 'spec')), ['host.test:5000/app:8'])
-    assert.deepEqual(imagesOf((await place.get('pods/lone-v000')).spec), ['reg.test/app:7', 'reg.test/app:7'])
+    assert.deepEqual(imagesOf((await place.get('pods/lone-v000')).spec), [
+      'reg.test/app:7',
+      'reg.test/app:7',
+    ])
   },
-  'kubernetes-scenario 46: a required artifact that no manifest uses fails': async ({ pipeline }, place) => {
-    const stage = place.stage([configMap('conf', { a: '1' }), deployment('web')], { requiredArtifactIds: ['wanted'] })
+  'kubernetes-scenario 46: a required artifact that no manifest uses fails': async (
+    { pipeline },
+    place,
+  ) => {
+    const stage = place.stage([configMap('conf', { a: '1' }), deployment('web')], {
+      requiredArtifactIds: ['wanted'],
+    })
     const { error } = await pipeline([stage], received(image('reg.test/other', '7')), 'TERMINAL')
     assert.match(error, /reg\.test\/other/)
     assert.deepEqual(await configMaps(place), [])
     assert.deepEqual(await place.names('deployments'), [])
   },
-  'kubernetes-scenario 47: a required artifact wins over others of its name': async ({ pipeline }, place) => {
+  'kubernetes-scenario 47: a required artifact wins over others of its name': async (
+    { pipeline },
+    place,
+  ) => {
     for (const [name, artifacts] of [
       ['one', [image('reg.test/app', '7'), image('reg.test/app', '8')]],
       ['other', [image('reg.test/app', '8'), image('reg.test/app', '7')]],
     ] as const) {
-      const stage = place.stage([deployment(name, 'reg.test/app', 0)], { requiredArtifactIds: ['wanted'] })
+      const stage = place.stage([deployment(name, 'reg.test/app', 0)], {
+        requiredArtifactIds: ['wanted'],
+      })
       await pipeline([stage], {
         ...received(...artifacts),
         trigger: { artifacts: artifacts.toReversed(), expectedArtifactIds: ['wanted'] },
@@ -177,12 +236,18 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       assert.deepEqual(imagesOf(fieldAt(spec, 'template', 'spec')), [artifacts[0].reference])
     }
   },
-  'kubernetes-scenario 48: an autoscaler follows the version of its replica set': async (_, place) => {
+  'kubernetes-scenario 48: an autoscaler follows the version of its replica set': async (
+    _,
+    place,
+  ) => {
     const scaler = {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
       metadata: { name: 'api' },
-      spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'api' } },
+      spec: {
+        maxReplicas: 2,
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'api' },
+      },
     }
     await place.deploy([scaler, replicaSet('api', 'app:1', 1)])
     const live = await place.get('horizontalpodautoscalers/api')
@@ -200,7 +265,10 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
   'kubernetes-scenario 50: an edited version becomes the next version': async (_, place) => {
     await place.deploy([configMap('conf', { a: '1' })])
     const { metadata } = await place.get('configmaps/conf-v000')
-    const edited = { ...(JSON.parse(metadata.annotations?.[lastApplied] ?? '') as JsonObject), data: { a: '2' } }
+    const edited = {
+      ...(JSON.parse(metadata.annotations?.[lastApplied] ?? '') as JsonObject),
+      data: { a: '2' },
+    }
     await place.deploy([edited])
     assert.deepEqual(await configMaps(place), ['conf-v000', 'conf-v001'])
     const next = await place.get('configmaps/conf-v001')
@@ -212,5 +280,9 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
 test('versions and artifacts of manifests', { concurrency: 4 }, async (t) => {
   const platform = await startPlatform(t)
   if (platform === undefined) return
-  await Promise.all(Object.entries(cases).map(([title, run]) => t.test(title, async () => run(platform, await platform.place()))))
+  await Promise.all(
+    Object.entries(cases).map(([title, run]) =>
+      t.test(title, async () => run(platform, await platform.place())),
+    ),
+  )
 })

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
-import { clusterRole, configMap, deployment, job, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
+import {
+  clusterRole,
+  configMap,
+  deployment,
+  job,
+  replicaSet,
+  service,
+} from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform, type User } from '../../../support/kubernetes-platform.ts'
 import { createHome, type ServeProcess, startServe } from '../../../support/serve.ts'
@@ -11,13 +18,24 @@ import { waitUntil } from '../../../support/wait-until.ts'
 const web = 'deployment web'
 
 function imagesOf(object: JsonObject): unknown[] {
-  return objectsOf(fieldAt(object, 'spec', 'template', 'spec', 'containers')).map(({ image }) => image)
+  return objectsOf(fieldAt(object, 'spec', 'template', 'spec', 'containers')).map(
+    ({ image }) => image,
+  )
 }
 
 /** Why a job is refused, at once or by its task. */
 async function refusal({ ask, ends }: Platform, job: JsonObject, user: User): Promise<string> {
-  const task = { application: 'shop', description: 'refused', job: [{ cloudProvider: 'kubernetes', account: 'k8s', ...job }] }
-  const { status, body } = await ask('POST', '/tasks', { ...task, application: job['application'] ?? 'shop' }, user)
+  const task = {
+    application: 'shop',
+    description: 'refused',
+    job: [{ cloudProvider: 'kubernetes', account: 'k8s', ...job }],
+  }
+  const { status, body } = await ask(
+    'POST',
+    '/tasks',
+    { ...task, application: job['application'] ?? 'shop' },
+    user,
+  )
   if (status >= 400) return JSON.stringify(body)
   return (await ends(String(fieldAt(body, 'ref')).split('/').at(-1) ?? '', 'TERMINAL')).error
 }
@@ -25,19 +43,32 @@ async function refusal({ ask, ends }: Platform, job: JsonObject, user: User): Pr
 const rights: Record<string, (platform: Platform, place: Place) => Promise<void>> = {
   'kubernetes-scenario 126: an account without WRITE changes nothing': async (platform, place) => {
     await place.deploy([deployment('web')], { account: 'k8s-ro' })
-    const job = { type: 'deleteManifest', account: 'k8s-ro', manifestName: web, location: place.namespace }
+    const job = {
+      type: 'deleteManifest',
+      account: 'k8s-ro',
+      manifestName: web,
+      location: place.namespace,
+    }
     assert.match(await refusal(platform, job, 'bob'), /k8s-ro/)
     await place.get('deployments/web')
     await platform.run(job)
     assert.equal(await place.find('deployments/web'), undefined)
   },
-  'objects of another application are not changed without rights on it': async (platform, place) => {
+  'objects of another application are not changed without rights on it': async (
+    platform,
+    place,
+  ) => {
     const { run } = platform
     const owned = [deployment('web'), service('front', { lb: 'front' })]
     const vault = { application: 'vault', moniker: { app: 'vault' } }
     await run({ ...place.stage(owned), ...vault }, 'SUCCEEDED', 'bob')
     const before = await place.get('deployments/web')
-    const on = (type: string, fields: JsonObject) => ({ type, manifestName: web, location: place.namespace, ...fields })
+    const on = (type: string, fields: JsonObject) => ({
+      type,
+      manifestName: web,
+      location: place.namespace,
+      ...fields,
+    })
     const claims = { metadata: { annotations: { 'moniker.spinnaker.io/application': 'vault' } } }
     const traffic = { enabled: true, options: { services: ['service front'], enableTraffic: true } }
     const selector = { kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['vault'] }
@@ -50,10 +81,15 @@ const rights: Record<string, (platform: Platform, place: Place) => Promise<void>
       on('rollingRestartManifest', {}),
       on('pauseRolloutManifest', {}),
       on('deleteManifest', { options: { cascading: true } }),
-      on('deleteManifest', { manifestName: undefined, kinds: ['deployment'], labelSelectors: { selectors: [selector] } }),
+      on('deleteManifest', {
+        manifestName: undefined,
+        kinds: ['deployment'],
+        labelSelectors: { selectors: [selector] },
+      }),
       on('disableManifest', { loadBalancers: ['service front'] }),
     ]
-    for (const attempt of attempts) assert.match(await refusal(platform, attempt, 'alice'), /vault/, JSON.stringify(attempt))
+    for (const attempt of attempts)
+      assert.match(await refusal(platform, attempt, 'alice'), /vault/, JSON.stringify(attempt))
     const after = await place.get('deployments/web')
     assert.deepEqual([after.spec, after.metadata.uid], [before.spec, before.metadata.uid])
     assert.deepEqual(await place.names('deployments'), ['web'])
@@ -67,7 +103,10 @@ const rights: Record<string, (platform: Platform, place: Place) => Promise<void>
     assert.equal(await platform.api.find(path), undefined)
     await platform.run(deploy('k8s-wide'))
     const remove = { type: 'deleteManifest', manifestName: `clusterRole ${name}`, location: '' }
-    assert.match(await refusal(platform, { ...remove, account: 'k8s-ro' }, 'alice'), /clusterScoped/)
+    assert.match(
+      await refusal(platform, { ...remove, account: 'k8s-ro' }, 'alice'),
+      /clusterScoped/,
+    )
     await platform.api.get(path)
     await platform.run({ ...remove, account: 'k8s-wide' })
     assert.equal(await platform.api.find(path), undefined)
@@ -76,14 +115,26 @@ const rights: Record<string, (platform: Platform, place: Place) => Promise<void>
 
 test('rights on objects', { concurrency: 4 }, async (t) => {
   const permissions = { READ: ['ops'], WRITE: ['ops'] }
-  const wide = (kubeconfigFile: string) => ({ name: 'k8s-wide', kubeconfigFile, permissions, clusterScoped: ['ops'] })
+  const wide = (kubeconfigFile: string) => ({
+    name: 'k8s-wide',
+    kubeconfigFile,
+    permissions,
+    clusterScoped: ['ops'],
+  })
   const platform = await startPlatform(t, { accounts: (kubeconfigFile) => [wide(kubeconfigFile)] })
   if (platform === undefined) return
   const owners = { READ: ['ops', 'readers'], WRITE: ['readers'], EXECUTE: ['readers'] }
-  const vault = { name: 'vault', email: 'team@example.test', cloudProviders: 'kubernetes', permissions: owners }
+  const vault = {
+    name: 'vault',
+    email: 'team@example.test',
+    cloudProviders: 'kubernetes',
+    permissions: owners,
+  }
   await platform.run({ type: 'createApplication', application: vault }, 'SUCCEEDED', 'bob')
   await Promise.all(
-    Object.entries(rights).map(([title, run]) => t.test(title, async () => run(platform, await platform.place()))),
+    Object.entries(rights).map(([title, run]) =>
+      t.test(title, async () => run(platform, await platform.place())),
+    ),
   )
 })
 
@@ -100,7 +151,9 @@ test('two Fairleads deploy versions beside each other', async (t) => {
   )
   const sets = await place.list('replicasets')
   assert.deepEqual(sets.flatMap(imagesOf).sort(), tags)
-  const confs = (await place.list('configmaps')).filter(({ metadata }) => metadata.name.startsWith('conf-v'))
+  const confs = (await place.list('configmaps')).filter(({ metadata }) =>
+    metadata.name.startsWith('conf-v'),
+  )
   assert.deepEqual(confs.map((conf) => fieldAt(conf, 'data', 'image')).sort(), tags)
 })
 
@@ -108,22 +161,30 @@ test('another writer is no obstacle', async (t) => {
   const platform = await startPlatform(t)
   if (platform === undefined) return
   const place = await platform.place()
-  await place.deploy([service('front', { lb: 'front' }), deployment('web'), replicaSet('api', 'app:1', 1)], {
-    trafficManagement: { enabled: true, options: { services: ['service front'] } },
-  })
+  await place.deploy(
+    [service('front', { lb: 'front' }), deployment('web'), replicaSet('api', 'app:1', 1)],
+    {
+      trafficManagement: { enabled: true, options: { services: ['service front'] } },
+    },
+  )
   let [isOver, count] = [false, 0]
   const write = async () => {
     while (!isOver) {
       // Controllers copy annotations, and would be held up themselves.
       const metadata = { labels: { count: String(++count) } }
-      for (const path of ['deployments/web', 'replicasets/api-v000']) await platform.api.patch(place.path(path), { metadata })
+      for (const path of ['deployments/web', 'replicasets/api-v000'])
+        await platform.api.patch(place.path(path), { metadata })
     }
   }
   const writing = write()
   const steps = [{ op: 'add', path: '/metadata/labels/y', value: '2' }]
   await place.deploy([deployment('web', 'app:2')])
   await place.change('scaleManifest', web, { replicas: 2 })
-  await place.change('patchManifest', web, { source: 'text', patchBody: steps, options: { mergeStrategy: 'json' } })
+  await place.change('patchManifest', web, {
+    source: 'text',
+    patchBody: steps,
+    options: { mergeStrategy: 'json' },
+  })
   await place.change('undoRolloutManifest', web, { revision: 1 })
   await place.change('disableManifest', 'replicaSet api-v000')
   await place.change('enableManifest', 'replicaSet api-v000')
@@ -138,7 +199,9 @@ test('a restart of the API server in the middle of a deployment delays it', asyn
   if (platform === undefined) return
   const place = await platform.place()
   const { plane } = platform
-  const ready = plane.nodes.behave(({ metadata }) => metadata.namespace === place.namespace, { kind: 'unready' })
+  const ready = plane.nodes.behave(({ metadata }) => metadata.namespace === place.namespace, {
+    kind: 'unready',
+  })
   const id = await platform.submit(place.stage([replicaSet('api', 'app:1', 1)]))
   await place.getUntil('replicasets/api-v000', ({ status }) => status['replicas'] === 1)
   await plane.restart()
@@ -146,21 +209,33 @@ test('a restart of the API server in the middle of a deployment delays it', asyn
   await platform.ends(id)
   assert.deepEqual(await place.names('replicasets'), ['api-v000'])
   const groups = () => platform.read<JsonObject[]>('/applications/shop/serverGroups')
-  await waitUntil(async () => (await groups()).some(({ region }) => region === place.namespace), 'the server group')
+  await waitUntil(
+    async () => (await groups()).some(({ region }) => region === place.namespace),
+    'the server group',
+  )
 })
 
 /** Fairlead as a process that is killed. */
-async function startKillable(t: TestContext): Promise<{ platform: Platform; kill: () => Promise<void> } | undefined> {
+async function startKillable(
+  t: TestContext,
+): Promise<{ platform: Platform; kill: () => Promise<void> } | undefined> {
   const home = createHome(t)
   const running: { url: string; serve?: ServeProcess } = { url: '' }
   let start = async () => {}
   const platform = await startPlatform(t, {
     start: async (end, settings) => {
       start = async () => {
-        running.serve = startServe(end, { ...settings, anonymous: { enabled: false } }, { home, embedded: true })
+        running.serve = startServe(
+          end,
+          { ...settings, anonymous: { enabled: false } },
+          { home, embedded: true },
+        )
         running.url = await running.serve.listening
         const headers = { 'X-SPINNAKER-USER': 'alice' }
-        await waitUntil(async () => (await fetch(`${running.url}/credentials`, { headers })).status === 200, 'the back ends')
+        await waitUntil(
+          async () => (await fetch(`${running.url}/credentials`, { headers })).status === 200,
+          'the back ends',
+        )
       }
       await start()
       return running
@@ -180,8 +255,13 @@ test('kubernetes-scenario 131: after a kill everything goes on, and nothing is d
   if (killable === undefined) return
   const { platform, kill } = killable
   const place = await platform.place()
-  const ready = platform.plane.nodes.behave(({ metadata }) => metadata.labels?.['app'] === 'waits', { kind: 'unready' })
-  const waiting = await platform.submit(place.stage([replicaSet('waits', 'app:1', 1), configMap('conf', { a: '1' })]))
+  const ready = platform.plane.nodes.behave(
+    ({ metadata }) => metadata.labels?.['app'] === 'waits',
+    { kind: 'unready' },
+  )
+  const waiting = await platform.submit(
+    place.stage([replicaSet('waits', 'app:1', 1), configMap('conf', { a: '1' })]),
+  )
   await place.getUntil('replicasets/waits-v000', ({ status }) => status['replicas'] === 1)
   await kill()
   ready()
@@ -189,7 +269,10 @@ test('kubernetes-scenario 131: after a kill everything goes on, and nothing is d
   assert.deepEqual(await place.names('replicasets'), ['waits-v000'])
 
   const traffic = (strategy: string) => ({
-    trafficManagement: { enabled: true, options: { services: ['service front'], enableTraffic: true, strategy } },
+    trafficManagement: {
+      enabled: true,
+      options: { services: ['service front'], enableTraffic: true, strategy },
+    },
   })
   for (const steps of [3, 6]) {
     const round = await platform.place()
@@ -227,13 +310,16 @@ test('kubernetes-scenario 131: after a kill everything goes on, and nothing is d
     await Promise.any(ids.map((id) => reached(platform, id, steps)))
     await kill()
     for (const id of ids) await platform.ends(id)
-    assert.deepEqual(await round.names('replicasets').then((names) => names.filter((name) => /^(blue|high)/.test(name))), [
-      'blue-v000',
-      'blue-v001',
-      'high-v001',
-    ])
     assert.deepEqual(
-      (await round.pods({ lb: 'front', app: 'blue' })).map(({ metadata }) => metadata.ownerReferences?.[0]?.name),
+      await round
+        .names('replicasets')
+        .then((names) => names.filter((name) => /^(blue|high)/.test(name))),
+      ['blue-v000', 'blue-v001', 'high-v001'],
+    )
+    assert.deepEqual(
+      (await round.pods({ lb: 'front', app: 'blue' })).map(
+        ({ metadata }) => metadata.ownerReferences?.[0]?.name,
+      ),
       ['blue-v001'],
     )
     assert.equal((await round.names('jobs')).filter((name) => name.startsWith('made-')).length, 1)
@@ -247,7 +333,9 @@ test('kubernetes-scenario 131: after a kill everything goes on, and nothing is d
 /** Waits until so many steps of a task have begun. */
 async function reached({ until }: Platform, id: string, steps: number): Promise<void> {
   await until<JsonObject>(`/tasks/${id}`, ({ execution }) => {
-    const tasks = objectsOf(fieldAt(execution, 'stages')).flatMap((stage) => objectsOf(stage['tasks']))
+    const tasks = objectsOf(fieldAt(execution, 'stages')).flatMap((stage) =>
+      objectsOf(stage['tasks']),
+    )
     return tasks.filter(({ status }) => status !== 'NOT_STARTED').length >= steps
   })
 }

@@ -14,7 +14,13 @@ import { createFolder, removeFolder } from '../../../support/temporary-folder.ts
 /** As the web UI stores it. */
 function jobStage(place: Place, manifest: JsonObject, fields: JsonObject = {}): JsonObject {
   const metadata = { namespace: place.namespace, ...(manifest['metadata'] as JsonObject) }
-  return { type: 'runJobManifest', alias: 'runJob', source: 'text', manifest: { ...manifest, metadata }, ...fields }
+  return {
+    type: 'runJobManifest',
+    alias: 'runJob',
+    source: 'text',
+    manifest: { ...manifest, metadata },
+    ...fields,
+  }
 }
 
 function printing(...lines: readonly string[]) {
@@ -60,24 +66,40 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
   },
   'kubernetes-scenario 102: properties of a job become outputs': async ({ pipeline }, place) => {
     const lines = ['starts', 'SPINNAKER_PROPERTY_COLOR=blue', 'SPINNAKER_CONFIG_JSON={"size": 3}']
-    const { execution } = await pipeline([jobStage(place, job('run', 0, printing(...lines)), { propertyFile: 'main' })])
+    const { execution } = await pipeline([
+      jobStage(place, job('run', 0, printing(...lines)), { propertyFile: 'main' }),
+    ])
     const { outputs } = execution.stages[0] ?? {}
-    assert.partialDeepStrictEqual(outputs, { color: 'blue', size: 3, propertyFileContents: { color: 'blue', size: 3 } })
+    assert.partialDeepStrictEqual(outputs, {
+      color: 'blue',
+      size: 3,
+      propertyFileContents: { color: 'blue', size: 3 },
+    })
     const silent = jobStage(place, job('silent', 0, printing('starts')), { propertyFile: 'main' })
     const { error } = await pipeline([silent], {}, 'TERMINAL')
     assert.match(error, /container "main".* printed no properties/)
   },
-  'kubernetes-scenario 103: a stage need not wait, and takes exactly one job': async ({ pipeline }, place) => {
+  'kubernetes-scenario 103: a stage need not wait, and takes exactly one job': async (
+    { pipeline },
+    place,
+  ) => {
     await pipeline([jobStage(place, job('run', undefined), { waitForCompletion: false })])
     assert.equal((await place.get('jobs/run')).status['succeeded'], undefined)
     const wrong = await pipeline([jobStage(place, deployment('web'))], {}, 'TERMINAL')
     assert.match(wrong.error, /deployment web is no job/)
     const stage = jobStage(place, job('run', 0))
-    const two = await pipeline([{ ...stage, manifest: [stage['manifest'], stage['manifest']] }], {}, 'TERMINAL')
+    const two = await pipeline(
+      [{ ...stage, manifest: [stage['manifest'], stage['manifest']] }],
+      {},
+      'TERMINAL',
+    )
     assert.match(two.error, /2 documents/)
     assert.deepEqual(await place.names('deployments'), [])
   },
-  'kubernetes-scenario 104: a cancelled stage stops its job': async ({ ask, begin, finish, until }, place) => {
+  'kubernetes-scenario 104: a cancelled stage stops its job': async (
+    { ask, begin, finish, until },
+    place,
+  ) => {
     const id = await begin([jobStage(place, job('run', undefined))])
     await until(`/pipelines/${id}`, ({ stages }) => {
       return fieldAt(objectsOf(stages)[0]?.['context'], 'jobStatus', 'jobState') === 'Running'
@@ -88,7 +110,10 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
     await place.gone('jobs')
     await place.gone('pods')
   },
-  'kubernetes-scenario 105: a job of the configuration takes parameters': async ({ ask, pipeline, read }, place) => {
+  'kubernetes-scenario 105: a job of the configuration takes parameters': async (
+    { ask, pipeline, read },
+    place,
+  ) => {
     const listed = await read<JsonObject[]>('/jobs/preconfigured')
     assert.ok(listed.some(({ type }) => type === 'nightly'))
     const levelOf = async () => {
@@ -105,34 +130,60 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
   },
   'kubernetes-scenario 106: artifacts of a live object are found': async ({ pipeline }, place) => {
     const pod = { volumes: [{ name: 'conf', configMap: { name: 'conf' } }] }
-    await place.deploy([configMap('conf', { a: '1' }), deployment('web', 'reg.test/app:1', 0, { pod })])
-    const find = (manifestName: string) => ({ type: 'findArtifactsFromResource', manifestName, location: place.namespace })
+    await place.deploy([
+      configMap('conf', { a: '1' }),
+      deployment('web', 'reg.test/app:1', 0, { pod }),
+    ])
+    const find = (manifestName: string) => ({
+      type: 'findArtifactsFromResource',
+      manifestName,
+      location: place.namespace,
+    })
     const stage = { account: 'k8s', cloudProvider: 'kubernetes', ...find('deployment web') }
     const { execution } = await pipeline([stage])
     const { outputs } = execution.stages[0] ?? {}
-    assert.equal(fieldAt(outputs?.['manifest'], 'metadata', 'uid'), (await place.get('deployments/web')).metadata.uid)
-    const found = objectsOf(outputs?.['artifacts']).map(({ type, name, reference }) => [type, name, reference])
+    assert.equal(
+      fieldAt(outputs?.['manifest'], 'metadata', 'uid'),
+      (await place.get('deployments/web')).metadata.uid,
+    )
+    const found = objectsOf(outputs?.['artifacts']).map(({ type, name, reference }) => [
+      type,
+      name,
+      reference,
+    ])
     assert.deepEqual(found.sort(), [
       ['docker/image', 'reg.test/app', 'reg.test/app:1'],
       ['kubernetes/configMap', 'conf-v000', 'conf-v000'],
     ])
-    const { error } = await pipeline([{ ...stage, manifestName: 'deployment none' }], {}, 'TERMINAL')
+    const { error } = await pipeline(
+      [{ ...stage, manifestName: 'deployment none' }],
+      {},
+      'TERMINAL',
+    )
     assert.match(error, /deployment none was not found/)
   },
   'kubernetes-scenario 107: a baked chart is deployed': async ({ pipeline }, place) => {
-    const chart = await packFiles({ 'web/Chart.yaml': 'name: web\n', 'web/templates/a.yaml': 'kind: ConfigMap\n' })
+    const chart = await packFiles({
+      'web/Chart.yaml': 'name: web\n',
+      'web/templates/a.yaml': 'kind: ConfigMap\n',
+    })
     const bake = {
       type: 'bakeManifest',
       ...{ templateRenderer: 'HELM3', outputName: 'web', namespace: place.namespace },
       inputArtifacts: [{ artifact: embedded(chart), account: 'embedded-artifact' }],
-      expectedArtifacts: [{ id: 'baked', matchArtifact: { type: 'embedded/base64', name: 'rendered' } }],
+      expectedArtifacts: [
+        { id: 'baked', matchArtifact: { type: 'embedded/base64', name: 'rendered' } },
+      ],
     }
     const deploy = { type: 'deployManifest', source: 'artifact', moniker: { app: 'shop' } }
     const { execution } = await pipeline([
       bake,
       { ...deploy, manifestArtifactId: 'baked', manifestArtifactAccount: 'embedded-artifact' },
     ])
-    assert.equal(objectsOf(execution.stages[0]?.context['artifacts'])[0]?.['type'], 'embedded/base64')
+    assert.equal(
+      objectsOf(execution.stages[0]?.context['artifacts'])[0]?.['type'],
+      'embedded/base64',
+    )
     assert.deepEqual((await place.get('configmaps/baked-v000'))['data'], { color: 'blue' })
   },
   'kubernetes-scenario 108: expressions read what was deployed': async ({ pipeline }, place) => {
@@ -144,10 +195,16 @@ const cases: Record<string, (platform: Platform, place: Place) => Promise<void>>
       place.stage([deployment('web', 'app:1', 0)], { name: 'Deploy' }),
       place.stage([configMap('conf', data)], { name: 'Tell' }),
     ])
-    assert.deepEqual((await place.get('configmaps/conf-v000'))['data'], { name: 'web', label: 'web' })
+    assert.deepEqual((await place.get('configmaps/conf-v000'))['data'], {
+      name: 'web',
+      label: 'web',
+    })
   },
   'a job that has run out of time is stopped': async ({ pipeline }, place) => {
-    const stage = jobStage(place, job('run', undefined), { overrideTimeout: true, stageTimeoutMs: 1500 })
+    const stage = jobStage(place, job('run', undefined), {
+      overrideTimeout: true,
+      stageTimeoutMs: 1500,
+    })
     await pipeline([stage], {}, 'TERMINAL')
     await place.gone('jobs')
   },
@@ -168,5 +225,9 @@ test('jobs and artifacts', { concurrency: 4 }, async (t) => {
     },
   })
   if (platform === undefined) return
-  await Promise.all(Object.entries(cases).map(([title, run]) => t.test(title, async () => run(platform, await platform.place()))))
+  await Promise.all(
+    Object.entries(cases).map(([title, run]) =>
+      t.test(title, async () => run(platform, await platform.place())),
+    ),
+  )
 })

@@ -1,7 +1,10 @@
 /** Build stages with the embedded build service: commands run on this machine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BuildServerKeys, toBuildServerSettings } from '../../../../packages/builds/build-servers.ts'
+import {
+  BuildServerKeys,
+  toBuildServerSettings,
+} from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
 import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
 import { orchestrationBackend } from '../../../../packages/engine/orchestration/orchestration.ts'
@@ -26,7 +29,10 @@ test('build stages run commands on this machine', async (t) => {
     notice: () => {},
     isSet: () => false,
   }
-  const buildServers = toBuildServerSettings(BuildServerKeys.parse({ 'builds.local.jobs': jobs }), report)
+  const buildServers = toBuildServerSettings(
+    BuildServerKeys.parse({ 'builds.local.jobs': jobs }),
+    report,
+  )
   const { backends } = await startInfrastructure(t, {
     bakery: { 'local.enabled': true },
     beside: [buildsBackend, orchestrationBackend],
@@ -35,7 +41,11 @@ test('build stages run commands on this machine', async (t) => {
   const [host] = (await backends.ask('igor', 'GET', '/masters')).body as string[]
   const start = async (job: string, more: Record<string, unknown> = {}) => {
     const stages = [{ refId: '1', type: 'jenkins', master: host, job, ...more }]
-    const { body } = await backends.ask('orca', 'POST', '/orchestrate', { application: 'shop', name: 'p', stages })
+    const { body } = await backends.ask('orca', 'POST', '/orchestrate', {
+      application: 'shop',
+      name: 'p',
+      stages,
+    })
     return String(at(body, 'ref'))
   }
   const read = async (ref: string) => (await backends.ask('orca', 'GET', ref)).body as Execution
@@ -53,7 +63,10 @@ test('build stages run commands on this machine', async (t) => {
       propertyFile: 'out.properties',
       expectedArtifacts: [{ id: 'notes', matchArtifact: { reference: 'notes.txt' } }],
     })
-    const stage = await stageOf(ref, ({ status }) => status !== 'RUNNING' && status !== 'NOT_STARTED')
+    const stage = await stageOf(
+      ref,
+      ({ status }) => status !== 'RUNNING' && status !== 'NOT_STARTED',
+    )
     assert.equal(stage?.status, 'SUCCEEDED', JSON.stringify(stage?.context))
     assert.deepEqual([stage.outputs['version'], at(stage.outputs, 'buildInfo', 'number')], ['7', 1])
     assert.equal(at(stage.outputs, 'resolvedExpectedArtifacts', 0, 'boundArtifact', 'version'), '1')

@@ -1,7 +1,11 @@
 /** A build service that answers each operation in turn, and an engine whose clock moves until a stage is over. */
 import type { TestContext } from 'node:test'
 import type { Stage } from '../../../../packages/engine/orchestration/model.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '../../../../packages/ports/service-call.ts'
+import type {
+  CallService,
+  ServiceAnswer,
+  ServiceCall,
+} from '../../../../packages/ports/service-call.ts'
 import { type EngineOptions, startEngine, type TestEngine } from '../support.ts'
 
 export type Answer = readonly [status: number, body?: unknown]
@@ -41,19 +45,29 @@ export const answersOfApp: Answers = {
 
 export const app = { type: 'jenkins', master: 'ci', job: 'app' }
 
-export async function startBuildEngine(t: TestContext, answers: Answers, options: EngineOptions = {}): Promise<BuildEngine> {
+export async function startBuildEngine(
+  t: TestContext,
+  answers: Answers,
+  options: EngineOptions = {},
+): Promise<BuildEngine> {
   const calls: ServiceCall[] = []
   const others: CallService = async (service, call): Promise<ServiceAnswer> => {
     if (service !== 'igor') return { status: 404, body: undefined }
     calls.push(call)
     const key = `${call.method} ${call.path.split('?')[0]}`
     const known = Object.hasOwn(answers, key) ? answers[key] : undefined
-    const given = typeof known === 'function' ? await known(call) : (known?.length ?? 0) > 1 ? known?.shift() : known?.[0]
+    const given =
+      typeof known === 'function'
+        ? await known(call)
+        : (known?.length ?? 0) > 1
+          ? known?.shift()
+          : known?.[0]
     const [status, body] = given ?? [404, { message: `nothing has the path ${call.path}` }]
     return { status, body }
   }
   const engine = await startEngine(t, { ...options, others })
-  const start = (stage: Record<string, unknown>) => engine.run({ stages: [{ refId: '1', ...stage }] })
+  const start = (stage: Record<string, unknown>) =>
+    engine.run({ stages: [{ refId: '1', ...stage }] })
   const ends = async (id: string, status: string) => {
     await engine.eventually(async () => {
       engine.clock.pass(5)

@@ -11,7 +11,11 @@ import { startInfrastructure, webProgram } from '../../../support/infrastructure
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { at, startEngine, type TestEngine, V } from '../support.ts'
 
-type Answers = (method: string, path: string, body: Record<string, unknown>) => ServiceAnswer | undefined
+type Answers = (
+  method: string,
+  path: string,
+  body: Record<string, unknown>,
+) => ServiceAnswer | undefined
 
 interface Rig {
   readonly engine: TestEngine
@@ -23,7 +27,8 @@ interface Rig {
 }
 
 const ok = (body: unknown): ServiceAnswer => ({ status: 200, body })
-const state = (name: string, result: string | null = null) => ok({ id: 's1', resource_id: 'b1', state: name, result })
+const state = (name: string, result: string | null = null) =>
+  ok({ id: 's1', resource_id: 'b1', state: name, result })
 const done = state('COMPLETED', 'SUCCESS')
 
 /** An external bakery whose answers a test scripts; the rest goes well. */
@@ -66,8 +71,16 @@ async function startRig(t: TestContext, answers: Answers = () => undefined): Pro
   }
 }
 
-const bake = { refId: '1', type: 'bake', cloudProviderType: 'aws', baseOs: 'trusty', package: 'web', regions: ['east', 'west'] }
-const stageOf = ({ stages }: Execution, refId = '1') => stages.find((stage) => stage.refId === refId)
+const bake = {
+  refId: '1',
+  type: 'bake',
+  cloudProviderType: 'aws',
+  baseOs: 'trusty',
+  package: 'web',
+  regions: ['east', 'west'],
+}
+const stageOf = ({ stages }: Execution, refId = '1') =>
+  stages.find((stage) => stage.refId === refId)
 const errorsOf = ({ stages }: Execution) =>
   stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
 
@@ -75,10 +88,22 @@ test('a bake stage bakes in each region', async (t) => {
   const { run, bodies } = await startRig(t)
   const trigger = { type: 'git', hash: 'abc', buildInfo: { number: 7, url: 'http://ci/7' } }
   const extendedAttributes = { color: 'blue' }
-  const execution = await run({ trigger, stages: [{ ...bake, amiSuffix: '1', extendedAttributes }] })
-  const details = at(stageOf(execution), 'outputs', 'deploymentDetails') as Record<string, unknown>[]
+  const execution = await run({
+    trigger,
+    stages: [{ ...bake, amiSuffix: '1', extendedAttributes }],
+  })
+  const details = at(stageOf(execution), 'outputs', 'deploymentDetails') as Record<
+    string,
+    unknown
+  >[]
   assert.deepEqual(
-    details.map(({ region, imageId, imageName, baseOs, refId }) => [region, imageId, imageName, baseOs, refId]),
+    details.map(({ region, imageId, imageName, baseOs, refId }) => [
+      region,
+      imageId,
+      imageName,
+      baseOs,
+      refId,
+    ]),
     [
       ['east', 'ami-east', 'web-1', 'trusty', '1'],
       ['west', 'ami-west', 'web-1', 'trusty', '1'],
@@ -88,7 +113,11 @@ test('a bake stage bakes in each region', async (t) => {
     { type: 'aws/image', reference: 'ami-east' },
     { type: 'aws/image', reference: 'ami-west' },
   ])
-  const { user: _user, spinnaker_execution_id: id, ...request } = bodies[0] as Record<string, unknown>
+  const {
+    user: _user,
+    spinnaker_execution_id: id,
+    ...request
+  } = bodies[0] as Record<string, unknown>
   assert.equal(id, execution.id)
   assert.deepEqual(request, {
     build_number: 7,
@@ -100,9 +129,15 @@ test('a bake stage bakes in each region', async (t) => {
     extended_attributes: extendedAttributes,
     cloud_provider_type: 'aws',
   })
-  const children = execution.stages.filter(({ parentStageId }) => parentStageId === stageOf(execution)?.id)
+  const children = execution.stages.filter(
+    ({ parentStageId }) => parentStageId === stageOf(execution)?.id,
+  )
   assert.deepEqual(
-    children.map(({ name, context }) => [name, context['previouslyBaked'], context['bakePackageName']]),
+    children.map(({ name, context }) => [
+      name,
+      context['previouslyBaked'],
+      context['bakePackageName'],
+    ]),
     [
       ['Bake in east', false, 'web'],
       ['Bake in west', false, 'web'],
@@ -116,13 +151,17 @@ test('a bake receives artifacts that earlier stages have bound', async (t) => {
   const { run, bodies } = await startRig(t)
   const boundArtifact = { type: 'git/repo', reference: 'https://example.org/web.git' }
   const binding = V('0', { resolvedExpectedArtifacts: [{ id: 'source', boundArtifact }] })
-  await run({ stages: [binding, { ...single, requisiteStageRefIds: ['0'], packageArtifactIds: ['source'] }] })
+  await run({
+    stages: [binding, { ...single, requisiteStageRefIds: ['0'], packageArtifactIds: ['source'] }],
+  })
   assert.deepEqual(bodies[0]?.['package_artifacts'], [boundArtifact])
 })
 
 test('an unknown base image fails the stage in the words of the bakery', async (t) => {
   const missing = { status: 404, body: { status: 'NOT_FOUND', messages: ['no trusty here'] } }
-  const { run, asked } = await startRig(t, (_method, path) => (path.startsWith('/bakeOptions') ? missing : undefined))
+  const { run, asked } = await startRig(t, (_method, path) =>
+    path.startsWith('/bakeOptions') ? missing : undefined,
+  )
   assert.match(errorsOf(await run({ stages: [single] }, 'TERMINAL')), /no trusty here/)
   assert.deepEqual(asked, ['GET /bakeOptions/aws/baseImages/trusty'])
 })
@@ -182,7 +221,9 @@ for (const [what, states, status, bakes] of courses) {
 }
 
 test('cancelling the stage cancels the bake', async (t) => {
-  const { engine, asked } = await startRig(t, (_method, path) => (path.includes('/status/') ? state('RUNNING') : undefined))
+  const { engine, asked } = await startRig(t, (_method, path) =>
+    path.includes('/status/') ? state('RUNNING') : undefined,
+  )
   const id = await engine.run({ stages: [single] })
   await engine.eventually(async () => asked.some((line) => line.includes('/status/')))
   await engine.ask('PUT', `/pipelines/${id}/cancel`)
@@ -221,11 +262,16 @@ test('a pipeline bakes a program and deploys it', async (t) => {
       refId: 'deploy',
       type: 'deploy',
       requisiteStageRefIds: ['bake'],
-      clusters: [{ ...place, application: 'shop', stack: 'main', capacity: { min: 1, max: 1, desired: 1 } }],
+      clusters: [
+        { ...place, application: 'shop', stack: 'main', capacity: { min: 1, max: 1, desired: 1 } },
+      ],
     },
   ]
   await engine.ends(await engine.run({ application: 'shop', stages }), 'SUCCEEDED')
   const [group] = await infra.read<Record<string, unknown>[]>('/applications/shop/serverGroups')
   assert.equal(group?.['name'], 'shop-main-v000')
-  assert.deepEqual([at(group, 'buildInfo', 'package_name'), at(group, 'buildInfo', 'version')], ['shop', '2'])
+  assert.deepEqual(
+    [at(group, 'buildInfo', 'package_name'), at(group, 'buildInfo', 'version')],
+    ['shop', '2'],
+  )
 })

@@ -1,6 +1,10 @@
 /** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
 
-import { clusterName, parseMoniker, serverGroupName } from '../../../../packages/base/names/moniker.ts'
+import {
+  clusterName,
+  parseMoniker,
+  serverGroupName,
+} from '../../../../packages/base/names/moniker.ts'
 import type { CallService, ServiceAnswer } from '../../../../packages/ports/service-call.ts'
 
 export interface Group {
@@ -61,7 +65,8 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
   const requests = new Map<string, string>()
   let time = 1000
 
-  const find = (name: unknown, region: unknown) => groups.find((group) => group.name === name && group.region === region)
+  const find = (name: unknown, region: unknown) =>
+    groups.find((group) => group.name === name && group.region === region)
   const bareName = (name: string) => (isKubernetes ? name.replace(/^replicaSet /, '') : name)
   const monikerOf = ({ name }: Group) => {
     const moniker = parseMoniker(bareName(name))
@@ -72,13 +77,24 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
       ? [{ type: 'kubernetes/pod', healthClass: 'platform', state: 'Up' }]
       : [
           { type: 'Platform', healthClass: 'platform', state: 'Unknown' },
-          { type: 'LoadBalancer', state, ...(state === 'Starting' && { description: 'no answer' }) },
+          {
+            type: 'LoadBalancer',
+            state,
+            ...(state === 'Starting' && { description: 'no answer' }),
+          },
         ]
   const instancesOf = (group: Group) => {
     return Array.from({ length: group.capacity.desired }, (_, index) => {
       const id = `${group.name}-${index}`
-      const state = group.isDisabled || group.out.includes(id) ? 'OutOfService' : group.sick ? 'Starting' : 'Up'
-      return { id, name: id, healthState: isKubernetes ? 'Up' : state, launchTime: group.createdTime, health: healthOf(state) }
+      const state =
+        group.isDisabled || group.out.includes(id) ? 'OutOfService' : group.sick ? 'Starting' : 'Up'
+      return {
+        id,
+        name: id,
+        healthState: isKubernetes ? 'Up' : state,
+        launchTime: group.createdTime,
+        health: healthOf(state),
+      }
     })
   }
   const view = (group: Group): Fields => ({
@@ -105,8 +121,12 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
       })
       const region = String(fields['region'])
       const source = fields['source'] as Fields | undefined
-      const from = source === undefined ? undefined : find(source['serverGroupName'], source['region'])
-      const own = groups.filter((group) => parseMoniker(bareName(group.name)).cluster === cluster && group.region === region)
+      const from =
+        source === undefined ? undefined : find(source['serverGroupName'], source['region'])
+      const own = groups.filter(
+        (group) =>
+          parseMoniker(bareName(group.name)).cluster === cluster && group.region === region,
+      )
       const newest = own.at(-1)
       const sequence = newest === undefined ? 0 : (monikerOf(newest).sequence ?? 0) + 1
       const name = (isKubernetes ? 'replicaSet ' : '') + serverGroupName(cluster, sequence)
@@ -122,7 +142,10 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         sick: service.sick,
         trafficPercent: fields['trafficPercent'] as number | undefined,
       })
-      return { serverGroupNames: [`${region}:${name}`], serverGroupNameByRegion: { [region]: name } }
+      return {
+        serverGroupNames: [`${region}:${name}`],
+        serverGroupNameByRegion: { [region]: name },
+      }
     },
     upsertLoadBalancer: (fields) => ({
       loadBalancers: { [String(fields['region'])]: { name: fields['name'], dnsName: 'localhost' } },
@@ -130,7 +153,8 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     cloneServerGroup: (fields) => changes['createServerGroup']?.(fields),
     resizeServerGroup(fields) {
       const group = find(fields['serverGroupName'], fields['region'])
-      if (group !== undefined) group.capacity = { ...group.capacity, ...(fields['capacity'] as Fields) }
+      if (group !== undefined)
+        group.capacity = { ...group.capacity, ...(fields['capacity'] as Fields) }
       return undefined
     },
     enableServerGroup(fields) {
@@ -151,7 +175,8 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     },
     shareTraffic(fields) {
       const group = find(fields['serverGroupName'], fields['region'])
-      if (group !== undefined) group.trafficPercent = (fields['percent'] as number | null) ?? undefined
+      if (group !== undefined)
+        group.trafficPercent = (fields['percent'] as number | null) ?? undefined
       return undefined
     },
     destroyServerGroup(fields) {
@@ -163,13 +188,16 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
 
   const problemOf = (name: string, fields: Fields): string | undefined => {
     const isOff = find(fields['serverGroupName'], fields['region'])?.isDisabled === true
-    return name === 'shareTraffic' && isOff && Number(fields['percent']) > 0 ? 'It is disabled and takes no requests.' : undefined
+    return name === 'shareTraffic' && isOff && Number(fields['percent']) > 0
+      ? 'It is disabled and takes no requests.'
+      : undefined
   }
 
   function submit(query: URLSearchParams, body: Fields[]): ServiceAnswer {
     const requestId = query.get('clientRequestId') ?? ''
     const known = requests.get(requestId)
-    if (known !== undefined) return { status: 200, body: { id: known, resourceUri: `/task/${known}` } }
+    if (known !== undefined)
+      return { status: 200, body: { id: known, resourceUri: `/task/${known}` } }
     const id = `t${tasks.size + 1}`
     requests.set(requestId, id)
     const resultObjects: Fields[] = []
@@ -179,7 +207,13 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         const problem = service.failing.get(name) ?? problemOf(name, fields as Fields)
         if (problem !== undefined) {
           const status = { phase: 'DONE', status: 'failed', completed: true, failed: true }
-          const exception = { type: 'EXCEPTION', operation: name, message: problem, cause: 'Error', details: ['quota: 3 of 3'] }
+          const exception = {
+            type: 'EXCEPTION',
+            operation: name,
+            message: problem,
+            cause: 'Error',
+            details: ['quota: 3 of 3'],
+          }
           tasks.set(id, { id, status, history: [], resultObjects: [exception] })
           return { status: 200, body: { id, resourceUri: `/task/${id}` } }
         }
@@ -192,7 +226,12 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         }
       }
     }
-    tasks.set(id, { id, status: { phase: 'DONE', status: 'done', completed: true, failed: false }, history: [], resultObjects })
+    tasks.set(id, {
+      id,
+      status: { phase: 'DONE', status: 'done', completed: true, failed: false },
+      history: [],
+      resultObjects,
+    })
     return { status: 200, body: { id, resourceUri: `/task/${id}` } }
   }
 
@@ -200,7 +239,8 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     const parts = path.split('/').slice(1).map(decodeURIComponent)
     const found = (body: unknown): ServiceAnswer =>
       body === undefined ? { status: 404, body: undefined } : { status: 200, body }
-    if (parts[0] === 'task') return found(service.unknownTasks-- > 0 ? undefined : tasks.get(parts[1] ?? ''))
+    if (parts[0] === 'task')
+      return found(service.unknownTasks-- > 0 ? undefined : tasks.get(parts[1] ?? ''))
     if (parts[0] === 'features') return found([])
     if (parts[0] === 'tags') return found(service.tags)
     if (parts[0] === 'cache') return found(refreshes())
@@ -215,21 +255,35 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
     }
     if (parts[2] !== 'clusters') return found(undefined)
     const members = groups.filter(
-      (group) => monikerOf(group).cluster === parts[4] && group.account === parts[3] && (!isKubernetes || parts[1] === 'shop'),
+      (group) =>
+        monikerOf(group).cluster === parts[4] &&
+        group.account === parts[3] &&
+        (!isKubernetes || parts[1] === 'shop'),
     )
-    if (parts.length === 6) return found(members.length === 0 ? undefined : { name: parts[4], serverGroups: members.map(view) })
+    if (parts.length === 6)
+      return found(
+        members.length === 0 ? undefined : { name: parts[4], serverGroups: members.map(view) },
+      )
     const here = members
-      .filter(({ region, isDisabled }) => region === parts[6] && (query.get('onlyEnabled') !== 'true' || !isDisabled))
+      .filter(
+        ({ region, isDisabled }) =>
+          region === parts[6] && (query.get('onlyEnabled') !== 'true' || !isDisabled),
+      )
       .toSorted((one, other) => other.createdTime - one.createdTime)
     const target = String(parts.at(-1)).replace(/_asg(?:_dynamic)?$/, '')
-    const group = here[{ current: 0, newest: 0, previous: 1, ancestor: 1, oldest: here.length - 1 }[target] ?? 99]
+    const group =
+      here[
+        { current: 0, newest: 0, previous: 1, ancestor: 1, oldest: here.length - 1 }[target] ?? 99
+      ]
     return found(group && view(group))
   }
 
   /** A refresh that was asked for before waits at the first look, and is done at the second. */
   let looks = 0
   const refreshes = () =>
-    ++looks % 2 === 1 ? [{ details: {}, processedCount: 0 }] : [{ details: {}, processedCount: 1, processedTime: Date.now() }]
+    ++looks % 2 === 1
+      ? [{ details: {}, processedCount: 0 }]
+      : [{ details: {}, processedCount: 1, processedTime: Date.now() }]
 
   const service: CloudService = {
     groups,
@@ -281,7 +335,10 @@ export function createCloudService({ isKubernetes = false } = {}): CloudService 
         return answer
       }
       if (method === 'POST' && place.startsWith('/cache/')) {
-        return { status: service.queuesRefreshes ? 202 : 200, body: { cachedIdentifiersByType: {} } }
+        return {
+          status: service.queuesRefreshes ? 202 : 200,
+          body: { cachedIdentifiersByType: {} },
+        }
       }
       return read(place, new URLSearchParams(query))
     },

@@ -8,10 +8,20 @@ import { type CloudService, createCloudService } from './cloud-service.ts'
 type Fields = Record<string, unknown>
 
 const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
-const place = { cloudProvider: 'kubernetes', credentials: 'dev', account: 'dev', region: 'east', application: 'shop' }
+const place = {
+  cloudProvider: 'kubernetes',
+  credentials: 'dev',
+  account: 'dev',
+  region: 'east',
+  application: 'shop',
+}
 const cluster = 'replicaSet shop-main'
 const moniker = { app: 'shop', cluster }
-const [v0, v1, v2] = ['replicaSet shop-main-v000', 'replicaSet shop-main-v001', 'replicaSet shop-main-v002'] as const
+const [v0, v1, v2] = [
+  'replicaSet shop-main-v000',
+  'replicaSet shop-main-v001',
+  'replicaSet shop-main-v002',
+] as const
 
 interface Rig {
   readonly cloud: CloudService
@@ -21,11 +31,17 @@ interface Rig {
 async function startRig(t: TestContext): Promise<Rig> {
   const cloud = createCloudService({ isKubernetes: true })
   const engine = await startEngine(t, { others: cloud.call, clock: realClock })
-  return { cloud, run: async (job, status = 'SUCCEEDED') => (await engine.taskEnds(await engine.task(job), status)).execution }
+  return {
+    cloud,
+    run: async (job, status = 'SUCCEEDED') =>
+      (await engine.taskEnds(await engine.task(job), status)).execution,
+  }
 }
 
-const errorOf = ({ stages }: Execution) => JSON.stringify(stages.map(({ context }) => context['exception']))
-const shown = ({ groups }: CloudService) => groups.map(({ name, isDisabled }) => `${name}${isDisabled ? ' off' : ''}`)
+const errorOf = ({ stages }: Execution) =>
+  JSON.stringify(stages.map(({ context }) => context['exception']))
+const shown = ({ groups }: CloudService) =>
+  groups.map(({ name, isDisabled }) => `${name}${isDisabled ? ' off' : ''}`)
 
 const create = {
   type: 'createServerGroup',
@@ -38,7 +54,11 @@ const create = {
 const strategies: [strategy: string, fields: Fields, left: string[]][] = [
   ['redblack', { maxRemainingAsgs: 2 }, [`${v1} off`, v2]],
   ['highlander', {}, [v2]],
-  ['rollingredblack', { targetPercentages: [50, 100] }, [v0, `${v1} off`, v2].map((name) => (name === v0 ? `${v0} off` : name))],
+  [
+    'rollingredblack',
+    { targetPercentages: [50, 100] },
+    [v0, `${v1} off`, v2].map((name) => (name === v0 ? `${v0} off` : name)),
+  ],
   ['recreate', {}, [`${v1} off`, v2]],
   ['canary', { canary: { steps: [{ percent: 10 }] } }, [`${v1} off`, v2]],
   ['', {}, [`${v0} off`, v1, v2]],
@@ -74,7 +94,14 @@ test('a dynamic target is found by its cluster', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add(v0)
   cloud.add(v1)
-  await run({ type: 'disableServerGroup', ...place, regions: ['east'], cluster, moniker, target: 'current_asg_dynamic' })
+  await run({
+    type: 'disableServerGroup',
+    ...place,
+    regions: ['east'],
+    cluster,
+    moniker,
+    target: 'current_asg_dynamic',
+  })
   assert.deepEqual(shown(cloud), [v0, `${v1} off`])
 })
 
@@ -92,9 +119,17 @@ test('traffic guards count pods of enabled server groups only', async (t) => {
   cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
   cloud.add(v0, { isDisabled: true })
   cloud.add(v1)
-  const failed = await run({ type: 'disableServerGroup', ...place, serverGroupName: v1 }, 'TERMINAL')
+  const failed = await run(
+    { type: 'disableServerGroup', ...place, serverGroupName: v1 },
+    'TERMINAL',
+  )
   assert.match(errorOf(failed), /traffic guard of the cluster replicaSet shop-main in dev\/east/)
-  await run({ type: 'destroyServerGroup', ...place, serverGroupName: v0, skipDisableBeforeDestroy: true })
+  await run({
+    type: 'destroyServerGroup',
+    ...place,
+    serverGroupName: v0,
+    skipDisableBeforeDestroy: true,
+  })
   assert.deepEqual(shown(cloud), [v1])
 })
 
@@ -116,6 +151,12 @@ test('a deployment rolls its server groups back itself', async (t) => {
   cloud.add(v0)
   cloud.add(v1)
   await run({ type: 'rollbackCluster', ...place, regions: ['east'], cluster, moniker })
-  const [name, { manifestName, location, numRevisionsBack }] = cloud.operations.at(-1) as [string, Fields]
-  assert.deepEqual([name, manifestName, location, numRevisionsBack], ['undoRolloutManifest', 'deployment shop-main', 'east', 1])
+  const [name, { manifestName, location, numRevisionsBack }] = cloud.operations.at(-1) as [
+    string,
+    Fields,
+  ]
+  assert.deepEqual(
+    [name, manifestName, location, numRevisionsBack],
+    ['undoRolloutManifest', 'deployment shop-main', 'east', 1],
+  )
 })

@@ -22,18 +22,34 @@ interface Rig {
   run(job: Fields, status?: string): Promise<TaskView>
 }
 
-async function startRig(t: TestContext, cloud = createCloudService(), dataDir?: string): Promise<Rig> {
-  const engine = await startEngine(t, { others: cloud.call, clock: realClock, ...(dataDir !== undefined && { dataDir }) })
-  return { cloud, engine, run: async (job, status = 'SUCCEEDED') => engine.taskEnds(await engine.task(job), status) }
+async function startRig(
+  t: TestContext,
+  cloud = createCloudService(),
+  dataDir?: string,
+): Promise<Rig> {
+  const engine = await startEngine(t, {
+    others: cloud.call,
+    clock: realClock,
+    ...(dataDir !== undefined && { dataDir }),
+  })
+  return {
+    cloud,
+    engine,
+    run: async (job, status = 'SUCCEEDED') => engine.taskEnds(await engine.task(job), status),
+  }
 }
 
 function errorOf({ stages }: { stages: readonly unknown[] }): string {
-  return stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
+  return stages
+    .flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? [])
+    .join('\n')
 }
 
 const names = ({ operations }: CloudService) => operations.map(([name]) => name)
 const sizes = ({ groups }: CloudService) =>
-  groups.map(({ name, capacity, isDisabled }) => `${name} ${capacity.desired}${isDisabled ? ' off' : ''}`)
+  groups.map(
+    ({ name, capacity, isDisabled }) => `${name} ${capacity.desired}${isDisabled ? ' off' : ''}`,
+  )
 
 const incomplete: [what: string, job: Fields, says: RegExp][] = [
   ['a deployment without clusters', { type: 'deploy' }, /add it to "clusters"/],
@@ -42,7 +58,11 @@ const incomplete: [what: string, job: Fields, says: RegExp][] = [
     { type: 'deploy', clusters: [{ region: 'east', application: 'shop' }] },
     /set "credentials"/,
   ],
-  ['a deployment without a region', { type: 'deploy', clusters: [{ credentials: 'dev', application: 'shop' }] }, /set "region"/],
+  [
+    'a deployment without a region',
+    { type: 'deploy', clusters: [{ credentials: 'dev', application: 'shop' }] },
+    /set "region"/,
+  ],
   [
     'a resize without a server group',
     { type: 'resizeServerGroup', ...place, capacity: sized(1) },
@@ -53,13 +73,41 @@ const incomplete: [what: string, job: Fields, says: RegExp][] = [
     { type: 'resizeServerGroup', ...place, serverGroupName: 'shop-main-v000', action: 'grow' },
     /use scale_exact/,
   ],
-  ['a target without a cluster', { type: 'destroyServerGroup', ...place, target: 'current' }, /set "cluster"/],
-  ['a stage of a cluster without a region', { type: 'shrinkCluster', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
-  ['a stage of an unknown cluster', { type: 'disableCluster', ...place, cluster: 'shop-none' }, /shop-none was not found/],
-  ['a rollback without a region', { type: 'rollbackCluster', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
-  ['a rollback without names', { type: 'rollbackServerGroup', ...place, rollbackContext: {} }, /set rollbackContext\./],
-  ['an image search without a region', { type: 'findImage', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
-  ['an unknown selection', { type: 'findImage', ...place, cluster: 'shop-main', selectionStrategy: 'BEST' }, /use NEWEST/],
+  [
+    'a target without a cluster',
+    { type: 'destroyServerGroup', ...place, target: 'current' },
+    /set "cluster"/,
+  ],
+  [
+    'a stage of a cluster without a region',
+    { type: 'shrinkCluster', credentials: 'dev', cluster: 'shop-main' },
+    /set "region"/,
+  ],
+  [
+    'a stage of an unknown cluster',
+    { type: 'disableCluster', ...place, cluster: 'shop-none' },
+    /shop-none was not found/,
+  ],
+  [
+    'a rollback without a region',
+    { type: 'rollbackCluster', credentials: 'dev', cluster: 'shop-main' },
+    /set "region"/,
+  ],
+  [
+    'a rollback without names',
+    { type: 'rollbackServerGroup', ...place, rollbackContext: {} },
+    /set rollbackContext\./,
+  ],
+  [
+    'an image search without a region',
+    { type: 'findImage', credentials: 'dev', cluster: 'shop-main' },
+    /set "region"/,
+  ],
+  [
+    'an unknown selection',
+    { type: 'findImage', ...place, cluster: 'shop-main', selectionStrategy: 'BEST' },
+    /use NEWEST/,
+  ],
   ['a bulk without names', { type: 'bulkDestroyServerGroup', ...place }, /set "serverGroupNames"/],
   ['a reboot without instances', { type: 'rebootInstances', ...place }, /set "instanceIds"/],
   [
@@ -94,11 +142,21 @@ interface Judgement {
   readonly decision: string
   readonly objections: { job?: number; field?: string; message: string }[]
   readonly open: { stage: string; message: string }[]
-  readonly effects: { stage: string; operation?: string; objects?: string[]; message?: string; capacity?: unknown }[]
+  readonly effects: {
+    stage: string
+    operation?: string
+    objects?: string[]
+    message?: string
+    capacity?: unknown
+  }[]
 }
 
 async function judge(engine: TestEngine, ...job: Fields[]): Promise<Judgement> {
-  const { status, body } = await engine.ask('POST', '/ops/judge', { application: 'shop', description: 'd', job })
+  const { status, body } = await engine.ask('POST', '/ops/judge', {
+    application: 'shop',
+    description: 'd',
+    job,
+  })
   assert.equal(status, 200, JSON.stringify(body))
   return body as Judgement
 }
@@ -116,19 +174,41 @@ test('a judgement of a task', async (t) => {
       { type: 'disableServerGroup', ...target },
       { type: 'destroyServerGroup', ...target },
       { type: 'resizeServerGroup', ...target, capacity: sized(0) },
-      { type: 'terminateInstances', ...target, instanceIds: ['shop-main-v001-0', 'shop-main-v001-1'] },
-      { type: 'disableServerGroup', ...place, regions: ['east'], cluster: 'shop-main', target: 'current_asg_dynamic' },
+      {
+        type: 'terminateInstances',
+        ...target,
+        instanceIds: ['shop-main-v001-0', 'shop-main-v001-1'],
+      },
+      {
+        type: 'disableServerGroup',
+        ...place,
+        regions: ['east'],
+        cluster: 'shop-main',
+        target: 'current_asg_dynamic',
+      },
     ]) {
       const { decision, objections, effects } = await judge(engine, job, { type: 'wait' })
       assert.equal(decision, 'refused', job.type)
-      assert.match(objections[0]?.message ?? '', /The traffic guard of the cluster shop-main in dev\/east forbids/)
+      assert.match(
+        objections[0]?.message ?? '',
+        /The traffic guard of the cluster shop-main in dev\/east forbids/,
+      )
       assert.deepEqual([objections.length, objections[0]?.job, effects], [1, 0, []])
     }
   })
 
   await t.test('has the operations in the order in which they would be submitted', async () => {
-    const rollbackContext = { rollbackServerGroupName: 'shop-main-v001', restoreServerGroupName: 'shop-main-v000' }
-    const rollback = { type: 'rollbackServerGroup', ...place, regions: ['east'], rollbackType: 'EXPLICIT', rollbackContext }
+    const rollbackContext = {
+      rollbackServerGroupName: 'shop-main-v001',
+      restoreServerGroupName: 'shop-main-v000',
+    }
+    const rollback = {
+      type: 'rollbackServerGroup',
+      ...place,
+      regions: ['east'],
+      rollbackType: 'EXPLICIT',
+      rollbackContext,
+    }
     const { decision, objections, open, effects } = await judge(engine, rollback)
     // The older group is not enabled yet, so the guard would object to the last step as things are now.
     assert.deepEqual([decision, objections], ['depends', []])
@@ -140,7 +220,11 @@ test('a judgement of a task', async (t) => {
   })
 
   await t.test('names the new size and what nothing but the run can tell', async () => {
-    const { decision, open, effects } = await judge(engine, { type: 'resizeServerGroup', ...target, capacity: sized(3) })
+    const { decision, open, effects } = await judge(engine, {
+      type: 'resizeServerGroup',
+      ...target,
+      capacity: sized(3),
+    })
     assert.equal(decision, 'depends')
     assert.deepEqual(open, [{ job: 0, stage: 'resizeServerGroup in east', message: arrival }])
     assert.deepEqual(effects[0]?.capacity, sized(3))
@@ -166,27 +250,49 @@ test('a judgement of a task', async (t) => {
   })
 
   await t.test('has what makes the body no task', async () => {
-    assert.match((await judge(engine, { name: 'x' })).objections[0]?.message ?? '', /Element 0 of "job" needs a "type"/)
+    assert.match(
+      (await judge(engine, { name: 'x' })).objections[0]?.message ?? '',
+      /Element 0 of "job" needs a "type"/,
+    )
   })
 
   await t.test('says what other stages do', async () => {
     const { decision, effects } = await judge(engine, { type: 'wait', waitTime: 1 })
-    assert.deepEqual([decision, effects.map(({ message }) => typeof message)], ['accepted', ['string']])
+    assert.deepEqual(
+      [decision, effects.map(({ message }) => typeof message)],
+      ['accepted', ['string']],
+    )
     for (const type of ['createApplication', 'deleteApplication']) {
-      const { effects: changes } = await judge(engine, { type, application: { name: 'new', email: 'a@b' } })
+      const { effects: changes } = await judge(engine, {
+        type,
+        application: { name: 'new', email: 'a@b' },
+      })
       assert.deepEqual(
         changes.map(({ stage }) => stage),
         [type],
       )
     }
-    assert.deepEqual((await judge(engine, { type: 'createApplication', application: {} })).decision, 'refused')
+    assert.deepEqual(
+      (await judge(engine, { type: 'createApplication', application: {} })).decision,
+      'refused',
+    )
     const image = { type: 'findImage', ...place, cluster: 'shop-main' }
-    assert.deepEqual((await judge(engine, image)).effects, [], 'a stage that only reads has no effect')
+    assert.deepEqual(
+      (await judge(engine, image)).effects,
+      [],
+      'a stage that only reads has no effect',
+    )
   })
 
   await t.test('says that a service cannot be asked', async () => {
-    const away = await startEngine(t, { others: () => Promise.reject(new Error('connect ECONNREFUSED')), clock: realClock })
-    const { decision, objections, open } = await judge(away, { type: 'disableServerGroup', ...target })
+    const away = await startEngine(t, {
+      others: () => Promise.reject(new Error('connect ECONNREFUSED')),
+      clock: realClock,
+    })
+    const { decision, objections, open } = await judge(away, {
+      type: 'disableServerGroup',
+      ...target,
+    })
     assert.deepEqual([decision, objections], ['depends', []])
     assert.match(open[0]?.message ?? '', /cannot be judged now.*cannot be reached/)
   })
@@ -202,7 +308,10 @@ test('orchestration-scenario 139: a failed operation fails its stage in the word
   cloud.failing.set('createServerGroup', 'No capacity is left in east.')
   const view = await run(create, 'TERMINAL')
   assert.equal(errorOf(view.execution), 'No capacity is left in east.\nquota: 3 of 3')
-  assert.equal(at(view.execution.stages[0], 'context', 'kato.tasks', 0, 'exception', 'operation'), 'createServerGroup')
+  assert.equal(
+    at(view.execution.stages[0], 'context', 'kato.tasks', 0, 'exception', 'operation'),
+    'createServerGroup',
+  )
 })
 
 test('a task may be unknown for a while', async (t) => {
@@ -246,14 +355,19 @@ test('a restarted deployment creates another server group', async (t) => {
   cloud.add('shop-main-v000')
   cloud.failing.set('disableServerGroup', 'Not now.')
   const stage = { refId: '1', requisiteStageRefIds: [], ...create, strategy: 'redblack' }
-  const id = await engine.run({ application: 'shop', stages: [{ ...stage, source: { serverGroupName: 'shop-main-v000' } }] })
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ ...stage, source: { serverGroupName: 'shop-main-v000' } }],
+  })
   await engine.ends(id, 'TERMINAL')
   cloud.failing.clear()
   const before = await engine.stage(id, '1')
   assert.deepEqual(at(before, 'context', 'deploy.server.groups'), { east: ['shop-main-v001'] })
   await engine.ask('PUT', `/pipelines/${id}/stages/${before.id}/restart`, {})
   await engine.ends(id, 'SUCCEEDED')
-  assert.deepEqual(at(await engine.stage(id, '1'), 'context', 'deploy.server.groups'), { east: ['shop-main-v002'] })
+  assert.deepEqual(at(await engine.stage(id, '1'), 'context', 'deploy.server.groups'), {
+    east: ['shop-main-v002'],
+  })
   assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
 })
 
@@ -261,7 +375,10 @@ test('a cancelled deployment leaves traffic where it was', async (t) => {
   const { cloud, engine } = await startRig(t)
   cloud.add('shop-main-v000')
   cloud.sick = true
-  const id = await engine.run({ application: 'shop', stages: [{ refId: '1', ...create, strategy: 'highlander' }] })
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', ...create, strategy: 'highlander' }],
+  })
   await engine.eventually(async () => cloud.groups.length > 1)
   await engine.ask('PUT', `/pipelines/${id}/cancel`)
   await engine.ends(id, 'CANCELED')
@@ -279,10 +396,13 @@ test('a cluster of several regions is deployed in each', async (t) => {
     'east shop-main-v000',
     'west shop-main-v000',
   ])
-  assert.deepEqual(cloud.operations.map(([, { region, availabilityZones: zones }]) => [region, zones]).sort(), [
-    ['east', { east: ['east-a'] }],
-    ['west', { west: [] }],
-  ])
+  assert.deepEqual(
+    cloud.operations.map(([, { region, availabilityZones: zones }]) => [region, zones]).sort(),
+    [
+      ['east', { east: ['east-a'] }],
+      ['west', { west: [] }],
+    ],
+  )
 })
 
 test('a deployment takes the image that a build or trigger brings', async (t) => {
@@ -293,7 +413,10 @@ test('a deployment takes the image that a build or trigger brings', async (t) =>
   const expected = { id: 'e1', matchArtifact: { type: 'local/image', name: 'shop-.*' } }
   const named = [{ ...stages[0], clusters: [{ ...withoutImage, imageArtifactId: 'e1' }] }]
   const runs = [
-    { stages, trigger: { type: 'manual', artifacts: [{ type: 'docker/image', reference: 'other' }, image] } },
+    {
+      stages,
+      trigger: { type: 'manual', artifacts: [{ type: 'docker/image', reference: 'other' }, image] },
+    },
     {
       stages: named,
       expectedArtifacts: [expected],
@@ -306,7 +429,10 @@ test('a deployment takes the image that a build or trigger brings', async (t) =>
   ]
   const deployed: unknown[] = []
   for (const run of runs) {
-    const execution = await engine.ends(await engine.run({ application: 'shop', ...run }), 'SUCCEEDED')
+    const execution = await engine.ends(
+      await engine.run({ application: 'shop', ...run }),
+      'SUCCEEDED',
+    )
     deployed.push(...deploymentsOf([toRun(execution)]).map(({ images }) => images))
   }
   assert.deepEqual(deployed, [['shop:7'], ['shop-eu:1']])
@@ -324,9 +450,21 @@ test('a stage of several regions works in each, zones included', async (t) => {
     cloud.add('shop-main-v001', { region })
   }
   const { region: _region, ...everywhere } = place
-  await run({ type: 'destroyServerGroup', ...everywhere, regions: ['east', 'west'], cluster: 'shop-main', target: 'oldest' })
+  await run({
+    type: 'destroyServerGroup',
+    ...everywhere,
+    regions: ['east', 'west'],
+    cluster: 'shop-main',
+    target: 'oldest',
+  })
   assert.deepEqual(cloud.enabled(), ['shop-main-v001', 'shop-main-v001'])
-  await run({ type: 'disableCluster', ...everywhere, zones: ['west-a'], cluster: 'shop-main', remainingEnabledServerGroups: 0 })
+  await run({
+    type: 'disableCluster',
+    ...everywhere,
+    zones: ['west-a'],
+    cluster: 'shop-main',
+    remainingEnabledServerGroups: 0,
+  })
   assert.deepEqual(
     cloud.groups.map(({ region, isDisabled }) => [region, isDisabled]),
     [
@@ -347,10 +485,16 @@ test('health of no interest is not awaited', async (t) => {
 test('a share of healthy instances is enough where the stage says so', async (t) => {
   const { cloud, engine, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: sized(4), out: ['shop-main-v000-0', 'shop-main-v000-1'] })
-  const job = { type: 'resizeServerGroup', ...place, serverGroupName: 'shop-main-v000', capacity: sized(4) }
+  const job = {
+    type: 'resizeServerGroup',
+    ...place,
+    serverGroupName: 'shop-main-v000',
+    capacity: sized(4),
+  }
   await run({ ...job, targetHealthyDeployPercentage: 50 })
   const id = await engine.task({ ...job, targetHealthyDeployPercentage: 75 })
-  const waitsFor = async () => at((await engine.view(id)).execution.stages.at(-1), 'context', 'waiting.for')
+  const waitsFor = async () =>
+    at((await engine.view(id)).execution.stages.at(-1), 'context', 'waiting.for')
   assert.equal(await engine.eventually(waitsFor), '2 of 3 instances of shop-main-v000 are up')
   cloud.groups[0]?.out.pop()
   await engine.taskEnds(id, 'SUCCEEDED')
@@ -359,8 +503,16 @@ test('a share of healthy instances is enough where the stage says so', async (t)
 test('a rolling deployment that fails in the middle is undone', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: { min: 1, max: 8, desired: 4 } })
-  const failing = { type: 'checkPreconditions', preconditions: [{ type: 'expression', context: { expression: 'false' } }] }
-  const validation = { id: 'check', name: 'check', application: 'shop', stages: [{ refId: '1', ...failing }] }
+  const failing = {
+    type: 'checkPreconditions',
+    preconditions: [{ type: 'expression', context: { expression: 'false' } }],
+  }
+  const validation = {
+    id: 'check',
+    name: 'check',
+    application: 'shop',
+    stages: [{ refId: '1', ...failing }],
+  }
   cloud.stored.set('/pipelines/check/get', validation)
   const more = {
     capacity: undefined,
@@ -372,7 +524,11 @@ test('a rolling deployment that fails in the middle is undone', async (t) => {
   await run({ ...create, strategy: 'rollingredblack', ...more, rollback }, 'TERMINAL')
   assert.deepEqual(sizes(cloud), ['shop-main-v000 4'])
   assert.deepEqual(cloud.groups[0]?.capacity, { min: 1, max: 8, desired: 4 })
-  assert.deepEqual(names(cloud).slice(-3), ['resizeServerGroup', 'disableServerGroup', 'destroyServerGroup'])
+  assert.deepEqual(names(cloud).slice(-3), [
+    'resizeServerGroup',
+    'disableServerGroup',
+    'destroyServerGroup',
+  ])
 })
 
 test('a strategy pipeline deploys the cluster of its parent', async (t) => {
@@ -380,9 +536,17 @@ test('a strategy pipeline deploys the cluster of its parent', async (t) => {
   cloud.add('shop-main-v000')
   const stages = [
     { refId: '1', type: 'deploy', requisiteStageRefIds: [], trafficOptions: 'enable' },
-    { refId: '2', type: 'disableCluster', ...place, cluster: '${parameters.cluster}', requisiteStageRefIds: ['1'] },
+    {
+      refId: '2',
+      type: 'disableCluster',
+      ...place,
+      cluster: '${parameters.cluster}',
+      requisiteStageRefIds: ['1'],
+    },
   ]
-  cloud.stored.set('/strategies/shop', [{ id: 'mine', name: 'mine', application: 'shop', strategy: true, stages }])
+  cloud.stored.set('/strategies/shop', [
+    { id: 'mine', name: 'mine', application: 'shop', strategy: true, stages },
+  ])
   const custom = { strategy: 'custom', strategyApplication: 'shop', strategyPipeline: 'mine' }
   await run({ type: 'deploy', clusters: [{ ...cluster, ...custom }] })
   assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
@@ -396,7 +560,14 @@ test('a clone leaves what is not given to the service', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: { min: 1, max: 3, desired: 2 } })
   const source = { account: 'dev', region: 'east', serverGroupName: 'shop-main-v000' }
-  await run({ type: 'cloneServerGroup', ...place, application: 'shop', stack: 'main', source, capacity: { desired: 3 } })
+  await run({
+    type: 'cloneServerGroup',
+    ...place,
+    application: 'shop',
+    stack: 'main',
+    source,
+    capacity: { desired: 3 },
+  })
   const [, fields] = cloud.operations[0] ?? []
   assert.equal(fields?.['imageId'], undefined)
   assert.deepEqual(fields?.['capacity'], { desired: 3 })
@@ -420,8 +591,17 @@ test('clusters keep their larger server groups where the stage says so', async (
   cloud.add('shop-main-v000', { isDisabled: true, capacity: sized(3) })
   for (const count of [1, 2]) cloud.add(`shop-main-v00${count}`, { isDisabled: true })
   const job = { ...place, cluster: 'shop-main' }
-  await run({ type: 'scaleDownCluster', ...job, remainingFullSizeServerGroups: 1, preferLargerOverNewer: true })
-  assert.deepEqual(sizes(cloud), ['shop-main-v000 3 off', 'shop-main-v001 0 off', 'shop-main-v002 0 off'])
+  await run({
+    type: 'scaleDownCluster',
+    ...job,
+    remainingFullSizeServerGroups: 1,
+    preferLargerOverNewer: true,
+  })
+  assert.deepEqual(sizes(cloud), [
+    'shop-main-v000 3 off',
+    'shop-main-v001 0 off',
+    'shop-main-v002 0 off',
+  ])
   await run({ type: 'shrinkCluster', ...job, shrinkToSize: 1, retainLargerOverNewer: 'true' })
   assert.deepEqual(sizes(cloud), ['shop-main-v000 3 off'])
 })
@@ -429,9 +609,18 @@ test('clusters keep their larger server groups where the stage says so', async (
 test('several server groups are destroyed at once', async (t) => {
   const { cloud, run } = await startRig(t)
   for (const count of [0, 1, 2]) cloud.add(`shop-main-v00${count}`)
-  await run({ type: 'bulkDestroyServerGroup', ...place, serverGroupNames: ['shop-main-v000', 'shop-main-v001'] })
+  await run({
+    type: 'bulkDestroyServerGroup',
+    ...place,
+    serverGroupNames: ['shop-main-v000', 'shop-main-v001'],
+  })
   assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
-  assert.deepEqual(names(cloud), ['disableServerGroup', 'disableServerGroup', 'destroyServerGroup', 'destroyServerGroup'])
+  assert.deepEqual(names(cloud), [
+    'disableServerGroup',
+    'disableServerGroup',
+    'destroyServerGroup',
+    'destroyServerGroup',
+  ])
 })
 
 test('a cluster is rolled back to the image that its tag names', async (t) => {
@@ -443,7 +632,12 @@ test('a cluster is rolled back to the image that its tag names', async (t) => {
     const value = { previousServerGroup: { imageId, imageName: imageId } }
     cloud.tags = [{ tags: [{ name: 'spinnaker:metadata', value }] }]
   }
-  const job = { type: 'rollbackCluster', ...place, regions: ['east'], serverGroup: 'shop-main-v002' }
+  const job = {
+    type: 'rollbackCluster',
+    ...place,
+    regions: ['east'],
+    serverGroup: 'shop-main-v002',
+  }
   tag('first')
   await run(job)
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
@@ -454,8 +648,18 @@ test('a cluster is rolled back to the image that its tag names', async (t) => {
 })
 
 const reversals: [what: string, type: string, isSeen: boolean, says: RegExp][] = [
-  ['an enabled server group that is disabled', 'enableServerGroup', true, /v000 was enabled and is disabled now/],
-  ['one that is disabled before it was seen enabled', 'enableServerGroup', false, /v000 was enabled and is disabled now/],
+  [
+    'an enabled server group that is disabled',
+    'enableServerGroup',
+    true,
+    /v000 was enabled and is disabled now/,
+  ],
+  [
+    'one that is disabled before it was seen enabled',
+    'enableServerGroup',
+    false,
+    /v000 was enabled and is disabled now/,
+  ],
   [
     'a disabled server group that is enabled before it was seen',
     'disableServerGroup',
@@ -479,7 +683,8 @@ for (const [what, type, isSeen, says] of reversals) {
       },
     })
     const id = await engine.task({ type, ...place, serverGroupName: 'shop-main-v000' })
-    const stageContexts = async () => (await engine.view(id)).execution.stages.map(({ context }) => context)
+    const stageContexts = async () =>
+      (await engine.view(id)).execution.stages.map(({ context }) => context)
     await engine.eventually(async () => {
       engine.clock.pass(1)
       await engine.clock.settled()
@@ -513,7 +718,11 @@ test('a server group that shows late what was done is waited for', async (t) => 
       return answer
     },
   })
-  const id = await engine.task({ type: 'enableServerGroup', ...place, serverGroupName: 'shop-main-v000' })
+  const id = await engine.task({
+    type: 'enableServerGroup',
+    ...place,
+    serverGroupName: 'shop-main-v000',
+  })
   for (let second = 0; second < 120; second += 10) {
     engine.clock.pass(10)
     await engine.clock.settled()

@@ -27,11 +27,16 @@ interface Rig {
 async function startRig(t: TestContext): Promise<Rig> {
   const cloud = createCloudService()
   const engine = await startEngine(t, { others: cloud.call, clock: realClock })
-  return { cloud, run: async (job, status = 'SUCCEEDED') => engine.taskEnds(await engine.task(job), status) }
+  return {
+    cloud,
+    run: async (job, status = 'SUCCEEDED') => engine.taskEnds(await engine.task(job), status),
+  }
 }
 
 function errorOf(view: TaskView): string {
-  return view.execution.stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
+  return view.execution.stages
+    .flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? [])
+    .join('\n')
 }
 
 test('deployments without a strategy touch nothing else', async (t) => {
@@ -39,7 +44,9 @@ test('deployments without a strategy touch nothing else', async (t) => {
   cloud.add('shop-main-v000')
   const view = await run({ ...create, strategy: 'unheard-of' })
   assert.deepEqual(cloud.enabled(), ['shop-main-v000', 'shop-main-v001'])
-  assert.deepEqual(at(view.execution.stages[0], 'context', 'deploy.server.groups'), { east: ['shop-main-v001'] })
+  assert.deepEqual(at(view.execution.stages[0], 'context', 'deploy.server.groups'), {
+    east: ['shop-main-v001'],
+  })
   assert.equal(at(view.execution.stages[0], 'context', 'notification.type'), 'createdeploy')
 })
 
@@ -83,7 +90,13 @@ test('red/black keeps the group that was live, however few may remain', async (t
 test('rolling red/black moves traffic in steps', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: { min: 2, max: 10, desired: 4 } })
-  const job = { ...create, strategy: 'rollingredblack', targetPercentages: [25, 50], useSourceCapacity: true, scaleDown: false }
+  const job = {
+    ...create,
+    strategy: 'rollingredblack',
+    targetPercentages: [25, 50],
+    useSourceCapacity: true,
+    scaleDown: false,
+  }
   await run({ ...job, capacity: undefined })
   assert.deepEqual(cloud.seen, [
     'resizeServerGroup shop-main-v000: 4 wanted, 4 up',
@@ -116,7 +129,12 @@ test('a failed deployment is rolled back before its stage ends', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000')
   cloud.sick = true
-  const job = { ...create, strategy: 'redblack', rollback: { onFailure: true, destroyLatest: true }, stageTimeoutMs: 5000 }
+  const job = {
+    ...create,
+    strategy: 'redblack',
+    rollback: { onFailure: true, destroyLatest: true },
+    stageTimeoutMs: 5000,
+  }
   const view = await run(job, 'TERMINAL')
   assert.match(
     errorOf(view),
@@ -126,7 +144,12 @@ test('a failed deployment is rolled back before its stage ends', async (t) => {
   assert.equal(cloud.groups.length, 1)
 })
 
-const failed: [what: string, before: boolean, more: Record<string, unknown>, left: [string, boolean][]][] = [
+const failed: [
+  what: string,
+  before: boolean,
+  more: Record<string, unknown>,
+  left: [string, boolean][],
+][] = [
   [
     'without a word about it',
     true,
@@ -164,7 +187,12 @@ const failed: [what: string, before: boolean, more: Record<string, unknown>, lef
     ],
   ],
   ['as the first one', false, { strategy: 'redblack' }, [['shop-main-v000', true]]],
-  ['as the first canary', false, { strategy: 'canary', canary: { steps: [{ percent: 5 }] } }, [['shop-main-v000', true]]],
+  [
+    'as the first canary',
+    false,
+    { strategy: 'canary', canary: { steps: [{ percent: 5 }] } },
+    [['shop-main-v000', true]],
+  ],
 ]
 
 for (const [what, before, more, left] of failed) {
@@ -192,7 +220,10 @@ test('traffic guards keep the last live server group', async (t) => {
   cloud.add('shop-main-v000')
   cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
   const job = { type: 'disableServerGroup', ...place, serverGroupName: 'shop-main-v000' }
-  assert.match(errorOf(await run(job, 'TERMINAL')), /shop-main in dev\/east .* no instance would remain/s)
+  assert.match(
+    errorOf(await run(job, 'TERMINAL')),
+    /shop-main in dev\/east .* no instance would remain/s,
+  )
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
   cloud.add('shop-main-v001')
   await run(job)
@@ -202,7 +233,13 @@ test('traffic guards keep the last live server group', async (t) => {
 test('a share of the traffic is given, and taken away', async (t) => {
   const { cloud, run } = await startRig(t)
   const [old, young] = [cloud.add('shop-main-v000'), cloud.add('shop-main-v001')]
-  const job = { type: 'shareTraffic', ...place, regions: ['east'], cluster: 'shop-main', target: 'current_asg_dynamic' }
+  const job = {
+    type: 'shareTraffic',
+    ...place,
+    regions: ['east'],
+    cluster: 'shop-main',
+    target: 'current_asg_dynamic',
+  }
   await run({ ...job, percent: '5' })
   assert.deepEqual([old.trafficPercent, young.trafficPercent], [undefined, 5])
   await run({ ...job, percent: null })
@@ -217,17 +254,27 @@ test('a share of the traffic is given, and taken away', async (t) => {
   young.trafficPercent = 0
   cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
   const last = { type: 'shareTraffic', ...place, serverGroupName: 'shop-main-v000', percent: 0 }
-  assert.match(errorOf(await run(last, 'TERMINAL')), /forbids taking the traffic of shop-main-v000: no instance would remain/)
+  assert.match(
+    errorOf(await run(last, 'TERMINAL')),
+    /forbids taking the traffic of shop-main-v000: no instance would remain/,
+  )
 })
 
 const checks = [{ type: 'metric', metric: 'errorPercent', bound: 1, minRequests: 20, seconds: 0 }]
-const inSteps = (...steps: Record<string, unknown>[]) => ({ ...create, strategy: 'canary', scaleDown: false, canary: { steps } })
+const inSteps = (...steps: Record<string, unknown>[]) => ({
+  ...create,
+  strategy: 'canary',
+  scaleDown: false,
+  canary: { steps },
+})
 
 test('a canary gets more of the traffic step by step, then all of it', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
   cloud.counted.set('requests', 1000).set('errors', 5)
-  const view = await run(inSteps({ percent: 5, checks }, { pauseSeconds: 0.01 }, { percent: 50, checks }))
+  const view = await run(
+    inSteps({ percent: 5, checks }, { pauseSeconds: 0.01 }, { percent: 50, checks }),
+  )
   assert.equal(cloud.operations[0]?.[1]['trafficPercent'], 0)
   assert.deepEqual(changesOf(cloud), [
     'createServerGroup',
@@ -239,7 +286,10 @@ test('a canary gets more of the traffic step by step, then all of it', async (t)
     'disableServerGroup shop-main-v000',
     'shareTraffic shop-main-v001 null',
   ])
-  assert.deepEqual([cloud.enabled(), cloud.groups[1]?.trafficPercent], [['shop-main-v001'], undefined])
+  assert.deepEqual(
+    [cloud.enabled(), cloud.groups[1]?.trafficPercent],
+    [['shop-main-v001'], undefined],
+  )
   assert.deepEqual(cloud.groups[0]?.capacity, { min: 1, max: 4, desired: 2 })
   const names = view.execution.stages.map(({ name }) => name)
   assert.ok(
@@ -264,7 +314,10 @@ for (const [what, rollback, left] of stopped) {
     const { cloud, run } = await startRig(t)
     cloud.add('shop-main-v000')
     cloud.counted.set('requests', 100).set('errors', 10)
-    const view = await run({ ...inSteps({ percent: 5 }, { checks, analysis: {} }), rollback }, 'TERMINAL')
+    const view = await run(
+      { ...inSteps({ percent: 5 }, { checks, analysis: {} }), rollback },
+      'TERMINAL',
+    )
     assert.equal(
       at(view.execution.stages[0], 'context', 'exception', 'details', 'error'),
       'The canary shop-main-v001 was stopped at 5 % of the traffic by step 2 of 2, "Verify at 5 %": The check "errorPercent <= 1" failed: ' +
@@ -282,10 +335,14 @@ test('a canary that is cancelled aborts, too', async (t) => {
   const cloud = createCloudService()
   const engine = await startEngine(t, { others: cloud.call, clock: realClock })
   cloud.add('shop-main-v000', { capacity: { min: 1, max: 4, desired: 2 } })
-  const stages = [{ refId: '1', ...inSteps({ percent: 20 }, { judgment: { instructions: 'Look at it.' } }) }]
+  const stages = [
+    { refId: '1', ...inSteps({ percent: 20 }, { judgment: { instructions: 'Look at it.' } }) },
+  ]
   const id = await engine.run({ application: 'shop', stages })
   const judged = async () =>
-    (await engine.execution(id)).stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING')
+    (await engine.execution(id)).stages.find(
+      ({ type, status }) => type === 'manualJudgment' && status === 'RUNNING',
+    )
   const judgment = await engine.eventually(judged)
   assert.deepEqual(judgment?.context['canaryStep'], { number: 2, of: 2, percent: 20 })
 
@@ -296,7 +353,11 @@ test('a canary that is cancelled aborts, too', async (t) => {
     String(at(ended.stages[0], 'context', 'exception', 'details', 'error')),
     /at 20 % .* by step 2 of 2, "Judge at 20 %": it was cancelled\./,
   )
-  assert.ok(await engine.eventually(async () => cloud.groups[1]?.isDisabled && cloud.groups[1].trafficPercent === undefined))
+  assert.ok(
+    await engine.eventually(
+      async () => cloud.groups[1]?.isDisabled && cloud.groups[1].trafficPercent === undefined,
+    ),
+  )
   assert.deepEqual(changesOf(cloud).slice(3), [
     'shareTraffic shop-main-v001 0',
     'disableServerGroup shop-main-v001',
@@ -305,13 +366,32 @@ test('a canary that is cancelled aborts, too', async (t) => {
   ])
 })
 
-const meanwhile: [what: string, change: (cloud: CloudService) => void, judged: string, ends: string, left: string[][]][] = [
-  ['the previous one deleted', ({ groups }) => void groups.shift(), 'continue', 'SUCCEEDED', [['shop-main-v001']]],
-  ['the canary deleted', ({ groups }) => void groups.pop(), 'stop', 'TERMINAL', [['shop-main-v000']]],
+const meanwhile: [
+  what: string,
+  change: (cloud: CloudService) => void,
+  judged: string,
+  ends: string,
+  left: string[][],
+][] = [
+  [
+    'the previous one deleted',
+    ({ groups }) => void groups.shift(),
+    'continue',
+    'SUCCEEDED',
+    [['shop-main-v001']],
+  ],
+  [
+    'the canary deleted',
+    ({ groups }) => void groups.pop(),
+    'stop',
+    'TERMINAL',
+    [['shop-main-v000']],
+  ],
   [
     'the canary disabled, and another one serving',
     (cloud) => {
-      for (const group of cloud.groups) Object.assign(group, { isDisabled: true, trafficPercent: undefined })
+      for (const group of cloud.groups)
+        Object.assign(group, { isDisabled: true, trafficPercent: undefined })
       cloud.add('shop-main-v002')
     },
     'continue',
@@ -327,13 +407,18 @@ for (const [what, change, judgmentStatus, ends, left] of meanwhile) {
     const stages = [{ refId: '1', ...inSteps({ percent: 20, judgment: {} }, { percent: 10 }) }]
     const id = await engine.run({ application: 'shop', stages })
     const judgment = await engine.eventually(async () =>
-      (await engine.execution(id)).stages.find(({ type, status }) => type === 'manualJudgment' && status === 'RUNNING'),
+      (await engine.execution(id)).stages.find(
+        ({ type, status }) => type === 'manualJudgment' && status === 'RUNNING',
+      ),
     )
     change(cloud)
     await engine.ask('PATCH', `/pipelines/${id}/stages/${judgment?.id}`, { judgmentStatus })
     await engine.ends(id, ends)
     const [on, off = []] = left
-    assert.deepEqual([cloud.enabled(), cloud.groups.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))], [on, off])
+    assert.deepEqual(
+      [cloud.enabled(), cloud.groups.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))],
+      [on, off],
+    )
     assert.ok(cloud.groups.every(({ trafficPercent }) => trafficPercent === undefined))
     const [first] = cloud.groups
     if (first?.name === 'shop-main-v000') assert.equal(first.capacity.min, 1)
@@ -346,7 +431,10 @@ test('a deployment beside a canary follows what serves, and not the canary', asy
   cloud.add('shop-main-v001', { trafficPercent: 10 })
   await run({ ...create, strategy: 'redblack', useSourceCapacity: true })
   assert.equal(at(cloud.operations, 0, 1, 'source', 'serverGroupName'), 'shop-main-v000')
-  assert.deepEqual([cloud.enabled(), cloud.groups[1]?.trafficPercent], [['shop-main-v002'], undefined])
+  assert.deepEqual(
+    [cloud.enabled(), cloud.groups[1]?.trafficPercent],
+    [['shop-main-v002'], undefined],
+  )
 })
 
 test('the first deployment of a canary needs no steps, and steps that say nothing create nothing', async (t) => {
@@ -370,7 +458,10 @@ test("a rollback gives the older server group the newer's size", async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true, capacity: { min: 1, max: 1, desired: 1 } })
   cloud.add('shop-main-v001', { capacity: { min: 3, max: 3, desired: 3 } })
-  const rollbackContext = { rollbackServerGroupName: 'shop-main-v001', restoreServerGroupName: 'shop-main-v000' }
+  const rollbackContext = {
+    rollbackServerGroupName: 'shop-main-v001',
+    restoreServerGroupName: 'shop-main-v000',
+  }
   await run({ type: 'rollbackServerGroup', ...place, rollbackType: 'EXPLICIT', rollbackContext })
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
   assert.deepEqual(cloud.groups[0]?.capacity, { min: 1, max: 3, desired: 3 })
@@ -380,19 +471,34 @@ test('rolling a cluster back restores the next newest server group', async (t) =
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true })
   cloud.add('shop-main-v001')
-  const job = { type: 'rollbackCluster', ...place, regions: ['east'], cluster: 'shop-main', serverGroup: 'shop-main-v001' }
+  const job = {
+    type: 'rollbackCluster',
+    ...place,
+    regions: ['east'],
+    cluster: 'shop-main',
+    serverGroup: 'shop-main-v001',
+  }
   await run(job)
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
 
   cloud.add('shop-main-v002', { trafficPercent: 10 })
   await run(job)
-  assert.deepEqual([cloud.enabled(), cloud.groups[2]?.trafficPercent], [['shop-main-v000'], undefined])
+  assert.deepEqual(
+    [cloud.enabled(), cloud.groups[2]?.trafficPercent],
+    [['shop-main-v000'], undefined],
+  )
 })
 
 test('dynamic targets are looked up when the stage runs', async (t) => {
   const { cloud, run } = await startRig(t)
   for (const name of ['shop-main-v000', 'shop-main-v001', 'shop-main-v002']) cloud.add(name)
-  await run({ type: 'destroyServerGroup', ...place, regions: ['east'], cluster: 'shop-main', target: 'ancestor_asg_dynamic' })
+  await run({
+    type: 'destroyServerGroup',
+    ...place,
+    regions: ['east'],
+    cluster: 'shop-main',
+    target: 'ancestor_asg_dynamic',
+  })
   assert.deepEqual(cloud.enabled(), ['shop-main-v000', 'shop-main-v002'])
 })
 
@@ -404,8 +510,20 @@ test('images that an earlier stage has found are deployed', async (t) => {
   const id = await engine.run({
     application: 'shop',
     stages: [
-      { refId: '1', type: 'findImage', ...place, regions: ['east'], cluster: 'shop-main', requisiteStageRefIds: [] },
-      { refId: '2', type: 'deploy', clusters: [{ ...cluster, availabilityZones: { east: [] } }], requisiteStageRefIds: ['1'] },
+      {
+        refId: '1',
+        type: 'findImage',
+        ...place,
+        regions: ['east'],
+        cluster: 'shop-main',
+        requisiteStageRefIds: [],
+      },
+      {
+        refId: '2',
+        type: 'deploy',
+        clusters: [{ ...cluster, availabilityZones: { east: [] } }],
+        requisiteStageRefIds: ['1'],
+      },
     ],
   })
   const execution = await engine.ends(id, 'SUCCEEDED')
@@ -438,11 +556,17 @@ async function startCanaryRig(t: TestContext): Promise<CanaryRig> {
   const engine = await startEngine(t, { others: kayenta.call(cloud.call), clock: realClock })
   const start: CanaryRig['start'] = (stage) =>
     engine.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...stage }] })
-  const run: CanaryRig['run'] = async (stage, status = 'SUCCEEDED') => engine.ends(await start(stage), status)
+  const run: CanaryRig['run'] = async (stage, status = 'SUCCEEDED') =>
+    engine.ends(await start(stage), status)
   return { cloud, kayenta, engine, start, run }
 }
 
-const scope = { scopeName: 'default', controlScope: 'shop-v000', controlLocation: 'east', experimentScope: 'shop-v001' }
+const scope = {
+  scopeName: 'default',
+  controlScope: 'shop-v000',
+  controlLocation: 'east',
+  experimentScope: 'shop-v001',
+}
 /** Intervals of 60 ms. */
 const canaryConfig = {
   canaryConfigId: 'config-1',
@@ -454,14 +578,19 @@ const canaryConfig = {
   canaryAnalysisIntervalMins: 0.001,
 }
 const realTime = { analysisType: 'realTime', canaryConfig }
-const ofType = ({ stages }: Execution, type: string) => stages.filter((stage) => stage.type === type)
-const failureOf = (stage: Stage | undefined) => at(stage, 'context', 'exception', 'details', 'errors', 0)
+const ofType = ({ stages }: Execution, type: string) =>
+  stages.filter((stage) => stage.type === type)
+const failureOf = (stage: Stage | undefined) =>
+  at(stage, 'context', 'exception', 'details', 'errors', 0)
 const canaryOf = (execution: Execution) => ofType(execution, 'kayentaCanary')[0] as Stage
 
 test('a canary is judged interval by interval', async (t) => {
   const { kayenta, run } = await startCanaryRig(t)
   kayenta.verdicts.push({ score: 70, metrics: { latency: 'High' } }, { score: 90 })
-  const execution = await run({ ...realTime, canaryConfig: { ...canaryConfig, beginCanaryAnalysisAfterMins: 0.0005 } })
+  const execution = await run({
+    ...realTime,
+    canaryConfig: { ...canaryConfig, beginCanaryAnalysisAfterMins: 0.0005 },
+  })
   const [intervals] = ofType(execution, 'runCanaryIntervals')
   assert.deepEqual(
     execution.stages
@@ -478,7 +607,11 @@ test('a canary is judged interval by interval', async (t) => {
   const { context, tasks } = canaryOf(execution)
   assert.deepEqual(
     [context['intervalStageId'], context['canaryScores'], context['canaryScoreMessage']],
-    [intervals?.id, [70, 90], 'Interval 2 of 2 has the score 90, which reaches the pass threshold 80.'],
+    [
+      intervals?.id,
+      [70, 90],
+      'Interval 2 of 2 has the score 90, which reaches the pass threshold 80.',
+    ],
   )
   assert.deepEqual(
     tasks.map(({ name }) => name),
@@ -490,10 +623,31 @@ test('a canary is judged interval by interval', async (t) => {
     first.tasks.map(({ name }) => name),
     ['runCanary', 'monitorCanary'],
   )
-  const { canaryConfigId, canaryPipelineExecutionId, canaryScore, durationString, lastUpdated, scoreThresholds } = first.context
+  const {
+    canaryConfigId,
+    canaryPipelineExecutionId,
+    canaryScore,
+    durationString,
+    lastUpdated,
+    scoreThresholds,
+  } = first.context
   assert.deepEqual(
-    [canaryConfigId, canaryPipelineExecutionId, canaryScore, durationString, lastUpdated, scoreThresholds],
-    ['config-1', 'analysis-1', 70, 'PT1H', Date.parse('2026-01-31T08:00:00Z'), { pass: 80, marginal: 50 }],
+    [
+      canaryConfigId,
+      canaryPipelineExecutionId,
+      canaryScore,
+      durationString,
+      lastUpdated,
+      scoreThresholds,
+    ],
+    [
+      'config-1',
+      'analysis-1',
+      70,
+      'PT1H',
+      Date.parse('2026-01-31T08:00:00Z'),
+      { pass: 80, marginal: 50 },
+    ],
   )
   const [{ path, query, body }] = kayenta.started as [Kayenta['started'][number]]
   assert.deepEqual(
@@ -508,15 +662,25 @@ test('a canary is judged interval by interval', async (t) => {
       },
     ],
   )
-  assert.deepEqual(body, { scopes: first.context['scopes'], thresholds: { pass: 80, marginal: 50 }, siteLocal: {} })
+  assert.deepEqual(body, {
+    scopes: first.context['scopes'],
+    thresholds: { pass: 80, marginal: 50 },
+    siteLocal: {},
+  })
   const control = at(body, 'scopes', 'default', 'controlScope') as Fields
   assert.deepEqual(
     [control['scope'], control['location'], control['step'], control['extendedScopeParams']],
     ['shop-v000', 'east', 60, { job: 'web' }],
   )
   const windowOf = (stage: Stage) => {
-    const { start, end } = at(stage, 'context', 'scopes', 'default', 'experimentScope') as { start: string; end: string }
-    return [Date.parse(start) - (intervals?.startTime ?? 0), Date.parse(end) - (intervals?.startTime ?? 0)]
+    const { start, end } = at(stage, 'context', 'scopes', 'default', 'experimentScope') as {
+      start: string
+      end: string
+    }
+    return [
+      Date.parse(start) - (intervals?.startTime ?? 0),
+      Date.parse(end) - (intervals?.startTime ?? 0),
+    ]
   }
   assert.deepEqual(
     [windowOf(first), windowOf(second)],
@@ -542,14 +706,23 @@ test('a canary that is not above the marginal threshold ends at once, and says w
     'Interval 2 of 2 has the score 79.5, below the pass threshold 80: latency is High.',
   )
   kayenta.verdicts.push('no data of errors')
-  assert.equal(failureOf(canaryOf(await run(realTime, 'TERMINAL'))), 'Interval 1 of 2 was not judged: no data of errors')
+  assert.equal(
+    failureOf(canaryOf(await run(realTime, 'TERMINAL'))),
+    'Interval 1 of 2 was not judged: no data of errors',
+  )
 })
 
 test('an analysis ends once its verdict is certain', async (t) => {
   const { kayenta, run } = await startCanaryRig(t)
-  const outlook = { verdict: 'Pass', reason: 'The score cannot fall below 80: at worst it becomes 85.' }
+  const outlook = {
+    verdict: 'Pass',
+    reason: 'The score cannot fall below 80: at worst it becomes 85.',
+  }
   kayenta.verdicts.push({ score: 100, outlook })
-  const passed = await run({ ...realTime, canaryConfig: { ...canaryConfig, canaryAnalysisIntervalMins: 0.0005 } })
+  const passed = await run({
+    ...realTime,
+    canaryConfig: { ...canaryConfig, canaryAnalysisIntervalMins: 0.0005 },
+  })
   assert.deepEqual(
     ofType(passed, 'runCanary').map(({ status }) => status),
     ['SUCCEEDED', 'SKIPPED', 'SKIPPED', 'SKIPPED'],
@@ -562,7 +735,11 @@ test('an analysis ends once its verdict is certain', async (t) => {
     ],
   )
   const reason = 'The score can no longer reach 80: at best it becomes 75.'
-  kayenta.verdicts.push({ score: 60, metrics: { latency: 'High' }, outlook: { verdict: 'Fail', reason } })
+  kayenta.verdicts.push({
+    score: 60,
+    metrics: { latency: 'High' },
+    outlook: { verdict: 'Fail', reason },
+  })
   const failed = await run(realTime, 'TERMINAL')
   assert.equal(
     failureOf(canaryOf(failed)),
@@ -574,7 +751,11 @@ test('an analysis ends once its verdict is certain', async (t) => {
 test('a time that is over is judged without waiting, in all scopes', async (t) => {
   const { kayenta, run } = await startCanaryRig(t)
   kayenta.verdicts.push({ score: 10 }, { score: 10 })
-  const times = { startTimeIso: '2026-01-31T08:00:00+00:00', endTimeIso: '2026-01-31T09:00:00Z', step: '10' }
+  const times = {
+    startTimeIso: '2026-01-31T08:00:00+00:00',
+    endTimeIso: '2026-01-31T09:00:00Z',
+    step: '10',
+  }
   const other = { scopeName: 'batch', controlScope: 'jobs-v000', experimentScope: 'jobs-v001' }
   const execution = await run({
     analysisType: 'retrospective',
@@ -615,10 +796,18 @@ test('a time that is over is judged without waiting, in all scopes', async (t) =
   )
 })
 
-const member = { ...place, application: 'shop', stack: 'main', capacity: { min: 1, max: 1, desired: 1 } }
+const member = {
+  ...place,
+  application: 'shop',
+  stack: 'main',
+  capacity: { min: 1, max: 1, desired: 1 },
+}
 const automatic = {
   analysisType: 'realTimeAutomatic',
-  canaryConfig: { ...canaryConfig, scopes: [{ scopeName: 'default', extendedScopeParams: { job: 'web' } }] },
+  canaryConfig: {
+    ...canaryConfig,
+    scopes: [{ scopeName: 'default', extendedScopeParams: { job: 'web' } }],
+  },
   deployments: {
     baseline: { cloudProvider: 'local', account: 'dev', cluster: 'shop-main' },
     serverGroupPairs: [
@@ -632,7 +821,9 @@ const automatic = {
 }
 const changesOf = ({ operations }: CloudService) =>
   operations.map(([name, { serverGroupName, percent }]) =>
-    [name, serverGroupName, percent === null ? 'null' : percent].filter((part) => part !== undefined).join(' '),
+    [name, serverGroupName, percent === null ? 'null' : percent]
+      .filter((part) => part !== undefined)
+      .join(' '),
   )
 const left = ({ groups }: CloudService) => groups.map(({ name }) => name)
 
@@ -641,9 +832,17 @@ test('baseline and canary are deployed with equal shares, compared and removed',
   cloud.add('shop-main-v000', { imageId: 'old' })
   kayenta.verdicts.push({ score: 90 }, { score: 90 })
   const execution = await run(automatic)
-  const created = cloud.operations.filter(([name]) => name === 'createServerGroup').map(([, fields]) => fields)
+  const created = cloud.operations
+    .filter(([name]) => name === 'createServerGroup')
+    .map(([, fields]) => fields)
   assert.deepEqual(
-    created.map(({ freeFormDetails, imageId, trafficPercent }) => [freeFormDetails, imageId, trafficPercent]).sort(),
+    created
+      .map(({ freeFormDetails, imageId, trafficPercent }) => [
+        freeFormDetails,
+        imageId,
+        trafficPercent,
+      ])
+      .sort(),
     [
       ['baseline', 'old', 5],
       ['canary', 'new', 5],
@@ -665,14 +864,17 @@ test('baseline and canary are deployed with equal shares, compared and removed',
     ],
   )
   assert.deepEqual(left(cloud), ['shop-main-v000'])
-  assert.deepEqual(at(ofType(execution, 'deployCanaryServerGroups')[0], 'outputs', 'deployedServerGroups'), [
-    {
-      controlLocation: 'east',
-      controlScope: 'shop-main-baseline-v000',
-      experimentLocation: 'east',
-      experimentScope: 'shop-main-canary-v000',
-    },
-  ])
+  assert.deepEqual(
+    at(ofType(execution, 'deployCanaryServerGroups')[0], 'outputs', 'deployedServerGroups'),
+    [
+      {
+        controlLocation: 'east',
+        controlScope: 'shop-main-baseline-v000',
+        experimentLocation: 'east',
+        experimentScope: 'shop-main-canary-v000',
+      },
+    ],
+  )
   const {
     scope: compared,
     location,
@@ -688,16 +890,23 @@ const untilRunning = async ({ kayenta, engine }: CanaryRig, count = 1) => {
   assert.ok(await engine.eventually(async () => kayenta.started.length >= count))
 }
 
-const ends: [how: string, status: string, end: (rig: CanaryRig, id: string) => Promise<unknown>][] = [
-  ['a failed judgment', 'TERMINAL', async () => {}],
-  ['a cancellation', 'CANCELED', ({ engine }, id) => engine.ask('PUT', `/pipelines/${id}/cancel`)],
+const ends: [how: string, status: string, end: (rig: CanaryRig, id: string) => Promise<unknown>][] =
   [
-    'a skip',
-    'SUCCEEDED',
-    async ({ engine }, id) =>
-      engine.ask('PATCH', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}`, { manualSkip: true }),
-  ],
-]
+    ['a failed judgment', 'TERMINAL', async () => {}],
+    [
+      'a cancellation',
+      'CANCELED',
+      ({ engine }, id) => engine.ask('PUT', `/pipelines/${id}/cancel`),
+    ],
+    [
+      'a skip',
+      'SUCCEEDED',
+      async ({ engine }, id) =>
+        engine.ask('PATCH', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}`, {
+          manualSkip: true,
+        }),
+    ],
+  ]
 for (const [how, status, end] of ends) {
   test(`${how} removes baseline and canary`, async (t) => {
     const rig = await startCanaryRig(t)
@@ -709,7 +918,8 @@ for (const [how, status, end] of ends) {
     await end(rig, id)
     await engine.ends(id, status)
     assert.ok(await engine.eventually(async () => left(cloud).length === 1), left(cloud).join())
-    if (status === 'CANCELED') assert.ok(await engine.eventually(async () => kayenta.cancelled.includes('analysis-1')))
+    if (status === 'CANCELED')
+      assert.ok(await engine.eventually(async () => kayenta.cancelled.includes('analysis-1')))
   })
 }
 
@@ -731,7 +941,10 @@ test('a canary goes on after a restart of the engine, and is restarted as a whol
   const kayenta = await startKayenta(t)
   const options = { others: kayenta.call(cloud.call), clock: realClock, dataDir }
   const before = await startEngine(t, options)
-  const id = await before.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }] })
+  const id = await before.run({
+    application: 'shop',
+    stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }],
+  })
   assert.ok(await before.eventually(async () => kayenta.started.length === 1))
   await before.backends.stop()
   const after = await startEngine(t, options)
@@ -750,11 +963,31 @@ test('a canary goes on after a restart of the engine, and is restarted as a whol
 })
 
 const lacking: [what: string, stage: Fields, says: RegExp][] = [
-  ['no scope', { canaryConfig: { ...canaryConfig, scopes: [] } }, /add a scope to "canaryConfig.scopes"/],
-  ['no lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: undefined } }, /set "canaryConfig.lifetimeDuration"/],
-  ['too many intervals', { canaryConfig: { ...canaryConfig, lifetimeDuration: 'P2D' } }, /would have 2880000 intervals/],
-  ['a wrong lifetime', { canaryConfig: { ...canaryConfig, lifetimeDuration: '${"1 hour"}' } }, /write it as PT1H30M/],
-  ['no configuration', { canaryConfig: { ...canaryConfig, canaryConfigId: '' } }, /set "canaryConfig.canaryConfigId"/],
+  [
+    'no scope',
+    { canaryConfig: { ...canaryConfig, scopes: [] } },
+    /add a scope to "canaryConfig.scopes"/,
+  ],
+  [
+    'no lifetime',
+    { canaryConfig: { ...canaryConfig, lifetimeDuration: undefined } },
+    /set "canaryConfig.lifetimeDuration"/,
+  ],
+  [
+    'too many intervals',
+    { canaryConfig: { ...canaryConfig, lifetimeDuration: 'P2D' } },
+    /would have 2880000 intervals/,
+  ],
+  [
+    'a wrong lifetime',
+    { canaryConfig: { ...canaryConfig, lifetimeDuration: '${"1 hour"}' } },
+    /write it as PT1H30M/,
+  ],
+  [
+    'no configuration',
+    { canaryConfig: { ...canaryConfig, canaryConfigId: '' } },
+    /set "canaryConfig.canaryConfigId"/,
+  ],
   [
     'an unknown configuration',
     { canaryConfig: { ...canaryConfig, canaryConfigId: 'config-9' } },
@@ -770,21 +1003,39 @@ const lacking: [what: string, stage: Fields, says: RegExp][] = [
     { canaryConfig: { ...canaryConfig, scopes: [{ controlScope: 'a' }] } },
     /scopes\[\].experimentScope/,
   ],
-  ['no time that is over', { analysisType: 'retrospective', canaryConfig }, /set "startTimeIso" and "endTimeIso"/],
+  [
+    'no time that is over',
+    { analysisType: 'retrospective', canaryConfig },
+    /set "startTimeIso" and "endTimeIso"/,
+  ],
   ['nothing to deploy', { analysisType: 'realTimeAutomatic', canaryConfig }, /set "deployments"/],
-  ['no pairs', { canaryConfig, deployments: { ...automatic.deployments, serverGroupPairs: [] } }, /serverGroupPairs/],
+  [
+    'no pairs',
+    { canaryConfig, deployments: { ...automatic.deployments, serverGroupPairs: [] } },
+    /serverGroupPairs/,
+  ],
   [
     'a canary in the cluster of the baseline',
-    { canaryConfig, deployments: { ...automatic.deployments, serverGroupPairs: [{ control: member, experiment: member }] } },
+    {
+      canaryConfig,
+      deployments: {
+        ...automatic.deployments,
+        serverGroupPairs: [{ control: member, experiment: member }],
+      },
+    },
     /The control would be in the cluster shop-main, which is not its own/,
   ],
 ]
 
-test('a canary stage that lacks something fails ahead of its deployments', { concurrency: 4 }, async (t) => {
+test('a canary stage that lacks something fails ahead of its deployments', {
+  concurrency: 4,
+}, async (t) => {
   const { cloud, run } = await startCanaryRig(t)
   await Promise.all(
     lacking.map(([what, stage, says]) =>
-      t.test(what, async () => assert.match(String(failureOf(canaryOf(await run(stage, 'TERMINAL')))), says)),
+      t.test(what, async () =>
+        assert.match(String(failureOf(canaryOf(await run(stage, 'TERMINAL')))), says),
+      ),
     ),
   )
   assert.deepEqual(cloud.operations, [])
@@ -797,7 +1048,13 @@ test('without a canary service, the stage names the setting', async (t) => {
     return call(service, request)
   }
   const engine = await startEngine(t, { others, clock: realClock })
-  const id = await engine.run({ application: 'shop', stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }] })
+  const id = await engine.run({
+    application: 'shop',
+    stages: [{ refId: '1', type: 'kayentaCanary', ...automatic }],
+  })
   const failed = await engine.ends(id, 'TERMINAL')
-  assert.equal(failureOf(canaryOf(failed)), 'kayenta is switched off; set services.kayenta.enabled or services.kayenta.baseUrl.')
+  assert.equal(
+    failureOf(canaryOf(failed)),
+    'kayenta is switched off; set services.kayenta.enabled or services.kayenta.baseUrl.',
+  )
 })

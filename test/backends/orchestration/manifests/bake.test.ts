@@ -6,7 +6,9 @@ import { deploy, errorOf, startRig } from './support.ts'
 type Fields = Record<string, unknown>
 
 const chart = { type: 'git/repo', reference: 'https://git.test/charts' }
-const expectedArtifacts = [{ id: 'baked', matchArtifact: { type: 'embedded/base64', name: 'rendered' } }]
+const expectedArtifacts = [
+  { id: 'baked', matchArtifact: { type: 'embedded/base64', name: 'rendered' } },
+]
 const stage = {
   type: 'bakeManifest',
   templateRenderer: 'helm3',
@@ -19,9 +21,16 @@ const stage = {
 const rendered = {
   type: 'embedded/base64',
   name: 'rendered',
-  reference: Buffer.from('kind: ConfigMap\nmetadata: {name: conf, namespace: n1}').toString('base64'),
+  reference: Buffer.from('kind: ConfigMap\nmetadata: {name: conf, namespace: n1}').toString(
+    'base64',
+  ),
 }
-const values = { id: 'values', type: 'http/file', reference: 'http://values.test', artifactAccount: 'http' }
+const values = {
+  id: 'values',
+  type: 'http/file',
+  reference: 'http://values.test',
+  artifactAccount: 'http',
+}
 
 test('a chart is rendered and deployed by the next stage', async (t) => {
   const { service, pipeline } = await startRig(t)
@@ -35,7 +44,11 @@ test('a chart is rendered and deployed by the next stage', async (t) => {
     {
       refId: '2',
       requisiteStageRefIds: ['1'],
-      ...deploy([], { source: 'artifact', manifestArtifactId: 'baked', manifestArtifactAccount: 'embedded-artifact' }),
+      ...deploy([], {
+        source: 'artifact',
+        manifestArtifactId: 'baked',
+        manifestArtifactAccount: 'embedded-artifact',
+      }),
     },
   ]
   const execution = await pipeline(stages, { trigger: { type: 'manual', artifacts: [values] } })
@@ -50,7 +63,10 @@ test('a chart is rendered and deployed by the next stage', async (t) => {
     },
   ])
   assert.deepEqual(execution.stages[0]?.outputs['artifacts'], [rendered])
-  assert.deepEqual(at(execution.stages[0], 'outputs', 'resolvedExpectedArtifacts', 0, 'boundArtifact'), rendered)
+  assert.deepEqual(
+    at(execution.stages[0], 'outputs', 'resolvedExpectedArtifacts', 0, 'boundArtifact'),
+    rendered,
+  )
   assert.equal(at(service.operations, 0, 1, 'manifests', 0, 'metadata', 'name'), 'conf')
 })
 
@@ -63,7 +79,12 @@ test('Kustomize takes one input', async (t) => {
   })
   const { inputArtifacts: _inputs, ...settings } = stage
   const inputArtifact = { artifact: chart, account: 'git' }
-  await run({ ...settings, templateRenderer: 'KUSTOMIZE4', inputArtifact, kustomizeFilePath: 'base/kustomization.yaml' })
+  await run({
+    ...settings,
+    templateRenderer: 'KUSTOMIZE4',
+    inputArtifact,
+    kustomizeFilePath: 'base/kustomization.yaml',
+  })
   assert.deepEqual(at(sent, 'inputArtifact'), { ...chart, artifactAccount: 'git' })
   assert.equal(at(sent, 'kustomizeFilePath'), 'base/kustomization.yaml')
 })
@@ -85,7 +106,10 @@ test('a bakery in trouble is asked five times, and one that refuses once', async
     })
   assert.ok(await ends(await engine.task(job), 'SUCCEEDED'))
   assert.equal(requests, 3)
-  service.scripted.set('POST /api/v2/manifest/bake/HELM3', () => ({ status: 500, body: { message: `no ${++requests}` } }))
+  service.scripted.set('POST /api/v2/manifest/bake/HELM3', () => ({
+    status: 500,
+    body: { message: `no ${++requests}` },
+  }))
   const id = await engine.task(job)
   assert.ok(await ends(id, 'TERMINAL'))
   assert.match(errorOf((await engine.view(id)).execution), /no 8/)
@@ -99,11 +123,27 @@ test('a bakery in trouble is asked five times, and one that refuses once', async
 })
 
 const incomplete: [what: string, fields: Fields, says: RegExp][] = [
-  ['an unknown renderer', { templateRenderer: 'CF' }, /set "templateRenderer" to one of HELM2, HELM3/],
+  [
+    'an unknown renderer',
+    { templateRenderer: 'CF' },
+    /set "templateRenderer" to one of HELM2, HELM3/,
+  ],
   ['no input', { inputArtifacts: [] }, /has no input: set "inputArtifacts"/],
-  ['an unknown input', { inputArtifacts: [{ id: 'none' }] }, /The input artifact with the id "none"/],
-  ['two outputs', { expectedArtifacts: [...expectedArtifacts, ...expectedArtifacts] }, /expects 2 artifacts and produces one/],
-  ['an output without a name', { expectedArtifacts: [{ id: 'x', matchArtifact: {} }] }, /"matchArtifact\.name"/],
+  [
+    'an unknown input',
+    { inputArtifacts: [{ id: 'none' }] },
+    /The input artifact with the id "none"/,
+  ],
+  [
+    'two outputs',
+    { expectedArtifacts: [...expectedArtifacts, ...expectedArtifacts] },
+    /expects 2 artifacts and produces one/,
+  ],
+  [
+    'an output without a name',
+    { expectedArtifacts: [{ id: 'x', matchArtifact: {} }] },
+    /"matchArtifact\.name"/,
+  ],
 ]
 for (const [what, fields, says] of incomplete) {
   test(`a bake with ${what} says what to do`, async (t) => {

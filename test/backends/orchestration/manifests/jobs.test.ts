@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SettingsReport } from '../../../../packages/base/settings/setting.ts'
-import { manifestKeys, toManifestSettings } from '../../../../packages/engine/orchestration/settings.ts'
+import {
+  manifestKeys,
+  toManifestSettings,
+} from '../../../../packages/engine/orchestration/settings.ts'
 import { at, createClock } from '../support.ts'
 import { errorOf, operationNames, place, startRig } from './support.ts'
 
 type Fields = Record<string, unknown>
 
 const run = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'run', namespace: 'n1' } }
-const job = { type: 'runJobManifest', alias: 'runJob', ...place, source: 'text', manifest: run, application: 'shop' }
+const job = {
+  type: 'runJobManifest',
+  alias: 'runJob',
+  ...place,
+  source: 'text',
+  manifest: run,
+  application: 'shop',
+}
 const path = '/applications/shop/jobs/k8s/n1/job%20run'
 const succeeded = {
   name: 'run',
@@ -20,10 +30,16 @@ const succeeded = {
 test('a job runs to its end', async (t) => {
   const { service, run: runJobs } = await startRig(t)
   let reads = 0
-  service.scripted.set(`GET ${path}`, () => ({ status: 200, body: ++reads < 2 ? { jobState: 'Running' } : succeeded }))
+  service.scripted.set(`GET ${path}`, () => ({
+    status: 200,
+    body: ++reads < 2 ? { jobState: 'Running' } : succeeded,
+  }))
   const { stages } = await runJobs(job)
   const [[name, sent]] = service.operations as [[string, Fields]]
-  assert.deepEqual([name, sent['manifest'], sent['application'], sent['source']], ['runJob', run, 'shop', 'text'])
+  assert.deepEqual(
+    [name, sent['manifest'], sent['application'], sent['source']],
+    ['runJob', run, 'shop', 'text'],
+  )
   assert.deepEqual(
     stages[0]?.tasks.map((task) => task.name),
     ['resolveRunJobSource', 'runJob', 'monitorDeploy', 'promoteOutputs', 'waitOnJobCompletion'],
@@ -47,7 +63,13 @@ test('all names of the stage type run a job on Kubernetes', async (t) => {
 test('a failed job ends the stage and says why', async (t) => {
   const { service, run: runJobs } = await startRig(t)
   const failureDetails = { pod: 'run-1', container: 'main', exitCode: 3, reason: 'Error' }
-  const body = { name: 'run', jobState: 'Failed', reason: 'BackoffLimitExceeded', message: 'Too many failures.', failureDetails }
+  const body = {
+    name: 'run',
+    jobState: 'Failed',
+    reason: 'BackoffLimitExceeded',
+    message: 'Too many failures.',
+    failureDetails,
+  }
   service.scripted.set(`GET ${path}`, () => ({ status: 200, body }))
   const failed = await runJobs({ ...job, propertyFile: 'main' }, 'TERMINAL')
   assert.equal(
@@ -60,20 +82,34 @@ test('a failed job ends the stage and says why', async (t) => {
 test('properties of a container become outputs', async (t) => {
   const { service, run: runJobs } = await startRig(t)
   service.scripted.set(`GET ${path}`, () => ({ status: 200, body: succeeded }))
-  service.scripted.set(`GET ${path}/main`, () => ({ status: 200, body: { color: 'blue', size: 3 } }))
+  service.scripted.set(`GET ${path}/main`, () => ({
+    status: 200,
+    body: { color: 'blue', size: 3 },
+  }))
   const { stages } = await runJobs({ ...job, propertyFile: 'main' })
-  const [color, size, all] = ['color', 'size', 'propertyFileContents'].map((key) => stages[0]?.outputs[key])
+  const [color, size, all] = ['color', 'size', 'propertyFileContents'].map(
+    (key) => stages[0]?.outputs[key],
+  )
   assert.deepEqual([color, size, all], ['blue', 3, { color: 'blue', size: 3 }])
   const pods = '/applications/shop/kubernetes/pods/k8s/n1/run-1/side'
   service.scripted.set(`GET ${pods}`, () => ({ status: 200, body: { color: 'red' } }))
-  assert.equal(at((await runJobs({ ...job, propertyFile: 'side' })).stages[0], 'outputs', 'color'), 'red')
-  assert.match(errorOf(await runJobs({ ...job, propertyFile: 'none' }, 'TERMINAL')), /"none" of the job printed no properties/)
+  assert.equal(
+    at((await runJobs({ ...job, propertyFile: 'side' })).stages[0], 'outputs', 'color'),
+    'red',
+  )
+  assert.match(
+    errorOf(await runJobs({ ...job, propertyFile: 'none' }, 'TERMINAL')),
+    /"none" of the job printed no properties/,
+  )
 })
 
 test('an artifact can hand JSON to later stages', async (t) => {
   const { service, run: runJobs } = await startRig(t)
   service.scripted.set(`GET ${path}`, () => ({ status: 200, body: succeeded }))
-  const consumeArtifact = { type: 'embedded/base64', reference: Buffer.from('{"answer": 42}').toString('base64') }
+  const consumeArtifact = {
+    type: 'embedded/base64',
+    reference: Buffer.from('{"answer": 42}').toString('base64'),
+  }
   const { stages } = await runJobs({ ...job, consumeArtifactSource: 'artifact', consumeArtifact })
   assert.equal(stages[0]?.outputs['answer'], 42)
 })
@@ -86,7 +122,10 @@ test('a job may end on its own', async (t) => {
 
 test('two documents are no job', async (t) => {
   const { service, run: runJobs } = await startRig(t)
-  assert.match(errorOf(await runJobs({ ...job, manifest: [run, run] }, 'TERMINAL')), /has 2 documents and runs exactly one/)
+  assert.match(
+    errorOf(await runJobs({ ...job, manifest: [run, run] }, 'TERMINAL')),
+    /has 2 documents and runs exactly one/,
+  )
   assert.deepEqual(service.operations, [])
   service.results.set('runJob', { deployedNamesByLocation: { n1: ['job a', 'job b'] } })
   assert.match(errorOf(await runJobs(job, 'TERMINAL')), /started 2 jobs/)
@@ -109,7 +148,9 @@ test('a cancelled stage removes its job', async (t) => {
   service.scripted.set(`GET ${path}`, () => ({ status: 200, body: { jobState: 'Running' } }))
   service.scripted.set(`DELETE ${path}`, () => ({ status: 200, body: {} }))
   const id = await engine.task(job)
-  await engine.eventually(async () => at((await engine.view(id)).execution, 'stages', 0, 'context', 'jobStatus'))
+  await engine.eventually(async () =>
+    at((await engine.view(id)).execution, 'stages', 0, 'context', 'jobStatus'),
+  )
   await engine.ask('PUT', `/tasks/${id}/cancel`)
   await engine.taskEnds(id, 'CANCELED')
   await engine.eventually(async () => service.asked.includes(`DELETE ${decodeURIComponent(path)}`))
@@ -132,12 +173,21 @@ test('a restart keeps former results apart', async (t) => {
   const { service, engine, pipeline } = await startRig(t)
   service.scripted.set(`GET ${path}`, () => ({ status: 200, body: succeeded }))
   const execution = await pipeline([{ refId: '1', ...job }])
-  await engine.ask('PUT', `/pipelines/${execution.id}/stages/${execution.stages[0]?.id}/restart`, {})
+  await engine.ask(
+    'PUT',
+    `/pipelines/${execution.id}/stages/${execution.stages[0]?.id}/restart`,
+    {},
+  )
   await engine.eventually(
-    async () => service.operations.length === 2 && (await engine.execution(execution.id)).status === 'SUCCEEDED',
+    async () =>
+      service.operations.length === 2 &&
+      (await engine.execution(execution.id)).status === 'SUCCEEDED',
   )
   const { restartDetails } = (await engine.stage(execution.id, '1')).context
-  assert.deepEqual([at(restartDetails, 'jobStatus'), at(restartDetails, 'deploy.jobs')], [succeeded, { n1: ['job run'] }])
+  assert.deepEqual(
+    [at(restartDetails, 'jobStatus'), at(restartDetails, 'deploy.jobs')],
+    [succeeded, { n1: ['job run'] }],
+  )
 })
 
 test('the address of logs comes from the manifest', async (t) => {
@@ -155,15 +205,27 @@ const nightly = {
   account: 'k8s',
   application: 'shop',
   waitForCompletion: false,
-  manifest: { ...run, spec: { template: { spec: { containers: [{ name: 'main', env: [{ name: 'LEVEL', value: '' }] }] } } } },
+  manifest: {
+    ...run,
+    spec: {
+      template: { spec: { containers: [{ name: 'main', env: [{ name: 'LEVEL', value: '' }] }] } },
+    },
+  },
   parameters: [
-    { name: 'LEVEL', label: 'Level', mapping: 'manifest.spec.template.spec.containers[0].env[0].value', defaultValue: 'low' },
+    {
+      name: 'LEVEL',
+      label: 'Level',
+      mapping: 'manifest.spec.template.spec.containers[0].env[0].value',
+      defaultValue: 'low',
+    },
   ],
 }
 
 function read(...jobs: Fields[]) {
   const problems: string[] = []
-  const report = { problem: (_key, message) => problems.push(message) } as Partial<SettingsReport> as SettingsReport
+  const report = {
+    problem: (_key, message) => problems.push(message),
+  } as Partial<SettingsReport> as SettingsReport
   const keys = manifestKeys.keys.parse({ 'job.preconfigured.kubernetes': jobs })
   return { ...toManifestSettings(manifestKeys.read(keys), report), problems }
 }
@@ -173,14 +235,23 @@ test('jobs of the configuration are offered and filled in', async (t) => {
   const { service, engine, run: runJobs } = await startRig(t, { manifests })
   const { body } = await engine.ask('GET', '/jobs/preconfigured')
   assert.deepEqual(
-    [at(body, 0, 'type'), at(body, 0, 'noUserConfigurableFields'), at(body, 0, 'parameters', 0, 'name')],
+    [
+      at(body, 0, 'type'),
+      at(body, 0, 'noUserConfigurableFields'),
+      at(body, 0, 'parameters', 0, 'name'),
+    ],
     ['nightly', true, 'LEVEL'],
   )
-  const { stages } = await runJobs({ type: 'nightly', account: 'other', parameters: { LEVEL: 'high' } })
+  const { stages } = await runJobs({
+    type: 'nightly',
+    account: 'other',
+    parameters: { LEVEL: 'high' },
+  })
   await runJobs({ type: 'nightly' })
   const dynamicParameters = { 'manifest.metadata.name': 'named' }
   await runJobs({ type: 'nightly', dynamicParameters })
-  const value = (sent: unknown) => at(sent, 'manifest', 'spec', 'template', 'spec', 'containers', 0, 'env', 0, 'value')
+  const value = (sent: unknown) =>
+    at(sent, 'manifest', 'spec', 'template', 'spec', 'containers', 0, 'env', 0, 'value')
   assert.deepEqual(
     service.operations.map(([, sent]) => [value(sent), sent['account']]),
     [
@@ -196,13 +267,24 @@ test('jobs of the configuration are offered and filled in', async (t) => {
 
 test('a parameter without a place ends the stage', async (t) => {
   const [parameter] = nightly.parameters
-  const misplaced = { ...nightly, parameters: [{ ...parameter, mapping: 'manifest.spec.none.value' }] }
+  const misplaced = {
+    ...nightly,
+    parameters: [{ ...parameter, mapping: 'manifest.spec.none.value' }],
+  }
   const { run: runJobs } = await startRig(t, { manifests: read(misplaced) })
-  assert.match(errorOf(await runJobs({ type: 'nightly' }, 'TERMINAL')), /"manifest\.spec\.none\.value" has no place/)
+  assert.match(
+    errorOf(await runJobs({ type: 'nightly' }, 'TERMINAL')),
+    /"manifest\.spec\.none\.value" has no place/,
+  )
 })
 
 test('incomplete and disabled jobs of the configuration are left out', () => {
-  const { jobs, problems } = read({ ...nightly, label: undefined }, { ...nightly, enabled: false }, nightly, nightly)
+  const { jobs, problems } = read(
+    { ...nightly, label: undefined },
+    { ...nightly, enabled: false },
+    nightly,
+    nightly,
+  )
   assert.equal(jobs.length, 2)
   assert.deepEqual(problems, ['the stage type "nightly" is listed twice'])
 })

@@ -35,10 +35,16 @@ export interface ManifestService {
   names(): string[]
 }
 
-const found = (body: unknown): ServiceAnswer => (body === undefined ? { status: 404, body: undefined } : { status: 200, body })
+const found = (body: unknown): ServiceAnswer =>
+  body === undefined ? { status: 404, body: undefined } : { status: 200, body }
 const metadataOf = (manifest: Fields) => objectOf(manifest['metadata'])
-const annotationOf = (manifest: Fields, key: string) => objectOf(metadataOf(manifest)['annotations'])[key]
-const kinds: Readonly<Record<string, string>> = { ReplicaSet: 'replicaSet', ConfigMap: 'configMap', StatefulSet: 'statefulSet' }
+const annotationOf = (manifest: Fields, key: string) =>
+  objectOf(metadataOf(manifest)['annotations'])[key]
+const kinds: Readonly<Record<string, string>> = {
+  ReplicaSet: 'replicaSet',
+  ConfigMap: 'configMap',
+  StatefulSet: 'statefulSet',
+}
 
 export function createManifestService(): ManifestService {
   const objects: Kept[] = []
@@ -48,7 +54,9 @@ export function createManifestService(): ManifestService {
   const asked: string[] = []
   const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   const find = (location: string, name: string) =>
-    objects.find((each) => each.location === (location === '_' ? '' : location) && isSame(each.name, name))
+    objects.find(
+      (each) => each.location === (location === '_' ? '' : location) && isSame(each.name, name),
+    )
 
   const changes: Record<string, (fields: Fields) => Fields | undefined> = {
     deployManifest(fields) {
@@ -56,7 +64,9 @@ export function createManifestService(): ManifestService {
       const byNamespace = Map.groupBy(deployed, ({ location }) => location)
       return {
         manifests: deployed.map(({ manifest }) => manifest),
-        manifestNamesByNamespace: Object.fromEntries([...byNamespace].map(([key, all]) => [key, all.map(({ name }) => name)])),
+        manifestNamesByNamespace: Object.fromEntries(
+          [...byNamespace].map(([key, all]) => [key, all.map(({ name }) => name)]),
+        ),
         createdArtifacts: deployed.map(({ name, location }) => {
           const [kind = '', bare] = name.split(' ')
           return { type: `kubernetes/${kind}`, name: bare, reference: bare, location }
@@ -65,13 +75,18 @@ export function createManifestService(): ManifestService {
       }
     },
     deleteManifest({ manifestName, location }) {
-      const at = objects.findIndex((each) => each.location === location && isSame(each.name, String(manifestName)))
+      const at = objects.findIndex(
+        (each) => each.location === location && isSame(each.name, String(manifestName)),
+      )
       if (at >= 0) objects.splice(at, 1)
       return { manifestNamesByNamespace: { [String(location)]: at >= 0 ? [manifestName] : [] } }
     },
     patchManifest: ({ manifestName, location }) => {
       const kept = find(String(location), String(manifestName))
-      return { manifests: [kept?.manifest], manifestNamesByNamespace: { [String(location)]: [manifestName] } }
+      return {
+        manifests: [kept?.manifest],
+        manifestNamesByNamespace: { [String(location)]: [manifestName] },
+      }
     },
     planManifest: () => ({ differences: [] }),
     undoRolloutManifest({ manifestName, location }) {
@@ -81,7 +96,10 @@ export function createManifestService(): ManifestService {
     },
     runJob({ manifest }) {
       const { namespace = 'n1', name } = metadataOf(objectOf(manifest))
-      return { manifests: [manifest], deployedNamesByLocation: { [String(namespace)]: [`job ${String(name)}`] } }
+      return {
+        manifests: [manifest],
+        deployedNamesByLocation: { [String(namespace)]: [`job ${String(name)}`] },
+      }
     },
   }
 
@@ -89,14 +107,25 @@ export function createManifestService(): ManifestService {
     const kind = kinds[String(manifest['kind'])] ?? String(manifest['kind']).toLowerCase()
     const location = String(metadataOf(manifest)['namespace'] ?? 'default')
     const wanted = String(metadataOf(manifest)['name'])
-    const version = objects.filter((each) => each.location === location && each.name.startsWith(`${kind} ${wanted}-v`)).length
+    const version = objects.filter(
+      (each) => each.location === location && each.name.startsWith(`${kind} ${wanted}-v`),
+    ).length
     const name = kind === 'replicaSet' ? `${wanted}-v${String(version).padStart(3, '0')}` : wanted
     const annotations = {
       'moniker.spinnaker.io/application': objectOf(fields['moniker'])['app'],
       'moniker.spinnaker.io/cluster': `${kind} ${wanted}`,
       ...objectOf(metadataOf(manifest)['annotations']),
     }
-    const live = { ...manifest, metadata: { ...metadataOf(manifest), name, namespace: location, uid: `u-${name}`, annotations } }
+    const live = {
+      ...manifest,
+      metadata: {
+        ...metadataOf(manifest),
+        name,
+        namespace: location,
+        uid: `u-${name}`,
+        annotations,
+      },
+    }
     const before = find(location, `${kind} ${name}`)
     if (before !== undefined) objects.splice(objects.indexOf(before), 1)
     return service.add(`${kind} ${name}`, { location, manifest: live, state: service.newState })
@@ -119,13 +148,24 @@ export function createManifestService(): ManifestService {
       const message = service.failing.get(name)
       if (message !== undefined) {
         const status = { status: 'failed', completed: true, failed: true }
-        return { id, status, history: [], resultObjects: [{ type: 'EXCEPTION', operation: name, message }] }
+        return {
+          id,
+          status,
+          history: [],
+          resultObjects: [{ type: 'EXCEPTION', operation: name, message }],
+        }
       }
       const result = changes[name]?.(fields as Fields)
       const scripted = service.results.get(name)
-      if (scripted !== undefined || result !== undefined) resultObjects.push({ ...result, ...scripted })
+      if (scripted !== undefined || result !== undefined)
+        resultObjects.push({ ...result, ...scripted })
     }
-    return { id, status: { status: 'done', completed: true, failed: false }, history: [], resultObjects }
+    return {
+      id,
+      status: { status: 'done', completed: true, failed: false },
+      history: [],
+      resultObjects,
+    }
   }
 
   function read(path: string): ServiceAnswer {
@@ -141,9 +181,19 @@ export function createManifestService(): ManifestService {
         annotationOf(manifest, 'moniker.spinnaker.io/application') === app &&
         annotationOf(manifest, 'moniker.spinnaker.io/cluster') === cluster,
     )
-    const coordinates = members.map(({ name }) => ({ kind, namespace: location, name: name.split(' ')[1] }))
+    const coordinates = members.map(({ name }) => ({
+      kind,
+      namespace: location,
+      name: name.split(' ')[1],
+    }))
     if (criteria === undefined) return found(coordinates)
-    return found(criteria === 'newest' ? coordinates.at(-1) : criteria === 'oldest' ? coordinates[0] : undefined)
+    return found(
+      criteria === 'newest'
+        ? coordinates.at(-1)
+        : criteria === 'oldest'
+          ? coordinates[0]
+          : undefined,
+    )
   }
 
   function view(kept: Kept | undefined): Fields | undefined {
@@ -154,11 +204,25 @@ export function createManifestService(): ManifestService {
       stable: { state: isStable, message: isStable ? null : state },
       available: { state: isStable, message: null },
       paused: { state: false, message: null },
-      failed: { state: state.startsWith('failed'), message: state.startsWith('failed') ? state : null },
+      failed: {
+        state: state.startsWith('failed'),
+        message: state.startsWith('failed') ? state : null,
+      },
     }
     const app = annotationOf(manifest, 'moniker.spinnaker.io/application')
     const moniker = { app, cluster: annotationOf(manifest, 'moniker.spinnaker.io/cluster') }
-    return { account: 'k8s', location, name, moniker, manifest, status, artifacts: [], events: [], warnings: [], ...more }
+    return {
+      account: 'k8s',
+      location,
+      name,
+      moniker,
+      manifest,
+      status,
+      artifacts: [],
+      events: [],
+      warnings: [],
+      ...more,
+    }
   }
 
   const service: ManifestService = {
@@ -180,7 +244,8 @@ export function createManifestService(): ManifestService {
     call: async (called, { method, path, body }) => {
       const [place = '', query = ''] = path.split('?')
       const scripted = service.scripted.get(`${method} ${place}`) ?? service.scripted.get(called)
-      if (method !== 'POST' && !place.startsWith('/task/')) asked.push(`${method} ${decodeURIComponent(path)}`)
+      if (method !== 'POST' && !place.startsWith('/task/'))
+        asked.push(`${method} ${decodeURIComponent(path)}`)
       if (scripted !== undefined) return scripted(body)
       if (called !== 'clouddriver') return { status: 404, body: undefined }
       if (method !== 'POST') return read(place)

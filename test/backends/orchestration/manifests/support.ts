@@ -25,20 +25,31 @@ export interface RigOptions extends Omit<EngineOptions, 'others' | 'manifests'> 
   readonly manifests?: Partial<ManifestSettings>
 }
 
-export async function startRig(t: TestContext, { manifests, ...options }: RigOptions = {}): Promise<Rig> {
+export async function startRig(
+  t: TestContext,
+  { manifests, ...options }: RigOptions = {},
+): Promise<Rig> {
   const service = createManifestService()
-  const engine = await startEngine(t, { clock: realClock, ...options, manifests, others: service.call })
+  const engine = await startEngine(t, {
+    clock: realClock,
+    ...options,
+    manifests,
+    others: service.call,
+  })
   return {
     service,
     engine,
-    run: async (job, status = 'SUCCEEDED') => (await engine.taskEnds(await engine.task(...[job].flat()), status)).execution,
+    run: async (job, status = 'SUCCEEDED') =>
+      (await engine.taskEnds(await engine.task(...[job].flat()), status)).execution,
     pipeline: async (stages, more = {}, status = 'SUCCEEDED') =>
       engine.ends(await engine.run({ application: 'shop', stages, ...more }), status),
   }
 }
 
 export function errorOf({ stages }: { readonly stages: readonly unknown[] }): string {
-  return stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
+  return stages
+    .flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? [])
+    .join('\n')
 }
 
 /** A workload with one container. */
@@ -56,9 +67,18 @@ export function workload(kind: string, name: string, parts: Fields = {}): Fields
 }
 
 export function deploy(manifests: readonly unknown[], fields: Fields = {}): Fields {
-  return { type: 'deployManifest', ...place, source: 'text', moniker: { app: 'shop' }, manifests, ...fields }
+  return {
+    type: 'deployManifest',
+    ...place,
+    source: 'text',
+    moniker: { app: 'shop' },
+    manifests,
+    ...fields,
+  }
 }
 
 export function operationNames({ operations }: ManifestService): string[] {
-  return operations.map(([name, { manifestName }]) => (manifestName === undefined ? name : `${name} ${String(manifestName)}`))
+  return operations.map(([name, { manifestName }]) =>
+    manifestName === undefined ? name : `${name} ${String(manifestName)}`,
+  )
 }

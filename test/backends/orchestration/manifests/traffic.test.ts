@@ -8,17 +8,28 @@ type Fields = Record<string, unknown>
 const rs = workload('ReplicaSet', 'api')
 
 function managed(strategy: string, options: Fields = {}): Fields {
-  return { trafficManagement: { enabled: true, options: { services: ['service front'], strategy, ...options } } }
+  return {
+    trafficManagement: {
+      enabled: true,
+      options: { services: ['service front'], strategy, ...options },
+    },
+  }
 }
 
-const old = (version: string, { cluster = 'replicaSet api', app = 'shop', location = 'n1', status = {} } = {}) => ({
+const old = (
+  version: string,
+  { cluster = 'replicaSet api', app = 'shop', location = 'n1', status = {} } = {},
+) => ({
   location,
   manifest: {
     kind: 'ReplicaSet',
     metadata: {
       name: `api-${version}`,
       namespace: location,
-      annotations: { 'moniker.spinnaker.io/application': app, 'moniker.spinnaker.io/cluster': cluster },
+      annotations: {
+        'moniker.spinnaker.io/application': app,
+        'moniker.spinnaker.io/cluster': cluster,
+      },
     },
     status,
   },
@@ -30,20 +41,28 @@ for (const [strategy, name] of [
 ] as const) {
   test(`${strategy} disables older versions and deletes broken ones`, async (t) => {
     const { service, run } = await startRig(t)
-    service.add('replicaSet api-v000', old('v000', { status: { readyReplicas: 2, availableReplicas: 2 } }))
+    service.add(
+      'replicaSet api-v000',
+      old('v000', { status: { readyReplicas: 2, availableReplicas: 2 } }),
+    )
     service.add('replicaSet api-v001', { ...old('v001'), state: 'waiting for pods' })
     service.add('replicaSet other-v000', old('v000', { cluster: 'replicaSet other' }))
     service.add('replicaSet api-v000', old('v000', { location: 'n2' }))
     const { stages } = await run(deploy([rs], managed(strategy)))
     const [[, sent]] = service.operations as [[string, Fields]]
-    assert.deepEqual([sent['strategy'], sent['enableTraffic'], sent['services']], [name, true, ['service front']])
+    assert.deepEqual(
+      [sent['strategy'], sent['enableTraffic'], sent['services']],
+      [name, true, ['service front']],
+    )
     assert.deepEqual(operationNames(service), [
       'deployManifest',
       'disableManifest replicaSet api-v000',
       'deleteManifest replicaSet api-v001',
     ])
     const after = stages.filter(({ syntheticStageOwner }) => syntheticStageOwner === 'STAGE_AFTER')
-    const settings = ['account', 'app', 'cloudProvider', 'location'].map((key) => after[0]?.context[key])
+    const settings = ['account', 'app', 'cloudProvider', 'location'].map(
+      (key) => after[0]?.context[key],
+    )
     assert.deepEqual(settings, ['k8s', 'shop', 'kubernetes', 'n1'])
   })
 }
@@ -60,17 +79,32 @@ for (const [what, options, left, parts] of remaining) {
     const { service, run } = await startRig(t)
     const groups = ['v000', 'v001', 'v002'].map((version, createdTime) => {
       service.add(`replicaSet api-${version}`, old(version, { status: { readyReplicas: 1 } }))
-      return { name: `replicaSet api-${version}`, region: 'n1', createdTime, isDisabled: version !== 'v002' }
+      return {
+        name: `replicaSet api-${version}`,
+        region: 'n1',
+        createdTime,
+        isDisabled: version !== 'v002',
+      }
     })
     const path = '/applications/shop/clusters/k8s/replicaSet%20api/kubernetes'
     service.scripted.set(`GET ${path}`, () => ({ status: 200, body: { serverGroups: groups } }))
-    await run(deploy([workload('ReplicaSet', 'api', parts)], managed('bluegreen', { scaleDown: left.length === 3, ...options })))
+    await run(
+      deploy(
+        [workload('ReplicaSet', 'api', parts)],
+        managed('bluegreen', { scaleDown: left.length === 3, ...options }),
+      ),
+    )
     assert.deepEqual(
       service.names(),
       left.map((version) => `replicaSet api-${version}`),
     )
     const scaled = operationNames(service).filter((name) => name.startsWith('scale'))
-    assert.deepEqual(scaled, left.length === 3 ? ['scaleManifest replicaSet api-v002', 'scaleManifest replicaSet api-v001'] : [])
+    assert.deepEqual(
+      scaled,
+      left.length === 3
+        ? ['scaleManifest replicaSet api-v002', 'scaleManifest replicaSet api-v001']
+        : [],
+    )
   })
 }
 
@@ -85,11 +119,18 @@ test('a cancelled deployment takes its traffic away from the new version alone',
     await engine.eventually(async () => service.names().includes(`replicaSet ${name}`))
     await engine.ask('PUT', `/tasks/${id}/cancel`)
     await engine.taskEnds(id, 'CANCELED')
-    await engine.eventually(async () => operationNames(service).at(-1) === `disableManifest replicaSet ${name}`)
+    await engine.eventually(
+      async () => operationNames(service).at(-1) === `disableManifest replicaSet ${name}`,
+    )
   }
   const created = new Date(0).toISOString()
   service.results.set('deployManifest', {
-    manifests: [{ kind: 'ReplicaSet', metadata: { name: 'api-v000', namespace: 'n1', creationTimestamp: created } }],
+    manifests: [
+      {
+        kind: 'ReplicaSet',
+        metadata: { name: 'api-v000', namespace: 'n1', creationTimestamp: created },
+      },
+    ],
     manifestNamesByNamespace: { n1: ['replicaSet api-v000'] },
   })
   const count = service.operations.length
@@ -116,7 +157,11 @@ test('highlander disables every older version before it deletes', async (t) => {
 
 const untouched: [what: string, fields: Fields, kind: string][] = [
   ['without a strategy', managed('none'), 'ReplicaSet'],
-  ['without traffic management', { trafficManagement: { enabled: false, options: { strategy: 'highlander' } } }, 'ReplicaSet'],
+  [
+    'without traffic management',
+    { trafficManagement: { enabled: false, options: { strategy: 'highlander' } } },
+    'ReplicaSet',
+  ],
   ['of other kinds', managed('highlander'), 'Deployment'],
 ]
 for (const [what, fields, kind] of untouched) {
@@ -142,14 +187,22 @@ test('a failed deployment is disabled, and leaves the older version enabled', as
   const { service, run } = await startRig(t)
   service.add('replicaSet api-v000', old('v000'))
   service.newState = 'failed: no pods'
-  assert.match(errorOf(await run(deploy([rs], managed('bluegreen')), 'TERMINAL')), /'replicaSet api-v001' in 'n1'/)
-  assert.deepEqual(operationNames(service), ['deployManifest', 'disableManifest replicaSet api-v001'])
+  assert.match(
+    errorOf(await run(deploy([rs], managed('bluegreen')), 'TERMINAL')),
+    /'replicaSet api-v001' in 'n1'/,
+  )
+  assert.deepEqual(operationNames(service), [
+    'deployManifest',
+    'disableManifest replicaSet api-v001',
+  ])
   assert.deepEqual(service.names(), ['replicaSet api-v000', 'replicaSet api-v001'])
 })
 
 test('a failed deployment is rolled back', async (t) => {
   const { service, engine } = await startRig(t)
-  const revision = (number: string) => ({ metadata: { annotations: { 'deployment.kubernetes.io/revision': number } } })
+  const revision = (number: string) => ({
+    metadata: { annotations: { 'deployment.kubernetes.io/revision': number } },
+  })
   service.newState = 'failed to progress'
   const manifests = [
     { ...workload('Deployment', 'web', revision('3')) },
@@ -175,9 +228,14 @@ test('a timeout is rolled back as well, of what is not stable', async (t) => {
   const clock = createClock()
   const { service, engine } = await startRig(t, { clock })
   service.newState = 'waiting'
-  const web = workload('Deployment', 'web', { metadata: { annotations: { 'deployment.kubernetes.io/revision': '2' } } })
+  const web = workload('Deployment', 'web', {
+    metadata: { annotations: { 'deployment.kubernetes.io/revision': '2' } },
+  })
   const id = await engine.task(
-    deploy([web, workload('Deployment', 'api')], { rollback: { onFailure: true }, stableManifestTimeoutMinutes: 1 }),
+    deploy([web, workload('Deployment', 'api')], {
+      rollback: { onFailure: true },
+      stableManifestTimeoutMinutes: 1,
+    }),
   )
   await engine.eventually(async () => service.objects.length === 2)
   for (const each of service.objects) if (each.name === 'deployment api') each.state = 'stable'
@@ -192,5 +250,8 @@ test('a timeout is rolled back as well, of what is not stable', async (t) => {
     await clock.settled()
     return (await engine.view(id)).status === 'TERMINAL'
   })
-  assert.deepEqual(operationNames(service), ['deployManifest', 'undoRolloutManifest deployment web'])
+  assert.deepEqual(operationNames(service), [
+    'deployManifest',
+    'undoRolloutManifest deployment web',
+  ])
 })

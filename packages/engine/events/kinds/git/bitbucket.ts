@@ -10,10 +10,22 @@ const text = or(textOf, '')
 const toHash = shape({ hash: text })
 
 const toCloud = shape({
-  repository: shape({ full_name: text, owner: shape({ username: textOf }), project: shape({ key: text }) }),
-  pullrequest: shape({ destination: shape({ branch: shape({ name: text }) }), merge_commit: toHash }),
+  repository: shape({
+    full_name: text,
+    owner: shape({ username: textOf }),
+    project: shape({ key: text }),
+  }),
+  pullrequest: shape({
+    destination: shape({ branch: shape({ name: text }) }),
+    merge_commit: toHash,
+  }),
   push: shape({
-    changes: list(shape({ commits: list(toHash), new: maybe(shape({ name: text, type: text, target: toHash })) })),
+    changes: list(
+      shape({
+        commits: list(toHash),
+        new: maybe(shape({ name: text, type: text, target: toHash })),
+      }),
+    ),
   }),
 })
 
@@ -23,7 +35,9 @@ const toChange = shape({ refId: textOf, ref: shape({ id: text }), toHash: text }
 const toServer = shape({
   repository: toRepository,
   changes: [list(toChange), 'refChanges', 'changes'],
-  pullRequest: maybe(shape({ fromRef: toRef, toRef, properties: shape({ mergeCommit: shape({ id: text }) }) })),
+  pullRequest: maybe(
+    shape({ fromRef: toRef, toRef, properties: shape({ mergeCommit: shape({ id: text }) }) }),
+  ),
 })
 
 export function readStash(payload: JsonObject): readonly GitChange[] {
@@ -35,20 +49,37 @@ export function readBitbucket(payload: JsonObject, headers: Readonly<Record<stri
   const action = headers['x-event-key'] ?? ''
   // The test of a connection.
   if (action === 'diagnostics:ping') return undefined
-  return action === 'repo:push' || action === 'pullrequest:fulfilled' ? readCloud(payload, action) : readServer(payload, action)
+  return action === 'repo:push' || action === 'pullrequest:fulfilled'
+    ? readCloud(payload, action)
+    : readServer(payload, action)
 }
 
 function readCloud(payload: JsonObject, action: string): readonly GitChange[] {
   const { repository, pullrequest, push } = toCloud(payload)
-  const place = { repoProject: repository.owner.username ?? repository.project.key, slug: repository.full_name, action }
+  const place = {
+    repoProject: repository.owner.username ?? repository.project.key,
+    slug: repository.full_name,
+    action,
+  }
   if (action === 'pullrequest:fulfilled')
-    return [{ ...place, hash: pullrequest.merge_commit.hash, branch: pullrequest.destination.branch.name }]
+    return [
+      {
+        ...place,
+        hash: pullrequest.merge_commit.hash,
+        branch: pullrequest.destination.branch.name,
+      },
+    ]
   // A deleted branch has nothing new.
   const changes = push.changes.flatMap(({ new: after, commits: [commit] }) => {
     if (after === undefined) return []
     const isTag = after.type === 'tag'
     const ref = `refs/${isTag ? 'tags' : 'heads'}/${after.name}`
-    return { ...withoutFiles, ...refFields(ref), hash: commit?.hash || after.target.hash, branch: isTag ? ref : after.name }
+    return {
+      ...withoutFiles,
+      ...refFields(ref),
+      hash: commit?.hash || after.target.hash,
+      branch: isTag ? ref : after.name,
+    }
   })
   return changes.slice(0, mostRefs).map((change) => ({ ...place, ...change }))
 }
@@ -63,16 +94,31 @@ function readServer(payload: JsonObject, action: string): GitChange | readonly G
   return { ...ofRepository(ref.repository), hash, branch: toBranch(ref.id), action }
 }
 
-function ofRepository({ project, slug }: ShapeOf<typeof toRepository>): Pick<GitChange, 'repoProject' | 'slug'> {
+function ofRepository({
+  project,
+  slug,
+}: ShapeOf<typeof toRepository>): Pick<GitChange, 'repoProject' | 'slug'> {
   return { repoProject: project.key, slug }
 }
 
 /** What names no ref is an event all the same, of its action. */
-function ofChanges({ changes, repository }: ShapeOf<typeof toServer>, action: string): readonly GitChange[] {
-  const read = (changes.length === 0 ? [toChange(undefined)] : changes).map(({ refId, ref, toHash: hash }) => {
-    const name = refId ?? ref.id
-    return { ...ofRepository(repository), ...withoutFiles, hash, branch: toBranch(name), ...refFields(name), action }
-  })
+function ofChanges(
+  { changes, repository }: ShapeOf<typeof toServer>,
+  action: string,
+): readonly GitChange[] {
+  const read = (changes.length === 0 ? [toChange(undefined)] : changes).map(
+    ({ refId, ref, toHash: hash }) => {
+      const name = refId ?? ref.id
+      return {
+        ...ofRepository(repository),
+        ...withoutFiles,
+        hash,
+        branch: toBranch(name),
+        ...refFields(name),
+        action,
+      }
+    },
+  )
   return read.filter(({ hash }) => !isNoCommit(hash)).slice(0, mostRefs)
 }
 

@@ -11,7 +11,12 @@ const pairsPerStep = 64
 const longestGlob = 1000
 const longestPath = 4096
 
-const toPolling = shape({ type: textOf, poll: isTrue, repository: textOf, artifactAccount: or(textOf, '') })
+const toPolling = shape({
+  type: textOf,
+  poll: isTrue,
+  repository: textOf,
+  artifactAccount: or(textOf, ''),
+})
 const toConditions = shape({ branch: textOf, tags: textOf, paths: globsOf, excludedPaths: globsOf })
 const toPushed = shape({
   branch: or(textOf, ''),
@@ -29,12 +34,19 @@ export function pollKeyOf(trigger: JsonObject): string | undefined {
 }
 
 /** Why a branch or tag is none that the trigger waits for, as a sentence. */
-export function describeOtherRef(trigger: JsonObject, event: Event, patterns: Patterns): string | undefined {
+export function describeOtherRef(
+  trigger: JsonObject,
+  event: Event,
+  patterns: Patterns,
+): string | undefined {
   const { branch: branches, tags } = toConditions(trigger)
   const { branch, tag } = toPushed(event.content)
   if (tag !== undefined && tags !== undefined)
-    return patterns.matchesWhole(tags, tag) ? undefined : `The tag "${tag}" does not match "${tags}".`
-  if (tag !== undefined && event.isObserved) return 'The trigger has no pattern for tags, in its field "tags".'
+    return patterns.matchesWhole(tags, tag)
+      ? undefined
+      : `The tag "${tag}" does not match "${tags}".`
+  if (tag !== undefined && event.isObserved)
+    return 'The trigger has no pattern for tags, in its field "tags".'
   if (tags !== undefined && branches === undefined) return 'The trigger waits for tags alone.'
   if (branches === undefined || patterns.matchesWhole(branches, branch)) return undefined
   return `The branch "${branch}" does not match "${branches}".`
@@ -51,7 +63,11 @@ export function hasPathConditions(trigger: JsonObject): boolean {
 }
 
 /** Why no changed file is one that the trigger waits for, as a sentence. A push whose files are unknown matches. */
-export function describeOtherPaths(trigger: JsonObject, { content }: Event, { spend }: Patterns): string | undefined {
+export function describeOtherPaths(
+  trigger: JsonObject,
+  { content }: Event,
+  { spend }: Patterns,
+): string | undefined {
   const { paths: wanted, excludedPaths: excluded } = toConditions(trigger)
   const { paths } = toPushed(content)
   if (paths === undefined || wanted.length + excluded.length === 0) return undefined
@@ -61,8 +77,11 @@ export function describeOtherPaths(trigger: JsonObject, { content }: Event, { sp
       spend(1 + (glob.length * path.length) / pairsPerStep)
       return matchesPath(glob, path)
     })
-  const isWanted = (path: string) => (wanted.length === 0 || matches(wanted, path)) && !matches(excluded, path)
-  return paths.some(isWanted) ? undefined : `None of the ${paths.length} changed files matches the paths of the trigger.`
+  const isWanted = (path: string) =>
+    (wanted.length === 0 || matches(wanted, path)) && !matches(excluded, path)
+  return paths.some(isWanted)
+    ? undefined
+    : `None of the ${paths.length} changed files matches the paths of the trigger.`
 }
 
 /** In time proportional to the product of both lengths at most. */

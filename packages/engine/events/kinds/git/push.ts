@@ -1,8 +1,22 @@
 /** Webhooks of GitHub, GitLab, Gitea, Forgejo and Gogs, which are alike, and of hooks of plain repositories. */
 import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  definedOf,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { type GitChange, isNoCommit, pushedCommit, refFields, toBranch, unlessDeleted } from './change.ts'
+import {
+  type GitChange,
+  isNoCommit,
+  pushedCommit,
+  refFields,
+  toBranch,
+  unlessDeleted,
+} from './change.ts'
 import { repositoryName } from './repository-name.ts'
 
 const text = or(textOf, '')
@@ -21,7 +35,9 @@ const toPush = shape({
   ping: [asGiven, 'hook_id'],
   forced: isTrue,
   total: [numberOf, 'total_commits_count', 'total_commits'],
-  commits: list(shape({ added: maybe(textsOf), modified: maybe(textsOf), removed: maybe(textsOf) })),
+  commits: list(
+    shape({ added: maybe(textsOf), modified: maybe(textsOf), removed: maybe(textsOf) }),
+  ),
   repository: shape({
     name: text,
     owner: shape({ name: text, login: textOf, username: text }),
@@ -29,9 +45,23 @@ const toPush = shape({
     ssh_url: text,
     html_url: text,
   }),
-  project: shape({ name: text, namespace: text, git_http_url: text, git_ssh_url: text, web_url: text }),
+  project: shape({
+    name: text,
+    namespace: text,
+    git_http_url: text,
+    git_ssh_url: text,
+    web_url: text,
+  }),
   pullRequest: [
-    maybe(shape({ head: shape({ sha: text, ref: text }), number: asGiven, draft: asGiven, state: asGiven, title: asGiven })),
+    maybe(
+      shape({
+        head: shape({ sha: text, ref: text }),
+        number: asGiven,
+        draft: asGiven,
+        state: asGiven,
+        title: asGiven,
+      }),
+    ),
     'pull_request',
   ],
 })
@@ -39,7 +69,10 @@ const toPush = shape({
 /** Commits that one webhook of GitHub lists at most. GitLab lists 20, and like Gitea says how many there are; Gogs lists all. */
 const mostOfGithub = 2048
 
-export function readGithub(payload: JsonObject, headers: Readonly<Record<string, string>>): GitChange | undefined {
+export function readGithub(
+  payload: JsonObject,
+  headers: Readonly<Record<string, string>>,
+): GitChange | undefined {
   const push = toPush(payload)
   const { repository, pullRequest, refType, ref, ping } = push
   if (ping !== undefined) return undefined
@@ -58,7 +91,11 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
   const push = toPush(payload)
   const { repository, pullRequest, before, after } = push
   const { owner, name: slug } = repository
-  const place = { repoProject: owner.login ?? owner.username, slug, repositories: addressesOf(repository) }
+  const place = {
+    repoProject: owner.login ?? owner.username,
+    slug,
+    repositories: addressesOf(repository),
+  }
   if (pullRequest !== undefined) return { ...place, ...ofPullRequest(push, pullRequest) }
   // The test of a connection pushes what is there.
   return after === '' || after === before ? undefined : unlessDeleted({ ...place, ...ofPush(push) })
@@ -100,19 +137,40 @@ export function readPlain(payload: JsonObject): GitChange | undefined {
     throw new PortError(400, message)
   }
   const [slug = '', repoProject = ''] = name.split('/').toReversed()
-  const files = paths === undefined ? { pathsUnknown: 'The changed files are unknown: the hook sends none.' } : { paths }
+  const files =
+    paths === undefined
+      ? { pathsUnknown: 'The changed files are unknown: the hook sends none.' }
+      : { paths }
   const place = { repoProject, slug, repositories: [name] }
-  return unlessDeleted({ ...place, hash, branch: toBranch(ref), action: 'push:push', ...refFields(ref), ...files })
+  return unlessDeleted({
+    ...place,
+    hash,
+    branch: toBranch(ref),
+    action: 'push:push',
+    ...refFields(ref),
+    ...files,
+  })
 }
 
 function ofPullRequest({ action }: Push, { head, ...fields }: NonNullable<Push['pullRequest']>) {
-  return { hash: head.sha, branch: head.ref, action: `pull_request:${action}`, ...definedOf(fields) }
+  return {
+    hash: head.sha,
+    branch: head.ref,
+    action: `pull_request:${action}`,
+    ...definedOf(fields),
+  }
 }
 
 function ofPush(push: Push, mostCommits?: number) {
   const { ref, after, tagged } = push
   const hash = pushedCommit(ref, after, tagged.id)
-  return { hash, branch: toBranch(ref), action: 'push:push', ...refFields(ref), ...changedFiles(push, mostCommits) }
+  return {
+    hash,
+    branch: toBranch(ref),
+    action: 'push:push',
+    ...refFields(ref),
+    ...changedFiles(push, mostCommits),
+  }
 }
 
 function addressesOf({ clone_url, ssh_url, html_url }: Push['repository']): readonly string[] {
@@ -132,7 +190,9 @@ function changedFiles(
   { commits, total = commits.length, before, forced }: Push,
   most = Number.POSITIVE_INFINITY,
 ): Pick<GitChange, 'paths' | 'pathsUnknown'> {
-  const lists = commits.map(({ added, modified, removed }) => [added, modified, removed].filter((each) => each !== undefined))
+  const lists = commits.map(({ added, modified, removed }) =>
+    [added, modified, removed].filter((each) => each !== undefined),
+  )
   const reason = isNoCommit(before)
     ? 'the ref is new'
     : forced

@@ -1,7 +1,13 @@
 /** Units of time, days of the week and zones of `java.time`. */
 import { ExpressionError } from '../lexer.ts'
 import { describe, textArgument, wholeArgument } from '../values.ts'
-import { createJavaClass, type JavaClass, type JavaFunction, JavaObject, type Wrap } from './java-class.ts'
+import {
+  createJavaClass,
+  type JavaClass,
+  type JavaFunction,
+  JavaObject,
+  type Wrap,
+} from './java-class.ts'
 
 /** What dates, times and instants of `Temporal` have in common here. */
 export interface Timed {
@@ -35,7 +41,8 @@ function enumeration(
 ): JavaClass<string> {
   return createJavaClass<string>(name, (wrap) => {
     const member: Wrap<string> = (text) => {
-      if (!values.includes(text)) throw new ExpressionError(`${name} has no "${text.slice(0, 40)}".`)
+      if (!values.includes(text))
+        throw new ExpressionError(`${name} has no "${text.slice(0, 40)}".`)
       return wrap(text)
     }
     const parse: JavaFunction = ([text]) => member(textArgument(text))
@@ -51,7 +58,8 @@ function enumeration(
 }
 
 const days = 'MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY'.split(' ')
-const dayAfter = (day: string, amount: number) => days.at((days.indexOf(day) + amount) % days.length) as string
+const dayAfter = (day: string, amount: number) =>
+  days.at((days.indexOf(day) + amount) % days.length) as string
 
 /** Days count from 1. */
 export const dayOfWeek = enumeration('java.time.DayOfWeek', days, (member) => ({
@@ -75,7 +83,8 @@ export function unitArgument(value: unknown): TemporalUnit {
 
 /** @throws {ExpressionError} unless it is an object of the class */
 export function objectValue<T>(value: unknown, javaClass: JavaClass<T>): T {
-  if (value instanceof JavaObject && value.class === (javaClass as JavaClass<unknown>)) return value.value as T
+  if (value instanceof JavaObject && value.class === (javaClass as JavaClass<unknown>))
+    return value.value as T
   throw new ExpressionError(`${javaClass.name} was expected instead of ${describe(value)}.`)
 }
 
@@ -86,7 +95,11 @@ export function countBetween(from: unknown, to: unknown, unit: TemporalUnit): bi
   const [one, other] = [from, to].map(({ value }) =>
     value instanceof Temporal.Instant ? value.toZonedDateTimeISO('UTC') : value,
   )
-  const length = (one as Timed).until(other as never, { largestUnit: unit, smallestUnit: unit, roundingMode: 'trunc' })
+  const length = (one as Timed).until(other as never, {
+    largestUnit: unit,
+    smallestUnit: unit,
+    roundingMode: 'trunc',
+  })
   return BigInt(length[unit as 'days'])
 }
 
@@ -99,7 +112,11 @@ export function zoneArgument(value: unknown): string {
 
 export function checkZone(name: string): string {
   const zone =
-    name === 'Z' || name === 'GMT' ? 'UTC' : /^[+-]\d{1,2}$/.test(name) ? `${name.replace(/^(.)(\d)$/, '$10$2')}:00` : name
+    name === 'Z' || name === 'GMT'
+      ? 'UTC'
+      : /^[+-]\d{1,2}$/.test(name)
+        ? `${name.replace(/^(.)(\d)$/, '$10$2')}:00`
+        : name
   return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
 }
 

@@ -23,9 +23,14 @@ export function findJavaClass(name: string): JavaClass {
 }
 
 /** @throws {ExpressionError} */
-export function createJavaObject(name: string, args: readonly unknown[], context: CallContext): unknown {
+export function createJavaObject(
+  name: string,
+  args: readonly unknown[],
+  context: CallContext,
+): unknown {
   const { create, ...javaClass } = findJavaClass(name)
-  if (create === undefined) throw new ExpressionError(`${javaClass.name} cannot be created with "new".`)
+  if (create === undefined)
+    throw new ExpressionError(`${javaClass.name} cannot be created with "new".`)
   return guarded(context, () => create(args, context))
 }
 
@@ -37,25 +42,36 @@ export function callStatic(
   context: CallContext,
 ): unknown {
   const call = ownMember(javaClass.statics, name)
-  if (call === undefined) throw new ExpressionError(`${javaClass.name} has no static method "${name.slice(0, 100)}()".`)
+  if (call === undefined)
+    throw new ExpressionError(`${javaClass.name} has no static method "${name.slice(0, 100)}()".`)
   return guarded(context, () => call(args, context))
 }
 
 /** @throws {ExpressionError} */
-export function callJavaMethod(target: JavaObject, name: string, args: readonly unknown[], context: CallContext): unknown {
+export function callJavaMethod(
+  target: JavaObject,
+  name: string,
+  args: readonly unknown[],
+  context: CallContext,
+): unknown {
   const call = ownMember(target.class.methods, name)
-  if (call === undefined) throw new ExpressionError(`"${name.slice(0, 100)}()" cannot be called on ${describe(target)}.`)
+  if (call === undefined)
+    throw new ExpressionError(`"${name.slice(0, 100)}()" cannot be called on ${describe(target)}.`)
   return guarded(context, () => call(target.value, args, context))
 }
 
 /** @throws {ExpressionError} */
 export function readConstant({ class: javaClass }: JavaClassReference, name: string): unknown {
   const value = ownMember(javaClass.constants, name)
-  if (value === undefined) throw new ExpressionError(`${javaClass.name} has no constant "${name.slice(0, 100)}".`)
+  if (value === undefined)
+    throw new ExpressionError(`${javaClass.name} has no constant "${name.slice(0, 100)}".`)
   return value
 }
 
-function ownMember<T>(members: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+function ownMember<T>(
+  members: Readonly<Record<string, T>> | undefined,
+  name: string,
+): T | undefined {
   return members !== undefined && Object.hasOwn(members, name) ? members[name] : undefined
 }
 
@@ -65,7 +81,8 @@ function guarded<T>({ meter }: CallContext, call: () => T): T {
   try {
     return call()
   } catch (error) {
-    if (error instanceof RangeError || error instanceof TypeError) throw new ExpressionError(error.message)
+    if (error instanceof RangeError || error instanceof TypeError)
+      throw new ExpressionError(error.message)
     throw error
   }
 }

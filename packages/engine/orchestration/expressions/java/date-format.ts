@@ -19,38 +19,49 @@ interface Part {
 }
 
 const longestPattern = 200
-const monthNames = 'January February March April May June July August September October November December'.split(' ')
+const monthNames =
+  'January February March April May June July August September October November December'.split(' ')
 const dayNames = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ')
 
 /** @throws {ExpressionError} for an open quote, and for a letter that is no field */
 export function parsePattern(pattern: string): readonly Part[] {
-  if (pattern.length > longestPattern) throw new ExpressionError(`A date pattern has at most ${longestPattern} characters.`)
+  if (pattern.length > longestPattern)
+    throw new ExpressionError(`A date pattern has at most ${longestPattern} characters.`)
   const tokens = pattern.match(/''|'(?:[^']|'')+'|'|([A-Za-z])\1*|[^A-Za-z']+/g) ?? []
   return tokens.map((text) => {
-    if (text === "'") throw new ExpressionError(`The date pattern "${pattern}" has a quote that does not end.`)
+    if (text === "'")
+      throw new ExpressionError(`The date pattern "${pattern}" has a quote that does not end.`)
     if (text === "''") return { letter: '', text: "'" }
     if (text.startsWith("'")) return { letter: '', text: text.slice(1, -1).replaceAll("''", "'") }
     const letter = /^[A-Za-z]/.test(text) ? text.charAt(0) : ''
     if (letter !== '' && !Object.hasOwn(writers, letter))
-      throw new ExpressionError(`The letter "${letter}" of the date pattern "${pattern}" is not supported.`)
+      throw new ExpressionError(
+        `The letter "${letter}" of the date pattern "${pattern}" is not supported.`,
+      )
     return { letter, text }
   })
 }
 
 /** @throws {ExpressionError} when the pattern needs a field that the moment lacks */
 export function formatMoment(parts: readonly Part[], moment: Moment): string {
-  return parts.map(({ letter, text }) => (letter === '' ? text : writers[letter]?.(moment, text.length))).join('')
+  return parts
+    .map(({ letter, text }) => (letter === '' ? text : writers[letter]?.(moment, text.length)))
+    .join('')
 }
 
 function need<K extends keyof Moment>(moment: Moment, field: K): NonNullable<Moment[K]> {
   const value = moment[field]
-  if (value === undefined || value === null) throw new ExpressionError(`The value to format has no ${String(field)}.`)
+  if (value === undefined || value === null)
+    throw new ExpressionError(`The value to format has no ${String(field)}.`)
   return value
 }
 
-const padded = (field: 'day' | 'dayOfYear' | 'hour' | 'minute' | 'second' | 'month') => (moment: Moment, width: number) =>
-  pad(need(moment, field), width)
-const yearOf = (year: number, width: number) => (width === 2 ? pad(year % 100, 2) : pad(year, width))
+const padded =
+  (field: 'day' | 'dayOfYear' | 'hour' | 'minute' | 'second' | 'month') =>
+  (moment: Moment, width: number) =>
+    pad(need(moment, field), width)
+const yearOf = (year: number, width: number) =>
+  width === 2 ? pad(year % 100, 2) : pad(year, width)
 const named = (names: readonly string[], at: number, width: number) => {
   const name = names[at - 1] ?? ''
   return width === 4 ? name : width === 5 ? name.charAt(0) : name.slice(0, 3)
@@ -87,7 +98,11 @@ const writers: Readonly<Record<string, (moment: Moment, width: number) => string
 }
 
 export function nanosecondsOf(moment: Moment): number {
-  return need(moment, 'millisecond') * 1_000_000 + need(moment, 'microsecond') * 1000 + need(moment, 'nanosecond')
+  return (
+    need(moment, 'millisecond') * 1_000_000 +
+    need(moment, 'microsecond') * 1000 +
+    need(moment, 'nanosecond')
+  )
 }
 
 function pad(value: number, width: number): string {
@@ -95,19 +110,31 @@ function pad(value: number, width: number): string {
 }
 
 function endOfWeek(moment: Moment): Temporal.PlainDate {
-  const date = new Temporal.PlainDate(need(moment, 'year'), need(moment, 'month'), need(moment, 'day'))
+  const date = new Temporal.PlainDate(
+    need(moment, 'year'),
+    need(moment, 'month'),
+    need(moment, 'day'),
+  )
   return date.add({ days: (13 - date.dayOfWeek) % 7 })
 }
 
 function offset(moment: Moment, width: number): string {
   const text = need(moment, 'offset')
-  return width === 1 ? text.slice(0, 3) + (text.endsWith(':00') ? '' : text.slice(4)) : width === 2 ? text.replace(':', '') : text
+  return width === 1
+    ? text.slice(0, 3) + (text.endsWith(':00') ? '' : text.slice(4))
+    : width === 2
+      ? text.replace(':', '')
+      : text
 }
 
 function zoneName(moment: Moment): string {
   const timeZone = need(moment, 'timeZoneId')
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'short' })
-  return format.formatToParts(need(moment, 'epochMilliseconds')).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  return (
+    format
+      .formatToParts(need(moment, 'epochMilliseconds'))
+      .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  )
 }
 
 /** @throws {ExpressionError} when the text is not of the pattern */
@@ -180,13 +207,17 @@ class Scanner {
 
   #month(): number {
     const name = this.#take(/[A-Za-z]+/y).toLowerCase()
-    const found = monthNames.findIndex((each) => each.toLowerCase().startsWith(name) && name.length >= 3)
+    const found = monthNames.findIndex(
+      (each) => each.toLowerCase().startsWith(name) && name.length >= 3,
+    )
     if (found < 0) throw new ExpressionError(`"${name.slice(0, 40)}" is no month.`)
     return found + 1
   }
 
   #mismatch(): ExpressionError {
-    return new ExpressionError(`The text "${this.#text.slice(0, 60)}" does not match the date pattern.`)
+    return new ExpressionError(
+      `The text "${this.#text.slice(0, 60)}" does not match the date pattern.`,
+    )
   }
 }
 

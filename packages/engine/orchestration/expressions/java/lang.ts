@@ -2,7 +2,16 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { checkLength } from '../arithmetic.ts'
 import { ExpressionError } from '../lexer.ts'
-import { compare, describe, listArgument, numberValueOf, Real, textArgument, toExpressionText, wholeArgument } from '../values.ts'
+import {
+  compare,
+  describe,
+  listArgument,
+  numberValueOf,
+  Real,
+  textArgument,
+  toExpressionText,
+  wholeArgument,
+} from '../values.ts'
 import { type JavaClass, type JavaFunction, JavaObject } from './java-class.ts'
 
 type Bounds = readonly [least: bigint, most: bigint]
@@ -17,7 +26,8 @@ const valueText: JavaFunction = ([value], { meter }) => toExpressionText(value, 
 
 function real(value: unknown): number {
   const number = numberValueOf(value)
-  if (number === undefined) throw new ExpressionError(`A number was expected instead of ${describe(value)}.`)
+  if (number === undefined)
+    throw new ExpressionError(`A number was expected instead of ${describe(value)}.`)
   return Number(number.value)
 }
 
@@ -25,7 +35,9 @@ function wholeClass(name: string, bounds: Bounds): JavaClass {
   const wrap = (value: bigint) => (bounds === longBounds ? value : Number(value))
   const parse: JavaFunction = ([value, radix]) => {
     const number =
-      typeof value === 'string' ? parseWhole(value, radix === undefined ? 10 : wholeArgument(radix)) : numberValueOf(value)?.value
+      typeof value === 'string'
+        ? parseWhole(value, radix === undefined ? 10 : wholeArgument(radix))
+        : numberValueOf(value)?.value
     if (typeof number !== 'bigint' || number < bounds[0] || number > bounds[1])
       throw new ExpressionError(`${describe(value)} is no ${name}.`)
     return wrap(number)
@@ -33,7 +45,10 @@ function wholeClass(name: string, bounds: Bounds): JavaClass {
   const inBase =
     (base: number): JavaFunction =>
     ([value]) =>
-      BigInt.asUintN(bounds === longBounds ? 64 : 32, BigInt(parse([value], undefined as never) as number)).toString(base)
+      BigInt.asUintN(
+        bounds === longBounds ? 64 : 32,
+        BigInt(parse([value], undefined as never) as number),
+      ).toString(base)
   return {
     name,
     create: parse,
@@ -47,13 +62,15 @@ function wholeClass(name: string, bounds: Bounds): JavaClass {
       compare: ([one, other], { meter }) => compare(one, other, meter),
       max: ([one, other], { meter }) => (compare(one, other, meter) >= 0 ? one : other),
       min: ([one, other], { meter }) => (compare(one, other, meter) <= 0 ? one : other),
-      sum: ([one, other]) => BigInt.asIntN(64, BigInt(wholeArgument(one)) + BigInt(wholeArgument(other))),
+      sum: ([one, other]) =>
+        BigInt.asIntN(64, BigInt(wholeArgument(one)) + BigInt(wholeArgument(other))),
     },
   }
 }
 
 function parseWhole(text: string, radix: number): bigint | undefined {
-  if (radix < 2 || radix > 36) throw new ExpressionError('The radix of a number is between 2 and 36.')
+  if (radix < 2 || radix > 36)
+    throw new ExpressionError('The radix of a number is between 2 and 36.')
   if (text.length > longestNumber || !/^[+-]?[0-9A-Za-z]+$/.test(text)) return undefined
   let value = 0n
   for (const digit of text.replace(/^[+-]/, '')) {
@@ -65,7 +82,10 @@ function parseWhole(text: string, radix: number): bigint | undefined {
 }
 
 const toDouble: JavaFunction = ([value]) => {
-  const number = typeof value === 'string' && value.length <= longestNumber && value.trim() !== '' ? Number(value) : real(value)
+  const number =
+    typeof value === 'string' && value.length <= longestNumber && value.trim() !== ''
+      ? Number(value)
+      : real(value)
   if (Number.isNaN(number)) throw new ExpressionError(`${describe(value)} is no number.`)
   return new Real(number)
 }
@@ -83,7 +103,9 @@ const doubleClass: JavaClass = {
 }
 
 const isTrueText: JavaFunction = ([value]) =>
-  typeof value === 'boolean' ? value : typeof value === 'string' && value.length === 4 && value.toLowerCase() === 'true'
+  typeof value === 'boolean'
+    ? value
+    : typeof value === 'string' && value.length === 4 && value.toLowerCase() === 'true'
 const booleanClass: JavaClass = {
   name: 'java.lang.Boolean',
   create: isTrueText,
@@ -117,17 +139,30 @@ const stringClass: JavaClass = {
 const widest = 1000
 
 /** `%s`, `%d`, `%x`, `%f`, `%b`, `%n` and `%%`, with flags `-`, `0`, `,` and `+`, width and precision. */
-function formatText(format: string, values: readonly unknown[], show: (value: unknown) => string): string {
+function formatText(
+  format: string,
+  values: readonly unknown[],
+  show: (value: unknown) => string,
+): string {
   let next = 0
   let length = 0
   const text = format.replace(
     /%(?:(\d{1,4})\$)?([-0,+]{0,5})(\d{0,4})(?:\.(\d{1,4}))?([a-zA-Z%])/g,
-    (_all, position: string | undefined, flags: string, width: string, precision: string | undefined, kind: string) => {
+    (
+      _all,
+      position: string | undefined,
+      flags: string,
+      width: string,
+      precision: string | undefined,
+      kind: string,
+    ) => {
       if (kind === '%') return '%'
       if (kind === 'n') return '\n'
       const at = position === undefined ? next++ : Number(position) - 1
-      if (at >= values.length) throw new ExpressionError(`The format has no value for its part ${at + 1}.`)
-      if (Number(width) > widest || Number(precision ?? 0) > 100) throw new ExpressionError('A width of the format is too large.')
+      if (at >= values.length)
+        throw new ExpressionError(`The format has no value for its part ${at + 1}.`)
+      if (Number(width) > widest || Number(precision ?? 0) > 100)
+        throw new ExpressionError('A width of the format is too large.')
       const plain = formatPart(values[at], kind, {
         flags,
         precision: precision === undefined ? undefined : Number(precision),
@@ -137,7 +172,8 @@ function formatText(format: string, values: readonly unknown[], show: (value: un
       const sign = isZeroPadded ? (/^[-+]/.exec(plain)?.[0] ?? '') : ''
       const padded = flags.includes('-')
         ? plain.padEnd(Number(width))
-        : sign + plain.slice(sign.length).padStart(Number(width) - sign.length, isZeroPadded ? '0' : ' ')
+        : sign +
+          plain.slice(sign.length).padStart(Number(width) - sign.length, isZeroPadded ? '0' : ' ')
       length += padded.length
       checkLength(length)
       return padded
@@ -152,7 +188,9 @@ function groupDigits(text: string): string {
   const start = text.startsWith('-') ? 1 : 0
   const end = text.includes('.') ? text.indexOf('.') : text.length
   const whole = text.slice(start, end)
-  return /^\d+$/.test(whole) ? text.slice(0, start) + BigInt(whole).toLocaleString('en-US') + text.slice(end) : text
+  return /^\d+$/.test(whole)
+    ? text.slice(0, start) + BigInt(whole).toLocaleString('en-US') + text.slice(end)
+    : text
 }
 
 interface PartOptions {
@@ -162,7 +200,8 @@ interface PartOptions {
 }
 
 function formatPart(value: unknown, kind: string, { flags, precision, show }: PartOptions): string {
-  const signed = (text: string) => (flags.includes('+') && !text.startsWith('-') ? `+${text}` : text)
+  const signed = (text: string) =>
+    flags.includes('+') && !text.startsWith('-') ? `+${text}` : text
   const grouped = (text: string) => (flags.includes(',') ? groupDigits(text) : text)
   switch (kind) {
     case 's':
@@ -175,7 +214,10 @@ function formatPart(value: unknown, kind: string, { flags, precision, show }: Pa
       return signed(grouped(String(wholeArgument(value))))
     case 'x':
     case 'X': {
-      const hex = BigInt.asUintN(wholeArgument(value) < -(2 ** 31) ? 64 : 32, BigInt(wholeArgument(value))).toString(16)
+      const hex = BigInt.asUintN(
+        wholeArgument(value) < -(2 ** 31) ? 64 : 32,
+        BigInt(wholeArgument(value)),
+      ).toString(16)
       return kind === 'X' ? hex.toUpperCase() : hex
     }
     case 'f':
@@ -185,7 +227,19 @@ function formatPart(value: unknown, kind: string, { flags, precision, show }: Pa
   }
 }
 
-const realFunctions = ['sqrt', 'cbrt', 'floor', 'ceil', 'exp', 'log', 'log10', 'sin', 'cos', 'tan', 'signum'] as const
+const realFunctions = [
+  'sqrt',
+  'cbrt',
+  'floor',
+  'ceil',
+  'exp',
+  'log',
+  'log10',
+  'sin',
+  'cos',
+  'tan',
+  'signum',
+] as const
 const mathClass: JavaClass = {
   name: 'java.lang.Math',
   constants: { PI: new Real(Math.PI), E: new Real(Math.E) },
@@ -193,7 +247,8 @@ const mathClass: JavaClass = {
     ...Object.fromEntries(
       realFunctions.map((name) => [
         name,
-        ([value]: readonly unknown[]) => new Real((name === 'signum' ? Math.sign : Math[name])(real(value))),
+        ([value]: readonly unknown[]) =>
+          new Real((name === 'signum' ? Math.sign : Math[name])(real(value))),
       ]),
     ),
     abs: ([value], { meter }) => {
@@ -205,7 +260,8 @@ const mathClass: JavaClass = {
     round: ([value]) => BigInt.asIntN(64, BigInt(Math.floor(finite(real(value)) + 0.5))),
     pow: ([base, exponent]) => new Real(real(base) ** real(exponent)),
     floorDiv: ([one, other]) => Math.floor(wholeArgument(one) / divisor(other)),
-    floorMod: ([one, other]) => ((wholeArgument(one) % divisor(other)) + divisor(other)) % divisor(other),
+    floorMod: ([one, other]) =>
+      ((wholeArgument(one) % divisor(other)) + divisor(other)) % divisor(other),
     random: () => new Real(Math.random()),
   },
 }
@@ -227,7 +283,8 @@ const uuidClass: JavaClass<string> = {
   statics: {
     randomUUID: () => new JavaObject(uuidClass, randomUUID()),
     fromString: ([text]) => {
-      if (!uuidPattern.test(textArgument(text))) throw new ExpressionError(`${describe(text)} is no UUID.`)
+      if (!uuidPattern.test(textArgument(text)))
+        throw new ExpressionError(`${describe(text)} is no UUID.`)
       return new JavaObject(uuidClass, textArgument(text).toLowerCase())
     },
   },
@@ -240,8 +297,10 @@ const randomClass: JavaClass<undefined> = {
   name: 'java.util.Random',
   create: () => new JavaObject(randomClass, undefined),
   methods: {
-    nextInt: (_random, [bound]) => (bound === undefined ? randomInt(-largestRandom, largestRandom) : randomInt(bounded(bound))),
-    nextLong: () => BigInt(randomInt(-largestRandom, largestRandom)) * 2n ** 32n + BigInt(randomInt(2 ** 32)),
+    nextInt: (_random, [bound]) =>
+      bound === undefined ? randomInt(-largestRandom, largestRandom) : randomInt(bounded(bound)),
+    nextLong: () =>
+      BigInt(randomInt(-largestRandom, largestRandom)) * 2n ** 32n + BigInt(randomInt(2 ** 32)),
     nextDouble: () => new Real(Math.random()),
     nextFloat: () => new Real(Math.fround(Math.random())),
     nextBoolean: () => randomInt(2) === 1,
@@ -250,26 +309,44 @@ const randomClass: JavaClass<undefined> = {
 
 function bounded(value: unknown): number {
   const bound = wholeArgument(value)
-  if (bound < 1 || bound > largestRandom) throw new ExpressionError('The bound of a random number must be a positive integer.')
+  if (bound < 1 || bound > largestRandom)
+    throw new ExpressionError('The bound of a random number must be a positive integer.')
   return bound
 }
 
 const encoder: JavaClass = {
   name: 'java.net.URLEncoder',
-  statics: { encode: ([text]) => new URLSearchParams([['', textArgument(text).toWellFormed()]]).toString().slice(1) },
+  statics: {
+    encode: ([text]) =>
+      new URLSearchParams([['', textArgument(text).toWellFormed()]]).toString().slice(1),
+  },
 }
 /** Nothing changes a list afterwards: expressions share the values of the execution. */
 const listClass: JavaClass = {
   name: 'java.util.ArrayList',
   create: ([items], { meter }) => {
     // The number of a first argument is the capacity.
-    const list = items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
+    const list =
+      items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
     meter.spend(list.length)
     return [...list]
   },
 }
 
 export const languageClasses = [
-  ...[stringClass, booleanClass, mathClass, wholeClass('java.lang.Integer', intBounds), wholeClass('java.lang.Long', longBounds)],
-  ...[wholeClass('java.lang.Byte', byteBounds), doubleClass, uuidClass, randomClass, encoder, listClass],
+  ...[
+    stringClass,
+    booleanClass,
+    mathClass,
+    wholeClass('java.lang.Integer', intBounds),
+    wholeClass('java.lang.Long', longBounds),
+  ],
+  ...[
+    wholeClass('java.lang.Byte', byteBounds),
+    doubleClass,
+    uuidClass,
+    randomClass,
+    encoder,
+    listClass,
+  ],
 ] as unknown as readonly JavaClass[]

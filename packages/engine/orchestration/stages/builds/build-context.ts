@@ -30,7 +30,8 @@ export function notesOf({ context }: Pick<Stage, 'context'>) {
 export function buildJobOf(stage: Pick<Stage, 'context'>): BuildJob {
   const { master: host, job } = settingsOf(stage)
   if (host === undefined) throw new StageError(['The stage names no build server. Set "master".'])
-  if (job === undefined) throw new StageError([`The stage names no job of the build server "${host}". Set "job".`])
+  if (job === undefined)
+    throw new StageError([`The stage names no job of the build server "${host}". Set "job".`])
   return { host, job }
 }
 
@@ -38,16 +39,24 @@ export function buildJobOf(stage: Pick<Stage, 'context'>): BuildJob {
 export function buildOf(stage: Pick<Stage, 'context'>): Build {
   const { buildNumber: number } = notesOf(stage)
   const { host, job } = buildJobOf(stage)
-  if (number === undefined) throw new StageError([`The stage has started no build of "${job}" on "${host}".`])
+  if (number === undefined)
+    throw new StageError([`The stage has started no build of "${job}" on "${host}".`])
   return { host, job, number }
 }
 
 /** @param pollMs By default it grows with the age of the stage: the end of a short build is seen soon. */
-export function waitFor(context: TaskContext, what: string, pollMs: number = pauseFor(context)): TaskResult {
+export function waitFor(
+  context: TaskContext,
+  what: string,
+  pollMs: number = pauseFor(context),
+): TaskResult {
   return { status: 'RUNNING', context: { [waitingKey]: what.replace(/\.$/, '') }, pollMs }
 }
 
-export function pauseFor({ stage, now, builds: { pauses } }: TaskContext, mostMs: number = pauses.most): number {
+export function pauseFor(
+  { stage, now, builds: { pauses } }: TaskContext,
+  mostMs: number = pauses.most,
+): number {
   const elapsedMs = now - (stage.startTime ?? now)
   const pauseMs = Math.min(Math.max(elapsedMs / 20, pauses.least), mostMs)
   return Math.max(pauseMs, readFields(stageFields, stage.context).backoffPeriodMs ?? 0)

@@ -18,7 +18,11 @@ const reading = { pollMs: 5000, timeoutMs: minuteMs } as const
 /** Servers of this name may have builds without property file. */
 const lenientHosts = 'travis-'
 
-export const propertiesStep: Step = { name: 'getBuildProperties', ...reading, execute: takeProperties }
+export const propertiesStep: Step = {
+  name: 'getBuildProperties',
+  ...reading,
+  execute: takeProperties,
+}
 
 export const artifactsStep: Step = { name: 'getBuildArtifacts', ...reading, execute: takeArtifacts }
 
@@ -36,10 +40,15 @@ async function takeProperties(context: TaskContext): Promise<TaskResult> {
 }
 
 /** What a build that failed has archived may say more about it. */
-export async function findProperties(context: TaskContext, build: Build): Promise<Pick<TaskResult, 'context' | 'outputs'>> {
+export async function findProperties(
+  context: TaskContext,
+  build: Build,
+): Promise<Pick<TaskResult, 'context' | 'outputs'>> {
   const { propertyFile: file } = settingsOf(context.stage)
   if (file === undefined) return {}
-  const { found = {} } = await readProperties(context, build, file).catch((): Partial<Reading<JsonObject>> => ({}))
+  const { found = {} } = await readProperties(context, build, file).catch(
+    (): Partial<Reading<JsonObject>> => ({}),
+  )
   return toResults(found)
 }
 
@@ -54,20 +63,40 @@ function toResults(properties: JsonObject): Required<Pick<TaskResult, 'context' 
 
 const ownKeys = new Set([
   ...[...stageFields, ...buildFields].flatMap(namesOf),
-  ...['buildInfo', 'buildNumber', 'queuedBuild', 'exception', 'restartDetails', 'previousAttempts', 'status'],
+  ...[
+    'buildInfo',
+    'buildNumber',
+    'queuedBuild',
+    'exception',
+    'restartDetails',
+    'previousAttempts',
+    'status',
+  ],
 ])
 
 /** Keys of the context that are from the build, and hold no expressions of the author. */
 export function keysOfBuild(stage: Pick<Stage, 'context'>): string[] {
-  const properties = Object.keys(notesOf(stage).propertyFileContents).filter((key) => !ownKeys.has(key))
-  return [...properties, 'propertyFileContents', 'buildInfo', 'resolvedExpectedArtifacts', 'artifacts', waitingKey]
+  const properties = Object.keys(notesOf(stage).propertyFileContents).filter(
+    (key) => !ownKeys.has(key),
+  )
+  return [
+    ...properties,
+    'propertyFileContents',
+    'buildInfo',
+    'resolvedExpectedArtifacts',
+    'artifacts',
+    waitingKey,
+  ]
 }
 
 async function takeArtifacts(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const artifacts = await readArtifacts(context, buildOf(stage), settingsOf(stage).propertyFile)
   const { buildInfo: archived } = toArchived(stage.context)
-  return { status: 'SUCCEEDED', outputs: { artifacts: distinctArtifacts([...artifacts, ...archived.artifacts]) } }
+  return {
+    status: 'SUCCEEDED',
+    outputs: { artifacts: distinctArtifacts([...artifacts, ...archived.artifacts]) },
+  }
 }
 
 const toArchived = shape({ buildInfo: shape({ artifacts: listOf }) })

@@ -41,18 +41,36 @@ export function nameOf({ host, job, number }: Build): string {
  * @returns The queue item; undefined while an equal order is still in progress.
  * @throws {StageError} when the service rejects the order
  */
-export function orderBuild({ builds, stage }: TaskContext, job: BuildJob, parameters: JsonObject): Promise<string | undefined> {
-  const order = { ...job, parameters: toParameters(parameters), startTime: String(stage.startTime ?? 0) }
-  return explained(builds.start(order), `The build of "${job.job}" on "${job.host}" cannot be started`)
+export function orderBuild(
+  { builds, stage }: TaskContext,
+  job: BuildJob,
+  parameters: JsonObject,
+): Promise<string | undefined> {
+  const order = {
+    ...job,
+    parameters: toParameters(parameters),
+    startTime: String(stage.startTime ?? 0),
+  }
+  return explained(
+    builds.start(order),
+    `The build of "${job.job}" on "${job.host}" cannot be started`,
+  )
 }
 
 /** Builds take texts. */
 function toParameters(parameters: JsonObject): Record<string, string> {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null)
-  return Object.fromEntries(given.map(([name, value]) => [name, typeof value === 'string' ? value : formatJson(value)]))
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== undefined && value !== null,
+  )
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === 'string' ? value : formatJson(value)]),
+  )
 }
 
-export function readQueueItem({ builds }: TaskContext, queued: QueuedBuild): Promise<Reading<QueueItem>> {
+export function readQueueItem(
+  { builds }: TaskContext,
+  queued: QueuedBuild,
+): Promise<Reading<QueueItem>> {
   return read(builds.queueItem(queued), `queue item "${queued.item}"`, passing)
 }
 
@@ -61,7 +79,11 @@ export function readBuild({ builds }: TaskContext, build: Build): Promise<Readin
 }
 
 /** Properties that the build has in a file of its archive. @throws {StageError} when there is no such file */
-export function readProperties({ builds }: TaskContext, build: Build, file: string): Promise<Reading<JsonObject>> {
+export function readProperties(
+  { builds }: TaskContext,
+  build: Build,
+  file: string,
+): Promise<Reading<JsonObject>> {
   const what = `file "${file}" of the build ${build.number} of "${build.job}"`
   const reading = read(required(builds.properties(build, file), what), what, [500])
   return explained(reading, `The property file "${file}" of ${nameOf(build)} cannot be read`)
@@ -75,20 +97,30 @@ export async function readArtifacts(
 ): Promise<readonly JsonObject[]> {
   const what = `build ${build.number} of "${build.job}"`
   const reading = read(required(builds.artifacts(build, propertyFile), what), what, [500])
-  const { found, missing } = await explained(reading, `The artifacts of ${nameOf(build)} cannot be read`)
+  const { found, missing } = await explained(
+    reading,
+    `The artifacts of ${nameOf(build)} cannot be read`,
+  )
   if (found === undefined) throw new RetryableError([missing])
   return found
 }
 
 /** Stops a build, or takes it out of the queue while `number` is 0; one that is over stays as it is. */
-export async function stopBuild({ builds }: TaskContext, build: Build & QueuedBuild): Promise<void> {
+export async function stopBuild(
+  { builds }: TaskContext,
+  build: Build & QueuedBuild,
+): Promise<void> {
   await builds.stop(build).catch((error: unknown) => {
     if (!hasStatus(error, [400, 404])) throw error
   })
 }
 
 /** @param expected Statuses of refusals after which there may be something later */
-async function read<T>(reading: Promise<T | undefined>, what: string, expected: readonly number[]): Promise<Reading<T>> {
+async function read<T>(
+  reading: Promise<T | undefined>,
+  what: string,
+  expected: readonly number[],
+): Promise<Reading<T>> {
   try {
     const found = await reading
     return found === undefined ? { missing: `The ${what} does not exist.` } : { found }
@@ -101,7 +133,12 @@ async function read<T>(reading: Promise<T | undefined>, what: string, expected: 
 /** @throws {StageError} when there is no such thing */
 async function required<T>(reading: Promise<T | undefined>, what: string): Promise<T> {
   const found = await reading
-  if (found === undefined) throw new StageError([`The ${what} does not exist.`], { status: 404, kind: 'HTTP', service: 'igor' })
+  if (found === undefined)
+    throw new StageError([`The ${what} does not exist.`], {
+      status: 404,
+      kind: 'HTTP',
+      service: 'igor',
+    })
   return found
 }
 

@@ -8,7 +8,13 @@ import { artifactsStep, keysOfBuild, propertiesStep } from './build-results.ts'
 import { monitorStep, queueStep } from './follow-build.ts'
 import { scriptOrder } from './script.ts'
 import type { ScriptSettings } from './settings.ts'
-import { type BuildOrder, startStep, stopAfterTimeout, stopBuildStage, stopStartedBuild } from './start-build.ts'
+import {
+  type BuildOrder,
+  startStep,
+  stopAfterTimeout,
+  stopBuildStage,
+  stopStartedBuild,
+} from './start-build.ts'
 
 /** Any of them runs jobs of any build server; clients have a form for each. Tasks have the name of the type in theirs. */
 const types = [
@@ -29,7 +35,11 @@ function orderOf({ stage }: TaskContext): BuildOrder {
   return { ...buildJobOf(stage), parameters: settingsOf(stage).parameters }
 }
 
-function buildStage(type: string, title: string, order: (context: TaskContext) => BuildOrder): StageType {
+function buildStage(
+  type: string,
+  title: string,
+  order: (context: TaskContext) => BuildOrder,
+): StageType {
   const start = startStep(`start${title}`, order)
   const queue = queueStep(`waitFor${title}Start`)
   const monitor = monitorStep(`monitor${title}`)
@@ -59,7 +69,10 @@ function forgetBuild(stage: Stage): void {
   const gone = new Set([...keysOfBuild(stage), 'buildNumber', 'queuedBuild'])
   const { buildInfo, restartDetails } = stage.context
   const kept = Object.fromEntries(Object.entries(stage.context).filter(([key]) => !gone.has(key)))
-  const former = buildInfo === undefined ? {} : { restartDetails: { ...objectOf(restartDetails), previousBuildInfo: buildInfo } }
+  const former =
+    buildInfo === undefined
+      ? {}
+      : { restartDetails: { ...objectOf(restartDetails), previousBuildInfo: buildInfo } }
   stage.context = { ...kept, ...former }
   stage.outputs = {}
 }

@@ -5,7 +5,15 @@ import type { Build, BuildJob } from '@fairlead/ports/builds.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { hourMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { buildJobOf, buildOf, notesOf, noWait, pauseFor, settingsOf, waitFor } from './build-context.ts'
+import {
+  buildJobOf,
+  buildOf,
+  notesOf,
+  noWait,
+  pauseFor,
+  settingsOf,
+  waitFor,
+} from './build-context.ts'
 import { findProperties } from './build-results.ts'
 import { isOver, nameOf, readBuild, readQueueItem, toBuild } from './build-service.ts'
 
@@ -19,17 +27,21 @@ export function queueStep(name: string): Step {
 async function waitForNumber(context: TaskContext): Promise<TaskResult> {
   const place = buildJobOf(context.stage)
   const { queuedBuild: item } = notesOf(context.stage)
-  if (item === undefined) throw new StageError([`The stage has started no build of "${place.job}" on "${place.host}".`])
+  if (item === undefined)
+    throw new StageError([`The stage has started no build of "${place.job}" on "${place.host}".`])
   const { found, missing } = await readQueueItem(context, { ...place, item })
   const { number, isCancelled, why } = found ?? {}
-  if (number !== undefined) return { status: 'SUCCEEDED', context: { ...noWait, buildNumber: number } }
+  if (number !== undefined)
+    return { status: 'SUCCEEDED', context: { ...noWait, buildNumber: number } }
   if (isCancelled) return taken(place)
   const what = missing ?? why ?? `the build of "${place.job}" is in the queue of "${place.host}"`
   return waitFor(context, what, pauseFor(context, context.builds.pauses.queued))
 }
 
 function taken({ host, job }: BuildJob): TaskResult {
-  const exception = failureRecord('BuildFailed', [`The build of "${job}" was taken out of the queue of "${host}".`])
+  const exception = failureRecord('BuildFailed', [
+    `The build of "${job}" was taken out of the queue of "${host}".`,
+  ])
   return { status: 'CANCELED', context: { ...noWait, exception } }
 }
 
@@ -50,30 +62,48 @@ async function waitForEnd(context: TaskContext): Promise<TaskResult> {
     const waiting = waitFor(context, `${nameOf(build)} has no result yet`)
     return { ...waiting, context: { ...waiting.context, ...known } }
   }
-  if (result === 'SUCCESS' || (result === 'UNSTABLE' && settingsOf(stage).markUnstableAsSuccessful)) {
+  if (
+    result === 'SUCCESS' ||
+    (result === 'UNSTABLE' && settingsOf(stage).markUnstableAsSuccessful)
+  ) {
     return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known }
   }
   return failed(context, build, known, describe(build, ended))
 }
 
 /** Properties of a build that failed may say more about it. */
-async function failed(context: TaskContext, build: Build, known: { buildInfo: JsonObject }, text: string): Promise<TaskResult> {
+async function failed(
+  context: TaskContext,
+  build: Build,
+  known: { buildInfo: JsonObject },
+  text: string,
+): Promise<TaskResult> {
   const properties = await findProperties(context, build)
   return {
     status: known.buildInfo['result'] === 'ABORTED' ? 'CANCELED' : 'TERMINAL',
-    context: { ...properties.context, ...noWait, ...known, exception: failureRecord('BuildFailed', [text]) },
+    context: {
+      ...properties.context,
+      ...noWait,
+      ...known,
+      exception: failureRecord('BuildFailed', [text]),
+    },
     outputs: { ...properties.outputs, ...known },
   }
 }
 
 /** What happened, why as far as the service knows, and where to read on. */
-function describe(build: Build, { result, reason, url, testResults }: ShapeOf<typeof toBuild>): string {
+function describe(
+  build: Build,
+  { result, reason, url, testResults }: ShapeOf<typeof toBuild>,
+): string {
   const ending = endings[result] ?? 'failed'
   const failures = testResults.reduce((sum, { failCount }) => sum + failCount, 0)
   const total = testResults.reduce((sum, { totalCount }) => sum + totalCount, 0)
   const tests = failures === 0 ? undefined : `${failures} of ${total} tests failed`
   const why = reason?.trim().replace(/\.$/, '')
-  const causes = (result === 'UNSTABLE' ? [tests ?? why] : [tests, why]).flatMap((cause) => cause ?? [])
+  const causes = (result === 'UNSTABLE' ? [tests ?? why] : [tests, why]).flatMap(
+    (cause) => cause ?? [],
+  )
   const name = nameOf(build)
   const sentence = `${name.charAt(0).toUpperCase()}${name.slice(1)} ${ending}${causes.length === 0 ? '' : `: ${causes.join('. ')}`}.`
   return url === undefined ? sentence : `${sentence} See ${url}.`

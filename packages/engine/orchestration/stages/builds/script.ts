@@ -24,7 +24,10 @@ export function scriptOrder({ stage, execution }: TaskContext, script: ScriptSet
   if (problem !== undefined) throw new StageError([problem])
   const settings = readFields(description.fields, stage.context)
   const { job = script.job, repoUrl, account, region, cluster, image } = settings
-  if (job === undefined) throw new StageError([`No job of "${host}" runs the command. Set "job", or script.job for all stages.`])
+  if (job === undefined)
+    throw new StageError([
+      `No job of "${host}" runs the command. Set "job", or script.job for all stages.`,
+    ])
   const { strategy, parameters } = execution.trigger
   const target = toTarget(strategy ? parameters : {})
   return {

@@ -6,7 +6,14 @@ import { isComplete } from '../../statuses.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { NewStage, StageType, Step, TaskContext } from '../stage-type.ts'
 import { buildJobOf, notesOf, noWait, waitFor } from './build-context.ts'
-import { isOver, orderBuild, readBuild, readQueueItem, stopBuild, toBuild } from './build-service.ts'
+import {
+  isOver,
+  orderBuild,
+  readBuild,
+  readQueueItem,
+  stopBuild,
+  toBuild,
+} from './build-service.ts'
 
 const orderPauseMs = 30_000
 
@@ -38,7 +45,9 @@ export function startStep(name: string, orderOf: (context: TaskContext) => Build
 /** A stage that is cancelled during the order does not learn of the build, so nothing else would stop it. */
 function hasEnded({ execution, stage, findExecution }: TaskContext): boolean {
   const present = findExecution(execution.id)?.stages.find(({ id }) => id === stage.id)
-  return present !== undefined && (isComplete(present.status) || present.startTime !== stage.startTime)
+  return (
+    present !== undefined && (isComplete(present.status) || present.startTime !== stage.startTime)
+  )
 }
 
 /** A cancelled stage leaves no build running. */
@@ -48,7 +57,12 @@ export async function stopStartedBuild(context: TaskContext): Promise<void> {
 }
 
 /** @param known The build's number, unless the queue has to say it. */
-async function stopItem(context: TaskContext, job: BuildJob, item: string, known?: number): Promise<void> {
+async function stopItem(
+  context: TaskContext,
+  job: BuildJob,
+  item: string,
+  known?: number,
+): Promise<void> {
   const number = known ?? (await readQueueItem(context, { ...job, item })).found?.number ?? 0
   if (number > 0) {
     const { found } = await readBuild(context, { ...job, number })
@@ -76,5 +90,11 @@ export function stopAfterTimeout(stage: Stage): NewStage[] {
   const isTimeout = fieldAt(stage.context, 'exception', 'exceptionType') === 'TimeoutException'
   if (!isTimeout || notesOf(stage).queuedBuild === undefined) return []
   const { master, job, queuedBuild, buildNumber } = stage.context
-  return [{ type: stopBuildStage.type, name: 'Stop the build', context: { master, job, queuedBuild, buildNumber } }]
+  return [
+    {
+      type: stopBuildStage.type,
+      name: 'Stop the build',
+      context: { master, job, queuedBuild, buildNumber },
+    },
+  ]
 }

@@ -4,7 +4,12 @@ import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Stage, StagePlace } from '../../model.ts'
-import { createdClustersOf, placesOf, stageAccountOf, stageProviderOf } from '../infrastructure/cloud-context.ts'
+import {
+  createdClustersOf,
+  placesOf,
+  stageAccountOf,
+  stageProviderOf,
+} from '../infrastructure/cloud-context.ts'
 
 export const sides = ['control', 'experiment'] as const
 export type Side = (typeof sides)[number]
@@ -25,7 +30,11 @@ export interface CanaryGroup {
 
 const toPair = shape({ control: objectOf, experiment: objectOf, trafficPercent: numberOf })
 
-const toDeployments = shape({ baseline: objectOf, serverGroupPairs: list(toPair), delayBeforeCleanup: (value) => value })
+const toDeployments = shape({
+  baseline: objectOf,
+  serverGroupPairs: list(toPair),
+  delayBeforeCleanup: (value) => value,
+})
 
 export function deploymentsOf({ context }: Stage): ShapeOf<typeof toDeployments> {
   return toDeployments(context['deployments'])
@@ -39,10 +48,17 @@ export function deploymentsOf({ context }: Stage): ShapeOf<typeof toDeployments>
 export function canaryGroupsOf(stage: Stage, ofExecution: string): CanaryGroup[] {
   const { serverGroupPairs: pairs } = deploymentsOf(stage)
   const baseline = baselineOf(stage, ofExecution)
-  if (pairs.length === 0) throw new StageError(['The stage deploys nothing: add a pair to "deployments.serverGroupPairs".'])
-  const groups = pairs.flatMap((pair) => sides.map((side) => toCanaryGroup(pair, side, ofExecution)))
+  if (pairs.length === 0)
+    throw new StageError([
+      'The stage deploys nothing: add a pair to "deployments.serverGroupPairs".',
+    ])
+  const groups = pairs.flatMap((pair) =>
+    sides.map((side) => toCanaryGroup(pair, side, ofExecution)),
+  )
   const others = new Set([baseline.cluster])
-  for (const { side, clusters } of groups.filter((each, index) => groups.findIndex((one) => isSame(one, each)) === index)) {
+  for (const { side, clusters } of groups.filter(
+    (each, index) => groups.findIndex((one) => isSame(one, each)) === index,
+  )) {
     const taken = clusters.find((cluster) => others.has(cluster))
     if (taken !== undefined) {
       throw new StageError([
@@ -84,13 +100,25 @@ function toCanaryGroup(pair: ShapeOf<typeof toPair>, side: Side, ofExecution: st
   const { [side]: spec, trafficPercent: percent } = pair
   const [account, regions] = [stageAccountOf(spec), placesOf(spec)]
   const field = `"deployments.serverGroupPairs[].${side}"`
-  if (account === undefined || regions.length === 0) throw new StageError([`Set "account" and "region" in ${field}.`])
+  if (account === undefined || regions.length === 0)
+    throw new StageError([`Set "account" and "region" in ${field}.`])
   if (percent !== undefined && (percent < 1 || percent > 50)) {
-    throw new StageError([`"trafficPercent" is ${percent}, and each of the two gets it: set it to a number from 1 to 50.`])
+    throw new StageError([
+      `"trafficPercent" is ${percent}, and each of the two gets it: set it to a number from 1 to 50.`,
+    ])
   }
   const { application = ofExecution } = toBaseline(spec)
   const clusters = createdClustersOf(spec, application)
-  return { side, spec, provider: stageProviderOf(spec), account, application, regions, clusters, percent }
+  return {
+    side,
+    spec,
+    provider: stageProviderOf(spec),
+    account,
+    application,
+    regions,
+    clusters,
+    percent,
+  }
 }
 
 /** The groups of the canary stage that the stage is a part of. */
@@ -101,5 +129,7 @@ export function groupsAround(place: StagePlace): CanaryGroup[] {
 export function canaryStageOf({ execution, stage }: StagePlace): Stage {
   const parent = graphOf(execution).parentOf(stage)
   if (parent !== undefined) return parent
-  throw new StageError([`A stage of the type ${stage.type} is a part of a stage kayentaCanary, and does nothing alone.`])
+  throw new StageError([
+    `A stage of the type ${stage.type} is a part of a stage kayentaCanary, and does nothing alone.`,
+  ])
 }

@@ -55,9 +55,12 @@ export function canarySettingsOf(config: JsonObject): CanarySettings {
     ...settings
   } = readConfig(config)
   const [first] = scopes
-  if (first === undefined) throw new StageError(['The stage compares nothing: add a scope to "canaryConfig.scopes".'])
+  if (first === undefined)
+    throw new StageError(['The stage compares nothing: add a scope to "canaryConfig.scopes".'])
   if (settings.canaryConfigId === undefined && settings.canaryConfigName === undefined) {
-    throw new StageError(['The stage names no canary configuration: set "canaryConfig.canaryConfigId".'])
+    throw new StageError([
+      'The stage names no canary configuration: set "canaryConfig.canaryConfigId".',
+    ])
   }
   const ofHours = lifetimeHours === undefined ? undefined : lifetimeHours * 60 * minuteMs
   return {
@@ -78,7 +81,9 @@ const toThresholds = shape({ pass: numberOf, marginal: numberOf })
 
 /** Both are absent where the stage says that there are none. */
 export function thresholdsOf({ scoreThresholds }: JsonObject): Thresholds {
-  return scoreThresholds === undefined ? defaultThresholds : definedOf(toThresholds(scoreThresholds))
+  return scoreThresholds === undefined
+    ? defaultThresholds
+    : definedOf(toThresholds(scoreThresholds))
 }
 
 /** @throws {StageError} when it is no duration */
@@ -86,7 +91,9 @@ export function durationMs(value: unknown, field: string): number | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const seconds = secondsOf(value)
   if (seconds !== undefined) return seconds * 1000
-  throw new StageError([`"${field}" is "${String(value)}", which is no duration: write it as PT1H30M.`])
+  throw new StageError([
+    `"${field}" is "${String(value)}", which is no duration: write it as PT1H30M.`,
+  ])
 }
 
 /** @throws {StageError} when the field holds no moment */
@@ -94,6 +101,7 @@ function momentOf(scope: CanaryScope, field: 'startTimeIso' | 'endTimeIso'): num
   const { [field]: text } = scope
   if (text === undefined) return undefined
   const moment = Date.parse(text)
-  if (Number.isNaN(moment)) throw new StageError([`"${field}" is "${text}": write it as 2026-01-31T08:00:00Z.`])
+  if (Number.isNaN(moment))
+    throw new StageError([`"${field}" is "${text}": write it as 2026-01-31T08:00:00Z.`])
   return moment
 }

@@ -13,7 +13,15 @@ import {
 } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { NewStage, StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
-import { type Baseline, baselineOf, type CanaryGroup, canaryStageOf, groupsAround, type Side, sides } from './canary-groups.ts'
+import {
+  type Baseline,
+  baselineOf,
+  type CanaryGroup,
+  canaryStageOf,
+  groupsAround,
+  type Side,
+  sides,
+} from './canary-groups.ts'
 
 export const deployCanaryServerGroupsStage: StageType = {
   type: 'deployCanaryServerGroups',
@@ -29,29 +37,53 @@ export const deployCanaryServerGroupsStage: StageType = {
   beforeStages: (stage, execution) => deployments({ execution, stage }),
 }
 
-const deployNames = { control: 'Deploy control server groups', experiment: 'Deploy experiment server groups' } as const
+const deployNames = {
+  control: 'Deploy control server groups',
+  experiment: 'Deploy experiment server groups',
+} as const
 
 function deployments(place: StagePlace): NewStage[] {
   const baseline = baselineOf(canaryStageOf(place), place.execution.application)
   const groups = groupsAround(place)
-  const clustersOf = (side: Side) => groups.filter((group) => group.side === side).map((group) => toCluster(group, baseline))
+  const clustersOf = (side: Side) =>
+    groups.filter((group) => group.side === side).map((group) => toCluster(group, baseline))
   const { provider, account, application, cluster } = baseline
   const regions = [...new Set(groups.flatMap((group) => group.regions))]
   return [
     {
       type: 'findImageFromCluster',
       name: 'Find baseline image',
-      context: { cloudProvider: provider, credentials: account, account, application, cluster, regions },
+      context: {
+        cloudProvider: provider,
+        credentials: account,
+        account,
+        application,
+        cluster,
+        regions,
+      },
     },
-    { type: 'deploy', name: deployNames.control, context: { clusters: clustersOf('control') }, requires: [0] },
+    {
+      type: 'deploy',
+      name: deployNames.control,
+      context: { clusters: clustersOf('control') },
+      requires: [0],
+    },
     // Its image is its own, or that of a stage ahead.
-    { type: 'deploy', name: deployNames.experiment, context: { clusters: clustersOf('experiment') } },
+    {
+      type: 'deploy',
+      name: deployNames.experiment,
+      context: { clusters: clustersOf('experiment') },
+    },
   ]
 }
 
 /** As `deploy` takes it; what an interrupted analysis has left in the cluster is removed. */
-function toCluster({ spec, percent, provider }: CanaryGroup, { account, application, cluster }: Baseline): JsonObject {
-  const takesPods = provider === kubernetes && spec['manifest'] === undefined && spec['source'] === undefined
+function toCluster(
+  { spec, percent, provider }: CanaryGroup,
+  { account, application, cluster }: Baseline,
+): JsonObject {
+  const takesPods =
+    provider === kubernetes && spec['manifest'] === undefined && spec['source'] === undefined
   return {
     ...spec,
     strategy: 'highlander',
@@ -77,8 +109,12 @@ function shares({ execution, stage }: TaskContext): Submission {
   const groups = groupsAround(place)
   const operations = sides.flatMap((side) =>
     createdBy(place, side).flatMap((target) => {
-      const percent = groups.find((group) => group.side === side && group.regions.includes(target.region))?.percent
-      return percent === undefined ? [] : [{ shareTraffic: { ...stageTargetFields(target), percent } }]
+      const percent = groups.find(
+        (group) => group.side === side && group.regions.includes(target.region),
+      )?.percent
+      return percent === undefined
+        ? []
+        : [{ shareTraffic: { ...stageTargetFields(target), percent } }]
     }),
   )
   return { operations, context: { cloudProvider: groups[0]?.provider } }
@@ -100,12 +136,17 @@ function propagateScopes({ execution, stage }: TaskContext): TaskResult {
       },
     ]
   })
-  if (deployedServerGroups.length > 0) return { status: 'SUCCEEDED', outputs: { deployedServerGroups } }
-  throw new StageError(['The deployments of baseline and canary name no server groups that could be compared.'])
+  if (deployedServerGroups.length > 0)
+    return { status: 'SUCCEEDED', outputs: { deployedServerGroups } }
+  throw new StageError([
+    'The deployments of baseline and canary name no server groups that could be compared.',
+  ])
 }
 
 /** Whether the stage has begun to deploy, so that something has to be removed. */
 export function hasDeployed(stage: Stage, execution: Execution): boolean {
   const children = graphOf(execution).childrenOf(stage)
-  return children.some(({ type, status }) => type === deployCanaryServerGroupsStage.type && status !== 'NOT_STARTED')
+  return children.some(
+    ({ type, status }) => type === deployCanaryServerGroupsStage.type && status !== 'NOT_STARTED',
+  )
 }

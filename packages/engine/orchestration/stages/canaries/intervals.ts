@@ -14,7 +14,11 @@ type DeployedPair = JsonObject
  *
  * @throws {StageError} naming the field that is missing
  */
-export function intervalStages(config: JsonObject, nowMs: number, pair: DeployedPair | undefined): NewStage[] {
+export function intervalStages(
+  config: JsonObject,
+  nowMs: number,
+  pair: DeployedPair | undefined,
+): NewStage[] {
   const settings = canarySettingsOf(config)
   const lifetimeMs = lifetimeOf(settings, nowMs)
   const given = settings.intervalMs ?? lifetimeMs
@@ -30,7 +34,9 @@ export function intervalStages(config: JsonObject, nowMs: number, pair: Deployed
   return inSequence([
     ...(settings.warmUpMs > 0 ? [waitStage('Warmup Wait', settings.warmUpMs)] : []),
     ...numbers.flatMap((interval) => [
-      ...(settings.endMs === undefined ? [waitStage(`Interval Wait #${interval}`, intervalMs)] : []),
+      ...(settings.endMs === undefined
+        ? [waitStage(`Interval Wait #${interval}`, intervalMs)]
+        : []),
       {
         type: 'runCanary',
         name: `Run Canary #${interval}`,
@@ -55,7 +61,10 @@ function lifetimeOf({ startMs, endMs, lifetimeMs }: CanarySettings, nowMs: numbe
     ])
   }
   if (found > 0) return found
-  const field = endMs === undefined ? 'The lifetime of the analysis is not positive' : '"endTimeIso" is not after "startTimeIso"'
+  const field =
+    endMs === undefined
+      ? 'The lifetime of the analysis is not positive'
+      : '"endTimeIso" is not after "startTimeIso"'
   throw new StageError([`${field}: there is nothing to watch.`])
 }
 
@@ -92,7 +101,11 @@ function scopesOf(canary: CanarySettings, { nowMs, offsetMs, pair }: IntervalPla
 }
 
 /** @throws {StageError} when the scope names neither a baseline nor a canary, and the stage deploys none */
-function sideOf(scope: CanaryScope, side: 'control' | 'experiment', pair: DeployedPair | undefined): JsonObject {
+function sideOf(
+  scope: CanaryScope,
+  side: 'control' | 'experiment',
+  pair: DeployedPair | undefined,
+): JsonObject {
   const given = scope.extendedScopeParams
   if (pair !== undefined) {
     return {
@@ -103,6 +116,7 @@ function sideOf(scope: CanaryScope, side: 'control' | 'experiment', pair: Deploy
     }
   }
   const { [`${side}Scope` as const]: name, [`${side}Location` as const]: location } = scope
-  if (name === undefined) throw new StageError([`A scope names no ${side}: set "canaryConfig.scopes[].${side}Scope".`])
+  if (name === undefined)
+    throw new StageError([`A scope names no ${side}: set "canaryConfig.scopes[].${side}Scope".`])
   return { scope: name, ...definedOf({ location }), extendedScopeParams: given }
 }

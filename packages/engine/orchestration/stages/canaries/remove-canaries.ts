@@ -9,17 +9,31 @@ import { chosenNote, lastTaskNote } from '../infrastructure/notes.ts'
 import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
 import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
-import { type CanaryGroup, canaryGroupsOf, canaryStageOf, deploymentsOf, groupsAround } from './canary-groups.ts'
+import {
+  type CanaryGroup,
+  canaryGroupsOf,
+  canaryStageOf,
+  deploymentsOf,
+  groupsAround,
+} from './canary-groups.ts'
 import { durationMs } from './canary-settings.ts'
 import { hasDeployed } from './deploy-canaries.ts'
 
 export const cleanupCanaryClustersStage: StageType = {
   type: 'cleanupCanaryClusters',
   steps: [
-    submitStep('disableCanaryServerGroups', (context) => removal(context, withoutTraffic), 'disableservergroup'),
+    submitStep(
+      'disableCanaryServerGroups',
+      (context) => removal(context, withoutTraffic),
+      'disableservergroup',
+    ),
     monitorStep('monitorDisable'),
     { name: 'waitBeforeCleanup', decide: waitBeforeCleanup },
-    submitStep('destroyCanaryServerGroups', (context) => removal(context, destroyed), 'destroyservergroup'),
+    submitStep(
+      'destroyCanaryServerGroups',
+      (context) => removal(context, destroyed),
+      'destroyservergroup',
+    ),
     monitorStep('monitorDestroy'),
     waitGoneStep(({ stage }) => chosenNote.in(stage.context)),
   ],
@@ -35,33 +49,55 @@ type Operations = Submission['operations']
 /** The share ends first: without one, it would take as much traffic as any other server group until it is disabled. */
 function withoutTraffic({ target, hasShare }: FoundGroup): Operations {
   const fields = stageTargetFields(target)
-  return [...(hasShare ? [{ shareTraffic: { ...fields, percent: 0 } }] : []), { disableServerGroup: fields }]
+  return [
+    ...(hasShare ? [{ shareTraffic: { ...fields, percent: 0 } }] : []),
+    { disableServerGroup: fields },
+  ]
 }
 
 function destroyed({ target, hasShare }: FoundGroup): Operations {
   const fields = stageTargetFields(target)
-  return [...(hasShare ? [{ shareTraffic: { ...fields, percent: null } }] : []), { destroyServerGroup: fields }]
+  return [
+    ...(hasShare ? [{ shareTraffic: { ...fields, percent: null } }] : []),
+    { destroyServerGroup: fields },
+  ]
 }
 
-async function removal(context: TaskContext, change: (found: FoundGroup) => Operations): Promise<Submission> {
+async function removal(
+  context: TaskContext,
+  change: (found: FoundGroup) => Operations,
+): Promise<Submission> {
   const groups = groupsAround(context)
   const found = await findGroups(context, groups)
   return {
     operations: found.flatMap(change),
-    context: { ...chosenNote.as(found.map(({ target }) => target)), cloudProvider: groups[0]?.provider },
+    context: {
+      ...chosenNote.as(found.map(({ target }) => target)),
+      cloudProvider: groups[0]?.provider,
+    },
   }
 }
 
-async function findGroups(context: TaskContext, groups: readonly CanaryGroup[]): Promise<FoundGroup[]> {
-  const found = groups.map(async ({ application, provider, account, clusters, regions, percent }) => {
-    const loaded = await Promise.all(
-      clusters.map((cluster) => context.infrastructure.cluster({ application, provider, account, cluster })),
-    )
-    const all = loaded.flatMap((each) => each ?? [])
-    return regions
-      .flatMap((region) => inPlace(all, region))
-      .map(({ name, region }) => ({ target: { provider, account, region, name }, hasShare: percent !== undefined }))
-  })
+async function findGroups(
+  context: TaskContext,
+  groups: readonly CanaryGroup[],
+): Promise<FoundGroup[]> {
+  const found = groups.map(
+    async ({ application, provider, account, clusters, regions, percent }) => {
+      const loaded = await Promise.all(
+        clusters.map((cluster) =>
+          context.infrastructure.cluster({ application, provider, account, cluster }),
+        ),
+      )
+      const all = loaded.flatMap((each) => each ?? [])
+      return regions
+        .flatMap((region) => inPlace(all, region))
+        .map(({ name, region }) => ({
+          target: { provider, account, region, name },
+          hasShare: percent !== undefined,
+        }))
+    },
+  )
   return (await Promise.all(found)).flat()
 }
 
@@ -95,7 +131,8 @@ export async function removeCanaryGroups(context: TaskContext): Promise<void> {
     const operations = added.flatMap((each) => [...withoutTraffic(each), ...destroyed(each)])
     // Another attempt is another request.
     const name = `removeCanaries-${context.now}-${look}`
-    if (operations.length > 0) await submitOperations(context, name, operations, groups[0]?.provider ?? '')
+    if (operations.length > 0)
+      await submitOperations(context, name, operations, groups[0]?.provider ?? '')
     await sleep(lookMs)
   }
   throw new StageError(['Baseline and canary of a cancelled analysis still exist.'])
@@ -111,7 +148,8 @@ async function isOneBeingCreated(context: TaskContext, now: number): Promise<boo
     const id = lastTaskNote.in(creation.context)
     if (id !== undefined) {
       if ((await context.infrastructure.task(id))?.status.completed === false) return true
-    } else if (submission?.status === 'CANCELED' && now - (submission.endTime ?? 0) < onItsWayMs) return true
+    } else if (submission?.status === 'CANCELED' && now - (submission.endTime ?? 0) < onItsWayMs)
+      return true
   }
   return false
 }

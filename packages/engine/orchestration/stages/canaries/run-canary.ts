@@ -23,7 +23,10 @@ const resolveStep: Step = {
 }
 
 /** Ahead of everything else: what is missing is found before anything is deployed and hours have passed. */
-export const resolveCanaryConfigStage: StageType = { type: 'resolveCanaryConfig', steps: [resolveStep] }
+export const resolveCanaryConfigStage: StageType = {
+  type: 'resolveCanaryConfig',
+  steps: [resolveStep],
+}
 
 export const runCanaryStage: StageType = {
   type: 'runCanary',
@@ -33,7 +36,9 @@ export const runCanaryStage: StageType = {
     { name: 'monitorCanary', execute: followAnalysis, timeoutMs: 12 * 60 * minuteMs },
   ],
   chooseSteps: ({ context }) =>
-    settingsOf(context).canaryConfigId === undefined ? runCanaryStage.steps : runCanaryStage.steps.slice(1),
+    settingsOf(context).canaryConfigId === undefined
+      ? runCanaryStage.steps
+      : runCanaryStage.steps.slice(1),
   async onCancel(context) {
     const { canaryPipelineExecutionId: id } = toNotes(context.stage.context)
     if (id !== undefined) await context.canaries.cancel(id)
@@ -62,10 +67,17 @@ export function judgmentOf({ context }: Stage): Judgment {
 /** @throws {StageError} when kayenta does not have the configuration */
 async function resolveConfig({ execution, stage, canaries }: TaskContext): Promise<TaskResult> {
   const { application } = execution
-  const { canaryConfigName, canaryConfigId: id, configurationAccountName: account } = settingsOf(stage.context)
+  const {
+    canaryConfigName,
+    canaryConfigId: id,
+    configurationAccountName: account,
+  } = settingsOf(stage.context)
   if (id !== undefined) {
-    if (await canaries.hasConfiguration({ id, account })) return { status: 'SUCCEEDED', outputs: { canaryConfigId: id } }
-    throw new StageError([`There is no canary configuration "${id}": choose another one in "canaryConfig.canaryConfigId".`])
+    if (await canaries.hasConfiguration({ id, account }))
+      return { status: 'SUCCEEDED', outputs: { canaryConfigId: id } }
+    throw new StageError([
+      `There is no canary configuration "${id}": choose another one in "canaryConfig.canaryConfigId".`,
+    ])
   }
   const found = (await canaries.configurations({ application, account })).filter(
     ({ name, applications }) => name === canaryConfigName && applications.includes(application),
@@ -82,9 +94,13 @@ async function resolveConfig({ execution, stage, canaries }: TaskContext): Promi
 
 async function startAnalysis(context: TaskContext): Promise<TaskResult> {
   const { execution, stage } = context
-  const { canaryConfigId, metricsAccountName, configurationAccountName, storageAccountName, ...settings } = settingsOf(
-    stage.context,
-  )
+  const {
+    canaryConfigId,
+    metricsAccountName,
+    configurationAccountName,
+    storageAccountName,
+    ...settings
+  } = settingsOf(stage.context)
   const { scopes, siteLocal, interval = 1, intervals = 1, lookbackIntervals: lookback } = settings
   const { pass, marginal } = thresholdsOf(stage.context)
   const either = pass ?? marginal
@@ -111,12 +127,22 @@ async function followAnalysis(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const { storageAccountName } = settingsOf(stage.context)
   const { canaryPipelineExecutionId: id } = toNotes(stage.context)
-  const analysis = await context.canaries.analysis({ id: String(id), storageAccount: storageAccountName })
+  const analysis = await context.canaries.analysis({
+    id: String(id),
+    storageAccount: storageAccountName,
+  })
   const canaryPipelineStatus = analysis.status.toUpperCase()
   if (canaryPipelineStatus === 'SUCCEEDED') return scored(stage, analysis)
-  if (!analysis.complete) return { status: 'RUNNING', context: { canaryPipelineStatus }, pollMs: context.canaries.pauseMs }
+  if (!analysis.complete)
+    return {
+      status: 'RUNNING',
+      context: { canaryPipelineStatus },
+      pollMs: context.canaries.pauseMs,
+    }
   const [reason = `the analysis ended as ${canaryPipelineStatus}`] = errorTexts(analysis.exception)
-  const exception = failureRecord('CanaryAnalysisFailed', [`${intervalOf(stage)} was not judged: ${reason}`])
+  const exception = failureRecord('CanaryAnalysisFailed', [
+    `${intervalOf(stage)} was not judged: ${reason}`,
+  ])
   return { status: 'TERMINAL', context: { canaryPipelineStatus, exception } }
 }
 
@@ -124,7 +150,9 @@ function scored(stage: Stage, { endTimeIso: ended, result }: CanaryAnalysis): Ta
   const { judgeResult, outlook, canaryDuration: durationString } = result
   const { score, results: metrics } = judgeResult
   if (score === undefined)
-    throw new StageError([`${intervalOf(stage)} was judged without a score: look at the analysis of kayenta.`])
+    throw new StageError([
+      `${intervalOf(stage)} was judged without a score: look at the analysis of kayenta.`,
+    ])
   const times = {
     canaryPipelineStatus: 'SUCCEEDED',
     ...(ended !== undefined && { lastUpdated: Date.parse(ended), lastUpdatedIso: ended }),
@@ -147,10 +175,13 @@ function scored(stage: Stage, { endTimeIso: ended, result }: CanaryAnalysis): Ta
     return { status: 'TERMINAL', context: { ...context, canaryScoreMessage, exception } }
   }
   if (marginal !== undefined && score <= marginal) {
-    return failed(describeScore(stage, context, `which is not above the marginal threshold ${marginal}`))
+    return failed(
+      describeScore(stage, context, `which is not above the marginal threshold ${marginal}`),
+    )
   }
   const { verdict } = outlook
-  if (pass !== undefined && verdict === 'Fail') return failed(describeEarly(stage, context, comparedWithPass(score, pass)))
+  if (pass !== undefined && verdict === 'Fail')
+    return failed(describeEarly(stage, context, comparedWithPass(score, pass)))
   return { status: 'SUCCEEDED', context, skipsRest: verdict === 'Pass' }
 }
 
@@ -178,11 +209,17 @@ function classOf({ classification }: JudgedMetric): string {
 }
 
 export function comparedWithPass(score: number, pass: number): string {
-  return score >= pass ? `which reaches the pass threshold ${pass}` : `below the pass threshold ${pass}`
+  return score >= pass
+    ? `which reaches the pass threshold ${pass}`
+    : `below the pass threshold ${pass}`
 }
 
 /** A sentence: which interval has which score, beside which threshold, and which metrics are why. */
-function describeScore(stage: Stage, { canaryScore, canaryScoreReason }: Judgment, comparison: string): string {
+function describeScore(
+  stage: Stage,
+  { canaryScore, canaryScoreReason }: Judgment,
+  comparison: string,
+): string {
   const reason = canaryScoreReason === undefined ? '' : `: ${canaryScoreReason}`
   return `${intervalOf(stage)} has the score ${String(canaryScore)}, ${comparison}${reason}.`
 }
@@ -202,17 +239,24 @@ function intervalOf({ context }: Stage): string {
 /** Metrics that lower the score; those without data only where nothing else does. */
 function describeMetrics(metrics: readonly JudgedMetric[]): string | undefined {
   const failed = metrics.filter((metric) => !['pass', 'nodata'].includes(classOf(metric)))
-  const named = failed.length > 0 ? failed : metrics.filter((metric) => classOf(metric) === 'nodata')
+  const named =
+    failed.length > 0 ? failed : metrics.filter((metric) => classOf(metric) === 'nodata')
   if (named.length === 0) return undefined
-  const texts = named.slice(0, mostNamed).map(({ name, classification }) => `${name} is ${classification}`)
+  const texts = named
+    .slice(0, mostNamed)
+    .map(({ name, classification }) => `${name} is ${classification}`)
   const more = named.length - texts.length
   return texts.join(', ') + (more > 0 ? `, and ${more} more are not good` : '')
 }
 
 function warningsOf(metrics: readonly JudgedMetric[]): string[] {
-  const few = metrics.filter(({ controlMetadata: { stats } }) => stats.count !== undefined && stats.count < enoughPoints)
+  const few = metrics.filter(
+    ({ controlMetadata: { stats } }) => stats.count !== undefined && stats.count < enoughPoints,
+  )
   if (few.length === 0) return []
   const names = few.slice(0, mostNamed).map(({ name }) => name)
   const more = few.length > mostNamed ? ` and ${few.length - mostNamed} more` : ''
-  return [`Fewer than ${enoughPoints} points of ${names.join(', ')}${more}: the score may be accidental.`]
+  return [
+    `Fewer than ${enoughPoints} points of ${names.join(', ')}${more}: the score may be accidental.`,
+  ]
 }

@@ -46,7 +46,11 @@ export const bakeStage: StageType = {
     if (isOfRegion(stage, execution)) return []
     const { regions: _regions, ...settings } = inheritedContext(stage)
     const regions = regionsOf(stage.context)
-    return regions.map((region) => ({ type: stage.type, name: `Bake in ${region}`, context: { ...settings, type, region } }))
+    return regions.map((region) => ({
+      type: stage.type,
+      name: `Bake in ${region}`,
+      context: { ...settings, type, region },
+    }))
   },
   forgets: ['status', 'ami', 'imageId', 'imageName', 'artifacts', 'bake.requests'],
   async onCancel(context) {
@@ -82,7 +86,10 @@ async function createBake(context: TaskContext): Promise<TaskResult> {
   return attempt(context, { key: 'bake.requests', ...bakeryRequests }, async () => {
     const status = await requestBake(context, isRebake)
     const bakePackageName = textOf(stage.context['package']) ?? ''
-    return { status: 'SUCCEEDED', context: { status, bakePackageName, previouslyBaked: status['state'] === 'COMPLETED' } }
+    return {
+      status: 'SUCCEEDED',
+      context: { status, bakePackageName, previouslyBaked: status['state'] === 'COMPLETED' },
+    }
   })
 }
 
@@ -121,7 +128,9 @@ const requestFields = [
 function toRequest({ stage, execution }: TaskContext): JsonObject {
   const given = requestFields.flatMap((name) => {
     const value = stage.context[name]
-    return value === undefined || value === null || value === '' ? [] : [[toSnakeCase(name), value] as const]
+    return value === undefined || value === null || value === ''
+      ? []
+      : [[toSnakeCase(name), value] as const]
   })
   const provider = providerOf(stage.context)
   const artifacts = artifactsOf({ stage, execution })
@@ -165,11 +174,14 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   const status = await context.bakery.status({ region: regionOf(context), id })
   if (status === undefined) return again
   const { state, result } = status
-  if (state === 'COMPLETED' && result === 'SUCCESS') return { status: 'SUCCEEDED', context: { status } }
-  if (!['COMPLETED', 'CANCELED', 'CANCELLED'].includes(String(state))) return { ...again, context: { status } }
+  if (state === 'COMPLETED' && result === 'SUCCESS')
+    return { status: 'SUCCEEDED', context: { status } }
+  if (!['COMPLETED', 'CANCELED', 'CANCELLED'].includes(String(state)))
+    return { ...again, context: { status } }
   // A bake that never ran was pushed out of the queue of its bakery.
   const wasPending = fieldOf(context.stage.context['status'], 'state') === 'PENDING'
-  if (wasPending && state !== 'COMPLETED') return { ...again, context: { status: await requestBake(context, false) } }
+  if (wasPending && state !== 'COMPLETED')
+    return { ...again, context: { status: await requestBake(context, false) } }
   const exception = failureRecord('BakeFailed', [await describeFailure(context, id)])
   return { status: 'TERMINAL', context: { status, exception } }
 }
@@ -178,7 +190,8 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
 async function describeFailure(context: TaskContext, id: string): Promise<string> {
   const region = regionOf(context)
   const log = (await context.bakery.log({ region, id }).catch(() => '')).trimEnd()
-  const end = log === '' ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
+  const end =
+    log === '' ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
   return `The bake ${id} in ${region} failed.${end}`
 }
 
@@ -186,9 +199,20 @@ async function readDetails(context: TaskContext): Promise<TaskResult> {
   const { status } = context.stage.context
   const id = textOf(fieldOf(status, 'resource_id')) ?? textOf(fieldOf(status, 'id'))
   if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
-  const { ami, imageName, baseAmi: baseAmiId, artifact } = await context.bakery.details({ region: regionOf(context), id })
+  const {
+    ami,
+    imageName,
+    baseAmi: baseAmiId,
+    artifact,
+  } = await context.bakery.details({ region: regionOf(context), id })
   const imageId = ami ?? imageName
-  const found = { ami: imageId, imageId, imageName, baseAmiId, artifacts: artifact === undefined ? [] : [artifact] }
+  const found = {
+    ami: imageId,
+    imageId,
+    imageName,
+    baseAmiId,
+    artifacts: artifact === undefined ? [] : [artifact],
+  }
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }
 
@@ -203,7 +227,9 @@ function collect({ stage, execution }: TaskContext): TaskResult {
     .childrenOf(stage, 'STAGE_BEFORE')
     .filter((each) => isOfRegion(each, execution))
   const deploymentDetails = children.map(({ context }) => ({
-    ...Object.fromEntries(detailKeys.filter((key) => context[key] !== undefined).map((key) => [key, context[key]])),
+    ...Object.fromEntries(
+      detailKeys.filter((key) => context[key] !== undefined).map((key) => [key, context[key]]),
+    ),
     refId: stage.refId,
   }))
   const { ami, imageId, imageName } = objectOf(children[0]?.context)
@@ -212,6 +238,8 @@ function collect({ stage, execution }: TaskContext): TaskResult {
     artifacts: children.flatMap(({ context }) => objectsOf(context['artifacts'])),
     ...(children.length === 1 && { ami, imageId, imageName }),
   }
-  const previouslyBaked = children.length > 0 && children.every((child) => fieldAt(child.context, 'previouslyBaked') === true)
+  const previouslyBaked =
+    children.length > 0 &&
+    children.every((child) => fieldAt(child.context, 'previouslyBaked') === true)
   return { status: 'SUCCEEDED', context: { ...found, previouslyBaked }, outputs: found }
 }

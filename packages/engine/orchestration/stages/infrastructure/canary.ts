@@ -1,5 +1,11 @@
 import { list, maybe, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+} from '@fairlead/base/json/values.ts'
 import { errorTexts, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -46,13 +52,17 @@ interface Canary {
 export function checkCanarySteps(context: JsonObject, { type }: Execution): void {
   const isJudged = canaryStepsOf(context).some(({ judgment }) => judgment !== undefined)
   if (!isJudged || type === 'PIPELINE') return
-  throw new StageError(['Tasks cannot be judged: use "pauseSeconds" in place of "judgment", or deploy by a pipeline.'])
+  throw new StageError([
+    'Tasks cannot be judged: use "pauseSeconds" in place of "judgment", or deploy by a pipeline.',
+  ])
 }
 
 function canaryStepsOf(context: JsonObject) {
   const steps = readSteps(context).canary.steps.map(checkStep)
   if (steps.some(({ percent }) => percent !== undefined)) return steps
-  throw new StageError(['The canary would get no traffic: add a step with "percent" to "canary.steps".'])
+  throw new StageError([
+    'The canary would get no traffic: add a step with "percent" to "canary.steps".',
+  ])
 }
 
 function checkStep(step: ReturnType<typeof readStep>, index: number) {
@@ -62,12 +72,18 @@ function checkStep(step: ReturnType<typeof readStep>, index: number) {
     throw new StageError([`${which} does nothing: give it one of ${parts.join(', ')}.`])
   }
   const percent = numberOf(step.percent)
-  const isShare = percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100
+  const isShare =
+    percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100
   if (step.percent !== undefined && !isShare) {
-    throw new StageError([`${which} gives no share: set "percent" to a whole number from 0 to 100.`])
+    throw new StageError([
+      `${which} gives no share: set "percent" to a whole number from 0 to 100.`,
+    ])
   }
   const { pauseSeconds = 0 } = step
-  if (pauseSeconds < 0) throw new StageError([`${which} cannot wait ${pauseSeconds} s: set "pauseSeconds" to 0 or more.`])
+  if (pauseSeconds < 0)
+    throw new StageError([
+      `${which} cannot wait ${pauseSeconds} s: set "pauseSeconds" to 0 or more.`,
+    ])
   return { ...step, percent, pauseSeconds }
 }
 
@@ -87,10 +103,18 @@ export function canaryStages(stage: Stage, place: StrategyPlace): NewStage[] {
   const stages = steps.flatMap((step, index) => {
     percent = step.percent ?? percent
     const canaryStep = { number: index + 1, of: steps.length, percent }
-    return stagesOfStep(step, percent, canary).map((each) => ({ ...each, context: { ...each.context, canaryStep } }))
+    return stagesOfStep(step, percent, canary).map((each) => ({
+      ...each,
+      context: { ...each.context, canaryStep },
+    }))
   })
   const isPinned = needsPin(source)
-  return [...(isPinned ? [pin(source, place)] : []), ...stages, share(canary, 100), ...(isPinned ? [unpin(source, place)] : [])]
+  return [
+    ...(isPinned ? [pin(source, place)] : []),
+    ...stages,
+    share(canary, 100),
+    ...(isPinned ? [unpin(source, place)] : []),
+  ]
 }
 
 function needsPin({ capacity: { min, desired } }: Former): boolean {
@@ -110,16 +134,33 @@ function stagesOfStep(
     ...pauseOf(pauseSeconds).map((pause) => ({ ...pause, name: `${pause.name} ${at}` })),
     ...(checks.length === 0
       ? []
-      : [{ type: 'verify', name: `Verify ${at}`, context: { ...common, cluster, serverGroupName: deployed, checks } }]),
+      : [
+          {
+            type: 'verify',
+            name: `Verify ${at}`,
+            context: { ...common, cluster, serverGroupName: deployed, checks },
+          },
+        ]),
     ...(analysis === undefined
       ? []
-      : [{ type: 'kayentaCanary', name: `Analyze ${at}`, context: { ...common, ...compare(analysis, canary) } }]),
-    ...(judgment === undefined ? [] : [{ type: 'manualJudgment', name: `Judge ${at}`, context: judgment }]),
+      : [
+          {
+            type: 'kayentaCanary',
+            name: `Analyze ${at}`,
+            context: { ...common, ...compare(analysis, canary) },
+          },
+        ]),
+    ...(judgment === undefined
+      ? []
+      : [{ type: 'manualJudgment', name: `Judge ${at}`, context: judgment }]),
   ]
 }
 
 /** Scopes that name nothing compare the new server group with the one before. */
-function compare(analysis: JsonObject, { place: { common }, deployed, source }: Canary): JsonObject {
+function compare(
+  analysis: JsonObject,
+  { place: { common }, deployed, source }: Canary,
+): JsonObject {
   const config = objectOf(analysis['canaryConfig'])
   const given = objectsOf(config['scopes'])
   const { region } = common
@@ -139,13 +180,25 @@ function share({ place, deployed }: Pick<Canary, 'place' | 'deployed'>, percent:
 }
 
 /** The last stage: the server group serves as any other. */
-export function takeShareAway(stage: Stage, place: StrategyPlace, deployed = newGroupOf(stage)): NewStage[] {
+export function takeShareAway(
+  stage: Stage,
+  place: StrategyPlace,
+  deployed = newGroupOf(stage),
+): NewStage[] {
   if (deployed === undefined || rivalOf(stage) === undefined) return []
-  return [serverGroupStage('shareTraffic', 'Take the share away from', place, deployed, { percent: null })]
+  return [
+    serverGroupStage('shareTraffic', 'Take the share away from', place, deployed, {
+      percent: null,
+    }),
+  ]
 }
 
 /** Those before it serve all, and it is disabled; it keeps no share, so that it can be enabled again. */
-export function abortStages(stage: Stage, place: StrategyPlace, deployed = newGroupOf(stage)): NewStage[] {
+export function abortStages(
+  stage: Stage,
+  place: StrategyPlace,
+  deployed = newGroupOf(stage),
+): NewStage[] {
   const source = rivalOf(stage)
   if (deployed === undefined || source === undefined) return []
   const destroying = destroyLatest(stage, place, deployed)
@@ -157,7 +210,11 @@ export function abortStages(stage: Stage, place: StrategyPlace, deployed = newGr
   ]
 }
 
-const handovers: ReadonlySet<string> = new Set(['disableCluster', 'disableManifest', 'deleteManifest'])
+const handovers: ReadonlySet<string> = new Set([
+  'disableCluster',
+  'disableManifest',
+  'deleteManifest',
+])
 
 /** The server groups before it may already be out of traffic: from then on, nothing goes back to them by itself. */
 export function hasHandedOver({ execution, stage }: StagePlace): boolean {
@@ -168,8 +225,11 @@ export function hasHandedOver({ execution, stage }: StagePlace): boolean {
       ({ id, type, status, context }) =>
         status !== 'NOT_STARTED' &&
         (handovers.has(type) ||
-          (type === 'shrinkCluster' && (isTrue(context['allowDeleteActive']) || strategy === 'recreate')) ||
-          (type === 'disableServerGroup' && !stage.engine.failureStages?.includes(id) && strategy === 'rollingredblack')),
+          (type === 'shrinkCluster' &&
+            (isTrue(context['allowDeleteActive']) || strategy === 'recreate')) ||
+          (type === 'disableServerGroup' &&
+            !stage.engine.failureStages?.includes(id) &&
+            strategy === 'rollingredblack')),
     )
 }
 
@@ -189,10 +249,17 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
     stages = aborting.length > 0 ? aborting : [disableStage(place, deployed)]
   }
   if (stages.length === 0) return
-  await submitOperations(context, 'abortDeployment', toOperations(stages), locationOf(stage.context).provider)
+  await submitOperations(
+    context,
+    'abortDeployment',
+    toOperations(stages),
+    locationOf(stage.context).provider,
+  )
 }
 
-const readNumber = shape({ canaryStep: shape({ number: numberOf, of: numberOf, percent: numberOf }) })
+const readNumber = shape({
+  canaryStep: shape({ number: numberOf, of: numberOf, percent: numberOf }),
+})
 
 /** Which step stopped the canary, at which share, and why; undefined where it was no step. */
 export function describeStop(place: StagePlace): string | undefined {
@@ -211,5 +278,7 @@ function reasonOf({ type, status, context, lastModified }: Stage): string {
   const [text] = errorTexts(context['exception'])
   if (text !== undefined) return text
   if (status !== 'TERMINAL') return 'it was cancelled.'
-  return type === 'manualJudgment' ? `${lastModified?.user ?? 'a user'} judged so.` : 'it failed and says no reason.'
+  return type === 'manualJudgment'
+    ? `${lastModified?.user ?? 'a user'} judged so.`
+    : 'it failed and says no reason.'
 }

@@ -40,15 +40,25 @@ export function stageAccountOf(context: JsonObject): string | undefined {
 /** @throws {StageError} when the stage names none */
 export function requireAccount(context: JsonObject): string {
   const account = stageAccountOf(context)
-  if (account === undefined) throw new StageError(['The stage names no account: set "credentials".'])
+  if (account === undefined)
+    throw new StageError(['The stage names no account: set "credentials".'])
   return account
 }
 
 export function stageProviderOf(context: JsonObject): string {
-  return firstText(context, 'cloudProvider', 'cloudProviderType', 'providerType', 'provider') ?? defaultProvider
+  return (
+    firstText(context, 'cloudProvider', 'cloudProviderType', 'providerType', 'provider') ??
+    defaultProvider
+  )
 }
 
-export function applicationOf({ stage, execution }: { stage: Pick<Stage, 'context'>; execution: Execution }): string {
+export function applicationOf({
+  stage,
+  execution,
+}: {
+  stage: Pick<Stage, 'context'>
+  execution: Execution
+}): string {
   return firstText(stage.context, 'application') ?? execution.application
 }
 
@@ -56,20 +66,27 @@ export function applicationOf({ stage, execution }: { stage: Pick<Stage, 'contex
 export function placesOf(context: JsonObject): string[] {
   const single = firstText(context, 'region', 'zone', 'namespace', 'location')
   if (single !== undefined) return [single]
-  const lists = ['regions', 'zones', 'namespaces'].map((key) => textsOf(context[key])).find((list) => list.length > 0)
+  const lists = ['regions', 'zones', 'namespaces']
+    .map((key) => textsOf(context[key]))
+    .find((list) => list.length > 0)
   return [...new Set(lists ?? Object.keys(objectOf(context['availabilityZones'])))]
 }
 
 /** @throws {StageError} when the stage names none */
 export function requirePlaces(context: JsonObject): [string, ...string[]] {
   const [first, ...others] = placesOf(context)
-  if (first === undefined) throw new StageError(['The stage names no region: set "region" or "regions".'])
+  if (first === undefined)
+    throw new StageError(['The stage names no region: set "region" or "regions".'])
   return [first, ...others]
 }
 
 /** @throws {StageError} when the stage names no account or region */
 export function locationOf(context: JsonObject): CloudLocation {
-  return { provider: stageProviderOf(context), account: requireAccount(context), region: requirePlaces(context)[0] }
+  return {
+    provider: stageProviderOf(context),
+    account: requireAccount(context),
+    region: requirePlaces(context)[0],
+  }
 }
 
 export function serverGroupNameOf(context: JsonObject): string | undefined {
@@ -108,9 +125,14 @@ export function createdClusterOf(context: JsonObject, application: string): stri
 /** Clusters to which it may belong: one that was deployed by a manifest is named after that. */
 export function createdClustersOf(context: JsonObject, application: string): [string, ...string[]] {
   const { stack, freeFormDetails: detail, moniker } = readNames(context)
-  if (stageProviderOf(context) !== kubernetes) return [clusterName({ app: application, stack, detail })]
+  if (stageProviderOf(context) !== kubernetes)
+    return [clusterName({ app: application, stack, detail })]
   if (moniker.cluster !== undefined) return [moniker.cluster]
-  const parts = { app: application, stack: stack ?? moniker.stack, detail: detail ?? moniker.detail }
+  const parts = {
+    app: application,
+    stack: stack ?? moniker.stack,
+    detail: detail ?? moniker.detail,
+  }
   const cluster = clusterName(parts).toLowerCase()
   return [cluster, `replicaSet ${cluster}`]
 }
@@ -126,25 +148,41 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
   const { region } = place
   const given = serverGroupNameOf(stage.context)
   const isFound = targetWordOf(stage.context) !== undefined || given === undefined
-  const found = isFound ? foundTargetsNote.around(context).find((each) => each.region === region) : undefined
+  const found = isFound
+    ? foundTargetsNote.around(context).find((each) => each.region === region)
+    : undefined
   const name = found?.serverGroupName ?? given
   if (name === undefined)
-    throw new StageError([`The stage names no server group in ${region}: set "serverGroupName" or "target".`])
+    throw new StageError([
+      `The stage names no server group in ${region}: set "serverGroupName" or "target".`,
+    ])
   return { ...place, name }
 }
 
 /** Server groups that a stage has created. @param holder Its context or outputs */
-export function createdIn(holder: JsonObject, place: Omit<CloudLocation, 'region'>): ServerGroupTarget[] {
+export function createdIn(
+  holder: JsonObject,
+  place: Omit<CloudLocation, 'region'>,
+): ServerGroupTarget[] {
   return createdNote.in(holder).map(({ location, name }) => ({ ...place, region: location, name }))
 }
 
 /** The fields by which a stage says where it works. */
-export function cloudPlaceFields({ provider, account, region }: Partial<CloudLocation>): JsonObject {
+export function cloudPlaceFields({
+  provider,
+  account,
+  region,
+}: Partial<CloudLocation>): JsonObject {
   return { cloudProvider: provider, credentials: account, account, region, regions: [region] }
 }
 
 /** The fields of an operation that name a server group. */
-export function stageTargetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
+export function stageTargetFields({
+  provider,
+  account,
+  region,
+  name,
+}: ServerGroupTarget): JsonObject {
   const { regions: _regions, ...place } = cloudPlaceFields({ provider, account, region })
   return { ...place, accountName: account, serverGroupName: name, asgName: name }
 }

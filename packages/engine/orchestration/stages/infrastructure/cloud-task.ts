@@ -50,8 +50,16 @@ export function submitStep(
       const id =
         operations.length === 0
           ? undefined
-          : await submitOperations(context, name, operations, stageProviderOf({ ...settings, ...added }))
-      const shown = { 'notification.type': notification, ...(account && { 'deploy.account.name': account }) }
+          : await submitOperations(
+              context,
+              name,
+              operations,
+              stageProviderOf({ ...settings, ...added }),
+            )
+      const shown = {
+        'notification.type': notification,
+        ...(account && { 'deploy.account.name': account }),
+      }
       return { status: 'SUCCEEDED', context: { ...shown, ...added, ...lastTaskNote.as(id) } }
     },
   }
@@ -64,7 +72,10 @@ export function submitOperations(
   operations: Submission['operations'],
   provider?: string,
 ): Promise<string> {
-  return infrastructure.submit(operations, { provider, id: `${stage.id}-${stage.startTime ?? 0}-${name}` })
+  return infrastructure.submit(operations, {
+    provider,
+    id: `${stage.id}-${stage.startTime ?? 0}-${name}`,
+  })
 }
 
 /** Why the infrastructure would refuse operations of the stage; undefined: it does not say so beforehand. */
@@ -81,7 +92,10 @@ export function preview(
  * @param name Of the step; stages with several submissions have several of them.
  * @param expectsResult Whether the task is over only once it has result objects.
  */
-export function monitorStep(name = 'monitorTask', { expectsResult = false, read = () => ({}) }: MonitorOptions = {}): Step {
+export function monitorStep(
+  name = 'monitorTask',
+  { expectsResult = false, read = () => ({}) }: MonitorOptions = {},
+): Step {
   return {
     name,
     timeoutMs: hourMs,
@@ -94,17 +108,29 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
       const pollMs = Math.max(0, withinMs - (performance.now() - begun))
       if (task === undefined) return { status: 'RUNNING', pollMs }
       const { status, results } = task
-      const shown = tasksNote.as([...tasksNote.in(stage.context).filter((each) => each.id !== id), task])
-      if (status.failed) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
-      if (!status.completed || (expectsResult && results.length === 0)) return { status: 'RUNNING', context: shown, pollMs }
+      const shown = tasksNote.as([
+        ...tasksNote.in(stage.context).filter((each) => each.id !== id),
+        task,
+      ])
+      if (status.failed)
+        return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
+      if (!status.completed || (expectsResult && results.length === 0))
+        return { status: 'RUNNING', context: shown, pollMs }
       const found = read(results, context)
-      return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
+      return {
+        status: 'SUCCEEDED',
+        context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found },
+        outputs: found,
+      }
     },
   }
 }
 
 /** Results of the operation that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
-export async function lastResults({ stage, infrastructure }: TaskContext): Promise<readonly CloudResult[]> {
+export async function lastResults({
+  stage,
+  infrastructure,
+}: TaskContext): Promise<readonly CloudResult[]> {
   const id = lastTaskNote.in(stage.context)
   const task = id && (await infrastructure.task(id))
   if (!task) return []
@@ -120,19 +146,33 @@ interface MonitorOptions {
 
 /** The error record of the stage: the message of the exception, else the last line of the history. */
 function failureOf({ status, history, results }: CloudTask): JsonObject {
-  const { operation, message, details = [] } = results.find(({ type }) => type === 'EXCEPTION') ?? {}
-  const text = message ?? status.status ?? history.at(-1)?.status ?? 'The operation failed and says no reason.'
+  const {
+    operation,
+    message,
+    details = [],
+  } = results.find(({ type }) => type === 'EXCEPTION') ?? {}
+  const text =
+    message ?? status.status ?? history.at(-1)?.status ?? 'The operation failed and says no reason.'
   return { operation, ...failureRecord('CloudOperationFailed', [text, ...details]) }
 }
 
 /** Waits until what the operation changed can be read. */
-export function refreshStep(name: string, type: string, details: (context: TaskContext) => JsonObject[]): Step {
+export function refreshStep(
+  name: string,
+  type: string,
+  details: (context: TaskContext) => JsonObject[],
+): Step {
   return {
     name,
     timeoutMs: 12 * minuteMs,
     execute: async (context) => {
       const { infrastructure, signal, stage } = context
-      await infrastructure.refresh({ provider: stageProviderOf(stage.context), type, details: details(context), signal })
+      await infrastructure.refresh({
+        provider: stageProviderOf(stage.context),
+        type,
+        details: details(context),
+        signal,
+      })
       return { status: 'SUCCEEDED' }
     },
   }
@@ -142,10 +182,17 @@ export function refreshStep(name: string, type: string, details: (context: TaskC
 export function createdBy(results: readonly CloudResult[]): PlacedName[] {
   const pairs = results.flatMap(({ serverGroupNames, serverGroupNameByRegion }) => [
     ...serverGroupNames.map((pair) => pair.split(':')),
-    ...Object.entries(serverGroupNameByRegion).map(([region, name]) => [region, typeof name === 'string' ? name : '']),
+    ...Object.entries(serverGroupNameByRegion).map(([region, name]) => [
+      region,
+      typeof name === 'string' ? name : '',
+    ]),
   ])
   const named = pairs.filter(([, name = '']) => name !== '')
-  return [...new Map(named.map(([location = '', name = '']) => [`${location}:${name}`, { location, name }])).values()]
+  return [
+    ...new Map(
+      named.map(([location = '', name = '']) => [`${location}:${name}`, { location, name }]),
+    ).values(),
+  ]
 }
 
 interface Attempts {

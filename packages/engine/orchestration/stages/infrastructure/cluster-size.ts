@@ -7,9 +7,16 @@ import { comparisonOf } from './comparison.ts'
 import { inPlace, requireClusterPlace } from './server-groups.ts'
 
 export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
-  const settings: JsonObject = { ...context.stage.context, ...objectOf(context.stage.context['context']) }
+  const settings: JsonObject = {
+    ...context.stage.context,
+    ...objectOf(context.stage.context['context']),
+  }
   const place = requireClusterPlace(settings, context)
-  const { bound: expected, comparison, holds } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
+  const {
+    bound: expected,
+    comparison,
+    holds,
+  } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
   const onlyEnabled = isTrue(settings['onlyEnabledServerGroups'])
   const groups = (await context.infrastructure.cluster(place)) ?? []
   for (const region of requirePlaces(settings)) {

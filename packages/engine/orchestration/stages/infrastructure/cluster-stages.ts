@@ -18,7 +18,13 @@ import {
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { chosenNote, createdNote, keptNote } from './notes.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { compareAge, inPlace, newestFirst, requireClusterPlace, servesAsGroup } from './server-groups.ts'
+import {
+  compareAge,
+  inPlace,
+  newestFirst,
+  requireClusterPlace,
+  servesAsGroup,
+} from './server-groups.ts'
 import { empty } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { type TargetsOf, waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
@@ -44,8 +50,10 @@ const shrinkCluster = clusterStage('shrinkCluster', {
   operation: 'destroyServerGroup',
   effect: { kind: 'destroyed' },
   doing: 'destroying',
-  choose: ({ shrinkToSize: size, allowDeleteActive: withActive, retainLargerOverNewer: largerFirst }, candidates) =>
-    surplus(candidates, { size, withActive, largerFirst }),
+  choose: (
+    { shrinkToSize: size, allowDeleteActive: withActive, retainLargerOverNewer: largerFirst },
+    candidates,
+  ) => surplus(candidates, { size, withActive, largerFirst }),
   wait: waitGoneStep(chosenTargets),
 })
 
@@ -54,8 +62,10 @@ export const clusterStages: readonly StageType[] = [
     operation: 'disableServerGroup',
     effect: { kind: 'disabled' },
     doing: 'disabling',
-    choose: ({ remainingEnabledServerGroups: remaining, preferLargerOverNewer: largerFirst }, { groups, kept }) =>
-      ordered(groups.filter(isActive), { largerFirst }).slice(Math.max(0, remaining - kept)),
+    choose: (
+      { remainingEnabledServerGroups: remaining, preferLargerOverNewer: largerFirst },
+      { groups, kept },
+    ) => ordered(groups.filter(isActive), { largerFirst }).slice(Math.max(0, remaining - kept)),
     wait: waitAllDownStep(chosenTargets, ({ stage }) => drainMs(stage.context)),
   }),
   {
@@ -76,7 +86,11 @@ export const clusterStages: readonly StageType[] = [
     effect: { kind: 'resized', desired: 0 },
     doing: 'scaling down',
     choose: (
-      { remainingFullSizeServerGroups: size, allowScaleDownActive: withActive, preferLargerOverNewer: largerFirst },
+      {
+        remainingFullSizeServerGroups: size,
+        allowScaleDownActive: withActive,
+        preferLargerOverNewer: largerFirst,
+      },
       candidates,
     ) => surplus(candidates, { size, withActive, largerFirst }),
     wait: waitEmptyStep(chosenTargets),
@@ -92,7 +106,10 @@ interface ClusterOperation {
   readonly wait: StageType['steps'][number]
 }
 
-function clusterStage(type: string, { operation, fields = {}, effect, doing, choose, wait }: ClusterOperation): StageType {
+function clusterStage(
+  type: string,
+  { operation, fields = {}, effect, doing, choose, wait }: ClusterOperation,
+): StageType {
   return {
     type,
     steps: [
@@ -100,8 +117,13 @@ function clusterStage(type: string, { operation, fields = {}, effect, doing, cho
         const targets = await chooseTargets(context, choose)
         await checkTrafficGuards(context, { targets, doing })
         return {
-          operations: targets.map((target) => ({ [operation]: { ...stageTargetFields(target), ...fields } })),
-          context: { ...chosenNote.as(targets), [effectsKey]: targets.map((target) => effectOn(context, target, effect)) },
+          operations: targets.map((target) => ({
+            [operation]: { ...stageTargetFields(target), ...fields },
+          })),
+          context: {
+            ...chosenNote.as(targets),
+            [effectsKey]: targets.map((target) => effectOn(context, target, effect)),
+          },
         }
       }),
       monitorStep(),
@@ -112,7 +134,10 @@ function clusterStage(type: string, { operation, fields = {}, effect, doing, cho
   }
 }
 
-async function chooseTargets(context: TaskContext, choose: ClusterOperation['choose']): Promise<ServerGroupTarget[]> {
+async function chooseTargets(
+  context: TaskContext,
+  choose: ClusterOperation['choose'],
+): Promise<ServerGroupTarget[]> {
   const settings = settingsOf(context.stage.context)
   const place = requireClusterPlace(context.stage.context, context)
   const { provider, account, cluster } = place
@@ -126,7 +151,9 @@ async function chooseTargets(context: TaskContext, choose: ClusterOperation['cho
   return regions.flatMap((region) => {
     const here = inPlace(groups, region)
     // Server groups that the enclosing deployment has created.
-    const created = createdNote.around(context).flatMap(({ location, name }) => (location === region ? name : []))
+    const created = createdNote
+      .around(context)
+      .flatMap(({ location, name }) => (location === region ? name : []))
     const candidates = withoutProtected(here, created).filter(({ name }) => !kept.includes(name))
     const chosen = choose(settings, { groups: candidates, kept: here.length - candidates.length })
     return chosen.map((group) => ({ provider, account, region: group.region, name: group.name }))
@@ -134,15 +161,23 @@ async function chooseTargets(context: TaskContext, choose: ClusterOperation['cho
 }
 
 /** Neither what the enclosing deployment has created nor anything newer is touched. */
-function withoutProtected(groups: readonly CloudServerGroup[], created: readonly string[]): CloudServerGroup[] {
+function withoutProtected(
+  groups: readonly CloudServerGroup[],
+  created: readonly string[],
+): CloudServerGroup[] {
   const isCreated = ({ name }: CloudServerGroup) => created.includes(name)
   const oldest = newestFirst(groups.filter(isCreated)).at(-1)
-  return groups.filter((group) => !isCreated(group) && (oldest === undefined || compareAge(oldest, group) < 0))
+  return groups.filter(
+    (group) => !isCreated(group) && (oldest === undefined || compareAge(oldest, group) < 0),
+  )
 }
 
 function isActive(group: CloudServerGroup): boolean {
   const { isDisabled, instances } = group
-  return !isDisabled || (!servesAsGroup(group) && instances.some(({ healthState }) => healthState === 'Up'))
+  return (
+    !isDisabled ||
+    (!servesAsGroup(group) && instances.some(({ healthState }) => healthState === 'Up'))
+  )
 }
 
 interface Surplus {
@@ -153,14 +188,22 @@ interface Surplus {
   readonly largerFirst: boolean
 }
 
-function surplus({ groups, kept }: Candidates, { size, withActive, largerFirst }: Surplus): CloudServerGroup[] {
+function surplus(
+  { groups, kept }: Candidates,
+  { size, withActive, largerFirst }: Surplus,
+): CloudServerGroup[] {
   const candidates = groups.filter((group) => withActive || !isActive(group))
   const others = kept + groups.length - candidates.length
-  return ordered(candidates, { activeFirst: withActive, largerFirst }).slice(Math.max(0, size - others))
+  return ordered(candidates, { activeFirst: withActive, largerFirst }).slice(
+    Math.max(0, size - others),
+  )
 }
 
 /** In the order in which they are kept. */
-function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, largerFirst = false }): CloudServerGroup[] {
+function ordered(
+  groups: readonly CloudServerGroup[],
+  { activeFirst = false, largerFirst = false },
+): CloudServerGroup[] {
   return groups.toSorted(
     (one, other) =>
       (activeFirst ? Number(isActive(other)) - Number(isActive(one)) : 0) ||

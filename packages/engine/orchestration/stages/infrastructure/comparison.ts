@@ -26,6 +26,8 @@ export function comparisonOf(
   const holds = Object.hasOwn(comparisons, comparison) ? comparisons[comparison] : undefined
   if (bound === undefined) throw new StageError([`There is nothing to compare with: set "${key}".`])
   if (holds === undefined)
-    throw new StageError([`The comparison "${comparison}" is unknown: use ${Object.keys(comparisons).join(', ')}.`])
+    throw new StageError([
+      `The comparison "${comparison}" is unknown: use ${Object.keys(comparisons).join(', ')}.`,
+    ])
   return { bound, comparison, holds }
 }

@@ -1,14 +1,34 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { clusterIn, type Effect, effectsKey, effectsOf } from '@fairlead/model/stage-types/effect.ts'
+import {
+  definedOf,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
+import {
+  clusterIn,
+  type Effect,
+  effectsKey,
+  effectsOf,
+} from '@fairlead/model/stage-types/effect.ts'
 import { deploy, newGroupFields } from '@fairlead/model/stage-types/infrastructure.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudResult, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
-import type { CallStep, NewStage, StageType, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
+import type {
+  CallStep,
+  NewStage,
+  StageType,
+  Step,
+  Submission,
+  TaskContext,
+  TaskResult,
+} from '../stage-type.ts'
 import { cancelDeployment, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
   applicationOf,
@@ -23,7 +43,14 @@ import {
   stageAccountOf,
   stageProviderOf,
 } from './cloud-context.ts'
-import { attempt, createdBy, isAbsence, monitorStep, submitOperations, submitStep } from './cloud-task.ts'
+import {
+  attempt,
+  createdBy,
+  isAbsence,
+  monitorStep,
+  submitOperations,
+  submitStep,
+} from './cloud-task.ts'
 import { createdNote, sourceNote, strategyNote, withoutNotes } from './notes.ts'
 import { mayRecreate, recreatedCapacity, recreateSteps } from './recreate.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
@@ -44,27 +71,41 @@ export const deployStage: StageType = {
       },
     },
   ],
-  chooseSteps: (stage, execution) => (clustersOf(stage, execution).length === 0 ? deployStage.steps : []),
-  beforeStages: (stage, execution) => clustersOf(stage, execution).flatMap((cluster) => deployments(stage, cluster)),
+  chooseSteps: (stage, execution) =>
+    clustersOf(stage, execution).length === 0 ? deployStage.steps : [],
+  beforeStages: (stage, execution) =>
+    clustersOf(stage, execution).flatMap((cluster) => deployments(stage, cluster)),
 }
 
 export const createServerGroupStage = creating('createServerGroup', 'createdeploy')
-export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((type) => creating(type, 'createcopylastasg'))
+export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((type) =>
+  creating(type, 'createcopylastasg'),
+)
 
 function creating(type: string, notification: string): StageType {
   const operation = type === 'createServerGroup' ? 'createServerGroup' : 'cloneServerGroup'
-  const describe = async (context: TaskContext) => ({ [operation]: description(context, operation === 'cloneServerGroup') })
+  const describe = async (context: TaskContext) => ({
+    [operation]: description(context, operation === 'cloneServerGroup'),
+  })
   const recreation = recreateSteps({ describe, imageIdOf })
   const create = submitStep(
     operation,
     async (context) => {
       const operation = await describe(context)
-      return { operations: [operation], context: { [effectsKey]: plannedEffects(context, operation) } }
+      return {
+        operations: [operation],
+        context: { [effectsKey]: plannedEffects(context, operation) },
+      }
     },
     notification,
   )
   const steps: Step[] = [
-    { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, timeoutMs: 5 * 60_000 },
+    {
+      name: 'determineSourceServerGroup',
+      execute: determineSource,
+      readsOnly: true,
+      timeoutMs: 5 * 60_000,
+    },
     ...recreation,
     create,
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
@@ -89,7 +130,11 @@ function creating(type: string, notification: string): StageType {
     prepareRestart(stage) {
       const { source, 'source.given': given = source, notice: _notice, ...context } = stage.context
       const forgotten = { ...strategyNote.as(undefined), [effectsKey]: undefined }
-      stage.context = definedOf({ ...context, ...forgotten, ...(isObject(given) && { source: given }) })
+      stage.context = definedOf({
+        ...context,
+        ...forgotten,
+        ...(isObject(given) && { source: given }),
+      })
     },
   }
 }
@@ -100,7 +145,12 @@ function advisingOnFirst(step: CallStep): CallStep {
     try {
       return await step.execute(context)
     } catch (error) {
-      if (!(error instanceof StageError) || error instanceof RetryableError || sourceOf(context.stage) !== undefined) throw error
+      if (
+        !(error instanceof StageError) ||
+        error instanceof RetryableError ||
+        sourceOf(context.stage) !== undefined
+      )
+        throw error
       const advice = `${newGroupOf(context.stage)} is the first of its cluster, and stays disabled. Deploy again, or give it traffic once the cause is gone: "Enable" on its page, or a task enableServerGroup.`
       throw new StageError([...error.errors, `\n${advice}`])
     }
@@ -123,22 +173,41 @@ function awaitedSettings(stage: Stage): JsonObject {
 
 /** One stage per region of the cluster. */
 function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
-  const { application, interestingHealthProviderNames, targetHealthyDeployPercentage, stageTimeoutMs, comments, user } =
-    stage.context
+  const {
+    application,
+    interestingHealthProviderNames,
+    targetHealthyDeployPercentage,
+    stageTimeoutMs,
+    comments,
+    user,
+  } = stage.context
   const account = stageAccountOf(cluster) ?? stageAccountOf(stage.context)
   const context: JsonObject = {
-    ...definedOf({ application, interestingHealthProviderNames, targetHealthyDeployPercentage, stageTimeoutMs, comments, user }),
+    ...definedOf({
+      application,
+      interestingHealthProviderNames,
+      targetHealthyDeployPercentage,
+      stageTimeoutMs,
+      comments,
+      user,
+    }),
     ...cluster,
     ...(account !== undefined && { account, credentials: account }),
   }
-  const isClone = cluster['source'] !== undefined && !cluster['imageId'] && cluster['isClone'] === true
+  const isClone =
+    cluster['source'] !== undefined && !cluster['imageId'] && cluster['isClone'] === true
   const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
   const places = placesOf(context)
   if (places.length < 2) return [{ type, name: `Deploy in ${places[0] ?? 'unknown'}`, context }]
   const zones = objectOf(context['availabilityZones'])
   return places.map((region) => {
-    const own = zones[region] === undefined ? {} : { availabilityZones: { [region]: zones[region] } }
-    return { type, name: `Deploy in ${region}`, context: { ...context, region, regions: [region], ...own } }
+    const own =
+      zones[region] === undefined ? {} : { availabilityZones: { [region]: zones[region] } }
+    return {
+      type,
+      name: `Deploy in ${region}`,
+      context: { ...context, region, regions: [region], ...own },
+    }
   })
 }
 
@@ -151,20 +220,35 @@ function clustersOf({ context }: Stage, { trigger }: Execution): JsonObject[] {
   if (parent !== undefined) {
     const traffic = readFields(deploy.fields, context).trafficOptions?.toLowerCase()
     const { strategy: _strategy, ...cluster } = withoutNotes(parent.context)
-    return [{ ...cluster, strategy: '', ...(traffic !== undefined && { startDisabled: traffic === 'disable' }) }]
+    return [
+      {
+        ...cluster,
+        strategy: '',
+        ...(traffic !== undefined && { startDisabled: traffic === 'disable' }),
+      },
+    ]
   }
   const listed = objectsOf(context['clusters'])
   return listed.length > 0 ? listed : objectsOf([context['cluster']])
 }
 
 function created({ stage: { context } }: TaskContext): ServerGroupTarget[] {
-  return createdIn(context, { provider: stageProviderOf(context), account: requireAccount(context) })
+  return createdIn(context, {
+    provider: stageProviderOf(context),
+    account: requireAccount(context),
+  })
 }
 
 /** For clients: what the operation is going to create, beside what the stage has stopped. */
-function plannedEffects(context: TaskContext, operation: Submission['operations'][number]): readonly Effect[] {
+function plannedEffects(
+  context: TaskContext,
+  operation: Submission['operations'][number],
+): readonly Effect[] {
   const { stage } = context
-  const { useSourceCapacity, capacity, trafficPercent } = readFields(newGroupFields, Object.values(operation)[0])
+  const { useSourceCapacity, capacity, trafficPercent } = readFields(
+    newGroupFields,
+    Object.values(operation)[0],
+  )
   const { account, region } = locationOf(stage.context)
   const source = sourceOf(stage)
   const planned = {
@@ -184,11 +268,18 @@ function readDeployment(results: readonly CloudResult[], context: TaskContext): 
   const groups = createdBy(results)
   const [first] = groups
   const named = (effect: Effect) =>
-    groups.map(({ name }) => ({ ...effect, serverGroup: name, cluster: clusterIn(stage.context, name), atMs: now }))
+    groups.map(({ name }) => ({
+      ...effect,
+      serverGroup: name,
+      cluster: clusterIn(stage.context, name),
+      atMs: now,
+    }))
   return {
     ...createdNote.as(groups),
     'deploy.account.name': stageAccountOf(stage.context),
-    [effectsKey]: effectsOf(stage).flatMap((effect) => (effect.kind === 'created' ? named(effect) : effect)),
+    [effectsKey]: effectsOf(stage).flatMap((effect) =>
+      effect.kind === 'created' ? named(effect) : effect,
+    ),
     ...definedOf({
       'deploy.image': imageFields(context)['imageId'],
       notice: results.map(({ notice }) => notice).find(Boolean),
@@ -202,10 +293,14 @@ const sourceLookups = { key: 'source.lookups', tries: 3, pauseMs: 250 }
 /** The source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
 async function determineSource(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
-  const { useSourceCapacity: isRequired, preferSourceCapacity: isPreferred } = readFields(newGroupFields, settings)
+  const { useSourceCapacity: isRequired, preferSourceCapacity: isPreferred } = readFields(
+    newGroupFields,
+    settings,
+  )
   const found = await findSource(context, isRequired || isPreferred)
   if (found === undefined) {
-    if (!isRequired || isPreferred) return { status: 'SUCCEEDED', context: isPreferred ? { useSourceCapacity: false } : {} }
+    if (!isRequired || isPreferred)
+      return { status: 'SUCCEEDED', context: isPreferred ? { useSourceCapacity: false } : {} }
     return attempt(context, { ...sourceLookups, mayPass: isAbsence }, () => {
       throw new StageError([
         'There is no server group to take the capacity from. Give "capacity" for a first deployment, or use preferSourceCapacity.',
@@ -226,13 +321,17 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
   }
 }
 
-async function findSource(context: TaskContext, byCapacity: boolean): Promise<CloudServerGroup | undefined> {
+async function findSource(
+  context: TaskContext,
+  byCapacity: boolean,
+): Promise<CloudServerGroup | undefined> {
   const settings = context.stage.context
   const place = locationOf(settings)
   const { name, account = place.account, region = place.region, ...given } = sourceNote.in(settings)
   if (name !== undefined) {
     const found = await context.infrastructure.serverGroup({ account, region, name })
-    if (found === undefined) throw new StageError([`The source ${name} was not found in ${account}/${region}.`])
+    if (found === undefined)
+      throw new StageError([`The source ${name} was not found in ${account}/${region}.`])
     return found
   }
   const { cluster } = given
@@ -241,9 +340,18 @@ async function findSource(context: TaskContext, byCapacity: boolean): Promise<Cl
   const places =
     cluster === undefined
       ? createdPlaces(settings, application)
-      : [{ application: given.application ?? application, provider: place.provider, account, cluster }]
+      : [
+          {
+            application: given.application ?? application,
+            provider: place.provider,
+            account,
+            cluster,
+          },
+        ]
   const loaded = await Promise.all(places.map((each) => context.infrastructure.cluster(each)))
-  const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], place.region))
+  const groups = newestFirst(
+    inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], place.region),
+  )
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
   // A canary that is under way does not tell what serves.
   const whole = enabled.filter(({ trafficPercent }) => trafficPercent === undefined)
@@ -268,7 +376,9 @@ function description(context: TaskContext, isClone: boolean): JsonObject {
     account,
     region,
     ...imageFields(context),
-    ...(reference['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity } }),
+    ...(reference['serverGroupName'] !== undefined && {
+      source: { ...reference, useSourceCapacity },
+    }),
     useSourceCapacity,
     ...(strategy === 'recreate' && recreatedCapacity(stage, isClone)),
     // It must never get more than its first share.
@@ -280,18 +390,23 @@ const readImage = shape({ image: shape({ imageId: [textOf, 'imageId', 'name'] })
 
 function imageIdOf(context: TaskContext): string | undefined {
   const settings = context.stage.context
-  const given = firstText(settings, 'imageId', 'image', 'amiName') ?? readImage(settings).image.imageId
+  const given =
+    firstText(settings, 'imageId', 'image', 'amiName') ?? readImage(settings).image.imageId
   return given ?? firstText(imageFields(context), 'imageId')
 }
 
-const readDetails = list(shape({ region: textOf, imageId: [textOf, 'imageId', 'ami'], imageName: textOf }))
+const readDetails = list(
+  shape({ region: textOf, imageId: [textOf, 'imageId', 'ami'], imageName: textOf }),
+)
 
 function imageFields(context: TaskContext): JsonObject {
   const settings = context.stage.context
   if (['imageId', 'amiName', 'image'].some((key) => settings[key] !== undefined)) return {}
   const [place] = placesOf(settings)
   const details = readDetails(context.read('deploymentDetails'))
-  const found = details.find(({ region }) => region === place) ?? details.find(({ region = 'global' }) => region === 'global')
+  const found =
+    details.find(({ region }) => region === place) ??
+    details.find(({ region = 'global' }) => region === 'global')
   const imageId = found?.imageId ?? (details.length === 0 ? builtImage(context) : undefined)
   return imageId === undefined ? {} : { imageId, amiName: found?.imageName ?? imageId }
 }
@@ -305,7 +420,9 @@ function builtImage({ execution, stage }: TaskContext): string | undefined {
   if (expected !== undefined) {
     const { reference } = readArtifact(expectedArtifactsById(place).get(expected))
     if (reference !== undefined) return reference
-    throw new StageError([`No image was found for the expected artifact "${expected}" (imageArtifactId).`])
+    throw new StageError([
+      `No image was found for the expected artifact "${expected}" (imageArtifactId).`,
+    ])
   }
   const artifacts = artifactsSeenBy(place).map(readArtifact)
   const firstOf = (wanted: string) => artifacts.find(({ type }) => type === wanted)
@@ -317,11 +434,19 @@ async function tag(context: TaskContext): Promise<TaskResult> {
   const { infrastructure, execution, stage } = context
   // Tags belong to an application by the name of what they are about.
   if (stageProviderOf(stage.context) === kubernetes) return { status: 'SKIPPED' }
-  if (!(await infrastructure.operationNames()).includes('upsertEntityTags')) return { status: 'SKIPPED' }
+  if (!(await infrastructure.operationNames()).includes('upsertEntityTags'))
+    return { status: 'SKIPPED' }
   const { application } = execution
   for (const target of created(context)) {
     const { provider, name, account, region } = target
-    const entityRef = { cloudProvider: provider, entityType: 'servergroup', entityId: name, account, region, application }
+    const entityRef = {
+      cloudProvider: provider,
+      entityType: 'servergroup',
+      entityId: name,
+      account,
+      region,
+      application,
+    }
     const value = {
       stageId: stage.id,
       executionId: execution.id,
@@ -333,8 +458,12 @@ async function tag(context: TaskContext): Promise<TaskResult> {
       comments: stage.context['comments'],
       ...definedOf({ previousServerGroup: await predecessorOf(context, target) }),
     }
-    const tags = [{ name: 'spinnaker:metadata', namespace: 'spinnaker', value, valueType: 'object' }]
-    await submitOperations(context, `tag-${region}-${name}`, [{ upsertEntityTags: { entityRef, tags, isPartial: true } }])
+    const tags = [
+      { name: 'spinnaker:metadata', namespace: 'spinnaker', value, valueType: 'object' },
+    ]
+    await submitOperations(context, `tag-${region}-${name}`, [
+      { upsertEntityTags: { entityRef, tags, isPartial: true } },
+    ])
   }
   return { status: 'SUCCEEDED' }
 }
@@ -344,8 +473,15 @@ async function predecessorOf(
   { account, provider: cloudProvider, ...target }: ServerGroupTarget,
 ): Promise<JsonObject | undefined> {
   const { name, region = target.region } = sourceNote.in(stage.context)
-  const found = name === undefined ? undefined : await infrastructure.serverGroup({ account, region, name })
+  const found =
+    name === undefined ? undefined : await infrastructure.serverGroup({ account, region, name })
   if (found === undefined) return undefined
   const { image, buildInfo } = found
-  return { name: found.name, imageName: image.imageName, imageId: image.imageId, cloudProvider, buildInfo }
+  return {
+    name: found.name,
+    imageName: image.imageName,
+    imageId: image.imageId,
+    cloudProvider,
+    buildInfo,
+  }
 }

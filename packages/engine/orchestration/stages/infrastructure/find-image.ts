@@ -8,14 +8,19 @@ import { requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { requireClusterPlace } from './server-groups.ts'
 
 /** Words of the endpoint for the strategies by which a server group is selected. */
-const strategies = new Map(['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'].map((name) => [name, name.toLowerCase()]))
-
-export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags'].map(
-  (type) => {
-    const execute = type === 'findImageFromTags' ? findByTags : findImage
-    return { type, steps: [{ name: 'findImage', execute, readsOnly: true, timeoutMs: 5 * 60_000 }] }
-  },
+const strategies = new Map(
+  ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'].map((name) => [name, name.toLowerCase()]),
 )
+
+export const findImageStages: readonly StageType[] = [
+  'findImage',
+  'findImageFromCluster',
+  'findAmi',
+  'findImageFromTags',
+].map((type) => {
+  const execute = type === 'findImageFromTags' ? findByTags : findImage
+  return { type, steps: [{ name: 'findImage', execute, readsOnly: true, timeoutMs: 5 * 60_000 }] }
+})
 
 async function findImage(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
@@ -23,10 +28,18 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
   const { selectionStrategy, onlyEnabled } = readFields(findImageFields, settings)
   const target = strategies.get(selectionStrategy)
   if (target === undefined)
-    throw new StageError([`The selection strategy "${selectionStrategy}" is unknown: use ${[...strategies.keys()].join(', ')}.`])
+    throw new StageError([
+      `The selection strategy "${selectionStrategy}" is unknown: use ${[...strategies.keys()].join(', ')}.`,
+    ])
   const details: JsonObject[] = []
   for (const region of requirePlaces(settings)) {
-    const group = await context.infrastructure.target({ ...place, region, target, onlyEnabled, validateOldest: false })
+    const group = await context.infrastructure.target({
+      ...place,
+      region,
+      target,
+      onlyEnabled,
+      validateOldest: false,
+    })
     if (group === undefined) {
       throw new StageError([
         `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${place.cluster} in ${place.account}/${region}` +
@@ -56,7 +69,11 @@ function found(deploymentDetails: readonly JsonObject[]): TaskResult {
     location: region,
   }))
   const amiDetails = deploymentDetails
-  return { status: 'SUCCEEDED', context: { amiDetails }, outputs: { deploymentDetails, amiDetails, artifacts } }
+  return {
+    status: 'SUCCEEDED',
+    context: { amiDetails },
+    outputs: { deploymentDetails, amiDetails, artifacts },
+  }
 }
 
 async function findByTags(context: TaskContext): Promise<TaskResult> {
@@ -69,7 +86,8 @@ async function findByTags(context: TaskContext): Promise<TaskResult> {
   for (const region of requirePlaces(settings)) {
     const images = await context.infrastructure.images({ provider, text, region, tags })
     const [newest] = images.toSorted((one, other) => createdAt(other) - createdAt(one))
-    if (newest === undefined) throw new StageError([`There is no image of "${text}" with these tags in ${region}.`])
+    if (newest === undefined)
+      throw new StageError([`There is no image of "${text}" with these tags in ${region}.`])
     const { amis, imageName } = newest
     const imageId = amis.find(({ location }) => location === region)?.name ?? newest.imageId
     details.push(detailOf({ imageId: imageId ?? imageName, imageName }, region, context))

@@ -37,7 +37,10 @@ export const instanceStages: readonly StageType[] = [
   }),
   instanceStage('deregisterInstancesFromLoadBalancer', {
     guards: true,
-    wait: waitForInstances('waitForDownInstanceHealth', (instance) => instance === undefined || isDown(instance, balancerHealth)),
+    wait: waitForInstances(
+      'waitForDownInstanceHealth',
+      (instance) => instance === undefined || isDown(instance, balancerHealth),
+    ),
   }),
   instanceStage('enableInstancesInDiscovery', {}),
   instanceStage('disableInstancesInDiscovery', { guards: true }),
@@ -61,11 +64,18 @@ function instanceStage(type: string, { guards, wait, notesLaunches }: InstanceSt
     const name = serverGroupNameOf(settings)
     if (guards && name !== undefined) {
       const doing = `removing the instances ${instanceIds.join(', ')} of`
-      await checkTrafficGuards(context, { targets: [{ ...locationOf(settings), name }], instanceIds, doing })
+      await checkTrafficGuards(context, {
+        targets: [{ ...locationOf(settings), name }],
+        instanceIds,
+        doing,
+      })
     }
     return {
       operations: [{ [type]: withoutNotes(settings) }],
-      context: { terminatedAt: context.now, ...(notesLaunches && { launchTimes: await launchTimes(context) }) },
+      context: {
+        terminatedAt: context.now,
+        ...(notesLaunches && { launchTimes: await launchTimes(context) }),
+      },
     }
   })
   return { type, steps: [submit, monitorStep(), ...(wait === undefined ? [] : [wait])] }
@@ -75,14 +85,20 @@ function instanceStage(type: string, { guards, wait, notesLaunches }: InstanceSt
 function instancesOf({ stage }: TaskContext): InstancePlace[] {
   const { instanceIds, instance } = readStage(stage.context)
   const { account, region } = locationOf(stage.context)
-  return (instanceIds.length > 0 || instance === undefined ? instanceIds : [instance]).map((id) => ({ id, account, region }))
+  return (instanceIds.length > 0 || instance === undefined ? instanceIds : [instance]).map(
+    (id) => ({ id, account, region }),
+  )
 }
 
 /** Waits until each instance is as `isReached` says; undefined: the service does not know it. */
-function waitForInstances(name: string, isReached: (instance: CloudInstance | undefined) => boolean): Step {
+function waitForInstances(
+  name: string,
+  isReached: (instance: CloudInstance | undefined) => boolean,
+): Step {
   return waitStep(name, hourMs, async (context) => {
     for (const place of instancesOf(context)) {
-      if (!isReached(await context.infrastructure.instance(place))) return `the instance ${place.id} is not ready`
+      if (!isReached(await context.infrastructure.instance(place)))
+        return `the instance ${place.id} is not ready`
     }
     return undefined
   })
@@ -93,10 +109,17 @@ function waitTerminated(): Step {
   return waitStep('waitForTerminatedInstances', hourMs, async (context) => {
     const { infrastructure, stage } = context
     const name = serverGroupNameOf(stage.context)
-    const group = name === undefined ? undefined : await infrastructure.serverGroup({ ...locationOf(stage.context), name })
+    const group =
+      name === undefined
+        ? undefined
+        : await infrastructure.serverGroup({ ...locationOf(stage.context), name })
     for (const place of instancesOf(context)) {
-      const found = name === undefined ? await infrastructure.instance(place) : group?.instances.find(({ id }) => id === place.id)
-      if (found !== undefined && found.launchTime <= readStage(stage.context).terminatedAt) return `${place.id} still runs`
+      const found =
+        name === undefined
+          ? await infrastructure.instance(place)
+          : group?.instances.find(({ id }) => id === place.id)
+      if (found !== undefined && found.launchTime <= readStage(stage.context).terminatedAt)
+        return `${place.id} still runs`
     }
     return undefined
   })
@@ -109,12 +132,14 @@ function waitForRestart(): Step {
     const launched = readStage(stage.context).launchTimes
     for (const place of instancesOf(context)) {
       const found = await infrastructure.instance(place)
-      const isRestarted = found !== undefined && found.launchTime > (numberOf(launched[place.id]) ?? 0)
+      const isRestarted =
+        found !== undefined && found.launchTime > (numberOf(launched[place.id]) ?? 0)
       if (isRestarted && (types?.length === 0 || isInstanceUp(found, types))) continue
       const missing = `the instance ${place.id} is not up again`
       if (found === undefined) return missing
       const { serverGroup: name } = found
-      const group = name === undefined ? undefined : await infrastructure.serverGroup({ ...place, name })
+      const group =
+        name === undefined ? undefined : await infrastructure.serverGroup({ ...place, name })
       return followStarts(context, group, { down: [found], dispensable: 0, missing })
     }
     return undefined
@@ -127,7 +152,9 @@ async function launchTimes(context: TaskContext): Promise<Record<string, number>
   for (const place of instancesOf(context)) {
     const found = await context.infrastructure.instance(place)
     if (found === undefined)
-      throw new StageError([`The instance ${place.id} does not exist in ${place.account}/${place.region}.`])
+      throw new StageError([
+        `The instance ${place.id} does not exist in ${place.account}/${place.region}.`,
+      ])
     times[place.id] = found.launchTime
   }
   return times

@@ -8,7 +8,13 @@ import type { CloudJob, CloudResult } from '@fairlead/ports/cloud-values.ts'
 import type { JobPlace } from '@fairlead/ports/infrastructure.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Stage, StagePlace } from '../../model.ts'
-import { inheritedContext, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  inheritedContext,
+  type StageType,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
 import {
   applicationOf,
   cloudPlaceFields,
@@ -34,12 +40,15 @@ export const runJobStage: StageType = {
   type: 'runJob',
   steps: [
     submitStep('runJob', ({ stage, execution }) => ({
-      operations: [{ runJob: { application: execution.application, ...withoutNotes(stage.context) } }],
+      operations: [
+        { runJob: { application: execution.application, ...withoutNotes(stage.context) } },
+      ],
     })),
     monitorStep('monitorDeploy', { expectsResult: true, read: readJobs }),
     waitJobStep(waitForJob),
   ],
-  chooseSteps: ({ context }) => (waitsForJob(context) ? runJobStage.steps : runJobStage.steps.slice(0, 2)),
+  chooseSteps: ({ context }) =>
+    waitsForJob(context) ? runJobStage.steps : runJobStage.steps.slice(0, 2),
   prepareRestart: keepJobResults,
   /** A cancelled stage leaves no job running. */
   async onCancel(context) {
@@ -59,15 +68,25 @@ export const runCommandStage: StageType = {
     const place = cloudPlaceFields({ provider: standalone.provider, account, region })
     const { stageTimeoutMs } = readFields(stageFields, settings)
     // The end of the stage alone would leave the command running.
-    const runtimeLimitSecs = waitsForJob(settings) ? Math.ceil((stageTimeoutMs || 2 * hourMs) / 1000) : undefined
-    return [{ type: 'runJob', name: stage.name, context: { ...definedOf({ runtimeLimitSecs }), ...settings, ...place } }]
+    const runtimeLimitSecs = waitsForJob(settings)
+      ? Math.ceil((stageTimeoutMs || 2 * hourMs) / 1000)
+      : undefined
+    return [
+      {
+        type: 'runJob',
+        name: stage.name,
+        context: { ...definedOf({ runtimeLimitSecs }), ...settings, ...place },
+      },
+    ]
   },
 }
 
 export const destroyJobStage: StageType = {
   type: 'destroyJob',
   steps: [
-    submitStep('destroyJob', ({ stage }) => ({ operations: [{ destroyJob: withoutNotes(stage.context) }] })),
+    submitStep('destroyJob', ({ stage }) => ({
+      operations: [{ destroyJob: withoutNotes(stage.context) }],
+    })),
     monitorStep(),
     refreshStep('forceCacheRefresh', 'Job', ({ stage: { context } }) =>
       placesOf(context).map((region) => ({
@@ -82,9 +101,18 @@ export const destroyJobStage: StageType = {
 
 /** A restart shows what the last run of the job came to. */
 export function keepJobResults(stage: Stage): void {
-  const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents, ...context } = stage.context
+  const {
+    'deploy.jobs': jobs,
+    jobStatus,
+    completionDetails,
+    propertyFileContents,
+    ...context
+  } = stage.context
   const results = { jobStatus, completionDetails, propertyFileContents, 'deploy.jobs': jobs }
-  stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), ...results } }
+  stage.context = {
+    ...context,
+    restartDetails: { ...objectOf(context['restartDetails']), ...results },
+  }
 }
 
 export function readJobs(results: readonly CloudResult[]): JsonObject {
@@ -94,7 +122,9 @@ export function readJobs(results: readonly CloudResult[]): JsonObject {
 /** Jobs that the stage has started. */
 export function jobsOf(place: StagePlace): JobPlace[] {
   const { context } = place.stage
-  return jobsNote.in(context).map((job) => ({ ...job, application: applicationOf(place), account: requireAccount(context) }))
+  return jobsNote
+    .in(context)
+    .map((job) => ({ ...job, application: applicationOf(place), account: requireAccount(context) }))
 }
 
 /** What clients read about a job. */
@@ -105,26 +135,46 @@ export function shownOf({ all }: CloudJob): JsonObject {
 async function waitForJob(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
   const [job] = jobsOf(context)
-  if (job === undefined) throw new StageError([`${stageProviderOf(settings)} started no job in ${requirePlaces(settings)[0]}.`])
+  if (job === undefined)
+    throw new StageError([
+      `${stageProviderOf(settings)} started no job in ${requirePlaces(settings)[0]}.`,
+    ])
   const status = await context.infrastructure.job(job)
   const shown = shownOf(status)
-  if (status.jobState === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
-  if (status.jobState !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
+  if (status.jobState === 'Failed')
+    return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
+  if (status.jobState !== 'Succeeded')
+    return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
   const properties = await loadProperties(context, job)
-  return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status.all, ...properties } }
+  return {
+    status: 'SUCCEEDED',
+    context: { ...shown, ...properties },
+    outputs: { jobStatus: status.all, ...properties },
+  }
 }
 
 /** The properties that the job has written to the file that the stage names. */
-async function loadProperties({ stage, infrastructure }: TaskContext, job: JobPlace): Promise<JsonObject> {
+async function loadProperties(
+  { stage, infrastructure }: TaskContext,
+  job: JobPlace,
+): Promise<JsonObject> {
   const { propertyFile: file } = readFields([propertyFile], stage.context)
   if (file === undefined) return {}
   const properties = await infrastructure.jobProperties({ ...job, file })
   if (properties !== undefined) return { ...properties, propertyFileContents: properties }
-  throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
+  throw new StageError([
+    `The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`,
+  ])
 }
 
-function failureOf(name: string, { completionDetails: { message, reason, exitCode }, failureDetails }: CloudJob): JsonObject {
-  const why = message ?? reason ?? (typeof failureDetails === 'object' ? failureDetails.message : undefined)
+function failureOf(
+  name: string,
+  { completionDetails: { message, reason, exitCode }, failureDetails }: CloudJob,
+): JsonObject {
+  const why =
+    message ?? reason ?? (typeof failureDetails === 'object' ? failureDetails.message : undefined)
   const how = exitCode === undefined ? '' : ` with exit code ${exitCode}`
-  return failureRecord('JobFailed', [`The job ${name} failed${how}.${why === undefined ? '' : ` ${why}`}`])
+  return failureRecord('JobFailed', [
+    `The job ${name} failed${how}.${why === undefined ? '' : ` ${why}`}`,
+  ])
 }

@@ -21,7 +21,11 @@ export interface Note<T> {
   as(value: T): JsonObject
 }
 
-export function note<T>(key: string, read: Reader<T>, write: (value: T) => unknown = (value) => value): Note<T> {
+export function note<T>(
+  key: string,
+  read: Reader<T>,
+  write: (value: T) => unknown = (value) => value,
+): Note<T> {
   return {
     in: (holder) => read(holder[key]),
     around: (context) => read(context.read(key)),
@@ -33,7 +37,10 @@ export function note<T>(key: string, read: Reader<T>, write: (value: T) => unkno
 function namesNote(key: string): Note<readonly PlacedName[]> {
   return note<readonly PlacedName[]>(key, placedNames, (names) =>
     Object.fromEntries(
-      [...Map.groupBy(names, ({ location }) => location)].map(([location, here]) => [location, here.map(({ name }) => name)]),
+      [...Map.groupBy(names, ({ location }) => location)].map(([location, here]) => [
+        location,
+        here.map(({ name }) => name),
+      ]),
     ),
   )
 }
@@ -50,13 +57,19 @@ export const manifestsNote = note('outputs.manifests', objectsOf)
 const text = or(textOf, '')
 
 /** What a stage of a cluster has chosen. */
-export const chosenNote = note('chosenServerGroups', list(shape({ provider: text, account: text, region: text, name: text })))
+export const chosenNote = note(
+  'chosenServerGroups',
+  list(shape({ provider: text, account: text, region: text, name: text })),
+)
 
 /** Names that `shrinkCluster` of a strategy leaves alone. */
 export const keptNote = note('keptServerGroups', textsOf)
 
 /** What the target of a stage is in each region. */
-export const foundTargetsNote = note('targetReferences', list(shape({ region: text, serverGroupName: textOf })))
+export const foundTargetsNote = note(
+  'targetReferences',
+  list(shape({ region: text, serverGroupName: textOf })),
+)
 
 /** Id of the task that was submitted last. */
 export const lastTaskNote = note<string | undefined>(
@@ -117,7 +130,17 @@ export const readRollback = shape({
   moniker: [toMoniker, 'rollback.moniker'],
 })
 
-const prefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']
+const prefixes = [
+  'kato.',
+  'deploy.',
+  'targetop.',
+  'source.',
+  'target.',
+  'refresh.',
+  'waiting.',
+  'rollback.',
+  'restore.',
+]
 const keys: ReadonlySet<string> = new Set([
   ...['exception', 'notice', conditionKey, effectsKey, 'targetReferences', 'chosenServerGroups'],
   ...['instanceIdsToDisable', 'launchTimes', 'terminatedAt', 'rollbacks'],

@@ -42,7 +42,12 @@ interface Creation {
 /** Ahead of the creation. */
 export function recreateSteps(creation: Creation): readonly Step[] {
   return [
-    { name: 'planStop', readsOnly: true, timeoutMs: 5 * minuteMs, execute: (context) => planStop(context, creation) },
+    {
+      name: 'planStop',
+      readsOnly: true,
+      timeoutMs: 5 * minuteMs,
+      execute: (context) => planStop(context, creation),
+    },
     submitStep('stopServerGroups', (context) => ({
       operations: stoppedTargets(context)
         .map(stageTargetFields)
@@ -66,22 +71,34 @@ export function recreateSteps(creation: Creation): readonly Step[] {
 /** Whether the steps are of use: the strategy is given, or volumes may choose it. */
 export function mayRecreate(context: JsonObject): boolean {
   const strategy = strategyOf(context)
-  return strategy === 'recreate' || (strategy === 'none' && stageProviderOf(context) === standalone.provider)
+  return (
+    strategy === 'recreate' ||
+    (strategy === 'none' && stageProviderOf(context) === standalone.provider)
+  )
 }
 
-async function planStop(context: TaskContext, { describe, imageIdOf }: Creation): Promise<TaskResult> {
+async function planStop(
+  context: TaskContext,
+  { describe, imageIdOf }: Creation,
+): Promise<TaskResult> {
   const { context: settings } = context.stage
   const isGiven = strategyOf(settings) === 'recreate'
-  const volume = isGiven ? undefined : (await volumesOf(context, imageIdOf(context))).find(hasOneWriter)?.name
+  const volume = isGiven
+    ? undefined
+    : (await volumesOf(context, imageIdOf(context))).find(hasOneWriter)?.name
   if (!isGiven && volume === undefined) return { status: 'SUCCEEDED' }
   const stopped = await groupsToStop(context)
   const serving = stopped.filter(({ isDisabled }) => !isDisabled)
   await checkTrafficGuards(context, { targets: toTargets(context, serving), doing: 'stopping' })
   // What would be refused afterwards is refused while the former version still serves.
-  const errors = stopped.length === 0 ? [] : ((await preview(context, [await describe(context)])) ?? [])
+  const errors =
+    stopped.length === 0 ? [] : ((await preview(context, [await describe(context)])) ?? [])
   if (errors.length > 0) throw new StageError(errors)
   const names = stopped.map(({ name }) => name).join(' and ')
-  const effect = names === '' ? 'nothing runs in the cluster yet' : `${names} ends before the new server group starts`
+  const effect =
+    names === ''
+      ? 'nothing runs in the cluster yet'
+      : `${names} ends before the new server group starts`
   // An earlier attempt may have taken the instances of the source.
   const source = stopped.find(({ name }) => name === sourceNote.in(settings).name)
   return {
@@ -89,9 +106,15 @@ async function planStop(context: TaskContext, { describe, imageIdOf }: Creation)
     context: {
       ...strategyNote.as('recreate'),
       ...stoppedNote.as(stopped),
-      ...(volume !== undefined && { notice: `The strategy is recreate, as the volume "${volume}" has one writer: ${effect}.` }),
+      ...(volume !== undefined && {
+        notice: `The strategy is recreate, as the volume "${volume}" has one writer: ${effect}.`,
+      }),
       ...(source && {
-        source: { ...objectOf(settings['source']), capacity: source.capacity, isDisabled: source.isDisabled },
+        source: {
+          ...objectOf(settings['source']),
+          capacity: source.capacity,
+          isDisabled: source.isDisabled,
+        },
       }),
     },
   }
@@ -100,14 +123,19 @@ async function planStop(context: TaskContext, { describe, imageIdOf }: Creation)
 const readImage = shape({ volumes: maybe(toVolumes), imageAccount: textOf })
 
 /** Those of the program, else of the image; a clone without an image of its own has those of its source. */
-async function volumesOf(context: TaskContext, imageId: string | undefined): Promise<readonly CloudVolume[]> {
+async function volumesOf(
+  context: TaskContext,
+  imageId: string | undefined,
+): Promise<readonly CloudVolume[]> {
   const { infrastructure, stage } = context
   const { volumes, imageAccount } = readImage(stage.context)
   if (volumes !== undefined) return volumes
   const place = locationOf(stage.context)
   if (imageId === undefined) {
     const { name, account = place.account, region = place.region } = sourceNote.in(stage.context)
-    return name === undefined ? [] : ((await infrastructure.serverGroup({ account, region, name }))?.volumes ?? [])
+    return name === undefined
+      ? []
+      : ((await infrastructure.serverGroup({ account, region, name }))?.volumes ?? [])
   }
   for (const account of [place.account, ...(imageAccount === undefined ? [] : [imageAccount])]) {
     const image = await infrastructure.image({ ...place, account, name: imageId })
@@ -118,7 +146,9 @@ async function volumesOf(context: TaskContext, imageId: string | undefined): Pro
 
 /** Whether two server groups have a volume in common that only one of them may write. */
 export function shareVolume(one: CloudServerGroup, other: CloudServerGroup): boolean {
-  return one.volumes.some((volume) => hasOneWriter(volume) && other.volumes.some(({ name }) => name === volume.name))
+  return one.volumes.some(
+    (volume) => hasOneWriter(volume) && other.volumes.some(({ name }) => name === volume.name),
+  )
 }
 
 /** Whatever serves or runs in the cluster. */
@@ -132,14 +162,16 @@ async function groupsToStop(context: TaskContext): Promise<Former[]> {
     locationOf(settings).region,
   )
   const serves = here.some(({ isDisabled, instances }) => !isDisabled && instances.length > 0)
-  return here.flatMap(({ name, capacity, isDisabled, instances, serverGroupManagers: [manager] }) => {
-    if (isDisabled && instances.length === 0 && capacity.desired === 0)
-      return serves ? [] : before.filter((each) => each.name === name)
-    if (manager?.name === undefined) return [{ name, capacity, isDisabled }]
-    throw new StageError([
-      `${name} belongs to ${manager.name}, which would start its pods again: deploy the manifest of that one with "strategy: {type: Recreate}".`,
-    ])
-  })
+  return here.flatMap(
+    ({ name, capacity, isDisabled, instances, serverGroupManagers: [manager] }) => {
+      if (isDisabled && instances.length === 0 && capacity.desired === 0)
+        return serves ? [] : before.filter((each) => each.name === name)
+      if (manager?.name === undefined) return [{ name, capacity, isDisabled }]
+      throw new StageError([
+        `${name} belongs to ${manager.name}, which would start its pods again: deploy the manifest of that one with "strategy: {type: Recreate}".`,
+      ])
+    },
+  )
 }
 
 function toTargets({ stage }: TaskContext, groups: readonly Former[]): ServerGroupTarget[] {
@@ -154,15 +186,27 @@ function stoppedTargets(context: TaskContext): ServerGroupTarget[] {
 export function recreatedCapacity({ context }: Stage, isClone: boolean): JsonObject {
   const { useSourceCapacity: takesAll, capacity } = sourceNote.in(context)
   if (capacity === undefined || !(takesAll || isClone)) return {}
-  return { capacity: takesAll ? capacity : { ...capacity, ...definedOf(readShares(context).capacity) } }
+  return {
+    capacity: takesAll ? capacity : { ...capacity, ...definedOf(readShares(context).capacity) },
+  }
 }
 
 /** Stages in order: the new one ends, then what served before starts and serves again. @param deployed Undefined: it was not created */
-export function takeBackStages(stage: Stage, place: StrategyPlace, deployed: string | undefined): NewStage[] {
+export function takeBackStages(
+  stage: Stage,
+  place: StrategyPlace,
+  deployed: string | undefined,
+): NewStage[] {
   const isRollback = strategySettingsOf(stage).rollback.onFailure
-  const restored = isRollback ? stoppedNote.in(stage.context).filter(({ isDisabled }) => !isDisabled) : []
+  const restored = isRollback
+    ? stoppedNote.in(stage.context).filter(({ isDisabled }) => !isDisabled)
+    : []
   return [
-    ...(deployed === undefined ? [] : restored.length === 0 ? [disableStage(place, deployed)] : stopStages(deployed, place)),
+    ...(deployed === undefined
+      ? []
+      : restored.length === 0
+        ? [disableStage(place, deployed)]
+        : stopStages(deployed, place)),
     ...restored.flatMap(({ name, capacity }) => startStages(name, capacity, place)),
     ...(deployed !== undefined && isRollback ? destroyLatest(stage, place, deployed) : []),
   ]

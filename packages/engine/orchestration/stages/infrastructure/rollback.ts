@@ -6,14 +6,26 @@ import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
-import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  inSequence,
+  type NewStage,
+  type StageType,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { cloudPlaceFields, locationOf, requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { submitOperations } from './cloud-task.ts'
 import { readRollback } from './notes.ts'
 import { shareVolume } from './recreate.ts'
 import { inPlace, newestFirst, requireClusterPlace, requireServerGroup } from './server-groups.ts'
-import { disableStage, serverGroupStage, startStages, stopStages, toOperations } from './strategy-parts.ts'
+import {
+  disableStage,
+  serverGroupStage,
+  startStages,
+  stopStages,
+  toOperations,
+} from './strategy-parts.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
@@ -23,13 +35,25 @@ export const rollbackServerGroupStage: StageType = {
   onCancel: async (context) => {
     const operations = toOperations(giveBackStages(context.stage))
     if (operations.length === 0) return
-    await submitOperations(context, 'abortRollback', operations, stageProviderOf(context.stage.context))
+    await submitOperations(
+      context,
+      'abortRollback',
+      operations,
+      stageProviderOf(context.stage.context),
+    )
   },
 }
 
 export const rollbackClusterStage: StageType = {
   type: 'rollbackCluster',
-  steps: [{ name: 'determineRollbackCandidates', execute: determineCandidates, readsOnly: true, timeoutMs: 5 * 60_000 }],
+  steps: [
+    {
+      name: 'determineRollbackCandidates',
+      execute: determineCandidates,
+      readsOnly: true,
+      timeoutMs: 5 * 60_000,
+    },
+  ],
   afterStages: ({ context }) => {
     const { waitTimeBetweenRegions: pause } = readFields(rollbackCluster.fields, context)
     return inSequence(
@@ -37,7 +61,8 @@ export const rollbackClusterStage: StageType = {
         ...(index > 0 ? pauseOf(pause) : []),
         {
           // What a manager such as a deployment owns is rolled back by it.
-          type: rollback['manifestName'] === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest',
+          type:
+            rollback['manifestName'] === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest',
           name: `Roll back in ${rollback['region']}`,
           context: rollback,
         },
@@ -56,27 +81,41 @@ function settingsOf({ context }: Stage) {
 /** Reads both server groups, so that the stages that follow know the capacities of this moment. */
 async function planRollback(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
-  const { rollbackServerGroupName, restoreServerGroupName, isExplicit, disableOnly } = settingsOf(context.stage)
+  const { rollbackServerGroupName, restoreServerGroupName, isExplicit, disableOnly } = settingsOf(
+    context.stage,
+  )
   const place = locationOf(settings)
   if (rollbackServerGroupName === undefined)
-    throw new StageError(['The rollback names no server group: set rollbackContext.rollbackServerGroupName.'])
+    throw new StageError([
+      'The rollback names no server group: set rollbackContext.rollbackServerGroupName.',
+    ])
   const rolledBack = await requireServerGroup(context, { ...place, name: rollbackServerGroupName })
-  const restored = restoreServerGroupName && (await requireServerGroup(context, { ...place, name: restoreServerGroupName }))
+  const restored =
+    restoreServerGroupName &&
+    (await requireServerGroup(context, { ...place, name: restoreServerGroupName }))
   if (isExplicit && !disableOnly && !restored)
-    throw new StageError(['The rollback names no server group to restore: set rollbackContext.restoreServerGroupName.'])
-  const stopsFirst = shareVolume(rolledBack, restored || rolledBack) && !(restored && isRunning(restored))
+    throw new StageError([
+      'The rollback names no server group to restore: set rollbackContext.restoreServerGroupName.',
+    ])
+  const stopsFirst =
+    shareVolume(rolledBack, restored || rolledBack) && !(restored && isRunning(restored))
   const { name, capacity, moniker } = rolledBack
   return {
     status: 'SUCCEEDED',
     context: {
       'notification.type': 'rollbackservergroup',
       // Where it was stopped by an earlier attempt, the size of then counts.
-      ...((capacity.desired > 0 || settings['rollback.capacity'] === undefined) && { 'rollback.capacity': capacity }),
+      ...((capacity.desired > 0 || settings['rollback.capacity'] === undefined) && {
+        'rollback.capacity': capacity,
+      }),
       'rollback.stopsFirst': stopsFirst,
       ...(stopsFirst && { notice: `${name} ends first, as it has a volume with one writer.` }),
       ...definedOf({ 'rollback.moniker': moniker }),
       'targetop.asg.disableServerGroup.name': name,
-      ...(restored && { 'restore.capacity': restored.capacity, 'targetop.asg.enableServerGroup.name': restored.name }),
+      ...(restored && {
+        'restore.capacity': restored.capacity,
+        'targetop.asg.enableServerGroup.name': restored.name,
+      }),
     },
   }
 }
@@ -87,13 +126,21 @@ function isRunning({ instances, capacity }: CloudServerGroup): boolean {
 
 function rollbackStages(stage: Stage): NewStage[] {
   const settings = settingsOf(stage)
-  const { rollbackServerGroupName: rolledBack = '', restoreServerGroupName: restored = '' } = settings
+  const { rollbackServerGroupName: rolledBack = '', restoreServerGroupName: restored = '' } =
+    settings
   if (!settings.isExplicit) return [cloneOf(stage)]
   const { interestingHealthProviderNames } = stage.context
-  const place = { common: { ...cloudPlaceFields(locationOf(stage.context)), ...definedOf({ interestingHealthProviderNames }) } }
+  const place = {
+    common: {
+      ...cloudPlaceFields(locationOf(stage.context)),
+      ...definedOf({ interestingHealthProviderNames }),
+    },
+  }
   const disable = disableStage(place, rolledBack)
   if (settings.disableOnly) return [disable]
-  const share = definedOf({ targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage })
+  const share = definedOf({
+    targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage,
+  })
   const enable = serverGroupStage('enableServerGroup', 'Enable', place, restored, share)
   if (settings.enableAndDisableOnly) return [enable, disable]
   const { capacity: from, restored: to, stopsFirst } = readRollback(stage.context)
@@ -103,22 +150,37 @@ function rollbackStages(stage: Stage): NewStage[] {
   if (stopsFirst)
     return [
       ...stopStages(rolledBack, place),
-      ...startStages(restored, { min: Math.min(to.min || from.min, desired), max, desired }, place, share),
+      ...startStages(
+        restored,
+        { min: Math.min(to.min || from.min, desired), max, desired },
+        place,
+        share,
+      ),
     ]
   const resize = (verb: string, min: number, more: JsonObject) =>
-    serverGroupStage('resizeServerGroup', verb, place, restored, { capacity: { min, max, desired }, ...more })
+    serverGroupStage('resizeServerGroup', verb, place, restored, {
+      capacity: { min, max, desired },
+      ...more,
+    })
   return [
     enable,
     ...(isUnchanged ? [] : [resize('Resize', desired, share)]),
     ...pauseOf(settings.delayBeforeDisableSeconds),
     disable,
-    ...(isUnchanged || to.min === desired ? [] : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
+    ...(isUnchanged || to.min === desired
+      ? []
+      : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
   ]
 }
 
 /** What was stopped for a version that has not come up serves again. */
 function giveBackStages(stage: Stage): NewStage[] {
-  const { isExplicit, isWhole, rollbackServerGroupName: rolledBack = '', restoreServerGroupName = '' } = settingsOf(stage)
+  const {
+    isExplicit,
+    isWhole,
+    rollbackServerGroupName: rolledBack = '',
+    restoreServerGroupName = '',
+  } = settingsOf(stage)
   const { stopsFirst, capacity } = readRollback(stage.context)
   if (!stopsFirst || !isExplicit || !isWhole) return []
   const place = { common: cloudPlaceFields(locationOf(stage.context)) }
@@ -143,7 +205,10 @@ function cloneOf(stage: Stage): NewStage {
       ...(stack && { stack }),
       ...(detail && { freeFormDetails: detail }),
       strategy: stopsFirst ? 'recreate' : 'redblack',
-      ...definedOf({ imageId, targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage }),
+      ...definedOf({
+        imageId,
+        targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage,
+      }),
       amiName,
       useSourceCapacity: true,
       source: { account, region, serverGroupName: name, asgName: name, useSourceCapacity: true },
@@ -155,10 +220,8 @@ function cloneOf(stage: Stage): NewStage {
 async function determineCandidates(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
   const place = requireClusterPlace(settings, context)
-  const { targetHealthyRollbackPercentage, delayBeforeDisableSeconds, additionalRollbackContext } = readFields(
-    rollbackCluster.fields,
-    settings,
-  )
+  const { targetHealthyRollbackPercentage, delayBeforeDisableSeconds, additionalRollbackContext } =
+    readFields(rollbackCluster.fields, settings)
   const regions = requirePlaces(settings)
   const groups = (await context.infrastructure.cluster(place)) ?? []
   const rollbacks: JsonObject[] = []
@@ -181,7 +244,8 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
       rollbackContext: {
         ...plan.rollbackContext,
         rollbackServerGroupName: rolledBack.name,
-        targetHealthyRollbackPercentage: targetHealthyRollbackPercentage ?? defaultHealthyShare(rolledBack.capacity.desired),
+        targetHealthyRollbackPercentage:
+          targetHealthyRollbackPercentage ?? defaultHealthyShare(rolledBack.capacity.desired),
         delayBeforeDisableSeconds,
         ...additionalRollbackContext,
       },
@@ -195,7 +259,9 @@ async function planFor(
   context: TaskContext,
   rolledBack: CloudServerGroup,
   groups: readonly CloudServerGroup[],
-): Promise<{ rollbackType: 'EXPLICIT' | 'PREVIOUS_IMAGE'; rollbackContext: JsonObject } | undefined> {
+): Promise<
+  { rollbackType: 'EXPLICIT' | 'PREVIOUS_IMAGE'; rollbackContext: JsonObject } | undefined
+> {
   const explicit = (restoreServerGroupName: string) =>
     ({ rollbackType: 'EXPLICIT', rollbackContext: { restoreServerGroupName } }) as const
   const named = textOf(context.stage.context['originalServerGroup'])
@@ -207,7 +273,9 @@ async function planFor(
   const { imageId, imageName } = await previousImage(context, rolledBack)
   if (imageId !== undefined) {
     const same = others.find(({ image }) => image.imageId === imageId)
-    return same ? explicit(same.name) : { rollbackType: 'PREVIOUS_IMAGE', rollbackContext: { imageId, imageName } }
+    return same
+      ? explicit(same.name)
+      : { rollbackType: 'PREVIOUS_IMAGE', rollbackContext: { imageId, imageName } }
   }
   const [next] = others
   return next && explicit(next.name)
@@ -217,7 +285,9 @@ const readMetadata = shape({ previousServerGroup: shape({ imageId: textOf, image
 
 /** What the tag of the last deployment says. */
 async function previousImage({ infrastructure }: TaskContext, group: CloudServerGroup) {
-  const metadata = (await infrastructure.entityTags(group)).find(({ name }) => name === 'spinnaker:metadata')
+  const metadata = (await infrastructure.entityTags(group)).find(
+    ({ name }) => name === 'spinnaker:metadata',
+  )
   return readMetadata(metadata?.value).previousServerGroup
 }
 

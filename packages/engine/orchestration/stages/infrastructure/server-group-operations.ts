@@ -6,8 +6,20 @@ import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudResult } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
-import { inheritedContext, type NewStage, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { effectOn, locationOf, type ServerGroupTarget, stageTargetFields, targetOf } from './cloud-context.ts'
+import {
+  inheritedContext,
+  type NewStage,
+  type StageType,
+  type Step,
+  type TaskContext,
+} from '../stage-type.ts'
+import {
+  effectOn,
+  locationOf,
+  type ServerGroupTarget,
+  stageTargetFields,
+  targetOf,
+} from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { createdNote, mayBeMissingNote, withoutNotes } from './notes.ts'
 import { resizedCapacity } from './resize.ts'
@@ -26,14 +38,20 @@ import {
 
 export const refreshServerGroups = (targets = itsTarget, name = 'forceCacheRefresh') =>
   refreshStep(name, 'ServerGroup', (context) =>
-    targets(context).map(({ account, region, name: group }) => ({ serverGroupName: group, asgName: group, region, account })),
+    targets(context).map(({ account, region, name: group }) => ({
+      serverGroupName: group,
+      asgName: group,
+      region,
+      account,
+    })),
   )
 
 const enable = targetStep('enableServerGroup', 'enabled', async () => ({}))
 
 const disable = targetStep('disableServerGroup', 'disabled', async (context, target) => {
   const { context: settings } = context.stage
-  if (isWhole(settings)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+  if (isWhole(settings))
+    await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
   return { effect: { percent: readShares(settings).desiredPercentage } }
 })
 
@@ -44,18 +62,24 @@ const destroy = targetStep('destroyServerGroup', 'destroyed', async (context, ta
 
 const resize = targetStep('resizeServerGroup', 'resized', async (context, target) => {
   const isOptional = mayBeMissingNote.in(context.stage.context)
-  if (isOptional && (await context.infrastructure.serverGroup(target)) === undefined) return undefined
+  if (isOptional && (await context.infrastructure.serverGroup(target)) === undefined)
+    return undefined
   const group = await requireServerGroup(context, target)
   const capacity = await resizedCapacity(context, group, target)
   const { desired } = capacity
-  if (desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
-  return { fields: { capacity }, effect: desired === group.capacity.desired ? { kind: 'pinned' } : { desired } }
+  if (desired === 0)
+    await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
+  return {
+    fields: { capacity },
+    effect: desired === group.capacity.desired ? { kind: 'pinned' } : { desired },
+  }
 })
 
 const share = targetStep('shareTraffic', 'shared', async (context, target) => {
   const percent = percentOf(context.stage.context)
   if (percent !== null && percent > 0) await requireServerGroup(context, target)
-  if (percent === 0) await checkTrafficGuards(context, { targets: [target], doing: 'taking the traffic of' })
+  if (percent === 0)
+    await checkTrafficGuards(context, { targets: [target], doing: 'taking the traffic of' })
   return { fields: { percent }, effect: { percent: percent ?? undefined } }
 })
 
@@ -63,7 +87,8 @@ const share = targetStep('shareTraffic', 'shared', async (context, target) => {
 function percentOf({ percent }: JsonObject): number | null {
   if (percent === undefined || percent === null) return null
   const number = numberOf(percent)
-  if (number !== undefined && Number.isInteger(number) && number >= 0 && number <= 100) return number
+  if (number !== undefined && Number.isInteger(number) && number >= 0 && number <= 100)
+    return number
   throw new StageError([
     `"${String(percent)}" is no share: set "percent" to a whole number from 0 to 100, or leave it out to take the share away.`,
   ])
@@ -99,7 +124,10 @@ function targetStep(
       operations: [{ [operation]: { ...operationFields(context, target), ...fields } }],
       context: {
         ...shown,
-        ...(isTraffic && { [`targetop.asg.${operation}.name`]: name, [`targetop.asg.${operation}.regions`]: [region] }),
+        ...(isTraffic && {
+          [`targetop.asg.${operation}.name`]: name,
+          [`targetop.asg.${operation}.regions`]: [region],
+        }),
         ...fields,
         [effectsKey]: [effectOn(context, target, { kind, ...effect })],
       },
@@ -113,7 +141,12 @@ const readDisabledIds = (results: readonly CloudResult[]): JsonObject => {
 }
 
 export const serverGroupStages: readonly StageType[] = [
-  perServerGroup('enableServerGroup', [enable, monitorStep(), waitEnabledStep(), refreshServerGroups()]),
+  perServerGroup('enableServerGroup', [
+    enable,
+    monitorStep(),
+    waitEnabledStep(),
+    refreshServerGroups(),
+  ]),
   perServerGroup('disableServerGroup', [
     disable,
     monitorStep('monitorTask', { read: readDisabledIds }),
@@ -121,15 +154,28 @@ export const serverGroupStages: readonly StageType[] = [
     waitDisabledStep(),
     refreshServerGroups(),
   ]),
-  perServerGroup('resizeServerGroup', [resize, monitorStep(), refreshServerGroups(), waitCapacityStep()]),
+  perServerGroup('resizeServerGroup', [
+    resize,
+    monitorStep(),
+    refreshServerGroups(),
+    waitCapacityStep(),
+  ]),
   perServerGroup('pinServerGroup', [resize, monitorStep(), refreshServerGroups()]),
   perServerGroup('shareTraffic', [share, monitorStep(), refreshServerGroups()]),
-  perServerGroup('destroyServerGroup', [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()], disableAhead),
+  perServerGroup(
+    'destroyServerGroup',
+    [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()],
+    disableAhead,
+  ),
   bulkDestroyStage(),
 ]
 
 /** A stage of one server group per region; the steps belong to the stages of the regions. */
-function perServerGroup(type: string, steps: readonly Step[], ahead?: (stage: Stage) => NewStage[]): StageType {
+function perServerGroup(
+  type: string,
+  steps: readonly Step[],
+  ahead?: (stage: Stage) => NewStage[],
+): StageType {
   const { isSplit, beforeStages } = splitByRegion(type, ahead)
   return { type, steps, beforeStages, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
 }
@@ -137,14 +183,17 @@ function perServerGroup(type: string, steps: readonly Step[], ahead?: (stage: St
 /** Traffic goes first, so running requests end before their instances do. */
 function disableAhead(stage: Stage): NewStage[] {
   if (readFields([skipsDisable], stage.context).skipDisableBeforeDestroy) return []
-  return [{ type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) }]
+  return [
+    { type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) },
+  ]
 }
 
 function bulkDestroyStage(): StageType {
   const targets: TargetsOf = ({ stage }) => {
     const place = locationOf(stage.context)
     const { serverGroupNames: names } = readFields(bulkDestroy.fields, stage.context)
-    if (names.length === 0) throw new StageError(['The stage names no server groups: set "serverGroupNames".'])
+    if (names.length === 0)
+      throw new StageError(['The stage names no server groups: set "serverGroupNames".'])
     return names.map((name) => ({ ...place, name }))
   }
   const all = (context: TaskContext, operation: string) =>
@@ -154,12 +203,19 @@ function bulkDestroyStage(): StageType {
     steps: [
       submitStep('bulkDisableServerGroup', async (context) => {
         await checkTrafficGuards(context, { targets: targets(context), doing: 'destroying' })
-        const effects = targets(context).map((target) => effectOn(context, target, { kind: 'destroyed' }))
-        return { operations: all(context, 'disableServerGroup'), context: { [effectsKey]: effects } }
+        const effects = targets(context).map((target) =>
+          effectOn(context, target, { kind: 'destroyed' }),
+        )
+        return {
+          operations: all(context, 'disableServerGroup'),
+          context: { [effectsKey]: effects },
+        }
       }),
       monitorStep('monitorDisable'),
       refreshServerGroups(targets),
-      submitStep('bulkDestroyServerGroup', (context) => ({ operations: all(context, 'destroyServerGroup') })),
+      submitStep('bulkDestroyServerGroup', (context) => ({
+        operations: all(context, 'destroyServerGroup'),
+      })),
       monitorStep('monitorDestroy'),
       waitGoneStep(targets),
     ],

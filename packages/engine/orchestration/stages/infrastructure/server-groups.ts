@@ -32,10 +32,15 @@ export function isWithoutTraffic(group: CloudServerGroup): boolean {
 }
 
 /** @throws {StageError} when the service does not have it */
-export async function requireServerGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup> {
+export async function requireServerGroup(
+  context: TaskContext,
+  target: ServerGroupTarget,
+): Promise<CloudServerGroup> {
   const group = await context.infrastructure.serverGroup(target)
   if (group !== undefined) return group
-  throw new StageError([`The server group ${target.name} was not found in ${target.account}/${target.region}.`])
+  throw new StageError([
+    `The server group ${target.name} was not found in ${target.account}/${target.region}.`,
+  ])
 }
 
 /** Server groups of one region or zone. */
@@ -43,7 +48,11 @@ export function inPlace(groups: readonly CloudServerGroup[], place: string): Clo
   return groups.filter(({ region, zones }) => region === place || zones.includes(place))
 }
 
-export async function groupsIn(context: TaskContext, place: ClusterPlace, region: string): Promise<CloudServerGroup[]> {
+export async function groupsIn(
+  context: TaskContext,
+  place: ClusterPlace,
+  region: string,
+): Promise<CloudServerGroup[]> {
   return inPlace((await context.infrastructure.cluster(place)) ?? [], region)
 }
 
@@ -53,24 +62,43 @@ export function newestFirst(groups: readonly CloudServerGroup[]): CloudServerGro
 
 /** Negative: the first is newer. Where times are whole seconds, the numbers of a cluster decide. */
 export function compareAge(one: CloudServerGroup, other: CloudServerGroup): number {
-  return other.createdTime - one.createdTime || (other.moniker?.sequence ?? 0) - (one.moniker?.sequence ?? 0)
+  return (
+    other.createdTime - one.createdTime ||
+    (other.moniker?.sequence ?? 0) - (one.moniker?.sequence ?? 0)
+  )
 }
 
 /** The cluster that a stage names. @throws {StageError} when it names none, or no account */
-export function requireClusterPlace(settings: JsonObject, { execution }: TaskContext): ClusterPlace {
+export function requireClusterPlace(
+  settings: JsonObject,
+  { execution }: TaskContext,
+): ClusterPlace {
   const cluster = requireCluster(settings)
   const provider = stageProviderOf(settings)
   const { moniker, application } = shape({ moniker: toMoniker, application: textOf })(settings)
   const { trigger } = execution
   // In a strategy, that of the deployment.
-  const ofStrategy = () => (trigger.strategy ? textOf(trigger.parameters['application']) : undefined)
-  const named = provider === kubernetes ? (moniker.app ?? ofStrategy() ?? application) : parseMoniker(cluster).app
-  return { application: named ?? execution.application, provider, account: requireAccount(settings), cluster }
+  const ofStrategy = () =>
+    trigger.strategy ? textOf(trigger.parameters['application']) : undefined
+  const named =
+    provider === kubernetes
+      ? (moniker.app ?? ofStrategy() ?? application)
+      : parseMoniker(cluster).app
+  return {
+    application: named ?? execution.application,
+    provider,
+    account: requireAccount(settings),
+    cluster,
+  }
 }
 
 /** Where the server group may be that the stage creates. */
 export function createdPlaces(settings: JsonObject, application: string): ClusterPlace[] {
-  const place = { application, provider: stageProviderOf(settings), account: requireAccount(settings) }
+  const place = {
+    application,
+    provider: stageProviderOf(settings),
+    account: requireAccount(settings),
+  }
   return createdClustersOf(settings, application).map((cluster) => ({ ...place, cluster }))
 }
 
@@ -101,10 +129,16 @@ export function healthTypesOf(context: JsonObject): readonly string[] | undefine
   return Array.isArray(listed) ? textsOf(listed) : undefined
 }
 
-export function isInstanceUp({ health }: CloudInstance, types: readonly string[] | undefined): boolean {
+export function isInstanceUp(
+  { health }: CloudInstance,
+  types: readonly string[] | undefined,
+): boolean {
   const relevant = relevantHealth(health, types)
   // A platform that a stage names as the only measure reports a running machine as Unknown.
-  if (types !== undefined && relevant.some((record) => isPlatform(record) && record.state !== 'Down')) {
+  if (
+    types !== undefined &&
+    relevant.some((record) => isPlatform(record) && record.state !== 'Down')
+  ) {
     return !relevant.some((record) => !isPlatform(record) && record.state !== 'Up')
   }
   return has(relevant, 'Up') && !has(relevant, 'Down', 'OutOfService', 'Starting', 'Draining')
@@ -118,7 +152,10 @@ export function isDown({ health }: CloudInstance, types: readonly string[] | und
   return has(relevant, 'Down', 'OutOfService', 'Starting') && !has(relevant, 'Up', 'Draining')
 }
 
-function relevantHealth(health: readonly CloudHealth[], types: readonly string[] | undefined): CloudHealth[] {
+function relevantHealth(
+  health: readonly CloudHealth[],
+  types: readonly string[] | undefined,
+): CloudHealth[] {
   return health.filter(({ type }) => types === undefined || types.includes(type))
 }
 
@@ -143,7 +180,11 @@ export function isWhole(context: JsonObject): boolean {
 
 /** Instances that must be up before a stage goes on (docs/contracts/infrastructure.md#waiting). */
 export function wantedInstances(stage: JsonObject, { capacity }: CloudServerGroup): number {
-  const { capacity: asked, targetHealthyDeployPercentage: healthy, desiredPercentage: percentage } = readShares(stage)
+  const {
+    capacity: asked,
+    targetHealthyDeployPercentage: healthy,
+    desiredPercentage: percentage,
+  } = readShares(stage)
   const isPinned = ({ min, max, desired }: CloudCapacity) => min === max && max === desired
   const counts = isPinned(toCapacity(asked)) || isPinned(capacity)
   const desired = (counts ? asked.desired : undefined) ?? capacity.desired

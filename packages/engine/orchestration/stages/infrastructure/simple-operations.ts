@@ -14,12 +14,28 @@ const monitorUpsert = monitorStep('monitorUpsert', { expectsResult: true, read: 
 
 /** Those without steps of their own. */
 const plainOperations = [
-  ...['mapLoadBalancers', 'unmapLoadBalancers', 'updateSecurityGroupsForServerGroup', 'upsertImageTags', 'deleteImage'],
-  ...['saveSnapshot', 'restoreSnapshot', 'deleteSnapshot', 'upsertScalingPolicy', 'deleteScalingPolicy', 'upsertServerGroupTags'],
+  ...[
+    'mapLoadBalancers',
+    'unmapLoadBalancers',
+    'updateSecurityGroupsForServerGroup',
+    'upsertImageTags',
+    'deleteImage',
+  ],
+  ...[
+    'saveSnapshot',
+    'restoreSnapshot',
+    'deleteSnapshot',
+    'upsertScalingPolicy',
+    'deleteScalingPolicy',
+    'upsertServerGroupTags',
+  ],
 ]
 
 export const simpleOperationStages: readonly StageType[] = [
-  { type: 'upsertLoadBalancer', steps: [submit('upsertLoadBalancer'), monitorUpsert, refreshLoadBalancers] },
+  {
+    type: 'upsertLoadBalancer',
+    steps: [submit('upsertLoadBalancer'), monitorUpsert, refreshLoadBalancers],
+  },
   {
     type: 'upsertLoadBalancers',
     steps: [
@@ -36,27 +52,45 @@ export const simpleOperationStages: readonly StageType[] = [
       refreshLoadBalancers,
     ],
   },
-  { type: 'deleteLoadBalancer', steps: [submit('deleteLoadBalancer'), refreshLoadBalancers, monitorStep()] },
+  {
+    type: 'deleteLoadBalancer',
+    steps: [submit('deleteLoadBalancer'), refreshLoadBalancers, monitorStep()],
+  },
   {
     type: 'upsertSecurityGroup',
-    steps: [submit('upsertSecurityGroup', perRegion), monitorStep(), refreshSecurityGroups, waitSecurityGroup()],
+    steps: [
+      submit('upsertSecurityGroup', perRegion),
+      monitorStep(),
+      refreshSecurityGroups,
+      waitSecurityGroup(),
+    ],
   },
-  { type: 'deleteSecurityGroup', steps: [submit('deleteSecurityGroup'), monitorStep(), refreshSecurityGroups] },
+  {
+    type: 'deleteSecurityGroup',
+    steps: [submit('deleteSecurityGroup'), monitorStep(), refreshSecurityGroups],
+  },
   ...plainOperations.map((type) => ({ type, steps: [submit(type), monitorStep()] })),
   ...['upsertEntityTags', 'deleteEntityTags', 'bulkUpsertEntityTags'].map(entityTagsStage),
 ]
 
 /** The stage's whole context is the description: services take what they know. */
-function submit(type: string, describe: (context: JsonObject) => JsonObject[] = (context) => [context]): Step {
+function submit(
+  type: string,
+  describe: (context: JsonObject) => JsonObject[] = (context) => [context],
+): Step {
   return submitStep(type, ({ stage }) => ({
-    operations: describe(withoutNotes(stage.context)).map((description) => ({ [type]: description })),
+    operations: describe(withoutNotes(stage.context)).map((description) => ({
+      [type]: description,
+    })),
   }))
 }
 
 /** Security groups are written region by region. */
 function perRegion(context: JsonObject): JsonObject[] {
   const places = placesOf(context)
-  return places.length === 0 ? [context] : places.map((region) => ({ ...context, region, regions: [region] }))
+  return places.length === 0
+    ? [context]
+    : places.map((region) => ({ ...context, region, regions: [region] }))
 }
 
 /** Tags belong to no provider. */
@@ -68,8 +102,13 @@ function entityTagsStage(type: string): StageType {
         name: type,
         timeoutMs: 90_000,
         execute: async (context) => {
-          const id = await submitOperations(context, type, [{ [type]: withoutNotes(context.stage.context) }])
-          return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), ...lastTaskNote.as(id) } }
+          const id = await submitOperations(context, type, [
+            { [type]: withoutNotes(context.stage.context) },
+          ])
+          return {
+            status: 'SUCCEEDED',
+            context: { 'notification.type': type.toLowerCase(), ...lastTaskNote.as(id) },
+          }
         },
       },
       monitorStep(),
@@ -78,7 +117,10 @@ function entityTagsStage(type: string): StageType {
 }
 
 function readLoadBalancers(results: readonly CloudResult[]): JsonObject {
-  const loadBalancers: JsonObject = Object.assign({}, ...results.map((result) => result.loadBalancers))
+  const loadBalancers: JsonObject = Object.assign(
+    {},
+    ...results.map((result) => result.loadBalancers),
+  )
   const { dnsName } = shape({ dnsName: textOf })(Object.values(loadBalancers)[0])
   return { loadBalancers, ...definedOf({ dnsName }) }
 }
@@ -96,11 +138,20 @@ function refreshNamed(type: string, nameKey: string): Step {
 
 /** Waits until the rules can be read back. */
 function waitSecurityGroup(): Step {
-  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage: { context }, infrastructure }) => {
-    const name = firstText(context, 'securityGroupName', 'name')
-    if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
-    const found = await infrastructure.securityGroup({ ...locationOf(context), name })
-    const wantsRules = ['ipIngress', 'securityGroupIngress'].some((key) => objectsOf(context[key]).length > 0)
-    return found && (!wantsRules || found.hasRules) ? undefined : `the rules of ${name} cannot be read yet`
-  })
+  return waitStep(
+    'waitForUpsertedSecurityGroup',
+    10 * minuteMs,
+    async ({ stage: { context }, infrastructure }) => {
+      const name = firstText(context, 'securityGroupName', 'name')
+      if (name === undefined)
+        throw new StageError(['The stage names no security group: set "name".'])
+      const found = await infrastructure.securityGroup({ ...locationOf(context), name })
+      const wantsRules = ['ipIngress', 'securityGroupIngress'].some(
+        (key) => objectsOf(context[key]).length > 0,
+      )
+      return found && (!wantsRules || found.hasRules)
+        ? undefined
+        : `the rules of ${name} cannot be read yet`
+    },
+  )
 }

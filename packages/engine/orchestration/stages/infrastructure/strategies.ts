@@ -35,7 +35,11 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
     case 'highlander':
       return inSequence([
         disableOthers(place),
-        clusterStage('shrinkCluster', 'Shrink cluster', place, { shrinkToSize: 1, allowDeleteActive: true, ...newerFirst }),
+        clusterStage('shrinkCluster', 'Shrink cluster', place, {
+          shrinkToSize: 1,
+          allowDeleteActive: true,
+          ...newerFirst,
+        }),
       ])
     case 'redblack':
       return sourceOf(stage) === undefined ? [] : inSequence(redBlack(settings, place))
@@ -43,7 +47,11 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
       return inSequence(rollingRedBlack(stage, settings, place))
     case 'canary':
       if (sourceOf(stage) === undefined) return []
-      return inSequence([...canaryStages(stage, place), ...redBlack(settings, place), ...takeShareAway(stage, place)])
+      return inSequence([
+        ...canaryStages(stage, place),
+        ...redBlack(settings, place),
+        ...takeShareAway(stage, place),
+      ])
     case 'recreate':
       // It is disabled already, and may be older than one that has failed.
       return inSequence(shrink(settings, place, keptNote.as([sourceOf(stage)?.name ?? []].flat())))
@@ -62,7 +70,8 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   const place = strategyPlaceOf(stage, execution)
   const deployed = newGroupOf(stage)
   const isOver = hasHandedOver({ stage, execution })
-  if (strategy === 'recreate') return isOver ? [] : inSequence(takeBackStages(stage, place, deployed))
+  if (strategy === 'recreate')
+    return isOver ? [] : inSequence(takeBackStages(stage, place, deployed))
   const stopped = strategy === 'canary' && !isOver ? abortStages(stage, place) : []
   if (stopped.length > 0) return inSequence(stopped)
   const isRollback = strategySettingsOf(stage).rollback.onFailure
@@ -73,7 +82,8 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
     resizeStage('Restore', place, restored.name, restored.capacity),
     serverGroupStage('enableServerGroup', 'Enable', place, restored.name),
   ]
-  const unpinning = strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []
+  const unpinning =
+    strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []
   return inSequence([
     ...takeShareAway(stage, place),
     ...(restoring ?? unpinning),
@@ -82,7 +92,11 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   ])
 }
 
-function shrink({ maxRemainingAsgs: most, allowDeleteActive }: StrategySettings, place: StrategyPlace, more = {}): NewStage[] {
+function shrink(
+  { maxRemainingAsgs: most, allowDeleteActive }: StrategySettings,
+  place: StrategyPlace,
+  more = {},
+): NewStage[] {
   const settings = { shrinkToSize: most, allowDeleteActive, ...newerFirst, ...more }
   return most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, settings)] : []
 }
@@ -96,7 +110,11 @@ function redBlack(settings: StrategySettings, place: StrategyPlace): NewStage[] 
   ]
 }
 
-function rollingRedBlack(stage: Stage, settings: StrategySettings, place: StrategyPlace): NewStage[] {
+function rollingRedBlack(
+  stage: Stage,
+  settings: StrategySettings,
+  place: StrategyPlace,
+): NewStage[] {
   const { context } = stage
   const deployed = newGroupOf(stage)
   if (deployed === undefined) return []
@@ -104,9 +122,15 @@ function rollingRedBlack(stage: Stage, settings: StrategySettings, place: Strate
   const asked = capacityOf(context)
   const goal = source?.capacity ?? asked ?? { min: 1, max: 1, desired: 1 }
   const wanted = sourceNote.in(context).useSourceCapacity ? goal : (asked ?? goal)
-  const grown = percentagesOf(settings).flatMap((percentage) => growth(settings, { deployed, source, percentage, place, wanted }))
+  const grown = percentagesOf(settings).flatMap((percentage) =>
+    growth(settings, { deployed, source, percentage, place, wanted }),
+  )
   if (source === undefined) return grown
-  return [pin(source, place), ...grown, ...(settings.scaleDown ? scaleDown(settings, place) : [unpin(source, place)])]
+  return [
+    pin(source, place),
+    ...grown,
+    ...(settings.scaleDown ? scaleDown(settings, place) : [unpin(source, place)]),
+  ]
 }
 
 interface Growth {
@@ -118,22 +142,47 @@ interface Growth {
 }
 
 /** One step: the new server group grows, is validated, and the source gives up as much. */
-function growth({ delayBeforeCleanup, pipelineBeforeCleanup }: StrategySettings, step: Growth): NewStage[] {
+function growth(
+  { delayBeforeCleanup, pipelineBeforeCleanup }: StrategySettings,
+  step: Growth,
+): NewStage[] {
   const { deployed, source, percentage, place, wanted } = step
   const { desired } = shareOf(source?.capacity ?? wanted, percentage)
   const last = { min: Math.min(wanted.min, desired), max: Math.max(wanted.max, desired), desired }
   const capacity = percentage < 100 ? { min: desired, max: desired, desired } : last
   const share = percentage < 100 ? { desiredPercentage: percentage } : {}
-  const { application = place.application, pipelineId: pipeline, pipelineParameters } = pipelineBeforeCleanup
-  const parameters = { deployedServerGroup: deployed, sourceServerGroup: source?.name, percentageComplete: percentage }
-  const context = { application, pipeline, pipelineParameters: { ...pipelineParameters, ...parameters } }
+  const {
+    application = place.application,
+    pipelineId: pipeline,
+    pipelineParameters,
+  } = pipelineBeforeCleanup
+  const parameters = {
+    deployedServerGroup: deployed,
+    sourceServerGroup: source?.name,
+    percentageComplete: percentage,
+  }
+  const context = {
+    application,
+    pipeline,
+    pipelineParameters: { ...pipelineParameters, ...parameters },
+  }
   return [
     { ...resizeStage('Grow', place, deployed, capacity), name: `Grow to ${percentage} %` },
     ...pauseOf(delayBeforeCleanup),
-    ...(pipeline === undefined ? [] : [{ type: 'pipeline', name: `Validate at ${percentage} %`, context }]),
+    ...(pipeline === undefined
+      ? []
+      : [{ type: 'pipeline', name: `Validate at ${percentage} %`, context }]),
     ...(source === undefined
       ? []
-      : [serverGroupStage('disableServerGroup', `Disable ${percentage} % of`, place, source.name, share)]),
+      : [
+          serverGroupStage(
+            'disableServerGroup',
+            `Disable ${percentage} % of`,
+            place,
+            source.name,
+            share,
+          ),
+        ]),
   ]
 }
 
@@ -144,7 +193,11 @@ function percentagesOf({ targetPercentages }: StrategySettings): number[] {
   return percentages.at(-1) === 100 ? percentages : [...percentages, 100]
 }
 
-function strategyPipeline({ context, id }: Stage, settings: StrategySettings, execution: Execution): NewStage {
+function strategyPipeline(
+  { context, id }: Stage,
+  settings: StrategySettings,
+  execution: Execution,
+): NewStage {
   const { application, cluster } = strategyPlaceOf({ context }, execution)
   return {
     type: 'pipeline',
@@ -170,9 +223,19 @@ function strategyPipeline({ context, id }: Stage, settings: StrategySettings, ex
   }
 }
 
-function scaleDown({ allowScaleDownActive, delayBeforeScaleDownSec }: StrategySettings, place: StrategyPlace): NewStage[] {
-  const settings = { remainingFullSizeServerGroups: 1, allowScaleDownActive, preferLargerOverNewer: false }
-  return [...pauseOf(delayBeforeScaleDownSec), clusterStage('scaleDownCluster', 'Scale down cluster', place, settings)]
+function scaleDown(
+  { allowScaleDownActive, delayBeforeScaleDownSec }: StrategySettings,
+  place: StrategyPlace,
+): NewStage[] {
+  const settings = {
+    remainingFullSizeServerGroups: 1,
+    allowScaleDownActive,
+    preferLargerOverNewer: false,
+  }
+  return [
+    ...pauseOf(delayBeforeScaleDownSec),
+    clusterStage('scaleDownCluster', 'Scale down cluster', place, settings),
+  ]
 }
 
 const newerFirst = { retainLargerOverNewer: false }
@@ -182,6 +245,11 @@ function disableOthers(place: StrategyPlace): NewStage {
   return clusterStage('disableCluster', 'Disable cluster', place, settings)
 }
 
-function clusterStage(type: string, name: string, { cluster, common }: StrategyPlace, settings: JsonObject): NewStage {
+function clusterStage(
+  type: string,
+  name: string,
+  { cluster, common }: StrategyPlace,
+  settings: JsonObject,
+): NewStage {
   return { type, name, context: { ...common, cluster, ...settings } }
 }

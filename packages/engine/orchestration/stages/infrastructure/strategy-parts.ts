@@ -16,7 +16,14 @@ import {
 } from './cloud-context.ts'
 import { createdNote, type Former, sourceNote, strategyNote, withoutNotes } from './notes.ts'
 
-const strategies = ['highlander', 'recreate', 'redblack', 'rollingredblack', 'canary', 'custom'] as const
+const strategies = [
+  'highlander',
+  'recreate',
+  'redblack',
+  'rollingredblack',
+  'canary',
+  'custom',
+] as const
 type Strategy = (typeof strategies)[number] | 'none'
 
 /** Names compare without case; an unknown one behaves like none. */
@@ -43,13 +50,24 @@ export interface StrategyPlace {
   readonly common: JsonObject
 }
 
-export function strategyPlaceOf({ context }: Pick<Stage, 'context'>, execution: Execution): StrategyPlace {
+export function strategyPlaceOf(
+  { context }: Pick<Stage, 'context'>,
+  execution: Execution,
+): StrategyPlace {
   const application = applicationOf({ stage: { context }, execution })
   const [region] = placesOf(context)
   const cluster = createdClusterOf(context, application)
   const { interestingHealthProviderNames } = context
-  const place = cloudPlaceFields({ provider: stageProviderOf(context), account: stageAccountOf(context), region })
-  return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }
+  const place = cloudPlaceFields({
+    provider: stageProviderOf(context),
+    account: stageAccountOf(context),
+    region,
+  })
+  return {
+    application,
+    cluster,
+    common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) },
+  }
 }
 
 /** The server group that was there before, as it was when the deployment began. */
@@ -64,7 +82,12 @@ export function newGroupOf({ context }: Stage): string | undefined {
 
 type Place = Pick<StrategyPlace, 'common'>
 
-export function resizeStage(verb: string, place: Place, serverGroup: string, capacity: CloudCapacity): NewStage {
+export function resizeStage(
+  verb: string,
+  place: Place,
+  serverGroup: string,
+  capacity: CloudCapacity,
+): NewStage {
   return serverGroupStage('resizeServerGroup', verb, place, serverGroup, { capacity })
 }
 
@@ -75,7 +98,10 @@ export function pin({ name, capacity: { max, desired } }: Former, place: Place):
 
 /** Restores the minimum that the source had before the deployment, unless it has been deleted meanwhile. */
 export function unpin({ name, capacity }: Former, place: Place): NewStage {
-  return serverGroupStage('resizeServerGroup', 'Unpin', place, name, { capacity, 'source.mayBeMissing': true })
+  return serverGroupStage('resizeServerGroup', 'Unpin', place, name, {
+    capacity,
+    'source.mayBeMissing': true,
+  })
 }
 
 export function disableStage(place: Place, name: string): NewStage {
@@ -83,8 +109,16 @@ export function disableStage(place: Place, name: string): NewStage {
 }
 
 /** It starts without traffic, which it gets once its instances are up. */
-export function startStages(name: string, capacity: CloudCapacity, place: Place, settings: JsonObject = {}): NewStage[] {
-  return [resizeStage('Start', place, name, capacity), serverGroupStage('enableServerGroup', 'Enable', place, name, settings)]
+export function startStages(
+  name: string,
+  capacity: CloudCapacity,
+  place: Place,
+  settings: JsonObject = {},
+): NewStage[] {
+  return [
+    resizeStage('Start', place, name, capacity),
+    serverGroupStage('enableServerGroup', 'Enable', place, name, settings),
+  ]
 }
 
 /** The last stage ends once its processes have. */
@@ -96,7 +130,9 @@ export function stopStages(name: string, place: Place): NewStage[] {
 export function destroyLatest(stage: Stage, place: Place, deployed: string): NewStage[] {
   const isWanted = strategySettingsOf(stage).rollback.destroyLatest
   const settings = { skipDisableBeforeDestroy: true }
-  return isWanted ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, settings)] : []
+  return isWanted
+    ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, settings)]
+    : []
 }
 
 /** @param place With what all its stages have in common */
@@ -107,7 +143,11 @@ export function serverGroupStage(
   name: string,
   settings: JsonObject = {},
 ): NewStage {
-  return { type, name: `${verb} ${name}`, context: { ...common, serverGroupName: name, asgName: name, ...settings } }
+  return {
+    type,
+    name: `${verb} ${name}`,
+    context: { ...common, serverGroupName: name, asgName: name, ...settings },
+  }
 }
 
 /** What stages of single resources submit: operations have their names. */

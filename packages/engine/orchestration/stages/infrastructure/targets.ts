@@ -1,6 +1,12 @@
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
-import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  inheritedContext,
+  type NewStage,
+  type StageType,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
 import { placesOf, requirePlaces, targetWordOf } from './cloud-context.ts'
 import { attempt, isAbsence } from './cloud-task.ts'
 import { requireClusterPlace } from './server-groups.ts'
@@ -9,7 +15,14 @@ const lookups = { key: 'target.lookups', tries: 15, pauseMs: 1000, mayPass: isAb
 
 export const determineTargetStage: StageType = {
   type: 'determineTargetServerGroup',
-  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, readsOnly: true, timeoutMs: 60_000 }],
+  steps: [
+    {
+      name: 'determineTargetServerGroup',
+      execute: determineTargets,
+      readsOnly: true,
+      timeoutMs: 60_000,
+    },
+  ],
 }
 
 /**
@@ -36,7 +49,14 @@ export function splitByRegion(
         ...(isDynamic && { requires: [0] }),
       }))
       if (!isDynamic) return parts
-      return [{ type: determineTargetStage.type, name: 'Determine target server group', context: inherited }, ...parts]
+      return [
+        {
+          type: determineTargetStage.type,
+          name: 'Determine target server group',
+          context: inherited,
+        },
+        ...parts,
+      ]
     },
   }
 }
@@ -44,7 +64,8 @@ export function splitByRegion(
 async function determineTargets(context: TaskContext): Promise<TaskResult> {
   const { context: settings } = context.stage
   const target = targetWordOf(settings)
-  if (target === undefined) throw new StageError(['The stage names no target: set "target", such as current_asg_dynamic.'])
+  if (target === undefined)
+    throw new StageError(['The stage names no target: set "target", such as current_asg_dynamic.'])
   const place = requireClusterPlace(settings, context)
   const { provider: cloudProvider, account, cluster } = place
   const regions = requirePlaces(settings)
@@ -53,9 +74,17 @@ async function determineTargets(context: TaskContext): Promise<TaskResult> {
     for (const region of regions) {
       const found = await context.infrastructure.target({ ...place, region, target })
       if (found === undefined)
-        throw new StageError([`There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`])
+        throw new StageError([
+          `There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`,
+        ])
       const { name, capacity } = found
-      targetReferences.push({ region, serverGroupName: name, asgName: name, cloudProvider, capacity })
+      targetReferences.push({
+        region,
+        serverGroupName: name,
+        asgName: name,
+        cloudProvider,
+        capacity,
+      })
     }
     return { status: 'SUCCEEDED', context: { targetReferences }, outputs: { targetReferences } }
   })

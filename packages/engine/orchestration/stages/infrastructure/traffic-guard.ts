@@ -5,7 +5,12 @@ import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
-import { findServerGroupPlace, groupsIn, type ServerGroupPlace, servesAsGroup } from './server-groups.ts'
+import {
+  findServerGroupPlace,
+  groupsIn,
+  type ServerGroupPlace,
+  servesAsGroup,
+} from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
 export interface Removal {
@@ -17,11 +22,21 @@ export interface Removal {
 }
 
 /** @throws {StageError} when a guard forbids it; the message names cluster, account, location and server groups */
-export async function checkTrafficGuards(context: TaskContext, { targets, instanceIds, doing }: Removal): Promise<void> {
-  const placed = targets.map(async (target) => ({ ...target, place: await findServerGroupPlace(context, target) }))
+export async function checkTrafficGuards(
+  context: TaskContext,
+  { targets, instanceIds, doing }: Removal,
+): Promise<void> {
+  const placed = targets.map(async (target) => ({
+    ...target,
+    place: await findServerGroupPlace(context, target),
+  }))
   // Server groups that do not exist have no traffic to guard.
-  const known = (await Promise.all(placed)).filter((each): each is PlacedTarget => each.place !== undefined)
-  const byCluster = Map.groupBy(known, ({ account, region, place }) => [account, region, place.cluster].join('\n'))
+  const known = (await Promise.all(placed)).filter(
+    (each): each is PlacedTarget => each.place !== undefined,
+  )
+  const byCluster = Map.groupBy(known, ({ account, region, place }) =>
+    [account, region, place.cluster].join('\n'),
+  )
   for (const removed of byCluster.values()) {
     const [first] = removed
     if (first === undefined || !(await isGuarded(context, first))) continue
@@ -31,7 +46,8 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
     if (now === 0) continue
     const left = upIn(
       groups,
-      (group, id) => !names.includes(group.name) || (instanceIds !== undefined && !instanceIds.includes(id)),
+      (group, id) =>
+        !names.includes(group.name) || (instanceIds !== undefined && !instanceIds.includes(id)),
     )
     if (left > 0 || (instanceIds === undefined && isOneOfEquals(groups, names))) continue
     throw new StageError([
@@ -49,15 +65,27 @@ interface PlacedTarget extends ServerGroupTarget {
 function isOneOfEquals(groups: readonly CloudServerGroup[], removed: readonly string[]): boolean {
   if (removed.length < 2) return false
   const going = groups.filter(({ name }) => removed.includes(name))
-  const sizes = new Set(going.map(({ capacity }) => `${capacity.min}/${capacity.max}/${capacity.desired}`))
+  const sizes = new Set(
+    going.map(({ capacity }) => `${capacity.min}/${capacity.max}/${capacity.desired}`),
+  )
   const stay = groups.some(({ name, isDisabled }) => !removed.includes(name) && !isDisabled)
-  return sizes.size === 1 && stay && going.every(({ capacity: { min, max, desired } }) => min === max && max === desired)
+  return (
+    sizes.size === 1 &&
+    stay &&
+    going.every(({ capacity: { min, max, desired } }) => min === max && max === desired)
+  )
 }
 
-function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGroup, id: string) => boolean): number {
-  const serving = groups.filter((group) => (!group.isDisabled || !servesAsGroup(group)) && group.trafficPercent !== 0)
-  return serving.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
-    .length
+function upIn(
+  groups: readonly CloudServerGroup[],
+  counts: (group: CloudServerGroup, id: string) => boolean,
+): number {
+  const serving = groups.filter(
+    (group) => (!group.isDisabled || !servesAsGroup(group)) && group.trafficPercent !== 0,
+  )
+  return serving.flatMap((group) =>
+    group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)),
+  ).length
 }
 
 /** An absent field matches an absent part only; `*` matches everything. */
@@ -74,10 +102,14 @@ const readGuards = shape({
   ),
 })
 
-async function isGuarded({ definitions }: TaskContext, { account, region, place }: PlacedTarget): Promise<boolean> {
+async function isGuarded(
+  { definitions }: TaskContext,
+  { account, region, place }: PlacedTarget,
+): Promise<boolean> {
   const { stack, detail } = place
   const { trafficGuards } = readGuards(await definitions.application(place.application))
-  const matches = (wanted: string, value: string | null) => wanted === '*' || wanted === (value ?? '')
+  const matches = (wanted: string, value: string | null) =>
+    wanted === '*' || wanted === (value ?? '')
   return trafficGuards.some(
     (rule) =>
       rule.enabled &&

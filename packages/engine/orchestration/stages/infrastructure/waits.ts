@@ -31,7 +31,9 @@ export const itsTarget: TargetsOf = (context) => [targetOf(context)]
 
 /** Waits until as many instances as wanted are up. @param settingsOf What says how many are wanted */
 export function waitUpStep(targets: TargetsOf, settingsOf: (stage: Stage) => JsonObject): CallStep {
-  return waitStep('waitForUpInstances', 2 * hourMs, (context) => lookUp(context, targets, settingsOf))
+  return waitStep('waitForUpInstances', 2 * hourMs, (context) =>
+    lookUp(context, targets, settingsOf),
+  )
 }
 
 async function lookUp(
@@ -44,7 +46,12 @@ async function lookUp(
   for (const target of targets(context)) {
     const group = await context.infrastructure.serverGroup(target)
     if (group === undefined) return { missing: notVisible(context, target) }
-    const lack = await lackOfUp(context, group, wantedInstances(settingsOf(context.stage), group), types)
+    const lack = await lackOfUp(
+      context,
+      group,
+      wantedInstances(settingsOf(context.stage), group),
+      types,
+    )
     if (lack !== undefined) return lack
   }
   return undefined
@@ -52,7 +59,8 @@ async function lookUp(
 
 /** @throws {StageError} once it should be visible */
 function notVisible({ execution, stage, now }: TaskContext, target: ServerGroupTarget): string {
-  if (passedMs(execution, stage.startTime ?? now, now) <= invisibleMs) return `${target.name} is not visible yet`
+  if (passedMs(execution, stage.startTime ?? now, now) <= invisibleMs)
+    return `${target.name} is not visible yet`
   throw absentError(target)
 }
 
@@ -64,7 +72,9 @@ function absentError({ name, region }: ServerGroupTarget): StageError {
 export function waitEnabledStep(): Step {
   return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
     const lack = await lookUp(context, itsTarget, ({ context: settings }) => settings)
-    return lack === undefined || !isWhole(context.stage.context) ? lack : followTraffic(context, lack, false)
+    return lack === undefined || !isWhole(context.stage.context)
+      ? lack
+      : followTraffic(context, lack, false)
   })
 }
 
@@ -79,9 +89,11 @@ export function waitDownStep(): Step {
     // Whether it takes traffic is for the next step to see.
     if (group === undefined || servesAsGroup(group)) return undefined
     const named = textsOf(settings['instanceIdsToDisable'])
-    const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
+    const concerned =
+      named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
     const up = concerned.filter((instance) => !isDown(instance, types)).length
-    const share = named.length > 0 ? 100 : Math.min(readShares(settings).desiredPercentage ?? 100, 100)
+    const share =
+      named.length > 0 ? 100 : Math.min(readShares(settings).desiredPercentage ?? 100, 100)
     if (concerned.length - up >= Math.ceil((concerned.length * share) / 100)) return undefined
     const lack = { missing: `${up} instances of ${target.name} still take traffic`, group }
     return isWhole(settings) ? followTraffic(context, lack, true) : lack
@@ -109,10 +121,15 @@ export function waitCapacityStep(): Step {
     const total = group.instances.length
     const { desired } = group.capacity
     const wanted = wantedInstances(settings, group)
-    const isLacking = readShares(settings).targetHealthyDeployPercentage === undefined ? total !== desired : total < wanted
+    const isLacking =
+      readShares(settings).targetHealthyDeployPercentage === undefined
+        ? total !== desired
+        : total < wanted
     if (isLacking) return `${group.name} has ${total} instances, ${desired} are wanted`
     const types = healthTypesOf(settings)
-    return group.isDisabled || types?.length === 0 ? undefined : lackOfUp(context, group, wanted, types)
+    return group.isDisabled || types?.length === 0
+      ? undefined
+      : lackOfUp(context, group, wanted, types)
   })
 }
 
@@ -121,7 +138,9 @@ export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
   return waitForEach('waitForDestroyedServerGroup', targets, async (context, target) => {
     const place = await findServerGroupPlace(context, target)
     const groups = place === undefined ? [] : await groupsIn(context, place, target.region)
-    return groups.some(({ name }) => name === target.name) ? `${target.name} still exists` : undefined
+    return groups.some(({ name }) => name === target.name)
+      ? `${target.name} still exists`
+      : undefined
   })
 }
 
@@ -134,7 +153,10 @@ export function waitEmptyStep(targets: TargetsOf): Step {
 }
 
 /** Waits until no instance of the server groups takes traffic; disabling lasts at least as long as connections may drain. */
-export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskContext) => number): Step {
+export function waitAllDownStep(
+  targets: TargetsOf,
+  drainMs: (context: TaskContext) => number,
+): Step {
   const look: LookAt = async ({ stage, infrastructure }, target) => {
     const types = healthTypesOf(stage.context)
     const group = await infrastructure.serverGroup(target)
@@ -170,7 +192,8 @@ function waitForEach(
 
 /** How many instances take traffic. */
 function servingIn(group: CloudServerGroup, types: readonly string[] | undefined): number {
-  if (servesAsGroup(group)) return group.isDisabled || isWithoutTraffic(group) ? 0 : group.instances.length
+  if (servesAsGroup(group))
+    return group.isDisabled || isWithoutTraffic(group) ? 0 : group.instances.length
   return group.instances.filter((instance) => !isDown(instance, types)).length
 }
 
@@ -186,7 +209,14 @@ async function lackOfUp(
   const up = instances.length - down.length
   if (up >= wanted) return undefined
   const missing = `${up} of ${wanted} instances of ${name} are up`
-  return { ...(await followStarts(context, group, { down, dispensable: instances.length - wanted, missing })), group }
+  return {
+    ...(await followStarts(context, group, {
+      down,
+      dispensable: instances.length - wanted,
+      missing,
+    })),
+    group,
+  }
 }
 
 export interface Lack {
@@ -203,7 +233,9 @@ const readLooks = shape({
 })
 
 function looksOf({ context, startTime = 0 }: Stage): Partial<ReturnType<typeof readLooks>> {
-  return Object.fromEntries(Object.entries(readLooks(context)).filter(([, { run }]) => run === startTime))
+  return Object.fromEntries(
+    Object.entries(readLooks(context)).filter(([, { run }]) => run === startTime),
+  )
 }
 
 /** A service may show what was before the operation for so long. */
@@ -216,14 +248,21 @@ const reversedMs = 10_000
  *
  * @throws {StageError}
  */
-function followTraffic({ execution, stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
+function followTraffic(
+  { execution, stage, now }: TaskContext,
+  lack: Lack,
+  isDisabling: boolean,
+): Lack {
   const { group, notes } = lack
   if (group === undefined) return lack
   const { traffic: before } = looksOf(stage)
   const isReversed = group.isDisabled !== isDisabling
   const wasReached = before?.wasReached === true || !isReversed
   const sinceMs = isReversed ? (before?.reversedMs ?? now) : undefined
-  if (sinceMs !== undefined && passedMs(execution, sinceMs, now) >= (wasReached ? reversedMs : staleMs)) {
+  if (
+    sinceMs !== undefined &&
+    passedMs(execution, sinceMs, now) >= (wasReached ? reversedMs : staleMs)
+  ) {
     const [wanted, other] = isDisabling ? ['disabled', 'enabled'] : ['enabled', 'disabled']
     throw new StageError([
       `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
@@ -260,9 +299,14 @@ export async function followStarts(
   const { starts: known } = looksOf(stage)
   const sinceMs = known?.sinceMs ?? now
   // What failed before this stage does not count.
-  const failed = known?.failed ?? (isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)])))
+  const failed =
+    known?.failed ??
+    (isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)])))
   const faults = down.flatMap((instance) =>
-    startFault(instance, numberOf(failed[instance.id]) ?? 0, failures).map((fault) => ({ fault, instance })),
+    startFault(instance, numberOf(failed[instance.id]) ?? 0, failures).map((fault) => ({
+      fault,
+      instance,
+    })),
   )
   const [first] = faults
   if (first !== undefined && faults.length > dispensable) {
@@ -274,9 +318,14 @@ export async function followStarts(
   const waitedMs = passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now)
   if (seconds !== undefined && waitedMs >= seconds * 1000) {
     const output = await lastOutput(context, group, down[0])
-    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`])
+    throw new StageError([
+      `${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`,
+    ])
   }
-  return { missing: told, notes: { 'waiting.starts': { run: stage.startTime ?? 0, sinceMs, failed } } }
+  return {
+    missing: told,
+    notes: { 'waiting.starts': { run: stage.startTime ?? 0, sinceMs, failed } },
+  }
 }
 
 const lastLines = 8
@@ -292,21 +341,31 @@ async function lastOutput(
   const { account, region, provider } = group
   const { id } = instance
   // Whatever keeps the output away must not take the place of the failure itself.
-  const parts = await infrastructure.output({ provider, account, region, id, lastLines }).catch(() => [])
+  const parts = await infrastructure
+    .output({ provider, account, region, id, lastLines })
+    .catch(() => [])
   const text = (parts.length === 1 ? String(parts[0]) : '').trim()
   return text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`
 }
 
 /** Why the instance will not start; nothing while it still may. */
-function startFault(instance: CloudInstance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
+function startFault(
+  instance: CloudInstance,
+  before: number,
+  limit = Number.POSITIVE_INFINITY,
+): string[] {
   const { id, health } = instance
   const [reason = id] = reasonsOf(instance)
   if (health.some(({ canStart }) => !canStart)) return [reason]
   const failed = failedStarts(instance)
   // Fewer than before: it ran well in between.
   const counted = failed < before ? failed : failed - before
-  const isDownNow = health.some((record) => record.failedStarts !== undefined && record.state === 'Down')
-  return isDownNow && counted >= limit ? [`${reason} It failed to start ${counted} times in a row.`] : []
+  const isDownNow = health.some(
+    (record) => record.failedStarts !== undefined && record.state === 'Down',
+  )
+  return isDownNow && counted >= limit
+    ? [`${reason} It failed to start ${counted} times in a row.`]
+    : []
 }
 
 function failedStarts({ health }: CloudInstance): number {
@@ -318,7 +377,11 @@ function reasonsOf({ id, health }: CloudInstance): string[] {
   return reason === undefined ? [] : [`${id}: ${reason.slice(0, maxReason)}`]
 }
 
-const noNotes = { [waitingKey]: undefined, 'waiting.traffic': undefined, 'waiting.starts': undefined }
+const noNotes = {
+  [waitingKey]: undefined,
+  'waiting.traffic': undefined,
+  'waiting.starts': undefined,
+}
 
 /** Waits while something is missing. @param look What that is; undefined once the wait is over. */
 export function waitStep(
@@ -333,7 +396,11 @@ export function waitStep(
       const lack = await look(context)
       if (lack === undefined) return { status: 'SUCCEEDED', context: noNotes }
       const { missing, notes } = typeof lack === 'string' ? { missing: lack } : lack
-      return { status: 'RUNNING', context: { [waitingKey]: missing, ...notes }, pollMs: pauseFor(context) }
+      return {
+        status: 'RUNNING',
+        context: { [waitingKey]: missing, ...notes },
+        pollMs: pauseFor(context),
+      }
     },
   }
 }

@@ -3,7 +3,11 @@ import { type JsonObject, objectsOf, scalarOf, textOf } from '@fairlead/base/jso
 import { sourced } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { toNonEmpty } from '@fairlead/ports/cloud-values.ts'
-import { artifactsSeenBy, distinctArtifacts, expectedArtifactsById } from '../../artifacts-at-hand.ts'
+import {
+  artifactsSeenBy,
+  distinctArtifacts,
+  expectedArtifactsById,
+} from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -22,21 +26,35 @@ interface ArtifactReference {
  * @param what How messages begin: `The manifest artifact`
  * @throws {StageError} when there is no such artifact
  */
-export function requireArtifact(place: StagePlace, what: string, { id, artifact, account }: ArtifactReference): JsonObject {
+export function requireArtifact(
+  place: StagePlace,
+  what: string,
+  { id, artifact, account }: ArtifactReference,
+): JsonObject {
   const expected = scalarOf(id)
   const found = toNonEmpty(artifact) ?? (expected && expectedArtifactsById(place).get(expected))
   if (!found) {
-    const why = expected === undefined ? 'is not set' : `with the id "${expected}" was neither received nor produced before`
-    throw new StageError([`${what} ${why}. Choose an expected artifact, or write the artifact into the stage.`])
+    const why =
+      expected === undefined
+        ? 'is not set'
+        : `with the id "${expected}" was neither received nor produced before`
+    throw new StageError([
+      `${what} ${why}. Choose an expected artifact, or write the artifact into the stage.`,
+    ])
   }
   const name = textOf(account) ?? textOf(found['artifactAccount'])
   return name === undefined ? found : { ...found, artifactAccount: name }
 }
 
 /** The content of an artifact: text, or a value where the text is JSON. @throws {StageError} */
-export async function fetchArtifact({ infrastructure }: TaskContext, what: string, artifact: JsonObject): Promise<unknown> {
+export async function fetchArtifact(
+  { infrastructure }: TaskContext,
+  what: string,
+  artifact: JsonObject,
+): Promise<unknown> {
   const { type, reference } = artifact
-  if (type === embedded && typeof reference === 'string') return Buffer.from(reference, 'base64').toString('utf8')
+  if (type === embedded && typeof reference === 'string')
+    return Buffer.from(reference, 'base64').toString('utf8')
   if (textOf(artifact['artifactAccount']) === undefined)
     throw new StageError([`${what} needs an account from which it is fetched: set its account.`])
   return infrastructure.fetchArtifact(artifact)
@@ -62,10 +80,15 @@ export function bindableArtifacts(place: StagePlace): BindableArtifacts {
   const required = references.map((each) => requireArtifact(place, 'The required artifact', each))
   // What is embedded has no reference that a field of a manifest could take.
   const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !isEmbedded(each))
-  return { requiredArtifacts: distinctArtifacts(required) as JsonObject[], optionalArtifacts: optional }
+  return {
+    requiredArtifacts: distinctArtifacts(required) as JsonObject[],
+    optionalArtifacts: optional,
+  }
 }
 
 function referenceOf(entry: JsonObject): ArtifactReference {
   const { expectedArtifactId, artifact } = entry
-  return expectedArtifactId === undefined && artifact === undefined ? { artifact: entry } : { id: expectedArtifactId, artifact }
+  return expectedArtifactId === undefined && artifact === undefined
+    ? { artifact: entry }
+    : { id: expectedArtifactId, artifact }
 }

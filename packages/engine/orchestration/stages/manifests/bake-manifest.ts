@@ -1,5 +1,11 @@
 /** `bakeManifest`: manifests that Helm, Helmfile or Kustomize renders, as an artifact for later stages. */
-import { fieldOf, type JsonObject, objectsOf, textOf, withoutNulls } from '@fairlead/base/json/values.ts'
+import {
+  fieldOf,
+  type JsonObject,
+  objectsOf,
+  textOf,
+  withoutNulls,
+} from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import { bakeryRequests } from '../infrastructure/bake.ts'
@@ -29,26 +35,43 @@ function toRequest(place: StagePlace): { renderer: string; body: JsonObject } {
   const settings = place.stage.context
   const renderer = (textOf(settings['templateRenderer']) ?? '').toUpperCase()
   if (!renderers.includes(renderer))
-    throw new StageError([`The renderer "${renderer}" is unknown: set "templateRenderer" to one of ${renderers.join(', ')}.`])
+    throw new StageError([
+      `The renderer "${renderer}" is unknown: set "templateRenderer" to one of ${renderers.join(', ')}.`,
+    ])
   const inputs = inputsOf(place)
   const [first] = inputs
-  if (first === undefined) throw new StageError(['The stage has no input: set "inputArtifacts", the chart or overlay first.'])
+  if (first === undefined)
+    throw new StageError([
+      'The stage has no input: set "inputArtifacts", the chart or overlay first.',
+    ])
   const outputArtifactName = outputNameOf(settings)
-  const input = renderer.startsWith('KUSTOMIZE') ? { inputArtifact: first } : { inputArtifacts: inputs }
+  const input = renderer.startsWith('KUSTOMIZE')
+    ? { inputArtifact: first }
+    : { inputArtifacts: inputs }
   const fields = [
     'outputName overrides rawOverrides namespace apiVersions kubeVersion includeCRDs environment helmChartFilePath',
     'helmfileFilePath kustomizeFilePath',
   ].flatMap((line) => line.split(' '))
   const given = Object.fromEntries(fields.map((key) => [key, settings[key]]))
   const overrides = settings['overrides'] ?? {}
-  return { renderer, body: withoutNulls({ ...given, overrides, ...input, outputArtifactName, templateRenderer: renderer }) }
+  return {
+    renderer,
+    body: withoutNulls({
+      ...given,
+      overrides,
+      ...input,
+      outputArtifactName,
+      templateRenderer: renderer,
+    }),
+  }
 }
 
 function inputsOf(place: StagePlace): JsonObject[] {
   const { inputArtifacts, inputArtifact } = place.stage.context
   const listed = objectsOf(inputArtifacts)
-  return (listed.length > 0 ? listed : objectsOf([inputArtifact])).map(({ id, artifact, account }) =>
-    requireArtifact(place, 'The input artifact', { id, artifact, account }),
+  return (listed.length > 0 ? listed : objectsOf([inputArtifact])).map(
+    ({ id, artifact, account }) =>
+      requireArtifact(place, 'The input artifact', { id, artifact, account }),
   )
 }
 

@@ -1,6 +1,13 @@
 /** The strategy `canary` of a replica set that a manifest describes, by the steps that all cloud providers have. */
 import { maybe, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
@@ -53,7 +60,9 @@ export function checkCanaryManifests(manifests: readonly JsonObject[], context: 
   }
   const annotated = readObject(group).metadata.annotations['traffic.spinnaker.io/load-balancers']
   if (trafficOf(context).services.length > 0 || annotated !== undefined) return
-  throw new StageError(['No service could give the canary its share: name one in "trafficManagement.options.services".'])
+  throw new StageError([
+    'No service could give the canary its share: name one in "trafficManagement.options.services".',
+  ])
 }
 
 /** Notes about the deployed replica set and the one that serves beside it. */
@@ -62,16 +71,25 @@ export async function canaryNotes(context: TaskContext, deployed: JsonObject): P
   const { name, namespace: region } = readObject(deployed).metadata
   const { app = '', cluster = '' } = readOwner(deployed).metadata.annotations
   const created = `replicaSet ${name}`
-  const place = { application: app, provider: kubernetes, account: String(fields['account']), cluster }
+  const place = {
+    application: app,
+    provider: kubernetes,
+    account: String(fields['account']),
+    cluster,
+  }
   const groups = await groupsIn(context, place, region)
-  const [source] = newestFirst(groups.filter((group) => !group.isDisabled && group.name !== created))
+  const [source] = newestFirst(
+    groups.filter((group) => !group.isDisabled && group.name !== created),
+  )
   return canaryNote.as({
     ...fields,
     region,
     application: app,
     moniker: { app, cluster },
     ...createdNote.as([{ location: region, name: created }]),
-    ...(source && { source: { serverGroupName: source.name, capacity: source.capacity, isDisabled: false } }),
+    ...(source && {
+      source: { serverGroupName: source.name, capacity: source.capacity, isDisabled: false },
+    }),
   })
 }
 
@@ -79,15 +97,30 @@ export async function canaryNotes(context: TaskContext, deployed: JsonObject): P
 function asCreation(stage: Stage): Stage {
   const { context } = stage
   const { canary } = trafficOf(context)
-  return { ...stage, context: { ...canaryNote.in(context), strategy: 'canary', canary, rollback: context['rollback'] } }
+  return {
+    ...stage,
+    context: {
+      ...canaryNote.in(context),
+      strategy: 'canary',
+      canary,
+      rollback: context['rollback'],
+    },
+  }
 }
 
 /** @param retire What becomes of older versions once all of the traffic is the new one's. Undefined: no other version serves */
-export function manifestCanaryStages(stage: Stage, execution: Execution, retire: readonly NewStage[]): NewStage[] | undefined {
+export function manifestCanaryStages(
+  stage: Stage,
+  execution: Execution,
+  retire: readonly NewStage[],
+): NewStage[] | undefined {
   const creation = asCreation(stage)
   const [place, deployed] = [strategyPlaceOf(creation, execution), newGroupOf(creation)]
   if (deployed === undefined || rivalOf(creation) === undefined) return undefined
-  const first = serverGroupStage('shareTraffic', 'Send 0 % to', place, deployed, { percent: 0, isNew: true })
+  const first = serverGroupStage('shareTraffic', 'Send 0 % to', place, deployed, {
+    percent: 0,
+    isNew: true,
+  })
   return [first, ...canaryStages(creation, place), ...retire, ...takeShareAway(creation, place)]
 }
 

@@ -11,20 +11,32 @@ const submit = submitStep('cleanupArtifacts', ({ stage }) => {
   const deployed = manifestsNote.in(stage.context)
   const listed = deployed.length > 0 ? deployed : objectsOf(stage.context['manifests'])
   // Names and annotations say which versions there are.
-  const manifests = listed.filter(isLimited).map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }))
+  const manifests = listed
+    .filter(isLimited)
+    .map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }))
   const cleanup = { cleanupArtifacts: { ...accountFields(stage), manifests } }
-  return { operations: manifests.length > 0 ? [cleanup] : [], context: { cloudProvider: kubernetes } }
+  return {
+    operations: manifests.length > 0 ? [cleanup] : [],
+    context: { cloudProvider: kubernetes },
+  }
 })
 
 /** Whether it says how many of its versions stay. */
 export function isLimited(manifest: JsonObject): boolean {
-  return readObject(manifest).metadata.annotations['strategy.spinnaker.io/max-version-history'] !== undefined
+  return (
+    readObject(manifest).metadata.annotations['strategy.spinnaker.io/max-version-history'] !==
+    undefined
+  )
 }
 
 const { preview: _preview, ...submitAfterDeploy } = submit
 
 /** As a part of a deployment; what is deployed is known only then. */
-export const cleanUpSteps: readonly Step[] = [submitAfterDeploy, monitorStep('monitorCleanup'), promoteStep]
+export const cleanUpSteps: readonly Step[] = [
+  submitAfterDeploy,
+  monitorStep('monitorCleanup'),
+  promoteStep,
+]
 
 export const cleanupArtifactsStage: StageType = manifestStage({
   type: 'cleanupArtifacts',

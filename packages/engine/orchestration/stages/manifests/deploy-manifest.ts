@@ -16,7 +16,14 @@ import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
-import { cancelManifests, findOldStep, oldVersionStages, trafficFields, trafficStrategyOf, undoStages } from './traffic.ts'
+import {
+  cancelManifests,
+  findOldStep,
+  oldVersionStages,
+  trafficFields,
+  trafficStrategyOf,
+  undoStages,
+} from './traffic.ts'
 
 const resolve = resolveStep('resolveDeploySourceManifest', {
   key: 'manifests',
@@ -32,10 +39,16 @@ function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
 }
 
 function description(context: TaskContext): JsonObject {
-  const { plan: _plan, rollback: _rollback, trafficManagement: _traffic, ...fields } = operationFields(context)
+  const {
+    plan: _plan,
+    rollback: _rollback,
+    trafficManagement: _traffic,
+    ...fields
+  } = operationFields(context)
   const moniker = objectOf(fields['moniker'])
   const settings = context.stage.context
-  if (trafficStrategyOf(settings) === 'CANARY') checkCanaryManifests(objectsOf(fields['manifests']), settings)
+  if (trafficStrategyOf(settings) === 'CANARY')
+    checkCanaryManifests(objectsOf(fields['manifests']), settings)
   const app = moniker['app'] || context.execution.application
   return { ...fields, moniker: { ...moniker, app }, source: 'text', ...trafficFields(settings) }
 }
@@ -43,17 +56,22 @@ function description(context: TaskContext): JsonObject {
 const planSteps = [submitDeployment('planManifest'), monitorStep('monitorPlan')]
 
 /** Only outputs keep the plan of a deployment: in the context, `plan` asks for one. */
-const keepPlan: Step = { name: 'keepPlan', decide: ({ stage }) => ({ status: 'SUCCEEDED', outputs: shownOf(planOf(stage)) }) }
+const keepPlan: Step = {
+  name: 'keepPlan',
+  decide: ({ stage }) => ({ status: 'SUCCEEDED', outputs: shownOf(planOf(stage)) }),
+}
 
 const judgePlan: Step = {
   name: 'judgePlan',
   decide: ({ stage }): TaskResult => {
     const plan = planOf(stage)
     const found = shownOf(plan)
-    const faults = plan.flatMap(({ change, name, namespace, message = 'the API server refuses it and says no reason' }) => {
-      const place = namespace === undefined ? '' : ` in ${namespace}`
-      return change === 'error' ? [`${name}${place} cannot be deployed: ${message}`] : []
-    })
+    const faults = plan.flatMap(
+      ({ change, name, namespace, message = 'the API server refuses it and says no reason' }) => {
+        const place = namespace === undefined ? '' : ` in ${namespace}`
+        return change === 'error' ? [`${name}${place} cannot be deployed: ${message}`] : []
+      },
+    )
     const [first, ...others] = faults
     if (first === undefined || !readFields([failOnError], stage.context).failOnError)
       return { status: 'SUCCEEDED', context: found, outputs: found }
@@ -63,12 +81,17 @@ const judgePlan: Step = {
 }
 
 function planOf({ context }: Stage) {
-  return tasksNote.in(context).flatMap(({ results }) => results.flatMap(({ differences }) => differences))
+  return tasksNote
+    .in(context)
+    .flatMap(({ results }) => results.flatMap(({ differences }) => differences))
 }
 
 /** What would change, object by object, and whether anything would. */
 function shownOf(plan: ReturnType<typeof planOf>): JsonObject {
-  return { plan: plan.map(({ all }) => all), planHasChanges: plan.some(({ change }) => change !== 'none') }
+  return {
+    plan: plan.map(({ all }) => all),
+    planHasChanges: plan.some(({ change }) => change !== 'none'),
+  }
 }
 
 export const planManifestStage: StageType = manifestStage({
@@ -82,7 +105,13 @@ export const planManifestStage: StageType = manifestStage({
 export function deployManifestStage(absenceMs: number): StageType {
   const stabilize = stabilizeStep(absenceMs)
   const plan = [...planSteps, keepPlan]
-  const main = [submitDeployment('deployManifest'), monitorStep('monitorDeploy'), promoteStep, stabilize, ...cleanUpSteps]
+  const main = [
+    submitDeployment('deployManifest'),
+    monitorStep('monitorDeploy'),
+    promoteStep,
+    stabilize,
+    ...cleanUpSteps,
+  ]
   return manifestStage({
     type: 'deployManifest',
     steps: [resolve, ...plan, ...main, bindStep, findOldStep, clearOutputsStep],

@@ -22,12 +22,20 @@ async function check(context: TaskContext): Promise<TaskResult> {
   const drift = await context.infrastructure.drift(place)
   const [first, ...others] = drift.map(describe)
   const found = { drift: drift.map(({ all }) => all) }
-  if (first === undefined || !failOnDrift) return { status: 'SUCCEEDED', context: found, outputs: found }
+  if (first === undefined || !failOnDrift)
+    return { status: 'SUCCEEDED', context: found, outputs: found }
   const exception = failureRecord('ManifestDrift', [first, ...others])
   return { status: 'TERMINAL', context: { ...found, exception }, outputs: found }
 }
 
-function describe({ account, namespace, name, manager = 'something else', since, fields }: CloudDrift): string {
+function describe({
+  account,
+  namespace,
+  name,
+  manager = 'something else',
+  since,
+  fields,
+}: CloudDrift): string {
   const place = [account, namespace].filter(Boolean).join('/')
   const more = fields.length > mostFields ? ` and ${fields.length - mostFields} more` : ''
   const which = fields.length === 0 ? 'it' : `${fields.slice(0, mostFields).join(', ')}${more}`

@@ -35,6 +35,9 @@ async function findArtifacts(context: TaskContext): Promise<TaskResult> {
       `${target.name} was not found in ${target.account}/${target.location}. Check its kind, name and location.`,
     ])
   const { manifest, artifacts } = found
-  const outputs = { manifest: manifest['kind'] === 'Secret' ? toOutput(manifest) : manifest, artifacts }
+  const outputs = {
+    manifest: manifest['kind'] === 'Secret' ? toOutput(manifest) : manifest,
+    artifacts,
+  }
   return { status: 'SUCCEEDED', context: outputs, outputs }
 }

@@ -7,11 +7,21 @@ import { kindOf, type ManifestTarget } from './manifest-context.ts'
 import { loadManifest } from './stabilize.ts'
 
 /** @param doing Such as `disabling`, for the message. @throws {StageError} when a guard forbids it */
-export type ManifestGuard = (context: TaskContext, target: ManifestTarget, doing: string) => Promise<void>
+export type ManifestGuard = (
+  context: TaskContext,
+  target: ManifestTarget,
+  doing: string,
+) => Promise<void>
 
 export const noGuard: ManifestGuard = async () => undefined
 
-const serverGroups: ReadonlySet<string> = new Set(['replicaset', 'statefulset', 'daemonset', 'job', 'cronjob'])
+const serverGroups: ReadonlySet<string> = new Set([
+  'replicaset',
+  'statefulset',
+  'daemonset',
+  'job',
+  'cronjob',
+])
 
 /** Server groups, and deployments with all server groups that they own. */
 export const guardManifest: ManifestGuard = async (context, target, doing) => {
@@ -22,9 +32,15 @@ export const guardManifest: ManifestGuard = async (context, target, doing) => {
   if (moniker?.app === undefined || moniker.cluster === undefined) return
   const place = { provider: kubernetes, account, region }
   const cluster = { ...place, application: moniker.app, cluster: moniker.cluster }
-  const isOwner = (manager: { name: string | undefined }) => manager.name === name || manager.name === name.split(' ')[1]
+  const isOwner = (manager: { name: string | undefined }) =>
+    manager.name === name || manager.name === name.split(' ')[1]
   const groups = isManager
-    ? (await groupsIn(context, cluster, region)).filter((group) => group.serverGroupManagers.some(isOwner))
+    ? (await groupsIn(context, cluster, region)).filter((group) =>
+        group.serverGroupManagers.some(isOwner),
+      )
     : [{ name }]
-  await checkTrafficGuards(context, { targets: groups.map((each) => ({ ...place, name: each.name, moniker })), doing })
+  await checkTrafficGuards(context, {
+    targets: groups.map((each) => ({ ...place, name: each.name, moniker })),
+    doing,
+  })
 }

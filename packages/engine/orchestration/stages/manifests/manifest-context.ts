@@ -26,7 +26,12 @@ const text = or(textOf, '')
 /** What stages look at in an object of a cluster. */
 export const readObject = shape({
   kind: text,
-  metadata: shape({ name: text, namespace: text, creationTimestamp: textOf, annotations: objectOf }),
+  metadata: shape({
+    name: text,
+    namespace: text,
+    creationTimestamp: textOf,
+    annotations: objectOf,
+  }),
 })
 
 /** Application and cluster that its annotations name. */
@@ -69,8 +74,13 @@ export function requireManifest({ context }: Pick<Stage, 'context'>): ManifestTa
   const account = requireAccount(context)
   const { manifestName: name, location, labelSelectors } = readTarget(context)
   if (name === undefined && labelSelectors !== undefined)
-    throw new StageError(['The stage works on one object and cannot select by labels: set "manifestName" or "criteria".'])
-  if (name === undefined) throw new StageError(['The stage names no object: set "manifestName", such as "deployment web".'])
+    throw new StageError([
+      'The stage works on one object and cannot select by labels: set "manifestName" or "criteria".',
+    ])
+  if (name === undefined)
+    throw new StageError([
+      'The stage names no object: set "manifestName", such as "deployment web".',
+    ])
   if (/^[^ ]+ [^ ]+$/.test(name)) return { account, location, name }
   throw new StageError([
     `"${name}" does not name an object: write its kind and its name with one space, such as "deployment web".`,
@@ -87,7 +97,9 @@ export const resolveTargetStep: Step = {
   execute: async (context) => {
     const { criteria, mode } = readTarget(context.stage.context)
     const isDynamic = criteria !== undefined && mode === 'dynamic'
-    return isDynamic ? attempt(context, lookups, () => findTarget(context)) : { status: 'SUCCEEDED' }
+    return isDynamic
+      ? attempt(context, lookups, () => findTarget(context))
+      : { status: 'SUCCEEDED' }
   },
 }
 
@@ -97,10 +109,19 @@ async function findTarget(context: TaskContext): Promise<TaskResult> {
   const { location, kind = '', cluster = '', criteria: criterion = '' } = readTarget(stage.context)
   for (const [key, value] of Object.entries({ kind, cluster })) {
     if (value === '')
-      throw new StageError([`The target has no "${key}": set "kind", "cluster" and "criteria", or "manifestName".`])
+      throw new StageError([
+        `The target has no "${key}": set "kind", "cluster" and "criteria", or "manifestName".`,
+      ])
   }
   const application = appOf(context)
-  const manifestName = await infrastructure.manifestByCriterion({ account, location, kind, application, cluster, criterion })
+  const manifestName = await infrastructure.manifestByCriterion({
+    account,
+    location,
+    kind,
+    application,
+    cluster,
+    criterion,
+  })
   if (manifestName === undefined) {
     throw new StageError([
       `There is no ${kind} for "${criterion}" of the cluster "${cluster}" of ${application} in ${account}/${location}. Check kind, cluster and application.`,
@@ -141,7 +162,12 @@ export function isFromArtifact({ context }: Stage): boolean {
 function unevaluatedKeys({ context }: Stage): string[] {
   const { source, skipExpressionEvaluation } = readTarget(context)
   const isGiven = source !== 'artifact' && !skipExpressionEvaluation
-  return [...Object.keys(context).filter(isResult), 'kato.tasks', 'optionalArtifacts', ...(isGiven ? [] : documentKeys)]
+  return [
+    ...Object.keys(context).filter(isResult),
+    'kato.tasks',
+    'optionalArtifacts',
+    ...(isGiven ? [] : documentKeys),
+  ]
 }
 
 /** What all stages of manifests have in common. */
@@ -149,11 +175,21 @@ export function manifestStage(type: StageType): StageType {
   return {
     ...type,
     provider: kubernetes,
-    unevaluatedKeys: (stage, execution) => [...unevaluatedKeys(stage), ...(type.unevaluatedKeys?.(stage, execution) ?? [])],
+    unevaluatedKeys: (stage, execution) => [
+      ...unevaluatedKeys(stage),
+      ...(type.unevaluatedKeys?.(stage, execution) ?? []),
+    ],
     prepareRestart(stage) {
       type.prepareRestart?.(stage)
-      const { restartDetails, previousAttempts, 'manifests.required': requiredArtifacts } = stage.context
-      stage.context = { ...withoutResults(stage.context), ...definedOf({ restartDetails, previousAttempts, requiredArtifacts }) }
+      const {
+        restartDetails,
+        previousAttempts,
+        'manifests.required': requiredArtifacts,
+      } = stage.context
+      stage.context = {
+        ...withoutResults(stage.context),
+        ...definedOf({ restartDetails, previousAttempts, requiredArtifacts }),
+      }
       stage.outputs = {}
     },
   }

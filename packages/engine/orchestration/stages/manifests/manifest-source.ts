@@ -30,26 +30,37 @@ interface Source {
 
 /** Reads the documents of the stage and the artifacts that may be bound in them; both reach context and outputs. */
 export function resolveStep(name: string, source: Source): Step {
-  const written = (place: StagePlace) => toResult(place, source, writtenDocuments(place.stage, source.key))
+  const written = (place: StagePlace) =>
+    toResult(place, source, writtenDocuments(place.stage, source.key))
   return {
     name,
     timeoutMs: 5 * 60_000,
     preview: async (context) => {
-      if (!isFromArtifact(context.stage)) return { operations: [], context: written(context).context }
+      if (!isFromArtifact(context.stage))
+        return { operations: [], context: written(context).context }
       if (!isEmbedded(artifactOf(context))) return undefined
       return { operations: [], context: (await readDocuments(context, source)).context }
     },
-    execute: async (context) => (isFromArtifact(context.stage) ? readDocuments(context, source) : written(context)),
+    execute: async (context) =>
+      isFromArtifact(context.stage) ? readDocuments(context, source) : written(context),
   }
 }
 
 /** What an artifact holds is known once it is resolved, and nothing is previewed before. */
 export function previewedOnceResolved(submit: SubmitStep): Step {
-  const isOpen = (stage: Stage) => isFromArtifact(stage) && !Array.isArray(stage.context['optionalArtifacts'])
-  return { ...submit, preview: async (context) => (isOpen(context.stage) ? undefined : submit.preview(context)) }
+  const isOpen = (stage: Stage) =>
+    isFromArtifact(stage) && !Array.isArray(stage.context['optionalArtifacts'])
+  return {
+    ...submit,
+    preview: async (context) => (isOpen(context.stage) ? undefined : submit.preview(context)),
+  }
 }
 
-function toResult(place: StagePlace, { toContext }: Source, documents: readonly JsonObject[]): TaskResult {
+function toResult(
+  place: StagePlace,
+  { toContext }: Source,
+  documents: readonly JsonObject[],
+): TaskResult {
   const artifacts = bindableArtifacts(place)
   const found = { ...toContext(documents, place.stage), ...artifacts }
   const { context } = place.stage
@@ -62,7 +73,9 @@ function toResult(place: StagePlace, { toContext }: Source, documents: readonly 
 function writtenDocuments({ context }: Stage, key: Source['key']): JsonObject[] {
   const value = context[key]
   if (value === undefined || value === null)
-    throw new StageError([`The stage has no "${key}": write it there, or set "source" to artifact.`])
+    throw new StageError([
+      `The stage has no "${key}": write it there, or set "source" to artifact.`,
+    ])
   return toDocuments([value], `"${key}"`)
 }
 
@@ -103,13 +116,20 @@ function artifactOf(place: StagePlace): JsonObject {
 const readProblems = list(shape({ description: textOf }))
 
 async function readDocuments(context: TaskContext, source: Source): Promise<TaskResult> {
-  const settings = { ...readFields(sourced, context.stage.context), ...readFields(stageFields, context.stage.context) }
+  const settings = {
+    ...readFields(sourced, context.stage.context),
+    ...readFields(stageFields, context.stage.context),
+  }
   const artifact = artifactOf(context)
   return attempt(context, fetches, async () => {
     const content = await fetchArtifact(context, what, artifact)
     const documents = toDocuments([content], 'the manifest artifact')
     if (settings.skipExpressionEvaluation) return toResult(context, source, documents)
-    const { value, summary } = evaluateTree(documents, { scope: executionScope(context), now: context.now, meter: context.meter })
+    const { value, summary } = evaluateTree(documents, {
+      scope: executionScope(context),
+      now: context.now,
+      meter: context.meter,
+    })
     if (context.answers.pending.length > 0) return { status: 'RUNNING', pollMs: asksAgainMs }
     const problems = Object.values(summary)
       .flatMap(readProblems)

@@ -1,7 +1,12 @@
 /** Stages of one operation on one object: delete, patch, scale, undo, pause, resume, restart, enable, disable. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { onlyWithEarlierRevision, patchOptions, replicas, waitUntilStable } from '@fairlead/model/stage-types/manifests.ts'
+import {
+  onlyWithEarlierRevision,
+  patchOptions,
+  replicas,
+  waitUntilStable,
+} from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
@@ -49,7 +54,8 @@ export function operationStages({ absenceMs, guard }: ManifestParts): StageType[
     return manifestStage({
       type,
       steps: all,
-      chooseSteps: ({ context }) => (readFields([waitUntilStable], context).waitUntilStable ? all : steps),
+      chooseSteps: ({ context }) =>
+        readFields([waitUntilStable], context).waitUntilStable ? all : steps,
     })
   }
   return [
@@ -62,7 +68,11 @@ export function operationStages({ absenceMs, guard }: ManifestParts): StageType[
         if (requireReplicas(context.stage) === 0) await guard(context, target, 'scaling to 0')
       },
     }),
-    on('undoRolloutManifest', { monitor: 'monitorUndoRollout', stabilizes: true, isNeeded: hasEarlierRevision }),
+    on('undoRolloutManifest', {
+      monitor: 'monitorUndoRollout',
+      stabilizes: true,
+      isNeeded: hasEarlierRevision,
+    }),
     on('pauseRolloutManifest', { monitor: 'monitorPauseRollout' }),
     on('resumeRolloutManifest', { monitor: 'monitorResumeRollout', stabilizes: true }),
     on('rollingRestartManifest', { monitor: 'monitorRollingRestart' }),
@@ -80,13 +90,21 @@ function submitOn(operation: string, { check, isNeeded }: OperationOptions): Ste
     const target = requireManifest(context.stage)
     await check?.(context, target)
     // Without a note of the target, no later step waits for it.
-    if ((await isNeeded?.(context, target)) === false) return { operations: [], context: { cloudProvider: kubernetes } }
-    return { operations: [{ [operation]: descriptionOf(context, target) }], context: noteTarget(target) }
+    if ((await isNeeded?.(context, target)) === false)
+      return { operations: [], context: { cloudProvider: kubernetes } }
+    return {
+      operations: [{ [operation]: descriptionOf(context, target) }],
+      context: noteTarget(target),
+    }
   })
 }
 
 function descriptionOf(context: TaskContext, { name, location }: ManifestTarget): JsonObject {
-  return { ...operationFields(context), manifestName: name, location: location === noLocation ? '' : location }
+  return {
+    ...operationFields(context),
+    manifestName: name,
+    location: location === noLocation ? '' : location,
+  }
 }
 
 /** What clients and later steps read about the target. */
@@ -120,7 +138,8 @@ const readRevisions = shape({
 
 /** A rollback after a failed deployment leaves alone what runs for the first time. */
 async function hasEarlierRevision(context: TaskContext, target: ManifestTarget): Promise<boolean> {
-  if (!readFields([onlyWithEarlierRevision], context.stage.context).onlyWithEarlierRevision) return true
+  if (!readFields([onlyWithEarlierRevision], context.stage.context).onlyWithEarlierRevision)
+    return true
   const { metadata, status } = readRevisions((await loadManifest(context, target))?.manifest)
   const kind = kindOf(target.name)
   if (kind === 'deployment' || kind === 'daemonset') return metadata.annotations[kind] > 1
@@ -138,7 +157,10 @@ function deleteStage(guard: ManifestGuard): StageType {
     }
     const target = requireManifest(context.stage)
     await guard(context, target, 'deleting')
-    return { operations: [{ deleteManifest: descriptionOf(context, target) }], context: noteTarget(target) }
+    return {
+      operations: [{ deleteManifest: descriptionOf(context, target) }],
+      context: noteTarget(target),
+    }
   })
   return manifestStage({
     type: 'deleteManifest',
@@ -149,13 +171,25 @@ function deleteStage(guard: ManifestGuard): StageType {
 function patchStage(stabilize: Step): StageType {
   const resolve = resolveStep('resolvePatchSourceManifest', {
     key: 'patchBody',
-    toContext: (documents, { context }) => ({ patchBody: checkPatch(documents, mergeStrategyOf(context)) }),
+    toContext: (documents, { context }) => ({
+      patchBody: checkPatch(documents, mergeStrategyOf(context)),
+    }),
   })
   const submit = submitStep('patchManifest', async (context) => {
     const target = requireManifest(context.stage)
-    return { operations: [{ patchManifest: patchOf(context, target) }], context: noteTarget(target) }
+    return {
+      operations: [{ patchManifest: patchOf(context, target) }],
+      context: noteTarget(target),
+    }
   })
-  const steps = [resolveTargetStep, resolve, previewedOnceResolved(submit), monitorStep('monitorPatch'), promoteStep, stabilize]
+  const steps = [
+    resolveTargetStep,
+    resolve,
+    previewedOnceResolved(submit),
+    monitorStep('monitorPatch'),
+    promoteStep,
+    stabilize,
+  ]
   return withBinding(manifestStage({ type: 'patchManifest', steps }))
 }
 
@@ -164,7 +198,10 @@ function mergeStrategyOf(context: JsonObject): string {
 }
 
 /** @throws {StageError} when the strategy cannot take these documents */
-function checkPatch(documents: readonly JsonObject[], mergeStrategy: string): readonly JsonObject[] {
+function checkPatch(
+  documents: readonly JsonObject[],
+  mergeStrategy: string,
+): readonly JsonObject[] {
   if (documents.length === 0) throw new StageError(['The patch is empty: set "patchBody".'])
   if (mergeStrategy === 'json' || documents.length === 1) return documents
   throw new StageError([

@@ -1,6 +1,10 @@
 /** Job stages that the configuration adds: a fixed Job, with parameters that the author of a stage fills in. */
 import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { object, parameterFields, type StageDescription } from '@fairlead/model/stage-types/description.ts'
+import {
+  object,
+  parameterFields,
+  type StageDescription,
+} from '@fairlead/model/stage-types/description.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { PreconfiguredJob } from '../../settings.ts'
@@ -30,7 +34,9 @@ export function preconfiguredJobStage(job: PreconfiguredJob): StageType {
 }
 
 function fixedFields(job: PreconfiguredJob): JsonObject {
-  const given = fixedKeys.map((key) => [key, job[key]] as const).filter(([, value]) => value !== undefined)
+  const given = fixedKeys
+    .map((key) => [key, job[key]] as const)
+    .filter(([, value]) => value !== undefined)
   return { cloudProvider: kubernetes, source: 'text', ...Object.fromEntries(given) }
 }
 
@@ -42,7 +48,8 @@ function fillIn(context: JsonObject, job: PreconfiguredJob): JsonObject {
     const value = Object.hasOwn(given, name) ? given[name] : defaultValue
     if (value !== undefined && value !== null) setAt(filled, mapping, String(value))
   }
-  for (const [mapping, value] of Object.entries(objectOf(context['dynamicParameters']))) setAt(filled, mapping, String(value))
+  for (const [mapping, value] of Object.entries(objectOf(context['dynamicParameters'])))
+    setAt(filled, mapping, String(value))
   return { ...filled, preconfiguredJobParameters: job.parameters }
 }
 

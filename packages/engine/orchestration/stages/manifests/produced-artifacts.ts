@@ -11,7 +11,11 @@ export function expectsArtifacts(context: JsonObject): boolean {
 /** The type with a last step that binds what the stage expects, where it expects something. */
 export function withBinding(type: StageType): StageType {
   const steps = [...type.steps, bindStep]
-  return { ...type, steps, chooseSteps: ({ context }) => (expectsArtifacts(context) ? steps : type.steps) }
+  return {
+    ...type,
+    steps,
+    chooseSteps: ({ context }) => (expectsArtifacts(context) ? steps : type.steps),
+  }
 }
 
 export const bindStep: Step = { name: 'bindProducedArtifacts', decide: bind }
@@ -20,8 +24,17 @@ function bind({ stage }: TaskContext): TaskResult {
   const expected = objectsOf(stage.context['expectedArtifacts'])
   if (expected.length === 0) return { status: 'SUCCEEDED' }
   const produced = listOf(stage.outputs['artifacts'] ?? stage.context['artifacts'])
-  const resolved = bindExpected(expected, { among: produced, missing: 'The stage produced no artifact' })
-  const all = distinctArtifacts([...produced, ...resolved.map(({ boundArtifact }) => boundArtifact)])
-  const found = { ...(all.length > produced.length && { artifacts: all }), resolvedExpectedArtifacts: resolved }
+  const resolved = bindExpected(expected, {
+    among: produced,
+    missing: 'The stage produced no artifact',
+  })
+  const all = distinctArtifacts([
+    ...produced,
+    ...resolved.map(({ boundArtifact }) => boundArtifact),
+  ])
+  const found = {
+    ...(all.length > produced.length && { artifacts: all }),
+    resolvedExpectedArtifacts: resolved,
+  }
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }

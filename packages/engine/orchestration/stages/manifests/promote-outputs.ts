@@ -12,7 +12,8 @@ export const promoteStep: Step = { name: 'promoteOutputs', decide: promote }
 function promote({ stage }: TaskContext): TaskResult {
   const tasks = tasksNote.in(stage.context)
   const results = tasks.flatMap((task) => task.results)
-  const first = (key: string) => results.map(({ all }) => all[key]).find((each) => each !== undefined && each !== null)
+  const first = (key: string) =>
+    results.map(({ all }) => all[key]).find((each) => each !== undefined && each !== null)
   const manifests = first('manifests')
   const created = first('createdArtifacts')
   const found = definedOf({
@@ -23,11 +24,18 @@ function promote({ stage }: TaskContext): TaskResult {
     artifacts: created,
   })
   // One copy of the manifests is enough.
-  const slim = tasks.map((task) => ({ ...task, all: { ...task.all, resultObjects: task.results.map(withoutManifests) } }))
+  const slim = tasks.map((task) => ({
+    ...task,
+    all: { ...task.all, resultObjects: task.results.map(withoutManifests) },
+  }))
   return { status: 'SUCCEEDED', context: { ...found, ...tasksNote.as(slim) }, outputs: found }
 }
 
-function withoutManifests({ all: { manifests: _manifests, ...result } }: { all: JsonObject }): JsonObject {
+function withoutManifests({
+  all: { manifests: _manifests, ...result },
+}: {
+  all: JsonObject
+}): JsonObject {
   return result
 }
 
@@ -37,7 +45,11 @@ export function toOutput(manifest: unknown): JsonObject {
   const { managedFields: _fields, annotations, ...shown } = objectOf(metadata)
   const { [lastApplied]: _copy, ...kept } = objectOf(annotations)
   const values = rest['kind'] === 'Secret' ? {} : definedOf({ data, stringData })
-  return { ...rest, ...values, metadata: { ...shown, ...(annotations !== undefined && { annotations: kept }) } }
+  return {
+    ...rest,
+    ...values,
+    metadata: { ...shown, ...(annotations !== undefined && { annotations: kept }) },
+  }
 }
 
 /** A stage with `noOutput` hands nothing to later stages. */

@@ -9,11 +9,31 @@ import type { JobPlace } from '@fairlead/ports/infrastructure.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Stage, StagePlace } from '../../model.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
-import { attempt, monitorStep, pauseFor, submitOperations, submitStep } from '../infrastructure/cloud-task.ts'
-import { jobsOf, keepJobResults, readJobs, shownOf, waitJobStep, waitsForJob } from '../infrastructure/jobs.ts'
+import {
+  attempt,
+  monitorStep,
+  pauseFor,
+  submitOperations,
+  submitStep,
+} from '../infrastructure/cloud-task.ts'
+import {
+  jobsOf,
+  keepJobResults,
+  readJobs,
+  shownOf,
+  waitJobStep,
+  waitsForJob,
+} from '../infrastructure/jobs.ts'
 import { jobsNote, lastTaskNote } from '../infrastructure/notes.ts'
 import { toOperations } from '../infrastructure/strategy-parts.ts'
-import { inSequence, type NewStage, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  inSequence,
+  type NewStage,
+  type StageType,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
 import { accountFields, manifestStage, operationFields } from './manifest-context.ts'
 import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
@@ -28,7 +48,9 @@ const resolve = resolveStep('resolveRunJobSource', {
   toContext: (documents) => {
     const [manifest, ...others] = documents
     if (manifest !== undefined && others.length === 0) return { manifest }
-    throw new StageError([`The stage has ${documents.length} documents and runs exactly one: a Job.`])
+    throw new StageError([
+      `The stage has ${documents.length} documents and runs exactly one: a Job.`,
+    ])
   },
 })
 
@@ -48,7 +70,15 @@ const start = submitStep('runJob', (context) => {
   // A template of an address that the web UI shows in place of logs.
   const { logs } = readStage(context.stage.context).manifest.metadata.annotations
   return {
-    operations: [{ runJob: { application: context.execution.application, ...operationFields(context), source: 'text' } }],
+    operations: [
+      {
+        runJob: {
+          application: context.execution.application,
+          ...operationFields(context),
+          source: 'text',
+        },
+      },
+    ],
     context: { cloudProvider: kubernetes, ...(logs && { execution: { logs } }) },
   }
 })
@@ -57,7 +87,15 @@ const monitor = monitorStep('monitorDeploy', { read: readJobs })
 const wait = waitJobStep(waitForJob)
 const consume: Step = { name: 'consumeArtifact', timeoutMs: 5 * 60_000, execute: consumeArtifact }
 
-const jobSteps: readonly Step[] = [resolve, previewedOnceResolved(start), monitor, promoteStep, wait, bindStep, consume]
+const jobSteps: readonly Step[] = [
+  resolve,
+  previewedOnceResolved(start),
+  monitor,
+  promoteStep,
+  wait,
+  bindStep,
+  consume,
+]
 
 /** @param prepare Steps ahead of the others @param complete The context with what the configuration fixes */
 export function jobStage(
@@ -81,22 +119,30 @@ export function jobStage(
     onCancel: stopJob,
     // A job that has run out of time goes on by itself.
     onFailureStages: (stage) =>
-      readStage(stage.context).exception['exceptionType'] === 'TimeoutException' ? inSequence(deletions(stage)) : [],
+      readStage(stage.context).exception['exceptionType'] === 'TimeoutException'
+        ? inSequence(deletions(stage))
+        : [],
   })
 }
 
-export const runJobStages: readonly StageType[] = [jobStage('runJob_kubernetes'), jobStage('runJobManifest')]
+export const runJobStages: readonly StageType[] = [
+  jobStage('runJob_kubernetes'),
+  jobStage('runJobManifest'),
+]
 
 /** @throws {StageError} when there are several */
 function jobOf(place: StagePlace): JobPlace | undefined {
   const jobs = jobsOf(place)
   if (jobs.length < 2) return jobs[0]
-  throw new StageError([`The stage started ${jobs.length} jobs, and can follow one: ${jobs.map(({ name }) => name).join(', ')}.`])
+  throw new StageError([
+    `The stage started ${jobs.length} jobs, and can follow one: ${jobs.map(({ name }) => name).join(', ')}.`,
+  ])
 }
 
 async function waitForJob(context: TaskContext): Promise<TaskResult> {
   const job = jobOf(context)
-  if (job === undefined) throw new StageError(['The stage started no job: the operation returned no name.'])
+  if (job === undefined)
+    throw new StageError(['The stage started no job: the operation returned no name.'])
   return attempt(context, statusReads, async () => {
     const status = await context.infrastructure.job(job)
     const shown = shownOf(status)
@@ -110,7 +156,11 @@ async function waitForJob(context: TaskContext): Promise<TaskResult> {
       return fail('JobFailed', describeFailure(job, status), properties)
     }
     if (status.jobState !== 'Succeeded')
-      return { status: 'RUNNING', context: shown, pollMs: Math.min(pauseFor(context), longestPauseMs) }
+      return {
+        status: 'RUNNING',
+        context: shown,
+        pollMs: Math.min(pauseFor(context), longestPauseMs),
+      }
     const properties = await loadProperties(context, job, status)
     if (properties !== undefined) {
       const found = { ...shown, ...properties }
@@ -134,21 +184,37 @@ async function loadProperties(
   if (container === undefined) return {}
   const own = await infrastructure.jobProperties({ ...job, file: container })
   const name = pods.find(({ status }) => status.phase === 'Succeeded')?.name
-  const read = () => name && infrastructure.podProperties({ ...job, provider: kubernetes, name, container })
+  const read = () =>
+    name && infrastructure.podProperties({ ...job, provider: kubernetes, name, container })
   const properties = own ?? (await read())
   return properties ? { ...properties, propertyFileContents: properties } : undefined
 }
 
 function describeFailure(job: JobPlace, status: CloudJob): string {
-  const { name = job.name.split(' ').at(-1) ?? job.name, reason, message, failureDetails, completionDetails } = status
-  const known = typeof failureDetails === 'string' ? failureDetails : describeDetails(failureDetails)
+  const {
+    name = job.name.split(' ').at(-1) ?? job.name,
+    reason,
+    message,
+    failureDetails,
+    completionDetails,
+  } = status
+  const known =
+    typeof failureDetails === 'string' ? failureDetails : describeDetails(failureDetails)
   const { exitCode, reason: why, message: end } = completionDetails
   const details = known || describeDetails({ exitCode, reason: why, message: end })
   return [`Job: '${name}' failed.`, reason, message, details].filter(Boolean).join(' ')
 }
 
-function describeDetails({ pod, container, exitCode, reason, message }: Partial<CloudJob['completionDetails']>): string {
-  const where = [pod && `pod ${pod}`, container && `container ${container}`].filter(Boolean).join(', ')
+function describeDetails({
+  pod,
+  container,
+  exitCode,
+  reason,
+  message,
+}: Partial<CloudJob['completionDetails']>): string {
+  const where = [pod && `pod ${pod}`, container && `container ${container}`]
+    .filter(Boolean)
+    .join(', ')
   const why = [exitCode && `exit code ${exitCode}`, reason, message].filter(Boolean).join(', ')
   return where || why ? `${[where, why].filter(Boolean).join(': ')}.` : ''
 }
@@ -164,7 +230,8 @@ async function consumeArtifact(context: TaskContext): Promise<TaskResult> {
   const artifact = requireArtifact(context, what, { id, artifact: given, account })
   const content = await fetchArtifact(context, what, artifact)
   const value = typeof content === 'string' ? parseIfJson(content) : content
-  if (!isObject(value)) throw new StageError([`${what} holds no JSON object. Let the job write one.`])
+  if (!isObject(value))
+    throw new StageError([`${what} holds no JSON object. Let the job write one.`])
   return { status: 'SUCCEEDED', outputs: value }
 }
 
@@ -183,10 +250,16 @@ function deletions(stage: Stage): NewStage[] {
   const { name, namespace: location = namespace } = manifest.metadata
   const named = jobsNote.in(stage.context)
   const isStarted = lastTaskNote.in(stage.context) !== undefined
-  const meant = isStarted && name !== undefined && location !== undefined ? [{ location, name }] : []
+  const meant =
+    isStarted && name !== undefined && location !== undefined ? [{ location, name }] : []
   return (named.length > 0 ? named : meant).map((job) => {
     const manifestName = job.name.includes(' ') ? job.name : `job ${job.name}`
-    const context = { ...accountFields(stage), location: job.location, manifestName, options: { cascading: true } }
+    const context = {
+      ...accountFields(stage),
+      location: job.location,
+      manifestName,
+      options: { cascading: true },
+    }
     return { type: 'deleteManifest', name: `Delete ${manifestName}`, context }
   })
 }

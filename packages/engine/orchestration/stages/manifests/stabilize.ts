@@ -22,7 +22,8 @@ const maxReason = 500
 export function stabilizeStep(absenceMs: number): Step {
   return {
     name: stabilizeStepName,
-    timeoutOf: ({ context }) => readFields(stability, context).stableManifestTimeoutMinutes * minuteMs,
+    timeoutOf: ({ context }) =>
+      readFields(stability, context).stableManifestTimeoutMinutes * minuteMs,
     execute: (context) => look(context, absenceMs),
   }
 }
@@ -93,13 +94,26 @@ function conclude(context: TaskContext, verdicts: readonly Verdict[]): TaskResul
     failedManifests: [...before.failedManifests, ...shownOf('failed')],
     'manifests.failures': failures,
     'manifests.absences': absences.length > 0 ? Object.fromEntries(absences) : undefined,
-    [waitingKey]: first === undefined ? undefined : others.length === 0 ? first : `${first} (and ${others.length} more)`,
+    [waitingKey]:
+      first === undefined
+        ? undefined
+        : others.length === 0
+          ? first
+          : `${first} (and ${others.length} more)`,
     ...Object.fromEntries(notes),
   }
-  if (of('waiting').length > 0) return { status: 'RUNNING', context: shown, pollMs: Math.min(pauseFor(context), longestPauseMs) }
+  if (of('waiting').length > 0)
+    return {
+      status: 'RUNNING',
+      context: shown,
+      pollMs: Math.min(pauseFor(context), longestPauseMs),
+    }
   const [failure, ...more] = failures
   if (failure === undefined) return { status: 'SUCCEEDED', context: shown }
-  return { status: 'TERMINAL', context: { ...shown, exception: failureRecord('ManifestFailed', [failure, ...more]) } }
+  return {
+    status: 'TERMINAL',
+    context: { ...shown, exception: failureRecord('ManifestFailed', [failure, ...more]) },
+  }
 }
 
 /** What the stage has deployed, else the object that it works on. */
@@ -120,7 +134,11 @@ function keyOf({ manifestName, location }: Shown): string {
   return `${location} ${manifestName}`
 }
 
-async function judge(context: TaskContext, target: ManifestTarget, absenceMs: number): Promise<Verdict> {
+async function judge(
+  context: TaskContext,
+  target: ManifestTarget,
+  absenceMs: number,
+): Promise<Verdict> {
   const { includeEvents, failFast } = readFields(stability, context.stage.context)
   const describe = (reason: string) =>
     `'${target.name}' in '${target.location}' for account ${target.account}: ${reason.trim().slice(0, maxReason)}`
@@ -129,12 +147,22 @@ async function judge(context: TaskContext, target: ManifestTarget, absenceMs: nu
     body = await loadManifest(context, target, includeEvents)
   } catch (error) {
     if (!(error instanceof StageError)) throw error
-    return { target, kind: 'waiting', message: describe(`its state cannot be read: ${error.message}`) }
+    return {
+      target,
+      kind: 'waiting',
+      message: describe(`its state cannot be read: ${error.message}`),
+    }
   }
   if (body === undefined) return absent(context, target, absenceMs, describe)
   const { warnings, events } = body
   const { kind, message } = judgeStatus(body, failFast)
-  return { target, kind, ...(message !== undefined && { message: describe(message) }), warnings, events }
+  return {
+    target,
+    kind,
+    ...(message !== undefined && { message: describe(message) }),
+    warnings,
+    events,
+  }
 }
 
 /** The object as it is now; undefined when there is none. */
@@ -154,9 +182,14 @@ function absent(
 ): Verdict {
   const absentSince = numberOf(readNotes(stage.context).absences[keyOf(toShown(target))]) ?? now
   const absentMs = passedMs(execution, absentSince, now) - pausedMs(execution, absentSince, now)
-  if (absentMs < absenceMs) return { target, kind: 'waiting', message: describe('it does not exist'), absentSince }
+  if (absentMs < absenceMs)
+    return { target, kind: 'waiting', message: describe('it does not exist'), absentSince }
   const seconds = Math.round(absenceMs / 1000)
-  return { target, kind: 'failed', message: describe(`it does not exist for ${seconds} s: something has deleted it`) }
+  return {
+    target,
+    kind: 'failed',
+    message: describe(`it does not exist for ${seconds} s: something has deleted it`),
+  }
 }
 
 /** @param failsFast Whether to fail where it is pointless to wait */

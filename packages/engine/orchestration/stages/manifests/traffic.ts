@@ -11,8 +11,20 @@ import { lastResults, submitOperations } from '../infrastructure/cloud-task.ts'
 import { deployedNote, manifestsNote } from '../infrastructure/notes.ts'
 import { groupsIn } from '../infrastructure/server-groups.ts'
 import { toOperations, usualRemaining } from '../infrastructure/strategy-parts.ts'
-import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
-import { abortManifestCanary, canaryNotes, cancelManifestCanary, manifestCanaryStages, trafficOf } from './canary.ts'
+import {
+  inSequence,
+  type NewStage,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
+import {
+  abortManifestCanary,
+  canaryNotes,
+  cancelManifestCanary,
+  manifestCanaryStages,
+  trafficOf,
+} from './canary.ts'
 import { isLimited } from './clean-up.ts'
 import { accountFields, kindOf, readObject, readOwner, toPathLocation } from './manifest-context.ts'
 import { loadManifest, stabilizeStepName, stableIn } from './stabilize.ts'
@@ -75,21 +87,33 @@ export const findOldStep: Step = {
   name: 'findOldVersions',
   timeoutMs: 5 * 60_000,
   execute: async (context): Promise<TaskResult> => {
-    const deployed = manifestsNote.in(context.stage.context).filter(({ kind }) => kind === 'ReplicaSet')
-    const found = await Promise.all(deployed.map((manifest) => findOld(context, manifest, deployed)))
+    const deployed = manifestsNote
+      .in(context.stage.context)
+      .filter(({ kind }) => kind === 'ReplicaSet')
+    const found = await Promise.all(
+      deployed.map((manifest) => findOld(context, manifest, deployed)),
+    )
     const [first] = trafficStrategyOf(context.stage.context) === 'CANARY' ? deployed : []
     const notes = first && (await canaryNotes(context, first))
     return { status: 'SUCCEEDED', context: { [oldKey]: found.flat(), ...notes } }
   },
 }
 
-async function findOld(context: TaskContext, manifest: JsonObject, deployed: readonly JsonObject[]): Promise<OldVersion[]> {
+async function findOld(
+  context: TaskContext,
+  manifest: JsonObject,
+  deployed: readonly JsonObject[],
+): Promise<OldVersion[]> {
   const account = requireAccount(context.stage.context)
   const location = readObject(manifest).metadata.namespace
   const { app, cluster } = readOwner(manifest).metadata.annotations
   if (app === undefined || cluster === undefined) return []
   const place = { account, application: app, cluster }
-  const names = await context.infrastructure.manifestsOfCluster({ ...place, location, kind: 'replicaSet' })
+  const names = await context.infrastructure.manifestsOfCluster({
+    ...place,
+    location,
+    kind: 'replicaSet',
+  })
   const groups = await groupsIn(context, { ...place, provider: kubernetes }, location)
   const old = names
     .filter((name) => !deployed.some((each) => isNamed(each, name)))
@@ -115,7 +139,9 @@ function isNamed(manifest: JsonObject, fullName: string): boolean {
   return isSame(`${kind} ${metadata.name}`, fullName)
 }
 
-const readReplicas = shape({ status: shape({ readyReplicas: numberOf, availableReplicas: numberOf }) })
+const readReplicas = shape({
+  status: shape({ readyReplicas: numberOf, availableReplicas: numberOf }),
+})
 
 function isBroken(body: CloudManifest | undefined): boolean {
   if (body === undefined || body.status.stable.state || body.status.failed.state) return false
@@ -132,11 +158,18 @@ export function oldVersionStages(stage: Stage, execution: Execution): NewStage[]
     case 'CANARY': {
       const retired = retire(stage, old)
       // The first version, or one that follows disabled ones, gets all of the traffic at once.
-      const enabling = () => replicaSetsOf(stage).map((each) => stageOn(stage, 'enableManifest', each))
-      return inSequence(manifestCanaryStages(stage, execution, retired) ?? [...enabling(), ...retired])
+      const enabling = () =>
+        replicaSetsOf(stage).map((each) => stageOn(stage, 'enableManifest', each))
+      return inSequence(
+        manifestCanaryStages(stage, execution, retired) ?? [...enabling(), ...retired],
+      )
     }
     case 'HIGHLANDER':
-      return inSequence(['disableManifest', 'deleteManifest'].flatMap((type) => old.map((each) => stageOn(stage, type, each))))
+      return inSequence(
+        ['disableManifest', 'deleteManifest'].flatMap((type) =>
+          old.map((each) => stageOn(stage, type, each)),
+        ),
+      )
     default:
       return inSequence(retire(stage, old))
   }
@@ -150,7 +183,9 @@ const readApp = shape({ moniker: shape({ app: text }) })
 
 /** Those of what is deployed. */
 function replicaSetsOf(stage: Stage, deployed = deployedNote.in(stage.context)): Target[] {
-  return deployed.filter(({ name }) => kindOf(name) === 'replicaset').map((each) => toTarget(stage, each))
+  return deployed
+    .filter(({ name }) => kindOf(name) === 'replicaset')
+    .map((each) => toTarget(stage, each))
 }
 
 /** The former version stays with its pods, so that enabling it is a rollback. @param old Newest first */
@@ -183,7 +218,12 @@ const verbs: Readonly<Record<string, string>> = {
   undoRolloutManifest: 'Undo rollout of',
 }
 
-function stageOn(stage: Stage, type: string, { location, manifestName, app }: Target, settings: JsonObject = {}): NewStage {
+function stageOn(
+  stage: Stage,
+  type: string,
+  { location, manifestName, app }: Target,
+  settings: JsonObject = {},
+): NewStage {
   // A version without traffic may be as unstable as it likes.
   const patience = type === 'disableManifest' ? { waitUntilStable: false } : {}
   const context = { ...accountFields(stage), app, location, manifestName, ...patience, ...settings }
@@ -195,10 +235,12 @@ const rolledOut: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'da
 /** Stages that bring back what ran before, when what was deployed has not become stable, or was stopped as a canary. */
 export function undoStages(stage: Stage, execution: Execution): NewStage[] {
   const { context, tasks } = stage
-  const stopped = trafficStrategyOf(context) === 'CANARY' ? abortManifestCanary(stage, execution) : []
+  const stopped =
+    trafficStrategyOf(context) === 'CANARY' ? abortManifestCanary(stage, execution) : []
   if (stopped.length > 0) return inSequence(stopped)
   const hasFailed = tasks.some(
-    ({ name, status }) => name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
+    ({ name, status }) =>
+      name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
   )
   if (!hasFailed) return []
   const isRollback = readFields(deploying, context).rollback.onFailure
@@ -206,7 +248,10 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
   const unstable = deployedNote
     .in(context)
     .filter(
-      ({ location, name }) => !stable.some((each) => each.manifestName === name && each.location === toPathLocation(location)),
+      ({ location, name }) =>
+        !stable.some(
+          (each) => each.manifestName === name && each.location === toPathLocation(location),
+        ),
     )
   return inSequence(
     unstable.flatMap((each): NewStage[] => {
@@ -215,7 +260,9 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
         const settings = { numRevisionsBack: 1, onlyWithEarlierRevision: true }
         return [stageOn(stage, 'undoRolloutManifest', toTarget(stage, each), settings)]
       }
-      return kind === 'replicaset' && trafficOf(context).enabled && !isOlder(stage, each.name, manifestsNote.in(context))
+      return kind === 'replicaset' &&
+        trafficOf(context).enabled &&
+        !isOlder(stage, each.name, manifestsNote.in(context))
         ? [stageOn(stage, 'disableManifest', toTarget(stage, each))]
         : []
     }),
@@ -226,7 +273,11 @@ export function undoStages(stage: Stage, execution: Execution): NewStage[] {
 const skewMs = 60_000
 
 /** It existed before the stage, which has deployed the same once more: it may be what serves. */
-function isOlder({ startTime = 0 }: Stage, name: string, manifests: readonly JsonObject[]): boolean {
+function isOlder(
+  { startTime = 0 }: Stage,
+  name: string,
+  manifests: readonly JsonObject[],
+): boolean {
   const found = manifests.find((each) => isNamed(each, name))
   return Date.parse(readObject(found).metadata.creationTimestamp ?? '') < startTime - skewMs
 }
@@ -240,8 +291,13 @@ export async function cancelManifests(context: TaskContext): Promise<void> {
   // Also by an operation that ran when the stage was cancelled.
   const results = noted.length > 0 ? [] : await lastResults(context)
   const deployed = [...noted, ...results.flatMap(({ manifestNames }) => manifestNames)]
-  const manifests = [...manifestsNote.in(stage.context), ...results.flatMap((result) => result.manifests)]
-  const created = replicaSetsOf(stage, deployed).filter(({ manifestName }) => !isOlder(stage, manifestName, manifests))
+  const manifests = [
+    ...manifestsNote.in(stage.context),
+    ...results.flatMap((result) => result.manifests),
+  ]
+  const created = replicaSetsOf(stage, deployed).filter(
+    ({ manifestName }) => !isOlder(stage, manifestName, manifests),
+  )
   if (created.length === 0) return
   const stages = created.map((each) => stageOn(stage, 'disableManifest', each))
   await submitOperations(context, 'abortDeployment', toOperations(stages), kubernetes)

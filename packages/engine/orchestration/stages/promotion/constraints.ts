@@ -32,14 +32,21 @@ export function plannedStages(promotion: Promotion): NewStage[] {
 }
 
 function constraintStages(constraint: Constraint, promotion: Promotion): NewStage[] {
-  const { type, roles, instructions, minutes, days, whitelist, checks, rollback, ...fields } = constraint
+  const { type, roles, instructions, minutes, days, whitelist, checks, rollback, ...fields } =
+    constraint
   const { application, from, to, version, soak } = promotion
   const judgment = { instructions, requiredJudgmentRoles: roles ?? [] }
   switch (type) {
     case 'judgment':
       return [{ type: 'manualJudgment', name: `Judge ${version} for ${to}`, context: judgment }]
     case 'soakTime':
-      return [{ type: 'promote', name: `Soak time in ${from}`, context: { application, soak: { ...soak, minutes } } }]
+      return [
+        {
+          type: 'promote',
+          name: `Soak time in ${from}`,
+          context: { application, soak: { ...soak, minutes } },
+        },
+      ]
     case 'window': {
       const context = { restrictedExecutionWindow: { days, whitelist } }
       return [{ type: 'restrictExecutionDuringTimeWindow', name: `Window of ${to}`, context }]
@@ -53,12 +60,17 @@ function constraintStages(constraint: Constraint, promotion: Promotion): NewStag
 
 /** One for each cluster that runs there already: a first deployment has nothing to be compared with. */
 function canaryStages(fields: JsonObject, { to, deployments }: Promotion): NewStage[] {
-  if (fields['deployments'] !== undefined) return [{ type: 'kayentaCanary', name: `Canary for ${to}`, context: fields }]
+  if (fields['deployments'] !== undefined)
+    return [{ type: 'kayentaCanary', name: `Canary for ${to}`, context: fields }]
   const compared = deployments.filter(({ isFirst }) => !isFirst)
   return [...Map.groupBy(compared, ({ cluster }) => cluster)].map(([cluster, planned]) => ({
     type: 'kayentaCanary',
     name: `Canary of ${cluster} for ${to}`,
-    context: { analysisType: 'realTimeAutomatic', ...fields, deployments: canaryDeployments(cluster, planned, fields) },
+    context: {
+      analysisType: 'realTimeAutomatic',
+      ...fields,
+      deployments: canaryDeployments(cluster, planned, fields),
+    },
   }))
 }
 
@@ -78,7 +90,8 @@ function canaryDeployments(
     }
     const { imageId, imageAccount, ...others } = canary
     const group = { ...others, strategy: '', capacity }
-    const detailed = (word: string) => [textOf(canary['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
+    const detailed = (word: string) =>
+      [textOf(canary['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
     return {
       control: { ...group, freeFormDetails: detailed('baseline') },
       experiment: { ...group, imageId, imageAccount, freeFormDetails: detailed('canary') },

@@ -1,13 +1,25 @@
 /** Deployments of a promotion: as its target was deployed last, with other images. */
 
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, objectOf, objectsOf, parseObject, textOf } from '@fairlead/base/json/values.ts'
+import {
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  parseObject,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { findUnknownPlaces } from '@fairlead/model/environments/accounts.ts'
 import type { Environment } from '@fairlead/model/environments/declaration.ts'
 import { imagesIn, repositoryOf } from '@fairlead/model/environments/images.ts'
 import { deploysTo, toTarget } from '@fairlead/model/environments/pipelines.ts'
-import { type Running, type RunningCluster, runningIn, versionsOf } from '@fairlead/model/environments/running.ts'
+import {
+  type Running,
+  type RunningCluster,
+  runningIn,
+  versionsOf,
+} from '@fairlead/model/environments/running.ts'
 import { placedNames } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
@@ -37,31 +49,53 @@ export interface PlannedDeployment {
 }
 
 /** One for each cluster and place whose images differ. @throws {StageError} when one cannot be deployed */
-export async function plannedDeployments(context: TaskContext, places: Places, running: Running): Promise<PlannedDeployment[]> {
+export async function plannedDeployments(
+  context: TaskContext,
+  places: Places,
+  running: Running,
+): Promise<PlannedDeployment[]> {
   const there = runningIn(places.to, places.groups)
   const targets = running.clusters.flatMap((source) => targetsOfCluster(source, places, there))
-  const changed = targets.filter(({ source, present }) => present === undefined || !runsSame(source, present))
+  const changed = targets.filter(
+    ({ source, present }) => present === undefined || !runsSame(source, present),
+  )
   const gone = changed.find(({ account }) => !places.accounts.has(account))
-  if (gone !== undefined) throw new StageError(findUnknownPlaces({ ...places.to, accounts: [gone.account] }, places.accounts))
+  if (gone !== undefined)
+    throw new StageError(
+      findUnknownPlaces({ ...places.to, accounts: [gone.account] }, places.accounts),
+    )
   const former = formerDeployments(context, places)
   const { application } = settingsOf(context)
   const toStage = (target: Target) =>
-    target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former)
+    target.source.provider === kubernetes
+      ? manifestStage(context, target, former)
+      : serverGroupStage(context, target, former)
   return Promise.all(
     changed.map(async (target) => {
       const { cluster, present } = target
       const stage = await toStage(target)
-      return { stage, cluster, isFirst: present === undefined, canary: canaryOf(target, stage, application) }
+      return {
+        stage,
+        cluster,
+        isFirst: present === undefined,
+        canary: canaryOf(target, stage, application),
+      }
     }),
   )
 }
 
 /** In Kubernetes, it takes the pods of what runs there. */
-function canaryOf(target: Target, { type, context }: NewStage, application: string): JsonObject | undefined {
+function canaryOf(
+  target: Target,
+  { type, context }: NewStage,
+  application: string,
+): JsonObject | undefined {
   const { source, account, region, cluster, present } = target
   if (type !== 'deployManifest') return type === 'createServerGroup' ? context : undefined
   const there = present?.versions.map(({ image }) => image) ?? []
-  const [imageId, ...others] = source.versions.flatMap(({ image }) => (there.includes(image) ? [] : [image]))
+  const [imageId, ...others] = source.versions.flatMap(({ image }) =>
+    there.includes(image) ? [] : [image],
+  )
   if (imageId === undefined || others.length > 0) return undefined
   const place = { application, account, credentials: account, cloudProvider: kubernetes, region }
   return { ...place, stack: cluster.split(' ').at(-1), imageId }
@@ -80,14 +114,24 @@ function runsSame(source: RunningCluster, present: RunningCluster): boolean {
 function targetsOfCluster(source: RunningCluster, { from, to }: Places, there: Running): Target[] {
   if (source.provider !== kubernetes && source.versions.length > 1) {
     const versions = source.versions.map(({ label }) => label).join(' and ')
-    throw new StageError([`${source.cluster} runs ${versions} in ${from.name}: it is promoted once it runs one version.`])
+    throw new StageError([
+      `${source.cluster} runs ${versions} in ${from.name}: it is promoted once it runs one version.`,
+    ])
   }
   const cluster = counterpartOf(source.cluster, from, to)
   const present = there.clusters.filter((each) => each.cluster === cluster)
   if (present.length > 0)
-    return present.map((each) => ({ source, account: each.account, region: each.region, cluster, present: each }))
+    return present.map((each) => ({
+      source,
+      account: each.account,
+      region: each.region,
+      cluster,
+      present: each,
+    }))
   const regions = to.regions ?? [source.region]
-  return to.accounts.flatMap((account) => regions.map((region) => ({ source, account, region, cluster, present: undefined })))
+  return to.accounts.flatMap((account) =>
+    regions.map((region) => ({ source, account, region, cluster, present: undefined })),
+  )
 }
 
 /** The cluster of the same name; where both environments list clusters, the one at the same position. */
@@ -124,10 +168,14 @@ interface Former {
 
 function formerDeployments({ newestRunOf }: TaskContext, { to, pipelines }: Places): Former {
   const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to)).map(toPipeline)
-  const runs = concerned.flatMap(({ id }) => (id === undefined ? [] : (newestRunOf(id, ['SUCCEEDED']) ?? [])))
+  const runs = concerned.flatMap(({ id }) =>
+    id === undefined ? [] : (newestRunOf(id, ['SUCCEEDED']) ?? []),
+  )
   const done = runs.flatMap(({ stages }) => stages).filter(({ status }) => status === 'SUCCEEDED')
   return {
-    done: done.toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0)).map((stage) => ({ ...toDeployed(stage.context), stage })),
+    done: done
+      .toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0))
+      .map((stage) => ({ ...toDeployed(stage.context), stage })),
     defined: concerned.flatMap(({ stages }) => stages.flatMap(({ clusters }) => clusters)),
   }
 }
@@ -137,7 +185,11 @@ function isIn({ account, credentials }: DoneStage, target: Target): boolean {
 }
 
 /** As its newest server group was created, else as a pipeline would, else as a clone. */
-async function serverGroupStage(context: TaskContext, target: Target, former: Former): Promise<NewStage> {
+async function serverGroupStage(
+  context: TaskContext,
+  target: Target,
+  former: Former,
+): Promise<NewStage> {
   const { source, account, region, cluster } = target
   const { application } = settingsOf(context)
   const image = await imageOf(context, source)
@@ -155,34 +207,62 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
   const { type, context: before } = created?.stage ?? {}
   if (before !== undefined && type !== 'createServerGroup') {
     const clone = cloneOf(target, created?.strategy)
-    return { type: 'cloneServerGroup', name, context: { ...withoutImage(before), ...place, ...clone, imageId: image } }
+    return {
+      type: 'cloneServerGroup',
+      name,
+      context: { ...withoutImage(before), ...place, ...clone, imageId: image },
+    }
   }
   const given = before ?? former.defined.find((each) => wouldCreate(each, application, target))
   if (given !== undefined)
-    return { type: 'createServerGroup', name, context: { ...withoutImage(given), ...place, imageId: image } }
-  return { type: 'cloneServerGroup', name, context: { ...place, ...cloneOf(target), imageId: image } }
+    return {
+      type: 'createServerGroup',
+      name,
+      context: { ...withoutImage(given), ...place, imageId: image },
+    }
+  return {
+    type: 'cloneServerGroup',
+    name,
+    context: { ...place, ...cloneOf(target), imageId: image },
+  }
 }
 
 /** As its full form names it. @throws {StageError} */
-async function imageOf(context: TaskContext, { account, region, serverGroups, cluster }: RunningCluster): Promise<string> {
+async function imageOf(
+  context: TaskContext,
+  { account, region, serverGroups, cluster }: RunningCluster,
+): Promise<string> {
   const name = serverGroups[0]?.name ?? ''
-  const group = name === '' ? undefined : await context.infrastructure.serverGroup({ account, region, name })
+  const group =
+    name === '' ? undefined : await context.infrastructure.serverGroup({ account, region, name })
   const [version] = versionsOf(group?.all ?? {})
   if (version !== undefined) return version.image
-  throw new StageError([`The image that ${cluster} runs in ${account}/${region} is not known, so it cannot be promoted.`])
+  throw new StageError([
+    `The image that ${cluster} runs in ${account}/${region} is not known, so it cannot be promoted.`,
+  ])
 }
 
-const creations: ReadonlySet<string> = new Set(['createServerGroup', 'cloneServerGroup', 'copyLastAsg'])
+const creations: ReadonlySet<string> = new Set([
+  'createServerGroup',
+  'cloneServerGroup',
+  'copyLastAsg',
+])
 
 function hasCreated(done: DoneStage, target: Target): boolean {
   if (!isIn(done, target) || !creations.has(done.stage.type)) return false
-  const names = done.created.flatMap(({ location, name }) => (location === target.region ? [name] : []))
+  const names = done.created.flatMap(({ location, name }) =>
+    location === target.region ? [name] : [],
+  )
   return target.present?.all.some(({ name }) => names.includes(name)) ?? false
 }
 
 const toOwner = shape({ application: textOf })
 
-function wouldCreate(fields: JsonObject, application: string, { account, region, cluster }: Target): boolean {
+function wouldCreate(
+  fields: JsonObject,
+  application: string,
+  { account, region, cluster }: Target,
+): boolean {
   const meant = toTarget(fields)
   const isThere = meant.regions.length === 0 || meant.regions.includes(region)
   const { application: own = application } = toOwner(fields)
@@ -215,7 +295,11 @@ function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): J
 }
 
 /** The manifests that were deployed there last, with the images of the environment before. @throws {StageError} */
-async function manifestStage(context: TaskContext, target: Target, { done }: Former): Promise<NewStage> {
+async function manifestStage(
+  context: TaskContext,
+  target: Target,
+  { done }: Former,
+): Promise<NewStage> {
   const { account, region, cluster, source } = target
   const images = source.versions.map(({ image }) => image)
   const deployed = done.find((each) => hasDeployed(each, target))
@@ -223,7 +307,9 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
   const manifests = before.map((manifest) => withImages(manifest, images)) as JsonObject[]
   const after = imagesIn(manifests)
   if (!images.some((image) => after.includes(image))) {
-    throw new StageError([`The manifests of ${cluster} in ${account}/${region} use none of the images ${images.join(', ')}.`])
+    throw new StageError([
+      `The manifests of ${cluster} in ${account}/${region} use none of the images ${images.join(', ')}.`,
+    ])
   }
   const settings = deployed === undefined ? {} : withoutResults(deployed.stage.context)
   return {
@@ -248,9 +334,13 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
 function hasDeployed(done: DoneStage, target: Target): boolean {
   const { stage, manifests, namespaceOverride } = done
   if (stage.type !== 'deployManifest' || !isIn(done, target)) return false
-  const isThere = (manifest: JsonObject) => (namespaceOverride ?? toPlaced(manifest).metadata.namespace) === target.region
+  const isThere = (manifest: JsonObject) =>
+    (namespaceOverride ?? toPlaced(manifest).metadata.namespace) === target.region
   const repositories = imagesIn(manifests).map(repositoryOf)
-  return manifests.some(isThere) && target.source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
+  return (
+    manifests.some(isThere) &&
+    target.source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
+  )
 }
 
 const toNamed = shape({ moniker: objectOf, metadata: objectOf })
@@ -260,21 +350,30 @@ const toPlaced = shape({ metadata: shape({ namespace: textOf }) })
 const toLive = shape({
   manifest: shape({
     metadata: shape({
-      annotations: shape({ applied: [or(textOf, ''), 'kubectl.kubernetes.io/last-applied-configuration'] }),
+      annotations: shape({
+        applied: [or(textOf, ''), 'kubectl.kubernetes.io/last-applied-configuration'],
+      }),
     }),
   }),
 })
 
 /** The manifest that was applied last, in the namespace of the target. @throws {StageError} where the object does not say */
-async function loadApplied(context: TaskContext, { account, region, present, source }: Target): Promise<JsonObject> {
+async function loadApplied(
+  context: TaskContext,
+  { account, region, present, source }: Target,
+): Promise<JsonObject> {
   const from = present ?? source
   const [group] = from.serverGroups
   const manager = group?.serverGroupManagers[0]?.name
   const name = manager === undefined ? String(group?.name) : `deployment ${manager}`
-  const found = toLive(await context.infrastructure.manifest({ ...from, name, includeEvents: false }))
+  const found = toLive(
+    await context.infrastructure.manifest({ ...from, name, includeEvents: false }),
+  )
   const applied = parseObject(found.manifest.metadata.annotations.applied)
   if (applied === undefined) {
-    throw new StageError([`${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`])
+    throw new StageError([
+      `${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`,
+    ])
   }
   return { ...applied, metadata: { ...toNamed(applied).metadata, namespace: region } }
 }

@@ -14,6 +14,9 @@ export async function checkMayPromote(
     if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, viewOf)) continue
     const isSteerer = execution.authentication.steeredBy?.some((each) => each.user === user)
     const advice = isSteerer ? [`${user} has steered this run; a new run does without.`] : []
-    throw new StageError([describeMissingRole(to, user), ...advice], { status: 403, kind: 'PERMISSION' })
+    throw new StageError([describeMissingRole(to, user), ...advice], {
+      status: 403,
+      kind: 'PERMISSION',
+    })
   }
 }

@@ -32,7 +32,10 @@ export interface Places {
 
 /** What the author of the stage has set. */
 export function settingsOf({ execution, stage }: StagePlace) {
-  const { application = execution.application, ...settings } = readFields(promote.fields, stage.context)
+  const { application = execution.application, ...settings } = readFields(
+    promote.fields,
+    stage.context,
+  )
   return { ...settings, application }
 }
 
@@ -45,7 +48,12 @@ const toEnvironment: Reader<Environment> = shape({
 })
 
 /** Note of an inner stage that waits until what the environment runs has run there for some time. */
-export const toSoak = shape({ from: toEnvironment, images: textsOf, clusters: textsOf, minutes: or(numberOf, 0) })
+export const toSoak = shape({
+  from: toEnvironment,
+  images: textsOf,
+  clusters: textsOf,
+  minutes: or(numberOf, 0),
+})
 export type Soak = ShapeOf<typeof toSoak>
 
 /** @throws {StageError} for an environment that the application does not have */
@@ -58,7 +66,11 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
     loadGroups(context),
   ])
   const used = groups.map(({ account }) => account)
-  const { list, problem } = environmentsOf(attributes?.['environments'], { accounts, pipelines, used })
+  const { list, problem } = environmentsOf(attributes?.['environments'], {
+    accounts,
+    pipelines,
+    used,
+  })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
   return { from, to, pipelines, groups, accounts: toAccounts(accounts) }
@@ -68,11 +80,16 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
 function chosen(list: readonly Environment[], place: StagePlace): Pick<Places, 'from' | 'to'> {
   const { from: fromName, to: toName } = settingsOf(place)
   if (toName === undefined)
-    throw new StageError(['The stage names no environment: set "to" to the one that the version is promoted to.'])
+    throw new StageError([
+      'The stage names no environment: set "to" to the one that the version is promoted to.',
+    ])
   const to = environmentNamed(list, toName)
-  const from = fromName === undefined ? list[list.indexOf(to) - 1] : environmentNamed(list, fromName)
+  const from =
+    fromName === undefined ? list[list.indexOf(to) - 1] : environmentNamed(list, fromName)
   if (from === undefined) {
-    throw new StageError([`${to.name} is the first environment, so nothing is promoted to it: set "from", or another "to".`])
+    throw new StageError([
+      `${to.name} is the first environment, so nothing is promoted to it: set "from", or another "to".`,
+    ])
   }
   if (from === to) throw new StageError([`"from" and "to" are the same environment, ${to.name}.`])
   return { from, to }
@@ -89,12 +106,18 @@ async function loadGroups(context: TaskContext): Promise<Group[]> {
   return (await context.infrastructure.serverGroups(settingsOf(context).application)).map(toGroup)
 }
 
-export async function loadRunning(context: TaskContext, environment: Environment): Promise<Running> {
+export async function loadRunning(
+  context: TaskContext,
+  environment: Environment,
+): Promise<Running> {
   return runningIn(environment, await loadGroups(context))
 }
 
 /** @param named Of clusters; without any, all that serve, apart from canaries */
 export function chosenClusters(running: Running, named: readonly string[]): Running {
-  const isChosen = ({ cluster, isCanary }: RunningCluster) => (named.length === 0 ? !isCanary : named.includes(cluster))
-  return summaryOf(running.clusters.filter((each) => each.health.state !== 'disabled' && isChosen(each)))
+  const isChosen = ({ cluster, isCanary }: RunningCluster) =>
+    named.length === 0 ? !isCanary : named.includes(cluster)
+  return summaryOf(
+    running.clusters.filter((each) => each.health.state !== 'disabled' && isChosen(each)),
+  )
 }

@@ -18,7 +18,12 @@ import { checkMayPromote } from './may-promote.ts'
 import { chosenClusters, loadPlaces, loadRunning, settingsOf, toSoak } from './places.ts'
 
 const turnStep: Step = { name: 'waitForPromotions', decide: waitForPromotions, pollMs: 5_000 }
-const resolveStep: Step = { name: 'resolvePromotion', execute: resolve, readsOnly: true, timeoutMs: 5 * 60_000 }
+const resolveStep: Step = {
+  name: 'resolvePromotion',
+  execute: resolve,
+  readsOnly: true,
+  timeoutMs: 5 * 60_000,
+}
 const soakStep: Step = { name: 'waitForSoakTime', execute: waitForSoakTime, readsOnly: true }
 
 export const promoteStage: StageType = {
@@ -40,15 +45,22 @@ function isSoak({ context }: Stage): boolean {
 /** The later of two promotions to one environment takes what runs once the earlier one has ended. */
 function waitForPromotions(context: TaskContext): TaskResult {
   const ahead = context.activeRuns().find((run) => isAhead(run, context))
-  const words = ahead && `waits for the promotion by ${ahead.name ?? 'another run'} (${ahead.id}), which began before`
+  const words =
+    ahead &&
+    `waits for the promotion by ${ahead.name ?? 'another run'} (${ahead.id}), which began before`
   return { status: words === undefined ? 'SUCCEEDED' : 'RUNNING', context: { [waitingKey]: words } }
 }
 
 function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
   const startedMs = execution.startTime ?? 0
-  const isEarlier = (run.startTime ?? 0) < startedMs || (run.startTime === startedMs && run.id < execution.id)
+  const isEarlier =
+    (run.startTime ?? 0) < startedMs || (run.startTime === startedMs && run.id < execution.id)
   return (
-    isEarlier && run.stages.some((each) => isActive(each.status) && meets({ execution: run, stage: each }, { execution, stage }))
+    isEarlier &&
+    run.stages.some(
+      (each) =>
+        isActive(each.status) && meets({ execution: run, stage: each }, { execution, stage }),
+    )
   )
 }
 
@@ -56,9 +68,14 @@ function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
 function meets(one: StagePlace, other: StagePlace): boolean {
   if (one.stage.type !== other.stage.type) return false
   const [mine, others] = [settingsOf(one), settingsOf(other)]
-  const isSame = (key: 'application' | 'to') => foldName(mine[key] ?? '') === foldName(others[key] ?? '')
+  const isSame = (key: 'application' | 'to') =>
+    foldName(mine[key] ?? '') === foldName(others[key] ?? '')
   const isAll = mine.clusters.length === 0 || others.clusters.length === 0
-  return isSame('application') && isSame('to') && (isAll || mine.clusters.some((cluster) => others.clusters.includes(cluster)))
+  return (
+    isSame('application') &&
+    isSame('to') &&
+    (isAll || mine.clusters.some((cluster) => others.clusters.includes(cluster)))
+  )
 }
 
 /** Finds what is promoted, and how it is deployed; both stay as they are from here on. */
@@ -77,12 +94,24 @@ async function resolve(context: TaskContext): Promise<TaskResult> {
   const images = running.versions.map(({ image }) => image)
   const { constraints, name } = to
   const soak = { from, images, clusters: running.clusters.map(({ cluster }) => cluster) }
-  const stages = plannedStages({ application, from: from.name, to: name, version, constraints, deployments, soak })
+  const stages = plannedStages({
+    application,
+    from: from.name,
+    to: name,
+    version,
+    constraints,
+    deployments,
+    soak,
+  })
   return {
     status: 'SUCCEEDED',
     context: { promotion: { from: from.name, to: name, version, images, stages } },
     promotesTo: { name, mayPromote: [...(to.mayPromote ?? [])] },
-    outputs: { promotedVersion: version, promotedImages: images, isPromoted: deployments.length > 0 },
+    outputs: {
+      promotedVersion: version,
+      promotedImages: images,
+      isPromoted: deployments.length > 0,
+    },
   }
 }
 
@@ -91,7 +120,11 @@ function describeVersions({ versions }: Running): string {
 }
 
 /** As `resolve` has kept it. */
-const toPromotion = shape({ to: String, version: String, stages: (value) => listOf(value) as NewStage[] })
+const toPromotion = shape({
+  to: String,
+  version: String,
+  stages: (value) => listOf(value) as NewStage[],
+})
 
 function promotionOf({ context }: Stage) {
   return toPromotion(context['promotion'])
@@ -105,7 +138,9 @@ async function waitForSoakTime(context: TaskContext): Promise<TaskResult> {
   const there = running.versions.map(({ image }) => image)
   const gone = images.find((image) => !there.includes(image))
   if (gone !== undefined) {
-    throw new StageError([`${gone} no longer runs in ${from.name}, so it cannot stay there for ${minutes} minutes.`])
+    throw new StageError([
+      `${gone} no longer runs in ${from.name}, so it cannot stay there for ${minutes} minutes.`,
+    ])
   }
   const sinceMs = Math.max(...running.clusters.map((cluster) => cluster.sinceMs ?? context.now))
   const words = describeSoak({ from: from.name, minutes, sinceMs, now: context.now })
@@ -128,7 +163,10 @@ function describeWait(stage: Stage, execution: Execution): string | undefined {
     case 'promote':
       return textOf(part.context[waitingKey])
     case 'restrictExecutionDuringTimeWindow': {
-      const opens = part.scheduledTime === undefined ? '' : `, which opens at ${new Date(part.scheduledTime).toISOString()}`
+      const opens =
+        part.scheduledTime === undefined
+          ? ''
+          : `, which opens at ${new Date(part.scheduledTime).toISOString()}`
       return `waits for the window of ${to}${opens}`
     }
     case 'kayentaCanary':

@@ -4,7 +4,12 @@ import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { listOf, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
-import { hrefOf, type OperatorAddress, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import {
+  hrefOf,
+  type OperatorAddress,
+  type OutsideAnswer,
+  operatorAddress,
+} from '@fairlead/base/outside/call-outside.ts'
 import { createRegexMeter, occursIn } from '@fairlead/base/regex/bounded-regex.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
@@ -41,38 +46,63 @@ interface CheckKind {
 }
 
 export const checkKinds: Readonly<Record<string, CheckKind>> = {
-  http: { describe: ({ url, path }) => `${url ?? path ?? 'An address'} answers`, look: lookAtAddresses },
-  prometheus: { describe: (check) => `${check.query ?? 'A query'} ${bounds(check)}`, look: lookAtQuery },
+  http: {
+    describe: ({ url, path }) => `${url ?? path ?? 'An address'} answers`,
+    look: lookAtAddresses,
+  },
+  prometheus: {
+    describe: (check) => `${check.query ?? 'A query'} ${bounds(check)}`,
+    look: lookAtQuery,
+  },
   metric: { describe: (check) => `${check.metric} ${bounds(check)}`, look: lookAtMetric },
-  logs: { describe: ({ appears, pattern }) => `The output has ${appears ? '' : 'no '}"${pattern}"`, look: lookAtLogs },
+  logs: {
+    describe: ({ appears, pattern }) => `The output has ${appears ? '' : 'no '}"${pattern}"`,
+    look: lookAtLogs,
+  },
 }
 
 /** The bad ones first: one bad look makes all of them bad, and one open look leaves them open. */
 function worst(looks: readonly Look[]): Look {
   const first = (result: Look['result']) => looks.find((look) => look.result === result)
-  return first('bad') ?? first('open') ?? first('good') ?? { result: 'open', text: 'There is nothing to look at.' }
+  return (
+    first('bad') ??
+    first('open') ??
+    first('good') ?? { result: 'open', text: 'There is nothing to look at.' }
+  )
 }
 
 /** @throws {StageError} when there are none */
 function requireGroups(context: TaskContext): DeployedGroup[] {
   const groups = deployedGroups(context)
   if (groups.length > 0) return groups
-  throw new StageError(['No stage ahead has deployed a server group: name one by serverGroupName, credentials and region.'])
+  throw new StageError([
+    'No stage ahead has deployed a server group: name one by serverGroupName, credentials and region.',
+  ])
 }
 
 async function lookAtAddresses(context: TaskContext, check: Check): Promise<Look> {
   const { url, path } = check
   if (url !== undefined) return probe(context, url, check)
-  if (path === undefined) throw new StageError(['The check names no address: set "url", or "path" for all instances.'])
-  const addresses = await Promise.all(requireGroups(context).map((group) => addressesOf(context, group)))
+  if (path === undefined)
+    throw new StageError(['The check names no address: set "url", or "path" for all instances.'])
+  const addresses = await Promise.all(
+    requireGroups(context).map((group) => addressesOf(context, group)),
+  )
   // The infrastructure has chosen the addresses; the author chooses no more than the path.
-  return worst(await Promise.all(addresses.flat().map((base) => probe(context, belowInstance(base, path), check))))
+  return worst(
+    await Promise.all(
+      addresses.flat().map((base) => probe(context, belowInstance(base, path), check)),
+    ),
+  )
 }
 
 /** @throws {StageError} for a path that leads elsewhere */
 function belowInstance(base: string, path: string): OperatorAddress {
   try {
-    return operatorAddress(base, /^[\w.%~-]/.test(path) && !path.includes('://') ? `/${path}` : path)
+    return operatorAddress(
+      base,
+      /^[\w.%~-]/.test(path) && !path.includes('://') ? `/${path}` : path,
+    )
   } catch (error) {
     throw new StageError([(error as Error).message])
   }
@@ -81,25 +111,41 @@ function belowInstance(base: string, path: string): OperatorAddress {
 /** @throws {StageError} for instances whose addresses Fairlead does not know */
 async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<string[]> {
   if (group.provider !== standalone.provider || !context.infrastructure.hasOwnInstances) {
-    throw new StageError([`Instances of ${group.provider} are not called by their path: set "url" instead of "path".`])
+    throw new StageError([
+      `Instances of ${group.provider} are not called by their path: set "url" instead of "path".`,
+    ])
   }
   const { instances } = await requireServerGroup(context, group)
   return instances.flatMap(({ health }) => {
-    const { ipAddress, port } = health.find(({ discoveryType }) => discoveryType === 'readiness') ?? {}
+    const { ipAddress, port } =
+      health.find(({ discoveryType }) => discoveryType === 'readiness') ?? {}
     return ipAddress === undefined ? [] : [`http://${String(ipAddress)}:${String(port)}`]
   })
 }
 
-async function probe(context: TaskContext, address: string | OperatorAddress, check: Check): Promise<Look> {
+async function probe(
+  context: TaskContext,
+  address: string | OperatorAddress,
+  check: Check,
+): Promise<Look> {
   const url = hrefOf(address)
   const startedMs = performance.now()
   const { value: headers, secrets } = await context.reveal(headersOf(check.customHeaders))
   try {
-    const answer = await context.callOutside({ method: 'GET', url: address, headers, body: undefined })
-    return classifyAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), {
-      url,
-      check,
+    const answer = await context.callOutside({
+      method: 'GET',
+      url: address,
+      headers,
+      body: undefined,
     })
+    return classifyAnswer(
+      maskCopies({ ...answer, bytes: '' }, secrets),
+      Math.round(performance.now() - startedMs),
+      {
+        url,
+        check,
+      },
+    )
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     if (error.fault === 'forbidden') throw new StageError([error.message])
@@ -117,8 +163,10 @@ function classifyAnswer(
   if (wanted === undefined ? status >= 400 : status !== wanted) {
     return { result: 'bad', text: `${seen}, wanted ${wanted ?? 'a status below 400'}.` }
   }
-  if (contained !== undefined && !text.includes(contained)) return { result: 'bad', text: `${seen}, without "${contained}".` }
-  if (withinMs !== undefined && ms > withinMs) return { result: 'bad', text: `${seen}, wanted at most ${withinMs} ms.` }
+  if (contained !== undefined && !text.includes(contained))
+    return { result: 'bad', text: `${seen}, without "${contained}".` }
+  if (withinMs !== undefined && ms > withinMs)
+    return { result: 'bad', text: `${seen}, wanted at most ${withinMs} ms.` }
   return { result: 'good', text: `${seen}.` }
 }
 
@@ -129,7 +177,8 @@ function bounds({ comparison, bound }: Check): string {
 /** @param value Undefined or NaN: the source has no value yet @throws {StageError} without a bound */
 function compareValue(check: Check, subject: string, value: number | undefined): Look {
   const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
-  if (value === undefined || Number.isNaN(value)) return { result: 'open', text: `${subject} has no value yet.` }
+  if (value === undefined || Number.isNaN(value))
+    return { result: 'open', text: `${subject} has no value yet.` }
   const text = `${subject} is ${Number(value.toPrecision(6))}, wanted ${comparison} ${bound}.`
   return { result: holds(value, bound) ? 'good' : 'bad', text }
 }
@@ -141,14 +190,20 @@ async function lookAtQuery(context: TaskContext, check: Check): Promise<Look> {
     throw new StageError(['The check needs the address of Prometheus ("url") and a "query".'])
   const url = `${address.replace(/\/$/, '')}/api/v1/query${formatQuery({ query })}`
   const { value: headers, secrets } = await context.reveal(headersOf(customHeaders))
-  const answer = await context.callOutside({ method: 'GET', url, headers, body: undefined }).catch((error: unknown) => {
-    if (!(error instanceof CallError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
-    return error
-  })
-  if ('fault' in answer) return { result: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
+  const answer = await context
+    .callOutside({ method: 'GET', url, headers, body: undefined })
+    .catch((error: unknown) => {
+      if (!(error instanceof CallError) || error.fault === 'forbidden')
+        throw new StageError([(error as Error).message])
+      return error
+    })
+  if ('fault' in answer)
+    return { result: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
   const { error = answer.status, data } = toQueryAnswer(parseIfJson(answer.text))
-  if (answer.status !== 200) throw new StageError([maskCopies(`Prometheus refuses the query: ${error}`, secrets)])
-  const values = data.resultType === 'scalar' ? [data.scalar] : data.result.map(({ value }) => value)
+  if (answer.status !== 200)
+    throw new StageError([maskCopies(`Prometheus refuses the query: ${error}`, secrets)])
+  const values =
+    data.resultType === 'scalar' ? [data.scalar] : data.result.map(({ value }) => value)
   return values.length === 0
     ? compareValue(check, query, undefined)
     : worst(values.map((value) => compareValue(check, query, value)))
@@ -161,7 +216,11 @@ function toSample(value: unknown): number {
 
 const toQueryAnswer = shape({
   error: textOf,
-  data: shape({ resultType: textOf, scalar: [toSample, 'result'], result: list(shape({ value: toSample })) }),
+  data: shape({
+    resultType: textOf,
+    scalar: [toSample, 'result'],
+    result: list(shape({ value: toSample })),
+  }),
 })
 
 /** The metric of every server group, since the check began. */
@@ -169,7 +228,10 @@ async function lookAtMetric(context: TaskContext, check: Check): Promise<Look> {
   const { minRequests: least } = check
   const metric = String(check.metric)
   const looks = requireGroups(context).map(async (group) => {
-    const requests = least > 0 || metric === 'errorPercent' ? await metricOf(context, group, 'requests') : undefined
+    const requests =
+      least > 0 || metric === 'errorPercent'
+        ? await metricOf(context, group, 'requests')
+        : undefined
     if ((requests ?? 0) < least) {
       return {
         result: 'open' as const,
@@ -190,10 +252,21 @@ function shareOf(errors: number | undefined, requests: number | undefined): numb
 }
 
 /** The sum of what is counted, the average of all else. Undefined: nothing is known. @throws {StageError} for an unknown metric */
-async function metricOf(context: TaskContext, group: DeployedGroup, metric: string): Promise<number | undefined> {
+async function metricOf(
+  context: TaskContext,
+  group: DeployedGroup,
+  metric: string,
+): Promise<number | undefined> {
   const { provider, account, region, name } = group
-  const found = await context.infrastructure.statistics({ provider, account, region, metric, serverGroup: name })
-  if (found === undefined) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
+  const found = await context.infrastructure.statistics({
+    provider,
+    account,
+    region,
+    metric,
+    serverGroup: name,
+  })
+  if (found === undefined)
+    throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
   const since = context.stage.startTime ?? context.now
   const { datapoints, latest, unit } = toStatistics(found)
   const points = [...datapoints, latest].filter(({ timestamp }) => timestamp > since)
@@ -210,16 +283,29 @@ const toStatistics = shape({ datapoints: list(toPoint), latest: toPoint, unit: t
 async function lookAtLogs(context: TaskContext, { pattern, appears }: Check): Promise<Look> {
   if (pattern === undefined) throw new StageError(['The check names no text: set "pattern".'])
   const groups = await Promise.all(
-    requireGroups(context).map(async (target) => ({ target, group: await requireServerGroup(context, target) })),
+    requireGroups(context).map(async (target) => ({
+      target,
+      group: await requireServerGroup(context, target),
+    })),
   )
-  const instances = groups.flatMap(({ target, group }) => group.instances.map(({ id }) => ({ ...target, id })))
-  const found = await Promise.all(instances.map((instance) => hasOutput(context, instance, pattern)))
+  const instances = groups.flatMap(({ target, group }) =>
+    group.instances.map(({ id }) => ({ ...target, id })),
+  )
+  const found = await Promise.all(
+    instances.map((instance) => hasOutput(context, instance, pattern)),
+  )
   const position = found.indexOf(true)
   if (!appears) {
-    if (position >= 0) return { result: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
+    if (position >= 0)
+      return { result: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
     return { result: 'good', text: `No output has "${pattern}".` }
   }
-  if (position >= 0) return { result: 'good', text: `The output of ${instances[position]?.id} has "${pattern}".`, isFinal: true }
+  if (position >= 0)
+    return {
+      result: 'good',
+      text: `The output of ${instances[position]?.id} has "${pattern}".`,
+      isFinal: true,
+    }
   return { result: 'open', text: `No output of ${instances.length} instances has "${pattern}".` }
 }
 

@@ -30,7 +30,14 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
     const named = parseMoniker(name)
     const given = toNamed(stage.context)
     const cluster = given.cluster ?? given.moniker.cluster ?? named.cluster ?? name
-    return [{ ...locationOf(stage.context), name, cluster, moniker: { app: named.app ?? execution.application, cluster } }]
+    return [
+      {
+        ...locationOf(stage.context),
+        name,
+        cluster,
+        moniker: { app: named.app ?? execution.application, cluster },
+      },
+    ]
   }
   const graph = graphOf(execution)
   const hasDeployed = (each: Stage) => hasCreated(each) && !isOfCanary({ execution, stage: each })

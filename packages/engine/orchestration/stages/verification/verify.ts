@@ -7,8 +7,20 @@ import { verify } from '@fairlead/model/stage-types/verification.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { passedMs } from '../../machine/timeout.ts'
 import type { Execution, Stage } from '../../model.ts'
-import { cloudPlaceFields, placesOf, stageAccountOf, stageProviderOf } from '../infrastructure/cloud-context.ts'
-import { inSequence, type NewStage, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  cloudPlaceFields,
+  placesOf,
+  stageAccountOf,
+  stageProviderOf,
+} from '../infrastructure/cloud-context.ts'
+import {
+  inSequence,
+  type NewStage,
+  type StageType,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+} from '../stage-type.ts'
 import { type Check, checkKinds, readCheck } from './checks.ts'
 import { deployedGroups } from './deployed-groups.ts'
 
@@ -21,7 +33,8 @@ export const verifyStage: StageType = {
   steps: [watchStep],
   chooseSteps: (stage) => (isCheck(stage) ? verifyStage.steps : []),
   beforeStages: (stage) => (isCheck(stage) ? [] : plannedChecks(stage)),
-  onFailureStages: (stage, execution) => (readFields(verify.fields, stage.context).rollback ? rollbacks(stage, execution) : []),
+  onFailureStages: (stage, execution) =>
+    readFields(verify.fields, stage.context).rollback ? rollbacks(stage, execution) : [],
   forgets: ['verification'],
 }
 
@@ -45,19 +58,41 @@ function plannedChecks({ context }: Stage): NewStage[] {
 
 /** What says which server groups are watched. */
 function placeIn(context: JsonObject): JsonObject {
-  const kept = ['cloudProvider', 'credentials', 'account', 'region', 'regions', 'serverGroupName', 'cluster', 'moniker']
-  return Object.fromEntries(kept.flatMap((key) => (context[key] === undefined ? [] : [[key, context[key]]])))
+  const kept = [
+    'cloudProvider',
+    'credentials',
+    'account',
+    'region',
+    'regions',
+    'serverGroupName',
+    'cluster',
+    'moniker',
+  ]
+  return Object.fromEntries(
+    kept.flatMap((key) => (context[key] === undefined ? [] : [[key, context[key]]])),
+  )
 }
 
 /** With the account of the stage, where that is one of this machine. */
-function commandStage(name: string, { command, env, seconds }: Check, shared: JsonObject): NewStage {
-  const account = stageProviderOf(shared) === standalone.provider ? stageAccountOf(shared) : undefined
+function commandStage(
+  name: string,
+  { command, env, seconds }: Check,
+  shared: JsonObject,
+): NewStage {
+  const account =
+    stageProviderOf(shared) === standalone.provider ? stageAccountOf(shared) : undefined
   const place = account === undefined ? {} : { credentials: account, regions: placesOf(shared) }
-  return { type: 'runCommand', name, context: { ...place, command, env, stageTimeoutMs: seconds * 1000 } }
+  return {
+    type: 'runCommand',
+    name,
+    context: { ...place, command, env, stageTimeoutMs: seconds * 1000 },
+  }
 }
 
 function describe(check: Check): string {
-  return kindOf(check)?.describe(check) ?? (check.type === 'command' ? 'A command succeeds' : 'Check')
+  return (
+    kindOf(check)?.describe(check) ?? (check.type === 'command' ? 'A command succeeds' : 'Check')
+  )
 }
 
 function kindOf({ type }: Check) {
@@ -65,7 +100,11 @@ function kindOf({ type }: Check) {
 }
 
 /** What a check notes in its stage. */
-const toTally = shape({ looks: or(numberOf, 0), failures: or(numberOf, 0), successes: or(numberOf, 0) })
+const toTally = shape({
+  looks: or(numberOf, 0),
+  failures: or(numberOf, 0),
+  successes: or(numberOf, 0),
+})
 
 interface Tally extends ShapeOf<typeof toTally> {
   readonly last: string
@@ -92,28 +131,45 @@ async function watch(context: TaskContext): Promise<TaskResult> {
   if (tally.failures > check.failures) return failed(stage, tally, check.failures)
   const isOver = passedMs(execution, stage.startTime ?? now, now) >= check.seconds * 1000
   if (!isOver && !isFinal) {
-    return { status: 'RUNNING', ...shown, pollMs: Math.max(check.intervalSeconds, shortestIntervalSeconds) * 1000 }
+    return {
+      status: 'RUNNING',
+      ...shown,
+      pollMs: Math.max(check.intervalSeconds, shortestIntervalSeconds) * 1000,
+    }
   }
-  return tally.successes === 0 ? failed(stage, tally, check.failures) : { status: 'SUCCEEDED', ...shown }
+  return tally.successes === 0
+    ? failed(stage, tally, check.failures)
+    : { status: 'SUCCEEDED', ...shown }
 }
 
 function failed({ name }: Stage, tally: Tally, allowed: number): TaskResult {
   const { looks, failures, last } = tally
-  const often = failures > 0 && allowed > 0 ? ` ${failures} of ${looks} looks failed, ${allowed} may.` : ''
-  const exception = failureRecord('VerificationFailed', [`The check "${name}" failed: ${last}${often}`])
+  const often =
+    failures > 0 && allowed > 0 ? ` ${failures} of ${looks} looks failed, ${allowed} may.` : ''
+  const exception = failureRecord('VerificationFailed', [
+    `The check "${name}" failed: ${last}${often}`,
+  ])
   return { status: 'TERMINAL', context: { verification: tally, exception } }
 }
 
 /** What ran before takes the traffic again, cluster by cluster. */
 function rollbacks(stage: Stage, execution: Execution): NewStage[] {
   const clusters = new Map(
-    deployedGroups({ stage, execution }).map((group) => [JSON.stringify([group.account, group.region, group.cluster]), group]),
+    deployedGroups({ stage, execution }).map((group) => [
+      JSON.stringify([group.account, group.region, group.cluster]),
+      group,
+    ]),
   )
   return inSequence(
     [...clusters.values()].map(({ cluster, moniker, ...place }) => ({
       type: 'rollbackCluster',
       name: `Roll back ${cluster} in ${place.region}`,
-      context: { ...cloudPlaceFields(place), cluster, moniker, targetHealthyRollbackPercentage: 100 },
+      context: {
+        ...cloudPlaceFields(place),
+        cluster,
+        moniker,
+        targetHealthyRollbackPercentage: 100,
+      },
     })),
   )
 }
