@@ -34,9 +34,9 @@ function numbersIn(written: string): number[] {
 
 /** The numbers of the tables over which `for (const [scenario, …] of …)` goes. */
 function rowNumbers(text: string): number[] {
-  return [...text.matchAll(/for \(const \[scenario\b.* of (\w+|\[)/g)].flatMap(
+  return [...text.matchAll(/for \(const \[\s*scenario\b[^;]*?\] of (\w+|\[)/g)].flatMap(
     ({ 1: table, index }) => {
-      const start = table === '[' ? index : text.indexOf(`const ${table}:`)
+      const start = table === '[' ? index : text.indexOf('= [\n', text.indexOf(`const ${table}:`))
       const rows = text.slice(start, text.indexOf('\n]', start))
       return [...rows.matchAll(/^ {2}\[\s*(\d+),/gm)].map(([, number]) => Number(number))
     },

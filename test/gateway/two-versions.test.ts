@@ -66,10 +66,7 @@ function createLaterVersion(t: TestContext): string {
   const source = readFileSync(file, 'utf8')
   const patched = source
     .replace('const ownVersion = 1', 'const ownVersion = 2')
-    .replace(
-      'JSON.stringify({ version: ownVersion,',
-      "JSON.stringify({ assurance: 'two factors', version: ownVersion,",
-    )
+    .replace('version: ownVersion,', "assurance: 'two factors', version: ownVersion,")
   assert.ok(patched.includes('ownVersion = 2') && patched.includes('assurance'))
   writeFileSync(file, patched)
   return join(folder, 'bin/fairlead.ts')
