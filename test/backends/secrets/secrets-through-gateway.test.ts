@@ -51,7 +51,7 @@ test('the audit log has changes without values, and the doctor misses a key', as
   }
   const examine = () =>
     runChecks(
-      checkSecrets({ backends: { dataDir } } as Parameters<typeof checkSecrets>[0]),
+      checkSecrets({ backends: { dataDir, secrets: {} } } as Parameters<typeof checkSecrets>[0]),
       usualTimeouts,
     )
   assert.deepEqual(

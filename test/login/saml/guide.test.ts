@@ -89,7 +89,7 @@ test("the guide's reasons match the code", () => {
     'signed-bytes.ts',
     'saml-login.ts',
     'identity.ts',
-    '../../names/user-name.ts',
+    '../../../base/names/user-name.ts',
   ].map((name) =>
     readFileSync(
       join(resolve(import.meta.dirname, '../../../packages/gateway/login/saml'), name),
