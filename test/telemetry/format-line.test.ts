@@ -100,7 +100,7 @@ const forms: [format: string, env: Record<string, string>, output: string][] = [
 ]
 for (const [format, env, expected] of forms) {
   test(`in a pipe, the format ${format} obeys ${Object.keys(env)[0]}`, () => {
-    const script = `import { openLog } from './src/telemetry/log.ts'; openLog('info', '${format}').log.warn('x')`
+    const script = `import { openLog } from './packages/base/telemetry/log.ts'; openLog('info', '${format}').log.warn('x')`
     const cwd = `${import.meta.dirname}/../..`
     const args = ['--input-type=module', '--eval', script]
     const output = execFileSync(process.execPath, args, {

@@ -4,12 +4,14 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { GatewayError } from '../../packages/base/errors.ts'
+import { PortError } from '../../packages/base/port-error.ts'
 import { type ServiceName, serviceNames } from '../../packages/base/services/services.ts'
 import { checkList } from '../../packages/gateway/operations/upstream-shape.ts'
 import { readJson } from '../../packages/gateway/upstreams/answer-form.ts'
 import { anonymousIdentity } from '../../packages/gateway/upstreams/identity.ts'
 import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import type { Backend } from '../../packages/ports/backend.ts'
+import type { StoredDefinitions } from '../../packages/ports/definitions.ts'
 import { at, startEngine } from '../backends/orchestration/support.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
@@ -79,7 +81,12 @@ test('a stage that an embedded service fails does not name it', async (t) => {
     service: 'front50',
     migrations: [],
     open: () => ({
-      routes: (app) => void app.all('/*', (_request, reply) => reply.code(500).send('')),
+      routes: () => {},
+      ports: {
+        definitions: {
+          removePipeline: () => Promise.reject(new PortError(500, '')),
+        } as unknown as StoredDefinitions,
+      },
     }),
   }
   for (const [backends, name] of [
