@@ -61,15 +61,17 @@ export class SandboxError extends Error {
   override readonly name = 'SandboxError'
 }
 
-const found = new Map<SandboxChoice, Promise<Sandbox>>()
+/** By choice and search path, on which the programs are looked for. */
+const found = new Map<string, Promise<Sandbox>>()
 
 /** Looks once in the life of this process, and again where it has found none, since somebody may install one. @throws {SandboxError} */
 export function openSandbox(choice: SandboxChoice): Promise<Sandbox> {
-  const known = found.get(choice)
+  const key = `${choice} ${process.env['PATH']}`
+  const known = found.get(key)
   if (known !== undefined) return known
   const opened = choice === 'none' ? Promise.resolve(noSandbox) : findSandbox(choice)
-  found.set(choice, opened)
-  opened.catch(() => found.delete(choice))
+  found.set(key, opened)
+  opened.catch(() => found.delete(key))
   return opened
 }
 
