@@ -38,8 +38,8 @@ import type {
   Operations,
   RefreshRequest,
 } from '@fairlead/ports/infrastructure.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
-import { toPortError } from './success.ts'
+import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
+import { senderTo } from './success.ts'
 
 /** A task that was submitted may be unknown for so long. */
 const unknownMs = 30_000
@@ -187,13 +187,13 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
 }
 
 class Clouddriver {
-  readonly #call: CallService
+  readonly send: ReturnType<typeof senderTo>
   readonly #steady: () => number
   /** Since when tasks are unknown that were submitted. */
   readonly #unknownSince = new Map<string, number>()
 
   constructor(call: CallService, steady: () => number) {
-    this.#call = call
+    this.send = senderTo('clouddriver', call)
     this.#steady = steady
   }
 
@@ -205,17 +205,6 @@ class Clouddriver {
   async find(path: string, as: Caller, absences: readonly number[] = [404]): Promise<unknown> {
     const { status, body } = await this.send({ method: 'GET', path }, as, absences)
     return status >= 400 ? undefined : body
-  }
-
-  /** @param expected Error statuses that are no exceptions */
-  async send(
-    request: ServiceCall,
-    { identity: headers }: Caller,
-    expected: readonly number[] = [],
-  ): Promise<ServiceAnswer> {
-    const answer = await this.#call('clouddriver', { ...request, headers })
-    if (answer.status < 400 || expected.includes(answer.status)) return answer
-    throw toPortError('clouddriver', answer)
   }
 
   async submit(body: Operations, { provider, id }: OperationRequest, as: Caller): Promise<string> {

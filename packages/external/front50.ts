@@ -22,7 +22,7 @@ import {
   type ServiceCall,
   ServiceOffError,
 } from '@fairlead/ports/service-call.ts'
-import { toPortError } from './success.ts'
+import { senderTo } from './success.ts'
 
 /** How many versions of a snapshot it looks through for one of a time. */
 const mostSnapshots = 1000
@@ -35,16 +35,11 @@ const toReport = shape({
 })
 
 export function openFront50(call: CallService): StoredDefinitions {
-  /** @param expected Error statuses that are no exceptions. @returns undefined for them */
-  const send = async (
-    request: ServiceCall,
-    { identity }: Caller,
-    expected: readonly number[] = [],
-  ): Promise<unknown> => {
-    const answer = await call('front50', { ...request, headers: identity })
-    if (answer.status < 400) return answer.body
-    if (expected.includes(answer.status)) return undefined
-    throw toPortError('front50', answer)
+  const sendOrRefuse = senderTo('front50', call)
+  /** @returns undefined for statuses that are expected */
+  const send = async (request: ServiceCall, as: Caller, expected?: readonly number[]) => {
+    const { status, body } = await sendOrRefuse(request, as, expected)
+    return status < 400 ? body : undefined
   }
   const post = (path: string, body: unknown, as: Caller) => send({ method: 'POST', path, body }, as)
   const put = async (path: string, body: unknown, as: Caller) =>

@@ -4,20 +4,11 @@ import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-p
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type BuildJob, type Builds, toQueueItem } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
-import { toPortError } from './success.ts'
+import type { CallService } from '@fairlead/ports/service-call.ts'
+import { senderTo } from './success.ts'
 
 export function openIgor(call: CallService): Builds {
-  /** @param expected Error statuses that are no exceptions */
-  const send = async (
-    request: ServiceCall,
-    { identity: headers }: Caller,
-    expected: readonly number[] = [],
-  ): Promise<ServiceAnswer> => {
-    const answer = await call('igor', { ...request, headers })
-    if (answer.status < 400 || expected.includes(answer.status)) return answer
-    throw toPortError('igor', answer)
-  }
+  const send = senderTo('igor', call)
   const get = async (path: string, as: Caller): Promise<unknown> =>
     (await send({ method: 'GET', path }, as)).body
   const getObject = async (path: string, as: Caller): Promise<JsonObject | undefined> => {

@@ -2,22 +2,12 @@
 import { fieldOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import type { Caller } from '@fairlead/ports/caller.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
-import { toPortError } from './success.ts'
+import type { CallService } from '@fairlead/ports/service-call.ts'
+import { senderTo } from './success.ts'
 
 export function openKayenta(call: CallService): Canaries {
-  /** @param expected Error statuses that are no exceptions */
-  const send = async (
-    request: ServiceCall,
-    { identity: headers }: Caller,
-    expected: readonly number[] = [],
-  ): Promise<ServiceAnswer> => {
-    const answer = await call('kayenta', { ...request, headers })
-    if (answer.status < 400 || expected.includes(answer.status)) return answer
-    throw toPortError('kayenta', answer)
-  }
+  const send = senderTo('kayenta', call)
   return {
     pauseMs: 1000,
     async hasConfiguration({ id, account: configurationAccountName }, as) {

@@ -2,7 +2,8 @@
 import { fieldOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
-import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
 
 /** @throws {PortError} with the status of a refusal */
 export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {
@@ -11,6 +12,20 @@ export function successOf(service: ServiceName, { status, body }: ServiceAnswer)
     status,
     `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`,
   )
+}
+
+/** Sends requests in the name of a caller. `expected` are error statuses that are no exceptions. */
+export function senderTo(service: ServiceName, call: CallService) {
+  /** @throws {PortError} for every other error status */
+  return async (
+    request: ServiceCall,
+    { identity: headers }: Caller,
+    expected: readonly number[] = [],
+  ): Promise<ServiceAnswer> => {
+    const answer = await call(service, { ...request, headers })
+    if (answer.status < 400 || expected.includes(answer.status)) return answer
+    throw toPortError(service, answer)
+  }
 }
 
 /** A refusal in the words of the service. */

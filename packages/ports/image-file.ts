@@ -17,7 +17,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { z } from 'zod'
 
-export const imageFileName = 'fairlead-image.yml'
+const imageFileName = 'fairlead-image.yml'
 const maxBytes = 64 * 1024
 
 const variable = z

@@ -24,7 +24,7 @@ export interface Progress<S> {
 }
 
 /** What follows from a failed attempt. */
-export interface Fate {
+export interface RetryDecision {
   /** Until the next attempt; undefined: none is made. */
   readonly retryMs: number | undefined
   /** It does not count as an attempt. */
@@ -39,7 +39,7 @@ export interface ForwardedRequest<S, F> {
   choose(progress: Progress<S>): S | Wait<S> | undefined
   /** `fail` or `leave` follows. */
   send(server: S): void
-  judge(server: S, failure: F, progress: Progress<S>): Fate
+  decideRetry(server: S, failure: F, progress: Progress<S>): RetryDecision
   /** The server has the request no more. */
   leave(server: S): void
   /** No further attempt is made. @param reason The last failure, or why there is no server */
@@ -113,7 +113,7 @@ export class Forward<S extends object, F> implements Progress<S> {
   fail(failure: F): void {
     const { server } = this
     if (server === undefined) return
-    const { retryMs, isFree, mayBeSame } = this.#request.judge(server, failure, this)
+    const { retryMs, isFree, mayBeSame } = this.#request.decideRetry(server, failure, this)
     if (retryMs === undefined) {
       this.leave()
       return void this.#request.giveUp(failure)

@@ -1,7 +1,7 @@
 /** The loop of attempts, without servers: what each failure leads to. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fate, Forward, type Wait } from '../../packages/proxy/forward.ts'
+import { Forward, type RetryDecision, type Wait } from '../../packages/proxy/forward.ts'
 
 interface Server {
   readonly name: string
@@ -9,10 +9,10 @@ interface Server {
 
 const one: Server = { name: 'one' }
 const two: Server = { name: 'two' }
-const again: Fate = { retryMs: 0 }
+const again: RetryDecision = { retryMs: 0 }
 
-/** Notes what happens in words. @param fates Of the failures, in turn; none is left: no retry */
-function follow(servers: readonly Server[], fates: Fate[], wait?: Wait<Server>) {
+/** Notes what happens in words. @param decisions After the failures, in turn; none is left: no retry */
+function follow(servers: readonly Server[], decisions: RetryDecision[], wait?: Wait<Server>) {
   const steps: string[] = []
   const forward = new Forward<Server, string>({
     choose({ tried, number, waits }) {
@@ -21,7 +21,7 @@ function follow(servers: readonly Server[], fates: Fate[], wait?: Wait<Server>) 
       return free ?? (waits === 0 ? wait : undefined)
     },
     send: ({ name }) => void steps.push(`send ${name}`),
-    judge: () => fates.shift() ?? { retryMs: undefined },
+    decideRetry: () => decisions.shift() ?? { retryMs: undefined },
     leave: ({ name }) => void steps.push(`leave ${name}`),
     giveUp: (reason) => void steps.push(`give up ${reason}`),
   })

@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
 import {
-  type Fate,
   Forward,
   type ForwardedRequest,
   type Progress,
+  type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
 import { KeptBytes } from '@fairlead/proxy/kept-bytes.ts'
@@ -15,7 +15,7 @@ import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reade
 import type { Swept } from '@fairlead/proxy/sweep.ts'
 import { type ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
-import { chooseInstance, judgeFailure } from './instance-choice.ts'
+import { chooseInstance, decideRetry } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
 import { Tunnel } from './tunnel.ts'
@@ -255,18 +255,22 @@ export class Exchange
     this.#forward.fail(failure)
   }
 
-  judge(member: Member, failure: ConnectionFailure, { number }: Progress<Member>): Fate {
+  decideRetry(
+    member: Member,
+    failure: ConnectionFailure,
+    { number }: Progress<Member>,
+  ): RetryDecision {
     const { wasConnected, wasKept } = failure
     if (wasConnected && !wasKept) member.count(true, this.#sentMs)
     const mayRepeat = !this.#response.headersSent && this.#mayRepeat(failure)
-    const fate = judgeFailure(this.#entrance, member, failure, { number, mayRepeat })
-    if (fate.retryMs === undefined) return fate
+    const decision = decideRetry(this.#entrance, member, failure, { number, mayRepeat })
+    if (decision.retryMs === undefined) return decision
     this.#fresh ||= wasKept
     this.#body?.detach()
     this.#answer = undefined
     this.#pieces = undefined
     this.#phase = 'sent'
-    return fate
+    return decision
   }
 
   #mayRepeat({ error, wasConnected }: ConnectionFailure): boolean {

@@ -1,6 +1,6 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
 import type { ConnectionFailure } from '@fairlead/proxy/connection.ts'
-import type { Fate, Progress, Wait } from '@fairlead/proxy/forward.ts'
+import type { Progress, RetryDecision, Wait } from '@fairlead/proxy/forward.ts'
 import type { Entrance } from './entrance.ts'
 import type { Member } from './member.ts'
 
@@ -26,12 +26,12 @@ export function chooseInstance(
 }
 
 /** Tells the instance's health about the failure. @param mayRepeat Another attempt does nothing twice */
-export function judgeFailure(
+export function decideRetry(
   { bounds }: Entrance,
   { health }: Member,
   { error, wasConnected, wasKept }: ConnectionFailure,
   { number, mayRepeat }: { readonly number: number; readonly mayRepeat: boolean },
-): Fate {
+): RetryDecision {
   // A refusal costs nothing, and every instance refuses once at most until it is healthy again.
   const isFree = !wasConnected && error.code === 'ECONNREFUSED'
   if (isFree) health.noteRefused()

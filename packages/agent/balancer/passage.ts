@@ -2,15 +2,15 @@
 import { connect, type Socket } from 'node:net'
 import { type ConnectionFailure, codedError } from '@fairlead/proxy/connection.ts'
 import {
-  type Fate,
   Forward,
   type ForwardedRequest,
   type Progress,
+  type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
 import type { Swept } from '@fairlead/proxy/sweep.ts'
 import type { Entrance } from './entrance.ts'
-import { chooseInstance, judgeFailure } from './instance-choice.ts'
+import { chooseInstance, decideRetry } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import { Tunnel } from './tunnel.ts'
 
@@ -60,8 +60,12 @@ export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swe
     })
   }
 
-  judge(member: Member, failure: ConnectionFailure, { number }: Progress<Member>): Fate {
-    return judgeFailure(this.#entrance, member, failure, { number, mayRepeat: true })
+  decideRetry(
+    member: Member,
+    failure: ConnectionFailure,
+    { number }: Progress<Member>,
+  ): RetryDecision {
+    return decideRetry(this.#entrance, member, failure, { number, mayRepeat: true })
   }
 
   #join(instance: Socket): void {

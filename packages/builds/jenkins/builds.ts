@@ -11,7 +11,7 @@ import {
 import type { ListedBuild } from '../listed-build.ts'
 
 /** Fields of a build in a list. */
-export const listedFields = [
+const listedFields = [
   'number,building,result,timestamp,duration,estimatedDuration,url,builtOn,fullDisplayName,description',
   'artifacts[fileName,displayPath,relativePath]',
 ].join(',')

@@ -80,7 +80,7 @@ export function toBuildView(build: StoredBuild, host: string): ListedBuild {
   }
 }
 
-export function buildIdOf({ job, number }: StoredBuild): string {
+function buildIdOf({ job, number }: StoredBuild): string {
   return `${job}-${number}`
 }
 

@@ -8,7 +8,7 @@ import type { JobDefinition } from './job-definition.ts'
 export type Parameters = Readonly<Record<string, string>>
 
 /** They choose what is checked out, unless the job declares parameters of these names. The first that is given counts. */
-export const revisionParameters = ['revision', 'branch'] as const
+const revisionParameters = ['revision', 'branch'] as const
 
 /**
  * Checks the names that a caller has sent; `checkOrder` has checked choices.

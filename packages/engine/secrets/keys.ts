@@ -11,7 +11,7 @@ export interface SecretKey {
 }
 
 /** @throws {Error} for people, without a line of the file */
-export function parseKeys(text: string, file: string): readonly SecretKey[] {
+function parseKeys(text: string, file: string): readonly SecretKey[] {
   const lines = text.split('\n').map((line) => line.trim())
   const keys = lines.flatMap((line, index) => {
     if (line === '' || line.startsWith('#')) return []

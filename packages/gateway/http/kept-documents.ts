@@ -22,7 +22,7 @@ export function keptDocumentOf(value: unknown): KeptDocument | undefined {
   return documents.getOrInsertComputed(value, () => new KeptDocument(value))
 }
 
-export class KeptDocument implements Sendable {
+class KeptDocument implements Sendable {
   readonly #value: object
   readonly tag: string
   readonly size: number

@@ -188,7 +188,7 @@ export const readsTemplateSource: Demands = [
   { kind: 'template', authorization: 'READ', of: 'source' },
 ]
 export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
-export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
+const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
 export const deletesFiledTemplate: Demands = [{ kind: 'filed' }, ...deletesTemplate]
 export const updatesTemplate: Demands = [...deletesTemplate, ...createsTemplate]
 

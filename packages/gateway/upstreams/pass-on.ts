@@ -4,10 +4,10 @@ import { Readable } from 'node:stream'
 import type { CallSpan } from '@fairlead/base/telemetry/open-tracing.ts'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
 import {
-  type Fate,
   Forward,
   type ForwardedRequest,
   type Progress,
+  type RetryDecision,
   type Wait,
 } from '@fairlead/proxy/forward.ts'
 import { toHeaderRecord } from '@fairlead/proxy/response-headers.ts'
@@ -109,7 +109,11 @@ class PassedCall implements ForwardedRequest<Endpoint, unknown> {
     this.#forward.fail(error)
   }
 
-  judge(endpoint: Endpoint, error: unknown, { number, firstFailedMs }: Progress<Endpoint>): Fate {
+  decideRetry(
+    endpoint: Endpoint,
+    error: unknown,
+    { number, firstFailedMs }: Progress<Endpoint>,
+  ): RetryDecision {
     const { client, call } = this.options
     if (client.destroyed || client.headersSent) return { retryMs: undefined }
     // What was read of a streamed body is gone.

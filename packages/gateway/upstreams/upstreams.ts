@@ -237,7 +237,7 @@ export class Upstreams {
         }
         this.#ask(endpoint, call, identity).then(answered, (error: unknown) => forward.fail(error))
       },
-      judge: (endpoint, error, { number: attempt, firstFailedMs: firstAtMs }) => {
+      decideRetry: (endpoint, error, { number: attempt, firstFailedMs: firstAtMs }) => {
         const failure = { error, status: refusal?.status, method, attempt, firstAtMs }
         if (refusal !== undefined)
           return { retryMs: this.#retryDelay(endpoint, failure) === undefined ? undefined : 0 }

@@ -12,7 +12,7 @@ import { DeclaredEnvironments } from './declaration.ts'
 
 const roles = TextList
 
-export const PermissionsModel = z
+const PermissionsModel = z
   .looseObject({
     READ: roles.optional(),
     WRITE: roles.optional(),

@@ -122,7 +122,7 @@ export const stability = [
   flag('includeEvents', 'Keeps the events of the objects in the stage.'),
 ]
 
-export const plannedFields = [
+const plannedFields = [
   provider,
   account,
   moniker,

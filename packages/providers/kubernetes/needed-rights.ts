@@ -60,7 +60,7 @@ function neededRights(hasNamespaces: boolean): NeededRight[] {
 }
 
 /** Asks the API server about each right. @param namespace Undefined: in all namespaces @throws {ApiError} */
-export async function findMissingRights(
+async function findMissingRights(
   api: ClusterApi,
   namespace: string | undefined,
 ): Promise<NeededRight[]> {
@@ -93,7 +93,7 @@ async function isAllowed(
 }
 
 /** `list, watch pods; get secrets`: what is missing, in few words. */
-export function describeRights(rights: readonly NeededRight[]): string {
+function describeRights(rights: readonly NeededRight[]): string {
   const byVerbs = Map.groupBy(groupByResource(rights), ({ verbs }) => verbs.join(', '))
   return [...byVerbs]
     .map(([verbs, of]) => `${verbs} ${of.map(({ resource }) => resource).join(', ')}`)
@@ -106,7 +106,7 @@ export function describeRights(rights: readonly NeededRight[]): string {
  * @param user As the API server knows Fairlead
  * @param namespaces Empty: all
  */
-export function formatGrant(user: string, namespaces: readonly string[]): string {
+function formatGrant(user: string, namespaces: readonly string[]): string {
   const rights = neededRights(namespaces.length > 0)
   const rules = [
     ...Map.groupBy(groupByResource(rights), ({ group, verbs }) =>

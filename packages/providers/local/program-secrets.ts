@@ -33,10 +33,7 @@ interface OpenedSecrets {
 const nothing: OpenedSecrets = { environment: {}, masks: [] }
 
 /** Variables of a deployment that refer to secrets. The environment of an image refers to nothing: its author may be a stranger. */
-export function referringVariables({
-  overrides,
-  environment,
-}: GroupProgram): Record<string, string> {
+function referringVariables({ overrides, environment }: GroupProgram): Record<string, string> {
   const given = { ...overrides.environment, ...overrides.secrets }
   return Object.fromEntries(
     Object.entries(given).filter(

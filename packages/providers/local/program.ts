@@ -116,7 +116,7 @@ function withoutMasks(given: ProgramOverrides, source: GroupProgram | undefined)
 }
 
 /** The environment with secrets, their copies and passwords in addresses masked. */
-export function shownEnvironment(program: GroupProgram): Record<string, string> {
+function shownEnvironment(program: GroupProgram): Record<string, string> {
   const hidden = new Set(program.secrets)
   const show = createMasking(program)
   return Object.fromEntries(

@@ -27,7 +27,7 @@ import type { Observation } from './reconciler.ts'
 import type { StartLimits } from './settings.ts'
 
 /** Name of the platform's health records; stages name it where nothing else decides. */
-export const platformHealth = 'Local'
+const platformHealth = 'Local'
 
 /**
  * @param startLimits Those of its account; its own count first

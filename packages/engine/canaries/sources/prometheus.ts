@@ -119,7 +119,7 @@ function toSeries({ metric, values }: Series, query: string, stepMs: number): Me
 }
 
 /** @throws {MetricError} */
-export function toPromQl(question: MetricQuestion, scopeLabel = 'instance'): string {
+function toPromQl(question: MetricQuestion, scopeLabel = 'instance'): string {
   const { query } = question
   const filter = expandedTemplate(question)
   if (filter?.startsWith(completeQuery)) return filter.slice(completeQuery.length).trim()

@@ -13,7 +13,7 @@ interface WebhookChat {
   readonly toBody: (notice: Notice) => object
 }
 
-export function chatWebhookType({ id, label, room, toBody }: WebhookChat): NotificationType {
+function chatWebhookType({ id, label, room, toBody }: WebhookChat): NotificationType {
   const enabledBy = `${id}.enabled`
   const keys = settings({
     enabled: setting(enabledBy, off).describe(

@@ -57,7 +57,7 @@ export async function openOAuth2(
 const pendingMs = 10 * 60_000
 const stateForm = /^[\w-]{43}$/
 
-export class OAuth2Login implements LoginMethod {
+class OAuth2Login implements LoginMethod {
   readonly name = methodName
   readonly interactive = true
   readonly challenge = 'Bearer'

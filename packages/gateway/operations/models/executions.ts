@@ -39,7 +39,7 @@ const TaskStep = model('TaskStep', 'A step of a stage.', {
   taskExceptionDetails: AnyObject.nullish(),
 })
 
-export const StageModel = model('Stage', 'A stage of an execution.', {
+const StageModel = model('Stage', 'A stage of an execution.', {
   id: z.string(),
   ...maybeTexts('refId', 'name', 'parentStageId'),
   type: z.string(),
@@ -65,7 +65,7 @@ const triggerFields = {
     .describe('A second start with the same one is the first while that runs.'),
 }
 
-export const TriggerModel = model('Trigger', 'What started an execution.', {
+const TriggerModel = model('Trigger', 'What started an execution.', {
   type: z.string(),
   ...triggerFields,
   rebake: z.boolean().nullish(),

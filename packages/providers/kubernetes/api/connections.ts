@@ -76,7 +76,7 @@ interface Watched {
 
 const maxMisses = 3
 
-export class ServerConnections {
+class ServerConnections {
   readonly #options: ConnectionsOptions
   /** In use or idle; those that take no further requests, too. */
   readonly #open = new Set<ApiConnection>()

@@ -136,7 +136,7 @@ export interface Absence {
   readonly reason: string
 }
 
-export class KindWatch {
+class KindWatch {
   usedMs: number
   /** Never rejects. */
   readonly loaded: Promise<void>

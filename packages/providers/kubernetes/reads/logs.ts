@@ -87,7 +87,7 @@ export function containersOf(pod: KubeObject): string[] {
 }
 
 /** One for each container; a log that cannot be read is its error. */
-export function readLogs(
+function readLogs(
   api: ClusterApi,
   pod: KubeObject,
   {
@@ -126,7 +126,7 @@ const propertyMarker = 'SPINNAKER_PROPERTY_'
 const configMarker = 'SPINNAKER_CONFIG_JSON='
 
 /** Properties that a container has printed; a broken JSON object makes all of them void. */
-export function propertiesIn(log: string): JsonObject {
+function propertiesIn(log: string): JsonObject {
   const properties: JsonObject = {}
   for (const line of log.split('\n')) {
     const text = line.trim()

@@ -88,7 +88,7 @@ async function planDeployment(
 }
 
 /** @throws {PortError} 5xx */
-export async function findManifest(
+async function findManifest(
   account: KubernetesAccount,
   { location, name }: { readonly location: string; readonly name: string },
   choice: ManifestChoice,
@@ -138,7 +138,7 @@ function usualStatus({ spinnakerKind }: Kind): JsonObject {
 }
 
 /** Those whose annotations name the cluster and the application, oldest first. @throws {PortError} 5xx */
-export async function findClusterMembers(
+async function findClusterMembers(
   account: KubernetesAccount,
   wanted: ManifestCluster,
 ): Promise<ClusterMember[]> {

@@ -19,7 +19,7 @@ export function ownFields(object: KeptObject): JsonObject {
   }
 }
 
-export function resourceFields(object: KeptObject, account: string): JsonObject {
+function resourceFields(object: KeptObject, account: string): JsonObject {
   return {
     name: fullNameOf(object),
     ...ownFields(object),

@@ -39,7 +39,7 @@ export function missingCount({ desired }: OperationParts, group: LocalGroup, lea
 }
 
 /** @throws {Error} when the account has too few free ports, or cannot run programs */
-export async function findPorts(
+async function findPorts(
   parts: OperationParts,
   account: string,
   needed: number,
