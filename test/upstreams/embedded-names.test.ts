@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { GatewayError } from '../../packages/base/errors.ts'
 import { PortError } from '../../packages/base/port-error.ts'
 import { type ServiceName, serviceNames } from '../../packages/base/services/services.ts'
@@ -75,6 +76,27 @@ for (const [what, answer] of Object.entries(answers)) {
       )
   })
 }
+
+test('a call that pauses before it is repeated ends when the gateway closes', async (t) => {
+  const folder = createFolder('closing')
+  t.after(() => removeFolder(folder))
+  const upstreams = new Upstreams({
+    services: {
+      orca: { kind: 'embedded', socketPath: join(folder, 'backends.sock'), service: 'orca' },
+    },
+    bounds: { connectTimeoutMs: 1000, readTimeoutMs: 200, maxConnections: 10, maxWaiting: 10 },
+    keepAliveMs: 10_000,
+    maxAnswerBytes: 1000,
+  })
+  let isOver = false
+  const noteEnd = () => void (isOver = true)
+  upstreams.call('orca', { path: '/tasks' }, anonymousIdentity).catch(noteEnd)
+  for (let turns = 0; turns < 100; turns++) await turn()
+  assert.ok(!isOver, 'the service is still to come')
+  upstreams.close()
+  for (let turns = 0; turns < 100; turns++) await turn()
+  assert.ok(isOver)
+})
 
 test('a stage that an embedded service fails does not name it', async (t) => {
   const store: Backend = {

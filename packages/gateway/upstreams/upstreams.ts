@@ -114,6 +114,9 @@ export class Upstreams {
   readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
   readonly #choice = new LeastBusy()
   readonly #sweep = new Sweep(sweepMs)
+  /** Calls that pause before they are repeated, each with what ends it. */
+  readonly #pausing = new Map<Forward<Endpoint, unknown>, () => void>()
+  #isClosed = false
 
   constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
     this.#settings = settings
@@ -224,6 +227,7 @@ export class Upstreams {
     let refusal: WholeAnswer | undefined
     const forward = new Forward<Endpoint, unknown>({
       choose: ({ tried }) => {
+        this.#pausing.delete(forward)
         refusal = undefined
         return this.enter(service, call, { identity, failed: tried, signal: () => signal })
       },
@@ -241,7 +245,9 @@ export class Upstreams {
         const failure = { error, status: refusal?.status, method, attempt, firstAtMs }
         if (refusal !== undefined)
           return { retryMs: this.#retryDelay(endpoint, failure) === undefined ? undefined : 0 }
-        return { retryMs: signal?.aborted ? undefined : this.noteFailure(endpoint, failure) }
+        const retryMs = signal?.aborted ? undefined : this.noteFailure(endpoint, failure)
+        if (retryMs !== undefined) this.#pausing.set(forward, () => reject(error))
+        return { retryMs }
       },
       leave: (endpoint) => endpoint.leave(),
       giveUp: (error) =>
@@ -340,6 +346,7 @@ export class Upstreams {
   #retryDelay(endpoint: Endpoint, failure: CallFailure): number | undefined {
     const { error, method, attempt, firstAtMs = performance.now() } = failure
     const { service } = endpoint
+    if (this.#isClosed) return undefined
     const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
     const isElsewhere =
       isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
@@ -359,7 +366,14 @@ export class Upstreams {
     this.#surroundings.observe?.(call)
   }
 
+  /** What is under way fails, and is not repeated. */
   close(): void {
+    this.#isClosed = true
+    for (const [forward, fail] of this.#pausing) {
+      forward.abandon()
+      fail()
+    }
+    this.#pausing.clear()
     for (const endpoint of this.#known()) endpoint.close()
     this.#sweep.close()
   }
