@@ -26,6 +26,8 @@ import { type Results, runTests, seconds } from './test-processes.ts'
 const root = resolve(import.meta.dirname, '..')
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
+/** What the checks printed that failed. */
+const failures: string[] = []
 /** What tests start and kill besides Fairlead, without `.ts`. */
 const testPrograms = [
   'audit/writer',
@@ -70,6 +72,7 @@ async function main(patterns: string[]): Promise<boolean> {
     console.log(`✗ no test ran in ${files.length} files`)
   }
   const failed = checks.failed + tests.failed
+  for (const failure of failures) console.log(`\n${failure}`)
   console.log(
     `\n${checks.passed + tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`,
   )
@@ -159,7 +162,7 @@ async function runChecks(results: Results): Promise<void> {
   await runCheck('lint', ['biome', 'ci', '--colors=off'], results)
 }
 
-/** Runs a tool of the project; its output is shown when it fails. */
+/** Runs a tool of the project; its output is shown at the end when it fails. */
 async function runCheck(
   name: string,
   [tool = '', ...args]: string[],
@@ -178,5 +181,5 @@ async function runCheck(
   })
   results[passed ? 'passed' : 'failed'] += 1
   console.log(`${passed ? '✓' : '✗'} ${name} (${seconds(performance.now() - startedAt)})`)
-  if (!passed) console.log(Buffer.concat(output).toString())
+  if (!passed) failures.push(`✗ ${name}\n\n${Buffer.concat(output).toString()}`)
 }

@@ -89,7 +89,9 @@ test('a call that pauses before it is repeated ends when the gateway closes', as
     maxAnswerBytes: 1000,
   })
   let isOver = false
-  const noteEnd = () => void (isOver = true)
+  const noteEnd = () => {
+    isOver = true
+  }
   upstreams.call('orca', { path: '/tasks' }, anonymousIdentity).catch(noteEnd)
   for (let turns = 0; turns < 100; turns++) await turn()
   assert.ok(!isOver, 'the service is still to come')
