@@ -3,6 +3,13 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
 
+export interface TriggeredBy {
+  /** Types of triggers. */
+  readonly types: readonly string[]
+  /** Names of what they wait for, as `TriggerKind` has them; undefined: anything. */
+  readonly about?: readonly string[]
+}
+
 /** What is not there is undefined, or an empty list. All throw {PortError} while the store cannot be asked, or refuses the caller. */
 export interface StoredDefinitions {
   /** Another text after each change of such documents; undefined where changes cannot be seen. */
@@ -15,8 +22,8 @@ export interface StoredDefinitions {
   removedPermissions(as: Caller): Promise<JsonObject[]>
   serviceAccounts(as: Caller): Promise<JsonObject[]>
   pipelines(as: Caller): Promise<JsonObject[]>
-  /** Those with a trigger of one of the types, and perhaps others. */
-  triggeredPipelines(types: readonly string[], as: Caller): Promise<JsonObject[]>
+  /** Those with such a trigger, and perhaps others. */
+  triggeredPipelines(wanted: TriggeredBy, as: Caller): Promise<JsonObject[]>
   /** Those that follow the end of another one, and perhaps others. @param word Of its end: `successful`, … */
   followersOf(id: string, word: string, as: Caller): Promise<JsonObject[]>
   /** In their order. */

@@ -47,6 +47,8 @@ export function openCopy(config: Config, log: FastifyBaseLogger): OpenDefinition
     for (const table of ['definitions_documents', 'definitions_history'])
       db.exec(`INSERT INTO main.${table} SELECT * FROM live.${table}`)
     db.exec('DETACH live')
+    opened.definitions.pipelines.markAll()
+    opened.definitions.templates.markAll()
   }
   return opened
 }

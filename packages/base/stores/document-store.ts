@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
+import { inTransaction } from '../storage/database.ts'
 import { portionSize } from './in-turns.ts'
 
 /** Names, ids and applications are kept as they are judged. */
@@ -28,6 +29,14 @@ export const documentMigrations = [
      document TEXT NOT NULL,
      PRIMARY KEY (kind, key, modified_ms)
    ) STRICT;`,
+  `CREATE TABLE definitions_marks (
+     kind TEXT NOT NULL,
+     mark TEXT NOT NULL,
+     key TEXT NOT NULL,
+     PRIMARY KEY (kind, mark, key)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX definitions_marks_by_key ON definitions_marks (kind, key);
+   CREATE TABLE definitions_marked (kind TEXT PRIMARY KEY, rule INTEGER NOT NULL) STRICT;`,
 ] as const
 
 /** What a kind of definition adds to a document store. */
@@ -39,8 +48,24 @@ export interface Collection {
   stamp(modifiedMs: number): JsonObject
   /** `createTs` of a document that is written for the first time; it stays, whatever clients send. */
   createTs?(createdMs: number): unknown
+  /** Under what else documents are found; stored with them. */
+  readonly marks?: DocumentMarks
   /** So many of the newest versions of each document are kept; undefined: all. */
   readonly keptVersions?: number | undefined
+}
+
+export interface DocumentMarks {
+  /** Another number whenever `of` answers differently: all documents are marked again by the next start. */
+  readonly rule: number
+  of(document: JsonObject): readonly string[]
+}
+
+/** Marks from the first to the last, in the order of their code points. */
+export type MarkRange = readonly [first: string, last: string]
+
+/** All marks that begin so. */
+export function marksFrom(prefix: string): MarkRange {
+  return [prefix, `${prefix}\u{10ffff}`]
 }
 
 /** Older versions are not searched. */
@@ -67,6 +92,19 @@ export class DocumentStore {
     this.#collection = collection
     this.#now = now
     this.#statements = prepareStatements(db)
+    const { kind, marks } = collection
+    if (marks !== undefined && this.#statements.markRule.get(kind)?.['rule'] !== marks.rule)
+      inTransaction(db, () => this.markAll())
+  }
+
+  /** For documents that were written past this store. */
+  markAll(): void {
+    const { kind, marks } = this.#collection
+    if (marks === undefined) return
+    this.#statements.unmarkAll.run(kind)
+    for (const rows of this.#rows())
+      for (const { key, document } of rows) this.#mark(String(key), parseDocument(String(document)))
+    this.#statements.noteMarked.run(kind, marks.rule)
   }
 
   /** Another text after each write, also of another process, and after each start. */
@@ -140,9 +178,12 @@ export class DocumentStore {
     return textsOf(this.#statements.ofApplication, this.#collection.kind, foldName(application))
   }
 
-  /** Documents whose text contains `part`: a coarse filter that spares parsing all of them. */
-  containing(part: string): JsonObject[] {
-    return textsOf(this.#statements.containing, this.#collection.kind, part).map(parseDocument)
+  /** Keys of the documents with a mark in one of the ranges, in their order. */
+  keysMarked(ranges: readonly MarkRange[]): string[] {
+    const keys = ranges.flatMap(([first, last]) =>
+      this.#statements.marked.all(this.#collection.kind, first, last).map(({ key }) => String(key)),
+    )
+    return [...new Set(keys)].sort()
   }
 
   ofApplication(application: string): JsonObject[] {
@@ -194,8 +235,10 @@ export class DocumentStore {
   /** Takes the document out of all reads; its history stays. Answers whether it was there. */
   remove(key: string): boolean {
     const isRemoved = this.#statements.remove.run(this.#collection.kind, key).changes > 0
-    if (isRemoved) this.#noteWrite()
-    return isRemoved
+    if (!isRemoved) return false
+    this.#statements.unmark.run(this.#collection.kind, key)
+    this.#noteWrite()
+    return true
   }
 
   /** JSON texts of the versions saved under the key, newest first. */
@@ -226,6 +269,14 @@ export class DocumentStore {
       modifiedMs,
       text,
     )
+    if (this.#collection.marks === undefined) return
+    this.#statements.unmark.run(this.#collection.kind, key)
+    this.#mark(key, document)
+  }
+
+  #mark(key: string, document: JsonObject): void {
+    const { kind, marks } = this.#collection
+    for (const mark of marks?.of(document) ?? []) this.#statements.mark.run(kind, mark, key)
   }
 
   #noteWrite(): void {
@@ -244,8 +295,14 @@ function prepareStatements(db: DatabaseSync) {
     portion: db.prepare(
       'SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?',
     ),
-    containing: db.prepare(
-      'SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key',
+    marked: db.prepare('SELECT key FROM definitions_marks WHERE kind = ? AND mark BETWEEN ? AND ?'),
+    mark: db.prepare('INSERT OR IGNORE INTO definitions_marks (kind, mark, key) VALUES (?, ?, ?)'),
+    unmark: db.prepare('DELETE FROM definitions_marks WHERE kind = ? AND key = ?'),
+    unmarkAll: db.prepare('DELETE FROM definitions_marks WHERE kind = ?'),
+    markRule: db.prepare('SELECT rule FROM definitions_marked WHERE kind = ?'),
+    noteMarked: db.prepare(
+      `INSERT INTO definitions_marked (kind, rule) VALUES (?, ?)
+       ON CONFLICT (kind) DO UPDATE SET rule = excluded.rule`,
     ),
     ofApplication: db.prepare(
       'SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key',

@@ -27,7 +27,7 @@ import {
 } from './permissions.ts'
 import { inOrder, reindexed, reorder } from './pipeline-order.ts'
 import { removeNamed } from './pipeline-set.ts'
-import { filterPipelines, savePipeline, savePipelines, triggeredBy } from './pipelines.ts'
+import { savePipeline, savePipelines, triggeredBy, triggeredPipelines } from './pipelines.ts'
 import { createProject, findProject, removeProject, replaceProject } from './projects.ts'
 import { saveSnapshot, snapshotOf } from './snapshots.ts'
 import { createTemplate, removeTemplate, replaceTemplate } from './templates.ts'
@@ -75,13 +75,8 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     removedPermissions: async () => removedRestrictions(definitions),
     serviceAccounts: async () => serviceAccounts.all(),
     pipelines: () => allOf(pipelines),
-    triggeredPipelines: (triggerTypes) =>
-      filterPipelines(definitions, {
-        triggerTypes,
-        enabledPipelines: undefined,
-        enabledTriggers: undefined,
-      }),
-    followersOf: async (id, word) => triggeredBy(definitions, id, word),
+    triggeredPipelines: (wanted) => triggeredPipelines(definitions, wanted),
+    followersOf: (id, word) => triggeredBy(definitions, id, word),
     pipelinesOf: async (application) =>
       reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),
     pipeline: async (id) => pipelines.get(foldName(id)),

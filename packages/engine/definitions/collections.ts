@@ -5,6 +5,7 @@ import { type Collection, DocumentStore, foldName } from '@fairlead/base/stores/
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
 import type { StageTypes } from '../orchestration/stages/stage-type.ts'
+import { pipelineMarks, templateMarks } from './marks.ts'
 
 export interface Definitions extends Readonly<Record<CollectionName, DocumentStore>> {
   /** Runs `work` so that all its writes happen or none. */
@@ -25,7 +26,7 @@ const inApplication = (document: JsonObject) => ({
 const collections = {
   applications: { kind: 'application', stamp: updatedAsText, createTs: String },
   permissions: { kind: 'application-permission', stamp: modifiedAsNumber },
-  pipelines: { kind: 'pipeline', place: inApplication, stamp: updatedAsText },
+  pipelines: { kind: 'pipeline', place: inApplication, stamp: updatedAsText, marks: pipelineMarks },
   strategies: { kind: 'strategy', place: inApplication, stamp: updatedAsText },
   projects: {
     kind: 'project',
@@ -40,7 +41,7 @@ const collections = {
   },
   serviceAccounts: { kind: 'service-account', stamp: modifiedAsNumber },
   notifications: { kind: 'notification', stamp: modifiedAsNumber },
-  templates: { kind: 'pipeline-template', stamp: updatedAsText },
+  templates: { kind: 'pipeline-template', stamp: updatedAsText, marks: templateMarks },
 } as const satisfies Record<string, Collection>
 
 type CollectionName = keyof typeof collections

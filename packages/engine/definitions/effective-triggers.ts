@@ -21,5 +21,9 @@ export function createTriggersOf(templates: DocumentStore): TriggersOf {
 
 /** Whether a field of a trigger has the value, or an expression that may turn out to be it. */
 export function mayBe(field: unknown, test: (value: unknown) => boolean): boolean {
-  return test(field) || (typeof field === 'string' && field.includes('${'))
+  return test(field) || isExpression(field)
+}
+
+export function isExpression(field: unknown): boolean {
+  return typeof field === 'string' && field.includes('${')
 }

@@ -1,10 +1,9 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import { setImmediate } from 'node:timers/promises'
-import { formatJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
-import type { BatchReport } from '@fairlead/ports/definitions.ts'
+import type { BatchReport, TriggeredBy } from '@fairlead/ports/definitions.ts'
 import {
   pathValue,
   queryCount,
@@ -18,6 +17,7 @@ import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
+import { keysOfTriggered } from './marks.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
@@ -61,10 +61,16 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 }
 
 export async function filterPipelines(
-  { pipelines, templates }: Definitions,
+  definitions: Definitions,
   filter: TriggerFilter,
 ): Promise<JsonObject[]> {
+  const { pipelines, templates } = definitions
   const triggersOf = createTriggersOf(templates)
+  const { triggerTypes: types } = filter
+  if (types !== undefined)
+    return readThose(definitions, keysOfTriggered(definitions, { types }), (pipeline) =>
+      passes(pipeline, filter, triggersOf),
+    )
   const found: JsonObject[] = []
   for (const texts of pipelines.portions()) {
     found.push(
@@ -73,6 +79,25 @@ export async function filterPipelines(
     await setImmediate()
   }
   return found
+}
+
+function readThose(
+  { pipelines }: Definitions,
+  keys: readonly string[],
+  isWanted: (pipeline: JsonObject) => boolean,
+): Promise<JsonObject[]> {
+  return flatMapInTurns(keys, (key) => {
+    const pipeline = pipelines.get(key)
+    return pipeline !== undefined && isWanted(pipeline) ? [pipeline] : []
+  })
+}
+
+/** Pipelines with a trigger that waits for something, and others whose expressions may turn out so. */
+export function triggeredPipelines(
+  definitions: Definitions,
+  wanted: TriggeredBy,
+): Promise<JsonObject[]> {
+  return readThose(definitions, keysOfTriggered(definitions, wanted), () => true)
 }
 
 function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
@@ -198,16 +223,17 @@ function passes(pipeline: JsonObject, filter: TriggerFilter, triggersOf: Trigger
 
 /** Enabled pipelines with an enabled trigger, own or inherited, on pipeline `id` ending with `status`. */
 export function triggeredBy(
-  { pipelines, templates }: Definitions,
+  definitions: Definitions,
   id: string,
   status: string,
-): JsonObject[] {
-  const parent = pipelines.get(foldName(id))?.['id'] ?? id
+): Promise<JsonObject[]> {
+  const { pipelines, templates } = definitions
+  const parent = textOf(pipelines.get(foldName(id))?.['id']) ?? id
   const triggersOf = createTriggersOf(templates)
-  const named = pipelines.containing(`"pipeline":${formatJson(parent)}`)
-  const instances = pipelines.containing('"templatedPipeline"')
-  const candidates = new Map([...named, ...instances].map((pipeline) => [pipeline['id'], pipeline]))
-  return [...candidates.values()].filter(
+  const keys = keysOfTriggered(definitions, { types: ['pipeline'], about: [parent] })
+  return readThose(
+    definitions,
+    keys,
     (pipeline) =>
       isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
   )

@@ -18,6 +18,7 @@ import {
   writerOf,
 } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { instancesOf } from './marks.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
 import {
   checkSameId,
@@ -168,15 +169,15 @@ export function inScopes(request: FastifyRequest, templates: JsonObject[]): Json
 
 /** Pipelines that are instances of any of these templates, as written in their reference, ignoring case. */
 export function pipelinesUsing(
-  { pipelines }: Definitions,
+  definitions: Definitions,
   ids: readonly string[],
   toId = (used: string) => used,
 ): JsonObject[] {
-  const wanted = new Set(ids.map(foldName))
-  return pipelines.containing('"templatedPipeline"').filter((pipeline) => {
-    const used = templateOf(pipeline)
-    return used !== undefined && wanted.has(foldName(toId(used)))
-  })
+  return [...new Set(ids.map(foldName))].flatMap((id) =>
+    instancesOf(definitions, id).filter(
+      (pipeline) => foldName(toId(templateOf(pipeline) ?? '')) === id,
+    ),
+  )
 }
 
 /** @throws {PortError} 400 when a pipeline is an instance of one of the templates. */

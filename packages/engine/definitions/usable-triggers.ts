@@ -9,6 +9,7 @@ import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
 import { completionWords } from '../orchestration/statuses.ts'
 import type { Definitions } from './collections.ts'
+import { isExpression } from './effective-triggers.ts'
 import { refusal, refusalOf } from './requests.ts'
 
 /** A type of Spinnaker's UI that no embedded service fires. */
@@ -84,8 +85,4 @@ function describeStatusProblem(statuses: readonly string[]): string | undefined 
   return unknown === undefined
     ? undefined
     : ` (pipeline): ${describeChoice(unknown, 'a status to wait for', completionWords)}`
-}
-
-function isExpression(text: string): boolean {
-  return text.includes('${')
 }

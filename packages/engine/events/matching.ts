@@ -9,7 +9,7 @@ import type { Event } from './event.ts'
 import { createPatterns } from './event-patterns.ts'
 import { describeForbiddenStart, toIdentity } from './identity.ts'
 import { triggerKinds } from './kinds/all.ts'
-import type { MatchContext, TriggerKind } from './kinds/kind.ts'
+import { isConcerned, type MatchContext, type TriggerKind } from './kinds/kind.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
 import { describeQuiet } from './quiet-period.ts'
 import type { Start } from './start.ts'
@@ -49,15 +49,11 @@ export async function matchTriggers(
   const means = { patterns: createPatterns(context), ports: context.ports }
   const arrival = { event, artifacts: kind.artifacts(event) }
   const candidates: Candidate[] = []
-  for (const pipeline of await loadTriggeredPipelines(
-    context.ports.definitions,
-    pipelines,
-    kind.triggerTypes,
-  )) {
-    const concerned = pipeline.triggers.filter(
-      (trigger) =>
-        kind.triggerTypes.includes(String(trigger['type'])) && kind.concerns(trigger, event),
-    )
+  for (const pipeline of await loadTriggeredPipelines(context.ports.definitions, pipelines, {
+    types: kind.triggerTypes,
+    about: kind.about(event).filter((name) => name !== undefined),
+  })) {
+    const concerned = pipeline.triggers.filter((trigger) => isConcerned(kind, trigger, event))
     if (concerned.length === 0) continue
     const judge =
       declined === undefined

@@ -2,7 +2,7 @@
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { anonymous, type Caller, toCaller } from '@fairlead/ports/caller.ts'
-import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
+import type { StoredDefinitions, TriggeredBy } from '@fairlead/ports/definitions.ts'
 import {
   type EffectivePipeline,
   type EffectivePipelines,
@@ -33,7 +33,7 @@ export async function loadPipeline(
 }
 
 /**
- * The pipelines that have a trigger of one of these types, with those that they inherit. Others may be among them, as may be
+ * The pipelines that have such a trigger, with those that they inherit. Others may be among them, as may be
  * disabled pipelines and triggers; a disabled pipeline has its own triggers alone.
  *
  * @throws {PortError} when the store cannot be read.
@@ -41,10 +41,10 @@ export async function loadPipeline(
 export async function loadTriggeredPipelines(
   definitions: StoredDefinitions,
   pipelines: EffectivePipelines,
-  triggerTypes: readonly string[],
+  wanted: TriggeredBy,
 ): Promise<EffectivePipeline[]> {
   const { disabled = [], enabled = [] } = Object.groupBy(
-    await definitions.triggeredPipelines(triggerTypes, asAnonymous).catch(refuseEvent),
+    await definitions.triggeredPipelines(wanted, asAnonymous).catch(refuseEvent),
     (each) => (isTrue(each['disabled']) ? 'disabled' : 'enabled'),
   )
   const effective = await pipelines.complete(enabled).catch((error: unknown) => {

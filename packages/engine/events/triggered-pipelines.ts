@@ -34,7 +34,9 @@ export class TriggeredPipelines {
     const begunMs = performance.now()
     this.#seenVersion = context.ports.definitions.version('pipelines')
     try {
-      const read = await loadTriggeredPipelines(context.ports.definitions, pipelines, types)
+      const read = await loadTriggeredPipelines(context.ports.definitions, pipelines, {
+        types,
+      })
       this.#hasFailed = false
       return read
     } catch (error) {

@@ -4,7 +4,7 @@ import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/jso
 import { itself } from '@fairlead/ports/caller.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
-import type { MatchContext, TriggerKind } from './kind.ts'
+import { joinNames, type MatchContext, type TriggerKind } from './kind.ts'
 
 const toBuild = shape({
   number: asGiven,
@@ -37,14 +37,10 @@ export const buildKind: TriggerKind = {
       ? undefined
       : `The build has not succeeded: its result is ${result ?? 'unknown'}.`
   },
-  concerns(trigger, { content }) {
+  awaits: ({ master, job }) => [joinNames(master, job)],
+  about({ content }) {
     const { master, project } = toContent(content)
-    return (
-      trigger['master'] === master &&
-      master !== undefined &&
-      trigger['job'] === project.name &&
-      project.name !== undefined
-    )
+    return [joinNames(master, project.name)]
   },
   mismatch: (trigger, event, means) =>
     describeBadProperties(trigger, lastBuildOf(event).number, means),

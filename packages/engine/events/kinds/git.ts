@@ -9,7 +9,7 @@ import {
   pollKeyOf,
 } from './git/conditions.ts'
 import { repositoryName } from './git/repository-name.ts'
-import { pick, sameName, type TriggerKind } from './kind.ts'
+import { joinNames, pick, type TriggerKind } from './kind.ts'
 import { describeBadSignature } from './signature.ts'
 
 const toTrigger = shape({
@@ -29,18 +29,30 @@ const toContent = shape({
   branch: asGiven,
   tag: asGiven,
   pathsUnknown: asGiven,
+  pollKey: textOf,
+  repoProject: textOf,
+  slug: textOf,
 })
+
+function nameOf(...names: readonly (string | undefined)[]): string | undefined {
+  return joinNames(...names)?.toLowerCase()
+}
 
 export const gitKind: TriggerKind = {
   eventType: 'git',
   triggerTypes: ['git'],
-  concerns(trigger, { isObserved, source, content }) {
-    if (isObserved) return pollKeyOf(trigger) === content['pollKey']
-    const { source: wanted, project, slug, repository } = toTrigger(trigger)
-    if (!sameName(wanted, source)) return false
-    if (project === undefined && repository !== undefined)
-      return toContent(content).repositories.includes(repositoryName(repository) ?? '')
-    return sameName(project, content['repoProject']) && sameName(slug, content['slug'])
+  awaits(trigger) {
+    const { source, project, slug, repository } = toTrigger(trigger)
+    const isAddress = project === undefined && repository !== undefined
+    return [
+      pollKeyOf(trigger),
+      isAddress ? nameOf(source, repositoryName(repository)) : nameOf(source, project, slug),
+    ]
+  },
+  about({ isObserved, source, content }) {
+    const { pollKey, repositories, repoProject, slug } = toContent(content)
+    if (isObserved) return [pollKey]
+    return [...repositories.map((name) => nameOf(source, name)), nameOf(source, repoProject, slug)]
   },
   refuses(trigger, event) {
     const { action } = toContent(event.content)

@@ -21,8 +21,12 @@ export interface TriggerKind {
   checksSignature?: boolean
   /** Why such an event fires nothing at all, as a sentence; undefined: it may. */
   declines?(event: Event): string | undefined
-  /** Whether the trigger waits for what the event is about, as far as comparing names tells. */
-  concerns(trigger: JsonObject, event: Event): boolean
+  /** Names of what the trigger waits for. Pipelines are stored with them, by the rule of `definitions/marks.ts`. */
+  awaits(trigger: JsonObject): readonly (string | undefined)[]
+  /** Names of what the event is about. It concerns the triggers that wait for one of them, */
+  about(event: Event): readonly (string | undefined)[]
+  /** and of those, only these. */
+  concerns?(trigger: JsonObject, event: Event): boolean
   /** Why the sender or the occasion is not what such a trigger waits for, as a sentence for the event log; undefined: it is. */
   refuses?(trigger: JsonObject, event: Event): string | undefined
   /** Why its patterns do not match, as a sentence; asked once its user is known to be allowed to start something. */
@@ -36,17 +40,24 @@ export interface TriggerKind {
   artifacts(event: Event): JsonObject[]
 }
 
+/** Whether the trigger waits for what the event is about, as far as comparing names tells. */
+export function isConcerned(kind: TriggerKind, trigger: JsonObject, event: Event): boolean {
+  const about = new Set(kind.about(event))
+  return (
+    kind.triggerTypes.includes(String(trigger['type'])) &&
+    kind.awaits(trigger).some((name) => name !== undefined && about.has(name)) &&
+    (kind.concerns?.(trigger, event) ?? true)
+  )
+}
+
 /** The fields that there are of those names. */
 export function pick(from: object, names: readonly string[]): JsonObject {
   return definedOf(Object.fromEntries(names.map((name) => [name, fieldOf(from, name)])))
 }
 
-/** Compares names as most triggers do. */
-export function sameName(one: unknown, other: unknown): boolean {
-  return (
-    typeof one === 'string' &&
-    typeof other === 'string' &&
-    one !== '' &&
-    one.toLowerCase() === other.toLowerCase()
-  )
+/** One name of several parts; undefined where one is missing. */
+export function joinNames(...names: readonly unknown[]): string | undefined {
+  return names.every((name) => typeof name === 'string' && name !== '')
+    ? JSON.stringify(names)
+    : undefined
 }

@@ -3,7 +3,7 @@ import { or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
-import { pick, sameName, type TriggerKind } from './kind.ts'
+import { pick, type TriggerKind } from './kind.ts'
 
 const lowerCase = (value: unknown) => textOf(value)?.toLowerCase()
 
@@ -19,15 +19,8 @@ export const messageKinds: TriggerKind[] = [
   {
     eventType: 'pubsub',
     triggerTypes: ['pubsub'],
-    concerns(trigger, event) {
-      const message = messageOf(event)
-      const { subscriptionName, pubsubSystem } = toSubscription(trigger)
-      return (
-        subscriptionName !== undefined &&
-        subscriptionName === message.subscriptionName &&
-        pubsubSystem === message.pubsubSystem
-      )
-    },
+    awaits: (trigger) => [subscriptionOf(toSubscription(trigger))],
+    about: (event) => [subscriptionOf(messageOf(event))],
     mismatch: (trigger, event, { patterns }) =>
       describeUnsatisfied(trigger['attributeConstraints'], event.attributes, {
         paths: false,
@@ -41,8 +34,8 @@ export const messageKinds: TriggerKind[] = [
     eventType: 'plugin',
     triggerTypes: ['plugin'],
     reportedByServices: true,
-    concerns: (trigger, { content }) =>
-      sameName(toPlugin(trigger).pluginEventType, content['pluginEventType']),
+    awaits: (trigger) => [lowerCase(toPlugin(trigger).pluginEventType)],
+    about: ({ content }) => [lowerCase(content['pluginEventType'])],
     mismatch: () => undefined,
     fields: (_trigger, { content }) => pick(content, releaseFields),
     artifacts: () => [],
@@ -62,6 +55,13 @@ const releaseFields = [
   ],
   ...['binaryUrl', 'sha256sum', 'sha512sum', 'preferred'],
 ]
+
+function subscriptionOf({
+  subscriptionName,
+  pubsubSystem,
+}: ReturnType<typeof toSubscription>): string | undefined {
+  return subscriptionName && JSON.stringify([subscriptionName, pubsubSystem ?? null])
+}
 
 /** Bridges wrap what they know of the message, apart from its body. */
 function messageOf({ content }: Event) {

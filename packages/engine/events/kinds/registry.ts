@@ -6,7 +6,7 @@ import { satisfies } from 'semver'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
-import type { MatchContext, TriggerKind } from './kind.ts'
+import { joinNames, type MatchContext, type TriggerKind } from './kind.ts'
 import { describeBadSignature } from './signature.ts'
 
 const trimmed = (value: unknown) => textOf(value)?.trim() || undefined
@@ -52,10 +52,11 @@ function imageKind(
     triggerTypes: [type],
     reportedByServices: true,
     checksSignature: true,
+    awaits: (trigger) => [toImageTrigger(trigger).repository],
+    about: ({ content }) => [toImage(content).repository],
     concerns(trigger, { content, isObserved }) {
       const [wanted, image] = [toImageTrigger(trigger), toImage(content)]
       return (
-        isSame(wanted.repository, image.repository) &&
         // Webhooks of registries name no account; a trigger that names a registry is for that one alone.
         (image.account === undefined
           ? isOfRegistry(wanted.registry, image.registry)
@@ -131,9 +132,11 @@ const chartKind: TriggerKind = {
       ? undefined
       : `The event names no ${missing.join(', no ')} of the chart.`
   },
+  awaits: (trigger) => [toVersionTrigger(trigger).account],
+  about: ({ content }) => [toVersion(content).account],
   concerns(trigger, { content }) {
-    const [wanted, { account, chart }] = [toVersionTrigger(trigger), toVersion(content)]
-    return isSame(wanted.account, account) && (wanted.chart === undefined || wanted.chart === chart)
+    const { chart } = toVersionTrigger(trigger)
+    return chart === undefined || chart === toVersion(content).chart
   },
   mismatch(trigger, { content }) {
     const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]
@@ -158,7 +161,8 @@ function searchKind(type: string): TriggerKind {
     eventType: type,
     triggerTypes: [type],
     reportedByServices: true,
-    concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
+    awaits: (trigger) => [textOf(trigger[field])],
+    about: ({ content }) => [textOf(content['name'] ?? content[field])],
     mismatch: () => undefined,
     fields: (trigger) => ({ [field]: trigger[field] }),
     artifacts: ({ artifact, content }) =>
@@ -171,13 +175,13 @@ const artifactKind: TriggerKind = {
   eventType: 'artifact',
   triggerTypes: ['artifact'],
   reportedByServices: true,
-  concerns(trigger, { content }) {
-    const [wanted, found] = [toVersionTrigger(trigger), toVersion(content)]
-    return (
-      isSame(wanted.account, found.account) &&
-      isSame(wanted.artifactType, found.type) &&
-      isSame(wanted.name, found.name)
-    )
+  awaits(trigger) {
+    const { account, artifactType, name } = toVersionTrigger(trigger)
+    return [joinNames(account, artifactType, name)]
+  },
+  about({ content }) {
+    const { account, type, name } = toVersion(content)
+    return [joinNames(account, type, name)]
   },
   mismatch(trigger, { content }, { patterns }) {
     const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]

@@ -15,14 +15,15 @@ function fields(_trigger: JsonObject, event: Event): JsonObject {
   return { payload: event.payload, parameters: objectOf(event.payload['parameters']) }
 }
 
-function isSource(trigger: JsonObject, event: Event): boolean {
-  return trigger['source'] === event.source
+const bySource: Pick<TriggerKind, 'awaits' | 'about'> = {
+  awaits: ({ source }) => (typeof source === 'string' ? [source] : []),
+  about: ({ source }) => [source],
 }
 
 export const webhookKind: TriggerKind = {
   eventType: 'webhook',
   triggerTypes: ['webhook'],
-  concerns: isSource,
+  ...bySource,
   mismatch: (trigger, event, { patterns }) =>
     describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
@@ -32,7 +33,7 @@ export const webhookKind: TriggerKind = {
 export const cdeventsKind: TriggerKind = {
   eventType: 'cdevents',
   triggerTypes: ['cdevents'],
-  concerns: isSource,
+  ...bySource,
   mismatch: (trigger, event, { patterns }) =>
     describeUnsatisfied(lowerCaseKeys(trigger['attributeConstraints']), event.headers, {
       paths: false,

@@ -1,0 +1,89 @@
+/** Marks of stored pipelines and templates: what their triggers wait for, and the template of an instance. */
+import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  type DocumentMarks,
+  foldName,
+  type MarkRange,
+  marksFrom,
+} from '@fairlead/base/stores/document-store.ts'
+import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import type { TriggeredBy } from '@fairlead/ports/definitions.ts'
+import { triggerKinds } from '../events/kinds/all.ts'
+import type { Definitions } from './collections.ts'
+import { isExpression } from './effective-triggers.ts'
+
+/** Another number when marks change, or what a kind of trigger `awaits`. */
+const rule = 1
+
+export const pipelineMarks: DocumentMarks = {
+  rule,
+  of(pipeline) {
+    const template = templateOf(pipeline)
+    return [
+      ...objectsOf(pipeline['triggers']).flatMap(triggerMarks),
+      ...(template === undefined ? [] : [templateMark(template)]),
+    ]
+  },
+}
+
+export const templateMarks: DocumentMarks = {
+  rule,
+  of: (template) => objectsOf(pipelineOf(template)['triggers']).flatMap(triggerMarks),
+}
+
+/** Keys of the pipelines that may have such a trigger, of their own or inherited. */
+export function keysOfTriggered(
+  { pipelines, templates }: Definitions,
+  wanted: TriggeredBy,
+): string[] {
+  const ranges = rangesOf(wanted)
+  const instances = templates.keysMarked(ranges).map((key): MarkRange => {
+    const mark = templateMark(key)
+    return [mark, mark]
+  })
+  return pipelines.keysMarked([...ranges, ...instances])
+}
+
+/** Instances of a template, of all its versions, and of those whose ids begin so. */
+export function instancesOf({ pipelines }: Definitions, template: string): JsonObject[] {
+  return pipelines
+    .keysMarked([marksFrom(templateMark(template))])
+    .map((key) => pipelines.get(key))
+    .filter((pipeline) => pipeline !== undefined)
+}
+
+function templateMark(id: string): string {
+  return `template ${foldName(id)}`
+}
+
+/** Expressions may turn out to be any type or name. */
+const any = '*'
+
+function triggerMarks(trigger: JsonObject): string[] {
+  const type = String(trigger['type'])
+  if (isExpression(type)) return [triggerMark(any, '')]
+  if (Object.values(trigger).some(isExpression)) return [triggerMark(type, any)]
+  const names = namesIn(type, trigger).filter((name) => name !== undefined)
+  return (names.length === 0 ? [''] : names).map((name) => triggerMark(type, name))
+}
+
+function namesIn(type: string, trigger: JsonObject): readonly (string | undefined)[] {
+  if (type === 'pipeline') return [textOf(trigger['pipeline'])]
+  return triggerKinds.find(({ triggerTypes }) => triggerTypes.includes(type))?.awaits(trigger) ?? []
+}
+
+function rangesOf({ types, about }: TriggeredBy): MarkRange[] {
+  const ranges = types.flatMap((type) =>
+    about === undefined
+      ? [marksFrom(triggerMark(type, ''))]
+      : [...about, any].map(
+          (name): MarkRange => [triggerMark(type, name), triggerMark(type, name)],
+        ),
+  )
+  return [marksFrom(triggerMark(any, '')), ...ranges]
+}
+
+function triggerMark(type: string, name: string): string {
+  return `trigger ${type}\n${name}`
+}
