@@ -40,7 +40,7 @@ export class MeasuredProcess {
   }
 
   /** Resolves as soon as `url` answers without an error. @throws {Error} with its output when it ends or takes too long */
-  async answers(url: string, limitMs = 60_000): Promise<void> {
+  async answers(url: string, limitMs = 180_000): Promise<void> {
     for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
       if (this.hasEnded) break
       const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(

@@ -1,0 +1,241 @@
+/** Engine: what a run costs, by how many definitions and executions are stored. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median, print, type Row, round } from './measure.ts'
+import type { BenchOptions } from './options.ts'
+import { post, read } from './standalone.ts'
+import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
+
+const definitionCounts = [600, 2400, 6000, 20_000]
+const executionCounts = [1000, 100_000, 1_000_000]
+const pipelinesEach = 20
+const runsAtATime = 32
+const warmUpRuns = 100
+const oneByOne = 40
+const limitMs = 300_000
+
+interface Stored {
+  readonly definitions: number
+  readonly executions: number
+}
+
+export async function measureEngine(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const counts = options.isShort
+    ? { definitions: definitionCounts.slice(0, 2), executions: executionCounts.slice(0, 2) }
+    : { definitions: definitionCounts, executions: executionCounts }
+  const [fewest = 0] = counts.definitions
+  const rows: Row[] = []
+  for (const definitions of counts.definitions)
+    rows.push(await measureStored(options, scratch, { definitions, executions: 0 }))
+  for (const executions of counts.executions)
+    rows.push(await measureStored(options, scratch, { definitions: fewest, executions }))
+  print('Runs of five evaluateVariables stages, by what is stored', rows)
+}
+
+async function measureStored(
+  { dist, isShort }: BenchOptions,
+  scratch: Scratch,
+  stored: Stored,
+): Promise<Row> {
+  const dir = scratch.dir('engine')
+  const start = { dir, dist }
+  await fill(start, stored)
+  const gateway = await startGateway(start)
+  const startMs = performance.now() - gateway.process.startedAt
+  const startCpuMs = gateway.process.cpuUs() / 1000
+  const db = new DatabaseSync(databaseIn(dir), { readOnly: true })
+  try {
+    await sleep(3000)
+    const memory = gateway.process.ownMebibytes()
+    const engine = { target: await logIn(gateway), db, definitions: stored.definitions }
+    await run(engine, warmUpRuns)
+    const runs = await run(engine, isShort ? 200 : 600)
+    const started = await inTurn(engine, (n) => startRun(engine.target, n))
+    const hooked = await inTurn(engine, (n) =>
+      post(engine.target, `/webhooks/webhook/source-${n}`, {}),
+    )
+    const lists = [
+      'pipelines?limit=2',
+      'tasks',
+      'executions/search?triggerTypes=webhook&size=5',
+      'executions/search?triggerTypes=git&size=5',
+    ].map((path) => ({ path, reads: [] as number[] }))
+    for (const list of lists)
+      for (let n = 0; n < oneByOne; n++) {
+        const before = gateway.process.cpuUs()
+        await read(
+          engine.target,
+          `/applications/${applicationOf(n % stored.definitions)}/${list.path}`,
+        )
+        list.reads.push((gateway.process.cpuUs() - before) / 1000)
+      }
+    return {
+      definitions: stored.definitions,
+      executions: stored.executions,
+      'runs/s': round(runs.perSecond),
+      'CPU ms/run': runs.cpuMs.toFixed(2),
+      'start ms': median(started).toFixed(1),
+      'webhook ms': median(hooked).toFixed(1),
+      'CPU ms: list': median(lists[0]?.reads ?? []).toFixed(1),
+      tasks: median(lists[1]?.reads ?? []).toFixed(1),
+      search: median(lists[2]?.reads ?? []).toFixed(1),
+      'search for none': median(lists[3]?.reads ?? []).toFixed(1),
+      'up after ms': round(startMs),
+      'with CPU ms': round(startCpuMs),
+      'idle MiB': round(memory),
+    }
+  } finally {
+    db.close()
+    await gateway.process.stop()
+  }
+}
+
+interface Engine {
+  readonly target: Target
+  readonly db: DatabaseSync
+  readonly definitions: number
+}
+
+/** So many runs of different pipelines, some at a time. */
+async function run(
+  { target, db, definitions }: Engine,
+  count: number,
+): Promise<{ perSecond: number; cpuMs: number }> {
+  const after = newestOf(db)
+  const cpuUs = target.process.cpuUs()
+  const begunMs = performance.now()
+  let next = 0
+  const send = async () => {
+    while (next < count) await startRun(target, (next++ * 7) % definitions)
+  }
+  await Promise.all(Array.from({ length: runsAtATime }, send))
+  await untilEnded(db, after, count)
+  return {
+    perSecond: (count * 1000) / (performance.now() - begunMs),
+    cpuMs: (target.process.cpuUs() - cpuUs) / 1000 / count,
+  }
+}
+
+/** Milliseconds of each request, of which the next one waits until the run has ended. */
+async function inTurn(
+  { db, definitions }: Engine,
+  send: (n: number) => Promise<unknown>,
+): Promise<number[]> {
+  const times: number[] = []
+  for (let n = 0; n < oneByOne; n++) {
+    const after = newestOf(db)
+    const begunMs = performance.now()
+    await send((n * 11) % definitions)
+    times.push(performance.now() - begunMs)
+    await untilEnded(db, after, 1)
+  }
+  return times
+}
+
+function startRun(target: Target, n: number): Promise<string> {
+  return post(target, `/pipelines/${applicationOf(n)}/pipeline-${n}`, {})
+}
+
+function newestOf(db: DatabaseSync): string {
+  return String(
+    db.prepare('SELECT max(id) AS id FROM orchestration_executions').get()?.['id'] ?? '',
+  )
+}
+
+async function untilEnded(db: DatabaseSync, after: string, count: number): Promise<void> {
+  const ended = db.prepare(
+    `SELECT count(*) AS n FROM orchestration_executions WHERE id > ? AND status = 'SUCCEEDED'`,
+  )
+  for (const endMs = performance.now() + limitMs; performance.now() < endMs; await sleep(5))
+    if (Number(ended.get(after)?.['n']) >= count) return
+  throw new Error(`${count} runs have not ended within ${limitMs / 1000} s.`)
+}
+
+/** Written into the database: through the interface it would take longer than what is measured. */
+async function fill(
+  start: Parameters<typeof startGateway>[0],
+  { definitions, executions }: Stored,
+): Promise<void> {
+  const gateway = await startGateway(start)
+  const db = new DatabaseSync(databaseIn(start.dir))
+  try {
+    writeDefinitions(db, definitions)
+    if (executions > 0) {
+      const target = await logIn(gateway)
+      await run({ target, db, definitions }, 1)
+      writeExecutions(db, executions, definitions)
+    }
+  } finally {
+    await gateway.process.stop()
+    db.close()
+  }
+  // What was written past the store is indexed by a start.
+  await (await startGateway(start)).process.stop()
+}
+
+function writeDefinitions(db: DatabaseSync, count: number): void {
+  const write = db.prepare(
+    'INSERT INTO definitions_documents (kind, key, application, name, modified_ms, document) VALUES (?, ?, ?, ?, 0, ?)',
+  )
+  db.exec('BEGIN IMMEDIATE')
+  for (let n = 0; n < count; n++) {
+    const application = applicationOf(n)
+    if (n % pipelinesEach === 0)
+      write.run(
+        'application',
+        application,
+        null,
+        null,
+        JSON.stringify({ name: application, email: 'a@b.c' }),
+      )
+    const id = `pipeline-${n}`
+    write.run('pipeline', id, application, id, JSON.stringify(toPipeline(id, application, n)))
+  }
+  db.exec('DELETE FROM definitions_marked; COMMIT')
+}
+
+function toPipeline(id: string, application: string, n: number): object {
+  const stages = Array.from({ length: 5 }, (_, index) => ({
+    refId: String(index + 1),
+    requisiteStageRefIds: index === 0 ? [] : [String(index)],
+    type: 'evaluateVariables',
+    name: `Evaluate ${index + 1}`,
+    variables: [{ key: `value${index}`, value: '${1 + 1}' }],
+  }))
+  const triggers = [{ id: `trigger-${n}`, type: 'webhook', source: `source-${n}`, enabled: true }]
+  return { id, name: id, application, stages, triggers, updateTs: '0' }
+}
+
+function applicationOf(n: number): string {
+  return `app${Math.floor(n / pipelinesEach)}`
+}
+
+/** Copies of the one that has run, older and of all pipelines. */
+function writeExecutions(db: DatabaseSync, count: number, definitions: number): void {
+  const copied = db.prepare('SELECT * FROM orchestration_executions').get() as Record<
+    string,
+    string
+  >
+  const changed: Record<string, string> = {
+    id: `printf('01A%023d', n)`,
+    application: `'app' || ((n % ${definitions}) / ${pipelinesEach})`,
+    config_id: `'pipeline-' || (n % ${definitions})`,
+    build_time: 'build_time - n * 1000',
+    start_time: 'start_time - n * 1000',
+    body: `replace(body, '${copied['id']}', printf('01A%023d', n))`,
+  }
+  const columns = Object.keys(copied)
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers LIMIT ${count})`
+  db.exec(`BEGIN IMMEDIATE;
+    INSERT INTO orchestration_executions (${columns.join(', ')}) ${numbers}
+      SELECT ${columns.map((column) => changed[column] ?? column).join(', ')}
+      FROM orchestration_executions, numbers WHERE id = '${copied['id']}';
+    INSERT INTO orchestration_searched (id, trigger_type, text) ${numbers}
+      SELECT printf('01A%023d', n), trigger_type, text FROM orchestration_searched, numbers WHERE id = '${copied['id']}';
+    COMMIT`)
+}
+
+function databaseIn(dir: string): string {
+  return join(dir, 'data', 'backends.db')
+}
