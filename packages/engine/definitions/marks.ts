@@ -2,6 +2,7 @@
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import {
   type DocumentMarks,
+  type DocumentStore,
   foldName,
   type MarkRange,
   marksFrom,
@@ -10,7 +11,6 @@ import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import type { TriggeredBy } from '@fairlead/ports/definitions.ts'
 import { triggerKinds } from '../events/kinds/all.ts'
-import type { Definitions } from './collections.ts'
 import { isExpression } from './effective-triggers.ts'
 
 /** Another number when marks change, or what a kind of trigger `awaits`. */
@@ -34,7 +34,7 @@ export const templateMarks: DocumentMarks = {
 
 /** Keys of the pipelines that may have such a trigger, of their own or inherited. */
 export function keysOfTriggered(
-  { pipelines, templates }: Definitions,
+  { pipelines, templates }: Readonly<Record<'pipelines' | 'templates', DocumentStore>>,
   wanted: TriggeredBy,
 ): string[] {
   const ranges = rangesOf(wanted)
@@ -46,7 +46,7 @@ export function keysOfTriggered(
 }
 
 /** Instances of a template, of all its versions, and of those whose ids begin so. */
-export function instancesOf({ pipelines }: Definitions, template: string): JsonObject[] {
+export function instancesOf(pipelines: DocumentStore, template: string): JsonObject[] {
   return pipelines
     .keysMarked([marksFrom(templateMark(template))])
     .map((key) => pipelines.get(key))

@@ -169,12 +169,12 @@ export function inScopes(request: FastifyRequest, templates: JsonObject[]): Json
 
 /** Pipelines that are instances of any of these templates, as written in their reference, ignoring case. */
 export function pipelinesUsing(
-  definitions: Definitions,
+  { pipelines }: Definitions,
   ids: readonly string[],
   toId = (used: string) => used,
 ): JsonObject[] {
   return [...new Set(ids.map(foldName))].flatMap((id) =>
-    instancesOf(definitions, id).filter(
+    instancesOf(pipelines, id).filter(
       (pipeline) => foldName(toId(templateOf(pipeline) ?? '')) === id,
     ),
   )
