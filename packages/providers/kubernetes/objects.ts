@@ -1,6 +1,12 @@
-/** Objects of Kubernetes, as its API server reports them. */
-import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { fieldAt, isObject, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+/** What objects of all kinds have; `objects/` reads what those of one kind have, once where the kind is known. */
+import { list, type Reader, shape } from '@fairlead/base/json/shape.ts'
+import {
+  fieldAt,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '@fairlead/base/json/values.ts'
 
 export const applicationAnnotation = 'moniker.spinnaker.io/application'
 /** It counts as the application beside `managerLabel`. */
@@ -42,6 +48,12 @@ export interface KubeObject extends JsonObject {
   readonly metadata: ObjectMeta
 }
 
+export type Labels = Readonly<Record<string, string>>
+
+export function toLabels(value: unknown): Labels {
+  return objectOf(value) as Labels
+}
+
 export interface ObjectMeta extends JsonObject {
   readonly name: string
   /** Undefined for cluster-wide objects. */
@@ -52,8 +64,8 @@ export interface ObjectMeta extends JsonObject {
   /** RFC 3339. */
   readonly creationTimestamp?: string
   readonly deletionTimestamp?: string
-  readonly labels?: Readonly<Record<string, string>>
-  readonly annotations?: Readonly<Record<string, string>>
+  readonly labels?: Labels
+  readonly annotations?: Labels
   readonly ownerReferences?: readonly OwnerReference[]
 }
 
@@ -81,61 +93,32 @@ export function isOwnedBy({ metadata }: Described, owner: Described): boolean {
   return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
 }
 
-const toConditions = shape({
-  status: shape({
-    conditions: list(
-      shape({
-        type: textOf,
-        status: textOf,
-        reason: textOf,
-        message: textOf,
-        lastTransitionTime: textOf,
-      }),
-    ),
-  }),
-})
-export type Condition = ReturnType<typeof conditionsOf>[number]
-
-export function conditionsOf(object: JsonObject) {
-  return toConditions(object).status.conditions
+/** The members of a list that are objects. */
+export function entries<T>(read: Reader<T>): Reader<T[]> {
+  return (value) => objectsOf(value).map(read)
 }
 
-export function conditionOf(object: JsonObject, type: string): Condition | undefined {
-  return conditionsOf(object).find((condition) => condition.type === type)
-}
-
-const toEnding = maybe(
+export const toConditions = list(
   shape({
-    exitCode: numberOf,
-    signal: numberOf,
+    type: textOf,
+    status: textOf,
     reason: textOf,
     message: textOf,
-    finishedAt: textOf,
+    lastTransitionTime: textOf,
   }),
 )
-const toStates = shape({
-  running: isObject,
-  terminated: toEnding,
-  waiting: toEnding,
-})
-const toContainers = list(
-  shape({
-    name: or(textOf, ''),
-    image: or(textOf, ''),
-    ready: (value: unknown) => value === true,
-    restartCount: or(numberOf, 0),
-    state: toStates,
-    lastState: toStates,
-  }),
-)
-export const toPodStatus = shape({
-  phase: textOf,
-  reason: textOf,
-  message: textOf,
-  initContainerStatuses: toContainers,
-  containerStatuses: toContainers,
-})
-export type ContainerStatus = ShapeOf<typeof toContainers>[number]
+export type Condition = ReturnType<typeof toConditions>[number]
+
+const toConditioned = shape({ status: shape({ conditions: toConditions }) })
+
+/** Of an object of any kind; pods and workloads that are read have theirs in their status. */
+export function conditionOf(object: JsonObject, type: string): Condition | undefined {
+  return conditionIn(toConditioned(object).status.conditions, type)
+}
+
+export function conditionIn(conditions: readonly Condition[], type: string): Condition | undefined {
+  return conditions.find((condition) => condition.type === type)
+}
 
 /** Milliseconds since the epoch of an RFC 3339 time; undefined for anything else. */
 export function millisecondsOf(time: unknown): number | undefined {

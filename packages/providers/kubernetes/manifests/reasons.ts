@@ -1,7 +1,15 @@
 /** Reasons why an object does not become stable, a sentence each: from its pods, their owners and events. */
-import { list, or, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
-import { type ContainerStatus, conditionOf, type KubeObject, toPodStatus } from '../objects.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type KubeEvent, toEvent } from '../objects/event.ts'
+import {
+  type ContainerCause,
+  type ContainerStatus,
+  type Pod,
+  type PodStatus,
+  toPod,
+} from '../objects/pod.ts'
+import { toWorkload, type Workload } from '../objects/workload.ts'
+import { conditionIn, type KubeObject } from '../objects.ts'
 
 export interface WaitReason {
   readonly text: string
@@ -25,13 +33,16 @@ export function reasonsOf({
   events,
   logs = new Map(),
 }: ReasonSources): WaitReason[] {
+  const read = events.map(toEvent).sort((one, other) => other.time.localeCompare(one.time))
+  const eventsOf = (object: KubeObject) => read.filter((event) => isAbout(event, object))
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const ofPods = living.flatMap((pod) => {
-    const own = events.filter((event) => isAbout(event, pod)).sort(newestFirst)
-    return podCauses(pod, own, logs).map((cause) => ({ ...cause, pod: pod.metadata.name }))
+    const { name } = pod.metadata
+    const causes = podCauses(name, toPod(pod), { events: eventsOf(pod), logs })
+    return causes.map((cause) => ({ ...cause, pod: name }))
   })
   const reasons = [
-    ...objects.flatMap((object) => objectReasons(object, events)),
+    ...objects.flatMap((object) => objectReasons(object, eventsOf(object))),
     ...together(ofPods),
   ]
   return reasons.sort((one, other) => Number(other.isHopeless) - Number(one.isHopeless))
@@ -47,7 +58,7 @@ interface CrashedContainer {
 /** Containers whose output says why they ended. */
 export function crashedContainers(pods: readonly KubeObject[]): CrashedContainer[] {
   return pods.flatMap((pod) =>
-    containersOf(pod)
+    containersOf(toPod(pod).status)
       .filter((container) => crashOf(container) !== undefined)
       .map(({ name, state }) => ({
         pod: pod.metadata.name,
@@ -83,47 +94,38 @@ function cause(
   return { text, key, isHopeless }
 }
 
-const toEvent = shape({
-  involvedObject: shape({ kind: textOf, name: textOf, uid: textOf }),
-  time: [or(textOf, ''), 'lastTimestamp', 'eventTime', 'firstTimestamp'],
-  reason: textOf,
-  message: textOf,
-})
-
 /** An object of the same name that existed before has events, too. */
-export function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
-  const about = toEvent(event).involvedObject
-  if (about.kind?.toLowerCase() !== kind.toLowerCase()) return false
+export function isAbout(
+  { involvedObject: about }: KubeEvent,
+  { kind, metadata }: KubeObject,
+): boolean {
+  if (about.kind.toLowerCase() !== kind.toLowerCase()) return false
   return about.uid === undefined || metadata.uid === undefined
     ? about.name === metadata.name
     : about.uid === metadata.uid
 }
 
-function newestFirst(one: JsonObject, other: JsonObject): number {
-  return toEvent(other).time.localeCompare(toEvent(one).time)
-}
-
 function messageOf(
-  events: readonly JsonObject[],
+  events: readonly KubeEvent[],
   reason: string,
   pattern = /./s,
 ): string | undefined {
-  return events
-    .map(toEvent)
-    .find(
-      (event) =>
-        event.reason === reason && event.message !== undefined && pattern.test(event.message),
-    )?.message
+  return events.find(
+    (event) =>
+      event.reason === reason && event.message !== undefined && pattern.test(event.message),
+  )?.message
 }
 
-function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitReason[] {
+function objectReasons(object: KubeObject, events: readonly KubeEvent[]): WaitReason[] {
+  const workload = toWorkload(object)
+  const { conditions } = workload.status
   const name = `${object.kind} ${object.metadata.name}`
   const reasons: WaitReason[] = []
-  const progressing = conditionOf(object, 'Progressing')
+  const progressing = conditionIn(conditions, 'Progressing')
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     reasons.push({ text: `${name} exceeded its progress deadline.`, isHopeless: true })
   }
-  const failed = object.kind === 'Job' ? conditionOf(object, 'Failed') : undefined
+  const failed = object.kind === 'Job' ? conditionIn(conditions, 'Failed') : undefined
   if (failed?.status === 'True') {
     const detail = failed.message ?? failed.reason
     reasons.push({
@@ -131,10 +133,9 @@ function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitR
       isHopeless: true,
     })
   }
-  const own = events.filter((event) => isAbout(event, object)).sort(newestFirst)
-  const failure = conditionOf(object, 'ReplicaFailure')
+  const failure = conditionIn(conditions, 'ReplicaFailure')
   const failureText = failure?.status === 'True' ? failure.message : undefined
-  const refusal = failureText ?? (isShort(object) ? messageOf(own, 'FailedCreate') : undefined)
+  const refusal = failureText ?? (isShort(workload) ? messageOf(events, 'FailedCreate') : undefined)
   if (refusal !== undefined && object.kind !== 'Deployment') {
     const isQuota = /exceeded quota/.test(refusal)
     reasons.push({
@@ -145,39 +146,31 @@ function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitR
   return reasons
 }
 
-const count = or(numberOf, 0)
-const toScale = shape({
-  spec: shape({ replicas: numberOf }),
-  status: shape({
-    desiredNumberScheduled: numberOf,
-    replicas: count,
-    currentNumberScheduled: count,
-    active: count,
-    succeeded: count,
-  }),
-})
-
 /** Whether pods are missing, so that an old event still counts. */
-function isShort(object: KubeObject): boolean {
-  const { spec, status } = toScale(object)
+function isShort({ spec, status }: Workload): boolean {
   const there = status.replicas + status.currentNumberScheduled + status.active + status.succeeded
   return there < (spec.replicas ?? status.desiredNumberScheduled ?? 1)
 }
 
-function podCauses(
-  pod: KubeObject,
-  events: readonly JsonObject[],
-  logs: ReadonlyMap<string, string>,
-): Cause[] {
-  const scheduled = conditionOf(pod, 'PodScheduled')
-  const { phase, reason, message } = toPodStatus(pod['status'])
-  if (scheduled?.status === 'False' && toPodSpec(pod['spec']).nodeName === undefined) {
+interface PodSources {
+  readonly events: readonly KubeEvent[]
+  readonly logs: ReadonlyMap<string, string>
+}
+
+function podCauses(name: string, { spec, status }: Pod, { events, logs }: PodSources): Cause[] {
+  const { phase, reason, message } = status
+  const scheduled = conditionIn(status.conditions, 'PodScheduled')
+  if (scheduled?.status === 'False' && spec.nodeName === undefined) {
     const why = scheduled.message ?? messageOf(events, 'FailedScheduling') ?? 'no node fits.'
     return [cause(`No node can run {pods}: ${ended(why)}`)]
   }
-  const found = containersOf(pod).flatMap((container) =>
-    containerCauses(container, pod, { events, logs }),
-  )
+  const specified = [...spec.initContainers, ...spec.containers]
+  const found = containersOf(status).flatMap((container) => {
+    const image = specified.find((each) => each.name === container.name)?.image
+    // The image of the status may be an id.
+    const named = { ...container, image: image ?? container.image }
+    return containerCauses(named, events, logs.get(`${name}/${container.name}`))
+  })
   if (found.length > 0) return found
   const volume =
     phase === 'Pending'
@@ -195,17 +188,11 @@ interface Container extends ContainerStatus {
   readonly isInit: boolean
 }
 
-function containersOf(pod: KubeObject): Container[] {
-  const { initContainerStatuses, containerStatuses } = toPodStatus(pod['status'])
+function containersOf({ initContainerStatuses, containerStatuses }: PodStatus): Container[] {
   return [
     ...initContainerStatuses.map((status) => ({ ...status, isInit: true })),
     ...containerStatuses.map((status) => ({ ...status, isInit: false })),
   ]
-}
-
-interface PodSources {
-  readonly events: readonly JsonObject[]
-  readonly logs: ReadonlyMap<string, string>
 }
 
 const pullReasons =
@@ -214,18 +201,15 @@ const hopelessPulls = /^(?:InvalidImageName|ErrImageNeverPull)$/
 
 function containerCauses(
   container: Container,
-  pod: KubeObject,
-  { events, logs }: PodSources,
+  events: readonly KubeEvent[],
+  log: string | undefined,
 ): Cause[] {
   const { name, image, state, ready } = container
   const { reason = '', message } = state.waiting ?? {}
   if (pullReasons.test(reason)) {
-    const imageText = imageOf(pod, name) ?? image
     const told = messageOf(events, 'Failed', /pull|image/i) ?? message ?? reason
-    const text = `The image ${imageText} of the container ${name} cannot be pulled in {pods}: ${ended(told)}`
-    return [
-      cause(text, { key: `pull ${imageText} ${name}`, isHopeless: hopelessPulls.test(reason) }),
-    ]
+    const text = `The image ${image} of the container ${name} cannot be pulled in {pods}: ${ended(told)}`
+    return [cause(text, { key: `pull ${image} ${name}`, isHopeless: hopelessPulls.test(reason) })]
   }
   if (/^CreateContainer(?:Config)?Error$|^RunContainerError$/.test(reason)) {
     const isMissing =
@@ -235,8 +219,7 @@ function containerCauses(
     return [cause(text, { isHopeless: isMissing })]
   }
   const crash = crashOf(container)
-  if (crash !== undefined)
-    return [crashCause(container, crash, logs.get(`${pod.metadata.name}/${name}`))]
+  if (crash !== undefined) return [crashCause(container, crash, log)]
   if (!state.running || ready || container.isInit) return []
   const probe = messageOf(events, 'Unhealthy')
   return [
@@ -248,29 +231,18 @@ function containerCauses(
   ]
 }
 
-const toNamed = list(shape({ name: textOf, image: textOf }))
-const toPodSpec = shape({ nodeName: textOf, initContainers: toNamed, containers: toNamed })
-
-/** As the manifest names it; the status may have an id. */
-function imageOf(pod: KubeObject, name: string): string | undefined {
-  const { initContainers, containers } = toPodSpec(pod['spec'])
-  return [...initContainers, ...containers].find((container) => container.name === name)?.image
-}
-
 /** How it ended, if that was no success and it does not run. */
-function crashOf({ state, lastState, ready }: ContainerStatus): Ending | undefined {
+function crashOf({ state, lastState, ready }: ContainerStatus): ContainerCause | undefined {
   const terminated = state.terminated ?? lastState.terminated
   return terminated?.exitCode === 0 || (state.running && ready) ? undefined : terminated
 }
-
-type Ending = NonNullable<ContainerStatus['state']['terminated']>
 
 const shownLines = 5
 const shownCharacters = 600
 
 function crashCause(
   { name, restartCount: restarts }: Container,
-  crash: Ending,
+  crash: ContainerCause,
   log: string | undefined,
 ): Cause {
   const how =

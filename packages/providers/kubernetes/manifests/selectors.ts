@@ -1,5 +1,7 @@
 /** Label selectors of operations, for the API server and for manifests that are not deployed yet. */
-import { fieldOf, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { listOf, textOf } from '@fairlead/base/json/values.ts'
+import { toLabels } from '../objects.ts'
 
 interface Requirement {
   readonly text: string
@@ -17,35 +19,39 @@ const keyPattern =
   /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const valuePattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 
+const toSelectors = shape({
+  selectors: list(shape({ kind: or(textOf, ''), key: or(textOf, ''), values: listOf })),
+})
+type Selector = ReturnType<typeof toSelectors>['selectors'][number]
+
 /**
  * Parses `{selectors: [{kind, key, values}]}`, which must all hold.
  *
  * @throws {Error} for a selector that cannot be understood: leaving one out would select more than is meant
  */
 export function parseSelectors(labelSelectors: unknown): LabelSelector {
-  const requirements = listOf(fieldOf(labelSelectors, 'selectors')).flatMap(
+  const requirements = toSelectors(labelSelectors).selectors.flatMap(
     (selector) => parseSelector(selector) ?? [],
   )
   return {
     text: requirements.map(({ text }) => text).join(','),
     matches: (labels) =>
       requirements.every(({ key, matches }) => {
-        const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+        const value: unknown = Object.hasOwn(labels, key) ? labels[key] : undefined
         return matches(value === undefined || value === null ? undefined : String(value))
       }),
   }
 }
 
 export function hasSelectors(labelSelectors: unknown): boolean {
-  return listOf(fieldOf(labelSelectors, 'selectors')).length > 0
+  return toSelectors(labelSelectors).selectors.length > 0
 }
 
 /** Undefined: it holds for everything. */
-function parseSelector(selector: unknown): Requirement | undefined {
-  const kind = textOf(fieldOf(selector, 'kind'))?.toUpperCase()
+function parseSelector({ kind: given, key, values: listed }: Selector): Requirement | undefined {
+  const kind = given.toUpperCase()
   if (kind === 'ANY') return undefined
-  const key = textOf(fieldOf(selector, 'key')) ?? ''
-  const values = listOf(fieldOf(selector, 'values')).map(String)
+  const values = listed.map(String)
   if (!keyPattern.test(key)) throw new Error(`labelSelectors: "${key}" is not the key of a label.`)
   const wrong = values.find((value) => !valuePattern.test(value))
   if (wrong !== undefined)
@@ -84,17 +90,16 @@ function parseSelector(selector: unknown): Requirement | undefined {
       return of(`!${key}`, (value) => value === undefined)
     default:
       throw new Error(
-        `labelSelectors: the kind "${kind ?? ''}" is none of ANY, EQUALS, NOT_EQUALS, CONTAINS, NOT_CONTAINS, EXISTS, NOT_EXISTS.`,
+        `labelSelectors: the kind "${kind}" is none of ANY, EQUALS, NOT_EQUALS, CONTAINS, NOT_CONTAINS, EXISTS, NOT_EXISTS.`,
       )
   }
 }
 
+const toSelecting = shape({ selector: shape({ matchLabels: toLabels }) })
+
 /** As the API server reads the `matchLabels` of a workload; undefined where it has others, or none. */
 export function matchLabelsOf(spec: unknown): string | undefined {
-  const labels = fieldOf(fieldOf(spec, 'selector'), 'matchLabels')
-  if (objectsOf([labels]).length === 0) return undefined
-  const pairs = Object.entries(labels as JsonObject).map(
-    ([key, value]) => `${key}=${String(value)}`,
-  )
+  const { matchLabels } = toSelecting(spec).selector
+  const pairs = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
   return pairs.length === 0 ? undefined : pairs.join(',')
 }

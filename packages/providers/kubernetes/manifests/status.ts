@@ -1,8 +1,8 @@
 /** Whether an object is stable, paused, available or failed (docs/contracts/kubernetes.md#status). */
-import { maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
-import { type Condition, conditionsOf, type KubeObject } from '../objects.ts'
+import { type PodStatus, toPod } from '../objects/pod.ts'
+import { toWorkload, type Workload } from '../objects/workload.ts'
+import type { KubeObject } from '../objects.ts'
 
 interface StatusFlag {
   readonly state: boolean
@@ -27,50 +27,17 @@ const kindsOfApps: ReadonlySet<string> = new Set([
   'daemonSet',
 ])
 
-const count = or(numberOf, 0)
-const toFacts = shape({
-  metadata: shape({ generation: numberOf }),
-  spec: shape({
-    replicas: count,
-    completions: or(numberOf, 1),
-    paused: (value: unknown) => value === true,
-    updateStrategy: shape({ type: textOf, rollingUpdate: maybe(shape({ partition: count })) }),
-  }),
-  status: shape({
-    observedGeneration: numberOf,
-    phase: textOf,
-    message: textOf,
-    replicas: count,
-    updatedReplicas: numberOf,
-    availableReplicas: count,
-    readyReplicas: count,
-    fullyLabeledReplicas: count,
-    currentReplicas: count,
-    desiredReplicas: count,
-    currentRevision: textOf,
-    updateRevision: textOf,
-    desiredNumberScheduled: count,
-    currentNumberScheduled: count,
-    updatedNumberScheduled: count,
-    numberAvailable: count,
-    numberReady: count,
-    succeeded: count,
-  }),
-})
-type Facts = ShapeOf<typeof toFacts>
-
-const rules: Readonly<
-  Record<string, (facts: Facts, conditions: readonly Condition[]) => ManifestStatus>
-> = {
-  deployment: ofDeployment,
-  replicaSet: ofReplicaSet,
-  statefulSet: ofStatefulSet,
-  daemonSet: ofDaemonSet,
-  job: ofJob,
-  pod: ofPod,
-  horizontalpodautoscaler: ofAutoscaler,
-  cronJob: () => stable,
-}
+const rules: Readonly<Record<string, (workload: Workload, object: KubeObject) => ManifestStatus>> =
+  {
+    deployment: ofDeployment,
+    replicaSet: ofReplicaSet,
+    statefulSet: ofStatefulSet,
+    daemonSet: ofDaemonSet,
+    job: ofJob,
+    pod: (_, object) => ofPod(toPod(object).status),
+    horizontalpodautoscaler: ofAutoscaler,
+    cronJob: () => stable,
+  }
 
 /** @throws {Error} for a workload of an outdated API version, whose status cannot be read */
 export function statusOf(object: KubeObject): ManifestStatus {
@@ -81,11 +48,11 @@ export function statusOf(object: KubeObject): ManifestStatus {
     )
   }
   const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-  const facts = toFacts(object)
-  const isUnwatched = name === 'statefulSet' && equals(facts.spec.updateStrategy.type, 'OnDelete')
-  if (rule === undefined || isUnwatched) return stable
-  return isObject(object['status'])
-    ? rule(facts, conditionsOf(object))
+  if (rule === undefined) return stable
+  const workload = toWorkload(object)
+  if (name === 'statefulSet' && equals(workload.spec.updateStrategy.type, 'OnDelete')) return stable
+  return workload.hasStatus
+    ? rule(workload, object)
     : unavailable('No status has been reported yet.')
 }
 
@@ -105,29 +72,30 @@ function equals(value: string | undefined, word: string): boolean {
   return value?.toLowerCase() === word.toLowerCase()
 }
 
-function isObserved({ metadata, status: { observedGeneration } }: Facts): boolean {
+function isObserved({ metadata, status: { observedGeneration } }: Workload): boolean {
   return observedGeneration !== undefined && observedGeneration === metadata.generation
 }
 
 const notObserved = 'Waiting until the controller has noticed the change.'
 
-function ofDeployment(facts: Facts, conditions: readonly Condition[]): ManifestStatus {
-  const { spec } = facts
+function ofDeployment(deployment: Workload): ManifestStatus {
+  const { spec, status } = deployment
+  const { conditions } = status
   const paused = conditions.find(({ reason }) => equals(reason, 'DeploymentPaused'))
   const pausedFlag =
     paused !== undefined || spec.paused
       ? { state: true, message: paused?.message ?? 'The deployment is paused.' }
       : off
-  if (!isObserved(facts))
+  if (!isObserved(deployment))
     return { ...unstable(notObserved), ...(spec.paused && { paused: pausedFlag }) }
   const missing = conditions.find(
-    ({ type, status }) => equals(type, 'Available') && equals(status, 'False'),
+    (each) => equals(each.type, 'Available') && equals(each.status, 'False'),
   )
   const late = conditions.find(
     ({ type, reason }) => equals(type, 'Progressing') && equals(reason, 'ProgressDeadlineExceeded'),
   )
   const problem = missing && (missing.message ?? 'The deployment is not available.')
-  const waiting = waitingDeployment(facts) ?? problem
+  const waiting = waitingDeployment(deployment) ?? problem
   return {
     stable: waiting === undefined ? on : no(waiting),
     paused: pausedFlag,
@@ -142,7 +110,10 @@ function ofDeployment(facts: Facts, conditions: readonly Condition[]): ManifestS
   }
 }
 
-function waitingDeployment({ spec: { replicas: wanted }, status }: Facts): string | undefined {
+function waitingDeployment({
+  spec: { replicas: wanted = 0 },
+  status,
+}: Workload): string | undefined {
   const {
     updatedReplicas: updated = 0,
     replicas: all,
@@ -156,9 +127,9 @@ function waitingDeployment({ spec: { replicas: wanted }, status }: Facts): strin
   return ready < wanted ? `Waiting for all replicas to be ready: ${ready} of ${wanted}.` : undefined
 }
 
-function ofReplicaSet(facts: Facts): ManifestStatus {
-  const { replicas: wanted } = facts.spec
-  const { fullyLabeledReplicas, readyReplicas, availableReplicas } = facts.status
+function ofReplicaSet(replicaSet: Workload): ManifestStatus {
+  const { replicas: wanted = 0 } = replicaSet.spec
+  const { fullyLabeledReplicas, readyReplicas, availableReplicas } = replicaSet.status
   const counters = {
     'fully-labeled': fullyLabeledReplicas,
     ready: readyReplicas,
@@ -168,12 +139,12 @@ function ofReplicaSet(facts: Facts): ManifestStatus {
     if (wanted > there)
       return unavailable(`Waiting for all replicas to be ${word}: ${there} of ${wanted}.`)
   }
-  return isObserved(facts) ? stable : unstable(notObserved)
+  return isObserved(replicaSet) ? stable : unstable(notObserved)
 }
 
-function ofStatefulSet(facts: Facts): ManifestStatus {
-  if (!isObserved(facts)) return unstable(notObserved)
-  const { replicas: wanted, updateStrategy } = facts.spec
+function ofStatefulSet(set: Workload): ManifestStatus {
+  if (!isObserved(set)) return unstable(notObserved)
+  const { replicas: wanted = 0, updateStrategy } = set.spec
   const {
     replicas,
     readyReplicas,
@@ -181,7 +152,7 @@ function ofStatefulSet(facts: Facts): ManifestStatus {
     currentReplicas,
     currentRevision,
     updateRevision,
-  } = facts.status
+  } = set.status
   if (replicas < wanted)
     return unstable(`Waiting for all replicas to be created: ${replicas} of ${wanted}.`)
   if (readyReplicas < wanted)
@@ -203,10 +174,10 @@ function ofStatefulSet(facts: Facts): ManifestStatus {
     : unstable('Waiting for the updated revision to match the current one.')
 }
 
-function ofDaemonSet(facts: Facts): ManifestStatus {
-  if (!isObserved(facts)) return unstable(notObserved)
-  if (!equals(facts.spec.updateStrategy.type, 'RollingUpdate')) return stable
-  const { desiredNumberScheduled: wanted, ...counts } = facts.status
+function ofDaemonSet(set: Workload): ManifestStatus {
+  if (!isObserved(set)) return unstable(notObserved)
+  if (!equals(set.spec.updateStrategy.type, 'RollingUpdate')) return stable
+  const { desiredNumberScheduled: wanted = 0, ...counts } = set.status
   const counters = {
     scheduled: counts.currentNumberScheduled,
     updated: counts.updatedNumberScheduled,
@@ -220,11 +191,10 @@ function ofDaemonSet(facts: Facts): ManifestStatus {
   return stable
 }
 
-function ofJob(
-  { spec, status: { succeeded } }: Facts,
-  conditions: readonly Condition[],
-): ManifestStatus {
-  const { completions: wanted } = spec
+function ofJob({
+  spec: { completions: wanted },
+  status: { succeeded, conditions },
+}: Workload): ManifestStatus {
   if (succeeded >= wanted) return stable
   const failed = conditions.find(
     ({ type, status }) => equals(type, 'Failed') && equals(status, 'True'),
@@ -237,7 +207,7 @@ function ofJob(
   }
 }
 
-function ofPod({ status: { phase, message } }: Facts): ManifestStatus {
+function ofPod({ phase, message }: PodStatus): ManifestStatus {
   if (phase === undefined) return unavailable('No phase has been reported yet.')
   if (!['pending', 'failed', 'unknown'].includes(phase.toLowerCase())) return stable
   return unavailable(message ?? `The phase of the pod is ${phase}.`)
@@ -245,7 +215,7 @@ function ofPod({ status: { phase, message } }: Facts): ManifestStatus {
 
 function ofAutoscaler({
   status: { desiredReplicas: wanted, currentReplicas: current },
-}: Facts): ManifestStatus {
+}: Workload): ManifestStatus {
   return wanted === current
     ? stable
     : unstable(`Waiting for the autoscaler: ${current} of ${wanted} replicas.`)

@@ -2,6 +2,7 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import { isAbout } from '../manifests/reasons.ts'
+import { toEvent } from '../objects/event.ts'
 import { type KubeObject, millisecondsOf } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 
@@ -22,7 +23,7 @@ export async function loadEvents(
     throw error
   })
   return events
-    .filter((event) => isAbout(event, object))
+    .filter((event) => isAbout(toEvent(event), object))
     .map(withoutManagedFields)
     .sort((one, other) => timeOf(one) - timeOf(other))
 }

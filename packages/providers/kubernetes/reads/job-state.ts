@@ -1,13 +1,9 @@
 /** State of jobs, and why one has failed. */
-import { fieldAt, isObject, type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Job } from '../../infrastructure/model.ts'
-import {
-  type Condition,
-  type ContainerStatus,
-  conditionOf,
-  millisecondsOf,
-  toPodStatus,
-} from '../objects.ts'
+import type { ContainerCause, PodStatus } from '../objects/pod.ts'
+import type { Workload } from '../objects/workload.ts'
+import { type Condition, conditionIn, millisecondsOf } from '../objects.ts'
 
 export interface JobState {
   readonly state: Job['state']
@@ -17,12 +13,11 @@ export interface JobState {
   readonly message: string | undefined
 }
 
-export function toJobState(job: JsonObject): JobState {
-  const { status } = job
-  const condition = conditionOf(job, 'Failed')
+export function toJobState(job: Workload): JobState {
+  const condition = conditionIn(job.status.conditions, 'Failed')
   const failed = condition?.status === 'True' ? condition : undefined
   const completedMs =
-    millisecondsOf(fieldAt(status, 'completionTime')) ?? millisecondsOf(failed?.lastTransitionTime)
+    millisecondsOf(job.status.completionTime) ?? millisecondsOf(failed?.lastTransitionTime)
   return {
     state: stateOf(job, failed),
     completedMs,
@@ -31,22 +26,26 @@ export function toJobState(job: JsonObject): JobState {
   }
 }
 
-function stateOf({ spec, status }: JsonObject, failed: Condition | undefined): Job['state'] {
-  if (!isObject(status)) return 'Running'
-  const completions = numberOf(fieldAt(spec, 'completions')) ?? 1
-  if ((numberOf(status['succeeded']) ?? 0) >= completions) return 'Succeeded'
+function stateOf(
+  { spec, hasStatus, status }: Workload,
+  failed: Condition | undefined,
+): Job['state'] {
+  if (!hasStatus) return 'Running'
+  if (status.succeeded >= spec.completions) return 'Succeeded'
   return failed === undefined ? 'Running' : 'Failed'
 }
 
 export interface JobPod {
   readonly name: string
-  readonly status: JsonObject
+  readonly status: PodStatus
+  /** The status as clients see it. */
+  readonly asGiven: JsonObject
 }
 
 interface Ending {
   readonly pod: string
   readonly container: string
-  readonly state: NonNullable<ContainerStatus['state']['waiting']>
+  readonly state: ContainerCause
   readonly isWaiting: boolean
 }
 
@@ -67,7 +66,7 @@ export function describeFailure(pods: readonly JobPod[]): string | undefined {
 }
 
 function endingsOf({ name: pod, status }: JobPod): Ending[] {
-  const { initContainerStatuses, containerStatuses } = toPodStatus(status)
+  const { initContainerStatuses, containerStatuses } = status
   return [...initContainerStatuses, ...containerStatuses].flatMap(
     ({ name, state: { waiting, terminated } }) => {
       const state = terminated ?? waiting

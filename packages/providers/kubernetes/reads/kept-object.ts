@@ -2,16 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldAt,
-  isTrue,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Moniker } from '@fairlead/base/names/moniker.ts'
 import { LRUCache } from 'lru-cache'
 import type { HealthRecord, HealthState } from '../../infrastructure/model.ts'
@@ -20,7 +11,19 @@ import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { shareOf } from '../manifests/shares.ts'
 import {
+  type BalancerStatus,
+  type Ingress,
+  type PolicyRule,
+  type Service,
+  toIngress,
+  toNetworkPolicy,
+  toService,
+} from '../objects/network.ts'
+import { type ContainerStatus, type Pod, toPod } from '../objects/pod.ts'
+import { toWorkload } from '../objects/workload.ts'
+import {
   type KubeObject,
+  type Labels,
   millisecondsOf,
   type OwnerReference,
   ownerReferenceOf,
@@ -45,32 +48,26 @@ export class Sharing {
 const stateOfPhase: Readonly<Record<string, HealthState>> = { Pending: 'Down', Running: 'Up' }
 const healthClass = 'platform'
 
-function healthOf(pod: JsonObject): HealthRecord[] {
-  const phase = textOf(fieldAt(pod, 'status', 'phase')) ?? ''
-  const statuses = objectsOf(fieldAt(pod, 'status', 'containerStatuses'))
-  const containers = objectsOf(fieldAt(pod, 'spec', 'containers')).flatMap(
-    ({ name }) => textOf(name) ?? [],
-  )
+function healthOf({ spec, status }: Pod): HealthRecord[] {
+  const { phase = '', containerStatuses } = status
   return [
     { type: 'kubernetes/pod', source: 'Pod', healthClass, state: stateOfPhase[phase] ?? 'Unknown' },
-    ...containers.map((container) =>
-      toContainerRecord(
-        container,
-        statuses.find(({ name }) => name === container),
-      ),
-    ),
+    ...spec.containers.flatMap(({ name }) => {
+      const own = containerStatuses.find((each) => each.name === name)
+      return name === undefined ? [] : toContainerRecord(name, own)
+    }),
   ]
 }
 
 /** With the reason where it waits or has ended, such as `CrashLoopBackOff`. */
-function toContainerRecord(name: string, status: JsonObject | undefined): HealthRecord {
-  const { waiting, terminated } = objectOf(status?.['state'])
-  const description = textOf(fieldAt(waiting ?? terminated, 'reason'))
+function toContainerRecord(name: string, status: ContainerStatus | undefined): HealthRecord {
+  const { waiting, terminated } = status?.state ?? {}
+  const description = (waiting ?? terminated)?.reason
   return {
     type: 'kubernetes/container',
     source: `Container ${name}`,
     healthClass,
-    state: isTrue(status?.['ready']) ? 'Up' : 'Down',
+    state: status?.ready === true ? 'Up' : 'Down',
     ...(description !== undefined && { description }),
   }
 }
@@ -78,67 +75,47 @@ function toContainerRecord(name: string, status: JsonObject | undefined): Health
 const httpsPorts = new Set([443, 8443])
 
 /** Empty until its load balancer has an address, and for ports that are not TCP. */
-function addressesOfService(object: KubeObject): string[] {
-  const ports = objectsOf(fieldAt(object, 'spec', 'ports')).filter(
-    ({ protocol = 'TCP' }) => protocol === 'TCP',
-  )
-  return balancerHosts(object).flatMap((host) =>
-    ports.map((port) => {
-      const number = numberOf(port['port']) ?? 80
-      const isHttps = httpsPorts.has(number) || String(port['name'] ?? '').startsWith('https')
-      return `${isHttps ? 'https' : 'http'}://${host}:${number}/`
+function addressesOfService({ spec, status }: Service): string[] {
+  const ports = spec.ports.filter(({ protocol }) => protocol === 'TCP')
+  return balancerHosts(status).flatMap((host) =>
+    ports.map(({ name, port }) => {
+      const isHttps = httpsPorts.has(port) || name.startsWith('https')
+      return `${isHttps ? 'https' : 'http'}://${host}:${port}/`
     }),
   )
 }
 
 /** By the hosts of its rules; where these have none, by the address of its load balancer. */
-function addressesOfIngress(object: KubeObject): string[] {
-  const entries = objectsOf(fieldAt(object, 'spec', 'tls'))
-  const secured = new Set(entries.flatMap(({ hosts }) => textsOf(hosts)))
-  const named = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap(
-    ({ host }) => textOf(host) ?? [],
+function addressesOfIngress({ spec, status }: Ingress): string[] {
+  const secured = new Set(spec.tls.flatMap(({ hosts }) => hosts))
+  const hosts = spec.rules.flatMap(({ host }) =>
+    host === undefined || host.includes('*') ? [] : host,
   )
-  const hosts = named.filter((host) => !host.includes('*'))
-  return [...new Set(hosts.length > 0 ? hosts : balancerHosts(object))].map(
+  return [...new Set(hosts.length > 0 ? hosts : balancerHosts(status))].map(
     (host) =>
-      `${secured.has(host) || (hosts.length === 0 && entries.length > 0) ? 'https' : 'http'}://${host}/`,
+      `${secured.has(host) || (hosts.length === 0 && spec.tls.length > 0) ? 'https' : 'http'}://${host}/`,
   )
 }
 
-function balancerHosts(object: KubeObject): string[] {
-  return objectsOf(fieldAt(object, 'status', 'loadBalancer', 'ingress')).flatMap(
-    ({ hostname, ip }) => {
-      const host = textOf(hostname) ?? textOf(ip)
-      return host === undefined ? [] : host.includes(':') ? `[${host}]` : host
-    },
+function balancerHosts({ loadBalancer }: BalancerStatus): string[] {
+  return loadBalancer.ingress.flatMap(({ host }) =>
+    host === undefined ? [] : host.includes(':') ? `[${host}]` : host,
   )
-}
-
-function inboundRulesOf(object: JsonObject): JsonObject[] {
-  return rulesOf(fieldAt(object, 'spec', 'ingress'))
-}
-
-function outboundRulesOf(object: JsonObject): JsonObject[] {
-  return rulesOf(fieldAt(object, 'spec', 'egress'))
 }
 
 /** One for each port of each rule, by number or name; peers are not shown. */
-function rulesOf(listed: unknown): JsonObject[] {
-  return objectsOf(listed)
-    .flatMap((rule) => objectsOf(rule['ports']))
-    .map((port) => ({ protocol: textOf(port['protocol']) ?? 'TCP', portRanges: [toRange(port)] }))
+function toFirewallRules(rules: readonly PolicyRule[]): JsonObject[] {
+  return rules
+    .flatMap(({ ports }) => ports)
+    .map((port) => ({ protocol: port.protocol, portRanges: [toRange(port)] }))
 }
 
-function toRange({ port, endPort }: JsonObject): JsonObject {
-  const startPort = typeof port === 'string' ? undefined : numberOf(port)
-  if (startPort !== undefined) return { startPort, endPort: numberOf(endPort) ?? startPort }
-  const name = textOf(port)
-  return name === undefined
+function toRange({ port, portName, endPort }: PolicyRule['ports'][number]): JsonObject {
+  if (port !== undefined) return { startPort: port, endPort: endPort ?? port }
+  return portName === undefined
     ? { startPort: 0, endPort: 65_535 }
-    : { startPortName: name, endPortName: name }
+    : { startPortName: portName, endPortName: portName }
 }
-
-export type Labels = Readonly<Record<string, string>>
 
 interface Basics {
   readonly kind: Kind
@@ -245,26 +222,33 @@ export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharin
   switch (role) {
     case 'pod': {
       const status = basics.owner?.kind === 'Job' ? objectOf(object['status']) : undefined
-      return { ...basics, role, health: sharing.share(healthOf(object)), status }
+      return { ...basics, role, health: sharing.share(healthOf(toPod(object))), status }
     }
-    case 'service':
+    case 'service': {
+      const service = toService(object)
+      const { selector } = service.spec
+      return { ...basics, role, selector, addresses: addressesOfService(service) }
+    }
+    case 'ingress': {
+      const ingress = toIngress(object)
       return {
         ...basics,
         role,
-        selector: labelsOf(fieldAt(object, 'spec', 'selector')),
-        addresses: addressesOfService(object),
+        services: servicesOf(ingress),
+        addresses: addressesOfIngress(ingress),
       }
-    case 'ingress':
-      return {
-        ...basics,
-        role,
-        services: servicesOf(object),
-        addresses: addressesOfIngress(object),
-      }
+    }
     case 'workload':
-      return toWorkload(object, basics)
-    case 'firewall':
-      return { ...basics, role, inbound: inboundRulesOf(object), outbound: outboundRulesOf(object) }
+      return toKeptWorkload(object, basics)
+    case 'firewall': {
+      const { ingress, egress } = toNetworkPolicy(object).spec
+      return {
+        ...basics,
+        role,
+        inbound: toFirewallRules(ingress),
+        outbound: toFirewallRules(egress),
+      }
+    }
     case 'manager':
       return { ...basics, role, state: stateOf(object) }
     case 'other':
@@ -292,27 +276,21 @@ function toBasics(
   }
 }
 
-function toWorkload(object: KubeObject, basics: Basics): KeptWorkload {
-  const isCronJob = basics.kind.name === 'cronJob'
-  const template = isCronJob
-    ? fieldAt(object, 'spec', 'jobTemplate', 'spec', 'template')
-    : fieldAt(object, 'spec', 'template')
-  const images = objectsOf(fieldAt(template, 'spec', 'containers')).flatMap(
-    ({ image }) => textOf(image) ?? [],
-  )
-  const scheduled =
-    basics.kind.name === 'daemonSet'
-      ? fieldAt(object, 'status', 'desiredNumberScheduled')
-      : undefined
+function toKeptWorkload(object: KubeObject, basics: Basics): KeptWorkload {
+  const { name } = basics.kind
+  const workload = toWorkload(object)
+  const { spec, status } = workload
+  const template = name === 'cronJob' ? spec.jobTemplate.spec.template : spec.template
+  const scheduled = name === 'daemonSet' ? status.desiredNumberScheduled : undefined
   return {
     ...basics,
     role: 'workload',
-    desired: numberOf(scheduled ?? fieldAt(object, 'spec', 'replicas')) ?? 0,
-    podLabels: labelsOf(fieldAt(template, 'metadata', 'labels')),
-    images: [...new Set(images)],
+    desired: scheduled ?? spec.replicas ?? 0,
+    podLabels: template.metadata.labels,
+    images: [...new Set(template.spec.containers.flatMap(({ image }) => image ?? []))],
     annotated: annotatedBalancers(object),
     trafficPercent: shareOf(object)?.percent,
-    job: basics.kind.name === 'job' ? toJobState(object) : undefined,
+    job: name === 'job' ? toJobState(workload) : undefined,
     state: stateOf(object),
   }
 }
@@ -322,24 +300,13 @@ function stateOf({ metadata, status }: KubeObject): string {
   return hash('sha1', JSON.stringify([metadata.generation, status]), 'base64url')
 }
 
-function labelsOf(value: unknown): Labels {
-  return objectOf(value) as Labels
-}
-
 /** A JSON list of full names; anything else names none. */
 function annotatedBalancers({ metadata }: KubeObject): string[] {
   return textsOf(parseIfJson(metadata.annotations?.[trafficAnnotation] ?? ''))
 }
 
-function servicesOf(object: KubeObject): string[] {
-  const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) =>
-    objectsOf(fieldAt(rule, 'http', 'paths')),
-  )
-  const backends = [
-    fieldAt(object, 'spec', 'defaultBackend'),
-    ...paths.map(({ backend }) => backend),
-  ]
-  return [
-    ...new Set(backends.flatMap((backend) => textOf(fieldAt(backend, 'service', 'name')) ?? [])),
-  ]
+function servicesOf({ spec: { defaultBackend, rules } }: Ingress): string[] {
+  const paths = rules.flatMap(({ http }) => http.paths)
+  const backends = [defaultBackend, ...paths.map(({ backend }) => backend)]
+  return [...new Set(backends.flatMap(({ service }) => service.name ?? []))]
 }

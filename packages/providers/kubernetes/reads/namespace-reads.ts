@@ -10,6 +10,7 @@ import type {
   SecurityGroup,
   ServerGroup,
 } from '../../infrastructure/model.ts'
+import { toPodStatus } from '../objects/pod.ts'
 import { millisecondsOf } from '../objects.ts'
 import { completionDetailsOf, describeFailure, type JobPod, type JobState } from './job-state.ts'
 import type {
@@ -277,7 +278,9 @@ function toJob({ account, workload, pods, listsPods }: JobParts): Job {
       ...ownFields(workload),
       labels: workload.labels,
       ...definedOf({
-        pods: listsPods ? started : undefined,
+        pods: listsPods
+          ? started.map(({ name, asGiven }) => ({ name, status: asGiven }))
+          : undefined,
         mostRecentPodName: started.at(-1)?.name,
         message: hasFailed ? job.message : undefined,
         reason: hasFailed ? job.reason : undefined,
@@ -293,5 +296,5 @@ function podsByStart(pods: readonly KeptPod[]): JobPod[] {
     millisecondsOf(status?.['startTime']) ?? createdMs ?? Infinity
   return pods
     .toSorted((one, other) => startOf(one) - startOf(other))
-    .map(({ name, status = {} }) => ({ name, status }))
+    .map(({ name, status = {} }) => ({ name, status: toPodStatus(status), asGiven: status }))
 }

@@ -1,6 +1,7 @@
 /** Selectors of services, and the labels that they select. */
 
-import type { KeptService, KeptWorkload, Labels } from './kept-object.ts'
+import type { Labels } from '../objects.ts'
+import type { KeptService, KeptWorkload } from './kept-object.ts'
 import { byName } from './owned-objects.ts'
 
 /** An empty selector selects nothing. */

@@ -1,0 +1,55 @@
+/** Services, ingresses and network policies: the fields that Fairlead reads. */
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { entries, toLabels } from '../objects.ts'
+
+const toBalancer = shape({ ingress: entries(shape({ host: [textOf, 'hostname', 'ip'] })) })
+const toStatus = shape({ loadBalancer: toBalancer })
+export type BalancerStatus = ShapeOf<typeof toStatus>
+
+export const toService = shape({
+  spec: shape({
+    selector: toLabels,
+    ports: entries(
+      shape({ name: or(textOf, ''), protocol: or(textOf, 'TCP'), port: or(numberOf, 80) }),
+    ),
+    portsAsGiven: [objectsOf, 'ports'],
+  }),
+  status: toStatus,
+})
+export type Service = ShapeOf<typeof toService>
+
+const toBackend = shape({ service: shape({ name: textOf }) })
+
+export const toIngress = shape({
+  spec: shape({
+    defaultBackend: toBackend,
+    rules: entries(
+      shape({ host: textOf, http: shape({ paths: entries(shape({ backend: toBackend })) }) }),
+    ),
+    tls: entries(shape({ hosts: textsOf })),
+  }),
+  status: toStatus,
+})
+export type Ingress = ShapeOf<typeof toIngress>
+
+const toPolicyRule = shape({
+  ports: entries(
+    shape({
+      protocol: or(textOf, 'TCP'),
+      port: toPortNumber,
+      portName: [textOf, 'port'],
+      endPort: numberOf,
+    }),
+  ),
+})
+export type PolicyRule = ShapeOf<typeof toPolicyRule>
+
+export const toNetworkPolicy = shape({
+  spec: shape({ ingress: entries(toPolicyRule), egress: entries(toPolicyRule) }),
+})
+
+/** A text is the name of a port. */
+function toPortNumber(value: unknown): number | undefined {
+  return typeof value === 'string' ? undefined : numberOf(value)
+}
