@@ -1,6 +1,7 @@
 /** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
 import { basename } from 'node:path'
-import { isObject, listOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
 import { findOnPath, isExecutable } from '@fairlead/base/runtime/find-program.ts'
 import { callRuntime, type RuntimeCaller } from '@fairlead/base/sandbox/container-runtime.ts'
@@ -248,6 +249,14 @@ interface FoundImage {
   readonly ports: readonly number[]
 }
 
+const toInspected = list(
+  shape({
+    id: [or(textOf, ''), 'Id'],
+    digests: [textsOf, 'RepoDigests'],
+    config: [shape({ exposed: [objectOf, 'ExposedPorts'] }), 'Config'],
+  }),
+)
+
 /** Undefined: it is not on this machine. */
 async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage | undefined> {
   const printed = await callRuntime(caller, ['image', 'inspect', image]).catch((error: unknown) => {
@@ -261,16 +270,16 @@ async function inspect(caller: RuntimeCaller, image: string): Promise<FoundImage
       },
     )
   })
-  const found: unknown = printed === undefined ? undefined : listOf(JSON.parse(printed))[0]
-  if (!isObject(found)) return undefined
-  const exposed = Object.keys(objectOf(objectOf(found['Config'])['ExposedPorts']))
-  return {
-    id: `sha256:${(textOf(found['Id']) ?? '').replace('sha256:', '')}`,
-    digests: textsOf(found['RepoDigests']),
-    ports: exposed
-      .filter((port) => /^\d+(\/tcp)?$/.test(port))
-      .map((port) => Number.parseInt(port, 10)),
-  }
+  const [found] = toInspected(JSON.parse(printed ?? '[]'))
+  return (
+    found && {
+      id: `sha256:${found.id.replace('sha256:', '')}`,
+      digests: found.digests,
+      ports: Object.keys(found.config.exposed)
+        .filter((port) => /^\d+(\/tcp)?$/.test(port))
+        .map((port) => Number.parseInt(port, 10)),
+    }
+  )
 }
 
 async function pull(caller: RuntimeCaller, image: string, signal: AbortSignal): Promise<void> {

@@ -309,7 +309,7 @@ class Uploads {
   /** @throws {PortError} 400, 403, 503 */
   async #descriptionOf(request: FastifyRequest): Promise<ImageDescription> {
     const { settings } = this.#parts
-    const accounts = listOf(request, 'accounts')
+    const accounts = namesIn(request, 'accounts')
     const unknown = accounts?.find((account) =>
       settings.accounts.every(({ name }) => name !== account),
     )
@@ -327,7 +327,7 @@ class Uploads {
       tags: prefixed(request, 'tag:'),
       origin: { kind: 'upload', user: userOf(request) },
       accounts,
-      regions: listOf(request, 'regions'),
+      regions: namesIn(request, 'regions'),
     }
   }
 }
@@ -347,7 +347,7 @@ function requireImages(
   request: FastifyRequest,
   images: ImageStore,
 ): [StoredImage, ...StoredImage[]] {
-  const accounts = listOf(request, 'accounts')
+  const accounts = namesIn(request, 'accounts')
   const [first, ...others] = images
     .named(idOf(request))
     .filter(
@@ -396,7 +396,7 @@ async function checkWriter(
   })
 }
 
-function listOf(request: FastifyRequest, name: string): string[] | undefined {
+function namesIn(request: FastifyRequest, name: string): string[] | undefined {
   const names = commaList(queryValue(request, name) ?? '')
   return names.length === 0 ? undefined : names
 }

@@ -1,6 +1,7 @@
 /** Secrets in environments of programs: references in the desired state, encrypted values with each instance and job. */
 
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
 import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import { longestFirst } from '@fairlead/model/secrets/mask-forms.ts'
 import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
@@ -29,6 +30,8 @@ interface OpenedSecrets {
   readonly environment: Readonly<Record<string, string>>
   readonly masks: readonly string[]
 }
+
+const toOpened = shape({ environment: objectOf, masks: textsOf })
 
 const nothing: OpenedSecrets = { environment: {}, masks: [] }
 
@@ -157,8 +160,7 @@ export class ProgramSecrets {
 
   #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
     try {
-      const { environment, masks } = objectOf(parseJson(this.#secrets.unseal(text, placeOf(owner))))
-      return { environment: objectOf(environment) as Record<string, string>, masks: textsOf(masks) }
+      return toOpened(parseJson(this.#secrets.unseal(text, placeOf(owner)))) as OpenedSecrets
     } catch (error) {
       const { message: problem } = error as Error
       const names = versions.map(({ name }) => name)

@@ -135,7 +135,7 @@ export class Volumes {
         ...definedOf({ writers }),
         folder,
         bytes: this.#sizeOf(folder, root),
-        backups: listOf(join(root, backupsName)),
+        backups: newestFirst(join(root, backupsName)),
       }
     })
   }
@@ -156,8 +156,8 @@ export class Volumes {
   }
 }
 
-/** Newest first; nothing of a link, which the user of the programs may have put there. */
-function listOf(folder: string): string[] {
+/** Nothing of a link, which the user of the programs may have put there. */
+function newestFirst(folder: string): string[] {
   let opened: number | undefined
   try {
     opened = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)

@@ -1,6 +1,7 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
 import { basename } from 'node:path'
-import { definedOf, fieldOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { readAsOwner } from '@fairlead/base/storage/directory-trees.ts'
@@ -94,11 +95,13 @@ function describeImage(
 
 const maxReportBytes = 10_000
 
+const toReport = shape({ commit: textOf })
+
 /** The builder's steps may have written the report. */
 async function readCommit(folder: string): Promise<string | undefined> {
   try {
     const report = await readAsOwner(folder, reportFile, maxReportBytes)
-    const commit = textOf(fieldOf(JSON.parse(report ?? '{}'), 'commit'))
+    const { commit } = toReport(JSON.parse(report ?? '{}'))
     return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
   } catch {
     return undefined

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import {
   isRevision,
@@ -50,6 +51,14 @@ const BakeRequest = z.object({
 })
 export type BakeRequest = z.output<typeof BakeRequest>
 
+const toArtifact = shape({
+  type: textOf,
+  reference: textOf,
+  version: textOf,
+  metadata: shape({ subPath: textOf }),
+})
+const toArtifacts = list(toArtifact)
+
 /** @throws {PortError} 400 naming the fields that are wrong */
 export function parseBakeRequest(body: unknown): BakeRequest {
   const parsed = BakeRequest.safeParse(body ?? {})
@@ -61,7 +70,7 @@ export function bakeAttributeOf(
   { extended_attributes: attributes }: BakeRequest,
   name: string,
 ): string | undefined {
-  return textOf(fieldOf(attributes, name))
+  return (attributes && Object.hasOwn(attributes, name) && attributes[name]) || undefined
 }
 
 interface PackageName {
@@ -112,12 +121,12 @@ function artifactReference(
   { package_artifacts: artifacts }: BakeRequest,
   type: string,
 ): string | undefined {
-  return textOf(artifacts?.find((artifact) => artifact['type'] === type)?.['reference'])
+  return toArtifacts(artifacts).find((artifact) => artifact.type === type)?.reference
 }
 
 function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | undefined {
-  const artifact = request.package_artifacts?.find(({ type }) => type === 'git/repo')
-  const url = bakeAttributeOf(request, 'git') ?? textOf(artifact?.['reference'])
+  const artifact = toArtifacts(request.package_artifacts).find(({ type }) => type === 'git/repo')
+  const url = bakeAttributeOf(request, 'git') ?? artifact?.reference
   if (url === undefined) return undefined
   if (!repositoryPattern.test(url)) {
     throw new PortError(
@@ -125,13 +134,11 @@ function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | 
       `"${withoutUserinfo(url)}" is no address of a repository: use https://, ssh://, git@host:path or a path.`,
     )
   }
-  const revision =
-    bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
+  const revision = bakeAttributeOf(request, 'revision') ?? artifact?.version ?? request.commit_hash
   if (revision !== undefined && !isRevision(revision)) {
     throw new PortError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
   }
-  const path =
-    bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
+  const path = bakeAttributeOf(request, 'path') ?? artifact?.metadata.subPath
   if (path !== undefined && (isAbsolute(path) || path.split('/').includes('..'))) {
     throw new PortError(
       400,
@@ -213,7 +220,7 @@ export function maskRequest(request: BakeRequest, secrets: readonly string[]): B
     value === undefined ? undefined : looksSecret(name) ? mask : withoutSecrets(value, secrets),
   ])
   const artifacts = request.package_artifacts?.map((artifact): JsonObject => {
-    const reference = textOf(artifact['reference'])
+    const { reference } = toArtifact(artifact)
     return {
       ...artifact,
       ...(reference !== undefined && { reference: withoutSecrets(reference, secrets) }),

@@ -1,13 +1,6 @@
 /** createServerGroup and cloneServerGroup. */
 
-import {
-  definedOf,
-  fieldOf,
-  type JsonObject,
-  listOf,
-  objectOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import {
   clusterName,
   describeNameProblem,
@@ -28,6 +21,7 @@ import {
   countField,
   defineOperation,
   flagField,
+  imageField,
   type LocalOperation,
   type LocalOperations,
   type LocalSubmission,
@@ -43,13 +37,7 @@ import {
   textMap,
   textsField,
 } from './parts.ts'
-import {
-  nameOfTarget,
-  problemOfShare,
-  sharePercent,
-  target,
-  targetResources,
-} from './server-groups.ts'
+import { nameOfTarget, problemOfShare, sharePercent, target } from './server-groups.ts'
 
 const GroupFields = z.object({
   ...programFields,
@@ -60,7 +48,7 @@ const GroupFields = z.object({
   /** Has the image, if the account of the server group does not: that one gets it, too. */
   imageAccount: optionalTextPart,
   amiName: optionalTextPart,
-  image: z.unknown().optional(),
+  image: imageField('imageId', 'name'),
   instanceType: optionalTextPart,
   capacity: capacityField,
   loadBalancers: textsField,
@@ -107,16 +95,17 @@ export const creationOperations: LocalOperations = {
 function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
   return defineOperation({
     fields: GroupFields.shape,
-    resources: ({ application, source, loadBalancers, securityGroups }) => [
+    resources: ({ fields: { application, source, loadBalancers = [], securityGroups = [] } }) => [
       application,
-      ...targetResources(objectOf(source)),
-      ...listOf(loadBalancers),
-      ...listOf(securityGroups),
+      source?.serverGroupName,
+      source?.asgName,
+      ...loadBalancers,
+      ...securityGroups,
     ],
     // The secrets of a source go with its program.
-    accounts: ({ source, imageAccount }) => [
+    accounts: ({ fields: { source, imageAccount } }) => [
       imageAccount,
-      ...(isClone ? [fieldOf(source, 'account')] : []),
+      isClone ? source?.account : undefined,
     ],
     check: (submission) => {
       const { fields } = submission
@@ -139,8 +128,8 @@ function placeFor(
   { fields, description, settings }: LocalSubmission<GroupFields>,
   isClone: boolean,
 ): TargetPlace {
-  const isGiven =
-    textOf(description['region']) !== undefined || description['availabilityZones'] !== undefined
+  const { region: given, availabilityZones } = description
+  const isGiven = given || availabilityZones !== undefined
   const region = isClone && !isGiven ? fields.source?.region : undefined
   return placeOf({ description: { ...description, ...definedOf({ region }) }, settings })
 }
@@ -177,13 +166,7 @@ function checkNames(
 }
 
 function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined {
-  return (
-    imageId ??
-    textOf(image) ??
-    textOf(objectOf(image)['imageId']) ??
-    textOf(objectOf(image)['name']) ??
-    amiName
-  )
+  return imageId ?? image ?? amiName
 }
 
 function checkImage(

@@ -1,6 +1,6 @@
 /** upsertImageTags and deleteImage. */
 
-import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import { z } from 'zod'
 import type { StoredImage } from '../../images/image-store.ts'
@@ -8,6 +8,7 @@ import { findImage, ownersOf, removeImage } from '../local-images.ts'
 import {
   defineOperation,
   type LocalOperations,
+  type LocalSubmission,
   type OperationParts,
   optionalTextPart,
   textMap,
@@ -23,8 +24,7 @@ const Names = z.object({
 
 const upsertImageTags = defineOperation({
   fields: { ...Names.shape, tags: textMap },
-  accounts: (description, parts) =>
-    ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description, parts),
+  accounts: (submission) => ownersOfEach(namesOf(submission.fields), submission),
   check: ({ fields, description, images }) => {
     const names = namesOf(fields)
     return [
@@ -53,8 +53,7 @@ const upsertImageTags = defineOperation({
 
 const deleteImage = defineOperation({
   fields: { imageId: optionalTextPart },
-  accounts: (description, parts) =>
-    ownersOfEach(textsOf([description['imageId']]), description, parts),
+  accounts: (submission) => ownersOfEach(namesOf(submission.fields), submission),
   check: ({ fields }) => [fields.imageId === undefined && 'imageId: it is missing.'],
   run: ({ fields: { imageId = '' }, description, images, desired, run }) => {
     const image = find(imageId, description, images)
@@ -76,8 +75,7 @@ function find(
 
 function ownersOfEach(
   names: readonly string[],
-  description: JsonObject,
-  { images, settings }: OperationParts,
+  { description, images, settings }: LocalSubmission,
 ): string[] {
   return names.flatMap((name) => {
     const image = find(name, description, images)

@@ -1,18 +1,17 @@
 /** Operations on single instances. */
 
-import { type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { z } from 'zod'
 import type { Desired, LocalGroup, LocalInstance } from '../desired.ts'
 import type { SealedSecrets } from '../program.ts'
 import { balancersOf } from '../wanted.ts'
 import { dismiss, findSupplies, fit, missingCount, noSupplies, sealFor } from './fleet.ts'
 import {
+  type Concern,
   defineOperation,
   flagField,
   type LocalOperation,
   type LocalOperations,
   type LocalSubmission,
-  type OperationParts,
   optionalField,
   optionalTextPart,
   type Problems,
@@ -24,9 +23,10 @@ import {
   findGroup,
   findGroupOrNote,
   nameOfTarget,
+  namesOfTarget,
   requireBalancers,
+  type TargetFields,
   target,
-  targetResources,
 } from './server-groups.ts'
 
 const ids = optionalField(z.array(z.string().trim().min(1, 'it must not be blank'))).transform(
@@ -38,13 +38,16 @@ interface InstanceFields {
   readonly instanceIds: readonly string[]
 }
 
+interface ConcernedFields extends TargetFields, Partial<InstanceFields> {
+  readonly instance?: string | undefined
+  readonly loadBalancerNames?: readonly string[] | undefined
+}
+
 /** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
-function resources(description: JsonObject, { desired }: OperationParts): unknown[] {
-  const listed = [description['instanceIds'], [description['instance']]].flat(2)
-  const groups = listed.flatMap((id) =>
-    typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : [],
-  )
-  return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
+const resources: Concern<ConcernedFields> = ({ fields, desired }) => {
+  const { instance = '', instanceIds = [instance], loadBalancerNames = [] } = fields
+  const groups = instanceIds.map((id) => desired.get('instances', id)?.program.startedFor)
+  return [...namesOfTarget(fields), ...groups, ...loadBalancerNames]
 }
 
 function check(submission: LocalSubmission<InstanceFields>): Problems {

@@ -1,6 +1,6 @@
 /** runJob and destroyJob: commands that run once. */
 
-import { definedOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { definedOf } from '@fairlead/base/json/values.ts'
 import { describeNameProblem } from '@fairlead/base/names/moniker.ts'
 import { describeRefusal } from '@fairlead/base/settings/standalone.ts'
 import { Command, ImageFile } from '@fairlead/ports/image-file.ts'
@@ -13,6 +13,7 @@ import { checkInstanceType, defaultInstanceType } from './create.ts'
 import { type GivenImage, loadImage, noteImage, problemOfImage } from './given-image.ts'
 import {
   defineOperation,
+  imageField,
   type LocalOperations,
   type LocalSubmission,
   numeric,
@@ -35,7 +36,7 @@ const JobFields = z.object({
   application: optionalTextPart,
   name: optionalTextPart,
   imageId: optionalTextPart,
-  image: z.unknown().optional(),
+  image: imageField('imageId'),
   command,
   cmd: command,
   labels: textMap,
@@ -46,7 +47,7 @@ type JobFields = z.output<typeof JobFields>
 
 const runJob = defineOperation({
   fields: JobFields.shape,
-  resources: ({ application }) => [application],
+  resources: ({ fields: { application } }) => [application],
   check: (submission) => {
     const { fields, users, context } = submission
     const place = placeOf(submission)
@@ -105,10 +106,9 @@ async function startJob(running: Running<JobFields>): Promise<void> {
 
 const destroyJob = defineOperation({
   fields: { jobName: optionalTextPart, jobId: optionalTextPart },
-  resources: ({ jobName, jobId, application }, { desired }) => {
-    const job = desired.get('jobs', textOf(jobId) ?? textOf(jobName) ?? '')
-    return [application, job?.application]
-  },
+  resources: ({ fields: { jobName = '', jobId = jobName }, desired }) => [
+    desired.get('jobs', jobId)?.application,
+  ],
   check: (submission) => {
     placeOf(submission)
     return [
@@ -134,7 +134,7 @@ const destroyJob = defineOperation({
 })
 
 function imageIdOf({ imageId, image }: JobFields): string | undefined {
-  return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
+  return imageId ?? image
 }
 
 function commandOf({ command: given, cmd }: JobFields): string[] | undefined {

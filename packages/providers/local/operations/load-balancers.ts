@@ -1,6 +1,5 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 
-import { listOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
 import { z } from 'zod'
@@ -87,11 +86,11 @@ const openingMs = 10_000
 
 const upsertLoadBalancer = defineOperation({
   fields: BalancerFields.shape,
-  resources: ({ name, loadBalancerName, clusterName, securityGroups }) => [
-    name,
-    loadBalancerName,
-    clusterName,
-    ...listOf(securityGroups),
+  resources: ({ fields }) => [
+    fields.name,
+    fields.loadBalancerName,
+    fields.clusterName,
+    ...(fields.securityGroups ?? []),
   ],
   check: (submission) => {
     const { fields, desired } = submission
@@ -146,7 +145,7 @@ const deleteLoadBalancer = defineOperation({
     regions: textsField,
     region: optionalTextPart,
   },
-  resources: ({ loadBalancerName, name }) => [loadBalancerName, name],
+  resources: ({ fields: { loadBalancerName, name } }) => [loadBalancerName, name],
   check: ({ fields }) => [
     (fields.loadBalancerName ?? fields.name) === undefined && 'loadBalancerName: it is missing.',
   ],

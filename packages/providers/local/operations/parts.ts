@@ -1,6 +1,7 @@
 /** Common parts of the operations of this machine, and the parser of their descriptions. */
 
-import { isObject, type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -58,6 +59,14 @@ export const flagField = optionalField(z.union([z.boolean(), z.stringbool()])).t
   (value) => value === true,
 )
 export const textsField = optionalField(z.array(z.string().trim().min(1)))
+/** The name of an image, or an object that has it. @param keys Where it has it */
+export function imageField(...keys: readonly string[]) {
+  const toImage = shape({ id: [textOf, ...keys] })
+  return z
+    .unknown()
+    .optional()
+    .transform((value) => textOf(value) ?? toImage(value).id)
+}
 export const textMap = optionalField(
   z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)),
 )
@@ -150,20 +159,24 @@ export interface Running<Fields = unknown> extends LocalSubmission<Fields> {
 /** Sentences; conditions that do not hold are none. */
 export type Problems = readonly (string | false | undefined | Problems)[]
 
-/** Names in a description whose texts have not been checked yet. */
-export type Concern = (description: JsonObject, parts: OperationParts) => readonly unknown[]
+/** Names in a description that has not been checked: a field that cannot be read is missing. */
+export type Concern<Fields> = (
+  submission: LocalSubmission<Partial<Fields>>,
+) => readonly (string | undefined)[]
+
+type FieldsOf<S extends z.ZodRawShape> = z.output<z.ZodObject<S>>
 
 /** What it is about beyond the account in its description; every operation says it. */
-type Concerned =
+type Concerned<Fields> =
   /** Names of server groups, load balancers and the like. */
-  | { readonly resources: Concern; readonly accounts?: Concern }
-  | { readonly resources?: Concern; readonly accounts: Concern }
+  | { readonly resources: Concern<Fields>; readonly accounts?: Concern<Fields> }
+  | { readonly resources?: Concern<Fields>; readonly accounts: Concern<Fields> }
 
 export interface OperationBody<S extends z.ZodRawShape> {
   readonly fields: S
   /** What is wrong beyond the fields. */
-  readonly check?: (submission: LocalSubmission<z.output<z.ZodObject<S>>>) => Problems
-  readonly run: (running: Running<z.output<z.ZodObject<S>>>) => Promise<void> | void
+  readonly check?: (submission: LocalSubmission<FieldsOf<S>>) => Problems
+  readonly run: (running: Running<FieldsOf<S>>) => Promise<void> | void
 }
 
 export type LocalOperation = (parts: OperationParts) => OperationType
@@ -171,9 +184,17 @@ export type LocalOperations = Readonly<Record<string, LocalOperation>>
 
 /** An operation from a schema of its fields; unknown ones are ignored, since clients send all that they have. */
 export function defineOperation<S extends z.ZodRawShape>(
-  source: OperationBody<S> & Concerned,
+  source: OperationBody<S> & Concerned<FieldsOf<S>>,
 ): LocalOperation {
   const schema = z.looseObject(source.fields) as unknown as z.ZodObject<S>
+  const concernsOf = (
+    concern: Concern<FieldsOf<S>> = () => [],
+    description: JsonObject,
+    parts: OperationParts,
+  ) => {
+    const fields = readableFields(source.fields, description)
+    return concern({ ...parts, fields, description }).filter((name) => name !== undefined)
+  }
   return (parts) => ({
     check(description) {
       const { success, data, error } = schema.safeParse(description)
@@ -185,13 +206,11 @@ export function defineOperation<S extends z.ZodRawShape>(
       }
     },
     keepsReferences: true,
-    // The fields are trimmed when it runs, and permissions are about what it will find then.
     applications: (description) =>
-      textsOf(source.resources?.(trimmed(description) as JsonObject, parts)).flatMap(
+      concernsOf(source.resources, description, parts).flatMap(
         (name) => parseMoniker(name).app ?? [],
       ),
-    accounts: (description) =>
-      textsOf(source.accounts?.(trimmed(description) as JsonObject, parts)),
+    accounts: (description) => concernsOf(source.accounts, description, parts),
     async run(description, run) {
       const change = (work: () => void) => {
         parts.desired.within((store) => run.commit(store), work)
@@ -208,11 +227,15 @@ function flatten(problems: Problems): string[] {
   )
 }
 
-function trimmed(value: unknown): unknown {
-  if (typeof value === 'string') return value.trim()
-  if (Array.isArray(value)) return value.map(trimmed)
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, trimmed(member)]))
+/** As they are when it runs: permissions are about what it will find then. */
+function readableFields<S extends z.ZodRawShape>(
+  fields: S,
+  description: JsonObject,
+): Partial<FieldsOf<S>> {
+  const read = Object.entries(fields).map(
+    ([name, field]) => [name, z.safeParse(field, description[name]).data] as const,
+  )
+  return Object.fromEntries(read) as Partial<FieldsOf<S>>
 }
 
 function describeField(issue: z.core.$ZodIssue): string {

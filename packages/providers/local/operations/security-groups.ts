@@ -1,6 +1,6 @@
 /** upsertSecurityGroup and deleteSecurityGroup. */
 import { isIP } from 'node:net'
-import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { definedOf } from '@fairlead/base/json/values.ts'
 import { isNetworkRange } from '@fairlead/base/settings/network-range.ts'
 import { z } from 'zod'
 import {
@@ -64,11 +64,13 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 const upsertSecurityGroup = defineOperation({
   fields: FirewallFields.shape,
   // A group that a rule names cannot be deleted any more.
-  resources: (description, { desired }) => [
-    ...resources(description),
-    ...sourcesIn(description).map(({ name, id }) => textOf(name) ?? withId(id, desired)?.name),
+  resources: ({ fields: { name, securityGroupName, securityGroupIngress = [] }, desired }) => [
+    name,
+    securityGroupName,
+    ...securityGroupIngress.map((rule) => rule.name ?? withId(rule.id, desired)?.name),
   ],
-  accounts: (description) => sourcesIn(description).map(({ accountName }) => accountName),
+  accounts: ({ fields: { securityGroupIngress = [] } }) =>
+    securityGroupIngress.map(({ accountName }) => accountName),
   check: (submission) => {
     const { fields } = submission
     placesOf(submission)
@@ -120,7 +122,7 @@ const upsertSecurityGroup = defineOperation({
 
 const deleteSecurityGroup = defineOperation({
   fields,
-  resources,
+  resources: ({ fields: { name, securityGroupName } }) => [name, securityGroupName],
   check: (submission) => {
     placesOf(submission)
     return [nameOf(submission.fields) === undefined && 'securityGroupName: it is missing.']
@@ -144,10 +146,6 @@ const deleteSecurityGroup = defineOperation({
     })
   },
 })
-
-function resources({ name, securityGroupName }: JsonObject): unknown[] {
-  return [name, securityGroupName]
-}
 
 interface NamedFields {
   readonly name: string | undefined
@@ -213,10 +211,6 @@ function usersOf({ account, region, name }: LocalFirewall, desired: Desired): st
       one.groupRules.some((rule) => rule.name === name && rule.account === account),
   )
   return [...users, ...referring.map((one) => `the security group ${one.name}`)]
-}
-
-function sourcesIn({ securityGroupIngress }: JsonObject): JsonObject[] {
-  return objectsOf(securityGroupIngress)
 }
 
 /** No port, or -1, means all ports. */

@@ -1,6 +1,5 @@
 /** Operations on server groups: resize, enable, disable, destroy, tags, load balancers, shares of traffic. */
 
-import { type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { z } from 'zod'
 import { type Desired, type LocalGroup, placeKey, withTraffic } from '../desired.ts'
 import {
@@ -30,14 +29,17 @@ import {
 } from './parts.ts'
 
 export const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
-type TargetFields = z.output<z.ZodObject<typeof target>>
+export type TargetFields = z.output<z.ZodObject<typeof target>>
 
 const percentage = numeric(
   z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'),
 )
 const desiredPercentage = optionalField(percentage).transform((value) => value ?? 100)
 
-export function targetResources({ serverGroupName, asgName }: JsonObject): unknown[] {
+export function namesOfTarget({
+  serverGroupName,
+  asgName,
+}: Partial<TargetFields>): (string | undefined)[] {
   return [serverGroupName, asgName]
 }
 
@@ -73,7 +75,7 @@ type GroupOperation<Fields extends z.ZodRawShape> = Omit<
   'run'
 > & {
   /** The server group, unless it is about more. */
-  readonly resources?: Concern
+  readonly resources?: Concern<z.output<z.ZodObject<Fields & typeof target>>>
   readonly run: (
     group: LocalGroup,
     running: Running<z.output<z.ZodObject<Fields & typeof target>>>,
@@ -85,7 +87,7 @@ function onServerGroup<Fields extends z.ZodRawShape>(
   source: GroupOperation<Fields>,
 ): LocalOperation {
   return defineOperation<Fields & typeof target>({
-    resources: targetResources,
+    resources: ({ fields }) => namesOfTarget(fields as Partial<TargetFields>),
     ...source,
     check: (submission) => {
       placeOf(submission)
@@ -310,10 +312,7 @@ export function problemOfShare(
 function attachment({ isAttached }: { readonly isAttached: boolean }): LocalOperation {
   return onServerGroup({
     fields: { ...target, loadBalancerNames: textsField },
-    resources: (description) => [
-      ...targetResources(description),
-      ...listOf(description['loadBalancerNames']),
-    ],
+    resources: ({ fields }) => [...namesOfTarget(fields), ...(fields.loadBalancerNames ?? [])],
     check: ({ fields }) => [
       !fields.loadBalancerNames?.length && 'loadBalancerNames: it is missing or empty.',
     ],
@@ -347,8 +346,8 @@ export function requireBalancers(
 
 /** Nothing here measures load, so a policy would be a promise that is not kept. */
 const upsertScalingPolicy = defineOperation({
-  fields: {},
-  resources: targetResources,
+  fields: target,
+  resources: ({ fields }) => namesOfTarget(fields),
   check: () => [
     'The provider local has no automatic scaling: it has no metrics to scale by. Resize the server group, by hand or by a pipeline.',
   ],

@@ -1,5 +1,6 @@
 /** Snapshot operations: the infrastructure of an application, saved in the definition store and restored. */
 
+import { shape } from '@fairlead/base/json/shape.ts'
 import { objectOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { toCaller } from '@fairlead/ports/caller.ts'
@@ -47,10 +48,20 @@ interface Infrastructure {
   readonly securityGroups: Readonly<Record<string, LocalFirewall>>
 }
 
+const toRecorded = shape({
+  infrastructure: shape({
+    serverGroups: objectOf,
+    loadBalancers: objectOf,
+    securityGroups: objectOf,
+  }),
+})
+
 /** What all of them have. */
-const common: Omit<OperationBody<typeof fields>, 'run'> & { readonly resources: Concern } = {
+const common: Omit<OperationBody<typeof fields>, 'run'> & {
+  readonly resources: Concern<SnapshotFields>
+} = {
   fields,
-  resources: ({ applicationName, application }) => [applicationName ?? application],
+  resources: ({ fields }) => [applicationOf(fields)],
   check: ({ fields }) => [applicationOf(fields) === '' && 'applicationName: it is missing.'],
 }
 
@@ -111,7 +122,7 @@ const deleteSnapshot = defineOperation({
   run: () => {},
 })
 
-function applicationOf({ applicationName, application }: SnapshotFields): string {
+function applicationOf({ applicationName, application }: Partial<SnapshotFields>): string {
   return applicationName ?? application ?? ''
 }
 
@@ -154,12 +165,7 @@ async function loadSnapshot(
   )
   if (snapshot === undefined)
     throw new Error(`There is no such snapshot of ${application} in ${account}.`)
-  const { serverGroups, loadBalancers, securityGroups } = objectOf(snapshot['infrastructure'])
-  return {
-    serverGroups: objectOf(serverGroups) as Infrastructure['serverGroups'],
-    loadBalancers: objectOf(loadBalancers) as Infrastructure['loadBalancers'],
-    securityGroups: objectOf(securityGroups) as Infrastructure['securityGroups'],
-  }
+  return toRecorded(snapshot).infrastructure as Infrastructure
 }
 
 function restoreBalancer(balancer: LocalBalancer, { desired, run }: Running): void {
