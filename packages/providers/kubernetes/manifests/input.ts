@@ -1,8 +1,8 @@
 /** Manifests of a description, as they are deployed: without lists, nulls, and fields that belong to the API server. */
 
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
-  fieldOf,
   isObject,
   type JsonObject,
   listOf,
@@ -32,18 +32,28 @@ function expand(value: unknown): JsonObject[] {
   return listOf(value['items']).flatMap(expand)
 }
 
+export const toHead = shape({
+  kind: or(textOf, ''),
+  apiVersion: or(textOf, ''),
+  metadata: shape({
+    name: textOf,
+    generateName: textOf,
+    namespace: textOf,
+    labels: objectOf,
+  }),
+})
+
 /** What a manifest lacks to be one: a sentence, or undefined. */
 export function describeManifestProblem(manifest: JsonObject, index: number): string | undefined {
-  const name =
-    textOf(fieldAt(manifest, 'metadata', 'name')) ??
-    textOf(fieldAt(manifest, 'metadata', 'generateName'))
+  const { kind, apiVersion } = toHead(manifest)
+  const name = nameOf(manifest)
   const missing = [
-    textOf(manifest['apiVersion']) === undefined && 'apiVersion',
-    textOf(manifest['kind']) === undefined && 'kind',
-    name === undefined && 'metadata.name',
+    apiVersion === '' && 'apiVersion',
+    kind === '' && 'kind',
+    name === '' && 'metadata.name',
   ].filter((field) => field !== false)
   if (missing.length === 0) return undefined
-  return `manifests: number ${index + 1}${name === undefined ? '' : ` (${name})`} has no ${missing.join(', no ')}.`
+  return `manifests: number ${index + 1}${name && ` (${name})`} has no ${missing.join(', no ')}.`
 }
 
 const serverFields = [
@@ -95,7 +105,7 @@ function withTexts(object: JsonObject, path: readonly string[]): JsonObject {
 
 /** A manifest whose name is of a version of an artifact, as an editor of live objects sends it; undefined: it is no such. */
 export function originalOf(manifest: JsonObject): JsonObject | undefined {
-  const name = textOf(fieldAt(manifest, 'metadata', 'name'))
+  const { name } = toHead(manifest).metadata
   const artifact = annotationOf(manifest, artifactAnnotations.name)
   const version = annotationOf(manifest, artifactAnnotations.version)
   if (artifact === undefined || version === undefined || name !== `${artifact}-${version}`)
@@ -110,11 +120,15 @@ export function originalOf(manifest: JsonObject): JsonObject | undefined {
 
 /** Name, or its beginning where the API server makes it. */
 export function nameOf(manifest: JsonObject): string {
-  const metadata = objectOf(fieldOf(manifest, 'metadata'))
-  return textOf(metadata['name']) ?? textOf(metadata['generateName']) ?? ''
+  const { name, generateName = '' } = toHead(manifest).metadata
+  return name ?? generateName
+}
+
+export function namespaceOf(manifest: JsonObject): string | undefined {
+  return toHead(manifest).metadata.namespace
 }
 
 export function isGenerated(manifest: JsonObject): boolean {
-  const metadata = objectOf(fieldOf(manifest, 'metadata'))
-  return textOf(metadata['name']) === undefined && textOf(metadata['generateName']) !== undefined
+  const { name, generateName } = toHead(manifest).metadata
+  return name === undefined && generateName !== undefined
 }

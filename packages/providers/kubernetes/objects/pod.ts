@@ -1,6 +1,6 @@
 /** Pods, and specifications of pods in templates: the fields that Fairlead reads. */
 import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, isTrue, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { isObject, isTrue, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { toConditions, toLabels } from '../objects.ts'
 
 const toContainer = shape({ name: textOf, image: textOf })
@@ -9,6 +9,7 @@ export const toPodSpec = shape({
   nodeName: textOf,
   initContainers: list(toContainer),
   containers: list(toContainer),
+  containersAsGiven: [objectsOf, 'containers'],
   ephemeralContainers: list(toContainer),
 })
 

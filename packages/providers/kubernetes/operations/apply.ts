@@ -1,6 +1,7 @@
 /** Writes prepared manifests to the API server (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
-import { fieldAt, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { type ApiError, isApiError } from '../api/api-error.ts'
 import type { ObjectPlace, WriteOptions } from '../api/cluster-api.ts'
 import { annotationOf, fieldManager, writtenByAnnotation } from '../manifests/annotations.ts'
@@ -241,6 +242,9 @@ async function takeOver(
   await running.account.api.patch(preparedPlace(prepared), patch, { type: 'json', fieldManager })
 }
 
+const text = or(textOf, '')
+const toDetails = shape({ causes: list(shape({ reason: text, field: text, message: text })) })
+
 interface FieldConflict {
   readonly field: string
   readonly manager: string
@@ -248,13 +252,11 @@ interface FieldConflict {
 
 /** Conflicts of an apply that may not take fields over. */
 export function conflictsOf({ details }: ApiError): FieldConflict[] {
-  const causes = objectsOf(fieldAt(details as JsonObject, 'causes'))
-  return causes
-    .filter(({ reason }) => reason === 'FieldManagerConflict')
+  return toDetails(details)
+    .causes.filter(({ reason }) => reason === 'FieldManagerConflict')
     .map(({ field, message }) => {
-      const [, manager = 'another manager'] =
-        /conflict with "([^"]*)"/.exec(textOf(message) ?? '') ?? []
-      return { field: textOf(field) ?? '', manager }
+      const [, manager = 'another manager'] = /conflict with "([^"]*)"/.exec(message) ?? []
+      return { field, manager }
     })
 }
 

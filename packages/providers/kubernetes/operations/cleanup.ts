@@ -1,9 +1,9 @@
 /** cleanupArtifacts: deletes old versions of what was deployed. */
 
-import { fieldAt, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { formatFullName, kindOfManifest, printKind } from '../kinds.ts'
 import { annotationOf, artifactAnnotations, manifestStrategyOf } from '../manifests/annotations.ts'
-import { manifestsOf, nameOf } from '../manifests/input.ts'
+import { manifestsOf, nameOf, namespaceOf, toHead } from '../manifests/input.ts'
 import { toPriorVersion } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import { defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
@@ -22,33 +22,27 @@ import {
 const cleanupMs = 60_000
 
 export const cleanupArtifacts = defineManifestOperation({
-  check: (description, account) => [
+  reads: manifestsOf,
+  check: (manifests, account) => [
     ...new Set(
-      manifestsOf(description).map((manifest) =>
-        describeNamespaceProblem(account, namespaceOf(manifest)),
-      ),
+      manifests.map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest) ?? '')),
     ),
   ],
-  changes: (description) =>
-    manifestsOf(description).map((manifest) => ({
-      namespace: namespaceOf(manifest),
+  changes: (manifests) =>
+    manifests.map((manifest) => ({
+      namespace: namespaceOf(manifest) ?? '',
       name: `${printKind(kindOfManifest(manifest))} ${artifactOf(manifest)}`,
     })),
   run: cleanUp,
 })
 
-function namespaceOf(manifest: JsonObject): string {
-  return textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? ''
-}
-
 function artifactOf(manifest: JsonObject): string {
   return annotationOf(manifest, artifactAnnotations.name) ?? nameOf(manifest)
 }
 
-async function cleanUp(running: ManifestRun): Promise<void> {
+async function cleanUp(running: ManifestRun, manifests: readonly JsonObject[]): Promise<void> {
   const old: LiveTarget[] = []
-  for (const manifest of manifestsOf(running.description))
-    old.push(...(await oldVersionsOf(running, manifest)))
+  for (const manifest of manifests) old.push(...(await oldVersionsOf(running, manifest)))
   await checkChanges(running, old.map(toChange))
   for (const each of old) {
     await aboutObject(describeTarget(running.account, each), () =>
@@ -67,11 +61,11 @@ async function oldVersionsOf(
   const { maxVersionHistory } = manifestStrategyOf(manifest)
   const version = annotationOf(manifest, artifactAnnotations.version)
   if (maxVersionHistory === undefined || version === undefined) return []
-  const [kindName = '', apiVersion = ''] = [manifest['kind'], manifest['apiVersion']].map(textOf)
+  const { kind: kindName, apiVersion } = toHead(manifest)
   const resource = await account.api.find({ kind: kindName, ...groupAndVersion(apiVersion) })
   if (resource === undefined) return []
   const kind = account.kinds.kindOf(kindOfManifest(manifest), resource.isNamespaced)
-  const namespace = resource.isNamespaced ? namespaceOf(manifest) : ''
+  const namespace = resource.isNamespaced ? (namespaceOf(manifest) ?? '') : ''
   const artifact = artifactOf(manifest)
   const objects = await aboutObject(
     describeObjectPlace(account, `${kind.name} ${artifact}`, namespace),
@@ -85,7 +79,7 @@ async function oldVersionsOf(
     .sort(
       (one, other) =>
         createdOf(other).localeCompare(createdOf(one)) ||
-        numberOf(other, artifact) - numberOf(one, artifact),
+        versionOf(other, artifact) - versionOf(one, artifact),
     )
   return others.slice(Math.max(1, maxVersionHistory) - 1).map((live) => {
     const { name } = live.metadata
@@ -103,6 +97,6 @@ function createdOf({ metadata }: KubeObject): string {
   return metadata.creationTimestamp ?? ''
 }
 
-function numberOf(object: KubeObject, artifact: string): number {
+function versionOf(object: KubeObject, artifact: string): number {
   return toPriorVersion(object, artifact)?.number ?? 0
 }

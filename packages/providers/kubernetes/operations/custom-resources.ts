@@ -1,12 +1,6 @@
 /** Custom resources whose definition is deployed together with them. */
-import {
-  fieldAt,
-  isTrue,
-  type JsonObject,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import { conditionOf } from '../objects.ts'
@@ -18,28 +12,40 @@ import { groupAndVersion } from './targets.ts'
 /** A definition is served within moments. */
 const establishedMs = 30_000
 
+const toDefinition = shape({
+  kind: or(textOf, ''),
+  spec: shape({
+    group: textOf,
+    scope: textOf,
+    names: shape({ kind: textOf, plural: textOf, shortNames: textsOf }),
+    versions: list(shape({ name: textOf, served: isTrue })),
+  }),
+})
+
 /** As a definition among the manifests describes it; undefined: none does. */
 export function resourceDefinedBy(
   manifests: readonly JsonObject[],
   { kind, apiVersion }: { readonly kind: string; readonly apiVersion: string },
 ): ApiResource | undefined {
   const { group, version } = groupAndVersion(apiVersion)
-  const spec = manifests
-    .filter((manifest) => textOf(manifest['kind'])?.toLowerCase() === 'customresourcedefinition')
-    .map((manifest) => fieldAt(manifest, 'spec'))
-    .find((each) => fieldAt(each, 'group') === group && fieldAt(each, 'names', 'kind') === kind)
-  const plural = textOf(fieldAt(spec, 'names', 'plural'))
-  const isServed = objectsOf(fieldAt(spec, 'versions')).some(
-    (each) => each['name'] === version && isTrue(each['served']),
-  )
-  if (plural === undefined || !isServed) return undefined
+  const found = manifests
+    .map(toDefinition)
+    .find(
+      ({ kind: own, spec }) =>
+        own.toLowerCase() === 'customresourcedefinition' &&
+        spec.group === group &&
+        spec.names.kind === kind,
+    )
+  const { names, scope, versions } = (found ?? toDefinition({})).spec
+  const isServed = versions.some(({ name, served }) => served && name === version)
+  if (names.plural === undefined || !isServed) return undefined
   return {
     group,
     version,
     kind,
-    plural,
-    shortNames: textsOf(fieldAt(spec, 'names', 'shortNames')),
-    isNamespaced: fieldAt(spec, 'scope') === 'Namespaced',
+    plural: names.plural,
+    shortNames: names.shortNames,
+    isNamespaced: scope === 'Namespaced',
     verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
     subresources: [],
   }

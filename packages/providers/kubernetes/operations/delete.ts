@@ -1,16 +1,12 @@
 /** deleteManifest, by name and by labels. */
 
-import { fieldOf, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
 import { formatFullName, parseKind } from '../kinds.ts'
-import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
-import {
-  type ChangedName,
-  defineManifestOperation,
-  type ManifestRun,
-  namesByNamespace,
-} from './parts.ts'
+import { parseSelectors } from '../manifests/selectors.ts'
+import { defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
 import { startRemoval } from './remove.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
@@ -24,48 +20,54 @@ import {
   findKind,
   findManifestByName,
   type LiveTarget,
-  namedManifest,
-  toNamespace,
+  manifestFields,
 } from './targets.ts'
 
 /** Finalizers may take long. */
 const deletionMs = 3_600_000
 
+const toDeletion = shape({
+  ...manifestFields,
+  kinds: textsOf,
+  labelSelectors: asGiven,
+  options: shape({
+    gracePeriodSeconds: numberOf,
+    orphans: [wordOf, 'orphanDependents', 'orphanDependants'],
+    cascading: wordOf,
+  }),
+})
+type Deletion = ReturnType<typeof toDeletion>
+
 export const deleteManifest = defineManifestOperation({
-  check: (description, account) => {
-    deleteOptionsOf(description['options'])
-    if (!isByLabel(description)) return describeTargetProblems(account, namedManifest(description))
-    checkLabelQuery(description)
-    return [describeNamespaceProblem(account, toNamespace(description['location']))]
+  reads: toDeletion,
+  check: (deletion, account) => {
+    deleteOptionsOf(deletion)
+    if (!isByLabel(deletion)) return describeTargetProblems(account, deletion)
+    checkLabelQuery(deletion)
+    return [describeNamespaceProblem(account, deletion.namespace)]
   },
-  changes: (description) =>
-    isByLabel(description) ? labelNames(description) : [namedManifest(description)],
-  run: async (running) => {
-    const { description } = running
-    const found = isByLabel(description)
-      ? await findByLabels(running)
-      : await findManifestByName(running, namedManifest(description))
-    await deleteAll(running, found, deleteOptionsOf(description['options']))
+  changes: (deletion) =>
+    isByLabel(deletion)
+      ? deletion.kinds.map((kind) => ({ ...deletion, name: `${kind} by labels` }))
+      : [deletion],
+  run: async (running, deletion) => {
+    const found = isByLabel(deletion)
+      ? await findByLabels(running, deletion)
+      : await findManifestByName(running, deletion)
+    await deleteAll(running, found, deleteOptionsOf(deletion))
     const names = found.map(({ name, place }) => ({ name, namespace: place.namespace }))
     running.run.report({ manifestNamesByNamespace: namesByNamespace(names) })
   },
 })
 
-function isByLabel({ manifestName, kinds }: JsonObject): boolean {
-  return textOf(manifestName) === undefined && textsOf(kinds).length > 0
-}
-
-function labelNames({ kinds, location }: JsonObject): ChangedName[] {
-  return textsOf(kinds).map((kind) => ({
-    namespace: toNamespace(location),
-    name: `${kind} by labels`,
-  }))
+function isByLabel({ name, kinds }: Deletion): boolean {
+  return name === '' && kinds.length > 0
 }
 
 /** @throws {Error} where it would select everything */
-function checkLabelQuery({ labelSelectors }: JsonObject): string {
+function checkLabelQuery({ labelSelectors }: Deletion): string {
   const { text } = parseSelectors(labelSelectors)
-  if (!hasSelectors(labelSelectors) || text === '') {
+  if (text === '') {
     throw new Error(
       'labelSelectors: at least one selector other than ANY is needed; otherwise everything would be deleted.',
     )
@@ -73,12 +75,12 @@ function checkLabelQuery({ labelSelectors }: JsonObject): string {
   return text
 }
 
+type Removal = Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>
+
 /** @throws {Error} for a text that is no way to delete */
-function deleteOptionsOf(
-  options: unknown,
-): Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
-  const grace = numberOf(fieldOf(options, 'gracePeriodSeconds'))
-  const isWhole = grace !== undefined && Number.isInteger(grace) && grace >= 0
+function deleteOptionsOf({ options }: Deletion): Removal {
+  const { gracePeriodSeconds: grace = -1 } = options
+  const isWhole = Number.isInteger(grace) && grace >= 0
   return { propagation: propagationOf(options), ...(isWhole && { gracePeriodSeconds: grace }) }
 }
 
@@ -90,13 +92,8 @@ const propagations: Readonly<Record<string, DeleteOptions['propagation']>> = {
   orphan: 'Orphan',
 }
 
-function propagationOf(options: unknown): DeleteOptions['propagation'] {
-  const words = ['orphanDependents', 'orphanDependants', 'cascading'].map((name) =>
-    wordOf(fieldOf(options, name)),
-  )
-  const orphans = words[0] ?? words[1]
+function propagationOf({ orphans, cascading }: Deletion['options']): DeleteOptions['propagation'] {
   if (orphans !== undefined) return orphans === 'true' ? 'Orphan' : 'Background'
-  const cascading = words[2]
   if (cascading === undefined) return 'Background'
   const propagation = Object.hasOwn(propagations, cascading) ? propagations[cascading] : undefined
   if (propagation !== undefined) return propagation
@@ -110,12 +107,12 @@ function wordOf(value: unknown): string | undefined {
   return String(value).trim().toLowerCase() || undefined
 }
 
-async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
-  const { account, description } = running
-  const labelSelector = checkLabelQuery(description)
-  const location = toNamespace(description['location'])
+async function findByLabels(running: ManifestRun, deletion: Deletion): Promise<LiveTarget[]> {
+  const { account } = running
+  const labelSelector = checkLabelQuery(deletion)
+  const location = deletion.namespace
   const found: LiveTarget[] = []
-  for (const text of textsOf(description['kinds'])) {
+  for (const text of deletion.kinds) {
     const { kind, resource } = await findKind(running, parseKind(text))
     const namespace = resource.isNamespaced ? location : ''
     if (resource.isNamespaced && namespace === '')
@@ -139,7 +136,7 @@ async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
 export async function deleteAll(
   running: ManifestRun,
   found: readonly LiveTarget[],
-  options: Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>,
+  options: Removal,
 ): Promise<void> {
   await checkChanges(running, found.map(toChange))
   for (const target of found) await endShare(running, target, 'goes')

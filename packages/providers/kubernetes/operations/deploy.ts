@@ -1,10 +1,12 @@
 /** deployManifest and runJob. */
 
-import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { builtInKind, formatFullName, kindOfManifest, printKind } from '../kinds.ts'
 import { claimedApplications } from '../manifests/annotations.ts'
-import { describeManifestProblem, isGenerated, manifestsOf, nameOf } from '../manifests/input.ts'
+import { withField } from '../manifests/edit.ts'
+import { describeManifestProblem, isGenerated, nameOf, namespaceOf } from '../manifests/input.ts'
 import { parseSelectors } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
@@ -18,67 +20,62 @@ import {
   toManifestResult,
 } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
-import { type DeployFields, deployFieldsOf, type PreparedManifest } from './prepared.ts'
+import { type DeployFields, type PreparedManifest, toDeployment } from './prepared.ts'
 import { checkChanges, type ObjectChange } from './rights.ts'
 import { aboutObject, describeNamespaceProblem, describeObjectPlace } from './targets.ts'
 
 export const deployManifest = defineManifestOperation({
+  reads: toDeployment,
   check: describeDeployProblems,
   applications: deployedApplications,
   changes: deployedNames,
-  run: async (running) => {
-    const { results } = await deploy(running, deployFieldsOf(running.description))
-    running.run.report(results)
-  },
+  run: async (running, fields) => running.run.report((await deploy(running, fields)).results),
 })
 
 /** A job is replaced where it exists, so that it runs again. */
 export const runJob = defineManifestOperation({
-  check: (description, account) => {
-    const manifests = manifestsOf(jobDescription(description))
-    const [manifest] = manifests
-    if (manifest === undefined || manifests.length !== 1)
-      return ['manifest: exactly one job is needed.']
+  reads: toJob,
+  check: (fields, account) => {
+    const [manifest, ...more] = fields.manifests
+    if (manifest === undefined || more.length > 0) return ['manifest: exactly one job is needed.']
     const kind = printKind(kindOfManifest(manifest))
     return kind === 'job'
-      ? describeDeployProblems(jobDescription(description), account)
+      ? describeDeployProblems(fields, account)
       : [`manifest: ${kind} ${nameOf(manifest)} is no job; only manifests of kind Job can be run.`]
   },
-  applications: (description) => deployedApplications(jobDescription(description)),
-  changes: (description) => deployedNames(jobDescription(description)),
-  run: async (running) => {
-    const description = jobDescription(running.description)
-    const { results, written } = await deploy(
-      { ...running, description },
-      { ...deployFieldsOf(description), recreates: true },
-    )
+  applications: deployedApplications,
+  changes: deployedNames,
+  run: async (running, fields) => {
+    const { results, written } = await deploy(running, fields)
     running.run.report({ ...results, deployedNamesByLocation: namesByNamespace(written) })
   },
 })
 
-function jobDescription(description: JsonObject): JsonObject {
-  const { application, manifest, moniker, namespace } = description
+const toJobFields = shape({ application: textOf, namespace: textOf })
+
+function toJob(description: JsonObject): DeployFields {
+  const { application, namespace } = toJobFields(description)
+  const { manifest } = description
+  const fields = toDeployment({ ...description, manifests: [manifest] })
   return {
-    ...description,
-    manifests: [withDefaultNamespace(manifest, namespace)],
-    moniker: {
-      ...objectOf(moniker),
-      ...(textOf(application) !== undefined && { app: application }),
-    },
+    ...fields,
+    manifests: fields.manifests.map((each) => withDefaultNamespace(each, namespace)),
+    moniker: { ...fields.moniker, app: application ?? fields.moniker.app },
     labelSelectors: undefined,
+    recreates: true,
   }
 }
 
-function withDefaultNamespace(manifest: unknown, namespace: unknown): unknown {
-  if (!isObject(manifest) || textOf(namespace) === undefined) return manifest
-  return { ...manifest, metadata: { namespace, ...objectOf(manifest['metadata']) } }
+function withDefaultNamespace(manifest: JsonObject, namespace: string | undefined): JsonObject {
+  return namespace === undefined || namespaceOf(manifest) !== undefined
+    ? manifest
+    : withField(manifest, ['metadata', 'namespace'], namespace)
 }
 
 export function describeDeployProblems(
-  description: JsonObject,
+  { manifests, moniker, namespaceOverride, labelSelectors }: DeployFields,
   account: KubernetesAccount,
 ): (string | undefined)[] {
-  const { manifests, moniker, namespaceOverride, labelSelectors } = deployFieldsOf(description)
   parseSelectors(labelSelectors)
   return [
     moniker.app === '' ? 'moniker.app: the application is missing (moniker.app.empty).' : undefined,
@@ -87,17 +84,13 @@ export function describeDeployProblems(
       manifests.map((manifest) => {
         const kind = builtInKind(kindOfManifest(manifest))
         if (kind?.isNamespaced === false) return undefined
-        return describeNamespaceProblem(
-          account,
-          namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? '',
-        )
+        return describeNamespaceProblem(account, namespaceOverride ?? namespaceOf(manifest) ?? '')
       }),
     ),
   ]
 }
 
-export function deployedApplications(description: JsonObject): string[] {
-  const { manifests, moniker } = deployFieldsOf(description)
+export function deployedApplications({ manifests, moniker }: DeployFields): string[] {
   return [
     ...new Set([
       ...(moniker.app === '' ? [] : [moniker.app]),
@@ -107,13 +100,12 @@ export function deployedApplications(description: JsonObject): string[] {
 }
 
 /** Manifests whose names are generated wait for none. */
-function deployedNames(description: JsonObject): ChangedName[] {
-  const { manifests, namespaceOverride } = deployFieldsOf(description)
+function deployedNames({ manifests, namespaceOverride }: DeployFields): ChangedName[] {
   return manifests
     .filter((manifest) => !isGenerated(manifest))
     .map((manifest) => {
       const parsed = kindOfManifest(manifest)
-      const namespace = namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace'))
+      const namespace = namespaceOverride ?? namespaceOf(manifest)
       const isNamespaced = builtInKind(parsed)?.isNamespaced !== false
       return {
         namespace: isNamespaced ? namespace : '',

@@ -13,7 +13,6 @@ import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 export interface ManifestRun {
   readonly parts: KubernetesParts
   readonly account: KubernetesAccount
-  readonly description: JsonObject
   readonly run: Pick<OperationRun, 'id' | 'user' | 'signal' | 'note' | 'report'>
 }
 
@@ -22,15 +21,16 @@ export type KubernetesOperation = (parts: KubernetesParts) => OperationType
 /** Sentences; conditions that do not hold are none. */
 export type ManifestProblems = readonly (string | false | undefined)[]
 
-interface ManifestOperation {
+interface ManifestOperation<D> {
+  readonly reads: (description: JsonObject) => D
   /** What is wrong beyond the account; the account exists. */
-  readonly check: (description: JsonObject, account: KubernetesAccount) => ManifestProblems
+  readonly check: (description: D, account: KubernetesAccount) => ManifestProblems
   /** Applications that it names; owners of live objects are checked when it runs. */
-  readonly applications?: (description: JsonObject) => readonly string[]
-  readonly accounts?: (description: JsonObject) => readonly string[]
+  readonly applications?: (description: D) => readonly string[]
+  readonly accounts?: (description: D) => readonly string[]
   /** Full names of the objects that it changes, each with its namespace; none: it waits for no other operation. */
-  readonly changes: (description: JsonObject) => readonly ChangedName[]
-  readonly run: (running: ManifestRun) => Promise<void>
+  readonly changes: (description: D) => readonly ChangedName[]
+  readonly run: (running: ManifestRun, description: D) => Promise<void>
 }
 
 export interface ChangedName {
@@ -39,7 +39,8 @@ export interface ChangedName {
   readonly name: string
 }
 
-export function defineManifestOperation(body: ManifestOperation): KubernetesOperation {
+export function defineManifestOperation<D>(body: ManifestOperation<D>): KubernetesOperation {
+  const { reads, applications = () => [], accounts = () => [] } = body
   return (parts) => ({
     check(description) {
       const name = accountOf(description)
@@ -48,26 +49,30 @@ export function defineManifestOperation(body: ManifestOperation): KubernetesOper
       if (account === undefined) return [`account: "${name}" does not exist (account.notFound).`]
       try {
         return body
-          .check(description, account)
+          .check(reads(description), account)
           .filter((problem) => problem !== false && problem !== undefined)
       } catch (error) {
         return [(error as Error).message]
       }
     },
-    applications: (description) => body.applications?.(description) ?? [],
-    ...(body.accounts !== undefined && { accounts: body.accounts }),
+    applications: (description) => applications(reads(description)),
+    accounts: (description) => accounts(reads(description)),
     order: (description) => {
       const name = accountOf(description)
       const place = `kubernetes/${name}`
       const usual =
         (name === undefined ? undefined : parts.account(name)?.defaultNamespace) ?? 'default'
       return body
-        .changes(description)
+        .changes(reads(description))
         .map((changed) => `${place}/${changed.namespace ?? usual}/${orderName(changed.name)}`)
     },
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
-      run.aside(() => carryOut(parts, body, { description, run })),
+      run.aside(() =>
+        carryOut(parts, run, () =>
+          body.run({ parts, account: requireAccount(parts, description), run }, reads(description)),
+        ),
+      ),
   })
 }
 
@@ -78,8 +83,8 @@ const longAttemptMs = 10 * 60_000
 /** An API server that restarts fails no operation: it begins again, as after a crash. */
 async function carryOut(
   parts: KubernetesParts,
-  body: ManifestOperation,
-  { description, run }: Pick<ManifestRun, 'description' | 'run'>,
+  run: ManifestRun['run'],
+  attempt: () => Promise<void>,
 ): Promise<void> {
   const { steady } = parts.context
   const { outageMs } = parts.settings
@@ -87,12 +92,7 @@ async function carryOut(
   for (let round = 0; ; round++) {
     const startMs = steady()
     try {
-      return await body.run({
-        parts,
-        account: requireAccount(parts, description),
-        description,
-        run,
-      })
+      return await attempt()
     } catch (error) {
       if (awaySinceMs === undefined || steady() - startMs > longAttemptMs) awaySinceMs = steady()
       if (run.signal.aborted || !isAway(error) || steady() - awaySinceMs > outageMs)

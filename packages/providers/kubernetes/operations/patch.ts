@@ -1,18 +1,9 @@
 /** patchManifest. */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  fieldAt,
-  fieldOf,
-  isObject,
-  isTrue,
-  type JsonObject,
-  listOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
-import { apiVersionOf, type PatchOptions } from '../api/cluster-api.ts'
+import { apiVersionOf } from '../api/cluster-api.ts'
 import {
   annotationOf,
   changeCauseAnnotation,
@@ -33,75 +24,97 @@ import {
   describeTarget,
   describeTargetProblems,
   type LiveTarget,
-  namedManifest,
+  manifestFields,
   type Target,
 } from './targets.ts'
 
-type MergeStrategy = 'strategic' | 'merge' | 'json'
+const strategies = ['strategic', 'merge', 'json'] as const
+
+const toOperation = shape({
+  op: textOf,
+  path: segmentsOf,
+  from: segmentsOf,
+  value: asGiven,
+})
+
+/** Merged objects, or operations of a JSON patch; fields that have no meaning here are sent, too. */
+interface PatchBody {
+  /** Members that are objects; one that is alone needs no list. */
+  readonly parts: readonly JsonObject[]
+  readonly length: number
+}
+
+function toPatchBody(given: unknown): PatchBody {
+  const members = Array.isArray(given) ? given : [given]
+  return { parts: objectsOf(members), length: members.length }
+}
+
+const toPatch = shape({
+  ...manifestFields,
+  patchBody: toPatchBody,
+  options: shape({
+    mergeStrategy: (value: unknown) =>
+      strategies.find((strategy) => strategy === textOf(value)?.toLowerCase()),
+    record: isTrue,
+  }),
+  requiredArtifacts: objectsOf,
+  allArtifacts: objectsOf,
+})
+type PatchDescription = ReturnType<typeof toPatch>
 
 export const patchManifest = defineManifestOperation({
+  reads: toPatch,
   check: (description, account) => [
-    ...describeTargetProblems(account, namedManifest(description)),
-    strategyOf(description) === undefined &&
+    ...describeTargetProblems(account, description),
+    description.options.mergeStrategy === undefined &&
       'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
     describeBodyProblem(description),
   ],
-  applications: ({ patchBody }) =>
-    listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
-  changes: (description) => [namedManifest(description)],
+  applications: ({ patchBody }) => patchBody.parts.flatMap(applicationsIn),
+  changes: (description) => [description],
   run: patch,
 })
 
-function strategyOf({ options }: JsonObject): MergeStrategy | undefined {
-  const strategy = textOf(fieldOf(options, 'mergeStrategy'))?.toLowerCase()
-  return strategy === 'strategic' || strategy === 'merge' || strategy === 'json'
-    ? strategy
-    : undefined
-}
-
-function describeBodyProblem(description: JsonObject): string | undefined {
-  const { patchBody } = description
-  const operations = objectsOf(patchBody)
-  if (strategyOf(description) !== 'json') {
-    const isOne =
-      isObject(patchBody) ||
-      (Array.isArray(patchBody) && patchBody.length === 1 && operations.length === 1)
+function describeBodyProblem({ options, patchBody }: PatchDescription): string | undefined {
+  const { parts, length } = patchBody
+  if (options.mergeStrategy !== 'json') {
+    const isOne = parts.length === 1 && length === 1
     return isOne ? undefined : 'patchBody: exactly one object is needed (patchBody.empty).'
   }
-  if (operations.length === 0 && !isObject(patchBody)) {
+  if (parts.length === 0) {
     return 'patchBody: a list of operations such as {op: add, path: /metadata/labels/tier, value: web} is needed (patchBody.empty).'
   }
   return undefined
 }
 
 /** What an object that is merged, or an operation of a JSON patch, claims by itself: refused before a task begins. */
-function applicationsIn(part: unknown): string[] {
-  if (!isObject(part)) return []
-  if (textOf(part['op']) === undefined) return claimedApplications(part)
-  const path = segmentsOf(part['path'])
-  return claimedApplications(
-    path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']),
-  )
+function applicationsIn(part: JsonObject): string[] {
+  const { op, path = [], value } = toOperation(part)
+  if (op === undefined) return claimedApplications(part)
+  return claimedApplications(path.length === 0 ? objectOf(value) : withField({}, path, value))
 }
 
-function segmentsOf(pointer: unknown): string[] {
+function segmentsOf(pointer: unknown): string[] | undefined {
+  if (pointer === undefined) return undefined
   const [, ...segments] = (textOf(pointer) ?? '').split('/')
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-async function patch(running: ManifestRun): Promise<void> {
-  const { account, description, run } = running
-  const target = await requireChangeable(running, namedManifest(description))
+async function patch(running: ManifestRun, description: PatchDescription): Promise<void> {
+  const { account, run } = running
+  const target = await requireChangeable(running, description)
   const { live, subject } = target
-  const type = strategyOf(description) ?? 'strategic'
-  const { body, bound } =
-    type === 'json' ? { body: operationsOf(running, target), bound: [] } : mergeOf(running, target)
+  const { mergeStrategy: type = 'strategic' } = description.options
+  const { bound, ...made } =
+    type === 'json'
+      ? { type, body: operationsOf(running, target, description), bound: [] }
+      : { type, ...mergeOf(running, target, description) }
   run.note(`Patching ${subject} …`)
   // The operations of a JSON patch may not be done twice.
   const isDone = annotationOf(live, writtenByAnnotation) === run.id
   const patched = isDone
     ? live
-    : await send(running, target, await checkedPatch(running, target, { body, type }))
+    : await send(running, target, await checkedPatch(running, { target, description }, made))
   account.lists.observe(patched)
   run.report(
     toManifestResult(
@@ -111,10 +124,9 @@ async function patch(running: ManifestRun): Promise<void> {
   )
 }
 
-interface Patch {
-  readonly body: unknown
-  readonly type: PatchOptions['type']
-}
+type Patch =
+  | { readonly type: 'json'; readonly body: readonly JsonObject[] }
+  | { readonly type: 'strategic' | 'merge'; readonly body: JsonObject }
 
 /**
  * The API server alone knows what a patch leaves of annotations and labels: its dry run says whose the object will be. A patch that
@@ -124,12 +136,12 @@ interface Patch {
  */
 async function checkedPatch(
   running: ManifestRun,
-  target: LiveTarget,
+  { target, description }: { readonly target: LiveTarget; readonly description: PatchDescription },
   patch: Patch,
 ): Promise<Patch> {
   const { parts, account } = running
   const isChecked = parts.context.settings.authorization === true && parts.settings.checksOwners
-  if (!isChecked || !mayClaim(running.description['patchBody'])) return patch
+  if (!isChecked || !mayClaim(description)) return patch
   const { live, name } = target
   const options = { type: patch.type, fieldManager, dryRun: true }
   const next = await aboutObject(describeTarget(account, target), () =>
@@ -145,20 +157,18 @@ async function checkedPatch(
     )
   }
   const { resourceVersion } = live.metadata
-  const body =
-    patch.type === 'json'
-      ? [
-          { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
-          ...objectsOf(patch.body),
-        ]
-      : withField(objectOf(patch.body), ['metadata', 'resourceVersion'], resourceVersion)
-  return { ...patch, body }
+  if (patch.type !== 'json') {
+    const body = withField(patch.body, ['metadata', 'resourceVersion'], resourceVersion)
+    return { ...patch, body }
+  }
+  const isSame = { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion }
+  return { ...patch, body: [isSame, ...patch.body] }
 }
 
 /** What names no metadata moves none, unless it copies what is there. */
-function mayClaim(patchBody: unknown): boolean {
-  const isMoved = objectsOf(patchBody).some(({ op }) => op === 'copy' || op === 'move')
-  return isMoved || JSON.stringify(patchBody).includes('metadata')
+function mayClaim({ patchBody: { parts } }: PatchDescription): boolean {
+  const isMoved = parts.some(({ op }) => op === 'copy' || op === 'move')
+  return isMoved || JSON.stringify(parts).includes('metadata')
 }
 
 function send(running: ManifestRun, target: Target, { body, type }: Patch): Promise<KubeObject> {
@@ -166,10 +176,6 @@ function send(running: ManifestRun, target: Target, { body, type }: Patch): Prom
   return aboutObject(describeTarget(running.account, target), () =>
     type === 'json' ? call() : retrying(running, call),
   )
-}
-
-function isRecorded({ options }: JsonObject): boolean {
-  return isTrue(fieldOf(options, 'record'))
 }
 
 function changeCause({ run }: ManifestRun, { name, place }: Target): string {
@@ -180,14 +186,10 @@ function changeCause({ run }: ManifestRun, { name, place }: Target): string {
 function mergeOf(
   running: ManifestRun,
   target: Target,
+  { patchBody, options, requiredArtifacts, allArtifacts }: PatchDescription,
 ): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
-  const { description, account, parts } = running
-  const given = objectOf(
-    Array.isArray(description['patchBody'])
-      ? description['patchBody'][0]
-      : description['patchBody'],
-  )
-  const required = objectsOf(description['requiredArtifacts'])
+  const { account, parts } = running
+  const [given = {}] = patchBody.parts
   const { resource, namespace } = target.place
   const kind = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
   const { manifest, bound } = bindArtifacts(
@@ -195,11 +197,11 @@ function mergeOf(
     {
       account: account.settings.name,
       namespace,
-      artifacts: firstOfEachArtifact([...required, ...objectsOf(description['allArtifacts'])]),
+      artifacts: firstOfEachArtifact([...requiredArtifacts, ...allArtifacts]),
       matchesImages: parts.settings.imageBinding,
     },
   )
-  checkBound(required, bound)
+  checkBound(requiredArtifacts, bound)
   const { kind: _kind, apiVersion: _version, ...fields } = manifest
   const body = {
     ...fields,
@@ -208,31 +210,34 @@ function mergeOf(
   }
   const entries = { [changeCauseAnnotation]: changeCause(running, target) }
   return {
-    body: isRecorded(description)
+    body: options.record
       ? withEntries(body, ['metadata', 'annotations'], { entries, keepsExisting: false })
       : body,
     bound,
   }
 }
 
-function operationsOf(running: ManifestRun, target: LiveTarget): JsonObject[] {
-  const { patchBody } = running.description
-  const operations = objectsOf(Array.isArray(patchBody) ? patchBody : [patchBody])
+function operationsOf(
+  running: ManifestRun,
+  target: LiveTarget,
+  { patchBody, options }: PatchDescription,
+): readonly JsonObject[] {
+  const operations = patchBody.parts
   // A patch of the annotations themselves may leave no place for others.
-  const touchesAll = operations.some(({ path, from }) =>
-    [path, from].some((each) => each !== undefined && isAround(segmentsOf(each))),
-  )
+  const touchesAll = operations.some((each) => {
+    const { path, from } = toOperation(each)
+    return [path, from].some((segments) => segments !== undefined && isAround(segments))
+  })
   if (touchesAll) return operations
   const notes = {
     [writtenByAnnotation]: running.run.id,
-    ...(isRecorded(running.description) && {
-      [changeCauseAnnotation]: changeCause(running, target),
-    }),
+    ...(options.record && { [changeCauseAnnotation]: changeCause(running, target) }),
   }
-  const hasAnnotations = isObject(fieldAt(target.live, 'metadata', 'annotations'))
   return [
     ...operations,
-    ...(hasAnnotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} }]),
+    ...(target.live.metadata.annotations === undefined
+      ? [{ op: 'add', path: '/metadata/annotations', value: {} }]
+      : []),
     ...Object.entries(notes).map(([key, value]) => ({
       op: 'add',
       path: `/metadata/annotations/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,

@@ -13,7 +13,13 @@ import { applyFromClient, loadLive, preparedPlace } from './apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
-import { deployFieldsOf, type PreparedManifest, toWire, VersionLists } from './prepared.ts'
+import {
+  type DeployFields,
+  type PreparedManifest,
+  toDeployment,
+  toWire,
+  VersionLists,
+} from './prepared.ts'
 import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
 
@@ -30,10 +36,12 @@ export interface Difference {
 }
 
 export const planManifest = defineManifestOperation({
+  reads: toDeployment,
   check: describeDeployProblems,
   applications: deployedApplications,
   changes: () => [],
-  run: async (running) => running.run.report({ differences: await planManifests(running) }),
+  run: async (running, fields) =>
+    running.run.report({ differences: await planManifests(running, fields) }),
 })
 
 /** The user needs the same rights as for the deployment. @throws {Error} for people, where the manifests cannot be prepared */
@@ -41,12 +49,13 @@ export async function planManifests(
   planned: Omit<ManifestRun, 'run'> & {
     readonly run: Pick<OperationRun, 'id' | 'user' | 'signal'>
   },
+  fields: DeployFields,
 ): Promise<Difference[]> {
   const running: ManifestRun = {
     ...planned,
     run: { ...planned.run, note: () => {}, report: () => {} },
   }
-  const preparation = await prepare(running, deployFieldsOf(running.description))
+  const preparation = await prepare(running, fields)
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
   for (const prepared of preparation.manifests)

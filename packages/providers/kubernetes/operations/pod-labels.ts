@@ -1,14 +1,12 @@
 /** Labels of pods, which services select them by: on templates, and on pods that run. */
-import { fieldAt, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import { withField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import { podLabelsPath } from '../manifests/traffic.ts'
-import { isOwnedBy } from '../objects.ts'
+import { toWorkload } from '../objects/workload.ts'
+import { isOwnedBy, type KubeObject, type Labels } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
 import { type LiveTarget, patchTarget } from './targets.ts'
-
-export type Labels = Readonly<Record<string, string>>
 
 /** Pods that are created while labels change may have the old ones. */
 const podRounds = 3
@@ -24,8 +22,13 @@ export async function setPodLabels(
   target: LiveTarget,
   wanted: WantedLabels,
 ): Promise<void> {
-  await label(running, target, wanted, podLabelsPath(target.kind.name === 'pod'))
+  await label(running, target, wanted, target.kind.name === 'pod')
   if (target.kind.name === 'replicaSet') await labelPods(running, target, wanted)
+}
+
+/** Of those that it makes. */
+export function podLabelsOf(workload: unknown): Labels {
+  return toWorkload(workload).spec.template.metadata.labels
 }
 
 type Labelled = Omit<LiveTarget, 'kind'>
@@ -34,24 +37,20 @@ async function label(
   running: ManifestRun,
   labelled: Labelled,
   wanted: WantedLabels,
-  path: readonly string[],
+  isPod: boolean,
 ): Promise<void> {
   const { labels, isEnabled } = wanted
-  if (hasLabels(labelled.live, path, wanted)) return
+  if (hasLabels(labelled.live, isPod, wanted)) return
   const values = Object.fromEntries(
     Object.entries(labels).map(([key, value]) => [key, isEnabled ? value : null]),
   )
   running.account.lists.observe(
-    await patchTarget(running, labelled, { body: withField({}, path, values) }),
+    await patchTarget(running, labelled, { body: withField({}, podLabelsPath(isPod), values) }),
   )
 }
 
-function hasLabels(
-  object: JsonObject,
-  path: readonly string[],
-  { labels, isEnabled }: WantedLabels,
-): boolean {
-  const present = objectOf(fieldAt(object, ...path))
+function hasLabels(live: KubeObject, isPod: boolean, { labels, isEnabled }: WantedLabels): boolean {
+  const present = isPod ? (live.metadata.labels ?? {}) : podLabelsOf(live)
   return Object.entries(labels).every(([key, value]) =>
     isEnabled ? present[key] === value : !Object.hasOwn(present, key),
   )
@@ -62,14 +61,13 @@ async function labelPods(
   owner: LiveTarget,
   wanted: WantedLabels,
 ): Promise<void> {
-  const path = podLabelsPath(true)
   for (let round = 0; round < podRounds; round++) {
     const pods = await ownedPods(running, owner)
-    const wrong = pods.filter(({ live }) => !hasLabels(live, path, wanted))
+    const wrong = pods.filter(({ live }) => !hasLabels(live, true, wanted))
     if (wrong.length === 0) return
     await Promise.all(
       wrong.map((pod) =>
-        label(running, pod, wanted, path).catch((error: unknown) => {
+        label(running, pod, wanted, true).catch((error: unknown) => {
           // A pod may end at any time.
           if (!isApiError((error as Error).cause, 404)) throw error
         }),

@@ -1,6 +1,7 @@
 /** Prepares manifests for deployment: versions, artifacts, annotations and traffic; nothing is written. */
 
-import { fieldAt, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
 import { type ManifestStrategy, manifestStrategyOf } from '../manifests/annotations.ts'
@@ -10,10 +11,18 @@ import {
   isSameArtifact,
   withArtifact,
 } from '../manifests/artifacts.ts'
-import { withField } from '../manifests/edit.ts'
-import { isGenerated, nameOf, normalized, originalOf } from '../manifests/input.ts'
+import { withField, withoutField } from '../manifests/edit.ts'
+import {
+  isGenerated,
+  nameOf,
+  namespaceOf,
+  normalized,
+  originalOf,
+  toHead,
+} from '../manifests/input.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
+import { toWorkload } from '../objects/workload.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import { type DeployFields, type Draft, type PreparedManifest, VersionLists } from './prepared.ts'
@@ -84,7 +93,7 @@ async function toDraft(
   given: JsonObject,
   fields: DeployFields,
 ): Promise<Draft> {
-  const [kindName, apiVersion] = [textOf(given['kind']) ?? '', textOf(given['apiVersion']) ?? '']
+  const { kind: kindName, apiVersion } = toHead(given)
   const { account } = running
   const name = { kind: kindName, ...groupAndVersion(apiVersion) }
   const planned = resourceDefinedBy(fields.manifests, { kind: kindName, apiVersion })
@@ -105,10 +114,7 @@ async function toDraft(
   if (undeployable.has(kind.name))
     throw new Error(`${kind.name} ${nameOf(given)}: objects of this kind cannot be deployed.`)
   const namespace = resource.isNamespaced
-    ? (fields.namespaceOverride ??
-      textOf(fieldAt(given, 'metadata', 'namespace')) ??
-      account.defaultNamespace ??
-      'default')
+    ? (fields.namespaceOverride ?? namespaceOf(given) ?? account.defaultNamespace ?? 'default')
     : ''
   const problem = describeNamespaceProblem(
     account,
@@ -116,12 +122,12 @@ async function toDraft(
   )
   if (problem !== undefined) throw new Error(`${kind.name} ${nameOf(given)}: ${problem}`)
   const original = isVersionedKind(given, kind, fields) ? originalOf(given) : undefined
-  const { namespace: _given, ...metadata } = objectOf((original ?? given)['metadata'])
-  const placed = {
-    ...(original ?? given),
-    metadata: { ...metadata, ...(namespace !== '' && { namespace }) },
-  }
-  const manifest = normalized(placed)
+  const place = ['metadata', 'namespace']
+  const manifest = normalized(
+    namespace === ''
+      ? withoutField(original ?? given, place)
+      : withField(original ?? given, place, namespace),
+  )
   return {
     manifest,
     kind,
@@ -261,9 +267,15 @@ async function withSourceCapacity(
   const name = isVersioned ? await versions.newestName(draft) : draft.artifactName
   const { resource, namespace } = draft
   const live = name === undefined ? undefined : await account.api.get({ resource, namespace, name })
-  const replicas = numberOf(fieldAt(live, 'spec', 'replicas'))
+  const { replicas } = toWorkload(live).spec
   return replicas === undefined ? manifest : withField(manifest, ['spec', 'replicas'], replicas)
 }
+
+const toArtifactNames = shape({
+  type: or(textOf, 'artifact'),
+  name: or(textOf, ''),
+  detail: [textOf, 'version', 'reference'],
+})
 
 /** @throws {Error} where a required artifact occurs nowhere */
 export function checkBound(required: readonly JsonObject[], bound: readonly JsonObject[]): void {
@@ -271,9 +283,9 @@ export function checkBound(required: readonly JsonObject[], bound: readonly Json
     (artifact) => !bound.some((other) => isSameArtifact(artifact, other)),
   )
   if (missing.length === 0) return
-  const names = missing.map(({ type, name, version, reference }) => {
-    const detail = textOf(version) ?? textOf(reference)
-    return `${textOf(type) ?? 'artifact'} ${textOf(name) ?? ''}${detail === undefined ? '' : ` (${detail})`}`
+  const names = missing.map((artifact) => {
+    const { type, name, detail } = toArtifactNames(artifact)
+    return `${type} ${name}${detail === undefined ? '' : ` (${detail})`}`
   })
   throw new Error(
     `Required artifacts occur in no manifest: ${names.join(', ')}. Use them in a manifest, or do not require them in the stage.`,
@@ -293,7 +305,7 @@ function selected(
   }
   const selector = parseSelectors(fields.labelSelectors)
   const chosen = prepared.filter(({ manifest }) =>
-    selector.matches(objectOf(fieldAt(manifest, 'metadata', 'labels'))),
+    selector.matches(toHead(manifest).metadata.labels),
   )
   if (chosen.length === 0 && !fields.maySelectNothing) {
     throw new Error(

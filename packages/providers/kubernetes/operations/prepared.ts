@@ -1,9 +1,8 @@
 /** Manifests on their way to the API server, and as they are sent. */
 
 import { formatJson } from '@fairlead/base/json/json.ts'
+import { asGiven, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
-  fieldAt,
-  isObject,
   isTrue,
   type JsonObject,
   objectOf,
@@ -13,7 +12,6 @@ import {
 } from '@fairlead/base/json/values.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import type { Kind } from '../kinds.ts'
-import type { DeployedMoniker } from '../manifests/annotate.ts'
 import {
   lastAppliedAnnotation,
   type ManifestStrategy,
@@ -121,6 +119,8 @@ export interface PreparedManifest extends Omit<Draft, 'artifactName' | 'isEdit'>
   readonly writer: string
 }
 
+const toAnnotated = shape({ metadata: shape({ annotations: objectOf }) })
+
 /** The API server's limit for all annotations of an object together. */
 const maxAnnotationBytes = 256 * 1024
 
@@ -139,7 +139,7 @@ export function toWire({
   const marked = isMarked ? withAnnotations(manifest, { [writtenByAnnotation]: writer }) : manifest
   const applied = formatJson(manifest)
   const fits =
-    sizeOf(fieldAt(marked, 'metadata', 'annotations')) + applied.length * 1.1 < maxAnnotationBytes
+    sizeOf(toAnnotated(marked).metadata.annotations) + applied.length * 1.1 < maxAnnotationBytes
   const whole = fits && sizeOf({ [lastAppliedAnnotation]: applied }) < maxAnnotationBytes
   return withDataOfTexts(
     whole ? withAnnotations(marked, { [lastAppliedAnnotation]: applied }) : marked,
@@ -153,74 +153,63 @@ function withAnnotations(
   return withEntries(manifest, ['metadata', 'annotations'], { entries, keepsExisting: false })
 }
 
-function sizeOf(annotations: unknown): number {
-  const texts = Object.entries(objectOf(annotations)).flat().map(String)
+function sizeOf(annotations: JsonObject): number {
+  const texts = Object.entries(annotations).flat().map(String)
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
+const toSecret = shape({ data: objectOf, stringData: maybeObject })
+
 /** An apply does not remove values that were written as texts, since the API server turns them into data. */
 function withDataOfTexts(object: JsonObject): JsonObject {
-  const { stringData, ...rest } = object
-  if (!isSecret(object) || !isObject(stringData)) return object
+  const { stringData: _texts, ...rest } = object
+  const { data, stringData } = toSecret(object)
+  if (!isSecret(object) || stringData === undefined) return object
   const encoded = Object.entries(stringData).map(([key, value]) => [
     key,
     Buffer.from(String(value)).toString('base64'),
   ])
-  return { ...rest, data: { ...objectOf(rest['data']), ...Object.fromEntries(encoded) } }
+  return { ...rest, data: { ...data, ...Object.fromEntries(encoded) } }
 }
 
-export interface DeployFields {
+const toDeployFields = shape({
+  moniker: shape({ app: or(textOf, ''), cluster: textOf, stack: textOf, detail: textOf }),
+  requiredArtifacts: objectsOf,
+  optionalArtifacts: objectsOf,
+  bindsArtifacts: [isNotFalse, 'enableArtifactBinding'],
+  isVersioned: [maybeTrue, 'versioned'],
+  namespaceOverride: (value: unknown) => textOf(value)?.trim() || undefined,
+  services: textsOf,
+  enablesTraffic: [isNotFalse, 'enableTraffic'],
+  rolloutStrategy: [toConstant, 'strategy'],
+  labelSelectors: asGiven,
+  maySelectNothing: [isTrue, 'allowNothingSelected'],
+  skipsTemplateLabels: [isTrue, 'skipSpecTemplateLabels'],
+})
+
+export interface DeployFields extends ReturnType<typeof toDeployFields> {
   readonly manifests: readonly JsonObject[]
-  readonly moniker: Omit<DeployedMoniker, 'cluster' | 'sequence'> & {
-    readonly cluster?: string | undefined
-  }
-  readonly requiredArtifacts: readonly JsonObject[]
-  readonly optionalArtifacts: readonly JsonObject[]
-  readonly bindsArtifacts: boolean
-  readonly isVersioned: boolean | undefined
-  readonly namespaceOverride: string | undefined
-  readonly services: readonly string[]
-  readonly enablesTraffic: boolean
-  readonly rolloutStrategy: string
-  readonly labelSelectors: unknown
-  readonly maySelectNothing: boolean
-  readonly skipsTemplateLabels: boolean
   /** Replaces what exists, whatever the manifests say. */
   readonly recreates: boolean
 }
 
-export function deployFieldsOf(description: JsonObject): DeployFields {
-  const moniker = objectOf(description['moniker'])
-  const text = (name: string) => textOf(moniker[name])
-  const { versioned } = description
+export function toDeployment(description: JsonObject): DeployFields {
   return {
+    ...toDeployFields(description),
     manifests: manifestsOf(description),
-    moniker: {
-      app: text('app') ?? '',
-      cluster: text('cluster'),
-      stack: text('stack'),
-      detail: text('detail'),
-    },
-    requiredArtifacts: objectsOf(description['requiredArtifacts']),
-    optionalArtifacts: objectsOf(description['optionalArtifacts']),
-    bindsArtifacts: !isFalse(description['enableArtifactBinding']),
-    isVersioned:
-      versioned === null || versioned === undefined || versioned === ''
-        ? undefined
-        : isTrue(versioned),
-    namespaceOverride: textOf(description['namespaceOverride'])?.trim() || undefined,
-    services: textsOf(description['services']),
-    enablesTraffic: !isFalse(description['enableTraffic']),
-    rolloutStrategy: (textOf(description['strategy']) ?? '')
-      .toUpperCase()
-      .replaceAll(/[^A-Z]/g, ''),
-    labelSelectors: description['labelSelectors'],
-    maySelectNothing: isTrue(description['allowNothingSelected']),
-    skipsTemplateLabels: isTrue(description['skipSpecTemplateLabels']),
     recreates: false,
   }
 }
 
-function isFalse(value: unknown): boolean {
-  return value === false || (typeof value === 'string' && value.toLowerCase() === 'false')
+function isNotFalse(value: unknown): boolean {
+  return String(value).toLowerCase() !== 'false'
+}
+
+function maybeTrue(value: unknown): boolean | undefined {
+  return value === undefined || value === '' ? undefined : isTrue(value)
+}
+
+/** `Red/Black` is `REDBLACK`. */
+function toConstant(value: unknown): string {
+  return (textOf(value) ?? '').toUpperCase().replaceAll(/[^A-Z]/g, '')
 }

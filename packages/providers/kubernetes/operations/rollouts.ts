@@ -1,13 +1,7 @@
 /** undoRolloutManifest, pauseRolloutManifest, resumeRolloutManifest and rollingRestartManifest. */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  fieldAt,
-  isTrue,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { type Reader, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, objectOf } from '@fairlead/base/json/values.ts'
 import {
   annotationOf,
   lastAppliedAnnotation,
@@ -18,15 +12,22 @@ import {
 } from '../manifests/annotations.ts'
 import { withoutField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
+import { toPodTemplate } from '../objects/pod.ts'
+import { toWorkload } from '../objects/workload.ts'
 import { applicationAnnotation, isOwnedBy, type KubeObject } from '../objects.ts'
-import { defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type KubernetesOperation,
+  type ManifestRun,
+} from './parts.ts'
 import { requireChangeable } from './rights.ts'
 import {
   aboutObject,
   type Capability,
   describeTargetProblems,
   type LiveTarget,
-  namedManifest,
+  manifestFields,
   type ObjectPatch,
   patchTarget,
 } from './targets.ts'
@@ -35,59 +36,66 @@ interface Workload extends LiveTarget {
   readonly subject: string
 }
 
-interface RolloutOperation extends Capability {
-  readonly check?: (description: JsonObject) => string | undefined
-  readonly run: (running: ManifestRun, workload: Workload) => Promise<void>
+interface RolloutOperation<D> extends Capability {
+  readonly reads: Reader<D>
+  readonly check?: (description: D) => string | undefined
+  readonly run: (running: ManifestRun, workload: Workload, description: D) => Promise<void>
 }
+
+const reads = shape(manifestFields)
+const toUndo = shape({ ...manifestFields, revision: numberOf, numRevisionsBack: numberOf })
+type Undo = ReturnType<typeof toUndo>
 
 const restartable = ['deployment', 'statefulSet', 'daemonSet']
 
 export const undoRolloutManifest = rolloutOperation({
+  reads: toUndo,
   kinds: restartable,
   operation: 'undo a rollout of',
   check: ({ revision, numRevisionsBack }) =>
-    numberOf(revision) === undefined && numberOf(numRevisionsBack) === undefined
+    revision === undefined && numRevisionsBack === undefined
       ? 'revision: name a revision, or how many to go back in numRevisionsBack (revision.empty).'
       : undefined,
   run: undo,
 })
 
-export const pauseRolloutManifest = rolloutOperation({
-  kinds: ['deployment'],
-  operation: 'pause',
-  run: pausing(true),
-})
-export const resumeRolloutManifest = rolloutOperation({
-  kinds: ['deployment'],
-  operation: 'resume',
-  run: pausing(false),
-})
+export const pauseRolloutManifest = pausing('pause', true)
+export const resumeRolloutManifest = pausing('resume', false)
 export const rollingRestartManifest = rolloutOperation({
+  reads,
   kinds: restartable,
   operation: 'restart',
   run: restart,
 })
 
-function rolloutOperation({ check, run, ...capability }: RolloutOperation): KubernetesOperation {
+function rolloutOperation<D extends ChangedName>({
+  reads,
+  check,
+  run,
+  ...capability
+}: RolloutOperation<D>): KubernetesOperation {
   return defineManifestOperation({
+    reads,
     check: (description, account) => [
-      ...describeTargetProblems(account, namedManifest(description)),
+      ...describeTargetProblems(account, description),
       check?.(description),
     ],
-    changes: (description) => [namedManifest(description)],
-    run: async (running) =>
-      run(
-        running,
-        await requireChangeable(running, namedManifest(running.description), capability),
-      ),
+    changes: (description) => [description],
+    run: async (running, description) =>
+      run(running, await requireChangeable(running, description, capability), description),
   })
 }
 
-function pausing(isPaused: boolean): RolloutOperation['run'] {
-  return async (running, workload) => {
-    if (isTrue(fieldAt(workload.live, 'spec', 'paused')) === isPaused) return
-    await patchWorkload(running, workload, { body: { spec: { paused: isPaused } } })
-  }
+function pausing(operation: string, isPaused: boolean): KubernetesOperation {
+  return rolloutOperation({
+    reads,
+    kinds: ['deployment'],
+    operation,
+    async run(running, workload) {
+      if (toWorkload(workload.live).spec.paused === isPaused) return
+      await patchWorkload(running, workload, { body: { spec: { paused: isPaused } } })
+    },
+  })
 }
 
 async function restart(running: ManifestRun, workload: Workload): Promise<void> {
@@ -103,7 +111,7 @@ async function restart(running: ManifestRun, workload: Workload): Promise<void> 
 }
 
 function checkNotPaused({ live, subject }: Workload, word: string): void {
-  if (!isTrue(fieldAt(live, 'spec', 'paused'))) return
+  if (!toWorkload(live).spec.paused) return
   throw new Error(`${subject} is paused, so that it cannot be ${word}. Resume its rollout first.`)
 }
 
@@ -113,7 +121,7 @@ interface Revision {
   readonly change: ObjectPatch | undefined
 }
 
-async function undo(running: ManifestRun, workload: Workload): Promise<void> {
+async function undo(running: ManifestRun, workload: Workload, wanted: Undo): Promise<void> {
   checkNotPaused(workload, 'rolled back')
   // Another undo would go to another revision.
   if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
@@ -123,7 +131,7 @@ async function undo(running: ManifestRun, workload: Workload): Promise<void> {
     : await controllerRevisionsOf(running, workload)
   const { number, change } = chooseRevision(
     revisions.sort((one, other) => one.number - other.number),
-    running.description,
+    wanted,
     workload.subject,
   )
   if (change === undefined) return
@@ -133,17 +141,15 @@ async function undo(running: ManifestRun, workload: Workload): Promise<void> {
 
 function chooseRevision(
   revisions: readonly Revision[],
-  { revision, numRevisionsBack }: JsonObject,
+  { revision, numRevisionsBack: back = 0 }: Undo,
   subject: string,
 ): Revision {
-  const wanted = numberOf(revision)
-  if (wanted !== undefined) {
-    const found = revisions.find(({ number }) => number === wanted)
+  if (revision !== undefined) {
+    const found = revisions.find(({ number }) => number === revision)
     if (found !== undefined) return found
     const known = revisions.map(({ number }) => number).join(', ')
-    throw new Error(`${subject} has no revision ${wanted}; it has ${known || 'none'}.`)
+    throw new Error(`${subject} has no revision ${revision}; it has ${known || 'none'}.`)
   }
-  const back = numberOf(numRevisionsBack) ?? 0
   const found = Number.isInteger(back) && back >= 0 ? revisions.at(-1 - back) : undefined
   if (found !== undefined) return found
   throw new Error(
@@ -166,16 +172,13 @@ const ownOfRevision: ReadonlySet<string> = new Set([
 ])
 
 async function templatesOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
-  const current = fieldAt(workload.live, 'spec', 'template')
+  const current = templateOf(workload.live)
   const owned = await listOwned(running, workload, 'replicaSet')
   return owned.flatMap((replicaSet): Revision[] => {
     const number = Number(replicaSet.metadata.annotations?.[revisionAnnotation] ?? Number.NaN)
     if (!Number.isInteger(number)) return []
-    const template = withoutEmptyLabels(
-      withoutField(objectOf(fieldAt(replicaSet, 'spec', 'template')), hashLabel),
-    )
-    if (isDeepStrictEqual(template, withoutEmptyLabels(objectOf(current))))
-      return [{ number, change: undefined }]
+    const template = templateOf(replicaSet)
+    if (isDeepStrictEqual(template, current)) return [{ number, change: undefined }]
     const kept = Object.entries(replicaSet.metadata.annotations ?? {}).filter(
       ([key]) => !ownOfRevision.has(key),
     )
@@ -192,27 +195,32 @@ async function templatesOf(running: ManifestRun, workload: Workload): Promise<Re
   })
 }
 
-function withoutEmptyLabels(template: JsonObject): JsonObject {
-  const labels = fieldAt(template, 'metadata', 'labels')
-  return Object.keys(objectOf(labels)).length === 0
+/** Without the label of a replica set, and without labels where that was the only one. */
+function templateOf(workload: KubeObject): JsonObject {
+  const { templateAsGiven } = toWorkload(workload).spec
+  const template = withoutField(objectOf(templateAsGiven), hashLabel)
+  const { labels } = toPodTemplate(template).metadata
+  return Object.keys(labels).length === 0
     ? withoutField(template, ['metadata', 'labels'])
     : template
 }
+
+const toRevision = shape({ revision: numberOf, data: objectOf })
 
 async function controllerRevisionsOf(
   running: ManifestRun,
   workload: Workload,
 ): Promise<Revision[]> {
-  const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
+  const current = toWorkload(workload.live).status.updateRevision
   const owned = await listOwned(running, workload, 'controllerRevision')
-  const newest = Math.max(...owned.map((each) => numberOf(each['revision']) ?? 0))
+  const newest = Math.max(...owned.map((each) => toRevision(each).revision ?? 0))
   return owned.flatMap((each): Revision[] => {
-    const number = numberOf(each['revision'])
+    const { revision: number, data } = toRevision(each)
     if (number === undefined) return []
     // Daemon sets do not report which one is current: it is the newest.
     const isCurrent = current === undefined ? number === newest : each.metadata.name === current
     const annotations = { [writtenByAnnotation]: running.run.id }
-    const body = { ...objectOf(each['data']), metadata: { annotations } }
+    const body = { ...data, metadata: { annotations } }
     return [{ number, change: isCurrent ? undefined : { body, type: 'strategic' } }]
   })
 }

@@ -1,66 +1,61 @@
 /** scaleManifest and resizeServerGroup. */
 
-import { fieldAt, type JsonObject, numberOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type Reader, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseFullName } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import { deleteAll } from './delete.ts'
-import { defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import {
+  type ChangedName,
+  defineManifestOperation,
+  type KubernetesOperation,
+  type ManifestRun,
+} from './parts.ts'
 import { requireChangeable } from './rights.ts'
 import {
-  byManifest,
-  byServerGroup,
   describeNamespaceProblem,
   describeTargetProblems,
   findKind,
   findManifestByName,
-  namedServerGroup,
+  manifestFields,
   patchTarget,
-  type TargetName,
+  serverGroupFields,
 } from './targets.ts'
 
+const toNamed = shape(serverGroupFields)
+
 export const destroyServerGroup = defineManifestOperation({
-  check: (description, account) =>
-    describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
-  changes: (description) => [namedServerGroup(description)],
-  run: async (running) => {
-    const found = await findManifestByName(running, namedServerGroup(running.description))
-    await deleteAll(running, found, { propagation: 'Background' })
-  },
+  reads: toNamed,
+  check: (named, account) => describeTargetProblems(account, named, 'serverGroupName'),
+  changes: (named) => [named],
+  run: async (running, named) =>
+    deleteAll(running, await findManifestByName(running, named), { propagation: 'Background' }),
 })
 
 /** What controls a pod creates another one. */
 export const terminateInstances = defineManifestOperation({
-  check: (description, account) => {
-    const namespace = namedServerGroup(description).namespace ?? ''
-    return [
-      textsOf(description['instanceIds']).length === 0 &&
-        'instanceIds: name at least one (instanceIds.empty).',
-      namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
-      describeNamespaceProblem(account, namespace),
-    ]
-  },
-  changes: (description) =>
-    namesOf(description).map((name) => ({
-      namespace: namedServerGroup(description).namespace,
-      name,
-    })),
+  reads: shape({ namespace: serverGroupFields.namespace, ids: [toBareNames, 'instanceIds'] }),
+  check: ({ namespace, ids }, account) => [
+    ids.length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
+    namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
+    describeNamespaceProblem(account, namespace),
+  ],
+  changes: ({ namespace, ids }) => ids.map((id) => ({ namespace, name: `pod ${id}` })),
   run: terminate,
 })
 
-function namesOf({ instanceIds }: JsonObject): string[] {
-  return textsOf(instanceIds).map((id) => `pod ${bareName(id)}`)
+/** The names within full names; ids and bare names stay as they are. */
+function toBareNames(ids: unknown): string[] {
+  return textsOf(ids).map((id) => parseFullName(id)?.name ?? id)
 }
 
-/** The name within a full name; an id or a bare name stays as it is. */
-function bareName(id: string): string {
-  return parseFullName(id)?.name ?? id
-}
-
-async function terminate(running: ManifestRun): Promise<void> {
-  const { account, description } = running
-  const { namespace = '' } = namedServerGroup(description)
+async function terminate(
+  running: ManifestRun,
+  { namespace, ids: named }: { readonly namespace: string; readonly ids: readonly string[] },
+): Promise<void> {
+  const { account } = running
   const { kind, resource } = await findKind(running, { kind: 'pod', group: undefined })
-  const ids = new Set(textsOf(description['instanceIds']).map(bareName))
+  const ids = new Set(named)
   const isNamed = ({ metadata }: KubeObject) =>
     ids.has(metadata.uid ?? '') || ids.has(metadata.name)
   const pods = (await account.api.list(resource, { namespace })).filter(isNamed)
@@ -71,30 +66,32 @@ async function terminate(running: ManifestRun): Promise<void> {
   await deleteAll(running, found, { propagation: 'Background' })
 }
 
-export const scaleManifest = scaling(byManifest, ({ replicas }) => replicas)
-export const resizeServerGroup = scaling(byServerGroup, (description) =>
-  fieldAt(description, 'capacity', 'desired'),
+export const scaleManifest = scaling(
+  'manifestName',
+  shape({ ...manifestFields, replicas: countOf }),
 )
+const toResize = shape({ ...serverGroupFields, capacity: shape({ desired: countOf }) })
+export const resizeServerGroup = scaling('serverGroupName', (description) => {
+  const { capacity, ...named } = toResize(description)
+  return { ...named, replicas: capacity.desired }
+})
 
 function scaling(
-  { field, of }: TargetName,
-  replicasIn: (description: JsonObject) => unknown,
+  field: string,
+  reads: Reader<ChangedName & { readonly replicas: number | undefined }>,
 ): KubernetesOperation {
   return defineManifestOperation({
+    reads,
     check: (description, account) => [
-      ...describeTargetProblems(account, { field, ...of(description) }),
-      countOf(replicasIn(description)) === undefined &&
+      ...describeTargetProblems(account, description, field),
+      description.replicas === undefined &&
         'replicas: it must be a whole number that is not negative (replicas.empty).',
     ],
-    changes: (description) => [of(description)],
-    async run(running) {
-      const { account, run, description } = running
-      const replicas = countOf(replicasIn(description)) ?? 0
+    changes: (description) => [description],
+    async run(running, { replicas = 0, ...named }) {
+      const { account, run } = running
       const kinds = ['deployment', 'replicaSet', 'statefulSet']
-      const target = await requireChangeable(running, of(description), {
-        kinds,
-        operation: 'scale',
-      })
+      const target = await requireChangeable(running, named, { kinds, operation: 'scale' })
       run.note(`Scaling ${target.subject} to ${replicas} …`)
       await patchTarget(running, target, { body: { spec: { replicas } }, subresource: 'scale' })
       const scaled = await account.api.get(target.place)

@@ -1,14 +1,12 @@
 /** createServerGroup and cloneServerGroup: replica sets, for stages that work on every cloud provider. */
 
+import { maybe, maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import {
-  fieldAt,
-  fieldOf,
-  isObject,
+  definedOf,
   isTrue,
   type JsonObject,
   numberOf,
   objectOf,
-  objectsOf,
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
@@ -24,6 +22,7 @@ import {
 } from '../manifests/annotations.ts'
 import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
+import { toHead } from '../manifests/input.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import {
   annotatedLoadBalancers,
@@ -31,6 +30,7 @@ import {
   parseLoadBalancer,
   selectorOf,
 } from '../manifests/traffic.ts'
+import { toWorkload } from '../objects/workload.ts'
 import { controllerOf, type KubeObject, ownerOf } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
@@ -40,10 +40,10 @@ import {
   type KubernetesOperation,
   type ManifestRun,
 } from './parts.ts'
-import type { Labels } from './pod-labels.ts'
-import { type DeployFields, deployFieldsOf } from './prepared.ts'
+import { podLabelsOf } from './pod-labels.ts'
+import { type DeployFields, toDeployment } from './prepared.ts'
 import { checkChanges, toChange } from './rights.ts'
-import { applyShare, describePercentProblem, sharesOf } from './share-traffic.ts'
+import { applyShare, describePercentProblem, percentOf, sharesOf } from './share-traffic.ts'
 import { allLabels, allServices, type SharedService } from './sharing.ts'
 import {
   describeNamespaceProblem,
@@ -53,98 +53,114 @@ import {
   toNamespace,
 } from './targets.ts'
 
+const readCreation = shape({
+  application: textOf,
+  moniker: shape({ app: textOf, stack: textOf, detail: textOf, cluster: textOf }),
+  stack: textOf,
+  detail: [textOf, 'freeFormDetails'],
+  region: textOf,
+  regions: textsOf,
+  location: [textOf, 'namespace', 'location'],
+  source: shape({
+    account: textOf,
+    name: [textOf, 'serverGroupName', 'asgName'],
+    location: [textOf, 'region', 'location'],
+    useSourceCapacity: isTrue,
+  }),
+  useSourceCapacity: isTrue,
+  manifest: maybeObject,
+  image: [imageOf, 'imageId', 'image'],
+  capacity: shape({ desired: numberOf }),
+  labels: objectOf,
+  loadBalancers: textsOf,
+  startDisabled: isTrue,
+  trafficPercent: maybe(percentOf),
+})
+
+const toImage = shape({ id: [textOf, 'imageId', 'name'] })
+
+function imageOf(value: unknown): string | undefined {
+  return textOf(value) ?? toImage(value).id
+}
+
+function toCreation(description: JsonObject) {
+  const given = readCreation(description)
+  const { application, moniker, region, regions, location, source } = given
+  const { stack = moniker.stack, detail = moniker.detail } = given
+  const app = application ?? moniker.app
+  return {
+    ...given,
+    app,
+    /** A clone goes where its source is, unless another place is named. */
+    namespace: toNamespace(region ?? regions[0] ?? location ?? source.location),
+    /** `app-stack-detail` of names that are given; undefined: none beside the application. */
+    cluster: app === undefined ? undefined : clusterName({ app, stack, detail }).toLowerCase(),
+    hasNames: given.stack !== undefined || given.detail !== undefined,
+    deployment: toDeployment(description),
+  }
+}
+type Creation = ReturnType<typeof toCreation>
+
 export const createServerGroup = creation({ isClone: false })
 export const cloneServerGroup = creation({ isClone: true })
 
 function creation({ isClone }: { readonly isClone: boolean }): KubernetesOperation {
   return defineManifestOperation({
-    check: (description, account) => [
-      applicationOf(description) === undefined && 'application: it is missing (application.empty).',
-      namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
-      describeNamespaceProblem(account, namespaceOf(description)),
-      describeManifestProblem(description),
-      description['trafficPercent'] !== undefined &&
-        describePercentProblem(description['trafficPercent'], 'trafficPercent'),
-      hasShare(description) &&
-        isTrue(description['startDisabled']) &&
+    reads: toCreation,
+    check: ({ app, namespace, manifest, trafficPercent, ...description }, account) => [
+      app === undefined && 'application: it is missing (application.empty).',
+      namespace === '' && 'region: the namespace is missing (region.empty).',
+      describeNamespaceProblem(account, namespace),
+      manifest && describeManifestProblem(manifest),
+      describePercentProblem(trafficPercent, 'trafficPercent'),
+      trafficPercent !== undefined &&
+        description.startDisabled &&
         'trafficPercent: a server group that starts disabled takes no requests. Leave startDisabled out.',
       isClone &&
-        textOf(sourceNameOf(description)) === undefined &&
-        clusterOf(description) === undefined &&
+        description.source.name === undefined &&
+        description.cluster === undefined &&
         'source: name the server group to clone in source.serverGroupName.',
     ],
-    applications: (description) => [
-      ...(applicationOf(description) === undefined ? [] : [String(applicationOf(description))]),
-      ...claimedApplications(objectOf(description['manifest'])),
+    applications: ({ app, manifest }) => [
+      ...(app === undefined ? [] : [app]),
+      ...claimedApplications(manifest ?? {}),
     ],
-    accounts: ({ source }) =>
-      [textOf(fieldOf(source, 'account'))].filter((name) => name !== undefined),
+    accounts: ({ source }) => (source.account === undefined ? [] : [source.account]),
     changes: (description) => {
-      const namespace = namespaceOf(description)
+      const { namespace, trafficPercent } = description
       const created = { namespace, name: `replicaSet ${artifactNameOf(description) ?? ''}` }
-      return description['trafficPercent'] === undefined
-        ? [created]
-        : [created, sharesOf({ namespace })]
+      return trafficPercent === undefined ? [created] : [created, sharesOf({ namespace })]
     },
     run: create,
   })
 }
 
-function applicationOf({ application, moniker }: JsonObject): string | undefined {
-  return textOf(application) ?? textOf(fieldOf(moniker, 'app'))
-}
-
-/** A clone goes where its source is, unless another place is named. */
-function namespaceOf({ region, regions, namespace, location, source }: JsonObject): string {
-  const given = textOf(region) ?? textsOf(regions)[0] ?? textOf(namespace) ?? textOf(location)
-  return toNamespace(given ?? fieldOf(source, 'region') ?? fieldOf(source, 'location'))
-}
-
-function describeManifestProblem({ manifest }: JsonObject): string | undefined {
-  if (!isObject(manifest)) return undefined
+function describeManifestProblem(manifest: JsonObject): string | undefined {
   const parsed = kindOfManifest(manifest)
   if (builtInKind(parsed)?.name === 'replicaSet') return undefined
   return `manifest: server groups are replica sets, and this is a ${parsed.kind || 'manifest without kind'}. Deploy it with deployManifest.`
 }
 
-/** `app-stack-detail` of names that are given; undefined: none beside the application. */
-function clusterOf(description: JsonObject): string | undefined {
-  const moniker = objectOf(description['moniker'])
-  const stack = textOf(description['stack']) ?? textOf(moniker['stack'])
-  const detail = textOf(description['freeFormDetails']) ?? textOf(moniker['detail'])
-  const app = applicationOf(description)
-  return app === undefined ? undefined : clusterName({ app, stack, detail }).toLowerCase()
-}
-
-function sourceNameOf({ source }: JsonObject): string | undefined {
-  return textOf(fieldOf(source, 'serverGroupName')) ?? textOf(fieldOf(source, 'asgName'))
-}
-
 /** Before versioning; undefined: what the source says. */
-function artifactNameOf(description: JsonObject): string | undefined {
-  const named = textOf(fieldAt(description, 'manifest', 'metadata', 'name'))
-  if (named !== undefined) return named
-  const { stack, freeFormDetails } = description
-  const source = parseFullName(sourceNameOf(description) ?? '')?.name
-  const hasNames = textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined
-  return source !== undefined && !hasNames
-    ? source.replace(/-v\d{3,6}$/, '')
-    : clusterOf(description)
+function artifactNameOf({ manifest, source, hasNames, cluster }: Creation): string | undefined {
+  const { name } = toHead(manifest).metadata
+  if (name !== undefined) return name
+  const sourceName = parseFullName(source.name ?? '')?.name
+  return sourceName !== undefined && !hasNames ? sourceName.replace(/-v\d{3,6}$/, '') : cluster
 }
 
-async function create(running: ManifestRun): Promise<void> {
-  const { description, run, account } = running
-  const namespace = namespaceOf(description)
-  const { manifest } = description
-  const ancestor = isObject(manifest) ? undefined : await sourceOf(running, namespace)
-  const template = isObject(manifest) ? manifest : await manifestOf(running, ancestor, namespace)
+async function create(running: ManifestRun, description: Creation): Promise<void> {
+  const { run, account } = running
+  const { namespace, manifest } = description
+  const ancestor = manifest === undefined ? await sourceOf(running, description) : undefined
+  const template = manifest ?? (await manifestOf(running, description, ancestor))
   const inherited = ancestor === undefined ? [] : await balancersOf(running, ancestor)
-  const fields = fieldsOf(running, { template, ancestor, namespace, inherited })
-  await requireServices(running, fields)
+  const fields = fieldsOf(description, { template, ancestor, inherited })
+  await requireServices(running, description, fields)
   const { written, results } = await deploy(running, fields)
   const [group] = written
   if (group === undefined) return
-  await shareWith(running, { namespace, name: group.name })
+  await shareWith(running, description, { namespace, name: group.name })
   if (ancestor !== undefined)
     run.report({
       ancestorServerGroupNameByRegion: { [namespace]: `replicaSet ${ancestor.metadata.name}` },
@@ -162,7 +178,7 @@ async function create(running: ManifestRun): Promise<void> {
         account: account.settings.name,
         location: namespace,
         serverGroupName: group.name,
-        capacity: { desired: numberOf(fieldAt(group.object, 'spec', 'replicas')) ?? 0 },
+        capacity: { desired: toWorkload(group.object).spec.replicas ?? 0 },
         metadata: {},
       },
     ],
@@ -172,11 +188,12 @@ async function create(running: ManifestRun): Promise<void> {
 /** Before anything is deployed. @throws {Error} where no service could give the share */
 async function requireServices(
   running: ManifestRun,
+  { trafficPercent }: Creation,
   { services, manifests }: DeployFields,
 ): Promise<void> {
-  if (!hasShare(running.description) || services.length > 0) return
+  if (trafficPercent === undefined || services.length > 0) return
   const found = await Promise.all(
-    objectsOf(manifests).map((each) => selectingServices(running, each as KubeObject)),
+    manifests.map((each) => selectingServices(running, each as KubeObject)),
   )
   if (found.flat().length > 0) return
   throw new Error(
@@ -184,98 +201,74 @@ async function requireServices(
   )
 }
 
-function hasShare({ trafficPercent }: JsonObject): boolean {
-  return numberOf(trafficPercent) !== undefined
-}
-
-async function shareWith(running: ManifestRun, created: ChangedName): Promise<void> {
-  const percent = numberOf(running.description['trafficPercent'])
-  if (percent === undefined) return
+async function shareWith(
+  running: ManifestRun,
+  { trafficPercent }: Creation,
+  created: ChangedName,
+): Promise<void> {
+  if (trafficPercent === undefined) return
   const target = await findManifestTarget(running, created)
-  await applyShare(
-    running,
-    { ...target, live: await requireLive(running.account, target) },
-    percent,
-    true,
-  )
+  const live = await requireLive(running.account, target)
+  await applyShare(running, { ...target, live }, trafficPercent, true)
 }
 
-interface Creation {
+interface Origin {
   readonly template: JsonObject
   readonly ancestor: KubeObject | undefined
-  readonly namespace: string
   readonly inherited: readonly string[]
 }
 
 function fieldsOf(
-  { description }: ManifestRun,
-  { template, ancestor, namespace, inherited: balancers }: Creation,
+  description: Creation,
+  { template, ancestor, inherited: balancers }: Origin,
 ): DeployFields {
-  const { loadBalancers, startDisabled, labels } = description
+  const { namespace, loadBalancers: services, source, moniker, stack, detail } = description
   const artifactName = artifactNameOf(description) ?? ''
   const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
   const isOwnName =
     ancestor === undefined || artifactName !== annotationOf(ancestor, artifactAnnotations.name)
-  const given = textOf(fieldAt(description, 'moniker', 'cluster'))
-  const services = textsOf(loadBalancers)
-  const replicas = usesSourceCapacity(description)
-    ? numberOf(fieldAt(ancestor, 'spec', 'replicas'))
-    : numberOf(fieldAt(description, 'capacity', 'desired'))
+  const replicas =
+    description.useSourceCapacity || source.useSourceCapacity
+      ? toWorkload(ancestor).spec.replicas
+      : description.capacity.desired
   const named = withField(
     withField(template, ['metadata', 'name'], artifactName),
     ['metadata', 'namespace'],
     namespace,
   )
   const sized = replicas === undefined ? named : withField(named, ['spec', 'replicas'], replicas)
-  const labelled = withLabels(withImage(sized, imageOf(description)), objectOf(labels))
+  const labelled = withLabels(withImage(sized, description.image), description.labels)
   return {
-    ...deployFieldsOf({
-      ...description,
-      manifests: [labelled],
-      labelSelectors: undefined,
-      namespaceOverride: namespace,
-    }),
+    ...description.deployment,
+    manifests: [labelled],
+    labelSelectors: undefined,
+    namespaceOverride: namespace,
     moniker: {
-      app: applicationOf(description) ?? '',
+      app: description.app ?? '',
       // Stages that work on every cloud provider find its server groups by this name.
-      cluster: given ?? (isOwnName ? clusterOf(description) : (inherited?.cluster ?? undefined)),
-      stack: textOf(description['stack']) ?? inherited?.stack ?? undefined,
-      detail: textOf(description['freeFormDetails']) ?? inherited?.detail ?? undefined,
+      cluster:
+        moniker.cluster ?? (isOwnName ? description.cluster : (inherited?.cluster ?? undefined)),
+      stack: stack ?? inherited?.stack ?? undefined,
+      detail: detail ?? inherited?.detail ?? undefined,
     },
     isVersioned: true,
     services: services.length > 0 ? services : [...balancers],
     // With a share, its traffic comes with that.
-    enablesTraffic: !isTrue(startDisabled) && !hasShare(description),
+    enablesTraffic: !description.startDisabled && description.trafficPercent === undefined,
     rolloutStrategy: '',
   }
-}
-
-function usesSourceCapacity({ source, useSourceCapacity }: JsonObject): boolean {
-  return isTrue(useSourceCapacity) || isTrue(fieldOf(source, 'useSourceCapacity'))
-}
-
-function imageOf({ imageId, image }: JsonObject): string | undefined {
-  return (
-    textOf(imageId) ??
-    textOf(image) ??
-    textOf(fieldOf(image, 'imageId')) ??
-    textOf(fieldOf(image, 'name'))
-  )
 }
 
 /** In the container that runs another version of it, else in the first. */
 function withImage(manifest: JsonObject, image: string | undefined): JsonObject {
   if (image === undefined) return manifest
-  const path = ['spec', 'template', 'spec', 'containers']
-  const containers = objectsOf(fieldAt(manifest, ...path))
-  const same = containers.findIndex(
-    (container) => imageName(textOf(container['image']) ?? '') === imageName(image),
-  )
+  const { containers, containersAsGiven } = toWorkload(manifest).spec.template.spec
+  const same = containers.findIndex((each) => imageName(each.image ?? '') === imageName(image))
   const changed = Math.max(0, same)
   return withField(
     manifest,
-    path,
-    containers.map((container, index) => (index === changed ? { ...container, image } : container)),
+    ['spec', 'template', 'spec', 'containers'],
+    containersAsGiven.map((each, index) => (index === changed ? { ...each, image } : each)),
   )
 }
 
@@ -291,29 +284,29 @@ function withLabels(manifest: JsonObject, labels: JsonObject): JsonObject {
 }
 
 /** The server group that is named, else the newest of the cluster; undefined: there is none. */
-async function sourceOf(running: ManifestRun, namespace: string): Promise<KubeObject | undefined> {
-  const { description, parts } = running
-  const { source } = description
-  const name = sourceNameOf(description)
-  const from = parts.account(textOf(fieldOf(source, 'account')) ?? '') ?? running.account
-  if (name === undefined) return newestOfCluster({ ...running, account: from }, namespace)
-  const place = toNamespace(fieldOf(source, 'region') ?? fieldOf(source, 'location') ?? namespace)
-  const target = await findManifestTarget({ ...running, account: from }, { name, namespace: place })
+async function sourceOf(
+  running: ManifestRun,
+  description: Creation,
+): Promise<KubeObject | undefined> {
+  const { source, namespace } = description
+  const account = running.parts.account(source.account ?? '') ?? running.account
+  const there = { ...running, account }
+  if (source.name === undefined) return newestOfCluster(there, description)
+  const place = toNamespace(source.location ?? namespace)
+  const target = await findManifestTarget(there, { name: source.name, namespace: place })
   if (target.kind.name !== 'replicaSet')
-    throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
-  const live = await requireLive(from, target)
-  await checkChanges({ ...running, account: from }, [toChange({ ...target, live })])
+    throw new Error(`${source.name} in ${place} cannot be cloned: only replica sets can.`)
+  const live = await requireLive(account, target)
+  await checkChanges(there, [toChange({ ...target, live })])
   return live
 }
 
 /** Of the application itself: others may have clusters of that name, too. */
 async function newestOfCluster(
-  { account, description, run }: ManifestRun,
-  namespace: string,
+  { account, run }: ManifestRun,
+  { cluster = '', app = '', namespace }: Creation,
 ): Promise<KubeObject | undefined> {
-  const cluster = clusterOf(description) ?? ''
-  const isOwn = (object: KubeObject) =>
-    foldName(ownerOf(object) ?? '') === foldName(applicationOf(description) ?? '')
+  const isOwn = (object: KubeObject) => foldName(ownerOf(object) ?? '') === foldName(app)
   const resource = await account.api.find({ kind: 'replicaSet', group: 'apps' })
   if (resource === undefined) return undefined
   const all = await account.api.list(resource, { namespace })
@@ -323,9 +316,11 @@ async function newestOfCluster(
       // What the operation itself has created before a crash is no source.
       .filter(
         (object) =>
-          controllerOf(object) === undefined && isOwn(object) && isOfCluster(object, cluster),
+          controllerOf(object) === undefined &&
+          isOwn(object) &&
+          isOfCluster(object, cluster) &&
+          !isWrittenBy(object, run.id),
       )
-      .filter((object) => !isWrittenBy(object, run.id))
       .sort(
         (one, other) =>
           created(other).localeCompare(created(one)) ||
@@ -348,42 +343,30 @@ function isWrittenBy(object: KubeObject, id: string): boolean {
 /** What a server group was made of. @throws {Error} where there is none, or a deployment makes its replica sets */
 async function manifestOf(
   running: ManifestRun,
+  description: Creation,
   source: KubeObject | undefined,
-  namespace: string,
 ): Promise<JsonObject> {
+  const { namespace } = description
   if (source === undefined) {
     throw new Error(
-      `There is no server group of the cluster ${clusterOf(running.description)} in ${namespace} to take the pods from. Give the ` +
+      `There is no server group of the cluster ${description.cluster} in ${namespace} to take the pods from. Give the ` +
         'first one as a manifest of kind ReplicaSet.',
     )
   }
   const { name } = source.metadata
   const owner = controllerOf(source)
   if (owner !== undefined) {
-    const { stack, freeFormDetails } = running.description
-    if (textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined)
-      return standaloneOf(running, source)
+    if (description.hasNames) return standaloneOf(running, description, source)
     throw new Error(
       `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner.kind.toLowerCase()} ${owner.name}. ` +
         'Deploy another version of that instead, or give this one a stack or details of its own.',
     )
   }
-  const bare = withoutOwnNotes(source)
-  const { labels, annotations } = objectOf(bare['metadata'])
-  return withoutTraffic(
-    running,
-    {
-      ...bare,
-      metadata: {
-        ...(isObject(labels) && { labels }),
-        ...(isObject(annotations) && { annotations }),
-      },
-    },
-    source,
-  )
+  return withoutTraffic(running, withoutOwnNotes(source), source)
 }
 
 function withoutOwnNotes({ apiVersion, kind, metadata, spec }: KubeObject): JsonObject {
+  const { labels, annotations } = metadata
   const notes = [...ownAnnotations].flatMap((key) => [
     ['metadata', 'annotations', key],
     [...templateMetadata, 'annotations', key],
@@ -391,7 +374,7 @@ function withoutOwnNotes({ apiVersion, kind, metadata, spec }: KubeObject): Json
   return notes.reduce<JsonObject>((left, path) => withoutField(left, path), {
     apiVersion,
     kind,
-    metadata,
+    metadata: definedOf({ labels, annotations }),
     spec,
   })
 }
@@ -407,14 +390,14 @@ const groupLabel = 'fairlead/server-group'
  *
  * @throws {Error} where the deployment would all the same
  */
-async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<JsonObject> {
-  const { description, parts } = running
-  const app = applicationOf(description) ?? ''
-  const { [hashLabel]: _hash, ...selector } = objectOf(
-    fieldAt(source, 'spec', 'selector', 'matchLabels'),
-  ) as Labels
+async function standaloneOf(
+  running: ManifestRun,
+  description: Creation,
+  source: KubeObject,
+): Promise<JsonObject> {
+  const { [hashLabel]: _hash, ...selector } = toWorkload(source).spec.selector.matchLabels
   if (
-    parts.settings.appliesAppLabels &&
+    running.parts.settings.appliesAppLabels &&
     Object.keys(selector).every((key) => key.startsWith(appLabelPrefix))
   ) {
     throw new Error(
@@ -422,23 +405,17 @@ async function standaloneOf(running: ManifestRun, source: KubeObject): Promise<J
         'take the new server group for its own. Give it another label to select by, or a manifest of kind ReplicaSet here.',
     )
   }
-  const bare = withoutOwnNotes(source)
-  const name = artifactNameOf(description) ?? app
-  const labels = objectOf(fieldAt(bare, ...templateMetadata, 'labels'))
+  const name = artifactNameOf(description) ?? description.app ?? ''
   const selected = allLabels(await selectingServices(running, source))
-  const own = Object.entries(labels).filter(
+  const own = Object.entries(podLabelsOf(source)).filter(
     ([key]) => key !== hashLabel && !Object.hasOwn(selected, key),
   )
-  const spec = withField(objectOf(bare['spec']), ['selector'], {
-    matchLabels: { [groupLabel]: name },
-  })
+  const bare = { ...withoutOwnNotes(source), metadata: {} }
+  const matchLabels = { [groupLabel]: name }
   return withField(
-    { apiVersion: source.apiVersion, kind: source.kind, metadata: {}, spec },
+    withField(bare, ['spec', 'selector'], { matchLabels }),
     [...templateMetadata, 'labels'],
-    {
-      ...Object.fromEntries(own),
-      [groupLabel]: name,
-    },
+    { ...Object.fromEntries(own), ...matchLabels },
   )
 }
 
@@ -454,10 +431,10 @@ async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<
 
 async function selectingServices(
   running: ManifestRun,
-  { metadata, spec }: KubeObject,
+  workload: KubeObject,
 ): Promise<SharedService[]> {
-  const labels = objectOf(fieldAt({ spec }, ...templateMetadata, 'labels')) as Labels
-  const all = await allServices(running, metadata.namespace)
+  const labels = podLabelsOf(workload)
+  const all = await allServices(running, workload.metadata.namespace)
   return all.filter(({ selector }) => selects(selector, labels))
 }
 

@@ -1,8 +1,9 @@
 /** Shares of the traffic by numbers of replicas, where no route has weights. */
 import { type GroupShare, type SizedGroup, sizedByShares } from '../manifests/shares.ts'
+import type { Labels } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import type { ManifestRun } from './parts.ts'
-import { type Labels, setPodLabels } from './pod-labels.ts'
+import { podLabelsOf, setPodLabels } from './pod-labels.ts'
 import { checkChanges, toChange } from './rights.ts'
 import {
   allLabels,
@@ -11,7 +12,6 @@ import {
   isSwitchable,
   isTarget,
   noteShare,
-  podLabelsOf,
   type SharedService,
   type SharingTarget,
   servicesOf,

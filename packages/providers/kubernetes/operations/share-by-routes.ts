@@ -1,7 +1,6 @@
 /** Shares of the traffic by weights of Gateway API routes, between services of single server groups. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldAt, objectsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
@@ -17,6 +16,7 @@ import {
   shareOf,
   withShare,
 } from '../manifests/shares.ts'
+import { toService } from '../objects/network.ts'
 import { isOwnedBy, type KubeObject } from '../objects.ts'
 import type { ChangedName, ManifestRun } from './parts.ts'
 import { setPodLabels } from './pod-labels.ts'
@@ -209,7 +209,7 @@ async function createOwnService(
   const { account } = running
   const resource = await account.api.find({ kind: 'service', group: '' })
   if (resource === undefined) return false
-  const ports = objectsOf(fieldAt(service.live, 'spec', 'ports')).map(
+  const ports = toService(service.live).spec.portsAsGiven.map(
     ({ nodePort: _outside, ...port }) => port,
   )
   const { apiVersion, kind, metadata } = live

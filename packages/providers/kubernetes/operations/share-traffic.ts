@@ -1,5 +1,6 @@
 /** shareTraffic: a percentage of the requests for a server group, by weights of Gateway API routes or by numbers of replicas. */
-import { isTrue, numberOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, isTrue, numberOf } from '@fairlead/base/json/values.ts'
 import { shareOf } from '../manifests/shares.ts'
 import { controllerOf } from '../objects.ts'
 import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
@@ -26,49 +27,51 @@ import {
   describeTargetProblems,
   findManifestByName,
   type LiveTarget,
-  namedServerGroup,
+  serverGroupFields,
 } from './targets.ts'
 
+const toSharing = shape({ ...serverGroupFields, isNew: isTrue })
+
 export const shareTraffic = defineManifestOperation({
+  reads: (description) => ({
+    ...toSharing(description),
+    percent: percentOf(fieldOf(description, 'percent')),
+  }),
   check: (description, account) => [
-    ...describeTargetProblems(account, {
-      field: 'serverGroupName',
-      ...namedServerGroup(description),
-    }),
-    describePercentProblem(description['percent']),
+    ...describeTargetProblems(account, description, 'serverGroupName'),
+    describePercentProblem(description.percent),
   ],
-  changes: (description) => [
-    namedServerGroup(description),
-    sharesOf(namedServerGroup(description)),
-  ],
-  run: async (running) => {
-    const { description } = running
-    const named = namedServerGroup(description)
-    const percent = numberOf(description['percent'])
+  changes: (description) => [description, sharesOf(description)],
+  run: async (running, { percent, isNew, ...named }) => {
     if (!percent && (await findManifestByName(running, named)).length === 0)
       return forgetShare(running, named)
     const target = await requireChangeable(running, named, {
       kinds: sharingKinds,
       operation: 'share traffic with',
     })
-    await applyShare(running, target, percent, isTrue(description['isNew']))
+    await applyShare(running, target, percent, isNew)
   },
 })
+
+/** NaN: it is not the percentage of a share. Undefined: the share is taken away. */
+export function percentOf(value: unknown): number | undefined {
+  if (value === null) return undefined
+  const percent = numberOf(value) ?? Number.NaN
+  return Number.isInteger(percent) && percent >= 0 && percent <= 100 ? percent : Number.NaN
+}
 
 /** Shares of a namespace depend on each other: their operations wait for each other. */
 export function sharesOf({ namespace }: Pick<ChangedName, 'namespace'>): ChangedName {
   return { namespace, name: 'shares of the traffic' }
 }
 
-/** Null takes the share away. */
-export function describePercentProblem(value: unknown, field = 'percent'): string | undefined {
-  const percent = numberOf(value)
-  if (
-    value === null ||
-    (percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100)
-  )
-    return undefined
-  return `${field}: it must be a whole number from 0 to 100, or null to take the share away.`
+export function describePercentProblem(
+  percent: number | undefined,
+  field = 'percent',
+): string | undefined {
+  return Number.isNaN(percent)
+    ? `${field}: it must be a whole number from 0 to 100, or null to take the share away.`
+    : undefined
 }
 
 /**

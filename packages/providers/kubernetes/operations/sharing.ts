@@ -1,11 +1,12 @@
 /** Common parts of shares of the traffic: the services of a server group, its note, and its ready pods. */
-import { fieldAt, numberOf, objectOf } from '@fairlead/base/json/values.ts'
 import { type GroupShare, shareAnnotation, shareOf } from '../manifests/shares.ts'
 import { annotatedLoadBalancers, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
-import { controllerOf, type KubeObject } from '../objects.ts'
+import { toService } from '../objects/network.ts'
+import { toWorkload } from '../objects/workload.ts'
+import { controllerOf, type KubeObject, type Labels } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import type { ManifestRun } from './parts.ts'
-import type { Labels } from './pod-labels.ts'
+import { podLabelsOf } from './pod-labels.ts'
 import { pollUntil } from './retry.ts'
 import { describeTarget, type LiveTarget, patchTarget } from './targets.ts'
 
@@ -43,7 +44,7 @@ export async function allServices(
   return all.map((live) => ({
     name: live.metadata.name,
     live,
-    selector: objectOf(fieldAt(live, 'spec', 'selector')) as Labels,
+    selector: toService(live).spec.selector,
   }))
 }
 
@@ -99,7 +100,7 @@ export async function sharingGroups(
         return [
           {
             target,
-            replicas: numberOf(fieldAt(live, 'spec', 'replicas')) ?? 1,
+            replicas: toWorkload(live).spec.replicas ?? 1,
             share: shareOf(live),
           },
         ]
@@ -129,10 +130,6 @@ function balancersOf(live: KubeObject): Set<string> {
   return new Set([...annotated, ...Object.keys(shareOf(live)?.services ?? {})])
 }
 
-export function podLabelsOf(live: KubeObject): Labels {
-  return objectOf(fieldAt(live, 'spec', 'template', 'metadata', 'labels')) as Labels
-}
-
 export function allLabels(services: readonly SharedService[]): Labels {
   return Object.assign({}, ...services.map(({ selector }) => selector)) as Labels
 }
@@ -142,7 +139,7 @@ export function isSwitchable(
   { kind, live }: LiveTarget,
   services: readonly SharedService[],
 ): boolean {
-  const needed = objectOf(fieldAt(live, 'spec', 'selector', 'matchLabels'))
+  const needed = toWorkload(live).spec.selector.matchLabels
   const noted = balancersOf(live)
   if (!services.every(({ name }) => noted.has(name))) return false
   return (
@@ -176,9 +173,7 @@ export async function awaitReady(
   const { account } = running
   const isReady = await pollUntil(running, { limitMs: readyMs }, async () => {
     const live = await account.api.get(target.place)
-    return live === undefined || (numberOf(fieldAt(live, 'status', 'readyReplicas')) ?? 0) >= count
-      ? true
-      : undefined
+    return live === undefined || toWorkload(live).status.readyReplicas >= count ? true : undefined
   })
   if (isReady) return
   const minutes = readyMs / 60_000

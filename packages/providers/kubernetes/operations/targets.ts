@@ -1,11 +1,11 @@
 /** Objects that operations name: where they are, and what may be wrong with their names. */
 
-import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { or } from '@fairlead/base/json/shape.ts'
+import { definedOf, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource, KindName, ObjectPlace, PatchOptions } from '../api/cluster-api.ts'
 import {
   builtInKind,
-  type FullName,
   formatFullName,
   isBuiltInGroup,
   type Kind,
@@ -30,34 +30,20 @@ export interface LiveTarget extends Target {
   readonly live: KubeObject
 }
 
-export function namedManifest({ manifestName, location }: JsonObject): ChangedName {
-  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
-}
+/** Of descriptions that name a manifest. */
+export const manifestFields = {
+  name: [or(textOf, ''), 'manifestName'],
+  namespace: [toNamespace, 'location'],
+} as const
 
-export function namedServerGroup({
-  serverGroupName,
-  asgName,
-  region,
-  location,
-  namespace,
-}: JsonObject): ChangedName {
-  return {
-    name: textOf(serverGroupName) ?? textOf(asgName) ?? '',
-    namespace: toNamespace(region ?? location ?? namespace),
-  }
-}
+/** Of descriptions that name a server group. */
+export const serverGroupFields = {
+  name: [or(textOf, ''), 'serverGroupName', 'asgName'],
+  namespace: [toNamespace, 'region', 'location', 'namespace'],
+} as const
 
-export interface TargetName {
-  readonly field: string
-  readonly of: (description: JsonObject) => ChangedName
-}
-
-export const byManifest: TargetName = { field: 'manifestName', of: namedManifest }
-export const byServerGroup: TargetName = { field: 'serverGroupName', of: namedServerGroup }
-
-function describeFullNameProblem(field: string, value: unknown): string | undefined {
-  const name = textOf(value)
-  if (name === undefined)
+function describeFullNameProblem(field: string, name: string): string | undefined {
+  if (name === '')
     return `${field}: it is missing (${field}.empty). Write kind and name, such as "deployment web".`
   if (parseFullName(name) !== undefined) return undefined
   return `${field}: "${name}" is not a full name. Write kind and name, such as "deployment web".`
@@ -79,23 +65,18 @@ export function describeNamespaceProblem(
 
 export function describeTargetProblems(
   account: KubernetesAccount,
-  {
-    field = 'manifestName',
-    name,
-    namespace,
-  }: { readonly field?: string; readonly name: unknown; readonly namespace: unknown },
+  { name, namespace = '' }: ChangedName,
+  field = 'manifestName',
 ): ManifestProblems {
-  const problem = describeFullNameProblem(field, name)
-  if (problem !== undefined) return [problem]
-  const full = parseFullName(String(name)) as FullName
+  const full = parseFullName(name)
+  if (full === undefined) return [describeFullNameProblem(field, name)]
   const kind = builtInKind(full)
-  const location = toNamespace(namespace)
   if (kind?.name === 'namespace') return [describeNamespaceProblem(account, full.name)]
   if (kind?.isNamespaced === false) return []
-  const isMissing = kind?.isNamespaced === true && location === ''
+  const isMissing = kind?.isNamespaced === true && namespace === ''
   return [
     isMissing && `location: the namespace of ${full.kind} ${full.name} is missing.`,
-    describeNamespaceProblem(account, location),
+    describeNamespaceProblem(account, namespace),
   ]
 }
 

@@ -1,5 +1,6 @@
 /** enableManifest and disableManifest: labels that services select pods by. */
 
+import { type Reader, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { shareOf } from '../manifests/shares.ts'
 import {
@@ -10,54 +11,65 @@ import {
   trafficReceivers,
   withLoadBalancers,
 } from '../manifests/traffic.ts'
-import type { KubeObject } from '../objects.ts'
+import type { KubeObject, Labels } from '../objects.ts'
 import {
   type ChangedName,
   defineManifestOperation,
   type KubernetesOperation,
   type ManifestRun,
 } from './parts.ts'
-import { type Labels, ownedPods, setPodLabels, type WantedLabels } from './pod-labels.ts'
+import { ownedPods, setPodLabels, type WantedLabels } from './pod-labels.ts'
 import type { DeployFields, Draft } from './prepared.ts'
 import { checkChanges, type ObjectChange, requireChangeable, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
 import {
-  byManifest,
-  byServerGroup,
   describeTargetProblems,
+  manifestFields,
+  serverGroupFields,
   type Target,
-  type TargetName,
 } from './targets.ts'
+
+const byManifest = { field: 'manifestName', reads: switched(manifestFields) }
+const byServerGroup = { field: 'serverGroupName', reads: switched(serverGroupFields) }
 
 export const enableManifest = switching(byManifest, { isEnabled: true })
 export const disableManifest = switching(byManifest, { isEnabled: false })
 export const enableServerGroup = switching(byServerGroup, { isEnabled: true })
 export const disableServerGroup = switching(byServerGroup, { isEnabled: false })
 
+interface Switched extends ChangedName {
+  /** Empty: those of its annotation. */
+  readonly loadBalancers: readonly string[]
+}
+
+function switched(fields: typeof manifestFields | typeof serverGroupFields): Reader<Switched> {
+  return shape({ ...fields, loadBalancers: textsOf })
+}
+
 function switching(
-  { field, of }: TargetName,
+  { field, reads }: typeof byManifest,
   { isEnabled }: Pick<WantedLabels, 'isEnabled'>,
 ): KubernetesOperation {
   return defineManifestOperation({
-    check: (description, account) => describeTargetProblems(account, { field, ...of(description) }),
-    changes: (description) => [of(description)],
-    run: (running) => switchTraffic(running, of(running.description), isEnabled),
+    reads,
+    check: (description, account) => describeTargetProblems(account, description, field),
+    changes: (description) => [description],
+    run: (running, description) => switchTraffic(running, description, isEnabled),
   })
 }
 
 async function switchTraffic(
   running: ManifestRun,
-  changed: ChangedName,
+  { loadBalancers, ...changed }: Switched,
   isEnabled: boolean,
 ): Promise<void> {
-  const { description, run } = running
+  const { run } = running
   const operation = isEnabled ? 'enable' : 'disable'
   const target = await requireChangeable(running, changed, {
     kinds: [...trafficReceivers],
     operation,
   })
-  const given = textsOf(description['loadBalancers'])
-  const balancers = given.length > 0 ? given : annotatedLoadBalancers(target.live)
+  const balancers = loadBalancers.length > 0 ? loadBalancers : annotatedLoadBalancers(target.live)
   const { labels, services } = await selectorsOf(running, target, balancers)
   const pods = target.kind.name === 'replicaSet' ? await ownedPods(running, target) : []
   await checkChanges(running, [...services, ...pods.map(toChange)])

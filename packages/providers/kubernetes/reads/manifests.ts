@@ -20,6 +20,7 @@ import { statusOf } from '../manifests/status.ts'
 import { type KubeObject, millisecondsOf, ownerOf } from '../objects.ts'
 import { describeDeployProblems } from '../operations/deploy.ts'
 import { planManifests } from '../operations/plan.ts'
+import { toDeployment } from '../operations/prepared.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import type { AccountLists } from './account-lists.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
@@ -68,18 +69,15 @@ async function planDeployment(
   const account = parts.account(textOf(description['account']) ?? '')
   if (account === undefined)
     throw new PortError(400, `The account "${String(description['account'])}" does not exist.`)
-  const problems = describeDeployProblems(description, account).filter(
+  const fields = toDeployment(description)
+  const problems = describeDeployProblems(fields, account).filter(
     (problem) => problem !== undefined,
   )
   if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
   const signal = AbortSignal.timeout(planMs)
   try {
-    const differences = await planManifests({
-      parts,
-      account,
-      description,
-      run: { id: randomUUID(), user, signal },
-    })
+    const run = { id: randomUUID(), user, signal }
+    const differences = await planManifests({ parts, account, run }, fields)
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
     if (error instanceof PortError) throw error
