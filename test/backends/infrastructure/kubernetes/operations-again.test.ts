@@ -299,6 +299,28 @@ test('operations on the same object run in order, and others beside', () => {
   )
 })
 
+test('fields of a description may have other names', () => {
+  const operations = operationsOf({} as ClusterApi)
+  const source = { asgName: 'replicaSet shop-main-v003', location: 'n1' }
+  const same: [operation: string, description: JsonObject][] = [
+    ['resizeServerGroup', { serverGroupName: 'replicaSet shop-main', region: 'n1' }],
+    ['disableServerGroup', { asgName: 'rs shop-main', region: '', location: 'n1' }],
+    ['destroyServerGroup', { serverGroupName: '', asgName: 'rs shop-main', namespace: 'n1' }],
+    ['createServerGroup', { application: 'shop', stack: 'main', regions: ['n1'] }],
+    ['createServerGroup', { moniker: { app: 'Shop', stack: 'main' }, namespace: 'n1' }],
+    ['createServerGroup', { manifest: { metadata: { name: 'shop-main' } }, location: 'n1' }],
+    ['cloneServerGroup', { application: 'any', region: '', source }],
+    ['cloneServerGroup', { application: 'shop', freeFormDetails: '', stack: 'main', source }],
+  ]
+  for (const [operation, description] of same) {
+    assert.deepEqual(
+      operations[operation]?.order?.({ account: 'k8s', ...description }),
+      ['kubernetes/k8s/n1/replicaSet shop-main'],
+      JSON.stringify(description),
+    )
+  }
+})
+
 test('descriptions are checked before anything runs', () => {
   const operations = operationsOf({} as ClusterApi)
   const problems = (name: string, description: JsonObject) =>
