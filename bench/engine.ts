@@ -153,7 +153,7 @@ async function untilEnded(db: DatabaseSync, after: string, count: number): Promi
 }
 
 /** Written into the database: through the interface it would take longer than what is measured. */
-async function fill(
+export async function fill(
   start: Parameters<typeof startGateway>[0],
   { definitions, executions }: Stored,
 ): Promise<void> {
@@ -178,6 +178,9 @@ function writeDefinitions(db: DatabaseSync, count: number): void {
   const write = db.prepare(
     'INSERT INTO definitions_documents (kind, key, application, name, modified_ms, document) VALUES (?, ?, ?, ?, 0, ?)',
   )
+  const note = db.prepare(
+    `INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES ('pipeline', ?, 0, ?)`,
+  )
   db.exec('BEGIN IMMEDIATE')
   for (let n = 0; n < count; n++) {
     const application = applicationOf(n)
@@ -190,7 +193,9 @@ function writeDefinitions(db: DatabaseSync, count: number): void {
         JSON.stringify({ name: application, email: 'a@b.c' }),
       )
     const id = `pipeline-${n}`
-    write.run('pipeline', id, application, id, JSON.stringify(toPipeline(id, application, n)))
+    const document = JSON.stringify(toPipeline(id, application, n))
+    write.run('pipeline', id, application, id, document)
+    note.run(id, document)
   }
   db.exec('DELETE FROM definitions_marked; COMMIT')
 }
@@ -204,7 +209,7 @@ function toPipeline(id: string, application: string, n: number): object {
     variables: [{ key: `value${index}`, value: '${1 + 1}' }],
   }))
   const triggers = [{ id: `trigger-${n}`, type: 'webhook', source: `source-${n}`, enabled: true }]
-  return { id, name: id, application, stages, triggers, updateTs: '0' }
+  return { id, name: id, application, stages, triggers, updateTs: '0', lastModifiedBy: 'admin' }
 }
 
 function applicationOf(n: number): string {

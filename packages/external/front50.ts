@@ -68,6 +68,7 @@ export function openFront50(call: CallService): StoredDefinitions {
     removedPermissions: (as) => list('/permissions/removedApplications', as),
     serviceAccounts: (as) => list('/serviceAccounts', as),
     pipelines: (as) => list('/pipelines?restricted=false', as),
+    notifyingPipelines: (_isWanted, as) => list('/pipelines?restricted=false', as),
     triggeredPipelines: ({ types }, as) =>
       list(
         `/pipelines?${new URLSearchParams({ restricted: 'false', triggerTypes: types.join(',') })}`,

@@ -186,6 +186,12 @@ export class DocumentStore {
     return [...new Set(keys)].sort()
   }
 
+  /** The marks in a range that a document has. */
+  marksIn([first, last]: MarkRange): string[] {
+    const rows = this.#statements.marks.all(this.#collection.kind, first, last)
+    return rows.map(({ mark }) => String(mark))
+  }
+
   ofApplication(application: string): JsonObject[] {
     return this.textsOfApplication(application).map(parseDocument)
   }
@@ -296,6 +302,9 @@ function prepareStatements(db: DatabaseSync) {
       'SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?',
     ),
     marked: db.prepare('SELECT key FROM definitions_marks WHERE kind = ? AND mark BETWEEN ? AND ?'),
+    marks: db.prepare(
+      'SELECT DISTINCT mark FROM definitions_marks WHERE kind = ? AND mark BETWEEN ? AND ?',
+    ),
     mark: db.prepare('INSERT OR IGNORE INTO definitions_marks (kind, mark, key) VALUES (?, ?, ?)'),
     unmark: db.prepare('DELETE FROM definitions_marks WHERE kind = ? AND key = ?'),
     unmarkAll: db.prepare('DELETE FROM definitions_marks WHERE kind = ?'),

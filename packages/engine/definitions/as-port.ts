@@ -18,6 +18,7 @@ import {
 } from './applications.ts'
 import { openWriter, type Writer } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { keysOfNotifying } from './marks.ts'
 import { notificationRecord, notificationRecordsOf } from './notifications.ts'
 import {
   listPermissions,
@@ -27,7 +28,13 @@ import {
 } from './permissions.ts'
 import { inOrder, reindexed, reorder } from './pipeline-order.ts'
 import { removeNamed } from './pipeline-set.ts'
-import { savePipeline, savePipelines, triggeredBy, triggeredPipelines } from './pipelines.ts'
+import {
+  readThose,
+  savePipeline,
+  savePipelines,
+  triggeredBy,
+  triggeredPipelines,
+} from './pipelines.ts'
 import { createProject, findProject, removeProject, replaceProject } from './projects.ts'
 import { saveSnapshot, snapshotOf } from './snapshots.ts'
 import { createTemplate, removeTemplate, replaceTemplate } from './templates.ts'
@@ -76,6 +83,7 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     serviceAccounts: async () => serviceAccounts.all(),
     pipelines: () => allOf(pipelines),
     triggeredPipelines: (wanted) => triggeredPipelines(definitions, wanted),
+    notifyingPipelines: (isWanted) => readThose(definitions, keysOfNotifying(pipelines, isWanted)),
     followersOf: (id, word) => triggeredBy(definitions, id, word),
     pipelinesOf: async (application) =>
       reindexed(inOrder(await parseInTurns(pipelines.textsOfApplication(application)))),

@@ -1,4 +1,4 @@
-/** Marks of stored pipelines and templates: what their triggers wait for, and the template of an instance. */
+/** Marks of stored pipelines and templates: what their triggers wait for, the template of an instance, and what it notifies by. */
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import {
   type DocumentMarks,
@@ -11,10 +11,11 @@ import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import type { TriggeredBy } from '@fairlead/ports/definitions.ts'
 import { triggerKinds } from '../events/kinds/all.ts'
+import { typesOfDefinition } from '../notifications/warnings.ts'
 import { isExpression } from './effective-triggers.ts'
 
 /** Another number when marks change, or what a kind of trigger `awaits`. */
-const rule = 1
+const rule = 2
 
 export const pipelineMarks: DocumentMarks = {
   rule,
@@ -23,6 +24,7 @@ export const pipelineMarks: DocumentMarks = {
     return [
       ...objectsOf(pipeline['triggers']).flatMap(triggerMarks),
       ...(template === undefined ? [] : [templateMark(template)]),
+      ...typesOfDefinition(pipeline).map(notificationMark),
     ]
   },
 }
@@ -51,6 +53,22 @@ export function instancesOf(pipelines: DocumentStore, template: string): JsonObj
     .keysMarked([marksFrom(templateMark(template))])
     .map((key) => pipelines.get(key))
     .filter((pipeline) => pipeline !== undefined)
+}
+
+/** Keys of the pipelines with a notification of a wanted type. */
+export function keysOfNotifying(
+  pipelines: DocumentStore,
+  isWanted: (type: string) => boolean,
+): string[] {
+  const prefix = notificationMark('')
+  const wanted = pipelines
+    .marksIn(marksFrom(prefix))
+    .filter((mark) => isWanted(mark.slice(prefix.length)))
+  return pipelines.keysMarked(wanted.map((mark): MarkRange => [mark, mark]))
+}
+
+function notificationMark(type: string): string {
+  return `notification ${type.toLowerCase()}`
 }
 
 function templateMark(id: string): string {

@@ -81,10 +81,11 @@ export async function filterPipelines(
   return found
 }
 
-function readThose(
+/** Those of the keys, in their order. */
+export function readThose(
   { pipelines }: Definitions,
   keys: readonly string[],
-  isWanted: (pipeline: JsonObject) => boolean,
+  isWanted: (pipeline: JsonObject) => boolean = () => true,
 ): Promise<JsonObject[]> {
   return flatMapInTurns(keys, (key) => {
     const pipeline = pipelines.get(key)
@@ -97,7 +98,7 @@ export function triggeredPipelines(
   definitions: Definitions,
   wanted: TriggeredBy,
 ): Promise<JsonObject[]> {
-  return readThose(definitions, keysOfTriggered(definitions, wanted), () => true)
+  return readThose(definitions, keysOfTriggered(definitions, wanted))
 }
 
 function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {

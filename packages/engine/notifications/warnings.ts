@@ -59,9 +59,12 @@ interface Place {
   readonly place: string
 }
 
-async function readPlaces({ ports: { definitions } }: BackendContext): Promise<Place[]> {
+async function readPlaces({ ports: { definitions }, settings }: BackendContext): Promise<Place[]> {
   const records = await definitions.notifications(itself)
-  const pipelines = await definitions.pipelines(itself)
+  const pipelines = await definitions.notifyingPipelines(
+    (type) => describeUndeliveredTypes([type], settings.notifications.types).length > 0,
+    itself,
+  )
   return [
     ...records.flatMap((record) =>
       typesOfRecord(record).map((type) => ({
