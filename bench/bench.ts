@@ -5,7 +5,7 @@
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { measureEngine } from './engine.ts'
+import { measureDefinitions, measureExecutions } from './engine.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
@@ -33,7 +33,8 @@ const parts: Record<string, Part> = {
   large: measureLarge,
   audit: measureAudit,
   lists: measureLists,
-  engine: measureEngine,
+  'engine/definitions': measureDefinitions,
+  'engine/executions': measureExecutions,
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
   'deployments/times': (...given) => measureDeployments('measureTimes', ...given),

@@ -76,4 +76,30 @@ export const orchestrationMigrations: readonly string[] = [
   CREATE INDEX orchestration_tasks_by_application_time ON orchestration_executions (application, build_time, id)
     WHERE type = 'ORCHESTRATION';
   `,
+  `
+  -- What searches look for as a whole, as search-text.ts writes it.
+  CREATE TABLE orchestration_search_marks (
+    application TEXT NOT NULL,
+    mark        TEXT NOT NULL,
+    build_time  INTEGER NOT NULL,
+    id          TEXT NOT NULL REFERENCES orchestration_executions ON DELETE CASCADE,
+    PRIMARY KEY (application, mark, build_time, id)
+  ) STRICT, WITHOUT ROWID;
+  WITH RECURSIVE lines (id, line, rest) AS (
+    SELECT id, '', substr(text, 2) FROM orchestration_searched
+    UNION ALL
+    SELECT id, substr(rest, 1, instr(rest, char(10)) - 1), substr(rest, instr(rest, char(10)) + 1) FROM lines WHERE rest <> ''),
+  marks (id, mark) AS (
+    SELECT id, 'parameter ' || line FROM lines WHERE instr(line, '=')
+    UNION ALL SELECT id, 'parameter ' || substr(line, 1, instr(line, '=')) FROM lines WHERE instr(line, '=')
+    UNION ALL SELECT id, 'trigger ' || trigger_type FROM orchestration_searched
+    UNION ALL SELECT id, 'name ' || json_extract(body, '$.name') FROM orchestration_executions
+      WHERE type = 'PIPELINE' AND json_valid(body)
+    UNION ALL SELECT id, 'event ' || json_extract(trigger, '$.eventId') FROM orchestration_executions
+      WHERE type = 'PIPELINE' AND json_valid(trigger))
+  INSERT OR IGNORE INTO orchestration_search_marks
+    SELECT application, mark, build_time, id FROM marks JOIN orchestration_executions USING (id) WHERE mark IS NOT NULL;
+  CREATE INDEX orchestration_search_marks_by_mark ON orchestration_search_marks (mark, build_time, id);
+  CREATE INDEX orchestration_search_marks_by_id ON orchestration_search_marks (id);
+  `,
 ]

@@ -42,6 +42,35 @@ export function searchTextOf(execution: Execution): string {
   return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
 }
 
+/** What a run is found by as a whole: its parameters, the type and event of its trigger, and its name. */
+export const searchMarks = {
+  parameter: (line: string) => `parameter ${line}`,
+  type: (type: string) => `trigger ${type}`,
+  event: (id: string) => `event ${id}`,
+  name: (name: string) => `name ${name}`,
+}
+
+/** @param text Of `searchTextOf` */
+export function searchMarksOf({ name, trigger }: Execution, text: string): ReadonlySet<string> {
+  const parameters = text
+    .split('\n')
+    .filter((line) => line.includes('='))
+    .flatMap((line) => [line, line.slice(0, line.indexOf('=') + 1)])
+  const { type, eventId } = trigger
+  return new Set([
+    ...parameters.map(searchMarks.parameter),
+    ...(typeof type === 'string' ? [searchMarks.type(type)] : []),
+    ...(typeof eventId === 'string' ? [searchMarks.event(eventId)] : []),
+    ...(typeof name === 'string' ? [searchMarks.name(name)] : []),
+  ])
+}
+
+/** Of the parameter among the terms. */
+export function markOfTerms(terms: readonly string[]): string | undefined {
+  const [, line] = terms.find((term) => term.startsWith('\n'))?.split('\n') ?? []
+  return line === undefined ? undefined : searchMarks.parameter(line)
+}
+
 function textFor(value: unknown): string {
   return typeof value === 'string'
     ? value

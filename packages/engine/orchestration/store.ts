@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
 import { type Execution, type ExecutionType, originOf, type Trigger } from './model.ts'
-import { searchTextOf } from './search-text.ts'
+import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'
 import { isComplete, type Status } from './statuses.ts'
 
@@ -43,6 +43,8 @@ export interface SearchQuery {
   oldestFirst: boolean
   /** Types of triggers; all unless given. */
   types?: readonly string[]
+  /** Of the event that has started it. */
+  eventId?: string | undefined
   /** What its text contains. @see searchTextOf */
   terms?: readonly string[]
 }
@@ -106,9 +108,13 @@ export class ExecutionStore {
         ${this.#format(execution)}, ${formatStored(trigger.rest['trigger'])}, ${root ?? null}, ${depth}, ${user ?? null},
         ${triggerUser === user ? null : triggerUser})`
     this.#parts.keep(id, trigger.parts)
-    if (type === 'PIPELINE')
+    if (type !== 'PIPELINE') return
+    const text = searchTextOf(maskExecution(execution))
+    this.#sql
+      .run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${text})`
+    for (const mark of searchMarksOf(execution, text))
       this.#sql
-        .run`INSERT INTO orchestration_searched VALUES (${id}, ${execution.trigger.type}, ${searchTextOf(maskExecution(execution))})`
+        .run`INSERT INTO orchestration_search_marks VALUES (${application}, ${mark}, ${buildTime}, ${id})`
   }
 
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
@@ -325,40 +331,35 @@ export class ExecutionStore {
 
   /** The next `limit` pipeline executions of one application, or of all, by build time, also those without the wanted types and terms. */
   searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[] {
-    const {
-      application,
-      name,
-      user,
-      from,
-      to,
-      statuses,
-      oldestFirst,
-      types = [],
-      terms = [],
-    } = query
+    const { application, from, to, statuses, oldestFirst, types = [], terms = [] } = query
     // Each end of the range once: with two of them, SQLite would not begin where the last page has ended.
     const [first, last] = oldestFirst ? [from, to] : [to, from]
     const start = after === undefined ? [first] : [after.buildTime, after.id]
-    const values = [last, ...start, ...given(application), ...given(name), ...(statuses ?? [])]
-    const wanted = [...types, ...terms]
     const [direction, beyond, within] = oldestFirst ? ['ASC', '>', '<='] : ['DESC', '<', '>=']
-    const begin =
-      after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
-    const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
-    // With the sign, the application's index cannot win over the user's.
-    const column = user === undefined ? 'application' : '+application'
-    const page = (source: string) => `
-      SELECT id, build_time, ${searchedCondition(types, terms)} AS matches FROM orchestration_executions ${source}
-        type = 'PIPELINE' AND build_time ${within} ? AND ${begin} ${application === undefined ? '' : `AND ${column} = ?`}
-        ${name === undefined ? '' : "AND json_extract(body, '$.name') = ?"}${statusCondition(statuses)}
-        ${order}`
-    const ofUser = `SELECT * FROM (${page('WHERE user = ? AND')}) UNION ALL SELECT * FROM (${page('WHERE trigger_user = ? AND')}) ${order}`
+    const orderBy = (at: string) =>
+      `ORDER BY ${at}build_time ${direction}, ${at}id ${direction} LIMIT ?`
+    const [sources, marks] = sourcesOf(query)
+    const pages = sources.map(({ table, values, at, column }) => ({
+      sql: `
+        SELECT run.id, run.build_time, ${searchedCondition(types, terms)} AS matches FROM ${table}
+          run.type = 'PIPELINE' AND ${at}.build_time ${within} ? AND
+          ${after === undefined ? `${at}.build_time ${beyond}= ?` : `(${at}.build_time, ${at}.id) ${beyond} (?, ?)`}
+          ${application === undefined ? '' : `AND ${column} = ?`}${statusCondition(statuses)}
+          ${marks.map(() => `AND ${hasMark}`).join(' ')} ${orderBy(`${at}.`)}`,
+      values: [
+        ...[...types, ...terms, ...values, last, ...start, ...given(application)],
+        ...[...(statuses ?? []), ...marks, limit],
+      ],
+    }))
+    const [page] = pages
     const rows =
-      user === undefined
-        ? this.#db.prepare(page('WHERE')).all(...wanted, ...values, limit)
+      page !== undefined && pages.length === 1
+        ? this.#db.prepare(page.sql).all(...page.values)
         : this.#db
-            .prepare(ofUser)
-            .all(...wanted, user, ...values, limit, ...wanted, user, ...values, limit, limit)
+            .prepare(
+              `${pages.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ALL ')} ${orderBy('')}`,
+            )
+            .all(...pages.flatMap(({ values }) => values), limit)
     return rows.map((row) => ({
       id: row['id'] as string,
       buildTime: Number(row['build_time']),
@@ -449,11 +450,60 @@ function statusCondition(wanted: readonly Status[] | undefined): string {
   return wanted === undefined ? '' : ` AND status IN (${wanted.map(() => '?').join(', ')})`
 }
 
+const hasMark = `EXISTS (SELECT 1 FROM orchestration_search_marks AS other WHERE other.application = run.application
+  AND other.mark = ? AND other.build_time = run.build_time AND other.id = run.id)`
+
+interface SearchSource {
+  readonly table: string
+  readonly values: readonly string[]
+  /** The table that has the order. */
+  readonly at: string
+  readonly column: string
+}
+
+/** Where a search begins, and the marks that are to be looked for besides. */
+function sourcesOf(query: SearchQuery): readonly [readonly SearchSource[], readonly string[]] {
+  const { user, name, eventId, types = [], terms = [] } = query
+  const marks = [
+    eventId === undefined ? undefined : searchMarks.event(eventId),
+    markOfTerms(terms),
+    name === undefined ? undefined : searchMarks.name(name),
+  ].filter((mark) => mark !== undefined)
+  const [mark] = marks
+  const first = mark === undefined ? types.map(searchMarks.type) : [mark]
+  if (first.length > 0) {
+    const ofUser = user === undefined ? '' : '? IN (run.user, run.trigger_user) AND'
+    const sources = first.map(
+      (one): SearchSource => ({
+        table: `orchestration_search_marks AS marked CROSS JOIN orchestration_executions AS run
+        WHERE run.id = marked.id AND marked.mark = ? AND ${ofUser}`,
+        values: [one, ...given(user)],
+        at: 'marked',
+        column: 'marked.application',
+      }),
+    )
+    return [sources, marks.slice(1)]
+  }
+  const runs = { at: 'run', values: given(user) }
+  if (user === undefined)
+    return [
+      [{ ...runs, table: 'orchestration_executions AS run WHERE', column: 'run.application' }],
+      [],
+    ]
+  const sources = ['user', 'trigger_user'].map((who) => ({
+    ...runs,
+    table: `orchestration_executions AS run WHERE run.${who} = ? AND`,
+    // With the sign, the application's index cannot win over the user's.
+    column: '+run.application',
+  }))
+  return [sources, []]
+}
+
 function searchedCondition(types: readonly string[], terms: readonly string[]): string {
   if (types.length + terms.length === 0) return '1'
   const ofTypes =
     types.length === 0 ? '' : ` AND trigger_type IN (${types.map(() => '?').join(', ')})`
-  return `EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = orchestration_executions.id${ofTypes}
+  return `EXISTS (SELECT 1 FROM orchestration_searched AS searched WHERE searched.id = run.id${ofTypes}
     ${terms.map(() => 'AND instr(text, ?) > 0').join(' ')})`
 }
 

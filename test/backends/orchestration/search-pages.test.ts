@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { Execution } from '../../../packages/engine/orchestration/model.ts'
 import { orchestrationMigrations } from '../../../packages/engine/orchestration/schema.ts'
+import { searchMarksOf, searchTextOf } from '../../../packages/engine/orchestration/search-text.ts'
 import { ExecutionStore, type SearchQuery } from '../../../packages/engine/orchestration/store.ts'
 
 const count = 50
@@ -17,7 +19,12 @@ function open() {
   )
   for (let index = 0; index < count; index++)
     insert.run(`e${String(index).padStart(2, '0')}`, index < 20 ? 1000 : 2000)
-  db.exec("INSERT INTO orchestration_searched SELECT id, 'cron', 'x' FROM orchestration_executions")
+  db.exec(
+    "INSERT INTO orchestration_searched SELECT id, 'cron', 'x' || char(10) || 'size=1' || char(10) FROM orchestration_executions",
+  )
+  const marks = "VALUES ('trigger cron'), ('name main'), ('parameter size=1'), ('event e')"
+  db.exec(`INSERT INTO orchestration_search_marks
+    SELECT application, marks.column1, build_time, id FROM orchestration_executions, (${marks}) AS marks`)
   const prepared: string[] = []
   const prepare = db.prepare.bind(db)
   db.prepare = (sql: string): StatementSync => {
@@ -48,6 +55,9 @@ for (const [what, query] of Object.entries<Partial<SearchQuery>>({
   'a name': { name: 'main' },
   'a status': { statuses: ['SUCCEEDED'] },
   'a text': { terms: ['x'], types: ['cron'] },
+  'two types': { types: ['cron', 'git'] },
+  'an event': { eventId: 'e', user: 'ann' },
+  'a parameter': { terms: ['\nsize=1\n'], name: 'main', application: 'web' },
 })) {
   for (const oldestFirst of [true, false]) {
     test(`pages of ${what} hold each execution once, ${oldestFirst ? 'oldest' : 'newest'} first`, () => {
@@ -63,11 +73,15 @@ for (const [what, query] of Object.entries<Partial<SearchQuery>>({
       }
       const ids = Array.from({ length: count }, (_, index) => `e${String(index).padStart(2, '0')}`)
       assert.deepEqual(found, oldestFirst ? ids : ids.toReversed())
-      const searches = plansOf(prepared.at(-1) ?? '').filter((plan) =>
-        plan.startsWith('SEARCH orchestration_executions'),
-      )
-      assert.ok(searches.length > 0)
+      const plans = plansOf(prepared.at(-1) ?? '')
+      const begins = plans.some((plan) => plan.startsWith('SEARCH marked')) ? 'marked' : 'run'
+      const searches = plans.filter((plan) => plan.startsWith(`SEARCH ${begins} `))
+      assert.ok(searches.length > 0, plans.join('\n'))
       for (const plan of searches) assert.match(plan, /\(build_time,id\)[<>]\(\?,\?\)/)
+      assert.deepEqual(
+        plans.filter((plan) => /^SCAN (?!\()/.test(plan)),
+        [],
+      )
     })
   }
 }
@@ -76,6 +90,38 @@ test('runs without the wanted text are passed over, so that no page reads the wh
   const { store } = open()
   const page = store.searchPage({ ...everything, terms: ['y'], oldestFirst: true }, undefined, 8)
   assert.deepEqual([page.length, page.filter(({ matches }) => matches)], [8, []])
+})
+
+test('runs of an older version are found by the same marks', () => {
+  const db = new DatabaseSync(':memory:')
+  const last = orchestrationMigrations.findIndex((sql) =>
+    sql.includes('orchestration_search_marks'),
+  )
+  for (const migration of orchestrationMigrations.slice(0, last)) db.exec(migration)
+  const trigger = { type: 'webhook', eventId: 'e1', parameters: { Size: 'XL', q: 'a=b' } }
+  db.prepare(`INSERT INTO orchestration_executions (id, type, application, status, complete, build_time, body, trigger)
+    VALUES ('r1', 'PIPELINE', 'web', 'SUCCEEDED', 1, 7, '{"name":"Main"}', ?)`).run(
+    JSON.stringify(trigger),
+  )
+  const execution = { name: 'Main', trigger } as unknown as Execution
+  const text = searchTextOf(execution)
+  db.prepare("INSERT INTO orchestration_searched VALUES ('r1', 'webhook', ?)").run(text)
+  db.exec(orchestrationMigrations[last] ?? '')
+  const marks = db.prepare('SELECT mark FROM orchestration_search_marks').all()
+  const expected = [
+    'event e1',
+    'name Main',
+    'parameter q=',
+    'parameter q=a=b',
+    'parameter size=',
+    'parameter size=xl',
+    'trigger webhook',
+  ]
+  assert.deepEqual(
+    marks.map(({ mark }) => mark),
+    expected,
+  )
+  assert.deepEqual([...searchMarksOf(execution, text)].sort(), expected)
 })
 
 test('a search stays within its times', () => {

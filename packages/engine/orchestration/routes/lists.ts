@@ -270,6 +270,7 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
   const wanted = {
     application: application === '*' ? undefined : application,
     name: textOf(query.pipelineName),
+    eventId: textOf(query.eventId),
     user: textOf(query.user),
     types: types.includes('*') ? [] : types,
     statuses: wantedStatuses(query.statuses),
