@@ -91,9 +91,9 @@ export interface BuildServer {
   watch?(changed: () => void): void
   /** The log. */
   output(job: string, number: number, user?: string): Promise<string | undefined>
-  /** As `OpenBackend.secretHolders`. */
+  /** As `Builds.secretHolders`. */
   secretHolders?(): readonly SecretHolder[]
-  /** As `OpenBackend.isRunning`. */
+  /** As `Builds.isRunning`. */
   isRunning?(id: string): boolean
   /** Goes on with its background work, once every back end listens. */
   resume?(): void

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { ownNames } from '@fairlead/base/services/services.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from '@fairlead/ports/builds.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
+import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import { type BuildServer, toProvider } from './build-server.ts'
 import { BuildStarts } from './build-starts.ts'
 
@@ -23,7 +25,9 @@ export type Servers = ReadonlyMap<string, BuildServer>
 const lookups = 5
 
 export class BuildService implements Builds {
+  readonly name = ownNames.igor
   readonly takesReferences = true
+  readonly offersFiles = true
   /** Many builds may be in the queue, and a free queue hands a build out at once. */
   readonly pauses = { least: 250, most: 2000, queued: 5000, order: 250 }
   readonly #context: BackendContext
@@ -87,7 +91,7 @@ export class BuildService implements Builds {
       const { value } =
         server.keepsReferences === true
           ? { value: parameters }
-          : await this.#context.secrets.reveal(parameters, { application, user, place })
+          : await this.#context.ports.secrets.reveal(parameters, { application, user, place })
       return server.start(job, { parameters: value, user, application, config })
     })
   }
@@ -160,6 +164,10 @@ export class BuildService implements Builds {
 
   isRunning(id: string): boolean {
     return this.#servers.values().some((server) => server.isRunning?.(id) === true)
+  }
+
+  secretHolders(): SecretHolder[] {
+    return [...this.#servers.values()].flatMap((server) => server.secretHolders?.() ?? [])
   }
 }
 

@@ -90,7 +90,6 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
       for (const server of all) server.resume?.()
       pollers.start()
     },
-    secretHolders: () => all.flatMap((server) => server.secretHolders?.() ?? []),
     async close() {
       await pollers.close()
       await Promise.all(all.map((server) => server.close?.()))

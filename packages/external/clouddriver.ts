@@ -57,9 +57,13 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
   const list = async (path: string, as: Caller) => objectsOf(await asked.find(path, as))
   const properties = async (path: string, as: Caller) => toNonEmpty(await asked.find(path, as))
   return {
+    name: 'clouddriver',
     takesReferences: false,
     hasOwnInstances: false,
     versions: undefined,
+    accountsAtHand: () => undefined,
+    provider: () => undefined,
+    secretHolders: () => [],
     submit: (operations, request, as) => asked.submit(operations, request, as),
     // It checks operations when they arrive.
     preview: async () => undefined,

@@ -10,6 +10,7 @@ export function openEcho(call: CallService): Events {
   }
   return {
     takesLifeCycle: true,
+    triggerTypes: undefined,
     report: (event, as) => post('/', event, as),
     announce: (told, as) =>
       told.kind === 'event' ? post('/', told.event, as) : post('/notifications', told.request, as),

@@ -61,6 +61,8 @@ export function openFront50(call: CallService): StoredDefinitions {
     return isObject(found) ? found : undefined
   }
   return {
+    name: 'front50',
+    seesInheritedTriggers: false,
     version: () => undefined,
     applications: (as) => list('/v2/applications?restricted=false', as),
     application: (name, as) => one(pathTo`/v2/applications/${name}`, as),

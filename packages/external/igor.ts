@@ -16,7 +16,9 @@ export function openIgor(call: CallService): Builds {
     return isObject(body) ? body : undefined
   }
   return {
+    name: 'igor',
     takesReferences: false,
+    offersFiles: false,
     pauses: { least: 1000, most: 10_000, queued: 10_000, order: 30_000 },
     services: async (as) => objectsOf(await get('/buildServices', as)),
     async start({ parameters, startTime, ...job }, as) {
@@ -66,6 +68,7 @@ export function openIgor(call: CallService): Builds {
     package: ({ location, name, version }, as) =>
       getObject(pathTo`/artifacts/${location}/${name}/${version}`, as),
     isRunning: () => false,
+    secretHolders: () => [],
   }
 }
 

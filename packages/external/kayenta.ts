@@ -9,6 +9,7 @@ import { senderTo } from './success.ts'
 export function openKayenta(call: CallService): Canaries {
   const send = senderTo('kayenta', call)
   return {
+    name: 'kayenta',
     pauseMs: 1000,
     async hasConfiguration({ id, account: configurationAccountName }, as) {
       const path = pathTo`/canaryConfig/${id}` + formatQuery({ configurationAccountName })

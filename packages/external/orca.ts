@@ -16,6 +16,7 @@ export function openOrca(call: CallService): Executions {
     )
   }
   return {
+    runsOtherStages: true,
     async start(body, _stored, as) {
       await ask({ method: 'POST', path: '/orchestrate', body }, as)
     },

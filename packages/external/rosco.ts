@@ -30,6 +30,7 @@ export function openRosco(call: CallService): Bakery {
   const ask = (what: string, { region, id }: BakePlace, as: Caller, expected?: readonly number[]) =>
     send({ method: 'GET', path: pathTo`/api/v1/${region}/${what}/${id}` }, as, expected)
   return {
+    name: 'rosco',
     takesReferences: false,
     async baseImage({ provider, id }, as) {
       const image = await send(

@@ -2,13 +2,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Agent } from '@fairlead/base/net/agent-protocol.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
-import type { EmbeddableService, ServiceName } from '@fairlead/base/services/services.ts'
+import type { EmbeddableService } from '@fairlead/base/services/services.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { ProviderHandle } from './machine.ts'
 import type { Ports } from './ports.ts'
 import type { RetainedKind } from './retained-kind.ts'
-import type { SecretHolder, SecretRun, SecretValues } from './secrets.ts'
 
 export interface Backend {
   /** The service that it replaces; also the first path segment under which the worker serves it. */
@@ -30,12 +28,6 @@ export interface OpenBackend {
   start?(): void
   /** Asked at each scrape of the metrics, so it must be cheap. */
   observe?(): BackendState
-  /** One of its cloud providers. */
-  provider?(id: string): ProviderHandle | undefined
-  /** Values of secrets that applications and accounts have. */
-  readonly secrets?: SecretValues
-  /** What runs with values of secrets at this moment. */
-  secretHolders?(): readonly SecretHolder[]
   /** What is deleted once it is old. */
   readonly retained?: readonly RetainedKind[]
   /** Whether what it stores, and still needs, has this text in it. */
@@ -58,18 +50,8 @@ export interface BackendContext {
   readonly log: FastifyBaseLogger
   /** Capabilities of the other back ends, or of services in their place; once all back ends are open. */
   readonly ports: Ports
-  /** Whether a service is one of the back ends of this process. */
-  readonly isEmbedded: (service: ServiceName) => boolean
   /** Opens the client of the agent of a data directory; whoever opens it closes it. */
   readonly openAgent: (dataDir: string, startsAgent: boolean) => Agent
-  /** A cloud provider of this process. */
-  readonly providerOf: (id: string) => ProviderHandle | undefined
-  /** Values of secrets for what this back end carries out. */
-  readonly secrets: SecretValues
-  /** What runs with values of secrets at this moment, as the back ends of this process report. */
-  readonly secretHolders: () => readonly SecretHolder[]
-  /** Whether something that was given a secret still runs. */
-  readonly isRunning: (run: SecretRun) => boolean
   readonly settings: BackendSettings
   /** Whether the defaults of new data hold; what an older version has written keeps the behaviour from before. */
   readonly isNewData: boolean

@@ -22,6 +22,8 @@ export type BakeDetails = ShapeOf<typeof toBakeDetails>
 
 /** All throw a `PortError` for a refusal, and for a bake that does not exist. */
 export interface Bakery {
+  /** In messages. */
+  readonly name: string
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
   /** @throws {PortError} 404 */

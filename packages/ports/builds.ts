@@ -3,6 +3,7 @@ import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
 import type { PortRules } from './rules.ts'
+import type { SecretHolder } from './secrets.ts'
 
 export interface BuildJob {
   /** Name of the build server. */
@@ -53,9 +54,13 @@ export interface PackageVersion {
 
 /** Absent builds, files and packages are undefined. All throw a `PortError` for a refusal. */
 export interface Builds {
+  /** In messages. */
+  readonly name: string
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
   readonly pauses: BuildPauses
+  /** Whether files of its builds are offered as artifacts. */
+  readonly offersFiles: boolean
   /** Build servers, with `name` and `permissions`. */
   services(as: Caller): Promise<JsonObject[]>
   /** @returns the queue item; undefined while an equal order is still in progress */
@@ -78,6 +83,8 @@ export interface Builds {
   package(version: PackageVersion, as: Caller): Promise<JsonObject | undefined>
   /** Whether a build of this process still runs. */
   isRunning(id: string): boolean
+  /** Builds of this process that have values of secrets at this moment. */
+  secretHolders(): readonly SecretHolder[]
 }
 
 export const buildRules: PortRules<Builds> = {

@@ -65,6 +65,8 @@ export type CanaryConfiguration = ShapeOf<typeof toCanaryConfiguration>
 
 /** All throw a `PortError` for a refusal. */
 export interface Canaries {
+  /** In messages. */
+  readonly name: string
   /** Pause in milliseconds before an analysis that runs is asked for again. */
   readonly pauseMs: number
   hasConfiguration(

@@ -12,6 +12,10 @@ export interface TriggeredBy {
 
 /** What is not there is undefined, or an empty list. All throw {PortError} while the store cannot be asked, or refuses the caller. */
 export interface StoredDefinitions {
+  /** In messages. */
+  readonly name: string
+  /** Whether `triggeredPipelines` knows the triggers that instances inherit from their templates. */
+  readonly seesInheritedTriggers: boolean
   /** Another text after each change of such documents; undefined where changes cannot be seen. */
   version(of: VersionedKind): string | undefined
   applications(as: Caller): Promise<JsonObject[]>

@@ -22,6 +22,8 @@ export type Announcement =
 export interface Events {
   /** Whether all changes of executions are reported, also those of which no notification tells. */
   readonly takesLifeCycle: boolean
+  /** Types of triggers that can fire; undefined: it does not say. */
+  readonly triggerTypes: readonly string[] | undefined
   /** Takes in an event, and starts what it triggers. @throws {PortError} */
   report(event: ReportedEvent, as: Caller): Promise<void>
   /** Accepts notifications for delivery. A repetition is delivered once. @throws {PortError} */

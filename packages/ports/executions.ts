@@ -3,6 +3,8 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
 
 export interface Executions {
+  /** Whether it may run stages of types that Fairlead has no description of. */
+  readonly runsOtherStages: boolean
   /**
    * Starts a pipeline under the `executionId` of the definition; a repetition is the same execution.
    *

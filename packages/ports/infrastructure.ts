@@ -11,10 +11,14 @@ import type {
   CloudTask,
   EntityTag,
 } from './cloud-values.ts'
+import type { ProviderHandle } from './machine.ts'
 import type { PortRules } from './rules.ts'
+import type { SecretHolder } from './secrets.ts'
 
 /** Every method rejects with a `PortError` what the caller may not do. What is absent is undefined. */
 export interface Infrastructure {
+  /** In messages. */
+  readonly name: string
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
   /** Whether its instances run where this process does, so that their addresses may be called. */
@@ -104,6 +108,12 @@ export interface Infrastructure {
   fetchArtifactBytes(artifact: JsonObject, as: Caller): Promise<Buffer>
   /** Reads for triggers; undefined: this infrastructure has none. */
   readonly versions: VersionReads | undefined
+  /** Accounts of this process, as `accounts` shows them to those who may use all; undefined: they have to be asked for. */
+  accountsAtHand(): JsonObject[] | undefined
+  /** A provider of this process. */
+  provider(id: string): ProviderHandle | undefined
+  /** What this process runs with values of secrets at this moment. */
+  secretHolders(): readonly SecretHolder[]
 }
 
 /** An artifact without its version, at an artifact account. */

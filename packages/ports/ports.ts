@@ -7,6 +7,7 @@ import type { Events } from './events.ts'
 import type { Executions } from './executions.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import type { Rights } from './rights.ts'
+import type { SecretValues } from './secrets.ts'
 
 export interface Ports {
   readonly bakery: Bakery
@@ -17,4 +18,5 @@ export interface Ports {
   readonly executions: Executions
   readonly infrastructure: Infrastructure
   readonly rights: Rights
+  readonly secrets: SecretValues
 }

@@ -14,7 +14,7 @@ export interface SecretUse {
 }
 
 export interface SecretRun {
-  /** The back end that knows whether it still runs, by `OpenBackend.isRunning`. */
+  /** The back end that knows whether it still runs, by `isRunning` of its port. */
   readonly service: 'orca' | 'igor'
   readonly id: string
 }

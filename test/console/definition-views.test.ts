@@ -29,7 +29,7 @@ import type { JsonObject } from '../../packages/base/json/values.ts'
 import { stageDescriptions } from '../../packages/model/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../packages/model/stage-types/answer.ts'
 
-const types = toStageTypesAnswer(stageDescriptions.values(), 'embedded') as unknown as StageTypes
+const types = toStageTypesAnswer(stageDescriptions.values(), new Map()) as unknown as StageTypes
 
 const release: JsonObject = {
   application: 'web',

@@ -21,7 +21,7 @@ import { toStageTypesAnswer } from '../../packages/model/stage-types/answer.ts'
 import { stageFields } from '../../packages/model/stage-types/common.ts'
 import { controlStages } from '../../packages/model/stage-types/control.ts'
 
-const types = toStageTypesAnswer(controlStages, 'embedded') as unknown as StageTypes
+const types = toStageTypesAnswer(controlStages, new Map()) as unknown as StageTypes
 
 function stage(
   refId: string,

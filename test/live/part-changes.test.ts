@@ -4,6 +4,7 @@ import test from 'node:test'
 import pino from 'pino'
 import { PartChanges } from '../../packages/gateway/live/part-changes.ts'
 import type { Part } from '../../packages/gateway/live/source.ts'
+import { ownTraits, spinnakerTraits } from '../../packages/gateway/upstreams/service-traits.ts'
 import type { StateCounts, UpstreamCall } from '../../packages/gateway/upstreams/upstream-call.ts'
 import type { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 
@@ -27,7 +28,7 @@ function openPartChanges(embedded = ['clouddriver']) {
   }
   const upstreams = {
     call,
-    isEmbedded: (service: string) => embedded.includes(service),
+    traitsOf: (service: string) => (embedded.includes(service) ? ownTraits : spinnakerTraits),
   } as unknown as Upstreams
   const changes = new PartChanges({
     upstreams,

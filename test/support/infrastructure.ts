@@ -6,12 +6,7 @@ import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import type { ProcessEntry } from '../../packages/agent/processes.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
-import type {
-  Backend,
-  BackendContext,
-  BackendSettings,
-  OpenBackend,
-} from '../../packages/ports/backend.ts'
+import type { Backend, BackendContext, BackendSettings } from '../../packages/ports/backend.ts'
 import type { CallService, ServiceAnswer } from '../../packages/ports/service-call.ts'
 import { BakeryKeys, toBakerySettings } from '../../packages/providers/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../packages/providers/bakery/settings.ts'
@@ -114,9 +109,10 @@ export async function startInfrastructure(
   const dataDir = options.dataDir ?? createFolder('infrastructure')
   const provider = createLocalProvider(bakeTimes)
   const infrastructureBackend = createInfrastructureBackend([provider])
-  let opened: OpenBackend | undefined
+  let providerOf: ((id: string) => unknown) | undefined
   const open = (context: BackendContext) => {
-    opened = infrastructureBackend.open(context)
+    const opened = infrastructureBackend.open(context)
+    providerOf = opened.ports?.infrastructure?.provider
     return opened
   }
   const backends = await startBackends(
@@ -187,7 +183,10 @@ export async function startInfrastructure(
     until,
     putImage: (name, version, file, query) => putImage(backends, name, version, file, query),
     processes,
-    builders: () => ((opened as Required<OpenBackend>).provider('local') as LocalProvider).builders,
+    builders: () => {
+      const local = providerOf?.('local') as LocalProvider
+      return local.builders
+    },
     stop: () => backends.stop(),
   }
 }

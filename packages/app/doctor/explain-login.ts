@@ -151,7 +151,7 @@ async function openAll(
   return openMethods({
     settings: config.login,
     permissions,
-    permissionServiceEmbedded: config.upstreams.services.fiat.kind === 'embedded',
+    learnsRolesFromLogins: config.upstreams.services.fiat.kind === 'embedded',
     accounts,
     serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,

@@ -80,7 +80,7 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
     settings: config.login,
     sessions,
     permissions,
-    permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
+    learnsRolesFromLogins: upstreams.traitsOf('fiat').learnsRolesFromLogins,
     accounts,
     serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,

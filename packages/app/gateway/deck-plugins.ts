@@ -61,7 +61,7 @@ async function findBuiltInPlugins({
   version,
   upstreams,
 }: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
-  if (consoleDir === undefined || !upstreams.isEmbedded('clouddriver')) return []
+  if (consoleDir === undefined || !upstreams.traitsOf('clouddriver').describesTypes) return []
   const sources = providerTypes.flatMap(({ deckPlugin }) => deckPlugin ?? [])
   const found = await Promise.all(
     sources.map(async ({ id, name, folder }) => {

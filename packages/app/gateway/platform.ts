@@ -79,7 +79,7 @@ function createStreams(
   { config, log, upstreams, embedded, login }: PlatformParts,
   sharedReads: SharedReads | undefined,
 ): EventStreams {
-  const liveSource = upstreams.isEmbedded('orca')
+  const liveSource = upstreams.traitsOf('orca').countsChanges
     ? new EmbeddedSource({ upstreams, log })
     : undefined
   return new EventStreams({

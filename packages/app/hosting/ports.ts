@@ -8,6 +8,7 @@ import { forEachUser } from '@fairlead/external/for-each-user.ts'
 import { openFront50 } from '@fairlead/external/front50.ts'
 import { openIgor } from '@fairlead/external/igor.ts'
 import { openKayenta } from '@fairlead/external/kayenta.ts'
+import { noSecrets } from '@fairlead/external/no-secrets.ts'
 import { openOrca } from '@fairlead/external/orca.ts'
 import { openRosco } from '@fairlead/external/rosco.ts'
 import type { Access } from '@fairlead/ports/access.ts'
@@ -37,6 +38,7 @@ export function createPorts({ call, log, steady, accessOf }: PortOptions) {
     executions: openOrca(call),
     infrastructure: createClouddriver(callForAll, steady),
     rights: openFiat(call),
+    secrets: noSecrets,
   }
   return {
     ports,

@@ -10,7 +10,6 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { migrate } from '@fairlead/base/storage/migrations.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
-import { passSecretsOn } from '@fairlead/engine/secrets/pass-secrets-on.ts'
 import { withoutSchemas } from '@fairlead/gateway/http/without-schemas.ts'
 import type {
   Backend,
@@ -70,7 +69,7 @@ export function createBackendServer(options: BackendServerOptions) {
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
     const open = backend.open(
-      toContext(backend.service, opened, { ...options, isNewData, now, steady, ports }),
+      toContext(backend.service, { ...options, isNewData, now, steady, ports }),
     )
     opened.set(backend.service, open)
     add(open)
@@ -169,12 +168,9 @@ function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {}
     migrate(db, `${service}/${part}`, ofPart)
 }
 
-/** @param opened The back ends so far, and later all of them */
 function toContext(
   service: ServiceName,
-  opened: ReadonlyMap<ServiceName, OpenBackend>,
   {
-    backends,
     db,
     settings,
     log,
@@ -185,14 +181,12 @@ function toContext(
     ...options
   }: BackendServerOptions & Pick<BackendContext, 'isNewData' | 'now' | 'steady' | 'ports'>,
 ): BackendContext {
-  const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
   return {
     db,
     ports,
     now,
     steady,
     log: log.child({ service }),
-    isEmbedded,
     openAgent: (dataDir, startsAgent) =>
       openAgent({
         dataDir,
@@ -200,11 +194,6 @@ function toContext(
         version: settings.version ?? '',
         log: log.child({ service }),
       }),
-    providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
-    secrets: passSecretsOn(() => opened.get('front50')?.secrets),
-    secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
-    isRunning: ({ service: runner, id }) =>
-      ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
     settings,
     isNewData,
     stateChanged: () => options.onStateChanged?.(service),

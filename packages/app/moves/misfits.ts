@@ -63,8 +63,10 @@ export function findMisfits(
   // A disabled pipeline is judged as if it were to run.
   const judged = { ...pipeline, disabled: false }
   const stages = objectsOf(pipeline['stages'])
-  const isEngineEmbedded = definitions.context.isEmbedded('orca')
-  const elsewhere = isEngineEmbedded ? typesRunElsewhere(stages, definitions.stageTypes) : []
+  const { executions } = definitions.context.ports
+  const elsewhere = executions.runsOtherStages
+    ? []
+    : typesRunElsewhere(stages, definitions.stageTypes)
   const template = templateOf(pipeline)
   const isTemplateMissing =
     template !== undefined &&

@@ -6,7 +6,11 @@ import type { EmbeddableService } from '@fairlead/base/services/services.ts'
 import { openDatabase } from '@fairlead/base/storage/database.ts'
 import { createDefinitions, type Definitions } from '@fairlead/engine/definitions/collections.ts'
 import { definitionsBackend } from '@fairlead/engine/definitions/definitions.ts'
+import { triggerTypes } from '@fairlead/engine/events/kinds/all.ts'
+import { openEcho } from '@fairlead/external/echo.ts'
+import { openOrca } from '@fairlead/external/orca.ts'
 import type { Backend } from '@fairlead/ports/backend.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { lockDataDir } from '../hosting/lock.ts'
@@ -68,18 +72,22 @@ function open(
     },
   }
   const call = () => Promise.reject(new Error('No service runs.'))
+  const { orca, echo } = config.upstreams.services
+  // Rules depend on what the engine and the event service take; neither runs.
   const backends = [
     store,
-    ...(['orca', 'echo'] as const).flatMap((service) => embedded(config, service)),
+    ...(orca.kind === 'embedded'
+      ? [portAlone('orca', { executions: { ...openOrca(call), runsOtherStages: false } })]
+      : []),
+    ...(echo.kind === 'embedded'
+      ? [portAlone('echo', { events: { ...openEcho(call), triggerTypes } })]
+      : []),
   ]
   createBackendServer({ backends, db, call, settings: config.backends, log, now: () => timeMs })
   if (definitions === undefined) throw new Error('The definition store did not open.')
   return { definitions, close, setTime: (ms) => (timeMs = ms) }
 }
 
-/** Rules depend on which services are embedded; none of them runs. */
-function embedded({ upstreams }: Config, service: EmbeddableService): Backend[] {
-  return upstreams.services[service].kind === 'embedded'
-    ? [{ service, migrations: [], open: () => ({ routes: () => {} }) }]
-    : []
+function portAlone(service: EmbeddableService, ports: Partial<Ports>): Backend {
+  return { service, migrations: [], open: () => ({ routes: () => {}, ports }) }
 }

@@ -19,8 +19,8 @@ export const serviceNames = [
 
 export type ServiceName = (typeof serviceNames)[number]
 
-/** Services whose contract is implemented in this process, in `packages/`, as people read of them: only operators of Spinnaker know their names. */
-const titles = {
+/** Services whose contract Fairlead implements, in `packages/`, as people read of them: only operators of Spinnaker know their names. */
+export const ownNames = {
   clouddriver: "Fairlead's infrastructure service",
   echo: "Fairlead's event service",
   fiat: "Fairlead's permission service",
@@ -31,15 +31,10 @@ const titles = {
   rosco: "Fairlead's bakery",
 } as const satisfies Partial<Record<ServiceName, string>>
 
-export type EmbeddableService = keyof typeof titles
-
-/** The name of a service in messages: an embedded one is part of Fairlead, an external one has its own. */
-export function nameOfService(service: ServiceName, isEmbedded: boolean): string {
-  return isEmbedded && isEmbeddable(service) ? titles[service] : service
-}
+export type EmbeddableService = keyof typeof ownNames
 
 export function isEmbeddable(service: ServiceName): service is EmbeddableService {
-  return Object.hasOwn(titles, service)
+  return Object.hasOwn(ownNames, service)
 }
 
 /** Where a service is: an external base URL, or the embedded stand-in, behind the socket of the worker thread or in another process. */

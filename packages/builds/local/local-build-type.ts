@@ -29,7 +29,7 @@ export const localBuilds: BuildServerType<LocalBuildSettings, object> = {
   migrations: localBuildMigrations,
   toSettings: toLocalBuildSettings,
   open(settings, context) {
-    const machine = context.providerOf(standalone.provider)?.machine
+    const machine = context.ports.infrastructure.provider(standalone.provider)?.machine
     if (machine !== undefined) return [openLocalBuilds(settings, context, machine)]
     context.log.warn(
       'builds.local has jobs, which need the embedded infrastructure and local.enabled: they cannot be started',

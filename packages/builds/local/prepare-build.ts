@@ -156,7 +156,10 @@ async function toPlan(order: PlanOrder, { context, settings, caches, machine }: 
   const given = isReviewed(commit)
     ? await variables.reveal(account, use)
     : await variables.revealForBranch(account, use, secret)
-  const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
+  const { value, secrets, versions } = await context.ports.secrets.reveal(secret, {
+    ...owner,
+    ...use,
+  })
   const environment = { ...given.value, ...value.environment }
   const named = Object.entries(environment).filter(
     ([name, text]) => looksSecret(name) && isRecognisable(text),

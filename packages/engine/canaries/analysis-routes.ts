@@ -2,6 +2,7 @@
 
 import { definedOf, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { ownNames } from '@fairlead/base/services/services.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
@@ -95,6 +96,7 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
 export function createCanaries(parts: CanaryParts): Canaries {
   const { configurations } = parts
   return {
+    name: ownNames.kayenta,
     pauseMs: 250,
     hasConfiguration: async ({ id }) => configurations.find(id) !== undefined,
     configurations: async ({ application }) =>

@@ -1,6 +1,7 @@
 /** Definitions for the other capabilities of this process. */
 import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { ownNames } from '@fairlead/base/services/services.ts'
 import {
   type DocumentStore,
   foldName,
@@ -72,6 +73,8 @@ export function createStoredDefinitions(definitions: Definitions): StoredDefinit
     return result
   }
   return {
+    name: ownNames.front50,
+    seesInheritedTriggers: true,
     version: (kind) => versions[kind].map((store) => store.version()).join('-'),
     applications: async () => parseInTurns(await listApplications(definitions)),
     async application(name) {

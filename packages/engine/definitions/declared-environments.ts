@@ -1,10 +1,8 @@
 /** Declared environments, compared with the accounts that exist and with what a canary analysis needs. */
 
 import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { cloudProviders } from '@fairlead/base/settings/standalone.ts'
 import { findUnknownPlaces, toAccounts } from '@fairlead/model/environments/accounts.ts'
 import { declaredEnvironments, type Environment } from '@fairlead/model/environments/declaration.ts'
-import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { StageError } from '../orchestration/machine/failure.ts'
 import { intervalStages } from '../orchestration/stages/canaries/intervals.ts'
 import type { Definitions } from './collections.ts'
@@ -20,17 +18,12 @@ export function checkEnvironments(
   declared: unknown,
   stored: unknown,
 ): void {
-  const accounts = context.isEmbedded('clouddriver') ? accountsOf(context) : undefined
+  const accounts = context.ports.infrastructure.accountsAtHand()
   const before = environmentMisfits(stored, accounts)
   const wrong = environmentMisfits(declared, accounts).filter(
     (sentence) => !before.includes(sentence),
   )
   if (wrong.length > 0) throw refusal(wrong.join(' '), wrong)
-}
-
-function accountsOf({ providerOf }: BackendContext): JsonObject[] {
-  const accounts = cloudProviders.flatMap((id) => providerOf(id)?.accounts ?? [])
-  return accounts.map(({ name, details }) => ({ ...details, name }))
 }
 
 /** @param accounts Undefined where another service knows them */

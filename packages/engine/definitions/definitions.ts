@@ -59,9 +59,8 @@ export const definitionsBackend: Backend = {
       'SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1',
     )
     return {
-      secrets,
       isMentioned: (text) => mention.get(text) !== undefined,
-      ports: { definitions: createStoredDefinitions(definitions) },
+      ports: { definitions: createStoredDefinitions(definitions), secrets },
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)

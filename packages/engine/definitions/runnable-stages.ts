@@ -15,7 +15,7 @@ import { refusal, refusalOf } from './requests.ts'
  */
 export function checkStages({ context, stageTypes }: Definitions, definition: JsonObject): void {
   if (
-    !context.isEmbedded('orca') ||
+    context.ports.executions.runsOtherStages ||
     isTrue(definition['disabled']) ||
     definition['type'] === 'templatedPipeline'
   )

@@ -22,7 +22,7 @@ const firedElsewhere = 'wercker'
  * @throws {PortError} 400 with each trigger and what is wrong with it
  */
 export function checkTriggers({ context }: Definitions, definition: JsonObject): void {
-  if (!context.isEmbedded('echo')) return
+  if (context.ports.events.triggerTypes === undefined) return
   const problems = objectsOf(definition['triggers']).flatMap((trigger, index) => {
     const { enabled } = trigger
     if (!optionalFlagField.safeParse(enabled).success)

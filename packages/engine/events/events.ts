@@ -22,6 +22,7 @@ import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { EventLog, eventLogRoutes } from './event-log.ts'
 import { eventLogMigrations } from './event-log-store.ts'
+import { triggerTypes } from './kinds/all.ts'
 import { gitRefs } from './polls/git-refs.ts'
 import { pollMigrations } from './polls/poll-states.ts'
 import { Polls } from './polls/polls.ts'
@@ -94,6 +95,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   }
   const events: Events = {
     takesLifeCycle: false,
+    triggerTypes,
     report: (event, as) => receiver.handle(toEvent(event), as),
     announce: (told, as) =>
       told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as),

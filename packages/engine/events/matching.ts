@@ -134,7 +134,7 @@ class PipelineJudge {
     const { event } = this.#arrival
     if (event.isObserved) return kind.refuses?.(defined, event)
     try {
-      const { value: secret } = await this.#context.secrets.reveal(defined['secret'], use)
+      const { value: secret } = await this.#context.ports.secrets.reveal(defined['secret'], use)
       return kind.refuses?.({ ...defined, secret }, event)
     } catch (error) {
       if (error instanceof PortError && error.status < 500) return error.message

@@ -2,7 +2,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { CallOutside } from '@fairlead/base/outside/call-outside.ts'
-import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { SecretValues } from '@fairlead/ports/secrets.ts'
@@ -43,7 +42,6 @@ export interface EngineOptions {
   /** Values of secrets for calls of stages. */
   secrets: SecretValues
   /** The name of a service in messages. */
-  nameOf: (service: ServiceName) => string
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
   notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
   /** Called after the transaction in which the events happened. */

@@ -11,6 +11,7 @@ import { checkParentReadable } from './submission/trigger.ts'
 
 export function executionsOf(engine: Engine): Executions {
   return {
+    runsOtherStages: false,
     async start(definition, stored, as) {
       await startPipeline(definition, as, engine, stored)
     },

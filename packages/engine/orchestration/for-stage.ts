@@ -28,7 +28,6 @@ export interface StageBinding {
     argument: unknown,
     takesReferences: boolean,
   ): Promise<{ value: unknown; secrets: readonly string[] }>
-  nameOf(service: ServiceName): string
 }
 
 type Method = (...given: unknown[]) => Promise<unknown>
@@ -37,7 +36,7 @@ type Method = (...given: unknown[]) => Promise<unknown>
  * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
  * @throws {StageError} for every other refusal
  */
-export function forStage<Port extends object>(
+export function forStage<Port extends { readonly name: string }>(
   port: Port,
   rules: PortRules<Port>,
   binding: StageBinding,
@@ -58,7 +57,7 @@ export function forStage<Port extends object>(
       } catch (error) {
         throw toStageError(error, !rules.once.includes(name), {
           service: rules.service,
-          name: binding.nameOf(rules.service),
+          name: port.name,
         })
       }
     }

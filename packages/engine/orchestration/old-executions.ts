@@ -94,7 +94,9 @@ class Search {
   }
 
   #noteGroups(key: string, application: string): void {
-    const providers = cloudProviders.flatMap((id) => this.#context.providerOf(id) ?? [])
+    const providers = cloudProviders.flatMap(
+      (id) => this.#context.ports.infrastructure.provider(id) ?? [],
+    )
     const groups = providers.flatMap((provider) => [...provider.serverGroups(application)])
     this.#groupNames.set(
       key,

@@ -3,7 +3,6 @@ import http from 'node:http'
 import { createOutsideCalls } from '@fairlead/base/outside/call-outside.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { nameOfService } from '@fairlead/base/services/services.ts'
 import { createUlids } from '@fairlead/base/storage/ulid.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
@@ -117,8 +116,7 @@ function createEngine(
     judges: settings.authorization === true,
     accessOf: (user) => requireAccess(context, user || 'anonymous'),
     vouchersOf: (definition) => automaticUserOfChild(context, definition),
-    secrets: context.secrets,
-    nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
+    secrets: ports.secrets,
     notices,
     ports,
     publish: (events) => {

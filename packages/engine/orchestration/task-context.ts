@@ -52,7 +52,6 @@ export function createTaskContext(
     },
     reveal: (argument, takesReferences) =>
       revealIn(argument, { place: { execution, stage }, parts: options, takesReferences }),
-    nameOf: options.nameOf,
   }
   const context: TaskContext = {
     ...place,

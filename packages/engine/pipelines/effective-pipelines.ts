@@ -79,10 +79,10 @@ export class EffectivePipelines {
     return this.#toEffective(definition, new Map())
   }
 
-  /** The embedded store looks into templates when it lists; for any other they are looked for among all pipelines. */
+  /** Of a store that does not look into templates when it lists: they are looked for among all pipelines. */
   async #unlistedInstances(): Promise<JsonObject[]> {
-    const { isEmbedded, now } = this.#context
-    if (isEmbedded('front50')) return []
+    const { ports, now } = this.#context
+    if (ports.definitions.seesInheritedTriggers) return []
     if (isRunning(now(), this.#instancesUntilMs, readAllEveryMs)) return this.#instances
     return this.#readAllOnce()
   }

@@ -12,6 +12,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type {
   Revealed,
   SecretHolder,
+  SecretRun,
   SecretUse,
   SecretValues,
   SecretVersion,
@@ -106,14 +107,17 @@ export class Secrets implements SecretValues {
   report(scope: string, name: string): SecretReport | undefined {
     const entry = this.#store.find(scope, name)
     if (entry === undefined) return undefined
-    const { isRunning, secretHolders } = this.#context
+    const { builds, executions, infrastructure } = this.#context.ports
+    const isRunning = ({ service, id }: SecretRun) =>
+      (service === 'orca' ? executions : builds).isRunning(id)
+    const holders = [...infrastructure.secretHolders(), ...builds.secretHolders()]
     const uses = this.#uses
       .list(scope, name)
       .map((use) => ({ ...use, isRunning: use.runs.some(isRunning) }))
     return {
       entry,
       uses,
-      holders: secretHolders().filter((holder) => holder.scope === scope && holder.name === name),
+      holders: holders.filter((holder) => holder.scope === scope && holder.name === name),
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Changes of what applications have besides executions. Embedded services are asked for versions of the applications that clients
+ * Changes of what applications have besides executions. Services that count their changes are asked for versions of the applications that clients
  * listen to, once their count of changes has grown: however many clients listen, a service is asked at most once a second.
  */
 
@@ -12,7 +12,7 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Part } from './source.ts'
 
 interface PartChangesOptions {
-  upstreams: Pick<Upstreams, 'call' | 'isEmbedded'>
+  upstreams: Pick<Upstreams, 'call' | 'traitsOf'>
   /** Undefined: whether something has changed is not known at present. */
   counts: () => StateCounts | undefined
   pollMs: number
@@ -49,11 +49,11 @@ export class PartChanges {
   constructor(options: PartChangesOptions) {
     this.#options = options
     this.#services = services
-      .filter(({ service }) => options.upstreams.isEmbedded(service))
+      .filter(({ service }) => options.upstreams.traitsOf(service).countsChanges)
       .map((each) => ({ ...each, count: undefined, isAsked: false, notBeforeMs: 0 }))
   }
 
-  /** What is reported; external services do not count their changes. */
+  /** What is reported. */
   get parts(): Part[] {
     return this.#services.map(({ part }) => part)
   }

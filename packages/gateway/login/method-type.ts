@@ -82,8 +82,8 @@ export interface MethodContext {
   /** No other method is active. */
   readonly isAlone: boolean
   readonly permissions: Permissions
-  /** Whether the permission service is part of this process. */
-  readonly permissionServiceEmbedded: boolean
+  /** Whether the permission service knows roles only from logins. */
+  readonly learnsRolesFromLogins: boolean
   /** Roles of the first administrator: those that the permission service takes for administrators. */
   readonly adminRoles: readonly string[]
   readonly prepareUser: PrepareUser

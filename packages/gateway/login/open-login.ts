@@ -29,7 +29,7 @@ import type { Tokens } from './tokens/tokens.ts'
 
 type Given =
   | 'permissions'
-  | 'permissionServiceEmbedded'
+  | 'learnsRolesFromLogins'
   | 'adminRoles'
   | 'origin'
   | 'certificates'

@@ -36,7 +36,7 @@ interface KnownDelivery {
   readonly delivery: Delivery
 }
 
-/** Figures of delivery of the embedded engine only: an external orchestrator is not asked without a client. */
+/** Figures of delivery, where the engine may be asked without a client. */
 export class DeliveryMetrics {
   readonly #parts: DeliveryMetricsParts
   #figures: ReadonlyMap<string, DeliveryFigures> = new Map()
@@ -50,7 +50,7 @@ export class DeliveryMetrics {
 
   readonly read = (): ReadonlyMap<string, DeliveryFigures> => {
     const { upstreams, log, now } = this.#parts
-    if (upstreams.isEmbedded('orca') && now() - this.#refreshedAtMs >= refreshMs) {
+    if (upstreams.traitsOf('orca').isAtHand && now() - this.#refreshedAtMs >= refreshMs) {
       this.#refreshedAtMs = now()
       this.#refresh().catch((error: unknown) =>
         log.debug({ err: error }, 'the figures of delivery cannot be refreshed'),

@@ -84,8 +84,8 @@ export type Demand =
   | {
       readonly kind: 'filter'
       readonly by: readonly FilterField[]
-      /** An embedded service has done it, whatever else the gateway checks for it. */
-      readonly unlessEmbedded?: ServiceName
+      /** That has done it, whatever else the gateway checks for it. */
+      readonly filteredAt?: ServiceName
     }
 
 /**
@@ -205,11 +205,11 @@ export const readsSharedOfAccount: Demands = [
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
 export const readsApplicationByAccount: Demands = [
   ...readsApplication,
-  { kind: 'filter', by: ['account'], unlessEmbedded: 'clouddriver' },
+  { kind: 'filter', by: ['account'], filteredAt: 'clouddriver' },
 ]
 export const readsApplicationByKeyAccount: Demands = [
   ...readsApplication,
-  { kind: 'filter', by: ['key-account'], unlessEmbedded: 'clouddriver' },
+  { kind: 'filter', by: ['key-account'], filteredAt: 'clouddriver' },
 ]
 
 export function application(
@@ -228,7 +228,7 @@ export function readsBuildService(parameter: string): Demands {
   return [{ kind: 'build-service', authorization: 'READ', parameter }]
 }
 
-/** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
+/** Services that own what demands are about. One of them that trusts the gateway makes it check what several may answer. */
 const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
 
 export function isAlwaysDemanded(demand: Demand): boolean {
@@ -247,8 +247,8 @@ export function checksAtGateway(
 ): boolean {
   if (demands[0].kind === 'nothing') return false
   if (permissions.enforcement !== 'services') return true
-  return (service === undefined ? owningServices : [service]).some((one) =>
-    upstreams.isEmbedded(one),
+  return (service === undefined ? owningServices : [service]).some(
+    (one) => upstreams.traitsOf(one).trustsGateway,
   )
 }
 

@@ -97,7 +97,7 @@ export class Permissions {
       cache: (key, view, ofVersion) =>
         void this.#views.set(key, { answer: { kind: 'view', view }, version: ofVersion }),
       version,
-      isEmbedded: upstreams.isEmbedded('fiat'),
+      comesBack: upstreams.traitsOf('fiat').comesBack,
       settings,
       log,
       now,
@@ -109,7 +109,7 @@ export class Permissions {
   get enabled(): boolean {
     return (
       this.#upstreams.isEnabled('fiat') &&
-      (this.#switches.enabled || this.#upstreams.isEmbedded('fiat'))
+      (this.#switches.enabled || this.#upstreams.traitsOf('fiat').decidesAlways)
     )
   }
 
@@ -160,7 +160,7 @@ export class Permissions {
   }
 
   /**
-   * What a user with these roles might do. Undefined where the service cannot suppose roles, as an external one.
+   * What a user with these roles might do. Undefined where the service cannot suppose roles.
    *
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
    */
@@ -168,7 +168,7 @@ export class Permissions {
     { username }: User,
     roles: readonly string[],
   ): Promise<PermissionView | undefined> {
-    if (!this.enabled || !this.#upstreams.isEmbedded('fiat')) return undefined
+    if (!this.enabled || !this.#upstreams.traitsOf('fiat').supposesRoles) return undefined
     const signal = this.#within(this.#settings.lookupTimeoutMs)
     const call = { path: pathTo`/authorize/${username}`, query: { roles: roles.join(',') }, signal }
     try {
@@ -246,10 +246,10 @@ export class Permissions {
     }
   }
 
-  /** Drops the user's permissions in an external service and the cached view, after the user's last session. Waits for a moment at most; failures are logged. */
+  /** Drops the user's permissions in the service and the cached view, after the user's last session. Waits for a moment at most; failures are logged. */
   async reportLogout(username: string): Promise<void> {
-    // Runs and schedules of the user go on, and the embedded service knows no other source of the roles.
-    if (!this.enabled || this.#upstreams.isEmbedded('fiat')) return
+    // Runs and schedules of the user go on.
+    if (!this.enabled || this.#upstreams.traitsOf('fiat').learnsRolesFromLogins) return
     const key = toUserKey(username)
     this.#forget(key)
     const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)
@@ -367,8 +367,8 @@ export class Permissions {
   }
 
   async #report(call: UpstreamCall, wanted: number): Promise<void> {
-    // An embedded one may be restarting, and to report twice changes nothing.
-    const attempts = this.#upstreams.isEmbedded('fiat') ? Math.max(wanted, 2) : wanted
+    // It may be restarting, and to report twice changes nothing.
+    const attempts = this.#upstreams.traitsOf('fiat').comesBack ? Math.max(wanted, 2) : wanted
     const signal = this.#within(this.#settings.loginTimeoutMs)
     for (let attempt = 1; ; attempt++) {
       try {

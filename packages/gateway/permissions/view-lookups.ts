@@ -21,7 +21,8 @@ interface ViewLookupOptions {
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
   /** Grows with every change of permissions that this process makes. */
   version: () => number
-  isEmbedded: boolean
+  /** The service restarts by itself: failures do not last. */
+  comesBack: boolean
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -47,8 +48,8 @@ interface Lookup extends ViewQuestion {
 
 /** For this long after a failure the service counts as troubled: requests wait for a moment only, and failures are final. */
 const failureMemoryMs = 10_000
-/** Maximum wait for an embedded service, independent of settings. */
-const embeddedMs = 60_000
+/** Wait for a service that comes back, whatever the settings say. */
+const comebackMs = 60_000
 const momentMs = 1000
 /** Concurrent lookups at a failing service: connections stay free for detecting that it is back. */
 const maxWhileFailing = 10
@@ -67,14 +68,13 @@ export class ViewLookups {
   constructor(options: ViewLookupOptions) {
     this.#options = options
     const { lookupTimeoutMs } = options.settings
-    this.#timeoutMs = options.isEmbedded ? Math.max(embeddedMs, lookupTimeoutMs) : lookupTimeoutMs
+    this.#timeoutMs = options.comesBack ? Math.max(comebackMs, lookupTimeoutMs) : lookupTimeoutMs
     this.#momentMs = Math.min(momentMs, lookupTimeoutMs)
   }
 
   get isFailing(): boolean {
     return (
-      !this.#options.isEmbedded &&
-      elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
+      !this.#options.comesBack && elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
     )
   }
 

@@ -146,8 +146,8 @@ export interface UpstreamAnswer {
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>
   text: string
-  /** It comes from this process: users know nothing of a service. */
-  isEmbedded?: boolean
+  /** Users know nothing of the service. */
+  speaksForFairlead?: boolean
 }
 
 /**
@@ -204,15 +204,15 @@ function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
 }
 
 /**
- * The error of a service as clients of Gate expect it: same status, one line, and what the service said, also when to try again. The message names an external
- * service; an embedded one speaks for Fairlead.
+ * The error of a service as clients of Gate expect it: same status, one line, and what the service said, also when to try again. The message names the
+ * service, unless it speaks for Fairlead.
  */
 export function upstreamFailed(
   service: ServiceName,
   {
     status,
     text,
-    isEmbedded = false,
+    speaksForFairlead = false,
     headers = {},
   }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
 ): GatewayError {
@@ -235,7 +235,7 @@ export function upstreamFailed(
   const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
   return new GatewayError(
     'UPSTREAM_FAILED',
-    isEmbedded
+    speaksForFairlead
       ? (told ?? describeStatus(status))
       : `${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`,
     {

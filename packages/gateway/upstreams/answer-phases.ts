@@ -33,7 +33,7 @@ export interface PassedAnswerOptions extends ClientAnswerOptions {
 
 export interface PassedAnswer extends AnswerSource {
   readonly options: PassedAnswerOptions
-  readonly isEmbedded: boolean
+  readonly speaksForFairlead: boolean
   readonly clientIsGone: boolean
   readonly written: ClientAnswer
   begin(head: AnswerHead, bytes?: Buffer): void
@@ -83,10 +83,10 @@ export class ErrorBody implements Phase {
   }
 
   #toError(): GatewayError {
-    const { options, isEmbedded } = this.#passed
+    const { options, speaksForFairlead } = this.#passed
     const { status, headers } = this.#head
     const text = textOfError(headers, Buffer.concat(this.#pieces))
-    return upstreamFailed(options.service, { status, text, isEmbedded, headers })
+    return upstreamFailed(options.service, { status, text, speaksForFairlead, headers })
   }
 }
 

@@ -55,7 +55,7 @@ export class Endpoint implements CalledPlace {
   readonly sweep: Sweep
   readonly basePath: string
   readonly backendKey: string | undefined
-  /** Undefined for embedded back ends, which restart by themselves. */
+  /** Undefined for services that come back by themselves. */
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
   readonly #connections: Connections

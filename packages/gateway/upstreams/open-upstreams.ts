@@ -1,6 +1,7 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
 import { type ServiceName, serviceNames } from '@fairlead/base/services/services.ts'
 import type { toAddresses } from './addresses.ts'
+import { toKnownService } from './service-traits.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
 import { type UpstreamSurroundings, Upstreams } from './upstreams.ts'
@@ -28,7 +29,7 @@ export function openUpstreams(
 
 /**
  * Connections for reports to the permission service: logins, logouts and synchronisation may go to an address of their
- * own, and never wait behind questions that stay without answer. Undefined for an embedded one.
+ * own, and never wait behind questions that stay without answer. Undefined where none does: the service comes back.
  */
 export function openLoginUpstreams(
   configured: ConfiguredUpstreams,
@@ -39,7 +40,7 @@ export function openLoginUpstreams(
   if (addresses.fiat === undefined) return undefined
   if (baseUrl !== undefined)
     return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, surroundings)
-  return addresses.fiat.kind === 'embedded'
+  return toKnownService('fiat', addresses.fiat).traits.comesBack
     ? undefined
     : openUpstreams(configured, { fiat: addresses.fiat }, surroundings)
 }

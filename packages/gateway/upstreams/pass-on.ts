@@ -176,8 +176,8 @@ class Attempt implements ResponseReceiver, PassedAnswer {
     return this.#call.clientIsGone
   }
 
-  get isEmbedded(): boolean {
-    return this.#call.upstreams.isEmbedded(this.options.service)
+  get speaksForFairlead(): boolean {
+    return this.#call.upstreams.traitsOf(this.options.service).speaksForFairlead
   }
 
   send(): void {

@@ -2,11 +2,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
-import {
-  nameOfService,
-  type ServiceAddress,
-  type ServiceName,
-} from '@fairlead/base/services/services.ts'
+import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
 import type { StartCall } from '@fairlead/base/telemetry/open-tracing.ts'
@@ -19,6 +15,12 @@ import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit
 import { type CallBounds, Endpoint, isUnavailable, shorter } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { RetryBudget } from './retry-budget.ts'
+import {
+  type ServicePlace,
+  type ServiceTraits,
+  spinnakerTraits,
+  toKnownService,
+} from './service-traits.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import {
@@ -58,8 +60,6 @@ export interface UpstreamSurroundings {
   embeddedUrl?: (() => string | undefined) | undefined
 }
 
-type EmbeddedAddress = Extract<ServiceAddress, { kind: 'embedded' }>
-
 export interface CircuitChange {
   readonly service: ServiceName
   readonly address: string
@@ -79,11 +79,11 @@ const sweepMs = 250
 const maxAttempts = 2
 const maxAttemptsElsewhere = 3
 const maxRetryDelayMs = 50
-/** An embedded service restarts within two seconds, and a standby takes a lease within twelve. */
-const embeddedWaitMs = 20_000
-const embeddedDelayMs = 50
-/** To connect with back ends that may be elsewhere, too: their machine may be gone. */
-const embeddedConnectMs = 1000
+/** A service that comes back restarts within two seconds, and its standby takes a lease within twelve. */
+const comebackMs = 20_000
+const comebackDelayMs = 50
+/** To connect with one that may be elsewhere, too: its machine may be gone. */
+const comebackConnectMs = 1000
 
 interface CallFailure {
   readonly error?: unknown
@@ -104,6 +104,7 @@ interface Entry {
 
 export class Upstreams {
   readonly #settings: UpstreamSettings
+  readonly #services = new Map<ServiceName, ReturnType<typeof toKnownService>>()
   readonly #secureContext: SecureContext | undefined
   readonly #surroundings: UpstreamSurroundings
   readonly startCall: StartCall | undefined
@@ -125,6 +126,10 @@ export class Upstreams {
     this.#surroundings = surroundings
     this.startCall = surroundings.startCall
     this.sendsIdentity = settings.sendIdentity !== false
+    for (const [name, address] of Object.entries(settings.services)) {
+      const service = name as ServiceName
+      this.#services.set(service, toKnownService(service, address))
+    }
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {
       if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
     }
@@ -157,19 +162,20 @@ export class Upstreams {
   }
 
   isEnabled(service: ServiceName): boolean {
-    return this.#settings.services[service] !== undefined
+    return this.#services.has(service)
   }
 
   enabledServices(): ServiceName[] {
-    return Object.keys(this.#settings.services) as ServiceName[]
+    return [...this.#services.keys()]
   }
 
-  isEmbedded(service: ServiceName): boolean {
-    return this.#settings.services[service]?.kind === 'embedded'
+  /** One that is off promises nothing. */
+  traitsOf(service: ServiceName): ServiceTraits {
+    return this.#services.get(service)?.traits ?? spinnakerTraits
   }
 
   nameOf(service: ServiceName): string {
-    return nameOfService(service, this.isEmbedded(service))
+    return this.#services.get(service)?.name ?? service
   }
 
   isSharded(service: ServiceName): boolean {
@@ -177,11 +183,9 @@ export class Upstreams {
   }
 
   describe(service: ServiceName): string {
-    const address = this.#settings.services[service]
-    if (address === undefined) return 'off'
-    return address.kind === 'embedded' && address.remote === undefined
-      ? 'embedded'
-      : baseUrlsOf(address).join(', ')
+    const place = this.#services.get(service)?.place
+    if (place === undefined) return 'off'
+    return place.socketPath === undefined ? place.baseUrls.join(', ') : 'embedded'
   }
 
   /**
@@ -207,7 +211,8 @@ export class Upstreams {
       status = answer.status
       bytes = answer.body.length
       const text = await readWholeText(service, answer, this.#settings.maxAnswerBytes)
-      return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
+      const { speaksForFairlead } = this.traitsOf(service)
+      return { status, headers: answer.headers, text, speaksForFairlead }
     } catch (error) {
       throw toGatewayError(error, service)
     } finally {
@@ -292,7 +297,7 @@ export class Upstreams {
     if (failed.length === 0) this.#budgetOf(service).count()
     const [only] = endpoints
     if (endpoints.length === 1 && only?.isAvailable) return only
-    const embedded = this.isEmbedded(service) ? this.#surroundings.embeddedUrl?.() : undefined
+    const embedded = this.#surroundings.embeddedUrl?.()
     const linked = embedded && endpoints.find(({ baseUrl }) => baseUrl === `${embedded}/${service}`)
     if (linked) return linked
     const available = endpoints.filter(({ isAvailable }) => isAvailable)
@@ -341,7 +346,7 @@ export class Upstreams {
 
   /**
    * Milliseconds after which a failed call may be repeated; undefined: it may not be. Repeating never does something twice:
-   * nothing was sent, or it was a read. An embedded service that restarts is waited for.
+   * nothing was sent, or it was a read. A service that comes back is waited for.
    */
   #retryDelay(endpoint: Endpoint, failure: CallFailure): number | undefined {
     const { error, method, attempt, firstAtMs = performance.now() } = failure
@@ -350,11 +355,11 @@ export class Upstreams {
     const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
     const isElsewhere =
       isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
-    const isEmbedded = this.isEmbedded(service)
-    if (!isElsewhere && !mayRetry(error, method) && !(isEmbedded && isUnconnected(error)))
+    const { comesBack } = this.traitsOf(service)
+    if (!isElsewhere && !mayRetry(error, method) && !(comesBack && isUnconnected(error)))
       return undefined
-    if (isEmbedded && attempt < Number.POSITIVE_INFINITY)
-      return performance.now() - firstAtMs < embeddedWaitMs ? embeddedDelayMs : undefined
+    if (comesBack && attempt < Number.POSITIVE_INFINITY)
+      return performance.now() - firstAtMs < comebackMs ? comebackDelayMs : undefined
     const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
     if (this.#settings.retry === false || attempt >= attempts) return undefined
     const isAllowed = this.#budgetOf(service).take(performance.now())
@@ -383,40 +388,36 @@ export class Upstreams {
     call: UpstreamCall,
     identity: IdentityHeaders,
   ): readonly Endpoint[] {
-    const address = this.#settings.services[service]
-    if (address === undefined) throw switchedOff(service)
+    const known = this.#services.get(service)
+    if (known === undefined) throw switchedOff(service)
     const instance = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
     const key = instance === undefined ? service : `${service} ${instance}`
     const existing = this.#endpoints.get(key)
     if (existing !== undefined) return existing
-    const baseUrls = instance === undefined ? baseUrlsOf(address) : [instance]
-    const embedded = address.kind === 'embedded' && instance === undefined ? address : undefined
-    const endpoints = baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, embedded))
+    const place = instance === undefined ? known.place : { baseUrls: [instance], comesBack: false }
+    const endpoints = place.baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, place))
     this.#endpoints.set(key, endpoints)
     return endpoints
   }
 
-  #createEndpoint(
-    service: ServiceName,
-    baseUrl: string,
-    embedded: EmbeddedAddress | undefined,
-  ): Endpoint {
+  #createEndpoint(service: ServiceName, baseUrl: string, place: ServicePlace): Endpoint {
+    const { comesBack, baseUrls, socketPath, backendKey } = place
     const { bounds: given, circuit = usualCircuit, keepAliveMs } = this.#settings
     const bounds = typeof given === 'function' ? given(service) : given
-    const mayBeElsewhere = (embedded?.remote?.baseUrls.length ?? 0) > 1
     return new Endpoint({
       ...bounds,
-      ...(mayBeElsewhere && {
-        connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs),
-      }),
+      ...(comesBack &&
+        baseUrls.length > 1 && {
+          connectTimeoutMs: shorter(bounds.connectTimeoutMs, comebackConnectMs),
+        }),
       keepAliveMs,
       sweep: this.#sweep,
       secureContext: this.#secureContext,
       service,
       baseUrl,
-      socketPath: embedded?.socketPath,
-      backendKey: embedded?.remote?.key,
-      circuit: circuit === false || embedded !== undefined ? undefined : circuit,
+      socketPath,
+      backendKey,
+      circuit: circuit === false || comesBack ? undefined : circuit,
       changed: (endpoint, state, cause) => {
         const remainingMs = endpoint.circuit?.remainingMs ?? 0
         this.#surroundings.onCircuit?.({
@@ -454,10 +455,4 @@ export class Upstreams {
       asked = { ...call, path, query: undefined }
     }
   }
-}
-
-function baseUrlsOf(address: ServiceAddress): readonly string[] {
-  if (address.kind === 'external') return address.baseUrls ?? [address.baseUrl]
-  const { remote, service } = address
-  return (remote?.baseUrls ?? ['http://embedded']).map((baseUrl) => `${baseUrl}/${service}`)
 }

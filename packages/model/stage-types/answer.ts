@@ -3,25 +3,24 @@ import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
 
 /**
- * @param engine An external engine may know other types, and other fields of these.
- * @param refusals Why stages of a type fail on this instance, whatever their fields.
+ * @param refusals Why stages of a type fail on this instance, whatever their fields; undefined: another engine runs them, which may
+ *   know other types, and other fields of these.
  */
 export function toStageTypesAnswer(
   descriptions: Iterable<StageDescription>,
-  engine: 'embedded' | 'external',
-  refusals: ReadonlyMap<string, string> = new Map(),
+  refusals?: ReadonlyMap<string, string>,
 ): object {
   return {
-    engine,
-    verified: engine === 'embedded',
+    engine: refusals === undefined ? 'external' : 'embedded',
+    verified: refusals !== undefined,
     commonFields: stageFields.map(toFieldView),
     stageTypes: [...descriptions].map(({ skip, fields, ...description }) => ({
       ...description,
       restartable: true,
       skippable: skip !== undefined,
       skipKey: skip,
-      runsHere: engine === 'embedded' ? !refusals.has(description.type) : undefined,
-      reason: refusals.get(description.type),
+      runsHere: refusals && !refusals.has(description.type),
+      reason: refusals?.get(description.type),
       fields: fields.map(toFieldView),
     })),
   }

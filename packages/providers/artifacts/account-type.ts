@@ -66,6 +66,8 @@ export interface ArtifactAccount {
   readonly types: readonly string[]
   /** Who may use it; undefined: it judges itself, or has nothing of the operator's. */
   readonly use?: OutsideAccount
+  /** Default: always. */
+  isOffered?(): boolean
   /** Its artifacts may name another account, or none. */
   readonly isImplied?: true
   /**

@@ -13,8 +13,8 @@ export const buildFileArtifacts: ArtifactAccountType = {
   id: 'build-files',
   keys: z.strictObject({}),
   toSettings: () => ({}),
-  open: (_settings, { ports, isEmbedded }) => {
-    if (!isEmbedded('igor')) return []
+  open: (_settings, { ports }) => {
+    const isOffered = () => ports.builds.offersFiles
     const fetch: ArtifactAccount['fetch'] = async (
       { location, name, version, reference },
       user,
@@ -33,6 +33,6 @@ export const buildFileArtifacts: ArtifactAccountType = {
         `The file "${file}" of the build ${number} of "${job}" does not exist.`,
       )
     }
-    return [{ name: 'build-files', types, isImplied: true, fetch }]
+    return [{ name: 'build-files', types, isOffered, isImplied: true, fetch }]
   },
 }

@@ -2,6 +2,7 @@
 
 import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { ownNames } from '@fairlead/base/services/services.ts'
 import { describeRefusal, standalone } from '@fairlead/base/settings/standalone.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import { type Bakery, type BakeStatus, toBakeDetails } from '@fairlead/ports/bakery.ts'
@@ -32,7 +33,7 @@ function openBakers(context: BackendContext, types: readonly ProviderType[]): Ba
   const { bakery } = context.settings
   const bakers = new Map<string, Baker>()
   for (const { id, bakery: type } of types) {
-    const [settings, provider] = [bakery?.providers[id], context.providerOf(id)]
+    const [settings, provider] = [bakery?.providers[id], context.ports.infrastructure.provider(id)]
     if (type !== undefined && settings !== undefined && provider !== undefined)
       bakers.set(id, type.open(context, provider, settings))
   }
@@ -67,6 +68,7 @@ function offeredBy({ settings }: BackendContext, bakers: Bakers): Bakers {
 /** Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling" (docs/contracts/bakery.md#bakes). */
 function createBakery(context: BackendContext, bakers: Bakers, manifests: ManifestBakes): Bakery {
   return {
+    name: ownNames.rosco,
     takesReferences: true,
     async baseImage({ provider, id }) {
       const known = offeredBy(context, bakers).get(provider)?.baseImages ?? []

@@ -9,6 +9,7 @@ import {
   textsOf,
 } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
+import { ownNames } from '@fairlead/base/services/services.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
@@ -63,7 +64,7 @@ import { searchRoute } from './search.ts'
 type Values = Pick<Asked, 'params' | 'query' | 'body'>
 
 export function createPort(infrastructure: Infrastructure): InfrastructurePort {
-  const { context, tasks } = infrastructure
+  const { context, providers, tasks } = infrastructure
   const ask = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> => {
     const user = as.user || anonymous
     return toValue(
@@ -86,6 +87,7 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const task = async (id: string, as: Caller) =>
     toCloudTask(await orAbsent(ask(taskById, { params: { id } }, as)))
   return {
+    name: ownNames.clouddriver,
     takesReferences: true,
     hasOwnInstances: true,
     submit: async (body, { provider, id: clientRequestId }, as) =>
@@ -209,6 +211,12 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
       return text === '' ? undefined : (parseIfJson(text) ?? text)
     },
     fetchArtifactBytes: async (body, as) => (await ask(artifactContent, { body }, as)) as Buffer,
+    accountsAtHand: () =>
+      providers.flatMap(({ accounts }) =>
+        accounts.map(({ name, details }) => ({ ...details, name })),
+      ),
+    provider: (id) => providers.find((provider) => provider.id === id),
+    secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     versions: {
       versions: async (artifact) => versionsOfArtifact(artifact, infrastructure),
       digests: async (artifact, versions) => digestsOfArtifact(artifact, versions, infrastructure),

@@ -78,7 +78,7 @@ function openInfrastructure(
     findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
-  const artifactAccounts = [
+  const allArtifactAccounts = [
     ...openArtifactAccounts(context),
     ...providers.flatMap(({ artifactAccount }) => artifactAccount ?? []),
   ]
@@ -88,7 +88,9 @@ function openInfrastructure(
     types,
     tasks,
     entityTags,
-    artifactAccounts,
+    get artifactAccounts() {
+      return allArtifactAccounts.filter(({ isOffered }) => isOffered?.() ?? true)
+    },
     marks,
   }
   return {
@@ -107,9 +109,7 @@ function openInfrastructure(
     },
     retained: [tasks.retained, ...providers.flatMap(({ retained }) => retained ?? [])],
     observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
-    secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
     ports: { infrastructure: createPort(infrastructure) },
-    provider: (id) => providers.find((provider) => provider.id === id),
     reload({ infrastructure }) {
       for (const provider of providers) {
         const changed = infrastructure?.providers[provider.id]

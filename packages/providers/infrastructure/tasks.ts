@@ -56,7 +56,7 @@ interface Task {
 
 interface TaskOptions {
   readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'> &
-    Partial<Pick<BackendContext, 'secrets'>>
+    Partial<Pick<BackendContext, 'ports'>>
   readonly find: (provider: string, name: string) => OperationType | undefined
 }
 
@@ -299,7 +299,7 @@ export class Tasks {
     description: JsonObject,
     { run, revealed }: { readonly run: OperationRun; readonly revealed: string[] },
   ): Promise<JsonObject> {
-    const { secrets } = this.#options.context
+    const secrets = this.#options.context.ports?.secrets
     if (
       type.keepsReferences === true ||
       secrets === undefined ||

@@ -126,7 +126,7 @@ function toJob(
   const limits = { memoryMb, diskMb, processes }
   const sealed =
     order.revealed &&
-    sealEnvironment(environment, order.revealed, { account, secrets: context.secrets })
+    sealEnvironment(environment, order.revealed, { account, secrets: context.ports.secrets })
   return {
     id,
     name: id,

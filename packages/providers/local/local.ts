@@ -99,7 +99,7 @@ export class LocalProvider implements CloudProvider {
     const variables = new AccountVariables({
       accounts: settings.accounts,
       dataDir,
-      secrets: context.secrets,
+      secrets: context.ports.secrets,
     })
     const secrets = new ProgramSecrets(context, variables)
     const containers = new Containers({

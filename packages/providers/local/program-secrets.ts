@@ -102,11 +102,8 @@ export class ProgramSecrets {
   readonly #variables: AccountVariables
   readonly #opened = new WeakMap<SealedSecrets, OpenedSecrets>()
 
-  constructor(
-    { secrets, log }: Pick<BackendContext, 'secrets' | 'log'>,
-    variables: AccountVariables,
-  ) {
-    this.#secrets = secrets
+  constructor({ ports, log }: Pick<BackendContext, 'ports' | 'log'>, variables: AccountVariables) {
+    this.#secrets = ports.secrets
     this.#log = log
     this.#variables = variables
   }

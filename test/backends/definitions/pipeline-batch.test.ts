@@ -6,6 +6,9 @@ import { documentMigrations } from '../../../packages/base/stores/document-store
 import { createDefinitions } from '../../../packages/engine/definitions/collections.ts'
 import { saveBatch } from '../../../packages/engine/definitions/pipeline-batch.ts'
 import { checkPatterns } from '../../../packages/engine/definitions/trigger-patterns.ts'
+import { triggerTypes } from '../../../packages/engine/events/kinds/all.ts'
+import { openEcho } from '../../../packages/external/echo.ts'
+import { openOrca } from '../../../packages/external/orca.ts'
 import type { BackendContext } from '../../../packages/ports/backend.ts'
 import { defaults } from '../../support/backend-settings.ts'
 import { countTurns } from '../../support/turns.ts'
@@ -13,8 +16,13 @@ import { countTurns } from '../../support/turns.ts'
 function openDefinitions() {
   const db = new DatabaseSync(':memory:')
   for (const migration of documentMigrations) db.exec(migration)
+  const call = () => Promise.reject(new Error('No service runs.'))
+  const ports = {
+    executions: { ...openOrca(call), runsOtherStages: false },
+    events: { ...openEcho(call), triggerTypes },
+  }
   const unwatched = { stateChanged: () => {}, permissionsChanged: () => {} }
-  const context = { db, now: Date.now, settings: defaults, isEmbedded: () => true, ...unwatched }
+  const context = { db, now: Date.now, settings: defaults, ports, ...unwatched }
   return createDefinitions(context as unknown as BackendContext)
 }
 

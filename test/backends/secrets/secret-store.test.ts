@@ -50,7 +50,7 @@ async function startStore(
     settings: { secrets: settings },
     log: (line) => void lines.push(line),
   })
-  return { backends, secrets: (opened as unknown as BackendContext).secrets, lines }
+  return { backends, secrets: (opened as unknown as BackendContext).ports.secrets, lines }
 }
 
 function folderOf(t: TestContext): string {

@@ -12,6 +12,7 @@ import {
   allReferencesIn,
   replaceReferences,
 } from '../../../packages/model/secrets/secret-references.ts'
+import type { Ports } from '../../../packages/ports/ports.ts'
 import type { SecretUse, SecretValues } from '../../../packages/ports/secrets.ts'
 import { Tasks, taskMigrations } from '../../../packages/providers/infrastructure/tasks.ts'
 import { startPlatform } from '../../operations/resources/platform.ts'
@@ -80,7 +81,7 @@ test('an operation gets values for the Secrets of a manifest, and its record kee
       now: Date.now,
       log: pino({ enabled: false }),
       stateChanged: () => {},
-      secrets: { reveal } as SecretValues,
+      ports: { secrets: { reveal } } as unknown as Ports,
     },
     find: () => ({
       check: () => [],

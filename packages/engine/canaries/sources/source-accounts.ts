@@ -141,7 +141,7 @@ export async function revealFor<T>(
 ): Promise<T> {
   try {
     const use = { account, user: 'canary analysis', place: `metrics account ${account}` }
-    return (await context.secrets.reveal(fields, use)).value
+    return (await context.ports.secrets.reveal(fields, use)).value
   } catch (error) {
     if (!(error instanceof PortError)) throw error
     throw new MetricError(error.message, error.status >= 500)

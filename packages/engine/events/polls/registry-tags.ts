@@ -112,7 +112,7 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
   const { triggerType } = kind
   return {
     triggerType,
-    isPolled: ({ isEmbedded }) => isEmbedded('clouddriver'),
+    isPolled: ({ ports }) => ports.infrastructure.versions !== undefined,
     keyOf(trigger) {
       const name = kind.toName(trigger)
       return name === undefined

@@ -49,7 +49,7 @@ export function stageTypeRoutes(
     const descriptions = [
       ...createStageTypes({ ...context.settings, preconfigured }).values(),
     ].flatMap(({ description }) => description ?? [])
-    return toStageTypesAnswer(descriptions, 'embedded', refusals)
+    return toStageTypesAnswer(descriptions, refusals)
   })
 }
 

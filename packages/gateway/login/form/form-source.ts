@@ -20,8 +20,8 @@ interface ConfiguredUser {
 interface FormSourceOptions {
   users: Users
   configuredUser: ConfiguredUser | undefined
-  /** The permission service is part of this process, so it learns about the configured user too. */
-  permissionServiceEmbedded: boolean
+  /** The permission service learns about the configured user, too. */
+  learnsRolesFromLogins: boolean
   command: (words: string) => string
 }
 
@@ -29,11 +29,11 @@ export async function openFormSource(
   { configuredUser, firstAdmin }: FormSettings,
   context: MethodContext,
 ): Promise<PasswordSource> {
-  const { dataDir, permissionServiceEmbedded, adminRoles, command, log, keep, now } = context
+  const { dataDir, learnsRolesFromLogins, adminRoles, command, log, keep, now } = context
   const users = keep(openUsers(dataDir, now))
   const source = {
-    ...(await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })),
-    users: new FormUsers(users, permissionServiceEmbedded ? adminRoles : []),
+    ...(await createFormSource({ users, configuredUser, learnsRolesFromLogins, command })),
+    users: new FormUsers(users, learnsRolesFromLogins ? adminRoles : []),
   }
   if (configuredUser !== undefined) return source
   const first = {
@@ -47,7 +47,7 @@ export async function openFormSource(
 }
 
 async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
-  const { users, configuredUser, permissionServiceEmbedded, command } = options
+  const { users, configuredUser, learnsRolesFromLogins, command } = options
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
   const isConfigured = (user: User) =>
     configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
@@ -82,7 +82,7 @@ async function createFormSource(options: FormSourceOptions): Promise<PasswordSou
       return known
     },
     reportOf: (user) =>
-      isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 },
+      isConfigured(user) && !learnsRolesFromLogins ? undefined : { call: 'roles', attempts: 1 },
     stillValid: (user, credentialStamp) =>
       credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
     changes: () => users.changes,

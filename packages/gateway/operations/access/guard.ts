@@ -267,7 +267,8 @@ export class Guard {
       fields: demands.flatMap((demand) => {
         if (
           demand.kind !== 'filter' ||
-          (demand.unlessEmbedded !== undefined && upstreams.isEmbedded(demand.unlessEmbedded))
+          (demand.filteredAt !== undefined &&
+            upstreams.traitsOf(demand.filteredAt).filtersByAccount)
         )
           return []
         return demand.by

@@ -79,8 +79,8 @@ async function listApplications(
   request: OperationRequest,
   platform: Platform,
 ): Promise<readonly CachedAttributes[]> {
-  // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
-  if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
+  // What was just created has to be there; a store that is not at hand is read every few seconds.
+  if (platform.upstreams.traitsOf('front50').isAtHand) await platform.applications.refresh()
   noteAge(request.state, platform.applications.freshness, platform.upstreams)
   const { account, owner } = request.query
   const list = await listReadable(request, platform)
@@ -207,8 +207,8 @@ async function loadStored(
   const name = request.path['application'] as string
   if (stored !== undefined)
     return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
-  // The store in this process has just said no: what it deleted must not come back from the list.
-  if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
+  // The store has just said no: what it deleted must not come back from the list.
+  if (platform.upstreams.traitsOf('front50').isAtHand) await platform.applications.refresh()
   return {
     attributes: await checkReadable(platform.applications.find(name), request, platform),
     clusters: {},

@@ -159,9 +159,9 @@ export const capabilityOperations: Operation[] = [
       'Stage types with their fields, as the embedded engine checks and runs them, with those of `webhook.preconfigured`. With an ' +
       'external Orca the same descriptions of the types that Fairlead knows, marked as not verified.',
     handle: async (_request, { upstreams }) =>
-      upstreams.isEmbedded('orca')
+      upstreams.traitsOf('orca').describesTypes
         ? new StreamedAnswer('orca', { path: '/capabilities/stageTypes' })
-        : toStageTypesAnswer([...stageDescriptions.values()], 'external'),
+        : toStageTypesAnswer(stageDescriptions.values()),
     answer: StageTypes,
   }),
   gateway.get('getCloudProviders', '/capabilities/cloudProviders', 'List cloud providers', {
@@ -169,7 +169,7 @@ export const capabilityOperations: Operation[] = [
       'What forms and menus of clients need to know of cloud providers: of the embedded infrastructure, or of those of an external ' +
       'Clouddriver whose operations differ.',
     handle: async (_request, { upstreams }) =>
-      upstreams.isEmbedded('clouddriver')
+      upstreams.traitsOf('clouddriver').describesTypes
         ? new StreamedAnswer('clouddriver', { path: '/capabilities/cloudProviders' })
         : externalProviders,
     answer: z.array(CloudProvider),

@@ -271,7 +271,7 @@ async function search(request: OperationRequest, { upstreams }: Platform): Promi
   const { user, parameter, text, trigger, ...query } = request.query
   const path = pathTo`/applications/${request.path['application'] as string}/pipelines/search`
   const isPlain = user === undefined && parameter === undefined && text === undefined
-  if (isPlain || upstreams.isEmbedded('orca'))
+  if (isPlain || upstreams.traitsOf('orca').searchesByText)
     return new StreamedAnswer('orca', { path, query: request.query })
   const wanted = {
     ...(user !== undefined && { user: RegExp.escape(String(user)) }),

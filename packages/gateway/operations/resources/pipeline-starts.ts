@@ -190,7 +190,7 @@ function addNotifications(
 
 function checkParameters(definition: JsonObject, trigger: Trigger, { upstreams }: Platform): void {
   const problem = describeParameterProblem(definition, trigger.parameters ?? {}, {
-    takesAny: !upstreams.isEmbedded('orca'),
+    takesAny: upstreams.traitsOf('orca').takesAnyParameter,
   })
   if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
 }

@@ -120,7 +120,7 @@ async function setSecret(
   request: OperationRequest,
   { upstreams }: Platform,
 ): Promise<unknown> {
-  if (!upstreams.isEmbedded('front50'))
+  if (!upstreams.traitsOf('front50').keepsSecrets)
     throw new GatewayError('NOT_FOUND', describeAbsence(request))
   const { name = '', [kind]: owner = '' } = request.path
   return request.json('front50', {

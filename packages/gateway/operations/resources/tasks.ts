@@ -210,7 +210,7 @@ async function judge(
 ): Promise<JsonObject> {
   const objection = await nameObjection(request, platform, task)
   if (objection !== undefined) return refusedHere(platform, objection)
-  if (!platform.upstreams.isEmbedded('orca')) return judgeForm(task)
+  if (!platform.upstreams.traitsOf('orca').previewsTasks) return judgeForm(task)
   const answer = await request.json('orca', {
     method: 'POST',
     path: '/ops/judge',
@@ -235,7 +235,7 @@ async function nameObjection(
 }
 
 function refusedHere({ upstreams }: Platform, message: string): JsonObject {
-  const engine = upstreams.isEmbedded('orca') ? 'embedded' : 'external'
+  const engine = upstreams.traitsOf('orca').previewsTasks ? 'embedded' : 'external'
   return { engine, decision: 'refused', objections: [{ message }], open: [], effects: [] }
 }
 

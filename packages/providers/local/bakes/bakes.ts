@@ -264,7 +264,7 @@ export class Bakes implements Baker {
     const use = { application, account: target.account, user, place }
     const { context, provider } = this.#options
     const [{ value, secrets, versions }, given] = await Promise.all([
-      context.secrets.reveal(request.extended_attributes, use),
+      context.ports.secrets.reveal(request.extended_attributes, use),
       provider.parts.variables.reveal(target.account, use),
     ])
     const revealed = { ...order, id, request: { ...request, extended_attributes: value } }

@@ -88,7 +88,7 @@ export function sealFor(
 ): Promise<SealedSecrets | undefined> {
   const place = `server group ${name} in ${account}/${region}`
   const use = { application: parseMoniker(name).app ?? undefined, account, user: run.user, place }
-  return sealSecrets(program, use, { secrets: context.secrets, variables, run })
+  return sealSecrets(program, use, { secrets: context.ports.secrets, variables, run })
 }
 
 /**

@@ -81,7 +81,7 @@ async function startJob(running: Running<JobFields>): Promise<void> {
   const order = toJob(running, place, image)
   const { id, account, region, application, program, name } = order
   const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
-  const sealed = await sealSecrets(program, use, { secrets: context.secrets, variables, run })
+  const sealed = await sealSecrets(program, use, { secrets: context.ports.secrets, variables, run })
   // What an image starts is a program of the account, as in a server group.
   const confined =
     image === undefined

@@ -20,18 +20,20 @@ const oneSecret: Backend = {
   migrations: [],
   open: () => ({
     routes: (app) => void app.get('/v2/applications', () => [{ name: 'web-shop' }]),
-    secrets: {
-      reveal: async (value) => {
-        const text = JSON.stringify(value)
-        const isUsed = text.includes('secret:db-password')
-        const revealed = JSON.parse(
-          text.replaceAll('secret:db-password', secretValue),
-        ) as typeof value
-        return { value: revealed, secrets: isUsed ? [secretValue] : [], versions: [] }
+    ports: {
+      secrets: {
+        reveal: async (value) => {
+          const text = JSON.stringify(value)
+          const isUsed = text.includes('secret:db-password')
+          const revealed = JSON.parse(
+            text.replaceAll('secret:db-password', secretValue),
+          ) as typeof value
+          return { value: revealed, secrets: isUsed ? [secretValue] : [], versions: [] }
+        },
+        seal: (text) => text,
+        unseal: (text) => text,
+        reseal: (text) => text,
       },
-      seal: (text) => text,
-      unseal: (text) => text,
-      reseal: (text) => text,
     },
   }),
 }

@@ -61,7 +61,7 @@ export async function fetchArtifact(
 }
 
 /** Whether its content can be read without another service. */
-export function isEmbedded({ type }: JsonObject): boolean {
+export function hasItsContent({ type }: JsonObject): boolean {
   return type === embedded
 }
 
@@ -79,7 +79,7 @@ export function bindableArtifacts(place: StagePlace): BindableArtifacts {
   const references = [...requiredArtifactIds.map((id) => ({ id })), ...listed.map(referenceOf)]
   const required = references.map((each) => requireArtifact(place, 'The required artifact', each))
   // What is embedded has no reference that a field of a manifest could take.
-  const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !isEmbedded(each))
+  const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !hasItsContent(each))
   return {
     requiredArtifacts: distinctArtifacts(required) as JsonObject[],
     optionalArtifacts: optional,

@@ -12,7 +12,7 @@ import { StageError } from '../../machine/failure.ts'
 import type { Stage, StagePlace } from '../../model.ts'
 import { attempt, type SubmitStep } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { bindableArtifacts, fetchArtifact, isEmbedded, requireArtifact } from './artifacts.ts'
+import { bindableArtifacts, fetchArtifact, hasItsContent, requireArtifact } from './artifacts.ts'
 import { isFromArtifact } from './manifest-context.ts'
 
 /** YAML as Kubernetes reads it. */
@@ -38,7 +38,7 @@ export function resolveStep(name: string, source: Source): Step {
     preview: async (context) => {
       if (!isFromArtifact(context.stage))
         return { operations: [], context: written(context).context }
-      if (!isEmbedded(artifactOf(context))) return undefined
+      if (!hasItsContent(artifactOf(context))) return undefined
       return { operations: [], context: (await readDocuments(context, source)).context }
     },
     execute: async (context) =>
