@@ -2,7 +2,7 @@
 
 import type { Build } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { askerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type BuildService, found } from './build-service.ts'
@@ -49,7 +49,7 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
   )
   const listBuilds = async (request: FastifyRequest) => {
     const job = jobOf(request)
-    return found(await serverOf(request, builds).builds(job, askerOf(request)), `job "${job}"`)
+    return found(await serverOf(request, builds).builds(job, userOf(request)), `job "${job}"`)
   }
   app.get('/builds/all/:host', listBuilds)
   app.get('/builds/all/:host/*', listBuilds)
@@ -59,7 +59,7 @@ export function mountBuildReads(app: FastifyInstance, builds: BuildService): voi
       toNumber(requiredQuery(request, name)),
     )
     return found(
-      await server.changes?.(job, { after, until }, askerOf(request)),
+      await server.changes?.(job, { after, until }, userOf(request)),
       `list of changes of "${job}"`,
     )
   }

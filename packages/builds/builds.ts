@@ -3,7 +3,7 @@
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
-import { askerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { FastifyInstance } from 'fastify'
@@ -113,7 +113,7 @@ function mountServers(
   // The gateway cannot know of which server the build is.
   app.get('/ci/builds/:build/output', async (request) => {
     const readable = await readableServers(context, userOf(request), servers)
-    return { log: await loadLog(readable, pathValue(request, 'build'), askerOf(request)) }
+    return { log: await loadLog(readable, pathValue(request, 'build'), userOf(request)) }
   })
 }
 

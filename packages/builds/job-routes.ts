@@ -3,18 +3,18 @@
 import { parseJson } from '@fairlead/base/json/json.ts'
 import { fieldOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { askerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type BuildService, found } from './build-service.ts'
 import { asAsker, jobOf, serverOf } from './server-requests.ts'
 
 export function mountJobs(app: FastifyInstance, builds: BuildService): void {
-  app.get('/jobs/:host', (request) => serverOf(request, builds).jobs(askerOf(request)))
+  app.get('/jobs/:host', (request) => serverOf(request, builds).jobs(userOf(request)))
   app.get('/jobs/:host/*', async (request) => {
     const server = serverOf(request, builds)
     const job = jobOf(request)
-    const user = askerOf(request)
+    const user = userOf(request)
     return job === ''
       ? server.jobs(user)
       : found(await server.job(job, user), `job "${job}" of "${server.name}"`)
@@ -41,7 +41,7 @@ export function mountJobs(app: FastifyInstance, builds: BuildService): void {
     await builds.checkChange(server, asAsker(request))
     const [, job, number] = /^(.+)\/update\/(\d{1,15})$/.exec(jobOf(request)) ?? []
     if (job === undefined) throw new PortError(404, 'No PATCH operation has this path.')
-    await server.describe(job, Number(number), descriptionIn(request.body), askerOf(request))
+    await server.describe(job, Number(number), descriptionIn(request.body), userOf(request))
     return reply.code(200).send()
   })
 }

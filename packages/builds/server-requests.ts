@@ -3,7 +3,7 @@
 import { fieldOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { askerOf, trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyRequest } from 'fastify'
 import type { BuildServer } from './build-server.ts'
@@ -14,9 +14,9 @@ export function serverOf(request: FastifyRequest, builds: BuildService): BuildSe
   return builds.server(pathValue(request, 'host'))
 }
 
-/** The caller of a request, without a user where another back end asks for itself. */
+/** The caller of a request, with a name also where there is none. */
 export function asAsker(request: FastifyRequest): Caller {
-  return { ...trustedCallerOf(request), user: askerOf(request) }
+  return { ...trustedCallerOf(request), user: userOf(request) }
 }
 
 /** The rest of the path, slashes included, or a query parameter. */

@@ -1,4 +1,4 @@
-/** Calls from an embedded back end to other services, with the HTTP client of Node. */
+/** Calls of Spinnaker's services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import http from 'node:http'
 import https from 'node:https'
@@ -8,7 +8,7 @@ import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
 import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
-import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
+import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
 import {
   type CallService,
@@ -18,7 +18,8 @@ import {
 } from '@fairlead/ports/service-call.ts'
 
 interface CallServiceSettings {
-  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Base URLs of those that are on. */
+  services: Partial<Record<ServiceName, string>>
   /** Longest silence of a service. */
   timeoutMs: number
   maxAnswerBytes: number
@@ -28,32 +29,21 @@ interface CallServiceSettings {
 const maxConnections = 64
 /** Silence ends a call earlier; a service that answers byte by byte must not hold its caller for good. */
 const longestCallMs = 10 * 60_000
-/**
- * Calls among the back ends of this process are not limited: one of them is answered only after those that it makes itself, and
- * with a common limit calls that hold all connections would wait for calls that get none.
- */
-const embedded = Number.POSITIVE_INFINITY
 
 export function createServiceCalls(settings: CallServiceSettings) {
   const agents = {
-    'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
     'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...settings.tls }),
   }
   const call: CallService = async (service, request) => {
-    const address = settings.services[service]
-    if (address === undefined) throw new ServiceOffError(service)
-    const url = new URL(
-      address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`,
-    )
+    const baseUrl = settings.services[service]
+    if (baseUrl === undefined) throw new ServiceOffError(service)
+    const url = new URL(baseUrl)
     const protocol = url.protocol as 'http:' | 'https:'
-    const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]
     const text = request.body === undefined ? undefined : formatJson(request.body)
-    const sent = address.kind === 'embedded' ? request : forOneUser(request)
     const options = {
-      ...toOptions(sent, url, text),
-      ...placeOf(address, url),
-      agent,
+      ...toOptions(forOneUser(request), url, text),
+      agent: agents[protocol],
       ...limitsOf(settings),
     }
     const form = { maxBytes: settings.maxAnswerBytes, wantsBytes: request.wantsBytes === true }
@@ -88,6 +78,9 @@ function toOptions(
   text: string | undefined,
 ): RequestOptions {
   return {
+    // The parts of a request name an IPv6 address as it is; only URLs have it in brackets.
+    hostname: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port,
     method,
     path: withoutSlash(url.pathname) + path,
     headers: {
@@ -102,12 +95,6 @@ function toOptions(
       ),
     },
   }
-}
-
-/** The parts of a request name an IPv6 address as it is; only URLs have it in brackets. */
-function placeOf(address: ServiceAddress, { hostname, port }: URL): RequestOptions {
-  if (address.kind === 'embedded') return { socketPath: address.socketPath }
-  return { hostname: hostname.replace(/^\[|\]$/g, ''), port }
 }
 
 function limitsOf({ timeoutMs }: CallServiceSettings): RequestOptions {

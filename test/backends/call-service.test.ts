@@ -1,41 +1,10 @@
-/** Calls of back ends to each other, over the socket that all of them share. */
+/** Calls of services elsewhere. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { join } from 'node:path'
 import test from 'node:test'
 import { createServiceCalls } from '../../packages/external/call-service.ts'
-import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
-
-test('any number of nested calls at once is answered', { timeout: 300_000 }, async (t) => {
-  const folder = createFolder('calls')
-  const socketPath = join(folder, 's')
-  const { call, close } = createServiceCalls({
-    services: {
-      orca: { kind: 'embedded', service: 'orca', socketPath },
-      fiat: { kind: 'embedded', service: 'fiat', socketPath },
-    },
-    timeoutMs: 60_000,
-    maxAnswerBytes: 1000,
-  })
-  const server = createServer(async (request, answer) => {
-    if (request.url?.startsWith('/orca') === true)
-      await call('fiat', { method: 'GET', path: '/view' })
-    answer.end('{}')
-  })
-  await new Promise<void>((resolve) => server.listen(socketPath, resolve))
-  t.after(() => {
-    close()
-    server.close()
-    server.closeAllConnections()
-    removeFolder(folder)
-  })
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, () => call('orca', { method: 'GET', path: '/task' })),
-  )
-  assert.ok(answers.every(({ status }) => status === 200))
-})
 
 test('a page instead of an answer fails the call', async (t) => {
   const front50 = await startUpstream(t, {
@@ -44,7 +13,7 @@ test('a page instead of an answer fails the call', async (t) => {
     'GET /text': new Reply(200, 'bare text'),
   })
   const { call, close } = createServiceCalls({
-    services: { front50: { kind: 'external', baseUrl: front50.url } },
+    services: { front50: front50.url },
     timeoutMs: 60_000,
     maxAnswerBytes: 1000,
   })
@@ -69,7 +38,7 @@ test('a call that wants bytes gets them unchanged', async (t) => {
     'PUT /file': new Reply(200, content),
     'PUT /none': new Reply(404, { message: 'no' }),
   })
-  const services = { clouddriver: { kind: 'external', baseUrl: clouddriver.url } } as const
+  const services = { clouddriver: clouddriver.url } as const
   const { call, close } = createServiceCalls({ services, timeoutMs: 60_000, maxAnswerBytes: 1000 })
   t.after(close)
   const ask = (path: string) =>
@@ -86,7 +55,7 @@ test('a service that switches protocols fails the call', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const { call, close } = createServiceCalls({
-    services: { orca: { kind: 'external', baseUrl: `http://127.0.0.1:${port}` } },
+    services: { orca: `http://127.0.0.1:${port}` },
     timeoutMs: 60_000,
     maxAnswerBytes: 1000,
   })
@@ -102,7 +71,7 @@ test('a service whose address is IPv6 is called', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
   const { port } = server.address() as AddressInfo
   const { call, close } = createServiceCalls({
-    services: { orca: { kind: 'external', baseUrl: `http://[::1]:${port}` } },
+    services: { orca: `http://[::1]:${port}` },
     timeoutMs: 60_000,
     maxAnswerBytes: 1000,
   })

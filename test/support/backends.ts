@@ -39,6 +39,8 @@ export interface Backends {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<ServiceAnswer>
+  /** A stored definition, with its secrets. */
+  stored(kind: string, id: string): Record<string, unknown>
   /** State of the engine, as the metrics show it. */
   observe(): BackendState | undefined
   /** Stops the servers and closes the database, before the end of the test. */
@@ -108,7 +110,14 @@ export async function startBackends(
     await stop()
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
   })
-  return { url: (service) => `${base}/${service}`, ask, observe, stop }
+  const stored: Backends['stored'] = (kind, id) => {
+    const rows = db
+      .prepare('SELECT document FROM definitions_documents WHERE kind = ?')
+      .all(kind)
+      .map(({ document }) => JSON.parse(String(document)) as Record<string, unknown>)
+    return rows.find((document) => document['id'] === id) ?? {}
+  }
+  return { url: (service) => `${base}/${service}`, ask, stored, observe, stop }
 }
 
 function createLog(receive: BackendsOptions['log']): pino.Logger {

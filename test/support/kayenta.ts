@@ -74,7 +74,7 @@ export async function startKayenta(t: TestContext): Promise<Kayenta> {
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const calls = createServiceCalls({
-    services: { kayenta: { kind: 'external', baseUrl: url } },
+    services: { kayenta: url },
     timeoutMs: 10_000,
     maxAnswerBytes: 1024 ** 2,
   })

@@ -761,7 +761,7 @@ test('services that demand client certificates are called with that of the key s
   assert.match(String(finding?.found), /^it answers 200 after \d+ ms$/)
 
   const { call, close } = createServiceCalls({
-    services: { clouddriver: { kind: 'external', ...clouddriver } },
+    services: { clouddriver: clouddriver.baseUrl },
     timeoutMs: 60_000,
     maxAnswerBytes: 1000,
     tls: { ca: [authority.certificate], cert: own.cert, key: own.key },

@@ -9,16 +9,15 @@ import {
   type Timeouts,
 } from '@fairlead/base/findings/finding.ts'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { shape } from '@fairlead/base/json/shape.ts'
-import { listOf, textOf } from '@fairlead/base/json/values.ts'
-import { formatQuery } from '@fairlead/base/net/encode-path.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { anonymousIdentity } from '@fairlead/gateway/upstreams/identity.ts'
-import { backendHeader } from '@fairlead/ports/requests/request-caller.ts'
 import type { Config } from '../config/config.ts'
 import { findEmbedded, notRunning, type Target } from './check-services.ts'
 import { openQuestions } from './open-questions.ts'
 
-const toRefusal = shape({ message: textOf })
+const toHealth = shape({ message: textOf, metrics: or(numberOf, 0) })
 
 export function checkMetricsAccounts(
   config: Pick<Config, 'upstreams' | 'backends'>,
@@ -60,17 +59,11 @@ async function tryAccount(
       `correct its address and credentials below kayenta.${source}.accounts, or see whether it can be reached from here`,
     )
   try {
-    const path = `/metadata/metricsService${formatQuery({ metricsAccountName: name })}`
-    // As Fairlead itself: the account may be for some users only.
-    const { status, text } = await upstreams.call(
-      service,
-      { path, headers: { [backendHeader]: 'true' } },
-      anonymousIdentity,
-    )
-    const body = parseIfJson(text)
-    if (status !== 200)
-      return problem(toRefusal(body).message ?? `the canary service answers ${status}`)
-    return report.ok(tried, `it names ${listOf(body).length}`)
+    const path = pathTo`/accounts/${name}/health`
+    const { status, text } = await upstreams.call(service, { path }, anonymousIdentity)
+    const { message, metrics } = toHealth(parseIfJson(text))
+    if (status !== 200) return problem(message ?? `the canary service answers ${status}`)
+    return report.ok(tried, `it names ${metrics}`)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     return problem(`no answer within ${answerMs / 1000} s: ${error.message}`)

@@ -1,5 +1,6 @@
 /** Start of the embedded back ends as the configuration wants them. */
 
+import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
 import type { Config } from '../config/config.ts'
 import {
   type Embedded,
@@ -10,8 +11,13 @@ import {
 import { RemoteBackends } from '../hosting/remote-backends.ts'
 
 interface EmbeddingOptions
-  extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
+  extends Omit<
+    EmbeddedOptions,
+    'dataDir' | 'embedded' | 'services' | 'serviceTls' | 'settings' | 'traces'
+  > {
   readonly config: Config
+  /** Where every enabled service is. */
+  readonly services: Partial<Record<ServiceName, ServiceAddress>>
   readonly version: string
   readonly restoredAt?: number | undefined
 }
@@ -50,9 +56,12 @@ export function embedServices({
   ...options
 }: EmbeddingOptions): EmbeddedThread | undefined {
   const { services } = options
-  const embedded = Object.values(services).flatMap((address) =>
-    address.kind === 'embedded' ? [address.service] : [],
-  )
+  const embedded: ServiceName[] = []
+  const baseUrls: Partial<Record<ServiceName, string>> = {}
+  for (const [service, address] of Object.entries(services) as [ServiceName, ServiceAddress][]) {
+    if (address.kind === 'embedded') embedded.push(service)
+    else baseUrls[service] = address.baseUrl
+  }
   if (embedded.length === 0) return undefined
   const { dataDir, ...backends } = config.backends
   const authorization = checksPermissions({ config, services })
@@ -61,6 +70,7 @@ export function embedServices({
     ...options,
     dataDir,
     embedded,
+    services: baseUrls,
     serviceTls: config.upstreams.okHttpClient.tls,
     settings: { ...backends, authorization, bodies: { maxBytes, maxValues }, version, restoredAt },
     traces: config.telemetry.tracing !== undefined,

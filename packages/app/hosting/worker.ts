@@ -7,7 +7,7 @@ import { definedOf } from '@fairlead/base/json/values.ts'
 import { keepCompiledCode } from '@fairlead/base/runtime/compile-cache.ts'
 import type { BackendListener } from '@fairlead/base/services/backend-place.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
-import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
+import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { openDatabase } from '@fairlead/base/storage/database.ts'
 import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
@@ -31,8 +31,8 @@ export interface WorkerInput {
   dataDir: string
   socketPath: string
   embedded: readonly string[]
-  /** Where every enabled service is, embedded ones included, for calls between services. */
-  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Base URLs of the services that are not embedded. */
+  services: Partial<Record<ServiceName, string>>
   serviceTls?: ServiceTls | undefined
   settings: BackendSettings
   logLevel: string

@@ -1,8 +1,8 @@
 /** The embedded canary service: configurations, metrics accounts, judges and analyses, with the contract of kayenta. */
 
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
-import { askerOf } from '@fairlead/ports/requests/request-caller.ts'
-import { queryValue } from '@fairlead/ports/requests/request-values.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MetricAccounts, toAnswer } from './accounts.ts'
@@ -45,9 +45,20 @@ function mountSurroundings(
   context: BackendContext,
   accounts: MetricAccounts,
 ): void {
-  const judgeFor = (request: FastifyRequest) => openAccountJudge(context, askerOf(request))
+  const judgeFor = (request: FastifyRequest) => openAccountJudge(context, userOf(request))
   app.get('/credentials', async (request) => accounts.views(await judgeFor(request)))
   app.get('/judges', () => [{ name: judgeName, visible: true }])
+  // For operators: whether it answers, whoever may use it.
+  app.get('/accounts/:account/health', async (request) => {
+    const account = accounts.require(
+      pathValue(request, 'account'),
+      await openAccountJudge(context, undefined),
+    )
+    const names = await account.metricNames().catch((error: unknown) => {
+      throw toAnswer(error)
+    })
+    return { metrics: names.length }
+  })
   app.get('/metadata/metricsService', async (request) => {
     const wanted = queryValue(request, 'filter')?.toLowerCase() ?? ''
     const judge = await judgeFor(request)

@@ -5,7 +5,7 @@ import { documentMigrations, foldName } from '@fairlead/base/stores/document-sto
 import type { Backend } from '@fairlead/ports/backend.ts'
 import { queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'
-import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../pipelines/trigger-secrets.ts'
 import { secretRoutes } from '../secrets/routes.ts'
 import { secretMigrations } from '../secrets/secret-store.ts'
 import { openSecrets } from '../secrets/secrets.ts'
@@ -64,10 +64,9 @@ export const definitionsBackend: Backend = {
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)
-        app.addHook('preSerialization', async (request, _reply, payload) => {
-          const show = shownTo(request)
-          return Array.isArray(payload) ? payload.map(show) : show(payload)
-        })
+        app.addHook('preSerialization', async (_request, _reply, payload) =>
+          Array.isArray(payload) ? payload.map(maskDefinition) : maskDefinition(payload),
+        )
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
         secretRoutes(app, secrets, async (request, owner) =>
           checkSecretWriter(await writerOf(definitions, request), owner),

@@ -13,7 +13,7 @@ import {
 import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
@@ -183,13 +183,12 @@ async function sendOfApplication(
   const enabled = queryFlag(request, 'enabledPipelines')
   const namePart = (queryValues(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
   const limit = queryCount(request, 'pipelineLimit')
-  const show = shownTo(request)
   const kept = await flatMapInTurns(texts, (text) => {
     const pipeline = parseDocument(text)
     const isWanted =
       (enabled === undefined || isEnabled(pipeline) === enabled) &&
       String(pipeline['name']).toLowerCase().includes(namePart)
-    return isWanted ? [show(pipeline)] : []
+    return isWanted ? [maskDefinition(pipeline)] : []
   })
   return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
 }

@@ -3,7 +3,6 @@
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
-import { isFromBackend } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { type Slice, sendList, sendSlices } from '@fairlead/ports/requests/slices.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -58,19 +57,14 @@ export function incomplete(message: string): PortError {
   return new PortError(422, message, { exception: 'InvalidEntity' })
 }
 
-/** Stored texts as the caller may see them: only other back ends get secrets. */
-function textShownTo({ request }: FastifyReply): (text: string) => string {
-  return isFromBackend(request) ? (text) => text : maskDefinitionText
-}
-
 /** Answers with an array of stored texts; only those are parsed that may hold secrets. */
 export function sendTexts(reply: FastifyReply, texts: readonly string[]): FastifyReply {
-  return sendList(reply, texts, textShownTo(reply))
+  return sendList(reply, texts, maskDefinitionText)
 }
 
 /** Answers with everything in a store. */
 export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply {
-  return sendSlices(reply, storeSlices(store.portions(), textShownTo(reply)))
+  return sendSlices(reply, storeSlices(store.portions(), maskDefinitionText))
 }
 
 /** One portion is read ahead, so that the last one is known as such. */
@@ -112,7 +106,7 @@ export function sendStored(
 ): FastifyReply {
   const text = store.text(keyIn(reply.request, name))
   if (text === undefined) throw missingDefinition(`${what} "${pathValue(reply.request, name)}"`)
-  return reply.type('application/json; charset=utf-8').send(textShownTo(reply)(text))
+  return reply.type('application/json; charset=utf-8').send(maskDefinitionText(text))
 }
 
 /**

@@ -7,7 +7,7 @@ import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance } from 'fastify'
-import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkSaver, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { inOrder } from './pipeline-order.ts'
@@ -33,10 +33,9 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/strategies/:application', async (request, reply) => {
     if (isUnchanged(request, reply, strategies.version())) return reply
     const texts = strategies.textsOfApplication(pathValue(request, 'application'))
-    const show = shownTo(request)
     return sendList(
       reply,
-      inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])),
+      inOrder(await flatMapInTurns(texts, (text) => [maskDefinition(parseDocument(text))])),
     )
   })
 

@@ -10,7 +10,7 @@ import type { WantedTemplate } from '@fairlead/ports/definitions.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../pipelines/trigger-secrets.ts'
 import {
   checkTemplateReader,
   checkTemplateTriggers,
@@ -50,7 +50,7 @@ function versionedTemplateReads(app: FastifyInstance, definitions: Definitions):
   app.get('/v2/pipelineTemplates/versions', (request) => {
     const versions = inScopes(request, templates.all())
       .filter((template) => template['schema'] === 'v2')
-      .map(shownTo(request))
+      .map(maskDefinition)
     // A Map groups ids of any spelling; fromEntries defines properties, so that no id can reach a prototype.
     return Object.fromEntries(Map.groupBy(versions, (template) => String(template['id'])))
   })

@@ -8,8 +8,6 @@ import { formatJson, isRawNumber, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { mask, provesSender } from '@fairlead/model/secrets/secret-names.ts'
-import { isFromBackend } from '@fairlead/ports/requests/request-caller.ts'
-import type { FastifyRequest } from 'fastify'
 
 /** Fields of a trigger that say what an event must hold; by some, its sender shows that it is the one. */
 export const constraintKeys = ['payloadConstraints', 'attributeConstraints'] as const
@@ -29,11 +27,6 @@ export function maskDefinition<T>(definition: T): T {
 
 export function maskTrigger(trigger: JsonObject): JsonObject {
   return mapSecrets(trigger, () => mask)
-}
-
-/** Definitions as the caller may see them: only other back ends get secrets. */
-export function shownTo(request: FastifyRequest): <T>(definition: T) => T {
-  return isFromBackend(request) ? (definition) => definition : maskDefinition
 }
 
 /** The JSON text of a definition, masked. */

@@ -16,16 +16,3 @@ export function trustedCallerOf(request: FastifyRequest): Caller {
   }
   return toCaller(identity)
 }
-
-/** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */
-export const backendHeader = 'x-fairlead-backend'
-
-/** Whether another back end of this process asks, which works with secrets; all others get masks. */
-export function isFromBackend({ headers }: FastifyRequest): boolean {
-  return headers[backendHeader] !== undefined
-}
-
-/** The user in whose name the caller asks; undefined: another back end of this process asks for itself. */
-export function askerOf(request: FastifyRequest): string | undefined {
-  return isFromBackend(request) ? trustedCallerOf(request).user || undefined : userOf(request)
-}

@@ -2,7 +2,7 @@
 
 import type { AccountState } from '@fairlead/base/telemetry/metrics.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
-import { askerOf, trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { isSlices, sendSlices } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
@@ -149,7 +149,8 @@ async function answerRoute(
   }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
 ): Promise<FastifyReply> {
   const { params, query, body: sent } = request
-  const caller = { as: trustedCallerOf(request), user: userOf(request), asker: askerOf(request) }
+  const user = userOf(request)
+  const caller = { as: trustedCallerOf(request), user, asker: user }
   const body = await answer(route, { params, query, body: sent, ...caller }, infrastructure)
   if (isSlices(body)) return sendSlices(reply, body)
   if (!(body instanceof Written)) return reply.send(body)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
-import { type BackendsOptions, startBackends } from '../../support/backends.ts'
+import { type Backends, type BackendsOptions, startBackends } from '../../support/backends.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -23,6 +23,7 @@ export interface Store {
   ): Promise<T>
   /** Asks, expects the status and answers the error body. */
   fails(status: number, method: string, path: string, body?: unknown): Promise<Fields>
+  stored: Backends['stored']
   url: string
   stop(): Promise<void>
 }
@@ -43,6 +44,7 @@ export async function startStore(t: TestContext, options: BackendsOptions = {}):
       assert.equal(answer.status, status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
       return answer.body as Fields
     },
+    stored: backends.stored,
     url: backends.url('front50'),
     stop: backends.stop,
   }

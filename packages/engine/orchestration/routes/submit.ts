@@ -6,7 +6,7 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { shownTo } from '../../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../../pipelines/trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
@@ -19,7 +19,7 @@ import { objectAnswer, sendRecord } from './answers.ts'
 export function submitRoutes(app: FastifyInstance, engine: Engine): void {
   const { options } = engine
   const start = async (request: FastifyRequest, body: unknown) =>
-    shownTo(request)(await startPipeline(body, trustedCallerOf(request), engine))
+    maskDefinition(await startPipeline(body, trustedCallerOf(request), engine))
 
   app.post('/orchestrate', (request) => start(request, request.body))
 

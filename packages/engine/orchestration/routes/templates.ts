@@ -9,7 +9,7 @@ import {
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance } from 'fastify'
-import { shownTo } from '../../pipelines/trigger-secrets.ts'
+import { maskDefinition } from '../../pipelines/trigger-secrets.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { loadTemplate } from '../submission/template-instance.ts'
 
@@ -19,9 +19,7 @@ const mostLevels = 20
 export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions): void {
   // Sources without expressions do not depend on the execution that the query may name.
   app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
-    shownTo(request)(
-      await resolveTemplate(request.query.source, trustedCallerOf(request), sources),
-    ),
+    maskDefinition(await resolveTemplate(request.query.source, trustedCallerOf(request), sources)),
   )
 }
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { backendHeader } from '../../../../packages/ports/requests/request-caller.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { neighbour, sandboxAttacks } from '../../../support/sandbox-attacks.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
@@ -53,12 +52,7 @@ test('what a build puts in the place of its archive leads nowhere', async (t) =>
     },
   })
   const { result } = await builds.build('attacker')
-  const { body } = await builds.ask(
-    'GET',
-    `/builds/file/1/local/attacker?path=${name}`,
-    undefined,
-    { [backendHeader]: 'true' },
-  )
+  const { body } = await builds.ask('GET', `/builds/file/1/local/attacker?path=${name}`)
   assert.equal(result, 'FAILURE', String(body))
   assert.ok(!String(body).includes(neighbour.NEIGHBOUR))
   assert.match(await builds.log('attacker', 1), /archive is no folder, but a link/)

@@ -8,10 +8,10 @@ import {
 } from '../../../../packages/builds/build-servers.ts'
 import { buildsBackend } from '../../../../packages/builds/builds.ts'
 import type { Backend } from '../../../../packages/ports/backend.ts'
-import { backendHeader } from '../../../../packages/ports/requests/request-caller.ts'
 import { startInfrastructure, type TestInfrastructure } from '../../../support/infrastructure.ts'
 import { waitFor } from '../../../support/wait-until.ts'
 
+const observer = 'observer'
 export const secretValue = 'correct-horse-battery'
 
 /** Knows `secret:db-password` only, and one application. */
@@ -78,7 +78,8 @@ export async function startLocalBuilds(
     beside: [oneSecret, buildsBackend],
     authorization: views !== undefined,
     others: async (_service, { path }) => {
-      const body = views?.[path.split('/').at(-1) ?? '']
+      const user = path.split('/').at(-1) ?? ''
+      const body = user === observer ? { name: observer, admin: true } : views?.[user]
       return { status: body === undefined ? 404 : 200, body }
     },
     settings: { buildServers: toSettings(settings) },
@@ -86,7 +87,7 @@ export async function startLocalBuilds(
   const ask: TestBuilds['ask'] = (method, path, body, headers) =>
     infra.backends.ask('igor', method, path, body, headers)
   // With all rights.
-  const read = (path: string) => ask('GET', path, undefined, { [backendHeader]: 'true' })
+  const read = (path: string) => ask('GET', path, undefined, { 'x-spinnaker-user': observer })
   let orders = 0
   const start: TestBuilds['start'] = async (job, query = '') => {
     // Equal orders start one build.
