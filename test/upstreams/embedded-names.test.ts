@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GatewayError } from '../../packages/base/errors.ts'
 import { PortError } from '../../packages/base/port-error.ts'
-import { type ServiceName, serviceNames } from '../../packages/base/services/services.ts'
+import { ownNames, type ServiceName, serviceNames } from '../../packages/base/services/services.ts'
 import { checkList } from '../../packages/gateway/operations/upstream-shape.ts'
 import { readJson } from '../../packages/gateway/upstreams/answer-form.ts'
 import { anonymousIdentity } from '../../packages/gateway/upstreams/identity.ts'
@@ -108,6 +108,7 @@ test('a stage that an embedded service fails does not name it', async (t) => {
       routes: () => {},
       ports: {
         definitions: {
+          name: ownNames.front50,
           removePipeline: () => Promise.reject(new PortError(500, '')),
         } as unknown as StoredDefinitions,
       },
