@@ -2,9 +2,11 @@
 # Builds what some tests need of Kubernetes: the API server, the controllers, kubectl, and Helm; Litestream; and an S3-compatible store.
 # Go fetches the sources of go.mod in scripts/kubernetes, helm, litestream and s3-store through its proxy. Takes about fifteen minutes,
 # once: the programs stay in the user's cache, where test/support/kubernetes-programs.ts looks for them.
+# With --missing it only prints what is not built, a line each.
 set -euo pipefail
 cd "$(dirname "$0")"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fairlead
+only=${1:-}
 
 # version_of MODULE FOLDER: such as 1.34.3
 version_of() {
@@ -24,11 +26,15 @@ build() {
   local module=$1 target=$2 flags=$3 fresh
   shift 3
   if has_programs "$target" "${@##*/}"; then return; fi
-  if ! command -v go >/dev/null; then
-    echo "Tests that need $module are skipped: Go, which builds it, is not installed."
+  if [ "$only" = --missing ]; then
+    echo "$module"
     return
   fi
-  echo "Building $module for the tests into $target, once; this takes minutes."
+  if ! command -v go >/dev/null; then
+    echo "Programs: Go, which builds $module, is not installed; tests that need it are skipped."
+    return
+  fi
+  echo "Programs: building $module with Go into $target, once."
   mkdir -p "$cache"
   fresh=$(mktemp -d "$target.XXXXXX")
   # The name is local to this function, and the trap is not.

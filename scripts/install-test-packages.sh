@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that some tests talk to: a directory, Redis, a browser, nginx, etcd, sshd, buildah, Podman, Docker, Prometheus, systemd and bubblewrap. Installs
 # only what is missing, starts no service, and asks nothing. Anywhere but on Debian with root it says what will be skipped instead.
+# With --missing it only prints the packages that are missing, a line each.
 set -euo pipefail
 
 # Each package and the program that it brings; test/support/debian.ts looks for the same programs.
@@ -11,14 +12,25 @@ missing=()
 for entry in "${packages[@]}"; do
   command -v "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
 done
-if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
-
-if [ ! -e /etc/debian_version ] || [ "$(id -u)" -ne 0 ]; then
-  echo "Tests that need these packages are skipped; they are installed only on Debian, by root: ${missing[*]}"
+if [ "${1:-}" = --missing ]; then
+  [ ${#missing[@]} -eq 0 ] || printf '%s\n' "${missing[@]}"
+  exit 0
+fi
+if [ ${#missing[@]} -eq 0 ]; then
+  echo 'Packages: all are installed.'
   exit 0
 fi
 
-echo "Installing for the tests: ${missing[*]}"
+if [ ! -e /etc/debian_version ]; then
+  echo "Packages: this is not Debian, so tests are skipped unless you install the programs of these: ${missing[*]}"
+  exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  echo "Packages: only root can install them. Until then, tests that need them are skipped. As root: apt-get install --no-install-recommends ${missing[*]}"
+  exit 0
+fi
+
+echo "Packages: installing from Debian, as root, starting no service; takes some two minutes: ${missing[*]}"
 # A policy of 101 keeps package scripts from starting what they install.
 if [ ! -e /usr/sbin/policy-rc.d ]; then
   printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d

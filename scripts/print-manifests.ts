@@ -62,7 +62,7 @@ export function renderChart(helm: string, value: string): string[] {
 
 if (import.meta.main) {
   const helm = findHelm()
-  if (helm === undefined) throw new Error('Helm is missing: run scripts/install-test-kubernetes.sh')
+  if (helm === undefined) throw new Error('Helm is missing: run npm run test:setup')
   const write = ({ file, text }: PrintedFile) => writeFileSync(join(root, file), text)
   write(printAlerts())
   printManifests(helm).forEach(write)

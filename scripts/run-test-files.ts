@@ -9,7 +9,8 @@ import { inspect } from 'node:util'
 
 /** A test that ended, a line that a file wants to be shown, or that all results so far are told and the next file is awaited. */
 export type Report =
-  | { kind: 'passed' | 'skipped'; file: string }
+  | { kind: 'passed'; file: string }
+  | { kind: 'skipped'; file: string; reason: string }
   | { kind: 'failed'; file: string; message: string }
   | { kind: 'note'; file: string; text: string }
   | { kind: 'next' }
@@ -78,7 +79,8 @@ function toReport(event: TestEvent): Report | undefined {
 function toResult({ type, data }: Finished): Report | undefined {
   const { file = '', name, line, details, skip } = data
   if (type === 'test:pass' && (details.type === 'suite' || file === queue)) return undefined
-  if (skip !== undefined && skip !== false) return { kind: 'skipped', file }
+  if (skip !== undefined && skip !== false)
+    return { kind: 'skipped', file, reason: skip === true ? 'it says no reason' : skip }
   if (type === 'test:pass') return { kind: 'passed', file }
   const { error } = data.details
   const text =

@@ -12,6 +12,11 @@ export interface Results {
   skipped: number
 }
 
+interface Skip {
+  file: string
+  reason: string
+}
+
 interface Started {
   file: string
   at: number
@@ -28,6 +33,7 @@ interface Run {
   queues: TestQueues
   results: Results
   costs: Cost[]
+  skips: Skip[]
   failures: string[]
 }
 
@@ -38,13 +44,14 @@ const concurrency = 5
 const timeoutMs = 1_800_000
 const shownAsDear = 10
 
-/** Runs the test files, a line for each. Failures are shown in full at the end. */
-export async function runTests(files: string[]): Promise<Results> {
+/** Runs the test files, a line for each. Failures are shown in full at the end, and what was skipped by its reason. */
+export async function runTests(files: readonly string[]): Promise<Results> {
   const queues = new TestQueues(files)
   const run: Run = {
     queues,
     results: { passed: 0, failed: 0, skipped: 0 },
     costs: [],
+    skips: [],
     failures: [],
   }
   const work = async () => {
@@ -54,6 +61,7 @@ export async function runTests(files: string[]): Promise<Results> {
   await Promise.all(Array.from({ length: Math.min(files.length, concurrency) }, work))
   for (const failure of run.failures) console.log(`\n${'─'.repeat(100)}\n${failure}`)
   if (files.length > shownAsDear) showDearest(run.costs)
+  showSkipped(run.skips)
   return run.results
 }
 
@@ -118,6 +126,9 @@ class TestProcess {
       this.#fail(report.message)
     } else {
       this.#counts[report.kind] += 1
+      const { file } = this.#current ?? {}
+      if (report.kind === 'skipped' && file !== undefined)
+        this.#run.skips.push({ file, reason: report.reason })
     }
   }
 
@@ -188,6 +199,14 @@ function showDearest(costs: Cost[]): void {
     .toSorted((a, b) => b.processorMs - a.processorMs)
     .slice(0, shownAsDear)) {
     console.log(`${seconds(processorMs).padStart(8)}  ${file}`)
+  }
+}
+
+function showSkipped(skips: readonly Skip[]): void {
+  for (const [reason, skipped] of Map.groupBy(skips, (skip) => skip.reason)) {
+    console.log(`\nSkipped, since ${reason}:`)
+    for (const [file, tests] of Map.groupBy(skipped, (skip) => skip.file))
+      console.log(`  ${file} (${tests.length})`)
   }
 }
 

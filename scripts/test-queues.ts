@@ -1,6 +1,7 @@
 /** The order of the test files: those that share a costly program follow each other in one process. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { costs, nameOf } from './test-costs.ts'
 
 interface Queue {
   /** Files that have not begun. */
@@ -14,25 +15,6 @@ interface Queue {
 const root = resolve(import.meta.dirname, '..')
 /** Each starts a program at the first test of a process, and ends it with the process. */
 const sharedPrograms = ['test/support/kubernetes.ts', 'test/support/chromium.ts']
-/** They take long for their size: most of their time passes in programs that they start, or in loops over all operations. */
-const long = new Set(
-  [
-    'backends/bakery/frameworks',
-    'backends/infrastructure/kubernetes/scenarios-faults',
-    'commands/image',
-    'deployments/kills',
-    'deployments/traffic',
-    'doctor/commands',
-    'gateway/replicas-guide',
-    'gateway/restart',
-    'matrix/provider-matrix',
-    'operations/serving/generator-languages',
-    'package',
-    'permissions/matrix',
-    'redis/bundle',
-  ].map((name) => `test/${name}.test.ts`),
-)
-
 export class TestQueues {
   readonly #queues: readonly Queue[]
 
@@ -75,14 +57,15 @@ export class TestQueues {
   }
 }
 
-/** What takes long first, and so no process runs alone at the end; the largest files do, as a rule. */
+/** What takes long first, and so no process runs alone at the end; of what `costs` does not name, the largest files do, as a rule. */
 function inOrder(files: readonly string[]): string[] {
   const weighed = files.map((file) => ({
     file,
-    weight: long.has(file) ? Infinity : statSync(join(root, file)).size,
+    seconds: costs[nameOf(file)] ?? 0,
+    size: statSync(join(root, file)).size,
   }))
   return weighed
-    .toSorted((a, b) => (a.weight === b.weight ? 0 : b.weight - a.weight))
+    .toSorted((a, b) => b.seconds - a.seconds || b.size - a.size)
     .map(({ file }) => file)
 }
 

@@ -1,9 +1,9 @@
 /**
- * The whole check behind `npm test`: types, lint, and every `test/**\/*.test.ts`. The last line counts the results.
+ * The check behind `npm test`: types, lint, and every `test/**\/*.test.ts`, or the short run (`test-plan.ts`). The last line counts the results.
  *
  * With patterns (`npm test -- sessions saml`) only the test files whose path contains one of them run, without the checks.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -21,6 +21,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { buildPackage, bundle } from './build.ts'
+import { planRun } from './test-plan.ts'
 import { type Results, runTests, seconds } from './test-processes.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -57,34 +58,28 @@ function isRoomy(folder: string): boolean {
 }
 
 async function main(patterns: string[]): Promise<boolean> {
-  const whole = patterns.length === 0
-  const files = globSync('test/**/*.test.ts', { cwd: root })
-    .filter((file) => whole || patterns.some((pattern) => file.includes(pattern)))
+  const isNamed = patterns.length > 0
+  const found = globSync('test/**/*.test.ts', { cwd: root })
+    .filter((file) => !isNamed || patterns.some((pattern) => file.includes(pattern)))
     .sort()
-  if (whole) installPrograms()
+  const plan = isNamed ? { files: found, announcement: '', omission: '' } : planRun(found)
+  if (plan.announcement !== '') console.log(`${plan.announcement}\n`)
   const checks: Results = { passed: 0, failed: 0, skipped: 0 }
-  const checked = whole ? runChecks(checks) : undefined
+  const checked = isNamed ? undefined : runChecks(checks)
   process.env['TESTED_BUNDLE'] = await bundleProgram()
-  const tests = await runTests(files)
+  const tests = await runTests(plan.files)
   await checked
   if (tests.passed + tests.failed === 0) {
     checks.failed += 1
-    console.log(`✗ no test ran in ${files.length} files`)
+    console.log(`✗ no test ran in ${plan.files.length} files`)
   }
   const failed = checks.failed + tests.failed
   for (const failure of failures) console.log(`\n${failure}`)
+  if (plan.omission !== '') console.log(`\n${plan.omission}`)
   console.log(
     `\n${checks.passed + tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`,
   )
   return failed === 0
-}
-
-/** A failed installation does not stop the run: the tests that need the programs say so themselves. */
-function installPrograms(): void {
-  if (process.platform !== 'linux') return
-  for (const what of ['packages', 'kubernetes']) {
-    spawnSync('bash', [`scripts/install-test-${what}.sh`], { cwd: root, stdio: 'inherit' })
-  }
 }
 
 /**

@@ -37,8 +37,8 @@ export function needs(t: TestContext, program: Program, other = program): string
   const path = findProgram(program) ?? findProgram(other)
   if (path !== undefined) return path
   if (process.env['CI'] === 'true')
-    throw new Error(`${program} is missing: run scripts/install-test-packages.sh as root`)
-  t.skip(`${program} is not installed`)
+    throw new Error(`${program} is missing: run npm run test:setup as root`)
+  t.skip(`${program} is not installed (npm run test:setup)`)
   return undefined
 }
 

@@ -65,7 +65,7 @@ export function findHelm(): string | undefined {
 }
 
 function isMissing(t: TestContext, what: string): undefined {
-  const problem = `${what} is not built: run scripts/install-test-kubernetes.sh, which needs Go`
+  const problem = `${what} is not built (npm run test:setup, which needs Go)`
   if (process.env['CI'] === 'true' && findProgram('go') !== undefined) throw new Error(problem)
   t.skip(problem)
 }
