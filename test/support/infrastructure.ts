@@ -107,7 +107,7 @@ export async function startInfrastructure(
   options: InfrastructureOptions = {},
 ): Promise<TestInfrastructure> {
   const dataDir = options.dataDir ?? createFolder('infrastructure')
-  const provider = createLocalProvider(bakeTimes)
+  const provider = createLocalProvider({ ...bakeTimes, startMs: 600_000 })
   const infrastructureBackend = createInfrastructureBackend([provider])
   let providerOf: ((id: string) => unknown) | undefined
   const open = (context: BackendContext) => {

@@ -37,7 +37,7 @@ async function startRig(
   ]
   const infra = await startInfrastructure(t, {
     dataDir,
-    beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 60_000 })])],
+    beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 600_000 })])],
     bakery: { 'local.templates': templates, ...bakery },
     ...(local && { local }),
     settings: { outside: { ...defaultOutsideSettings, sandbox } },

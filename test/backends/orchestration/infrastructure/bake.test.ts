@@ -238,7 +238,7 @@ test('a pipeline bakes a program and deploys it', async (t) => {
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2 }\n`
   writeFileSync(join(folder, 'shop', 'fairlead-image.yml'), file)
   const infra = await startInfrastructure(t, {
-    beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 60_000 })])],
+    beside: [createBakeryBackend([createLocalProvider({ ...bakeTimes, startMs: 600_000 })])],
     bakery: { 'local.packages': folder },
   })
   const others: CallService = async (service, { method, path, body, headers }) =>
