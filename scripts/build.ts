@@ -15,6 +15,7 @@ import {
 import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { placeConsole } from './build-console.ts'
+import { type Start, writeMerged } from './merge-chunks.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -42,6 +43,12 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       unpacker: 'packages/providers/images/unpacker.ts',
     },
     outDir,
+    [
+      ['bin/fairlead.ts', 'bin/serve.ts', 'packages/app/gateway.ts'],
+      ['bin/fairlead.ts', 'bin/backends.ts'],
+      ['bin/fairlead.ts', 'bin/health.ts'],
+      ['bin/fairlead.ts', 'bin/agent.ts'],
+    ],
   )
   checkAddresses(metafile)
   checkLazyImports(metafile)
@@ -83,12 +90,16 @@ function readPackage(folder: string) {
   }
 }
 
-/** @param entryPoints Files of the repository, by the names that they get in `outDir` */
+/**
+ * @param entryPoints Files of the repository, by the names that they get in `outDir`; each is a start
+ * @param starts Others, which a lazy import begins
+ */
 export async function bundle(
   entryPoints: Record<string, string>,
   outDir: string,
+  starts: readonly Start[] = [],
 ): Promise<Metafile> {
-  const { metafile } = await build({
+  const built = await build({
     absWorkingDir: root,
     entryPoints,
     outdir: outDir,
@@ -102,10 +113,13 @@ export async function bundle(
     legalComments: 'none',
     banner: { js: requireBanner },
     metafile: true,
+    write: false,
     logLevel: 'warning',
     plugins: [leaveOut, requireHttp],
   })
-  return metafile
+  const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
+  await writeMerged(built, root, outDir, all)
+  return built.metafile
 }
 
 /**
