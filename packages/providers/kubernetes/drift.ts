@@ -1,14 +1,6 @@
 /** Drift: what other managers have changed in deployed objects since Fairlead applied them. */
 
-import { parseIfJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldAt,
-  isObject,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, parseObject } from '@fairlead/base/json/values.ts'
 import type { OwnResource } from '../infrastructure/model.ts'
 import type { DriftQuery } from '../infrastructure/provider.ts'
 import { isApiError } from './api/api-error.ts'
@@ -16,8 +8,10 @@ import type { ApiResource } from './api/cluster-api.ts'
 import { formatFullName, kindOfManifest, parseKind } from './kinds.ts'
 import { annotationOf, fieldManager, trafficAnnotation } from './manifests/annotations.ts'
 import { diffObjects } from './manifests/diff.ts'
+import { type FieldSet, managedFieldsOf } from './manifests/managed-fields.ts'
 import { monikerOf } from './manifests/moniker.ts'
 import { lastAppliedOf } from './manifests/versions.ts'
+import { toWorkload } from './objects/workload.ts'
 import { type KubeObject, managerLabel, ownerOf } from './objects.ts'
 import type { KubernetesAccount } from './parts.ts'
 
@@ -122,23 +116,22 @@ const ignoredFields =
   /^metadata\.annotations\.(?:kubectl\.kubernetes\.io\/last-applied-configuration|deployment\.kubernetes\.io\/.*)$/
 
 function driftOf(object: KubeObject): Drift[] {
-  const entries = objectsOf(object.metadata['managedFields'])
+  const entries = managedFieldsOf(object)
   const own = entries.filter(
     ({ manager, subresource }) => manager === fieldManager && subresource === undefined,
   )
   // After a client-side apply there are updates only.
   const applied = own.find(({ operation }) => operation === 'Apply') ?? own[0]
   if (applied === undefined) return []
-  const appliedAt = textOf(applied['time']) ?? ''
+  const { time: appliedAt = '' } = applied
   const manifest = lastAppliedOf(object)
+  const setsReplicas = toWorkload(manifest).spec.replicas !== undefined
   const foreign = entries.flatMap((entry): Drift[] => {
-    const manager = textOf(entry['manager']) ?? ''
+    const { manager, time: since = null, subresource } = entry
     // The API server notes no time for the scale subresource. A deployment that sets the number takes it over.
-    const since = textOf(entry['time']) ?? null
-    const isLater =
-      since === null ? fieldAt(manifest, 'spec', 'replicas') !== undefined : since >= appliedAt
-    if (controllers.test(manager) || entry['subresource'] === 'status' || !isLater) return []
-    const fields = ownedPaths(entry['fieldsV1']).filter((path) => !ignoredFields.test(path))
+    const isLater = since === null ? setsReplicas : since >= appliedAt
+    if (controllers.test(manager) || subresource === 'status' || !isLater) return []
+    const fields = ownedPaths(entry.fieldsV1).filter((path) => !ignoredFields.test(path))
     return fields.length === 0 ? [] : [{ manager, since, fields }]
   })
   const removed = manifest === undefined ? [] : removedFields(manifest, object)
@@ -173,8 +166,7 @@ function isEmpty(value: unknown): boolean {
  *
  * @see the structured-merge-diff format of `FieldsV1`
  */
-function ownedPaths(fields: unknown, prefix = ''): string[] {
-  if (!isObject(fields)) return []
+function ownedPaths(fields: FieldSet, prefix = ''): string[] {
   return Object.entries(fields).flatMap(([key, inner]) => {
     if (key === '.') return []
     const path = prefix + segmentOf(key, prefix)
@@ -187,7 +179,7 @@ function segmentOf(key: string, prefix: string): string {
   const value = key.slice(2)
   if (key.startsWith('f:')) return prefix === '' ? value : `.${value}`
   if (!key.startsWith('k:')) return `[${value}]`
-  return `[${Object.entries(objectOf(parseIfJson(value)))
+  return `[${Object.entries(parseObject(value) ?? {})
     .map(([name, each]) => `${name}=${String(each)}`)
     .join(',')}]`
 }

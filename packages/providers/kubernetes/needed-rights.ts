@@ -7,7 +7,8 @@ import {
   type Reporter,
   type Timeouts,
 } from '@fairlead/base/findings/finding.ts'
-import { fieldAt, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, textOf } from '@fairlead/base/json/values.ts'
 import { Document, isScalar, visit } from 'yaml'
 import { loadClusterAccess } from './account-client.ts'
 import { KubeClient } from './api/client.ts'
@@ -69,6 +70,11 @@ async function findMissingRights(
   return needed.filter((_, index) => allowed[index] !== true)
 }
 
+const toReview = shape({
+  status: shape({ allowed: isTrue, userInfo: shape({ username: or(textOf, 'fairlead') }) }),
+})
+const toVersion = shape({ gitVersion: or(textOf, 'of an unknown version') })
+
 async function isAllowed(
   api: ClusterApi,
   { group, resource, verb, isClusterWide }: NeededRight,
@@ -89,7 +95,7 @@ async function isAllowed(
     spec: { resourceAttributes },
   }
   const answer = await api.post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review)
-  return fieldAt(answer, 'status', 'allowed') === true
+  return toReview(answer).status.allowed
 }
 
 /** `list, watch pods; get secrets`: what is missing, in few words. */
@@ -223,10 +229,7 @@ async function examine(
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const missing = await Promise.all(places.map((namespace) => findMissingRights(client, namespace)))
   return [
-    report.ok(
-      tried,
-      `it answers as Kubernetes ${textOf(fieldAt(version, 'gitVersion')) ?? 'of an unknown version'}`,
-    ),
+    report.ok(tried, `it answers as Kubernetes ${toVersion(version).gitVersion}`),
     ...(await checkRights(distinct(missing.flat()), { client, namespaces, report })),
   ]
 }
@@ -264,5 +267,5 @@ async function loadUserName(client: KubeClient): Promise<string> {
   const answer = await client
     .post('/apis/authentication.k8s.io/v1/selfsubjectreviews', review)
     .catch(() => undefined)
-  return textOf(fieldAt(answer, 'status', 'userInfo', 'username')) ?? 'fairlead'
+  return toReview(answer).status.userInfo.username
 }

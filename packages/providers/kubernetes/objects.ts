@@ -1,5 +1,5 @@
 /** What objects of all kinds have; `objects/` reads what those of one kind have, once where the kind is known. */
-import { list, type Reader, shape } from '@fairlead/base/json/shape.ts'
+import { asGiven, list, or, type Reader, shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
   type JsonObject,
@@ -108,6 +108,22 @@ export const toConditions = list(
   }),
 )
 export type Condition = ReturnType<typeof toConditions>[number]
+
+const text = or(textOf, '')
+
+/** What names an object or a manifest. */
+export const toHead = shape({
+  apiVersion: text,
+  kind: text,
+  metadata: shape({
+    name: textOf,
+    generateName: textOf,
+    namespace: textOf,
+    labels: toLabels,
+    annotations: toLabels,
+    ownerReferences: asGiven,
+  }),
+})
 
 const toConditioned = shape({ status: shape({ conditions: toConditions }) })
 

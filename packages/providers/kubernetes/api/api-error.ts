@@ -1,5 +1,6 @@
 /** Refusals and faults of an API server. */
-import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 
 export class ApiError extends Error {
   override readonly name = 'KubernetesError'
@@ -24,13 +25,15 @@ interface ApiErrorFields {
   readonly cause?: unknown
 }
 
+const toStatus = shape({ message: textOf, reason: or(textOf, ''), details: objectOf })
+
 export function toApiError(status: number, body: unknown): ApiError {
   const text = typeof body === 'string' ? body.trim().slice(0, 500) : undefined
-  const message = textOf(fieldOf(body, 'message')) ?? (text || `The API server answered ${status}.`)
-  return new ApiError(message, {
+  const { message, reason, details } = toStatus(body)
+  return new ApiError(message ?? (text || `The API server answered ${status}.`), {
     status,
-    reason: textOf(fieldOf(body, 'reason')) ?? '',
-    details: objectOf(fieldOf(body, 'details')),
+    reason,
+    details,
   })
 }
 

@@ -1,19 +1,51 @@
 /** Kinds that an API server serves, by its discovery documents. */
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
-import {
-  fieldAt,
-  fieldOf,
-  isObject,
-  isTrue,
-  type JsonObject,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import { isBuiltInGroup } from '../kinds.ts'
 import { type ApiError, isApiError } from './api-error.ts'
 import type { ApiResource, KindName } from './cluster-api.ts'
+
+const text = or(textOf, '')
+
+const toAggregatedEntry = shape({
+  responseKind: shape({ kind: text }),
+  resource: text,
+  singularResource: textOf,
+  shortNames: textsOf,
+  scope: textOf,
+  verbs: textsOf,
+  subresources: list(shape({ subresource: text })),
+})
+const toEntry = shape({
+  name: text,
+  kind: text,
+  singularName: textOf,
+  shortNames: textsOf,
+  namespaced: isTrue,
+  verbs: textsOf,
+})
+type Entry = ShapeOf<typeof toEntry>
+const toResourceList = shape({ resources: list(toEntry) })
+const toGroupVersion = shape({ groupVersion: text })
+
+/** `/api` or `/apis`, aggregated or not. */
+const toRoot = shape({
+  kind: textOf,
+  items: list(
+    shape({
+      metadata: shape({ name: text }),
+      versions: list(
+        shape({ version: text, freshness: textOf, resources: list(toAggregatedEntry) }),
+      ),
+    }),
+  ),
+  /** Of the core group. */
+  versions: textsOf,
+  groups: list(shape({ versions: list(toGroupVersion), preferredVersion: toGroupVersion })),
+})
+type Root = ShapeOf<typeof toRoot>
 
 interface Served {
   readonly resource: ApiResource
@@ -142,10 +174,9 @@ class DiscoveryReader {
 
   /** @param root `/api` or `/apis` */
   async read(root: string): Promise<Found[]> {
-    const document = await this.#document(root)
-    if (fieldOf(document, 'kind') === 'APIGroupDiscoveryList') return this.#aggregated(document)
-    const groupVersions =
-      root === '/api' ? textsOf(fieldOf(document, 'versions')) : groupVersionsOf(document)
+    const document = toRoot(await this.#document(root))
+    if (document.kind === 'APIGroupDiscoveryList') return this.#aggregated(document)
+    const groupVersions = root === '/api' ? document.versions : groupVersionsOf(document)
     const line = new WorkLine(readers)
     const found = groupVersions.map((groupVersion) => line.run(() => this.#one(root, groupVersion)))
     return (await Promise.all(found)).flat()
@@ -161,39 +192,35 @@ class DiscoveryReader {
     }
   }
 
-  #aggregated(document: unknown): Found[] {
-    return objectsOf(fieldOf(document, 'items')).flatMap((item) => {
-      const group = textOf(fieldAt(item, 'metadata', 'name')) ?? ''
-      return objectsOf(item['versions']).flatMap((entry) => {
-        const version = textOf(entry['version']) ?? ''
-        const found = objectsOf(entry['resources']).flatMap((resource) =>
-          this.#fromAggregated(resource, group, version),
-        )
+  #aggregated({ items }: Root): Found[] {
+    return items.flatMap(({ metadata: { name: group }, versions }) =>
+      versions.flatMap(({ version, freshness, resources }) => {
+        const found = resources.flatMap((entry) => this.#fromAggregated(entry, group, version))
         // The server behind an aggregated API does not answer.
-        return found.length === 0 && entry['freshness'] === 'Stale'
-          ? this.#before(group, version)
-          : found
-      })
-    })
+        return found.length === 0 && freshness === 'Stale' ? this.#before(group, version) : found
+      }),
+    )
   }
 
-  #fromAggregated(entry: JsonObject, group: string, version: string): Found[] {
-    const kind = textOf(fieldAt(entry, 'responseKind', 'kind'))
-    const plural = textOf(entry['resource'])
-    if (kind === undefined || plural === undefined) return []
+  #fromAggregated(
+    entry: ShapeOf<typeof toAggregatedEntry>,
+    group: string,
+    version: string,
+  ): Found[] {
+    const { kind } = entry.responseKind
+    const plural = entry.resource
+    if (kind === '' || plural === '') return []
     const resource = {
       group,
       version,
       kind,
       plural,
-      shortNames: this.#list(entry['shortNames']),
-      isNamespaced: entry['scope'] === 'Namespaced',
-      verbs: this.#list(entry['verbs']),
-      subresources: this.#list(
-        objectsOf(entry['subresources']).map(({ subresource }) => subresource),
-      ),
+      shortNames: this.#list(entry.shortNames),
+      isNamespaced: entry.scope === 'Namespaced',
+      verbs: this.#list(entry.verbs),
+      subresources: this.#list(entry.subresources.map(({ subresource }) => subresource)),
     }
-    return [{ resource, singular: textOf(entry['singularResource']) ?? kind.toLowerCase() }]
+    return [{ resource, singular: entry.singularResource ?? kind.toLowerCase() }]
   }
 
   async #one(root: string, groupVersion: string): Promise<Found[]> {
@@ -201,10 +228,8 @@ class DiscoveryReader {
     const group = slash < 0 ? '' : groupVersion.slice(0, slash)
     const version = groupVersion.slice(slash + 1)
     try {
-      const entries = objectsOf(
-        fieldOf(await this.#read(`${root}/${groupVersion}`, plain), 'resources'),
-      )
-      return entries.flatMap((entry) => this.#fromList(entry, entries, group, version))
+      const { resources } = toResourceList(await this.#read(`${root}/${groupVersion}`, plain))
+      return resources.flatMap((entry) => this.#fromList(entry, resources, group, version))
     } catch (error) {
       // One group that does not answer must not hide the others.
       if (isGroupFault(error)) return this.#before(group, version)
@@ -213,28 +238,24 @@ class DiscoveryReader {
   }
 
   #fromList(
-    entry: JsonObject,
-    entries: readonly JsonObject[],
+    { name: plural, kind, ...entry }: Entry,
+    entries: readonly Entry[],
     group: string,
     version: string,
   ): Found[] {
-    const plural = textOf(entry['name'])
-    const kind = textOf(entry['kind'])
-    if (plural === undefined || kind === undefined || plural.includes('/')) return []
-    const below = entries
-      .map(({ name }) => String(name))
-      .filter((name) => name.startsWith(`${plural}/`))
+    if (plural === '' || kind === '' || plural.includes('/')) return []
+    const below = entries.map(({ name }) => name).filter((name) => name.startsWith(`${plural}/`))
     const resource = {
       group,
       version,
       kind,
       plural,
-      shortNames: this.#list(entry['shortNames']),
-      isNamespaced: isTrue(entry['namespaced']),
-      verbs: this.#list(entry['verbs']),
+      shortNames: this.#list(entry.shortNames),
+      isNamespaced: entry.namespaced,
+      verbs: this.#list(entry.verbs),
       subresources: this.#list(below.map((name) => name.slice(plural.length + 1))),
     }
-    return [{ resource, singular: textOf(entry['singularName']) ?? kind.toLowerCase() }]
+    return [{ resource, singular: entry.singularName ?? kind.toLowerCase() }]
   }
 
   #before(group: string, version: string): Found[] {
@@ -243,8 +264,7 @@ class DiscoveryReader {
     )
   }
 
-  #list(value: unknown): readonly string[] {
-    const texts = textsOf(value)
+  #list(texts: readonly string[]): readonly string[] {
     return this.#lists.getOrInsert(texts.join(' '), texts)
   }
 }
@@ -253,12 +273,9 @@ function isGroupFault(error: unknown): error is ApiError {
   return isApiError(error) && error.status !== 0 && error.status !== 401
 }
 
-function groupVersionsOf(document: unknown): string[] {
-  return objectsOf(fieldOf(document, 'groups')).flatMap(({ versions, preferredVersion }) => {
-    const preferred = textOf(fieldOf(preferredVersion, 'groupVersion'))
-    const all = objectsOf(versions).flatMap(({ groupVersion }) => textOf(groupVersion) ?? [])
-    return isObject(preferredVersion) && preferred !== undefined
-      ? [preferred, ...all.filter((each) => each !== preferred)]
-      : all
+function groupVersionsOf({ groups }: Root): string[] {
+  return groups.flatMap(({ versions, preferredVersion: { groupVersion: preferred } }) => {
+    const all = [preferred, ...versions.map(({ groupVersion }) => groupVersion)]
+    return [...new Set(all)].filter((each) => each !== '')
   })
 }

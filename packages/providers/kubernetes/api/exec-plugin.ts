@@ -1,6 +1,7 @@
 /** Programs that print credentials, such as `aws eks get-token`. */
 import { type ExecFileException, execFile } from 'node:child_process'
-import { fieldAt, fieldOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import type { ClientCertificate, ExecPlugin } from './cluster-access.ts'
 
 interface PluginCredential {
@@ -84,31 +85,35 @@ function toMessage(
   return `${command} gave no credentials (${typeof error.code === 'number' ? `exit code ${error.code}` : (error.code ?? 'killed')})${shown === '' ? '' : `: ${shown}`}`
 }
 
+const toPrinted = shape({
+  kind: textOf,
+  apiVersion: textOf,
+  status: shape({
+    token: textOf,
+    clientCertificateData: textOf,
+    clientKeyData: textOf,
+    expirationTimestamp: or(textOf, ''),
+  }),
+})
+
 function toCredential(output: string, command: string, apiVersion: string): PluginCredential {
-  let printed: unknown
+  let json: unknown
   try {
-    printed = JSON.parse(output)
+    json = JSON.parse(output)
   } catch {
     throw new Error(`${command} did not print an ExecCredential`)
   }
-  if (
-    fieldOf(printed, 'kind') !== 'ExecCredential' ||
-    fieldOf(printed, 'apiVersion') !== apiVersion
-  ) {
+  const printed = toPrinted(json)
+  if (printed.kind !== 'ExecCredential' || printed.apiVersion !== apiVersion) {
     throw new Error(
       `${command} did not print an ExecCredential of ${apiVersion}; correct the apiVersion in the kubeconfig`,
     )
   }
-  const [token, certificate, key, expires] = [
-    'token',
-    'clientCertificateData',
-    'clientKeyData',
-    'expirationTimestamp',
-  ].map((name) => textOf(fieldAt(printed, 'status', name)))
+  const { token, clientCertificateData: certificate, clientKeyData: key, ...rest } = printed.status
   const pair = certificate !== undefined && key !== undefined ? { certificate, key } : undefined
   if (token === undefined && pair === undefined)
     throw new Error(`${command} printed neither a token nor a client certificate with its key`)
-  const expiresAtMs = Date.parse(expires ?? '')
+  const expiresAtMs = Date.parse(rest.expirationTimestamp)
   return {
     token,
     certificate: pair,

@@ -1,7 +1,6 @@
 /** Errors of requests to an API server, in words. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { isObject, numberOf, objectOf } from '@fairlead/base/json/values.ts'
+import { numberOf, parseObject } from '@fairlead/base/json/values.ts'
 import { ApiError, toApiError } from './api-error.ts'
 import { ConnectFault } from './connections.ts'
 import { CredentialFault } from './credentials.ts'
@@ -74,8 +73,7 @@ export function toResponseError(
   headers: IncomingHttpHeaders,
   text: string,
 ): ApiError {
-  const body = parseIfJson(text)
-  const error = toApiError(status, isObject(body) ? body : text)
+  const error = toApiError(status, parseObject(text) ?? text)
   const seconds = numberOf(headers['retry-after'])
   if (seconds === undefined || error.details['retryAfterSeconds'] !== undefined) return error
   const { message, reason } = error
@@ -88,6 +86,6 @@ export function toResponseError(
 
 /** Milliseconds; undefined: the server names no pause. */
 export function retryAfterMs({ details }: ApiError): number | undefined {
-  const seconds = numberOf(objectOf(details)['retryAfterSeconds'])
+  const seconds = numberOf(details['retryAfterSeconds'])
   return seconds === undefined || seconds <= 0 ? undefined : seconds * 1000
 }

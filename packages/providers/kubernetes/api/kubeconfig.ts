@@ -2,13 +2,21 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import {
+  asGiven,
+  list,
+  maybeObject,
+  or,
+  type Reader,
+  type ShapeOf,
+  shape,
+} from '@fairlead/base/json/shape.ts'
+import {
   definedOf,
-  fieldOf,
   isObject,
   isTrue,
   type JsonObject,
   objectOf,
-  objectsOf,
+  scalarOf,
   textOf,
   textsOf,
 } from '@fairlead/base/json/values.ts'
@@ -29,6 +37,60 @@ interface KubeconfigSource {
   /** Undefined: the current one of the kubeconfig. */
   readonly context?: string | undefined
 }
+
+function named<T>(field: string, read: Reader<T>) {
+  return list(shape({ name: or(scalarOf, ''), value: [read, field] }))
+}
+
+const toCluster = shape({
+  server: textOf,
+  'tls-server-name': textOf,
+  'insecure-skip-tls-verify': isTrue,
+  'certificate-authority': textOf,
+  'certificate-authority-data': textOf,
+  'proxy-url': textOf,
+  extensions: list(shape({ name: textOf, extension: asGiven })),
+})
+type Cluster = ShapeOf<typeof toCluster>
+
+const toExec = shape({
+  command: textOf,
+  apiVersion: or(textOf, ''),
+  interactiveMode: textOf,
+  env: list(shape({ name: String, value: or(asGiven, '') })),
+  args: textsOf,
+  installHint: textOf,
+  provideClusterInfo: isTrue,
+})
+
+const toUser = shape({
+  'client-certificate': textOf,
+  'client-certificate-data': textOf,
+  'client-key': textOf,
+  'client-key-data': textOf,
+  token: textOf,
+  tokenFile: textOf,
+  username: textOf,
+  password: or(textOf, ''),
+  exec: maybeObject,
+  'auth-provider': shape({ name: textOf }),
+  as: textOf,
+  'as-uid': textOf,
+  'as-groups': textsOf,
+  'as-user-extra': objectOf,
+})
+type User = ShapeOf<typeof toUser>
+
+const toKubeconfig = shape({
+  'current-context': textOf,
+  contexts: named(
+    'context',
+    shape({ cluster: textOf, user: textOf, namespace: or(textOf, 'default') }),
+  ),
+  clusters: named('cluster', toCluster),
+  users: named('user', toUser),
+})
+type KubeconfigContent = ShapeOf<typeof toKubeconfig>
 
 /** The message may be shown to operators and holds no secrets. */
 export class KubeconfigError extends Error {
@@ -62,7 +124,7 @@ async function readText(file: string, name: string): Promise<string> {
   }
 }
 
-function parse(text: string, name: string): JsonObject {
+function parse(text: string, name: string): KubeconfigContent {
   let content: unknown
   try {
     content = parseYaml(text)
@@ -72,68 +134,65 @@ function parse(text: string, name: string): JsonObject {
   }
   if (!isObject(content))
     throw new KubeconfigError(`${name} is no kubeconfig: it has no clusters, users and contexts`)
-  return content
+  return toKubeconfig(content)
 }
 
 class Kubeconfig {
   readonly #name: string
   /** Undefined: it is no file, and paths must be absolute. */
   readonly #folder: string | undefined
-  readonly #content: JsonObject
+  readonly #content: KubeconfigContent
   #context = ''
 
-  constructor(name: string, folder: string | undefined, content: JsonObject) {
+  constructor(name: string, folder: string | undefined, content: KubeconfigContent) {
     this.#name = name
     this.#folder = folder
     this.#content = content
   }
 
   async access(asked: string | undefined): Promise<ClusterAccess> {
-    const chosen = asked ?? textOf(this.#content['current-context'])
+    const { contexts, clusters, users } = this.#content
+    const chosen = asked ?? this.#content['current-context']
     if (chosen === undefined)
       throw this.#problem(
         `no context is chosen and it has no current-context; set context to ${this.#choices()}`,
       )
     this.#context = chosen
-    const context = this.#entry('contexts', 'context', chosen)
-    const cluster = this.#entry('clusters', 'cluster', textOf(context['cluster']))
-    const userName = textOf(context['user'])
-    const user = userName === undefined ? {} : this.#entry('users', 'user', userName)
-    const skipsTlsVerification = isTrue(cluster['insecure-skip-tls-verify'])
-    const certificateAuthority = await this.#pem(cluster, 'certificate-authority')
+    const context = contexts.find(({ name }) => name === chosen)?.value
+    if (context === undefined)
+      throw this.#problem(`there is no such context; set context to ${this.#choices()}`)
+    const cluster = this.#entry('cluster', clusters, context.cluster ?? '')
+    const user = context.user === undefined ? toUser({}) : this.#entry('user', users, context.user)
+    const skipsTlsVerification = cluster['insecure-skip-tls-verify']
+    const certificateAuthority = await this.#pem('certificate-authority', cluster)
     return definedOf({
       server: this.#server(cluster),
       certificateAuthority: skipsTlsVerification ? undefined : certificateAuthority,
-      tlsServerName: textOf(cluster['tls-server-name']),
+      tlsServerName: cluster['tls-server-name'],
       skipsTlsVerification,
       proxyUrl: this.#proxyUrl(cluster),
       clientCertificate: await this.#clientCertificate(user),
       login: this.#login(user, toClusterInfo(cluster, certificateAuthority)),
-      impersonation: this.#impersonation(user),
-      namespace: textOf(context['namespace']) ?? 'default',
-    }) as ClusterAccess
+      impersonation: toImpersonation(user),
+      namespace: context.namespace,
+    })
   }
 
-  #entry(list: string, field: string, name: string | undefined): JsonObject {
-    const entry = objectsOf(this.#content[list]).find((each) => each['name'] === name)
-    if (entry !== undefined) return objectOf(entry[field])
-    if (list === 'contexts')
-      throw this.#problem(`there is no such context; set context to ${this.#choices()}`)
-    throw this.#problem(
-      `its ${field} "${name ?? ''}" is not in ${list}; add it or correct the context`,
-    )
+  #entry<T>(kind: string, listed: readonly { name: string; value: T }[], wanted: string): T {
+    const found = listed.find(({ name }) => name === wanted)
+    if (found !== undefined) return found.value
+    throw this.#problem(`its ${kind} "${wanted}" is not in ${kind}s; add it or correct the context`)
   }
 
   #choices(): string {
-    const names = objectsOf(this.#content['contexts']).map(({ name }) => `"${String(name)}"`)
+    const names = this.#content.contexts.map(({ name }) => `"${name}"`)
     if (names.length === 0) return 'a context after adding one'
     return names.length === 1
       ? `${names[0]}`
       : `one of ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}`
   }
 
-  #server(cluster: JsonObject): string {
-    const written = textOf(cluster['server'])
+  #server({ server: written }: Cluster): string {
     if (written === undefined) throw this.#problem('its cluster has no server')
     const url = URL.parse(written)
     if (url === null || !/^https?:$/.test(url.protocol))
@@ -143,8 +202,7 @@ class Kubeconfig {
     return withoutSlash(url.href)
   }
 
-  #proxyUrl(cluster: JsonObject): string | undefined {
-    const written = textOf(cluster['proxy-url'])
+  #proxyUrl({ 'proxy-url': written }: Cluster): string | undefined {
     if (written === undefined) return undefined
     const url = URL.parse(written)
     if (url !== null && /^https?:$/.test(url.protocol)) return written
@@ -153,9 +211,9 @@ class Kubeconfig {
     )
   }
 
-  async #clientCertificate(user: JsonObject): Promise<ClientCertificate | undefined> {
-    const certificate = await this.#pem(user, 'client-certificate')
-    const key = await this.#pem(user, 'client-key')
+  async #clientCertificate(user: User): Promise<ClientCertificate | undefined> {
+    const certificate = await this.#pem('client-certificate', user)
+    const key = await this.#pem('client-key', user)
     if (certificate !== undefined && key !== undefined) return { certificate, key }
     if (certificate === undefined && key === undefined) return undefined
     const [given, missing] =
@@ -166,9 +224,11 @@ class Kubeconfig {
   }
 
   /** Embedded, or from a file. */
-  async #pem(object: JsonObject, field: string): Promise<string | undefined> {
-    const embedded = textOf(object[`${field}-data`])
-    const path = textOf(object[field])
+  async #pem<F extends string>(
+    field: F,
+    given: { readonly [K in F | `${F}-data`]: string | undefined },
+  ): Promise<string | undefined> {
+    const { [field]: path, [`${field}-data` as const]: embedded } = given
     if (embedded === undefined && path === undefined) return undefined
     const text =
       embedded === undefined
@@ -191,58 +251,37 @@ class Kubeconfig {
     )
   }
 
-  #login(user: JsonObject, clusterInfo: JsonObject): ClusterLogin {
-    const [token, file, username] = ['token', 'tokenFile', 'username'].map((field) =>
-      textOf(user[field]),
-    )
-    if (file !== undefined) return { kind: 'token-file', file: this.#path('tokenFile', file) }
+  #login(user: User, clusterInfo: JsonObject): ClusterLogin {
+    const { token, tokenFile, username, password, exec } = user
+    if (tokenFile !== undefined)
+      return { kind: 'token-file', file: this.#path('tokenFile', tokenFile) }
     if (token !== undefined) return { kind: 'token', token }
-    if (username !== undefined)
-      return { kind: 'basic', username, password: textOf(user['password']) ?? '' }
-    if (isObject(user['exec'])) return { kind: 'exec', exec: this.#exec(user['exec'], clusterInfo) }
-    const provider = textOf(fieldOf(user['auth-provider'], 'name'))
+    if (username !== undefined) return { kind: 'basic', username, password }
+    if (exec !== undefined) return { kind: 'exec', exec: this.#exec(toExec(exec), clusterInfo) }
+    const provider = user['auth-provider'].name
     if (provider === undefined) return { kind: 'none' }
     throw this.#problem(
       `its user has the auth-provider "${provider}", which kubectl has removed, too; use an exec credential plugin`,
     )
   }
 
-  #exec(exec: JsonObject, clusterInfo: JsonObject): ExecPlugin {
-    const command = textOf(exec['command'])
-    const apiVersion = textOf(exec['apiVersion']) ?? ''
+  #exec(exec: ShapeOf<typeof toExec>, clusterInfo: JsonObject): ExecPlugin {
+    const { command, apiVersion, installHint } = exec
     if (command === undefined) throw this.#problem('its exec credential plugin has no command')
     if (!execVersions.has(apiVersion)) {
       throw this.#problem(
         `its exec credential plugin has the apiVersion "${apiVersion}"; use ${[...execVersions].join(' or ')}`,
       )
     }
-    if (exec['interactiveMode'] === 'Always')
+    if (exec.interactiveMode === 'Always')
       throw this.#problem('its exec credential plugin needs a terminal; use a login without')
-    const env = objectsOf(exec['env']).map(({ name, value }) => [String(name), String(value ?? '')])
     return {
       apiVersion,
       command: command.includes('/') ? this.#path('command', command) : command,
-      args: textsOf(exec['args']),
-      env: Object.fromEntries(env),
-      ...(textOf(exec['installHint']) !== undefined && {
-        installHint: textOf(exec['installHint']),
-      }),
-      ...(isTrue(exec['provideClusterInfo']) && { clusterInfo }),
-    }
-  }
-
-  #impersonation(user: JsonObject): Impersonation | undefined {
-    const name = textOf(user['as'])
-    if (name === undefined) return undefined
-    const extra = Object.entries(objectOf(user['as-user-extra'])).map(([key, values]) => [
-      key,
-      textsOf(values),
-    ])
-    return {
-      user: name,
-      uid: textOf(user['as-uid']),
-      groups: textsOf(user['as-groups']),
-      extra: Object.fromEntries(extra),
+      args: exec.args,
+      env: Object.fromEntries(exec.env.map(({ name, value }) => [name, String(value)])),
+      ...(installHint !== undefined && { installHint }),
+      ...(exec.provideClusterInfo && { clusterInfo }),
     }
   }
 
@@ -260,18 +299,29 @@ const execVersions: ReadonlySet<string> = new Set([
   'client.authentication.k8s.io/v1beta1',
 ])
 
+function toImpersonation(user: User): Impersonation | undefined {
+  if (user.as === undefined) return undefined
+  const extra = Object.entries(user['as-user-extra']).map(([key, values]) => [key, textsOf(values)])
+  return {
+    user: user.as,
+    uid: user['as-uid'],
+    groups: user['as-groups'],
+    extra: Object.fromEntries(extra),
+  }
+}
+
 /** @see `Cluster` of client.authentication.k8s.io/v1 */
-function toClusterInfo(cluster: JsonObject, certificateAuthority: string | undefined): JsonObject {
-  const extension = objectsOf(cluster['extensions']).find(
+function toClusterInfo(cluster: Cluster, certificateAuthority: string | undefined): JsonObject {
+  const extension = cluster.extensions.find(
     ({ name }) => name === 'client.authentication.k8s.io/exec',
   )
   return definedOf({
-    server: cluster['server'],
+    server: cluster.server,
     'tls-server-name': cluster['tls-server-name'],
-    'insecure-skip-tls-verify': cluster['insecure-skip-tls-verify'],
+    'insecure-skip-tls-verify': cluster['insecure-skip-tls-verify'] || undefined,
     'certificate-authority-data':
       certificateAuthority && Buffer.from(certificateAuthority).toString('base64'),
     'proxy-url': cluster['proxy-url'],
-    config: extension?.['extension'],
+    config: extension?.extension,
   })
 }

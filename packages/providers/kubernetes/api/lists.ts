@@ -1,13 +1,7 @@
 /** Lists of objects, read in pages. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  fieldAt,
-  fieldOf,
-  isObject,
-  type JsonObject,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { isApiError } from './api-error.ts'
 import { type ApiResource, apiVersionOf, collectionPath, type ListQuery } from './cluster-api.ts'
@@ -28,6 +22,12 @@ const maxStarts = 3
 const restartPauseMs = 250
 const metadataOnlyList =
   'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+
+const toList = shape({
+  items: objectsOf,
+  metadata: shape({ resourceVersion: textOf, continue: textOf }),
+})
+const toNamed = shape({ metadata: shape({ name: textOf }) })
 
 /**
  * Calls `take` for each page as it arrives; nothing of a page is kept while the next one is read.
@@ -77,16 +77,10 @@ async function readAll(
     // The server makes the next page while this one is parsed.
     asked = early === undefined ? undefined : ask(early)
     asked?.catch(() => {})
-    const list = parseLoosely(text)
-    const objects = objectsOf(fieldOf(list, 'items')).flatMap(
-      (item) => toObject(item, resource) ?? [],
-    )
-    take({
-      objects,
-      isFirst,
-      resourceVersion: textOf(fieldAt(list, 'metadata', 'resourceVersion')),
-    })
-    const next = textOf(fieldAt(list, 'metadata', 'continue'))
+    const { items, metadata } = toList(parseLoosely(text))
+    const objects = items.flatMap((item) => toObject(item, resource) ?? [])
+    take({ objects, isFirst, resourceVersion: metadata.resourceVersion })
+    const next = metadata.continue
     if (asked === undefined && next !== undefined) asked = ask(next)
   }
 }
@@ -100,8 +94,9 @@ function earlyContinuation(text: string): string | undefined {
 
 /** Entries of lists lack kind and version, and those without spec have those of the form. */
 export function toObject(item: unknown, resource: ApiResource): KubeObject | undefined {
-  if (!isObject(item) || textOf(fieldAt(item, 'metadata', 'name')) === undefined) return undefined
-  item['apiVersion'] = apiVersionOf(resource)
-  item['kind'] = resource.kind
-  return item as JsonObject as KubeObject
+  if (toNamed(item).metadata.name === undefined) return undefined
+  return Object.assign(item as KubeObject, {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+  })
 }

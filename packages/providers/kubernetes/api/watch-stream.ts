@@ -1,6 +1,7 @@
 /** One watch of an API server: the events of a resource from a version on. */
 
-import { numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textOf } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { toApiError } from './api-error.ts'
 import { type ApiResource, collectionPath } from './cluster-api.ts'
@@ -67,9 +68,9 @@ export async function watch(
 
 /** @throws {ApiError} for an event of the type ERROR */
 function report(line: string, resource: ApiResource, listener: WatchListener): void {
-  const { type, object } = readEvent(line)
-  if (type === 'ERROR') throw toApiError(numberOf(objectOf(object)['code']) ?? 500, object)
-  const version = textOf(objectOf(objectOf(object)['metadata'])['resourceVersion'])
+  const { type, object, head } = readEvent(line)
+  if (type === 'ERROR') throw toApiError(head.code, object)
+  const version = head.metadata.resourceVersion
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
     const changed = toObject(object, resource)
     if (changed !== undefined) listener.changed(type === 'DELETED' ? 'deleted' : 'set', changed)
@@ -77,12 +78,21 @@ function report(line: string, resource: ApiResource, listener: WatchListener): v
   if (version !== undefined) listener.reached(version)
 }
 
+const toEvent = shape({
+  type: textOf,
+  object: asGiven,
+  head: [
+    shape({ code: or(numberOf, 500), metadata: shape({ resourceVersion: textOf }) }),
+    'object',
+  ],
+})
+
 /** What cannot be read is left out: a later list corrects it. */
-function readEvent(line: string): Record<string, unknown> {
+function readEvent(line: string) {
   try {
-    return objectOf(parseLoosely(line))
+    return toEvent(parseLoosely(line))
   } catch {
-    return {}
+    return toEvent({})
   }
 }
 

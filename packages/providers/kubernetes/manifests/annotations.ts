@@ -1,8 +1,15 @@
 /** Annotations and labels that deployments write, and annotations that manifests give them (docs/contracts/kubernetes.md#names). */
 
 import { fieldAt, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
-import { applicationAnnotation, managerLabel, nameLabel, ownerOf, valueText } from '../objects.ts'
-import { templateMetadata } from './edit.ts'
+import {
+  applicationAnnotation,
+  managerLabel,
+  nameLabel,
+  ownerOf,
+  toHead,
+  valueText,
+} from '../objects.ts'
+import { objectAt, templateMetadata } from './edit.ts'
 
 /** The manager of the fields that Fairlead writes. */
 export const fieldManager = 'fairlead'
@@ -91,7 +98,7 @@ export function annotationOf(object: JsonObject, key: string): string | undefine
  * writes its own application where the object and the pods of its template have no text in the annotation.
  */
 export function claimedApplications(manifest: JsonObject): string[] {
-  const own = [manifest, fieldAt(manifest, ...templateMetadata.slice(0, -1))].filter(isObject)
+  const own = [manifest, objectAt(manifest, templateMetadata.slice(0, -1))]
   const claims = claimantsIn(manifest).flatMap(
     (each) =>
       annotationOf(each, applicationAnnotation) ??
@@ -102,12 +109,15 @@ export function claimedApplications(manifest: JsonObject): string[] {
 }
 
 export function ownerFieldsIn(object: JsonObject): unknown[] {
-  return claimantsIn(object).map(({ metadata }) => [
-    fieldAt(metadata, 'annotations', applicationAnnotation),
-    fieldAt(metadata, 'labels', managerLabel),
-    fieldAt(metadata, 'labels', nameLabel),
-    fieldAt(metadata, 'ownerReferences'),
-  ])
+  return claimantsIn(object).map((each) => {
+    const { annotations, labels, ownerReferences } = toHead(each).metadata
+    return [
+      annotations[applicationAnnotation],
+      labels[managerLabel],
+      labels[nameLabel],
+      ownerReferences,
+    ]
+  })
 }
 
 /** Every object with metadata, in any depth: templates of jobs, of claims on volumes, and of custom resources. */

@@ -1,7 +1,9 @@
 /** Artifacts that manifests refer to, and their binding (docs/contracts/kubernetes.md#deployments). */
-import { fieldAt, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
-import { withField } from './edit.ts'
+import { toWorkload } from '../objects/workload.ts'
+import { withField, withObjectAt } from './edit.ts'
 
 interface ArtifactName {
   readonly type: string
@@ -66,6 +68,17 @@ export function imageName(image: string): string {
   return colon < 0 ? undigested : undigested.slice(0, colon)
 }
 
+const text = or(textOf, '')
+const toArtifact = shape({
+  type: text,
+  name: text,
+  version: text,
+  location: text,
+  reference: text,
+  metadata: shape({ account: textOf }),
+})
+type Artifact = ShapeOf<typeof toArtifact>
+
 export interface Binding {
   readonly account: string
   readonly namespace: string
@@ -80,7 +93,9 @@ interface BoundManifest {
 }
 
 export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundManifest {
-  const candidates = binding.artifacts.filter((artifact) => isCandidate(artifact, binding))
+  const candidates = binding.artifacts
+    .map((given) => ({ ...toArtifact(given), given }))
+    .filter((artifact) => isCandidate(artifact, binding))
   const bound = new Set<JsonObject>()
   const replaced = mapReferences(manifest, (type, value) => {
     const name =
@@ -88,27 +103,20 @@ export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundMani
         ? imageName(value)
         : value
     const match = candidates.find(
-      (artifact) => hasType(artifact, type) && artifact['name'] === name,
+      (artifact) => artifact.type.toLowerCase() === type.toLowerCase() && artifact.name === name,
     )
-    const reference = textOf(match?.['reference'])
-    if (match === undefined || reference === undefined) return value
-    bound.add(match)
-    return reference
+    if (match === undefined || match.reference === '') return value
+    bound.add(match.given)
+    return match.reference
   })
   return { manifest: replaced, bound: [...bound] }
 }
 
 /** Artifacts of the API server count only for the namespace and account that they are in. */
-function isCandidate(artifact: JsonObject, { account, namespace }: Binding): boolean {
-  if (textOf(artifact['type'])?.toLowerCase().startsWith('kubernetes/') !== true) return true
-  const owner = textOf(fieldAt(artifact, 'metadata', 'account'))
-  return (
-    (textOf(artifact['location']) ?? '') === namespace && (owner === undefined || owner === account)
-  )
-}
-
-function hasType(artifact: JsonObject, type: string): boolean {
-  return textOf(artifact['type'])?.toLowerCase() === type.toLowerCase()
+function isCandidate({ type, location, metadata }: Artifact, binding: Binding): boolean {
+  if (!type.toLowerCase().startsWith('kubernetes/')) return true
+  const owner = metadata.account
+  return location === binding.namespace && (owner === undefined || owner === binding.account)
 }
 
 function mapReferences(object: JsonObject, replace: Replace): JsonObject {
@@ -117,8 +125,7 @@ function mapReferences(object: JsonObject, replace: Replace): JsonObject {
   if (name === 'pod') {
     const images = (type: string, value: string) =>
       type === 'docker/image' ? replace(type, value) : value
-    const spec = object['spec']
-    return isObject(spec) ? { ...object, spec: mapPodSpec(spec, images) } : object
+    return withObjectAt(object, ['spec'], (spec) => mapPodSpec(spec, images))
   }
   return name === 'horizontalpodautoscaler' ? mapScaleTarget(object, replace) : object
 }
@@ -126,15 +133,13 @@ function mapReferences(object: JsonObject, replace: Replace): JsonObject {
 function mapPodSpecs(value: unknown, replace: Replace): unknown {
   if (Array.isArray(value)) return value.map((entry) => mapPodSpecs(entry, replace))
   if (!isObject(value)) return value
-  const path = ['spec', 'template', 'spec']
-  const spec = fieldAt(value, ...path)
-  const mapped = Object.entries(
-    isObject(spec) ? withField(value, path, mapPodSpec(spec, replace)) : value,
+  const mapped = withObjectAt(value, ['spec', 'template', 'spec'], (spec) =>
+    mapPodSpec(spec, replace),
   )
   return Object.fromEntries(
-    mapped.map(([key, inner]) => [
+    Object.entries(mapped).map(([key, inner]) => [
       key,
-      isObject(spec) && key === 'spec' ? inner : mapPodSpecs(inner, replace),
+      mapped !== value && key === 'spec' ? inner : mapPodSpecs(inner, replace),
     ]),
   )
 }
@@ -161,19 +166,16 @@ function mapSlot(
 }
 
 function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
-  const path = ['spec', 'scaleTargetRef']
-  const target = fieldAt(object, ...path)
-  const kind = isObject(target)
-    ? builtInKind(parseKind(textOf(target['kind']) ?? ''))?.name
-    : undefined
-  const name = isObject(target) ? textOf(target['name']) : undefined
+  const { kind: targetKind, name } = toWorkload(object).spec.scaleTargetRef
+  const kind = builtInKind(parseKind(targetKind))?.name
   if (name === undefined || (kind !== 'deployment' && kind !== 'replicaSet')) return object
-  return withField(object, [...path, 'name'], replace(`kubernetes/${kind}`, name))
+  return withField(object, ['spec', 'scaleTargetRef', 'name'], replace(`kubernetes/${kind}`, name))
 }
 
 export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {
-  return ['type', 'name', 'version', 'location', 'reference'].every(
-    (field) => (textOf(one[field]) ?? '') === (textOf(other[field]) ?? ''),
+  const [a, b] = [toArtifact(one), toArtifact(other)]
+  return (['type', 'name', 'version', 'location', 'reference'] as const).every(
+    (field) => a[field] === b[field],
   )
 }
 
@@ -190,10 +192,7 @@ export function withArtifact(artifacts: readonly JsonObject[], artifact: JsonObj
   return [artifact, ...artifacts.filter((other) => artifactKey(other) !== artifactKey(artifact))]
 }
 
-function artifactKey({ type, name, location }: JsonObject): string {
-  return JSON.stringify([
-    textOf(type)?.toLowerCase() ?? '',
-    textOf(name) ?? '',
-    textOf(location) ?? '',
-  ])
+function artifactKey(artifact: JsonObject): string {
+  const { type, name, location } = toArtifact(artifact)
+  return JSON.stringify([type.toLowerCase(), name, location])
 }

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fieldOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { ownAnnotations } from './annotations.ts'
-import { templateMetadata, withoutField } from './edit.ts'
+import { objectAt, templateMetadata, withoutField } from './edit.ts'
 
 export interface FieldChange {
   /** Such as `spec.template.spec.containers[name=main].image`. */
@@ -62,11 +62,10 @@ function withoutBookkeeping(object: JsonObject): JsonObject {
 }
 
 function withoutEmpty(object: JsonObject, path: readonly string[]): JsonObject {
-  const value = path.reduce<unknown>(
-    (found, name) => (isObject(found) ? found[name] : undefined),
-    object,
-  )
-  return isObject(value) && Object.keys(value).length === 0 ? withoutField(object, path) : object
+  const value = objectAt(object, path)
+  return value !== undefined && Object.keys(value).length === 0
+    ? withoutField(object, path)
+    : object
 }
 
 function diffValues(before: unknown, after: unknown, path: string): FieldChange[] {
@@ -108,7 +107,7 @@ function diffLists(
 }
 
 function tellsApart(list: readonly JsonObject[], name: string): boolean {
-  const values = list.map((entry) => fieldOf(entry, name))
+  const values = list.map((entry) => entry[name])
   return (
     values.every((value) => value !== undefined && !isObject(value)) &&
     new Set(values.map(String)).size === values.length

@@ -1,4 +1,5 @@
 /** Changed copies of JSON documents; what does not change is shared with the original. */
+import { maybeObject } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
   fieldOf,
@@ -29,6 +30,20 @@ export function withoutField(object: JsonObject, path: readonly string[]): JsonO
   return kept
 }
 
+export function objectAt(object: JsonObject, path: readonly string[]): JsonObject | undefined {
+  return maybeObject(fieldAt(object, ...path))
+}
+
+/** @returns the object itself where there is no object in that place */
+export function withObjectAt(
+  object: JsonObject,
+  path: readonly string[],
+  change: (found: JsonObject) => JsonObject,
+): JsonObject {
+  const found = objectAt(object, path)
+  return found === undefined ? object : withField(object, path, change(found))
+}
+
 /** Adds entries to a map of texts, such as labels; those of `entries` win unless `keepsExisting`. */
 export function withEntries(
   object: JsonObject,
@@ -39,7 +54,7 @@ export function withEntries(
   }: { readonly entries: Readonly<Record<string, string>>; readonly keepsExisting: boolean },
 ): JsonObject {
   if (Object.keys(entries).length === 0) return object
-  const existing = objectOf(fieldAt(object, ...path))
+  const existing = objectAt(object, path)
   return withField(
     object,
     path,
@@ -50,5 +65,5 @@ export function withEntries(
 export const templateMetadata = ['spec', 'template', 'metadata'] as const
 
 export function hasTemplateMetadata(manifest: JsonObject): boolean {
-  return isObject(fieldAt(manifest, ...templateMetadata))
+  return objectAt(manifest, templateMetadata) !== undefined
 }

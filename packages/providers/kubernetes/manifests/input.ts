@@ -1,15 +1,8 @@
 /** Manifests of a description, as they are deployed: without lists, nulls, and fields that belong to the API server. */
 
-import { or, shape } from '@fairlead/base/json/shape.ts'
-import {
-  fieldAt,
-  isObject,
-  type JsonObject,
-  listOf,
-  objectOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
-import { applicationAnnotation, valueText } from '../objects.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { fieldAt, isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
+import { applicationAnnotation, toHead, valueText } from '../objects.ts'
 import {
   annotationOf,
   artifactAnnotations,
@@ -17,43 +10,40 @@ import {
   monikerAnnotations,
   writtenByAnnotation,
 } from './annotations.ts'
-import { hasTemplateMetadata, templateMetadata, withField, withoutField } from './edit.ts'
+import {
+  hasTemplateMetadata,
+  templateMetadata,
+  withField,
+  withObjectAt,
+  withoutField,
+} from './edit.ts'
+
+const toGiven = shape({ manifests: listOf, manifest: asGiven })
 
 /** `manifests`, else `manifest`; items of lists on their own. */
-export function manifestsOf({ manifests, manifest }: JsonObject): JsonObject[] {
-  const listed = listOf(manifests)
-  return (listed.length > 0 ? listed : [manifest]).flatMap(expand)
+export function manifestsOf(description: unknown): JsonObject[] {
+  const { manifests, manifest } = toGiven(description)
+  return (manifests.length > 0 ? manifests : [manifest]).flatMap(expand)
 }
 
 function expand(value: unknown): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(expand)
   if (!isObject(value)) return []
-  if (textOf(value['kind'])?.toLowerCase() !== 'list') return [value]
+  if (toHead(value).kind.toLowerCase() !== 'list') return [value]
   return listOf(value['items']).flatMap(expand)
 }
 
-export const toHead = shape({
-  kind: or(textOf, ''),
-  apiVersion: or(textOf, ''),
-  metadata: shape({
-    name: textOf,
-    generateName: textOf,
-    namespace: textOf,
-    labels: objectOf,
-  }),
-})
-
 /** What a manifest lacks to be one: a sentence, or undefined. */
 export function describeManifestProblem(manifest: JsonObject, index: number): string | undefined {
-  const { kind, apiVersion } = toHead(manifest)
-  const name = nameOf(manifest)
+  const { apiVersion, kind, metadata } = toHead(manifest)
+  const name = metadata.name ?? metadata.generateName
   const missing = [
     apiVersion === '' && 'apiVersion',
     kind === '' && 'kind',
-    name === '' && 'metadata.name',
+    name === undefined && 'metadata.name',
   ].filter((field) => field !== false)
   if (missing.length === 0) return undefined
-  return `manifests: number ${index + 1}${name && ` (${name})`} has no ${missing.join(', no ')}.`
+  return `manifests: number ${index + 1}${name === undefined ? '' : ` (${name})`} has no ${missing.join(', no ')}.`
 }
 
 const serverFields = [
@@ -88,19 +78,16 @@ function annotation(key: string): string[] {
 }
 
 function withTexts(object: JsonObject, path: readonly string[]): JsonObject {
-  const map = fieldAt(object, ...path)
-  if (map === undefined) return object
-  if (map === null) return withoutField(object, path)
-  const isText = (value: unknown) =>
-    typeof value === 'string' || isObject(value) || Array.isArray(value)
+  if (fieldAt(object, ...path) === null) return withoutField(object, path)
   const isDropped = ([key, value]: readonly [string, unknown]) =>
     value === null || (key === applicationAnnotation && valueText(value) === undefined)
-  if (!isObject(map) || Object.entries(map).every((entry) => isText(entry[1]) && !isDropped(entry)))
-    return object
-  const entries = Object.entries(map)
-    .filter((entry) => !isDropped(entry))
-    .map(([key, value]) => [key, isText(value) ? value : String(value)] as const)
-  return withField(object, path, Object.fromEntries(entries))
+  return withObjectAt(object, path, (map) =>
+    Object.fromEntries(
+      Object.entries(map)
+        .filter((entry) => !isDropped(entry))
+        .map(([key, value]) => [key, typeof value === 'object' ? value : String(value)]),
+    ),
+  )
 }
 
 /** A manifest whose name is of a version of an artifact, as an editor of live objects sends it; undefined: it is no such. */

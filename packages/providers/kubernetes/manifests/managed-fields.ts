@@ -5,7 +5,9 @@ import {
   isObject,
   type JsonObject,
   listOf,
+  objectOf,
   objectsOf,
+  parseObject,
 } from '@fairlead/base/json/values.ts'
 
 /**
@@ -14,45 +16,39 @@ import {
  *
  * @see the structured-merge-diff format of Kubernetes
  */
-export type FieldSet = JsonObject
+export interface FieldSet {
+  readonly [key: string]: FieldSet
+}
 
 interface Node {
   readonly isMember: boolean
   readonly inner: readonly (readonly [string, FieldSet])[]
 }
 
-function nodeOf(set: unknown): Node | undefined {
-  if (!isObject(set)) return undefined
-  const inner = Object.entries(set).flatMap(([key, value]) =>
-    key !== '.' && isObject(value) ? [[key, value] as const] : [],
-  )
+function nodeOf(set: FieldSet): Node {
+  const inner = Object.entries(set).filter(([key]) => key !== '.')
   return { isMember: inner.length === 0 || Object.hasOwn(set, '.'), inner }
 }
 
 export function unionOf(one: FieldSet, other: FieldSet): FieldSet {
   const [a, b] = [nodeOf(one), nodeOf(other)]
-  if (a === undefined || b === undefined) return one
-  const keys = new Set([...a.inner, ...b.inner].map(([key]) => key))
-  const inner = [...keys].map((key) => {
-    const [mine, others] = [fieldOf(one, key), fieldOf(other, key)]
-    return [
-      key,
-      isObject(mine) && isObject(others) ? unionOf(mine, others) : (mine ?? others),
-    ] as const
-  })
+  const merged = new Map(a.inner)
+  for (const [key, others] of b.inner) {
+    const mine = merged.get(key)
+    merged.set(key, mine === undefined ? others : unionOf(mine, others))
+  }
   // An empty object is a member already; one with fields of its own says so with a dot.
-  const isMember = (a.isMember || b.isMember) && inner.length > 0
-  return { ...(isMember && { '.': {} }), ...Object.fromEntries(inner) }
+  const isMember = (a.isMember || b.isMember) && merged.size > 0
+  return { ...(isMember && { '.': {} }), ...Object.fromEntries(merged) }
 }
 
 /** Without the fields of the other, and all that is below them; undefined: nothing is left. */
 export function withoutFields(set: FieldSet, removed: FieldSet): FieldSet | undefined {
   const [node, gone] = [nodeOf(set), nodeOf(removed)]
-  if (node === undefined || gone === undefined) return set
   if (gone.isMember) return undefined
   const inner = node.inner.flatMap(([key, value]) => {
-    const cut = fieldOf(removed, key)
-    const left = isObject(cut) ? withoutFields(value, cut) : value
+    const cut = removed[key]
+    const left = cut === undefined ? value : withoutFields(value, cut)
     return left === undefined ? [] : [[key, left] as const]
   })
   if (node.inner.length === 0) return set
@@ -62,7 +58,7 @@ export function withoutFields(set: FieldSet, removed: FieldSet): FieldSet | unde
 
 /** The fields that the manifest does not have; undefined: it has all of them. Only outermost ones, as what is below goes with them. */
 export function missingFields(set: FieldSet, manifest: unknown): FieldSet | undefined {
-  const missing = (nodeOf(set)?.inner ?? []).flatMap(([key, inner]) => {
+  const missing = nodeOf(set).inner.flatMap(([key, inner]) => {
     const found = entryOf(manifest, key)
     if (found === undefined) return [[key, {}] as const]
     const below = missingFields(inner, found)
@@ -74,10 +70,13 @@ export function missingFields(set: FieldSet, manifest: unknown): FieldSet | unde
 function entryOf(value: unknown, key: string): unknown {
   const rest = key.slice(2)
   if (key.startsWith('f:')) return fieldOf(value, rest)
-  const wanted = parseIfJson(rest)
-  if (key.startsWith('v:')) return listOf(value).find((entry) => entry === wanted)
   if (key.startsWith('i:')) return listOf(value)[Number(rest)]
-  if (!isObject(wanted)) return undefined
+  if (key.startsWith('v:')) {
+    const wanted = parseIfJson(rest)
+    return listOf(value).find((entry) => entry === wanted)
+  }
+  const wanted = parseObject(rest)
+  if (wanted === undefined) return undefined
   // A key that the manifest leaves to its default, such as a protocol, is no difference.
   return objectsOf(value).find((entry) =>
     Object.entries(wanted).every(
@@ -92,18 +91,27 @@ export interface ManagedFields extends JsonObject {
   readonly apiVersion: string
   readonly fieldsV1: FieldSet
   readonly subresource?: string
+  /** RFC 3339. */
+  readonly time?: string
 }
 
 export function managedFieldsOf(object: { readonly metadata: JsonObject }): ManagedFields[] {
-  return objectsOf(object.metadata['managedFields']).filter((entry): entry is ManagedFields =>
-    isObject(entry['fieldsV1']),
+  return objectsOf(object.metadata['managedFields']).flatMap((entry) =>
+    isObject(entry['fieldsV1'])
+      ? { ...(entry as ManagedFields), fieldsV1: toFieldSet(entry['fieldsV1']) }
+      : [],
+  )
+}
+
+function toFieldSet(value: unknown): FieldSet {
+  return Object.fromEntries(
+    Object.entries(objectOf(value)).map(([key, inner]) => [key, toFieldSet(inner)]),
   )
 }
 
 /** The object without the fields of a set, as an apply that drops them leaves it. */
 export function withoutFieldsOf(value: unknown, set: FieldSet): unknown {
-  const entries = nodeOf(set)?.inner ?? []
-  return entries.reduce<unknown>((left, [key, inner]) => {
+  return nodeOf(set).inner.reduce<unknown>((left, [key, inner]) => {
     const found = entryOf(left, key)
     if (found === undefined) return left
     const isGone = Object.keys(inner).length === 0

@@ -1,14 +1,15 @@
 /** Shares of traffic: their notes on server groups and routes, weights of routes, numbers of replicas. */
 import { parseIfJson } from '@fairlead/base/json/json.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
-  fieldAt,
-  isObject,
   type JsonObject,
   numberOf,
   objectOf,
   objectsOf,
+  parseObject,
 } from '@fairlead/base/json/values.ts'
+import { toHead } from '../objects.ts'
 import { annotationOf } from './annotations.ts'
 
 /** What a server group has of the traffic, and how. */
@@ -31,8 +32,7 @@ export interface GroupShare {
 }
 
 export function shareOf(object: JsonObject): GroupShare | undefined {
-  const noted = parseIfJson(annotationOf(object, shareAnnotation) ?? '')
-  return isObject(noted) ? (noted as GroupShare) : undefined
+  return parseObject(annotationOf(object, shareAnnotation) ?? '') as GroupShare | undefined
 }
 
 /** The most that a route may give. */
@@ -71,13 +71,13 @@ export function hasOthersBeside(route: JsonObject, service: string): boolean {
   return rules.every(({ refs }) => refs.some((ref) => !isService(ref, service, route)))
 }
 
+const toRoute = shape({ spec: shape({ rules: objectsOf }) })
+const toRule = shape({ backendRefs: objectsOf })
+
 function rulesOf(
   route: JsonObject,
 ): { readonly rule: JsonObject; readonly refs: readonly JsonObject[] }[] {
-  return objectsOf(fieldAt(route, 'spec', 'rules')).map((rule) => ({
-    rule,
-    refs: objectsOf(rule['backendRefs']),
-  }))
+  return toRoute(route).spec.rules.map((rule) => ({ rule, refs: toRule(rule).backendRefs }))
 }
 
 function isService(
@@ -85,7 +85,7 @@ function isService(
   service: string,
   route: JsonObject,
 ): boolean {
-  const isHere = namespace === undefined || namespace === fieldAt(route, 'metadata', 'namespace')
+  const isHere = namespace === undefined || namespace === toHead(route).metadata.namespace
   return name === service && (kind ?? 'Service') === 'Service' && !group && isHere
 }
 
@@ -122,12 +122,11 @@ export function withShare(route: JsonObject, { service, percents }: RouteShare):
   return { rules, notes: hasShares ? JSON.stringify({ weights, shares }) : undefined }
 }
 
+const toNotes = shape({ weights: objectOf, shares: objectOf })
+
 export function notesOf(route: JsonObject): RouteNotes {
   const noted = parseIfJson(annotationOf(route, routeAnnotation) ?? '')
-  return {
-    weights: objectOf(fieldAt(noted, 'weights')),
-    shares: objectOf(fieldAt(noted, 'shares')),
-  } as unknown as RouteNotes
+  return toNotes(noted) as unknown as RouteNotes
 }
 
 interface WeighedRef {

@@ -1,8 +1,10 @@
 /** Load balancers of workloads: the services whose selectors their pods match (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, isObject, type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
+import { fieldAt, type JsonObject } from '@fairlead/base/json/values.ts'
 import { builtInKind, type FullName, parseFullName } from '../kinds.ts'
+import { toService } from '../objects/network.ts'
+import type { Labels } from '../objects.ts'
 import { annotationOf, trafficAnnotation } from './annotations.ts'
 import { templateMetadata, withEntries, withField, withoutField } from './edit.ts'
 
@@ -20,7 +22,7 @@ export function annotatedLoadBalancers(manifest: JsonObject): string[] {
       `The annotation ${trafficAnnotation} should be a list of full names, such as ["service web"]; it is ${text}.`,
     )
   }
-  return textsOf(names)
+  return names
 }
 
 /** @throws {Error} where the manifest names others already */
@@ -56,14 +58,14 @@ export function parseLoadBalancer(name: string): FullName {
 }
 
 /** @throws {Error} where the service selects no pods by labels */
-export function selectorOf(service: JsonObject, name: string): Readonly<Record<string, string>> {
-  const selector = fieldAt(service, 'spec', 'selector')
-  if (!isObject(selector) || Object.keys(selector).length === 0) {
+export function selectorOf(service: JsonObject, name: string): Labels {
+  const { selector } = toService(service).spec
+  if (Object.keys(selector).length === 0) {
     throw new Error(
       `${name} has no selector, so that it cannot send traffic to certain pods. Add spec.selector to it.`,
     )
   }
-  return selector as Record<string, string>
+  return selector
 }
 
 /** Where the labels of the pods stand. */
@@ -73,7 +75,7 @@ export function podLabelsPath(isPod: boolean): readonly string[] {
 
 interface Attachment {
   readonly name: string
-  readonly selector: Readonly<Record<string, string>>
+  readonly selector: Labels
   readonly isPod: boolean
   /** A live object that is deployed again: it may have the labels. */
   readonly mayBeAttached: boolean
@@ -85,9 +87,8 @@ export function attached(
   { name, selector, isPod, mayBeAttached }: Attachment,
 ): JsonObject {
   const path = podLabelsPath(isPod)
-  const labels = fieldAt(manifest, ...path)
   const taken = Object.keys(selector).find((key) => {
-    const value = isObject(labels) && Object.hasOwn(labels, key) ? labels[key] : undefined
+    const value = fieldAt(manifest, ...path, key)
     return value !== undefined && !(mayBeAttached && value === selector[key])
   })
   if (taken !== undefined) {
@@ -100,11 +101,7 @@ export function attached(
 }
 
 /** Removes the labels that make a service select the pods. */
-export function detached(
-  manifest: JsonObject,
-  selector: Readonly<Record<string, string>>,
-  isPod: boolean,
-): JsonObject {
+export function detached(manifest: JsonObject, selector: Labels, isPod: boolean): JsonObject {
   return Object.keys(selector).reduce(
     (left, key) => withoutField(left, [...podLabelsPath(isPod), key]),
     manifest,

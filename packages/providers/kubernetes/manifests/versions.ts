@@ -1,7 +1,8 @@
 /** Versions of objects that are deployed under a new name with each change (docs/contracts/kubernetes.md#deployments). */
 import { isDeepStrictEqual } from 'node:util'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { maybeObject } from '@fairlead/base/json/shape.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import {
   annotationOf,
@@ -55,8 +56,7 @@ export function lastAppliedOf({ metadata }: Pick<KubeObject, 'metadata'>): JsonO
   const text: unknown = metadata.annotations?.[lastAppliedAnnotation]
   if (typeof text !== 'string') return undefined
   try {
-    const applied = parseJson(text)
-    return isObject(applied) ? applied : undefined
+    return maybeObject(parseJson(text))
   } catch {
     return undefined
   }

@@ -1,7 +1,8 @@
 /** Metrics of server groups: of the Prometheus of an account, else what the pods use at the moment. */
 
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, listOf, textOf } from '@fairlead/base/json/values.ts'
 import {
   type CallOutside,
   createOutsideCalls,
@@ -28,6 +29,12 @@ const units: Readonly<Record<MetricName, string>> = {
 const shownSeconds = 900
 const stepSeconds = 15
 const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics' }
+
+/** Of a series: seconds, and a number as a text. */
+const toAnswer = shape({
+  error: textOf,
+  data: shape({ result: list(shape({ values: list(listOf) })) }),
+})
 
 export function metricsOf({
   prometheus,
@@ -102,16 +109,14 @@ async function askPrometheus(
   }).catch((error: Error) => {
     throw fail(error.message)
   })
-  const body = parseIfJson(answer.text)
-  if (answer.status !== 200)
-    throw fail(textOf(fieldAt(body, 'error')) ?? `it answers ${answer.status}.`)
-  return toDatapoints(name, objectsOf(fieldAt(body, 'data', 'result'))[0]?.['values'])
+  const { error, data } = toAnswer(parseIfJson(answer.text))
+  if (answer.status !== 200) throw fail(error ?? `it answers ${answer.status}.`)
+  return toDatapoints(name, data.result[0]?.values ?? [])
 }
 
 /** Datapoints of one series, without NaN, which is the average of no values. */
-function toDatapoints(name: MetricName, values: unknown): JsonObject[] {
-  return listOf(values).flatMap((pair) => {
-    const [seconds, text] = listOf(pair)
+function toDatapoints(name: MetricName, pairs: readonly (readonly unknown[])[]): JsonObject[] {
+  return pairs.flatMap(([seconds, text]) => {
     const value = Number(text)
     if (!Number.isFinite(value)) return []
     const timestamp = Math.round(Number(seconds) * 1000)

@@ -1,13 +1,8 @@
 /** Logs of containers: the newest lines, within bounds. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldAt,
-  isObject,
-  type JsonObject,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { maybeObject } from '@fairlead/base/json/shape.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { Owned } from '../../infrastructure/model.ts'
 import type { ConsoleView, LogChoice, PodContainer } from '../../infrastructure/provider.ts'
@@ -16,6 +11,7 @@ import { isApiError } from '../api/api-error.ts'
 import type { ClusterApi, LogQuery } from '../api/cluster-api.ts'
 import { loadOwned } from '../controllers.ts'
 import { builtInKind, parseFullName } from '../kinds.ts'
+import { toPod } from '../objects/pod.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 import { answered, findObject } from './object-lookup.ts'
@@ -80,9 +76,9 @@ function cutNotice({ lines, bytes }: LogBounds): string {
 }
 
 export function containersOf(pod: KubeObject): string[] {
-  const lists = ['initContainers', 'containers', 'ephemeralContainers']
-  return lists.flatMap((list) =>
-    objectsOf(fieldAt(pod, 'spec', list)).flatMap(({ name }) => textOf(name) ?? []),
+  const { initContainers, containers, ephemeralContainers } = toPod(pod).spec
+  return [...initContainers, ...containers, ...ephemeralContainers].flatMap(
+    ({ name }) => name ?? [],
   )
 }
 
@@ -146,8 +142,7 @@ function propertiesIn(log: string): JsonObject {
 
 function parseConfig(text: string): JsonObject | undefined {
   try {
-    const config = parseJson(text)
-    return isObject(config) ? config : undefined
+    return maybeObject(parseJson(text))
   } catch {
     return undefined
   }

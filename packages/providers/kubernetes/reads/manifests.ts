@@ -1,6 +1,6 @@
 /** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#lists). */
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
 import type {
@@ -17,6 +17,7 @@ import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
 import { artifactsOf } from '../manifests/artifacts.ts'
 import { withoutSecretValues } from '../manifests/secrets.ts'
 import { statusOf } from '../manifests/status.ts'
+import { toWorkload } from '../objects/workload.ts'
 import { type KubeObject, millisecondsOf, ownerOf } from '../objects.ts'
 import { describeDeployProblems } from '../operations/deploy.ts'
 import { planManifests } from '../operations/plan.ts'
@@ -157,7 +158,7 @@ async function findClusterMembers(
         namespace: object.metadata.namespace ?? '',
         name: object.metadata.name,
       },
-      replicas: numberOf(objectOf(object['spec'])['replicas']) ?? -1,
+      replicas: toWorkload(object).spec.replicas ?? -1,
     }))
 }
 

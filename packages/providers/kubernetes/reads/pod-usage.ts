@@ -1,11 +1,19 @@
 /** Memory and processor time of server groups: samples of metrics.k8s.io, kept while clients ask. */
 
-import { fieldAt, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServerGroup } from '../../infrastructure/model.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import { answered } from './object-lookup.ts'
+
+const quantity = or(textOf, '0')
+const toMeasured = shape({
+  metadata: shape({ name: textOf }),
+  containers: list(shape({ name: textOf, usage: shape({ cpu: quantity, memory: quantity }) })),
+})
+const toMeasuredList = shape({ items: list(toMeasured) })
 
 /** None where nothing measures, or where Fairlead may not read it. */
 export async function readPodMetrics(
@@ -18,11 +26,11 @@ export async function readPodMetrics(
     if (isApiError(error)) return undefined
     throw error
   })
-  return objectsOf(fieldAt(measured, 'containers')).map((container) => ({
-    containerName: container['name'],
+  return toMeasured(measured).containers.map(({ name, usage }) => ({
+    containerName: name,
     metrics: {
-      'CPU(cores)': formatCores(textOf(fieldAt(container, 'usage', 'cpu')) ?? '0'),
-      'MEMORY(bytes)': formatBytes(textOf(fieldAt(container, 'usage', 'memory')) ?? '0'),
+      'CPU(cores)': formatCores(usage.cpu),
+      'MEMORY(bytes)': formatBytes(usage.memory),
     },
   }))
 }
@@ -130,17 +138,10 @@ async function readPods({ api }: KubernetesAccount, namespace: string): Promise<
       throw error
     })
   return new Map(
-    objectsOf(fieldAt(answer, 'items')).map((pod) => {
-      const containers = objectsOf(pod['containers'])
-      const sum = (name: string) =>
-        containers.reduce(
-          (total, { usage }) => total + parseQuantity(textOf(fieldAt(usage, name)) ?? ''),
-          0,
-        )
-      return [
-        `pod ${textOf(fieldAt(pod, 'metadata', 'name'))}`,
-        { memory: sum('memory'), cpu: sum('cpu') },
-      ]
+    toMeasuredList(answer).items.map(({ metadata, containers }) => {
+      const sum = (of: 'memory' | 'cpu') =>
+        containers.reduce((total, { usage }) => total + parseQuantity(usage[of]), 0)
+      return [`pod ${metadata.name}`, { memory: sum('memory'), cpu: sum('cpu') }]
     }),
   )
 }
