@@ -16,27 +16,10 @@ import { type KubeObject, managerLabel, ownerOf } from './objects.ts'
 import type { KubernetesAccount } from './parts.ts'
 
 /** What users deploy; the objects that controllers create from it follow it. */
-const kinds = [
-  ...[
-    'deployment',
-    'statefulSet',
-    'daemonSet',
-    'replicaSet',
-    'cronJob',
-    'service',
-    'ingress',
-    'networkPolicy',
-    'configMap',
-  ],
-  ...[
-    'horizontalpodautoscaler',
-    'podDisruptionBudget',
-    'serviceAccount',
-    'role',
-    'roleBinding',
-    'persistentVolumeClaim',
-  ],
-]
+const kinds = (
+  'deployment statefulSet daemonSet replicaSet cronJob service ingress networkPolicy configMap ' +
+  'horizontalpodautoscaler podDisruptionBudget serviceAccount role roleBinding persistentVolumeClaim'
+).split(' ')
 
 /** @param namespaces Where the application has objects, as lists know it */
 export async function loadDrift(

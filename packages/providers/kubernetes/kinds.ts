@@ -29,30 +29,12 @@ export interface ParsedKind {
 }
 
 const builtInGroups: ReadonlySet<string> = new Set([
-  ...[
-    '',
-    'core',
-    'batch',
-    'apps',
-    'extensions',
-    'storage.k8s.io',
-    'apiextensions.k8s.io',
-    'apiregistration.k8s.io',
-    'autoscaling',
-  ],
-  ...[
-    'admissionregistration.k8s.io',
-    'policy',
-    'scheduling.k8s.io',
-    'settings.k8s.io',
-    'authorization.k8s.io',
-  ],
-  ...[
-    'authentication.k8s.io',
-    'rbac.authorization.k8s.io',
-    'certificates.k8s.io',
-    'networking.k8s.io',
-  ],
+  '',
+  ...(
+    'core batch apps extensions storage.k8s.io apiextensions.k8s.io apiregistration.k8s.io autoscaling ' +
+    'admissionregistration.k8s.io policy scheduling.k8s.io settings.k8s.io authorization.k8s.io ' +
+    'authentication.k8s.io rbac.authorization.k8s.io certificates.k8s.io networking.k8s.io'
+  ).split(' '),
 ])
 
 export const priorities: Readonly<Record<string, number>> = {

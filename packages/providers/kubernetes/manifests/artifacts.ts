@@ -14,14 +14,9 @@ interface ArtifactName {
 /** What a reference to an artifact of the type becomes. */
 type Replace = (type: string, value: string) => string
 
-const workloads: ReadonlySet<string> = new Set([
-  'deployment',
-  'replicaSet',
-  'statefulSet',
-  'daemonSet',
-  'job',
-  'cronJob',
-])
+const workloads: ReadonlySet<string> = new Set(
+  'deployment replicaSet statefulSet daemonSet job cronJob'.split(' '),
+)
 
 /** Places below a pod's specification; `*` is each entry of a list. */
 const imageSlots = [

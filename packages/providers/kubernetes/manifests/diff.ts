@@ -24,22 +24,8 @@ const bookkeeping = [
 ]
 
 /** Fields that tell the entries of a list apart; the first that all entries have, each with another value. */
-const entryKeys = [
-  ...[
-    'mountPath',
-    'devicePath',
-    'containerPort',
-    'name',
-    'port',
-    'key',
-    'type',
-    'ip',
-    'topologyKey',
-    'uid',
-    'host',
-    'path',
-  ],
-]
+const entryKeys =
+  'mountPath devicePath containerPort name port key type ip topologyKey uid host path'.split(' ')
 
 /** Changes that users see: without status, versions and times, and annotations that Fairlead writes itself. */
 export function diffObjects(before: JsonObject, after: JsonObject): FieldChange[] {

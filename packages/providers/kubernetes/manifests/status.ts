@@ -20,12 +20,9 @@ const on: StatusFlag = { state: true, message: null }
 const off: StatusFlag = { state: false, message: null }
 const stable: ManifestStatus = { stable: on, paused: off, available: on, failed: off }
 
-const kindsOfApps: ReadonlySet<string> = new Set([
-  'deployment',
-  'replicaSet',
-  'statefulSet',
-  'daemonSet',
-])
+const kindsOfApps: ReadonlySet<string> = new Set(
+  'deployment replicaSet statefulSet daemonSet'.split(' '),
+)
 
 const rules: Readonly<Record<string, (workload: Workload, object: KubeObject) => ManifestStatus>> =
   {

@@ -4,16 +4,9 @@ import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/j
 
 /** Fields whose list entries are known by a key, as the API server merges them. Other lists are replaced. */
 const entryKeys: ReadonlyMap<string, string> = new Map([
-  ...[
-    'containers',
-    'initContainers',
-    'ephemeralContainers',
-    'volumes',
-    'env',
-    'imagePullSecrets',
-    'secrets',
-    'webhooks',
-  ].map((field) => [field, 'name'] as const),
+  ...'containers initContainers ephemeralContainers volumes env imagePullSecrets secrets webhooks'
+    .split(' ')
+    .map((field) => [field, 'name'] as const),
   ['volumeMounts', 'mountPath'],
   ['volumeDevices', 'devicePath'],
   ['hostAliases', 'ip'],

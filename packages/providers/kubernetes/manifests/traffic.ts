@@ -8,9 +8,9 @@ import type { Labels } from '../objects.ts'
 import { annotationOf, trafficAnnotation } from './annotations.ts'
 import { templateMetadata, withEntries, withField, withoutField } from './edit.ts'
 
-export const trafficReceivers: ReadonlySet<string> = new Set([
-  ...['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'pod', 'job', 'cronJob'],
-])
+export const trafficReceivers: ReadonlySet<string> = new Set(
+  'deployment replicaSet statefulSet daemonSet pod job cronJob'.split(' '),
+)
 
 /** Full names; none where the annotation is missing. @throws {Error} where it is no list of texts */
 export function annotatedLoadBalancers(manifest: JsonObject): string[] {
