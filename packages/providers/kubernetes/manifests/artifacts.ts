@@ -2,7 +2,7 @@
 import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
-import { toWorkload } from '../objects/workload.ts'
+import { toAutoscaler } from '../objects/workload.ts'
 import { withField, withObjectAt } from './edit.ts'
 
 interface ArtifactName {
@@ -161,7 +161,7 @@ function mapSlot(
 }
 
 function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
-  const { kind: targetKind, name } = toWorkload(object).spec.scaleTargetRef
+  const { kind: targetKind, name } = toAutoscaler(object).spec.scaleTargetRef
   const kind = builtInKind(parseKind(targetKind))?.name
   if (name === undefined || (kind !== 'deployment' && kind !== 'replicaSet')) return object
   return withField(object, ['spec', 'scaleTargetRef', 'name'], replace(`kubernetes/${kind}`, name))

@@ -1,7 +1,7 @@
 /** Whether an object is stable, paused, available or failed (docs/contracts/kubernetes.md#status). */
 import { builtInKind, kindOfManifest } from '../kinds.ts'
 import { type PodStatus, toPod } from '../objects/pod.ts'
-import { toWorkload, type Workload } from '../objects/workload.ts'
+import { toAutoscaler, toWorkload, type Workload } from '../objects/workload.ts'
 import type { KubeObject } from '../objects.ts'
 
 interface StatusFlag {
@@ -32,7 +32,7 @@ const rules: Readonly<Record<string, (workload: Workload, object: KubeObject) =>
     daemonSet: ofDaemonSet,
     job: ofJob,
     pod: (_, object) => ofPod(toPod(object).status),
-    horizontalpodautoscaler: ofAutoscaler,
+    horizontalpodautoscaler: (_, object) => ofAutoscaler(object),
     cronJob: () => stable,
   }
 
@@ -210,9 +210,8 @@ function ofPod({ phase, message }: PodStatus): ManifestStatus {
   return unavailable(message ?? `The phase of the pod is ${phase}.`)
 }
 
-function ofAutoscaler({
-  status: { desiredReplicas: wanted, currentReplicas: current },
-}: Workload): ManifestStatus {
+function ofAutoscaler(object: KubeObject): ManifestStatus {
+  const { desiredReplicas: wanted, currentReplicas: current } = toAutoscaler(object).status
   return wanted === current
     ? stable
     : unstable(`Waiting for the autoscaler: ${current} of ${wanted} replicas.`)

@@ -1,4 +1,4 @@
-/** Deployments, replica, stateful and daemon sets, jobs, cron jobs and autoscalers: the fields that Fairlead reads. */
+/** Workloads that make pods, and autoscalers: the fields that Fairlead reads. */
 import { asGiven, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, isTrue, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { toConditions, toLabels } from '../objects.ts'
@@ -16,10 +16,6 @@ export const toWorkload = shape({
     updateStrategy: shape({ type: textOf, rollingUpdate: maybe(shape({ partition: count })) }),
     template: toPodTemplate,
     templateAsGiven: [asGiven, 'template'],
-    /** Of cron jobs. */
-    jobTemplate: shape({ spec: shape({ template: toPodTemplate }) }),
-    /** Of autoscalers. */
-    scaleTargetRef: shape({ kind: or(textOf, ''), name: textOf }),
   }),
   /** Whether its controller has reported a status. */
   hasStatus: [isObject, 'status'],
@@ -44,8 +40,15 @@ export const toWorkload = shape({
     active: count,
     succeeded: count,
     completionTime: textOf,
-    /** Of autoscalers. */
-    desiredReplicas: count,
   }),
 })
 export type Workload = ShapeOf<typeof toWorkload>
+
+export const toCronJob = shape({
+  spec: shape({ jobTemplate: shape({ spec: shape({ template: toPodTemplate }) }) }),
+})
+
+export const toAutoscaler = shape({
+  spec: shape({ scaleTargetRef: shape({ kind: or(textOf, ''), name: textOf }) }),
+  status: shape({ desiredReplicas: count, currentReplicas: count }),
+})

@@ -20,7 +20,7 @@ import {
   toService,
 } from '../objects/network.ts'
 import { type ContainerStatus, type Pod, toPod } from '../objects/pod.ts'
-import { toWorkload } from '../objects/workload.ts'
+import { toCronJob, toWorkload } from '../objects/workload.ts'
 import {
   type KubeObject,
   type Labels,
@@ -280,7 +280,7 @@ function toKeptWorkload(object: KubeObject, basics: Basics): KeptWorkload {
   const { name } = basics.kind
   const workload = toWorkload(object)
   const { spec, status } = workload
-  const template = name === 'cronJob' ? spec.jobTemplate.spec.template : spec.template
+  const { template } = name === 'cronJob' ? toCronJob(object).spec.jobTemplate.spec : spec
   const scheduled = name === 'daemonSet' ? status.desiredNumberScheduled : undefined
   return {
     ...basics,
