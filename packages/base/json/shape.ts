@@ -27,17 +27,19 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
   })
   return (value) => {
     const given = objectOf(value)
-    const found = readers.map(({ key, read, names }) => {
+    // A loop: lists of Kubernetes have thousands of objects.
+    const found: Record<string, unknown> = {}
+    for (const { key, read, names } of readers) {
+      let result: unknown
       for (const name of names) {
         const member = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
         // Forms leave a text empty that another name of the field sets.
-        const isEmpty = member === undefined || (member === '' && names.length > 1)
-        const result = isEmpty ? undefined : read(member)
-        if (result !== undefined) return [key, result] as const
+        if (member !== undefined && (member !== '' || names.length === 1)) result = read(member)
+        if (result !== undefined) break
       }
-      return [key, read(undefined)] as const
-    })
-    return Object.fromEntries(found) as { readonly [K in keyof F]: ValueOf<F[K]> }
+      found[key] = result === undefined ? read(undefined) : result
+    }
+    return found as { readonly [K in keyof F]: ValueOf<F[K]> }
   }
 }
 

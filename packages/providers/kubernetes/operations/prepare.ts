@@ -12,17 +12,11 @@ import {
   withArtifact,
 } from '../manifests/artifacts.ts'
 import { withField, withoutField } from '../manifests/edit.ts'
-import {
-  isGenerated,
-  nameOf,
-  namespaceOf,
-  normalized,
-  originalOf,
-  toHead,
-} from '../manifests/input.ts'
+import { isGenerated, nameOf, namespaceOf, normalized, originalOf } from '../manifests/input.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
 import { toWorkload } from '../objects/workload.ts'
+import { toHead } from '../objects.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
 import { type DeployFields, type Draft, type PreparedManifest, VersionLists } from './prepared.ts'

@@ -22,7 +22,6 @@ import {
 } from '../manifests/annotations.ts'
 import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
-import { toHead } from '../manifests/input.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import {
   annotatedLoadBalancers,
@@ -31,7 +30,7 @@ import {
   selectorOf,
 } from '../manifests/traffic.ts'
 import { toWorkload } from '../objects/workload.ts'
-import { controllerOf, type KubeObject, ownerOf } from '../objects.ts'
+import { controllerOf, type KubeObject, ownerOf, toHead } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
 import {
