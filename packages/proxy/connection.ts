@@ -295,8 +295,6 @@ export class Connection implements ResponseSink, Swept {
   }
 
   #close = (): void => {
-    // A server that answers without reading the whole request resets the connection, which then says nothing about the response.
-    if (this.#body !== undefined && this.#reader.end()) return
     this.fail(this.#error ?? codedError('ECONNRESET', 'the connection was closed'))
   }
 

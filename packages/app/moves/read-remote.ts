@@ -2,6 +2,7 @@
 import { parseJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
 import { contentOf, type Kind, type MovedObject } from './kinds.ts'
 
 export interface RemoteSource {
@@ -13,6 +14,8 @@ export interface RemoteSource {
 }
 
 const answerMs = 60_000
+/** Of one list, as for the calls of services. */
+const maxAnswerBytes = 256 * 1024 * 1024
 const toNamed = shape({ id: textOf, name: textOf })
 const toApplication = shape({ attributes: objectOf })
 
@@ -150,7 +153,12 @@ async function read(
       { cause },
     )
   }
-  const text = await response.text()
+  const bytes = await readAnswerBytes(
+    response,
+    maxAnswerBytes,
+    () =>
+      new Error(`${url}${path} answered with more than ${maxAnswerBytes} bytes. Nothing is moved.`),
+  )
   if (response.status === 404 || (isOptional && response.status === 400)) return undefined
   if (response.status === 401 || response.status === 403 || response.status === 302)
     throw new Error(
@@ -161,7 +169,7 @@ async function read(
       `${url}${path} answered ${response.status}. Nothing is moved; try again once it answers.`,
     )
   try {
-    return parseJson(text)
+    return parseJson(bytes.toString('utf8'))
   } catch (cause) {
     throw new Error(
       `${url}${path} answered without JSON. Check that --from is the address of Front50 or Gate.`,
