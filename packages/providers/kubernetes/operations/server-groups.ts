@@ -22,6 +22,7 @@ import {
 } from '../manifests/annotations.ts'
 import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
+import { namespaceOf } from '../manifests/input.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import {
   annotatedLoadBalancers,
@@ -191,9 +192,7 @@ async function requireServices(
   { services, manifests }: DeployFields,
 ): Promise<void> {
   if (trafficPercent === undefined || services.length > 0) return
-  const found = await Promise.all(
-    manifests.map((each) => selectingServices(running, each as KubeObject)),
-  )
+  const found = await Promise.all(manifests.map((each) => selectingServices(running, each)))
   if (found.flat().length > 0) return
   throw new Error(
     'trafficPercent: no service could give the share. Name one in loadBalancers, such as "service web".',
@@ -430,10 +429,10 @@ async function balancersOf(running: ManifestRun, ancestor: KubeObject): Promise<
 
 async function selectingServices(
   running: ManifestRun,
-  workload: KubeObject,
+  workload: JsonObject,
 ): Promise<SharedService[]> {
   const labels = podLabelsOf(workload)
-  const all = await allServices(running, workload.metadata.namespace)
+  const all = await allServices(running, namespaceOf(workload))
   return all.filter(({ selector }) => selects(selector, labels))
 }
 

@@ -125,11 +125,11 @@ async function resize(running: ManifestRun, sizings: readonly Sizing[]): Promise
     if (replicas > group.replicas) await awaitReady(running, group.target, replicas)
 }
 
-/** Others have the numbers that they had without it. @param fate `stays`: so has it */
+/** Others have the numbers that they had without it. @param outcome `stays`: so has it */
 export async function endReplicaShare(
   running: ManifestRun,
   target: LiveTarget,
-  fate: 'stays' | 'goes',
+  outcome: 'stays' | 'goes',
 ): Promise<void> {
   const groups = await groupsBehind(running, target, await servicesOf(running, target))
   await resizeTogether(
@@ -137,7 +137,7 @@ export async function endReplicaShare(
     groups.filter((each) => !isTarget(each, target)),
   )
   const own = groups.find((each) => isTarget(each, target))
-  if (own === undefined || fate === 'goes') return
+  if (own === undefined || outcome === 'goes') return
   const [alone] = sizedByShares([{ ...own, share: withoutPercent(own.share) }])
   if (alone !== undefined) await noteShare(running, target, undefined, alone.replicas)
 }

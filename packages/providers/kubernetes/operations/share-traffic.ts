@@ -144,15 +144,15 @@ async function forgetShare(running: ManifestRun, named: ChangedName): Promise<vo
 /**
  * Ends the share of a server group that is disabled or about to go: routes would send requests to nothing, and others stay too small.
  *
- * @param fate `stays`: it has its own number of replicas again
+ * @param outcome `stays`: it has its own number of replicas again
  */
 export async function endShare(
   running: ManifestRun,
   target: LiveTarget,
-  fate: 'stays' | 'goes',
+  outcome: 'stays' | 'goes',
 ): Promise<void> {
   const share = shareOf(target.live)
   if (share === undefined) return
   if (share.services !== undefined) await endRouteShare(running, target, { isServing: false })
-  else await endReplicaShare(running, target, fate)
+  else await endReplicaShare(running, target, outcome)
 }
