@@ -2,11 +2,11 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import { z } from 'zod'
 import type { StoredImage } from '../../images/image-store.ts'
 import { findImage, ownersOf, removeImage } from '../local-images.ts'
 import {
   defineOperation,
+  type FieldsOf,
   type LocalOperations,
   type LocalSubmission,
   type OperationParts,
@@ -15,21 +15,21 @@ import {
   textsField,
 } from './parts.ts'
 
-const Names = z.object({
+const names = {
   imageNames: textsField,
   amiName: optionalTextPart,
   imageName: optionalTextPart,
   imageId: optionalTextPart,
-})
+}
 
 const upsertImageTags = defineOperation({
-  fields: { ...Names.shape, tags: textMap },
+  fields: { ...names, tags: textMap },
   accounts: (submission) => ownersOfEach(namesOf(submission.fields), submission),
   check: ({ fields, description, images }) => {
-    const names = namesOf(fields)
+    const given = namesOf(fields)
     return [
-      names.length === 0 && 'imageNames: it is missing or empty.',
-      names.map(
+      given.length === 0 && 'imageNames: it is missing or empty.',
+      given.map(
         (name) =>
           find(name, description, images) === undefined &&
           `imageNames: the image "${name}" does not exist.`,
@@ -88,7 +88,7 @@ function namesOf({
   imageName,
   amiName,
   imageId,
-}: Partial<z.output<typeof Names>>): string[] {
+}: Partial<FieldsOf<typeof names>>): string[] {
   return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
 }
 

@@ -8,6 +8,7 @@ import { dismiss, findSupplies, fit, missingCount, noSupplies, sealFor } from '.
 import {
   type Concern,
   defineOperation,
+  type FieldsOf,
   flagField,
   type LocalOperation,
   type LocalOperations,
@@ -25,7 +26,6 @@ import {
   nameOfTarget,
   namesOfTarget,
   requireBalancers,
-  type TargetFields,
   target,
 } from './server-groups.ts'
 
@@ -33,18 +33,12 @@ const ids = optionalField(z.array(z.string().trim().min(1, 'it must not be blank
   (value) => value ?? [],
 )
 const fields = { ...target, instanceIds: ids }
+const concerned = { ...fields, instance: optionalTextPart, loadBalancerNames: textsField }
 
-interface InstanceFields {
-  readonly instanceIds: readonly string[]
-}
-
-interface ConcernedFields extends TargetFields, Partial<InstanceFields> {
-  readonly instance?: string | undefined
-  readonly loadBalancerNames?: readonly string[] | undefined
-}
+type InstanceFields = Pick<FieldsOf<typeof fields>, 'instanceIds'>
 
 /** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
-const resources: Concern<ConcernedFields> = ({ fields, desired }) => {
+const resources: Concern<FieldsOf<typeof concerned>> = ({ fields, desired }) => {
   const { instance = '', instanceIds = [instance], loadBalancerNames = [] } = fields
   const groups = instanceIds.map((id) => desired.get('instances', id)?.program.startedFor)
   return [...namesOfTarget(fields), ...groups, ...loadBalancerNames]

@@ -164,7 +164,7 @@ export type Concern<Fields> = (
   submission: LocalSubmission<Partial<Fields>>,
 ) => readonly (string | undefined)[]
 
-type FieldsOf<S extends z.ZodRawShape> = z.output<z.ZodObject<S>>
+export type FieldsOf<S extends z.ZodRawShape> = z.output<z.ZodObject<S>>
 
 /** What it is about beyond the account in its description; every operation says it. */
 type Concerned<Fields> =

@@ -15,6 +15,7 @@ import {
 import {
   type Concern,
   defineOperation,
+  type FieldsOf,
   type LocalOperation,
   type LocalOperations,
   type LocalSubmission,
@@ -29,7 +30,7 @@ import {
 } from './parts.ts'
 
 export const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
-export type TargetFields = z.output<z.ZodObject<typeof target>>
+export type TargetFields = FieldsOf<typeof target>
 
 const percentage = numeric(
   z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'),
@@ -75,10 +76,10 @@ type GroupOperation<Fields extends z.ZodRawShape> = Omit<
   'run'
 > & {
   /** The server group, unless it is about more. */
-  readonly resources?: Concern<z.output<z.ZodObject<Fields & typeof target>>>
+  readonly resources?: Concern<FieldsOf<Fields & typeof target>>
   readonly run: (
     group: LocalGroup,
-    running: Running<z.output<z.ZodObject<Fields & typeof target>>>,
+    running: Running<FieldsOf<Fields & typeof target>>,
   ) => Promise<void> | void
 }
 

@@ -5,7 +5,6 @@ import { objectOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { toCaller } from '@fairlead/ports/caller.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import type { z } from 'zod'
 import {
   type Desired,
   type LocalBalancer,
@@ -20,6 +19,7 @@ import {
   type Concern,
   countField,
   defineOperation,
+  type FieldsOf,
   type LocalOperations,
   type LocalSubmission,
   type OperationBody,
@@ -34,7 +34,7 @@ const fields = {
   application: optionalTextPart,
   snapshotTimestamp: optionalField(countField),
 }
-type SnapshotFields = z.output<z.ZodObject<typeof fields>>
+type SnapshotFields = FieldsOf<typeof fields>
 
 interface SnapshotSubject {
   readonly application: string
