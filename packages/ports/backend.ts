@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Agent } from '@fairlead/base/net/agent-protocol.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import type { EmbeddableService } from '@fairlead/base/services/services.ts'
+import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Ports } from './ports.ts'
@@ -41,8 +42,10 @@ export interface OpenBackend {
 }
 
 export interface BackendContext {
-  /** One database for all back ends (WAL, synchronous=FULL); table names start with the capability: `definitions_pipelines`. */
+  /** One database for all back ends (WAL; synchronous=FULL but in `commits`); table names start with the capability: `definitions_pipelines`. */
   readonly db: DatabaseSync
+  /** Its transactions that need not wait for the disk one by one. */
+  readonly commits: GroupCommit
   /** Milliseconds since the epoch; tests move it. */
   readonly now: () => number
   /** Milliseconds since any moment, on a monotonic clock; what is passed by is the difference. */

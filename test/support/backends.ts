@@ -9,6 +9,7 @@ import { formatJson, parseJson } from '../../packages/base/json/json.ts'
 import { toHeaderText } from '../../packages/base/net/header-text.ts'
 import type { ServiceName } from '../../packages/base/services/services.ts'
 import { openDatabase } from '../../packages/base/storage/database.ts'
+import { GroupCommit } from '../../packages/base/storage/group-commit.ts'
 import type { BackendState } from '../../packages/base/telemetry/metrics.ts'
 import type { Backend, BackendSettings } from '../../packages/ports/backend.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '../../packages/ports/service-call.ts'
@@ -23,6 +24,8 @@ export interface BackendsOptions {
   others?: CallService
   /** A directory that outlives the test's servers, for restart tests; by default a temporary one. */
   dataDir?: string
+  /** In place of the sync of the database's log. */
+  sync?: () => Promise<void>
   /** Receives the log lines. */
   log?: (line: Record<string, unknown>) => void
   onPermissionsChanged?: () => void
@@ -87,9 +90,11 @@ export async function startBackends(
     if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
     return options.others(service, request)
   }
+  const { sync } = options
   const { server, start, observe } = createBackendServer({
     backends,
     db,
+    ...(sync && { commits: new GroupCommit(db, { log: { sync, close: async () => {} } }) }),
     call,
     now: options.now,
     steady: options.steady,

@@ -7,6 +7,7 @@ import { formatJson, maxStoredJsonDepth } from '@fairlead/base/json/json.ts'
 import { definedOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
+import { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { migrate } from '@fairlead/base/storage/migrations.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
@@ -33,6 +34,8 @@ import { createPorts } from './ports.ts'
 interface BackendServerOptions {
   backends: readonly Backend[]
   db: DatabaseSync
+  /** Unless given, one for the database. */
+  commits?: GroupCommit
   call: CallService
   settings: BackendSettings
   log: FastifyBaseLogger
@@ -65,11 +68,14 @@ export function createBackendServer(options: BackendServerOptions) {
   const steady = options.steady ?? options.now ?? (() => performance.now())
   const { call, log } = options
   const accessOf = (users: string) => requireAccess({ ...options, ports, now }, users)
+  const commits = options.commits ?? new GroupCommit(options.db)
+  // What a request has changed, and what it has read, is told no earlier.
+  server.addHook('onSend', (_request, _reply, _payload, done) => commits.whenStored(done))
   const { ports, add } = createPorts({ call, log, steady, accessOf })
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
     const open = backend.open(
-      toContext(backend.service, { ...options, isNewData, now, steady, ports }),
+      toContext(backend.service, { ...options, commits, isNewData, now, steady, ports }),
     )
     opened.set(backend.service, open)
     add(open)
@@ -96,6 +102,7 @@ export function createBackendServer(options: BackendServerOptions) {
   server.addHook('onClose', async () => {
     await sweeper.close()
     for (const backend of opened.values()) await backend.close?.()
+    await commits.close()
   })
   return {
     server,
@@ -172,6 +179,7 @@ function toContext(
   service: ServiceName,
   {
     db,
+    commits,
     settings,
     log,
     ports,
@@ -179,10 +187,12 @@ function toContext(
     steady,
     isNewData,
     ...options
-  }: BackendServerOptions & Pick<BackendContext, 'isNewData' | 'now' | 'steady' | 'ports'>,
+  }: BackendServerOptions &
+    Pick<BackendContext, 'commits' | 'isNewData' | 'now' | 'steady' | 'ports'>,
 ): BackendContext {
   return {
     db,
+    commits,
     ports,
     now,
     steady,

@@ -1,7 +1,6 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
 import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
-import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -40,14 +39,23 @@ export class EventReceiver {
   }
 
   /**
-   * Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash.
+   * Stores all starts at once before any is sent, and resolves once they are on disk: what was answered with 200 happens, also after a crash.
    *
    * @param caller Undefined: Fairlead has observed the event itself
    * @param alongside Stores what belongs to the event, in the same transaction
    * @throws {PortError} when the event was not accepted
    */
   async handle(event: Event, caller: Caller | undefined, alongside?: () => void): Promise<void> {
-    if (event.type === 'manual') return this.#manualLine.run(() => this.#startByHand(event, caller))
+    if (event.type === 'manual') await this.#manualLine.run(() => this.#startByHand(event, caller))
+    else await this.#match(event, caller, alongside)
+    await this.#parts.context.commits.stored()
+  }
+
+  async #match(
+    event: Event,
+    caller: Caller | undefined,
+    alongside: (() => void) | undefined,
+  ): Promise<void> {
     const { context, pipelines, log } = this.#parts
     try {
       this.#checkSender(event, caller)
@@ -77,7 +85,7 @@ export class EventReceiver {
     const { context, starts } = this.#parts
     const start = await toManualStart(context, event, caller)
     if (start === undefined || describeQuiet(context, start) !== undefined) return
-    starts.send(inTransaction(context.db, () => starts.store(start)))
+    starts.send(context.commits.transact(() => starts.store(start)))
   }
 
   #carryOut(
@@ -94,7 +102,7 @@ export class EventReceiver {
       log.add(record)
       return
     }
-    const stored = inTransaction(context.db, () => {
+    const stored = context.commits.transact(() => {
       const all = candidates.map(({ pipeline, trigger, result }) => {
         const problem = typeof result === 'string' ? result : marks.take(event, pipeline, trigger)
         const start =

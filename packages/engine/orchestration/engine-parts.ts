@@ -1,7 +1,7 @@
 /** Dependencies of the engine, and the part of it that its helpers use. */
-import type { DatabaseSync } from 'node:sqlite'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { CallOutside } from '@fairlead/base/outside/call-outside.ts'
+import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { SecretValues } from '@fairlead/ports/secrets.ts'
@@ -15,7 +15,7 @@ import type { ExecutionStore } from './store.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
 export interface EngineOptions {
-  db: DatabaseSync
+  commits: GroupCommit
   store: ExecutionStore
   stageTypes: StageTypes
   limits: PipelineLimits
@@ -44,7 +44,7 @@ export interface EngineOptions {
   /** The name of a service in messages. */
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
   notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
-  /** Called after the transaction in which the events happened. */
+  /** Called once the transaction in which the events happened is on disk. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }
 

@@ -4,7 +4,6 @@
  */
 import { within } from '@fairlead/base/concurrency/within.ts'
 import { fieldOf } from '@fairlead/base/json/values.ts'
-import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
 import type { BackendState, EndedCount } from '@fairlead/base/telemetry/metrics.ts'
 import { summarizeExecution } from '@fairlead/ports/run-summary.ts'
@@ -128,12 +127,12 @@ export class Engine implements EngineParts {
     if (execution !== undefined) this.changes.note(execution, () => summaryOf(execution))
   }
 
-  /** One atomic step. `work` must not wait, and must not begin another step. */
+  /** One atomic step, on disk a moment later. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
     if (this.#pacer.isRunning) this.#watchClock()
     const turn = createTurn(this.options, this.answers)
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
-    const { result, touched } = inTransaction(this.options.db, () => {
+    const { result, touched } = this.options.commits.transact(() => {
       const result = work(unit)
       const touched = unit.finish()
       this.options.notices.note(turn.events)
@@ -144,7 +143,8 @@ export class Engine implements EngineParts {
       this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)),
     )
     this.#countEnds(turn.events)
-    if (turn.events.length > 0) this.options.publish(turn.events)
+    if (turn.events.length > 0)
+      this.options.commits.whenStored(() => this.options.publish(turn.events))
     this.options.notices.send()
     return result
   }
@@ -321,9 +321,10 @@ export class Engine implements EngineParts {
       throw new StageError([text])
     }
     const ended = new AbortController()
-    const attempt = Promise.try(() =>
-      step.execute(createTaskContext(this, run, { signal: ended.signal })),
-    )
+    const attempt = this.options.commits.stored().then(() => {
+      ended.signal.throwIfAborted()
+      return step.execute(createTaskContext(this, run, { signal: ended.signal }))
+    })
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#land(run, { result }),
       (error: unknown) => this.#land(run, { error }),
@@ -381,6 +382,8 @@ export class Engine implements EngineParts {
     let pauseMs = 0
     this.#inFlight.add(followUp.id)
     try {
+      await this.options.commits.stored()
+      if (!this.#pacer.isRunning) return
       await runFollowUp(this, execution, followUp)
     } catch (error) {
       log.error(

@@ -9,7 +9,7 @@ import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { isPassing } from '@fairlead/base/port-error.ts'
-import { inTransaction } from '@fairlead/base/storage/database.ts'
+import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
 import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
@@ -31,6 +31,7 @@ export const noticeMigrations = [
 
 export interface NoticeOptions {
   readonly db: DatabaseSync
+  readonly commits: GroupCommit
   readonly store: ExecutionStore
   readonly log: FastifyBaseLogger
   readonly now: () => number
@@ -110,6 +111,8 @@ export class Notices {
     while (this.#isRunning && this.#hasMore) {
       this.#hasMore = false
       const rows = this.#sql.all`SELECT * FROM orchestration_notices ORDER BY id LIMIT ${batch}`
+      await this.#options.commits.stored()
+      if (!this.#isRunning) return
       const done: string[] = []
       try {
         for (const row of rows) {
@@ -129,7 +132,7 @@ export class Notices {
 
   #remove(ids: readonly string[]): void {
     if (ids.length === 0) return
-    inTransaction(this.#options.db, () => {
+    this.#options.commits.transact(() => {
       for (const id of ids) this.#sql.run`DELETE FROM orchestration_notices WHERE id = ${id}`
     })
   }

@@ -43,7 +43,7 @@ export const orchestrationBackend: Backend = {
 
 function openOrchestration(context: BackendContext): OpenBackend {
   const outside = context.settings.outside
-  const store = new ExecutionStore(context.db)
+  const store = new ExecutionStore(context.db, context.commits)
   const notices = createNotices(context, store)
   const engine = createEngine(context, { outside, store, notices })
   engine.changes.listen(context.stateChanged)
@@ -84,8 +84,11 @@ function openOrchestration(context: BackendContext): OpenBackend {
   }
 }
 
-function createNotices({ db, log, now, ports }: BackendContext, store: ExecutionStore): Notices {
-  return new Notices({ db, store, log, now, nextId: createUlids(now), ports })
+function createNotices(
+  { db, commits, log, now, ports }: BackendContext,
+  store: ExecutionStore,
+): Notices {
+  return new Notices({ db, commits, store, log, now, nextId: createUlids(now), ports })
 }
 
 interface EngineSurroundings {
@@ -98,10 +101,10 @@ function createEngine(
   context: BackendContext,
   { outside, store, notices }: EngineSurroundings,
 ): Engine {
-  const { db, now, steady, log, settings, ports } = context
+  const { commits, now, steady, log, settings, ports } = context
   const publish = createLifeCyclePublisher({ ports, log }, (execution) => store.sizeOf(execution))
   return new Engine({
-    db,
+    commits,
     store,
     stageTypes: createStageTypes({ ...settings, preconfigured: outside.preconfigured }),
     limits: settings.limits,

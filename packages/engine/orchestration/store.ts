@@ -1,6 +1,7 @@
 /** Executions in SQLite: one row each, written whole, so that changes are atomic. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
+import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
 import { type Execution, type ExecutionType, originOf, type Trigger } from './model.ts'
 import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
@@ -68,13 +69,15 @@ export interface EndedRow {
 
 export class ExecutionStore {
   readonly #db: DatabaseSync
+  readonly #commits: GroupCommit
   readonly #sql: SQLTagStore
   readonly #parts: SharedPartStore
   /** The text of which a record was made, so that a record that did not change is not written. */
   readonly #texts = new WeakMap<Execution, string>()
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, commits: GroupCommit) {
     this.#db = db
+    this.#commits = commits
     this.#sql = db.createTagStore()
     this.#parts = new SharedPartStore(db, {
       prefix: 'orchestration',
@@ -199,7 +202,7 @@ export class ExecutionStore {
 
   /** Counts that the engine has ended before the execution got on; returns how often in a row. */
   countInterruption(id: string): number {
-    const row = this.#withoutSync(
+    const row = this.#commits.transact(
       () => this.#sql.get`
         UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ${id} RETURNING interruptions`,
     )
@@ -207,21 +210,11 @@ export class ExecutionStore {
   }
 
   clearInterruptions(id: string): void {
-    this.#withoutSync(
+    this.#commits.transact(
       () =>
         this.#sql
           .run`UPDATE orchestration_executions SET interruptions = 0 WHERE id = ${id} AND interruptions > 0`,
     )
-  }
-
-  /** What is written outlives the process, not a power cut: after a start, two writes for each execution that was due. */
-  #withoutSync<T>(write: () => T): T {
-    this.#db.exec('PRAGMA synchronous = NORMAL')
-    try {
-      return write()
-    } finally {
-      this.#db.exec('PRAGMA synchronous = FULL')
-    }
   }
 
   /** The next ones behind one, the oldest first. */

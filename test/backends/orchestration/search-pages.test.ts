@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { GroupCommit } from '../../../packages/base/storage/group-commit.ts'
 import type { Execution } from '../../../packages/engine/orchestration/model.ts'
 import { orchestrationMigrations } from '../../../packages/engine/orchestration/schema.ts'
 import { searchMarksOf, searchTextOf } from '../../../packages/engine/orchestration/search-text.ts'
@@ -31,7 +32,7 @@ function open() {
     prepared.push(sql)
     return prepare(sql)
   }
-  const store = new ExecutionStore(db)
+  const store = new ExecutionStore(db, new GroupCommit(db))
   const plansOf = (sql: string) =>
     prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()

@@ -67,7 +67,7 @@ function missedSince(
   })
 }
 
-function sendFeed(reply: FastifyReply, { changes }: Engine): void {
+function sendFeed(reply: FastifyReply, { changes, options: { commits } }: Engine): void {
   reply.hijack()
   const { raw } = reply
   // A connection that is closed already does not say so again.
@@ -77,8 +77,12 @@ function sendFeed(reply: FastifyReply, { changes }: Engine): void {
     raw.write(`${JSON.stringify(line)}\n`)
     if (raw.writableLength > maxUnreadBytes) raw.destroy()
   }
-  write({ version: changes.version() })
-  const end = changes.listen((change) => write(describe(change, changes, change.summary?.())))
+  const version = changes.version()
+  commits.whenStored(() => write({ version }))
+  const end = changes.listen((change) => {
+    const line = describe(change, changes, change.summary?.())
+    commits.whenStored(() => write(line))
+  })
   const signs = setInterval(() => raw.write('\n'), signMs)
   raw.once('close', () => {
     end()
