@@ -23,6 +23,17 @@ const root = resolve(import.meta.dirname, '..')
 const requireBanner = `import { createRequire as createRequireHere } from 'node:module'
 const require = createRequireHere(import.meta.url)`
 
+/** Commands that load about the same: those of a row may load what one of them needs. */
+const commandStarts = [
+  ['version'],
+  ['health', 'agent'],
+  ['user', 'token', 'image', 'audit', 'restore'],
+  ['stop', 'backup'],
+  ['openapi', 'dashboards', 'install'],
+  ['check', 'doctor', 'move'],
+  ['explain'],
+]
+
 /** Writes the bundle and the console to `outDir`, which is emptied first, and returns the names of the packages that they contain. */
 export async function buildPackage(outDir: string): Promise<string[]> {
   mkdirSync(outDir, { recursive: true })
@@ -46,8 +57,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     [
       ['bin/fairlead.ts', 'bin/serve.ts', 'packages/app/gateway.ts'],
       ['bin/fairlead.ts', 'bin/backends.ts'],
-      ['bin/fairlead.ts', 'bin/health.ts'],
-      ['bin/fairlead.ts', 'bin/agent.ts'],
+      ...commandStarts.map((names) => ['fairlead', ...names].map((name) => `bin/${name}.ts`)),
     ],
   )
   checkAddresses(metafile)

@@ -24,7 +24,7 @@ const quiet = ['--disable-background-networking', '--disable-component-update', 
 /** Messages between processes cost more than what they are about. */
 const frugal = ['--in-process-gpu', '--enable-features=NetworkServiceInProcess2']
 /** A machine under load takes its time: only what never comes fails. */
-const timeoutMs = 120_000
+const timeoutMs = 300_000
 
 let started: Promise<Browser> | undefined
 after(async () => {
