@@ -5,7 +5,6 @@ import {
   isObject,
   type JsonObject,
   listOf,
-  objectOf,
   objectsOf,
   parseObject,
 } from '@fairlead/base/json/values.ts'
@@ -103,9 +102,12 @@ export function managedFieldsOf(object: { readonly metadata: JsonObject }): Mana
   )
 }
 
-function toFieldSet(value: unknown): FieldSet {
+/** Without what is no set. */
+function toFieldSet(set: JsonObject): FieldSet {
   return Object.fromEntries(
-    Object.entries(objectOf(value)).map(([key, inner]) => [key, toFieldSet(inner)]),
+    Object.entries(set).flatMap(([key, inner]) =>
+      isObject(inner) ? [[key, toFieldSet(inner)] as const] : [],
+    ),
   )
 }
 
