@@ -10,6 +10,9 @@ export interface ProcessOptions {
   env?: Record<string, string>
   /** Working directory and home; what the process writes goes into a file there. */
   dir: string
+  /** Instead of those of this process. */
+  uid?: number
+  gid?: number
 }
 
 const samplePauseMs = 100
@@ -19,7 +22,7 @@ export class MeasuredProcess {
   readonly #outputFile: string
   readonly startedAt: number
 
-  constructor({ command, args, env = {}, dir }: ProcessOptions) {
+  constructor({ command, args, env = {}, dir, ...as }: ProcessOptions) {
     this.#outputFile = join(dir, 'output.log')
     const output = openSync(this.#outputFile, 'w')
     this.startedAt = performance.now()
@@ -27,6 +30,7 @@ export class MeasuredProcess {
       cwd: dir,
       env: { PATH: process.env['PATH'], HOME: dir, ...env },
       stdio: ['ignore', output, output],
+      ...as,
     })
     closeSync(output)
   }
