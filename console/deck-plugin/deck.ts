@@ -67,7 +67,8 @@ interface Core {
   }
   readonly TaskMonitor: {
     new (config: JsonObject): TaskMonitor
-    modalInstanceEmulation(close: () => void): unknown
+    /** Until 2025. */
+    modalInstanceEmulation?(close: () => void): unknown
   }
   readonly ConfirmationModalService: { confirm(options: JsonObject): unknown }
   readonly ReactModal: {

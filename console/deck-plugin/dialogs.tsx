@@ -37,7 +37,8 @@ function FormDialogView({ closeModal, dismissModal, ...dialog }: DialogProps) {
       new core.TaskMonitor({
         application,
         title,
-        modalInstance: core.TaskMonitor.modalInstanceEmulation(() => dismissModal()),
+        onDismiss: () => dismissModal(),
+        modalInstance: core.TaskMonitor.modalInstanceEmulation?.(() => dismissModal()),
         onTaskComplete: () => dialog.refresh?.(),
       }),
   )

@@ -37,7 +37,6 @@ class TaskMonitor {
   constructor(config) {
     this.config = config
   }
-  static modalInstanceEmulation = (close) => ({ close })
   async submit(start) {
     const { ref } = await start()
     while (!isOver(this.status)) {
@@ -45,6 +44,7 @@ class TaskMonitor {
       this.status = (await get(ref)).status
     }
     await this.config.onTaskComplete?.()
+    this.config.onDismiss?.()
     document.querySelector('#task').textContent = `${this.config.title}: ${this.status}`
   }
 }
@@ -180,7 +180,12 @@ window.deck = {
     }
     this.provider = providers.get('local')
     this.application = await openApplication(this.provider)
+    const { _spinnaker_core: core } = window.spinnaker.plugins.sharedLibraries
     return {
+      offered: Object.entries(core).flatMap(([name, value]) => [
+        name,
+        ...Object.keys(value).map((member) => `${name}.${member}`),
+      ]),
       provider: this.provider.name,
       stages: stageTypes.filter(({ cloudProvider }) => cloudProvider === 'local'),
     }

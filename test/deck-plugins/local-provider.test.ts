@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
+import { decks } from '../peers/deck.ts'
 import { openChromium } from '../support/chromium.ts'
 import { type Deployments, startDeployments, visit } from '../support/deployments.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -75,6 +76,8 @@ interface Deck {
   /** Calls a function of the page by its name. */
   call<T>(name: string, ...args: readonly unknown[]): Promise<T>
   readonly loaded: {
+    /** Names of Deck's core, and members of its classes. */
+    readonly offered: readonly string[]
     readonly provider: string
     readonly stages: readonly { provides?: string; key?: string }[]
   }
@@ -126,6 +129,15 @@ test('Deck shows programs on this machine, and changes them', async (t) => {
   const { page, call, loaded } = deck
   const consoleLink = (text: string) => page.getByRole('link', { name: text }).getAttribute('href')
   const place = { accountId: 'dev', region: 'east' }
+
+  await t.test('the page offers no more than the newest Deck does', () => {
+    const { core = {} } = decks[0] ?? {}
+    for (const [name = '', member = ''] of loaded.offered.map((text) => text.split('.'))) {
+      assert.ok(name in core, name)
+      const members = core[name]?.static
+      if (member !== '' && members !== undefined) assert.ok(members.includes(member), member)
+    }
+  })
 
   await t.test('the provider and its stage types are registered', () => {
     assert.equal(loaded.provider, 'This machine')
@@ -197,6 +209,7 @@ test('Deck creates server groups, and its stage forms write what the engine runs
     await page.getByLabel('Image', { exact: true }).fill('shop:1.1.0')
     await action.click()
     await done(page, 'Create: SUCCEEDED')
+    await action.waitFor({ state: 'detached' })
     assert.deepEqual(await fleet.cluster('shop-web'), ['shop-web-v000'])
   })
 

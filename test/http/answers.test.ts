@@ -113,7 +113,10 @@ test('YAML quotes what readers of YAML 1.1 take for another type', async (t) => 
 })
 
 test('documents are JSON or YAML; other clients get 406', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': '{"aws":[]}',
+    'PUT /artifacts/fetch': new Reply(200, 'PNG', { 'content-type': 'image/png' }),
+  })
   const orca = await startUpstream(t, {
     'PUT /pipelines/1/cancel': '',
     'POST /ops': '{"ref":"/tasks/1"}',
@@ -131,6 +134,12 @@ test('documents are JSON or YAML; other clients get 406', async (t) => {
       body: '{"application":"a","job":[]}',
       headers: { accept },
     })
+  const bytes = await fetch(`${gateway}/artifacts/fetch`, {
+    method: 'PUT',
+    body: '{"type":"http/file"}',
+    headers: { accept: 'application/octet-stream', 'content-type': 'application/json' },
+  })
+  assert.deepEqual([bytes.status, await bytes.text()], [200, 'PNG'])
   const made = await post('/tasks', 'text/plain')
   assert.deepEqual([made.status, await made.json()], [200, { ref: '/tasks/1' }])
   const refused = await post('/tasks', 'image/png')

@@ -39,7 +39,7 @@ export interface Operation {
   readonly pick?: (body: unknown, request: OperationRequest) => unknown
   /** With `forward`: what a 404 of the service means here: another answer with status 200, or an own message. */
   readonly on404?:
-    | { readonly answer: unknown }
+    | { readonly answer: unknown; readonly when?: (request: OperationRequest) => boolean }
     | { readonly message: (request: OperationRequest) => string }
   /** With `forward`: the answer while the service is switched off, instead of SERVICE_DISABLED. */
   readonly whenDisabled?: unknown
@@ -98,6 +98,8 @@ export interface Forward {
    */
   readonly path?: string
   readonly fromPath?: readonly string[]
+  /** What the service calls a query parameter, by its name here. */
+  readonly renamed?: Readonly<Record<string, string>>
   readonly constants?: Readonly<Record<string, string>>
   readonly otherQuery?: boolean
 }

@@ -14,6 +14,7 @@ export interface ForwardedCall {
   readonly method: Method
   readonly path: PathTemplate
   readonly query: readonly string[]
+  readonly renamed: Readonly<Record<string, string>>
   readonly constants: Readonly<Record<string, string>>
   readonly otherQuery: boolean
   readonly hasQuery: boolean
@@ -48,12 +49,13 @@ function toCall(
     ...(declared.fromPath ?? []),
     ...Object.keys(query).filter((name) => !inPath.includes(name)),
   ]
-  const { constants = {}, otherQuery = false } = declared
+  const { constants = {}, otherQuery = false, renamed = {} } = declared
   return {
     service: declared.service,
     method: declared.method ?? method,
     path,
     query: sent,
+    renamed,
     constants,
     otherQuery,
     hasQuery: otherQuery || sent.length > 0 || Object.keys(constants).length > 0,

@@ -29,12 +29,16 @@ export interface Platform {
   ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<Asked>
 }
 
-/** The refreshes of the gateway's own lists. */
 const refreshes = [
   'front50 GET /v2/applications?restricted=false',
   'clouddriver GET /applications?restricted=false&expand=true',
   'clouddriver GET /credentials?expand=true',
 ]
+
+/** A refresh of the gateway's own lists, or its look at a service's health. */
+export function isRefresh(request: RecordedRequest): boolean {
+  return refreshes.includes(toCall(request)) || request.path.endsWith('/health')
+}
 
 export async function startPlatform(
   t: TestContext,
@@ -50,9 +54,7 @@ export async function startPlatform(
   )
   const url = await startGateway(t, { ...settings, services }, rest)
   const requests = () =>
-    [...upstream.requests, ...upstream.background].filter(
-      (request) => !refreshes.includes(toCall(request)) && !request.path.endsWith('/health'),
-    )
+    [...upstream.requests, ...upstream.background].filter((request) => !isRefresh(request))
   return {
     url,
     upstream,

@@ -1,4 +1,5 @@
 /** Operations of one call: the request to the gateway, and the call to the service. */
+import { Reply } from '../../support/upstream.ts'
 import type { Row } from './platform.ts'
 
 const list: unknown[] = [{ name: 'one' }]
@@ -692,6 +693,13 @@ export const canaryRows: Row[] = [
     call: 'kayenta GET /canaryConfig/c1',
   },
   {
+    id: 'getCanaryConfigUsingGET',
+    ask: 'GET /v2/canaryConfig/undefined',
+    call: 'kayenta GET /canaryConfig/undefined',
+    gives: new Reply(404, { message: 'There is none.' }),
+    answer: { metrics: [] },
+  },
+  {
     id: 'updateCanaryConfigUsingPUT',
     ask: 'PUT /v2/canaryConfig/c1',
     body: { name: 'c' },
@@ -753,8 +761,8 @@ export const canaryRows: Row[] = [
   },
   {
     id: 'getMetricSetPairListUsingGET',
-    ask: 'GET /v2/canaries/metricSetPairList/l1',
-    call: 'kayenta GET /metricSetPairList/l1',
+    ask: 'GET /v2/canaries/metricSetPairList/l1?storageAccountName=minio',
+    call: 'kayenta GET /metricSetPairList/l1?accountName=minio',
     gives: list,
   },
   { id: 'showCanaryUsingGET', ask: 'GET /canaries/c1', call: 'mine GET /canaries/c1' },

@@ -87,6 +87,8 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   }),
   configuration.get('getCanaryConfigUsingGET', `${configPath}/{id}`, 'Get a canary configuration', {
     demands: readsCanaryConfig,
+    // Deck asks so for a stage that names none yet, and does not wait for a refusal.
+    on404: { answer: { metrics: [] }, when: ({ path }) => path['id'] === 'undefined' },
     answer: CanaryConfig,
   }),
   configuration.put(
@@ -202,6 +204,11 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     '/v2/canaries/metricSetPairList/{metricSetPairListId}',
     'Get canary measurements',
     {
+      forward: {
+        service: 'kayenta',
+        path: '/metricSetPairList/{metricSetPairListId}',
+        renamed: { storageAccountName: 'accountName' },
+      },
       answer: z.array(MetricSetPair),
     },
   ),

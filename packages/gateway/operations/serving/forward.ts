@@ -59,7 +59,7 @@ function toQuery(
   { path, query, otherQuery }: Pick<OperationExchange, 'path' | 'query' | 'otherQuery'>,
 ): Record<string, QueryValue> {
   const sent: Record<string, QueryValue> = { ...forward.constants }
-  for (const name of forward.query) sent[name] = query[name] ?? path[name]
+  for (const name of forward.query) sent[forward.renamed[name] ?? name] = query[name] ?? path[name]
   if (forward.otherQuery) {
     for (const [name, value] of Object.entries(otherQuery)) {
       // Every object has a `constructor`, which is none of the client's.
@@ -102,7 +102,8 @@ async function answerInstead(exchange: OperationExchange, error: unknown): Promi
   if (
     on404 === undefined ||
     !(error instanceof GatewayError) ||
-    error.details.upstream?.status !== 404
+    error.details.upstream?.status !== 404 ||
+    ('answer' in on404 && on404.when?.(exchange) === false)
   )
     throw error
   if (!('answer' in on404))

@@ -58,11 +58,16 @@ async function answer(exchange: OperationExchange): Promise<void> {
  * @throws {GatewayError} NOT_ACCEPTABLE
  */
 function checkAcceptable({ operation, form }: Declarations, accept: string | undefined): void {
-  if (form.kind === 'no-page' || operation.answerType === eventStreamType) return
+  if (form.kind === 'no-page' || hasOwnType(operation)) return
   const isDocument = form.kind === 'json' && operation.method === 'GET'
   if (parseAccept(accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined)
     return
   throw new GatewayError('NOT_ACCEPTABLE', `Answers are JSON, or YAML with "Accept: ${yamlType}".`)
+}
+
+/** Streams of events, and bytes, which have the type that their service gives. */
+function hasOwnType({ answerType }: Operation): boolean {
+  return answerType === eventStreamType || answerType === 'application/octet-stream'
 }
 
 async function answerHandled(exchange: OperationExchange): Promise<void> {
