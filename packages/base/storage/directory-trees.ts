@@ -232,9 +232,8 @@ export async function* listTree(
   user: FileUser | undefined,
   maxLines: number,
 ): AsyncIterable<Uint8Array> {
-  const ls = `ls -lnd ${process.platform === 'darwin' ? '-T' : '--full-time'}`
   const find = 'find . -path ./.git -prune -o'
-  const script = `cd "$1" && { ${find} -type d -print; ${find} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
+  const script = `cd "$1" && { ${find} -type d -print; ${find} ! -type d -exec ls -lnd --full-time {} +; } 2>/dev/null | head -n "$2"`
   const tool = await startTool(script, [folder, String(maxLines)], {
     cwd: '/',
     user,
