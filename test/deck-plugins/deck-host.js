@@ -209,11 +209,13 @@ window.deck = {
       this.application,
       null,
     )
-    this.provider.serverGroup.CloneServerGroupModal.show({
+    const shown = this.provider.serverGroup.CloneServerGroupModal.show({
       title: 'Create',
       application: this.application,
       command,
     })
+    // As in Deck, a dialog that is dismissed rejects.
+    shown.catch(() => {})
   },
   stage(type, stage) {
     const { component } = stageTypes.find(
