@@ -7,6 +7,8 @@ import { create } from 'tar'
 import type { ProcessEntry } from '../../packages/agent/processes.ts'
 import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { Backend, BackendContext, BackendSettings } from '../../packages/ports/backend.ts'
+import { toCaller } from '../../packages/ports/caller.ts'
+import type { Infrastructure, Operations } from '../../packages/ports/infrastructure.ts'
 import type { CallService, ServiceAnswer } from '../../packages/ports/service-call.ts'
 import { BakeryKeys, toBakerySettings } from '../../packages/providers/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../packages/providers/bakery/settings.ts'
@@ -68,6 +70,8 @@ export interface TestInfrastructure {
   readonly dataDir: string
   /** The body of a GET that succeeds. */
   read<T = JsonObject>(path: string, user?: string): Promise<T>
+  /** Why operations would be refused. */
+  preview(operations: Operations, user?: string): Promise<string[] | undefined>
   ask(method: string, path: string, body?: unknown, user?: string): Promise<ServiceAnswer>
   /** Submits operations and waits for the end of their task. */
   run(...operations: readonly JsonObject[]): Promise<JsonObject>
@@ -109,10 +113,10 @@ export async function startInfrastructure(
   const dataDir = options.dataDir ?? createFolder('infrastructure')
   const provider = createLocalProvider({ ...bakeTimes, startMs: 600_000 })
   const infrastructureBackend = createInfrastructureBackend([provider])
-  let providerOf: ((id: string) => unknown) | undefined
+  let port: Infrastructure | undefined
   const open = (context: BackendContext) => {
     const opened = infrastructureBackend.open(context)
-    providerOf = opened.ports?.infrastructure?.provider
+    port = opened.ports?.infrastructure
     return opened
   }
   const backends = await startBackends(
@@ -183,8 +187,14 @@ export async function startInfrastructure(
     until,
     putImage: (name, version, file, query) => putImage(backends, name, version, file, query),
     processes,
+    preview: async (operations, user) =>
+      port?.preview(
+        operations,
+        'local',
+        toCaller(user === undefined ? {} : { 'x-spinnaker-user': user }),
+      ),
     builders: () => {
-      const local = providerOf?.('local') as LocalProvider
+      const local = port?.provider('local') as LocalProvider
       return local.builders
     },
     stop: () => backends.stop(),

@@ -198,6 +198,7 @@ const refreshed: Answer = (request) => {
 }
 
 export const submission: InfrastructureRoute = { method: 'POST', path: '/ops', answer: submit }
+/** Asked by the port alone. */
 export const preview: InfrastructureRoute = {
   method: 'POST',
   path: '/judge/:provider',
@@ -207,7 +208,6 @@ export const taskById = get('/task/:id', task)
 
 export const operationRoutes: InfrastructureRoute[] = [
   submission,
-  preview,
   { method: 'POST', path: '/:provider/ops', answer: submit },
   taskById,
   { method: 'POST', path: '/cache/:provider/:type', answer: refreshed },

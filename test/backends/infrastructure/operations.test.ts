@@ -69,7 +69,7 @@ async function refusal(
   const { status, body } = await infra.ask('POST', '/local/ops', operations, user)
   assert.equal(status, 400, JSON.stringify(body))
   const { errors } = body as { errors: string[] }
-  assert.deepEqual((await infra.ask('POST', '/judge/local', operations, user)).body, { errors })
+  assert.deepEqual(await infra.preview(operations, user), errors)
   return errors.join(' ')
 }
 
@@ -468,10 +468,8 @@ test('a certificate serves the load balancers of its accounts only', async (t) =
     await refusal(infra, 'upsertLoadBalancer', upsert),
     /one of local\.certificates, which has none for this account\.$/,
   )
-  const judged = await infra.ask('POST', '/judge/local', [
-    { upsertLoadBalancer: { ...upsert, credentials: 'prod' } },
-  ])
-  assert.deepEqual(judged.body, { errors: [] })
+  const errors = await infra.preview([{ upsertLoadBalancer: { ...upsert, credentials: 'prod' } }])
+  assert.deepEqual(errors, [])
   const listed = (await infra.ask('GET', '/certificates/local')).body as JsonObject[]
   assert.deepEqual(
     listed.map(({ accountName }) => accountName),

@@ -44,14 +44,7 @@ async function judge(
   operation: string,
   description: JsonObject,
 ): Promise<string[]> {
-  const { status, body } = await infra.ask(
-    'POST',
-    '/judge/local',
-    [{ [operation]: { ...place, ...description } }],
-    'eve',
-  )
-  assert.equal(status, 200, JSON.stringify(body))
-  return (body as { errors: string[] }).errors
+  return (await infra.preview([{ [operation]: { ...place, ...description } }], 'eve')) ?? []
 }
 
 const ofGroup = { serverGroupName: 'vault-v000' }
@@ -201,11 +194,7 @@ test('a deployment gives its account the image of another one', async (t) => {
   await push('2', 'prod', 'other')
   const deploy = { ...place, application: 'shop', imageId: 'shop:1', capacity: { desired: 0 } }
   const refused = async (description: JsonObject) =>
-    (
-      await infra.ask('POST', '/judge/local', [
-        { createServerGroup: { ...deploy, credentials: 'prod', ...description } },
-      ])
-    ).body
+    infra.preview([{ createServerGroup: { ...deploy, credentials: 'prod', ...description } }])
   assert.match(
     JSON.stringify(await refused({})),
     /does not exist for the account prod .* Another account has it/,
