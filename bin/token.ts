@@ -89,7 +89,7 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => 
     const found =
       principal === undefined
         ? [...(await tokens.listAll('USER')), ...(await tokens.listAll('SERVICE_ACCOUNT'))]
-        : await tokens.listOf(principal)
+        : await tokens.ofPrincipal(principal)
     process.stdout.write(found.map((token) => `${describe(token)}\n`).join(''))
   },
   async rotate(tokens, { subject, values }) {

@@ -220,7 +220,7 @@ async function countTokens({
   try {
     return await withTokens(
       config,
-      async (tokens) => (await tokens.listOf({ type: 'USER', id: name })).length,
+      async (tokens) => (await tokens.ofPrincipal({ type: 'USER', id: name })).length,
     )
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

@@ -1,32 +1,27 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  fieldOf,
-  isTrue,
-  type JsonObject,
-  listOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   type CloudTask,
+  clusterReader,
   namesOwnedBy,
-  outputTexts,
+  placedNames,
+  serverGroupReader,
   toCloudImage,
   toCloudInstance,
   toCloudJob,
   toCloudManifest,
-  toCloudServerGroup,
   toCloudTask,
   toDrift,
-  toEntityTag,
   toFullName,
   toNonEmpty,
+  toOutput,
+  toSecurityGroup,
+  toTagged,
 } from '@fairlead/ports/cloud-values.ts'
 import type {
   ClusterPlace,
@@ -45,16 +40,29 @@ import { senderTo } from './success.ts'
 const unknownMs = 30_000
 const pendingPollMs = 1000
 
+const toFeature = shape({ name: String, enabled: isTrue })
+
+const toSubmitted = shape({ id: textOf })
+
+/** A refresh that waits. */
+const toPending = shape({
+  details: objectOf,
+  processedCount: or(numberOf, 0),
+  processedTime: or(numberOf, 0),
+})
+
 /** @param steady Milliseconds on a monotonic clock */
 export function createClouddriver(call: CallService, steady: () => number): Infrastructure {
   const asked = new Clouddriver(call, steady)
   const named = ({ account, region, name }: { account: string; region: string; name: string }) =>
     pathTo`/${account}/${region}/${name}`
-  const found = async (path: string, as: Caller) => {
+  const found = async <T>(path: string, as: Caller, read: Reader<T>): Promise<T | undefined> => {
     const body = await asked.find(path, as)
-    return body === undefined ? undefined : objectOf(body)
+    return body === undefined ? undefined : read(body)
   }
-  const list = async (path: string, as: Caller) => objectsOf(await asked.find(path, as))
+  const listed = async <T>(path: string, as: Caller, read: Reader<T>): Promise<T[]> =>
+    objectList(read)(await asked.find(path, as))
+  const list = (path: string, as: Caller) => listed(path, as, objectOf)
   const properties = async (path: string, as: Caller) => toNonEmpty(await asked.find(path, as))
   return {
     name: 'clouddriver',
@@ -67,64 +75,51 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
     submit: (operations, request, as) => asked.submit(operations, request, as),
     // It checks operations when they arrive.
     preview: async () => undefined,
-    task: async (id, as) => toCloudTask(await found(pathTo`/task/${id}`, as)),
+    task: async (id, as) => toCloudTask(await found(pathTo`/task/${id}`, as, objectOf)),
     followTask: (id, limit, as) => asked.followTask(id, limit, as),
     refresh: (request, as) => asked.refresh(request, as),
     operationNames: async (as) =>
-      (await list('/features/stages', as)).flatMap(({ name, enabled }) =>
-        isTrue(enabled) ? String(name) : [],
+      (await listed('/features/stages', as, toFeature)).flatMap(({ name, enabled }) =>
+        enabled ? name : [],
       ),
 
     accounts: (as) => list('/credentials', as),
     applications: (as) => list('/applications?restricted=false&expand=false', as),
     clusterNames: async (application, as) =>
-      Object.values((await found(pathTo`/applications/${application}/clusters`, as)) ?? {}).flatMap(
-        (names) => textsOf(listOf(names)),
+      placedNames(await asked.find(pathTo`/applications/${application}/clusters`, as)).map(
+        ({ name }) => name,
       ),
     serverGroups: (application, as) => list(pathTo`/applications/${application}/serverGroups`, as),
-    async serverGroup(place, as) {
-      const group = await found(`/serverGroups${named(place)}`, as)
-      return group && toCloudServerGroup(group, place.account)
-    },
-    async cluster(place, as) {
-      const cluster = await found(clusterPath(place), as)
-      return (
-        cluster &&
-        objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, place.account))
-      )
-    },
-    async target({ region, target, onlyEnabled, validateOldest, ...place }, as) {
-      const query = formatQuery({ onlyEnabled, validateOldest })
-      const group = await found(
-        clusterPath(place) + pathTo`/${region}/serverGroups/target/${target}` + query,
+    serverGroup: (place, as) =>
+      found(`/serverGroups${named(place)}`, as, serverGroupReader(place.account)),
+    cluster: (place, as) => found(clusterPath(place), as, clusterReader(place.account)),
+    target: ({ region, target, onlyEnabled, validateOldest, ...place }, as) =>
+      found(
+        clusterPath(place) +
+          pathTo`/${region}/serverGroups/target/${target}` +
+          formatQuery({ onlyEnabled, validateOldest }),
         as,
-      )
-      return group && toCloudServerGroup(group, place.account)
-    },
+        serverGroupReader(place.account),
+      ),
     async instance({ id, ...place }, as) {
-      const instance = await found(`/instances${named({ ...place, name: id })}`, as)
-      return instance && { ...toCloudInstance(instance), id }
+      const path = `/instances${named({ ...place, name: id })}`
+      const instance = await found(path, as, toCloudInstance)
+      return instance && { ...instance, id }
     },
     async output({ provider, lastLines, id, ...place }, as) {
       const query = formatQuery({ provider, tail: lastLines })
-      const output = (
-        await found(`/instances${named({ ...place, name: id })}/console${query}`, as)
-      )?.['output']
-      return outputTexts(output)
+      const path = `/instances${named({ ...place, name: id })}/console${query}`
+      return toOutput(await asked.find(path, as)).output
     },
     statistics: ({ provider, account, region, metric, serverGroup }, as) =>
       found(
         pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` +
           formatQuery({ serverGroup }),
         as,
+        objectOf,
       ),
-    async securityGroup({ account, provider, region, name }, as) {
-      const group = await found(
-        pathTo`/securityGroups/${account}/${provider}/${region}/${name}`,
-        as,
-      )
-      return group && { hasRules: listOf(group['inboundRules']).length > 0 }
-    },
+    securityGroup: ({ account, provider, region, name }, as) =>
+      found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as, toSecurityGroup),
     async securityGroupNames(application, as) {
       const query = formatQuery({
         q: application,
@@ -132,25 +127,22 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
         pageSize: 10_000,
         page: 1,
       })
-      const hits = (await list(`/search${query}`, as)).flatMap((set) => objectsOf(set['results']))
-      return namesOwnedBy(application, hits)
+      const sets = await list(`/search${query}`, as)
+      return sets.flatMap((set) => namesOwnedBy(application, set))
     },
     async entityTags({ account, region, name }, as) {
-      const entities = await list(
-        `/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`,
-        as,
-      )
-      return entities.flatMap(({ tags }) => objectsOf(tags).map(toEntityTag))
+      const query = formatQuery({ entityType: 'servergroup', entityId: name, account, region })
+      return (await listed(`/tags${query}`, as, toTagged)).flatMap(({ tags }) => tags)
     },
 
-    async images({ provider, text, region, tags }, as) {
+    images({ provider, text, region, tags }, as) {
       const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
       const query = formatQuery({ q: text, region, ...Object.fromEntries(filters) })
-      return (await list(pathTo`/${provider}/images/find` + query, as)).map(toCloudImage)
+      return listed(pathTo`/${provider}/images/find` + query, as, toCloudImage)
     },
     image: async ({ provider, ...place }, as) =>
-      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404])).map(
-        toCloudImage,
+      objectList(toCloudImage)(
+        await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404]),
       )[0],
 
     job: async (place, as) => toCloudJob(await asked.read(jobPath(place), as)),
@@ -163,26 +155,21 @@ export function createClouddriver(call: CallService, steady: () => number): Infr
         as,
       ),
 
-    async manifest({ account, region, name, includeEvents }, as) {
-      const manifest = await found(
-        `/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`,
-        as,
-      )
-      return manifest && toCloudManifest(manifest)
-    },
+    manifest: ({ includeEvents, ...place }, as) =>
+      found(`/manifests${named(place)}${formatQuery({ includeEvents })}`, as, toCloudManifest),
     manifestsOfCluster: async (cluster, as) =>
       (await list(manifestPath(cluster), as)).flatMap(
         (each) => toFullName(each, cluster.kind) ?? [],
       ),
     manifestByCriterion: async ({ criterion, ...cluster }, as) =>
       toFullName(
-        await found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
+        await asked.find(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
         cluster.kind,
       ),
     drift: async ({ application, ...place }, as) =>
-      objectsOf(
+      objectList(toDrift)(
         await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as),
-      ).map(toDrift),
+      ),
 
     fetchArtifact: async (artifact, as) => (await asked.send(fetchOf(artifact), as)).body,
     fetchArtifactBytes: async (artifact, as) =>
@@ -215,7 +202,7 @@ class Clouddriver {
     const place = provider === undefined ? '/ops' : pathTo`/${provider}/ops`
     const path = place + formatQuery({ clientRequestId: id })
     const answer = await this.send({ method: 'POST', path, body }, as)
-    const task = textOf(fieldOf(answer.body, 'id'))
+    const task = toSubmitted(answer.body).id
     if (task === undefined)
       throw new PortError(500, 'clouddriver accepted the operation and named no task.')
     return task
@@ -242,7 +229,7 @@ class Clouddriver {
     )
     if (answers.every(({ status }) => status !== 202)) return
     const isPending = async () =>
-      objectsOf(await this.find(path, as, [400, 404])).some((entry) =>
+      objectList(toPending)(await this.find(path, as, [400, 404])).some((entry) =>
         isWaiting(entry, details, since),
       )
     while (await isPending()) await sleep(pendingPollMs, undefined, { signal })
@@ -250,17 +237,17 @@ class Clouddriver {
 }
 
 /** Whether an entry of the pending list is one of ours that was not read since the request. */
-function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number): boolean {
-  const details = objectOf(entry['details'])
+function isWaiting(
+  { details, processedCount, processedTime }: ShapeOf<typeof toPending>,
+  ours: readonly JsonObject[],
+  since: number,
+): boolean {
   const isOurs = ours.some((each) =>
     Object.entries(each).every(
       ([key, value]) => details[key] === undefined || details[key] === value,
     ),
   )
-  return (
-    isOurs &&
-    (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
-  )
+  return isOurs && (processedCount < 1 || processedTime < since)
 }
 
 function fetchOf(artifact: JsonObject): ServiceCall {

@@ -1,5 +1,6 @@
 /** Calls for several users to services that know one user a call. */
-import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { decodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -37,6 +38,8 @@ export function forEachUser(
   }
 }
 
+const toOwner = shape({ account_name: textOf, application: textOf })
+
 /** @returns a sentence; undefined: none is missing */
 function missingRight(
   service: ServiceName,
@@ -47,10 +50,10 @@ function missingRight(
   if (server !== undefined && !access.mayOnBuildService(decodeSegment(server), 'WRITE'))
     return `This needs WRITE on the build service ${decodeSegment(server)}; ${access.user} has not got it.`
   for (const description of descriptionsIn(body)) {
-    const account = accountOf(description) ?? textOf(description['account_name'])
+    const { account_name, application } = toOwner(description)
+    const account = accountOf(description) ?? account_name
     if (account !== undefined && !access.mayOnAccount(account, 'WRITE'))
       return `This needs WRITE on the account ${account}; ${access.user} has not got it.`
-    const application = textOf(description['application'])
     if (application !== undefined && !access.mayOnApplication(application, 'WRITE'))
       return describeMissing(access, 'WRITE', application)
   }
@@ -59,9 +62,8 @@ function missingRight(
 
 /** Operations are a list of objects with a description under the name of the operation; other bodies are descriptions themselves. */
 function descriptionsIn(body: unknown): JsonObject[] {
-  if (Array.isArray(body))
-    return body
-      .flatMap((one) => [one, ...(isObject(one) ? Object.values(one) : [])])
-      .filter(isObject)
-  return isObject(body) ? [body] : []
+  const listed = objectsOf(Array.isArray(body) ? body : [body])
+  return Array.isArray(body)
+    ? listed.flatMap((one) => [one, ...objectsOf(Object.values(one))])
+    : listed
 }

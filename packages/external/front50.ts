@@ -1,8 +1,7 @@
 /** Definitions of a Front50. */
 
-import { or, shape } from '@fairlead/base/json/shape.ts'
+import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
-  isObject,
   type JsonObject,
   numberOf,
   objectOf,
@@ -56,10 +55,8 @@ export function openFront50(call: CallService): StoredDefinitions {
     })
   const list = async (path: string, as: Caller): Promise<JsonObject[]> =>
     objectsOf(await read(path, as))
-  const one = async (path: string, as: Caller): Promise<JsonObject | undefined> => {
-    const found = await read(path, as)
-    return isObject(found) ? found : undefined
-  }
+  const one = async (path: string, as: Caller): Promise<JsonObject | undefined> =>
+    maybeObject(await read(path, as))
   return {
     name: 'front50',
     seesInheritedTriggers: false,

@@ -1,5 +1,6 @@
 /** Builds of an Igor. */
-import { isObject, type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { maybeObject } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type BuildJob, type Builds, toQueueItem } from '@fairlead/ports/builds.ts'
@@ -11,10 +12,8 @@ export function openIgor(call: CallService): Builds {
   const send = senderTo('igor', call)
   const get = async (path: string, as: Caller): Promise<unknown> =>
     (await send({ method: 'GET', path }, as)).body
-  const getObject = async (path: string, as: Caller): Promise<JsonObject | undefined> => {
-    const body = await get(path, as)
-    return isObject(body) ? body : undefined
-  }
+  const getObject = async (path: string, as: Caller): Promise<JsonObject | undefined> =>
+    maybeObject(await get(path, as))
   return {
     name: 'igor',
     takesReferences: false,

@@ -1,10 +1,14 @@
 /** Canary analyses of a Kayenta. */
-import { fieldOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectList, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
 import { senderTo } from './success.ts'
+
+const toStarted = shape({ canaryExecutionId: textOf })
+const toConfigurations = objectList(toCanaryConfiguration)
 
 export function openKayenta(call: CallService): Canaries {
   const send = senderTo('kayenta', call)
@@ -17,7 +21,7 @@ export function openKayenta(call: CallService): Canaries {
     },
     async configurations({ application, account: configurationAccountName }, as) {
       const path = `/canaryConfig${formatQuery({ application, configurationAccountName })}`
-      return objectsOf((await send({ method: 'GET', path }, as)).body).map(toCanaryConfiguration)
+      return toConfigurations((await send({ method: 'GET', path }, as)).body)
     },
     async start(request, as) {
       const {
@@ -40,7 +44,7 @@ export function openKayenta(call: CallService): Canaries {
         { method: 'POST', path: pathTo`/canary/${configId}` + query, body },
         as,
       )
-      const id = textOf(fieldOf(answer.body, 'canaryExecutionId'))
+      const { canaryExecutionId: id } = toStarted(answer.body)
       if (id === undefined)
         throw new PortError(
           500,

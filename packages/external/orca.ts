@@ -1,19 +1,15 @@
 /** Executions of an Orca. */
-import { objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
-import { isPassing, PortError } from '@fairlead/base/port-error.ts'
+import { isPassing } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Executions } from '@fairlead/ports/executions.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
+import { successOf } from './success.ts'
 
 export function openOrca(call: CallService): Executions {
   const ask = async (request: ServiceCall, { identity }: Caller): Promise<unknown> => {
-    const { status, body } = await call('orca', { ...request, headers: identity })
-    if (status < 400) return body
-    throw new PortError(
-      status,
-      `The orchestrator answered ${status}: ${textOf(objectOf(body)['message']) ?? 'no message'}`,
-    )
+    return successOf('The orchestrator', await call('orca', { ...request, headers: identity }))
   }
   return {
     runsOtherStages: true,

@@ -1,5 +1,6 @@
 /** Bakes of a Rosco. */
-import { fieldOf, isObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import {
@@ -12,6 +13,10 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 
+const toRefusal = shape({ messages: textsOf })
+const toLog = shape({ logsContent: or(textOf, '') })
+const toId = shape({ id: textOf })
+
 export function openRosco(call: CallService): Bakery {
   /** @param expected Error statuses for which there is no body */
   const send = async (
@@ -22,7 +27,7 @@ export function openRosco(call: CallService): Bakery {
     const answer = await call('rosco', { ...request, headers })
     if (answer.status < 400) return answer.body
     if (expected.includes(answer.status)) return undefined
-    const [message] = textsOf(fieldOf(answer.body, 'messages'))
+    const [message] = toRefusal(answer.body).messages
     throw message === undefined
       ? toPortError('rosco', answer)
       : new PortError(answer.status, message)
@@ -32,13 +37,10 @@ export function openRosco(call: CallService): Bakery {
   return {
     name: 'rosco',
     takesReferences: false,
-    async baseImage({ provider, id }, as) {
-      const image = await send(
-        { method: 'GET', path: pathTo`/bakeOptions/${provider}/baseImages/${id}` },
-        as,
-      )
-      return isObject(image) ? image : {}
-    },
+    baseImage: async ({ provider, id }, as) =>
+      objectOf(
+        await send({ method: 'GET', path: pathTo`/bakeOptions/${provider}/baseImages/${id}` }, as),
+      ),
     async start(body, { region, isRebake }, as) {
       const path = pathTo`/api/v1/${region}/bake` + (isRebake ? '?rebake=1' : '')
       const status = toStatus(await send({ method: 'POST', path, body }, as))
@@ -48,20 +50,19 @@ export function openRosco(call: CallService): Bakery {
     },
     status: async (bake, as) => toStatus(await ask('status', bake, as, [404]), bake.id),
     details: async (bake, as) => toBakeDetails(await ask('bake', bake, as)),
-    log: async (bake, as) => textOf(fieldOf(await ask('logs', bake, as), 'logsContent')) ?? '',
+    log: async (bake, as) => toLog(await ask('logs', bake, as)).logsContent,
     cancel: async (bake, as) => void (await ask('cancel', bake, as, [400, 404])),
     async bakeManifest(body, renderer, as) {
-      const artifact = await send(
-        { method: 'POST', path: pathTo`/api/v2/manifest/bake/${renderer}`, body },
-        as,
-      )
-      if (isObject(artifact)) return artifact
+      const path = pathTo`/api/v2/manifest/bake/${renderer}`
+      const artifact = maybeObject(await send({ method: 'POST', path, body }, as))
+      if (artifact !== undefined) return artifact
       throw new PortError(500, 'The bakery returned no artifact.')
     },
   }
 }
 
 function toStatus(body: unknown, known?: string): BakeStatus | undefined {
-  const id = textOf(fieldOf(body, 'id')) ?? known
-  return isObject(body) && id !== undefined ? { ...body, id } : undefined
+  const status = maybeObject(body)
+  const id = toId(status).id ?? known
+  return status !== undefined && id !== undefined ? { ...status, id } : undefined
 }

@@ -1,16 +1,19 @@
 /** Answers of services as values or errors of a port. */
-import { fieldOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
 
+const toProblem = shape({ message: textOf, errors: asGiven, exception: asGiven })
+
 /** @throws {PortError} with the status of a refusal */
-export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {
+export function successOf(service: string, { status, body }: ServiceAnswer): unknown {
   if (status < 400) return body
   throw new PortError(
     status,
-    `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`,
+    `${service} answered ${status}: ${toProblem(body).message ?? 'no message'}`,
   )
 }
 
@@ -30,8 +33,8 @@ export function senderTo(service: ServiceName, call: CallService) {
 
 /** A refusal in the words of the service. */
 export function toPortError(service: ServiceName, { status, body }: ServiceAnswer): PortError {
-  const { message, errors, exception } = objectOf(body)
-  return new PortError(status, textOf(message) ?? `${service} answered with status ${status}.`, {
+  const { message, errors, exception } = toProblem(body)
+  return new PortError(status, message ?? `${service} answered with status ${status}.`, {
     errors,
     exception,
   })

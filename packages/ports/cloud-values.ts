@@ -1,5 +1,14 @@
 /** Tasks, server groups, objects … of any provider, read from the form in which clients have them. */
-import { list, maybe, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import {
+  asGiven,
+  list,
+  maybe,
+  objectList,
+  or,
+  type Reader,
+  type ShapeOf,
+  shape,
+} from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   isTrue,
@@ -170,16 +179,25 @@ const readServerGroup = withAll(
   }),
 )
 
-export function toCloudServerGroup(view: unknown, account: string) {
-  const { launchConfig, image, disabled, ...group } = readServerGroup(view)
-  return {
-    ...group,
-    account: group.account ?? account,
-    isDisabled: disabled || group.isDisabled,
-    image: toCloudImage({ ...launchConfig, ...image }),
-  } as const
+/** @param account Of those that name none */
+export function serverGroupReader(account: string) {
+  return (view: unknown) => {
+    const { launchConfig, image, disabled, ...group } = readServerGroup(view)
+    return {
+      ...group,
+      account: group.account ?? account,
+      isDisabled: disabled || group.isDisabled,
+      image: toCloudImage({ ...launchConfig, ...image }),
+    } as const
+  }
 }
-export type CloudServerGroup = ReturnType<typeof toCloudServerGroup>
+export type CloudServerGroup = ShapeOf<ReturnType<typeof serverGroupReader>>
+
+/** The server groups of a cluster. */
+export function clusterReader(account: string): Reader<CloudServerGroup[]> {
+  const read = shape({ serverGroups: objectList(serverGroupReader(account)) })
+  return (view) => read(view).serverGroups
+}
 
 const toState = shape({ state: isTrue, message: textOf })
 
@@ -247,26 +265,34 @@ export const toDrift = withAll(
 export type CloudDrift = ShapeOf<typeof toDrift>
 
 /** A tag of a server group. */
-export const toEntityTag = shape({ name: textOf, value: objectOf })
+const toEntityTag = shape({ name: textOf, value: objectOf })
 export type EntityTag = ShapeOf<typeof toEntityTag>
+
+export const toTagged = shape({ tags: objectList(toEntityTag) })
+
+export const toSecurityGroup = shape({
+  hasRules: [(rules: unknown) => Array.isArray(rules) && rules.length > 0, 'inboundRules'],
+})
 
 /** Names of the account in a description: one of three synonyms. */
 export const accountOf = (description: JsonObject) =>
   ['credentials', 'account', 'accountName'].map((name) => textOf(description[name])).find(Boolean)
 
 /** Output of an instance: one text, or one for each container. */
-export function outputTexts(output: unknown): string[] {
-  return typeof output === 'string'
-    ? [output]
-    : objectsOf(output).map((part) => String(part['output']))
-}
+export const toOutput = shape({
+  output: (output: unknown) =>
+    typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output'])),
+})
+
+const toHits = shape({
+  results: objectList(shape({ application: or(asGiven, ''), name: [asGiven, 'name', 'id'] })),
+})
 
 /** Names of the found resources that belong to an application. */
-export function namesOwnedBy(application: string, hits: readonly JsonObject[]): string[] {
-  const own = hits.filter(
-    (hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase(),
+export function namesOwnedBy(application: string, found: unknown): string[] {
+  return toHits(found).results.flatMap((hit) =>
+    String(hit.application).toLowerCase() === application.toLowerCase() ? String(hit.name) : [],
   )
-  return own.map((hit) => String(hit['name'] ?? hit['id']))
 }
 
 export function toNonEmpty(properties: unknown): JsonObject | undefined {

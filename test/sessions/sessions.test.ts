@@ -206,7 +206,7 @@ for (const { name, open } of stores) {
     const second = await sessions.start({ ...alice, loggedInAtMs: place.clock.nowMs })
     await sessions.start({ ...alice, user: { ...alice.user, username: 'bob' } })
 
-    const { sessions: listed, next } = await sessions.listOf('Alice', { offset: 0, limit: 2 })
+    const { sessions: listed, next } = await sessions.ofUser('Alice', { offset: 0, limit: 2 })
     assert.equal(next, undefined)
     assert.deepEqual(
       listed.map(({ key, lastUseMs }) => [
@@ -237,7 +237,7 @@ for (const { name, open } of stores) {
     const listed: string[] = []
     const sizes: number[] = []
     for (let offset: number | undefined = 0; offset !== undefined; ) {
-      const page = await sessions.listOf('alice', { offset, limit: 2 })
+      const page = await sessions.ofUser('alice', { offset, limit: 2 })
       listed.push(...page.sessions.map(({ key }) => key))
       sizes.push(page.sessions.length)
       offset = page.next
@@ -289,7 +289,7 @@ for (const { name, open } of stores) {
     for (let index = 0; index < 601; index++) await many.start(alice)
     const few = await place.openReplica({ maxPerUser: 1 })
     const count = async () =>
-      (await few.listOf('alice', { offset: 0, limit: 1000 })).sessions.length
+      (await few.ofUser('alice', { offset: 0, limit: 1000 })).sessions.length
 
     await few.start(alice)
     assert.equal(await count(), 102)

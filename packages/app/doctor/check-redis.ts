@@ -156,7 +156,7 @@ function tokenUses(store: TokenStore, name: string, nowMs: number): Use[] {
     ['write an API token', () => store.insert(token)],
     ['find it', () => store.findByHash(hash)],
     ['note its use', () => store.recordUse(token.id, nowMs)],
-    ['list the tokens of its owner', () => store.listOf(token.principal)],
+    ['list the tokens of its owner', () => store.ofPrincipal(token.principal)],
     ['list all tokens of service accounts', () => store.listAll('SERVICE_ACCOUNT')],
     ['revoke it', () => store.remove(token.id)],
   ]

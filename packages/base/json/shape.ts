@@ -2,7 +2,7 @@
  * Shapes of JSON from outside: `shape({ account: textOf, regions: textsOf, capacity: shape({ min: numberOf }) })` reads an object once,
  * leniently, and what it gives has types. Readers are the functions of `values.ts`, and shapes themselves.
  */
-import { isObject, type JsonObject, listOf, objectOf } from './values.ts'
+import { isObject, type JsonObject, listOf, objectOf, objectsOf } from './values.ts'
 
 export type Reader<T> = (value: unknown) => T
 
@@ -46,6 +46,11 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
 /** The members of a list, each read; none of what is no list. */
 export function list<T>(read: Reader<T>): Reader<T[]> {
   return (value) => listOf(value).map(read)
+}
+
+/** The objects of a list, each read; everything else in it is left out. */
+export function objectList<T>(read: Reader<T>): Reader<T[]> {
+  return (value) => objectsOf(value).map(read)
 }
 
 /** What the reader gives, or else the other value. */

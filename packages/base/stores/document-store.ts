@@ -128,7 +128,7 @@ export class DocumentStore {
 
   /** The stored JSON text, for answers that need no look inside. */
   text(key: string): string | undefined {
-    return textsOf(this.#statements.get, this.#collection.kind, key)[0]
+    return documentsIn(this.#statements.get, this.#collection.kind, key)[0]
   }
 
   has(key: string): boolean {
@@ -142,7 +142,7 @@ export class DocumentStore {
   }
 
   texts(): string[] {
-    return textsOf(this.#statements.all, this.#collection.kind)
+    return documentsIn(this.#statements.all, this.#collection.kind)
   }
 
   /** The same in portions, for lists that grow with the installation. What is written meanwhile may be missing. */
@@ -175,7 +175,7 @@ export class DocumentStore {
 
   /** The stored JSON texts of an application, by name. */
   textsOfApplication(application: string): string[] {
-    return textsOf(this.#statements.ofApplication, this.#collection.kind, foldName(application))
+    return documentsIn(this.#statements.ofApplication, this.#collection.kind, foldName(application))
   }
 
   /** Keys of the documents with a mark in one of the ranges, in their order. */
@@ -199,7 +199,7 @@ export class DocumentStore {
   /** Documents with this name, ignoring case; the one spelled exactly so comes first. */
   named(name: string, application?: string): JsonObject[] {
     const folded = application === undefined ? null : foldName(application)
-    const found = textsOf(
+    const found = documentsIn(
       this.#statements.named,
       this.#collection.kind,
       folded,
@@ -233,7 +233,7 @@ export class DocumentStore {
 
   /** What was written under the key at that time and later, oldest first. */
   versionsSince(key: string, modifiedMs: number, limit: number): JsonObject[] {
-    return textsOf(this.#statements.since, this.#collection.kind, key, modifiedMs, limit).map(
+    return documentsIn(this.#statements.since, this.#collection.kind, key, modifiedMs, limit).map(
       parseDocument,
     )
   }
@@ -249,7 +249,7 @@ export class DocumentStore {
 
   /** JSON texts of the versions saved under the key, newest first. */
   history(key: string, limit: number): string[] {
-    return textsOf(this.#statements.history, this.#collection.kind, key, limit)
+    return documentsIn(this.#statements.history, this.#collection.kind, key, limit)
   }
 
   /** The live document, then the versions of the history, newest first. What is not asked for is not read. */
@@ -261,7 +261,7 @@ export class DocumentStore {
 
   /** The newest version of every document that was removed. */
   removed(): JsonObject[] {
-    return textsOf(this.#statements.removed, this.#collection.kind).map(parseDocument)
+    return documentsIn(this.#statements.removed, this.#collection.kind).map(parseDocument)
   }
 
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
@@ -354,7 +354,7 @@ function prepareStatements(db: DatabaseSync) {
   }
 }
 
-function textsOf(statement: StatementSync, ...values: (string | number | null)[]): string[] {
+function documentsIn(statement: StatementSync, ...values: (string | number | null)[]): string[] {
   return statement.all(...values).map((row) => String(row['document']))
 }
 

@@ -257,9 +257,9 @@ export class Login implements LoginEnding {
   /** Other sessions and API tokens of the user need what the permission service knows. */
   async #isStillPresent(username: string): Promise<boolean> {
     try {
-      const { sessions } = await this.sessions.listOf(username, { offset: 0, limit: 1 })
+      const { sessions } = await this.sessions.ofUser(username, { offset: 0, limit: 1 })
       if (sessions.length > 0) return true
-      return ((await this.tokens?.listOf({ type: 'USER', id: username })) ?? []).length > 0
+      return ((await this.tokens?.ofPrincipal({ type: 'USER', id: username })) ?? []).length > 0
     } catch {
       // A store that cannot be asked may hold some.
       return true

@@ -183,7 +183,7 @@ export class Sessions {
    *
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */
-  async listOf(
+  async ofUser(
     username: string,
     { offset, limit }: SessionRange,
   ): Promise<{ sessions: UserSession[]; next?: number }> {

@@ -4,7 +4,8 @@
  * To add one, export an `ArtifactAccountType` from a file of this folder and list it in `all.ts`.
  */
 
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { off, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -61,6 +62,17 @@ export function listedAccounts<Account extends OutsideAccount>(
   }
 }
 
+export const toArtifact = shape({
+  type: or(textOf, '(none)'),
+  artifactAccount: textOf,
+  name: textOf,
+  location: textOf,
+  reference: textOf,
+  version: textOf,
+  metadata: shape({ digest: textOf, subPath: textOf }),
+})
+export type Artifact = ShapeOf<typeof toArtifact>
+
 export interface ArtifactAccount {
   readonly name: string
   readonly types: readonly string[]
@@ -74,7 +86,7 @@ export interface ArtifactAccount {
    * @param user In whose name it is fetched; undefined: Fairlead itself asks
    * @throws {PortError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source
    */
-  fetch(artifact: JsonObject, user?: string): Promise<Buffer>
+  fetch(artifact: Artifact, user?: string): Promise<Buffer>
   /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
   readonly checksDigest?: true
   /** Names of its artifacts, where its source lists them. @param user Sees only what they may read; undefined: a trigger asks */

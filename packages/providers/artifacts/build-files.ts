@@ -1,6 +1,5 @@
 /** Archived files of builds of this machine. */
 
-import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { itself, toCaller } from '@fairlead/ports/caller.ts'
@@ -16,10 +15,9 @@ export const buildFileArtifacts: ArtifactAccountType = {
   open: (_settings, { ports }) => {
     const isOffered = () => ports.builds.offersFiles
     const fetch: ArtifactAccount['fetch'] = async (
-      { location, name, version, reference },
+      { location: host, name: job, version: number, reference: file },
       user,
     ) => {
-      const [host, job, number, file] = [location, name, version, reference].map(textOf)
       if (host === undefined || job === undefined || number === undefined || file === undefined)
         throw new PortError(
           400,

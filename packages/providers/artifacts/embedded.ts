@@ -1,6 +1,5 @@
 /** Artifacts that are their own content, in base64. */
 
-import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { z } from 'zod'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
@@ -10,13 +9,12 @@ const account: ArtifactAccount = {
   types: ['embedded/base64'],
   isImplied: true,
   async fetch({ reference }) {
-    const content = textOf(reference)
-    if (content === undefined)
+    if (reference === undefined)
       throw new PortError(
         400,
         'An artifact of type embedded/base64 needs its content as "reference".',
       )
-    return Buffer.from(content, 'base64')
+    return Buffer.from(reference, 'base64')
   },
 }
 

@@ -1,6 +1,5 @@
 /** Files of repositories over the API of their host: GitHub, GitLab, Bitbucket and Gitea. */
 
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import {
   type AccountCredentials,
   artifactTokenKeys,
@@ -16,7 +15,12 @@ import { createSource, type SourceGet } from '@fairlead/base/outside/source-call
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import { type ArtifactAccount, type ArtifactAccountType, listedAccounts } from './account-type.ts'
+import {
+  type Artifact,
+  type ArtifactAccount,
+  type ArtifactAccountType,
+  listedAccounts,
+} from './account-type.ts'
 
 interface FileHost {
   /** The settings are below `artifacts.` and the id. Artifacts have the type `<id>/file`. */
@@ -151,7 +155,7 @@ interface FileFetch {
   readonly get: SourceGet
 }
 
-async function fetchFile(artifact: JsonObject, { host, account, get }: FileFetch): Promise<Buffer> {
+async function fetchFile(artifact: Artifact, { host, account, get }: FileFetch): Promise<Buffer> {
   const url = toUrl(artifact, host)
   const isOwn = isForHost(account, url.hostname)
   const answer = await get(url.href, {
@@ -166,16 +170,15 @@ async function fetchFile(artifact: JsonObject, { host, account, get }: FileFetch
 }
 
 /** @throws {PortError} 400 */
-function toUrl({ type, reference, version }: JsonObject, host: FileHost): URL {
-  const text = textOf(reference)
-  const url = text === undefined ? null : URL.parse(text)
+function toUrl({ type, reference, version }: Artifact, host: FileHost): URL {
+  const url = URL.parse(reference ?? '')
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || !host.isFile(url))
     throw new PortError(
       400,
       `An artifact of type ${type} needs the address of a file in the API of ${host.title} as "reference", such as ${host.form}`,
     )
   const parameter = host.versionParameter(url)
-  const wanted = textOf(version) ?? host.usualVersion
+  const wanted = version ?? host.usualVersion
   if (parameter !== undefined && wanted !== undefined && !url.searchParams.has(parameter))
     url.searchParams.set(parameter, wanted)
   return url

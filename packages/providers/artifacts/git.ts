@@ -1,6 +1,5 @@
 /** Artifacts in Git repositories: `git/repo`, an archive of a commit, and `git/file`, a file of it. */
 
-import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import {
   artifactTokenKeys,
   checkHosts,
@@ -14,7 +13,7 @@ import { fetchTimeoutMs, maxArtifactBytes } from '@fairlead/base/outside/source-
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 
 export const gitArtifacts = listedAccounts({
   id: 'git-repo',
@@ -48,24 +47,22 @@ interface RepositoryArtifact {
 function parseArtifact({
   type,
   name,
-  version,
-  reference,
+  version: revision,
+  reference: url,
   metadata,
-}: JsonObject): RepositoryArtifact {
-  const url = textOf(reference)
+}: Artifact): RepositoryArtifact {
   if (url === undefined)
     throw new PortError(
       400,
       `An artifact of type ${type} needs the address of its repository as "reference".`,
     )
-  const revision = textOf(version)
   if (revision !== undefined && !isRevision(revision))
     throw new PortError(
       400,
       `"${revision}" is no version of a repository: name a branch, a tag or a commit.`,
     )
   const isFile = type === 'git/file'
-  const path = textOf(fieldOf(metadata, 'subPath')) ?? (isFile ? textOf(name) : undefined)
+  const path = metadata.subPath ?? (isFile ? name : undefined)
   if (isFile && path === undefined)
     throw new PortError(
       400,

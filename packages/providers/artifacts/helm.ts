@@ -1,15 +1,8 @@
 /** Charts of Helm repositories: `helm/chart`. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldAt,
-  fieldOf,
-  isObject,
-  type JsonObject,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { maybeObject, objectList, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import {
   authorizationHeader,
   loadLogin,
@@ -23,13 +16,18 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import semver from 'semver'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, parseDigest } from './digests.ts'
+
+const toEntries = objectList(shape({ version: textOf, digest: textOf, urls: textsOf }))
+type HelmEntry = ShapeOf<typeof toEntries>[number]
+
+const toIndex = shape({ entries: maybeObject })
 
 interface HelmIndex {
   names(): string[]
   /** Entries of a chart's versions; empty for an unknown chart. */
-  entriesOf(name: string): JsonObject[]
+  entriesOf(name: string): HelmEntry[]
 }
 
 class HelmIndexError extends Error {
@@ -45,7 +43,7 @@ export function parseHelmIndex(text: string): HelmIndex {
   if (sections === undefined) return indexOf(parseWhole(text))
   return {
     names: () => [...sections.keys()],
-    entriesOf: (name) => objectsOf(fieldOf(parseYaml(sections.get(name) ?? ''), name)),
+    entriesOf: (name) => toEntries(objectOf(parseYaml(sections.get(name) ?? ''))[name]),
   }
 }
 
@@ -76,15 +74,15 @@ function parseWhole(text: string): JsonObject {
   const isJson = text.trimStart().startsWith('{')
   if (!isJson && text.length > maxFreeFormLength)
     throw new HelmIndexError('it is too large for its layout')
-  const entries = fieldAt(isJson ? readJson(text) : parseYaml(text), 'entries')
-  if (!isObject(entries)) throw new HelmIndexError('it has no entries')
+  const { entries } = toIndex(isJson ? readJson(text) : parseYaml(text))
+  if (entries === undefined) throw new HelmIndexError('it has no entries')
   return entries
 }
 
 function indexOf(entries: JsonObject): HelmIndex {
   return {
     names: () => Object.keys(entries),
-    entriesOf: (name) => objectsOf(fieldOf(entries, name)),
+    entriesOf: (name) => toEntries(entries[name]),
   }
 }
 
@@ -135,11 +133,8 @@ function openAccounts(
       names: async () => reading(account, (await repository.loadIndex(open())).names).toSorted(),
       versions: async (name) => versionsOf(await repository.entriesOf(name, open())),
       digestOf: async (name, version) =>
-        textOf(
-          (await repository.entriesOf(name, open())).find(
-            (entry) => entry['version'] === version,
-          )?.['digest'],
-        ),
+        (await repository.entriesOf(name, open())).find((entry) => entry.version === version)
+          ?.digest,
     }
   })
 }
@@ -172,16 +167,15 @@ class Repository {
     return index
   }
 
-  async entriesOf(name: string, get: SourceGet): Promise<JsonObject[]> {
+  async entriesOf(name: string, get: SourceGet): Promise<HelmEntry[]> {
     const index = await this.loadIndex(get)
     return reading(this.#account, () => index.entriesOf(name))
   }
 
-  async fetch({ name, version, type }: JsonObject, get: SourceGet): Promise<Buffer> {
-    const chart = textOf(name)
+  async fetch(artifact: Artifact, get: SourceGet): Promise<Buffer> {
+    const { name: chart, version: wanted, type } = artifact
     if (chart === undefined)
       throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
-    const wanted = textOf(version)
     const entry = chooseEntry(await this.entriesOf(chart, get), wanted)
     const place = shownAddress(this.#account.repository)
     if (entry === undefined)
@@ -189,10 +183,9 @@ class Repository {
         404,
         `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`,
       )
-    const address = textsOf(entry['urls']).map((each) =>
-      URL.parse(each, `${this.#account.repository}/`),
-    )[0]
-    if (address === undefined || address === null || !/^https?:$/.test(address.protocol)) {
+    const [url] = entry.urls
+    const address = url === undefined ? null : URL.parse(url, `${this.#account.repository}/`)
+    if (address === null || !/^https?:$/.test(address.protocol)) {
       const advice =
         address?.protocol === 'oci:'
           ? ' It is in a registry: use an artifact of type helm/image.'
@@ -210,7 +203,7 @@ class Repository {
           credentials,
         })
       ).bytes
-    const digest = parseDigest(textOf(entry['digest']) ?? '')
+    const digest = parseDigest(entry.digest ?? '')
     return digest === undefined
       ? load()
       : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
@@ -234,8 +227,8 @@ function reading<T>({ repository }: HelmAccount, read: () => T): T {
   }
 }
 
-function versionsOf(entries: readonly JsonObject[]): string[] {
-  const versions = entries.flatMap(({ version }) => textOf(version) ?? [])
+function versionsOf(entries: readonly HelmEntry[]): string[] {
+  const versions = entries.flatMap(({ version }) => version ?? [])
   return versions.toSorted((a, b) =>
     semver.valid(a) && semver.valid(b) ? semver.rcompare(a, b) : 0,
   )
@@ -243,11 +236,11 @@ function versionsOf(entries: readonly JsonObject[]): string[] {
 
 /** A version, a range such as `^1.2`, or without either the newest that is no preview. */
 function chooseEntry(
-  entries: readonly JsonObject[],
+  entries: readonly HelmEntry[],
   wanted: string | undefined,
-): JsonObject | undefined {
-  const exact = entries.find(({ version }) => version === wanted)
-  if (exact !== undefined) return exact
+): HelmEntry | undefined {
+  const exact = wanted && entries.find(({ version }) => version === wanted)
+  if (exact) return exact
   const versions = versionsOf(entries)
   const found =
     semver.maxSatisfying(versions, wanted ?? '*') ??

@@ -1,6 +1,5 @@
 /** Artifacts that an address names: `http/file`, as clouddriver has them. */
 
-import { textOf } from '@fairlead/base/json/values.ts'
 import {
   type AccountCredentials,
   authorizationFor,
@@ -31,8 +30,7 @@ function openAccounts(
   return [{ name: 'no-auth-http-account' }, ...accounts].map((account: AccountCredentials) => ({
     name: account.name,
     types: ['http/file'],
-    async fetch(artifact) {
-      const reference = textOf(artifact['reference'])
+    async fetch({ reference }) {
       if (reference === undefined)
         throw new PortError(400, 'An artifact of type http/file needs its address as "reference".')
       const authorization = await authorizationFor(account, URL.parse(reference)?.hostname ?? '')

@@ -1,6 +1,5 @@
 /** Files of Maven repositories: `maven/file`. */
 
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import {
   authorizationHeader,
   loadLogin,
@@ -12,7 +11,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, type Digest, parseDigest } from './digests.ts'
 
 interface MavenCoordinates {
@@ -171,15 +170,12 @@ async function openReading(account: MavenAccount, get: SourceGet): Promise<Readi
 }
 
 async function fetchFile(
-  artifact: JsonObject,
+  { reference, name, version }: Artifact,
   reading: Reading,
   cache: ContentCache,
 ): Promise<Buffer> {
   const { account, find } = reading
-  const coordinates = parseCoordinates(
-    textOf(artifact['reference']) ?? textOf(artifact['name']) ?? '',
-    textOf(artifact['version']),
-  )
+  const coordinates = parseCoordinates(reference ?? name ?? '', version)
   const path = await findPath(coordinates, reading)
   const place = `${shownAddress(account.repositoryUrl)}/${path}`
   const load = async () => {

@@ -1,7 +1,8 @@
 /** Packages of npm registries: `npm/package`, as the archives that are published. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import {
   artifactTokenKeys,
   authorizationHeader,
@@ -15,7 +16,7 @@ import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import semver from 'semver'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 
 const NpmAccount = z.strictObject({
@@ -24,6 +25,13 @@ const NpmAccount = z.strictObject({
   registry: httpAddress.default('https://registry.npmjs.org').describe('Address of the registry.'),
 })
 type NpmAccount = z.infer<typeof NpmAccount>
+
+const toPackage = shape({ versions: objectOf, tags: [objectOf, 'dist-tags'] })
+type Package = ShapeOf<typeof toPackage>
+
+const toVersion = shape({
+  dist: shape({ tarball: textOf, integrity: or(textOf, ''), shasum: or(textOf, '') }),
+})
 
 export const npmArtifacts = listedAccounts({
   id: 'npm',
@@ -56,10 +64,10 @@ function openAccounts(
           credentials: authorizationHeader(await loadLogin(account)),
           get: open(),
         }
-        const known = Object.keys(
-          objectOf((await loadPackage(checkName(name), reading))['versions']),
-        )
-        return known.filter((each) => semver.valid(each)).sort(semver.rcompare)
+        const { versions } = await loadPackage(checkName(name), reading)
+        return Object.keys(versions)
+          .filter((each) => semver.valid(each))
+          .sort(semver.rcompare)
       },
     }
   })
@@ -72,27 +80,24 @@ interface PackageReading {
 }
 
 async function fetchPackage(
-  artifact: JsonObject,
+  artifact: Artifact,
   reading: PackageReading & { readonly cache: ContentCache },
 ): Promise<Buffer> {
   const { account, credentials, get, cache } = reading
-  const name = checkName(textOf(artifact['name']) ?? textOf(artifact['reference']) ?? '')
-  const document = await loadPackage(name, reading)
-  const version = chooseVersion(document, textOf(artifact['version']) ?? 'latest')
-  const dist = version === undefined ? undefined : fieldAt(document, 'versions', version, 'dist')
-  const archive = textOf(fieldAt(dist, 'tarball'))
-  if (archive === undefined) {
-    const wanted = textOf(artifact['version']) ?? 'latest'
+  const name = checkName(artifact.name ?? artifact.reference ?? '')
+  const wanted = artifact.version ?? 'latest'
+  const found = await loadPackage(name, reading)
+  const { dist } = toVersion(found.versions[chooseVersion(found, wanted) ?? ''])
+  const { tarball: archive } = dist
+  if (archive === undefined)
     throw new PortError(
       404,
       `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`,
     )
-  }
   const isOwn = URL.parse(archive)?.origin === new URL(account.registry).origin
   const address = addressFrom(archive, [operatorAddress(account.registry)])
   const load = async () => (await get(address, { credentials: isOwn ? credentials : {} })).bytes
-  const integrity = textOf(fieldAt(dist, 'integrity'))?.split(/\s+/) ?? []
-  const digest = [...integrity, textOf(fieldAt(dist, 'shasum')) ?? '']
+  const digest = [...dist.integrity.split(/\s+/), dist.shasum]
     .map(parseDigest)
     .find((each) => each !== undefined)
   return digest === undefined
@@ -112,14 +117,14 @@ function checkName(name: string): string {
 async function loadPackage(
   name: string,
   { account, credentials, get }: PackageReading,
-): Promise<JsonObject> {
+): Promise<Package> {
   const headers = { accept: 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8' }
   const answer = await get(operatorAddress(account.registry, `/${name.replace('/', '%2f')}`), {
     headers,
     credentials,
   })
   try {
-    return objectOf(parseJson(answer.text))
+    return toPackage(parseJson(answer.text))
   } catch {
     throw new PortError(
       502,
@@ -129,9 +134,7 @@ async function loadPackage(
 }
 
 /** A version, a tag such as `latest`, or a range such as `^2.1`. */
-function chooseVersion(document: JsonObject, wanted: string): string | undefined {
-  const versions = objectOf(document['versions'])
+function chooseVersion({ versions, tags }: Package, wanted: string): string | undefined {
   if (Object.hasOwn(versions, wanted)) return wanted
-  const tagged = textOf(fieldAt(document, 'dist-tags', wanted))
-  return tagged ?? semver.maxSatisfying(Object.keys(versions), wanted) ?? undefined
+  return textOf(tags[wanted]) ?? semver.maxSatisfying(Object.keys(versions), wanted) ?? undefined
 }

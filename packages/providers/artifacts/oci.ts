@@ -1,7 +1,8 @@
 /** What OCI and Docker registries hold: images, Helm charts and single files. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectList, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import {
   artifactTokenKeys,
   loadLogin,
@@ -12,7 +13,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 import { type ImageReference, isImageDigest, parseImageReference } from './image-reference.ts'
 import { RegistryClient, RegistryTokens } from './registry-client.ts'
@@ -27,6 +28,17 @@ const RegistryAccount = z.strictObject({
     .describe('Repositories to list. Default: those that the registry lists.'),
 })
 type RegistryAccount = z.infer<typeof RegistryAccount>
+
+const toManifest = shape({
+  layers: objectList(
+    shape({
+      mediaType: textOf,
+      digest: textOf,
+      annotations: shape({ title: [textOf, 'org.opencontainers.image.title'] }),
+    }),
+  ),
+})
+type Layer = ShapeOf<typeof toManifest>['layers'][number]
 
 export const ociArtifacts = listedAccounts({
   id: 'oci',
@@ -74,12 +86,12 @@ interface RegistryFetch {
 }
 
 async function fetchContent(
-  artifact: JsonObject,
+  artifact: Artifact,
   { account, cache, client }: RegistryFetch,
 ): Promise<Buffer> {
   const reference = toReference(artifact, account)
   const manifest = await client.loadManifest(reference)
-  if (artifact['type'] === 'docker/image') return manifest
+  if (artifact.type === 'docker/image') return manifest
   const { repository } = reference
   const layer = chooseLayer(artifact, readManifest(manifest, repository), repository)
   const digest = parseDigest(layer)
@@ -93,10 +105,10 @@ const dockerHub = { host: 'registry-1.docker.io', names: ['docker.io', 'index.do
 
 /** The digest that a trigger has noted wins: its tag may have moved. @throws {PortError} 400 */
 export function toReference(
-  { reference, name, version, metadata }: JsonObject,
+  { reference, name, version, metadata }: Partial<Artifact>,
   account: Pick<RegistryAccount, 'name' | 'address'>,
 ): ImageReference {
-  const found = parseImageReference(textOf(reference) ?? textOf(name) ?? '', textOf(version))
+  const found = parseImageReference(reference ?? name ?? '', version)
   const { host } = new URL(account.address)
   const isHub = host === dockerHub.host
   const isOwn =
@@ -108,7 +120,7 @@ export function toReference(
       400,
       `The artifact account "${account.name}" is for ${host}, and the artifact is at ${found.host}.`,
     )
-  const noted = textOf(fieldAt(metadata, 'digest'))
+  const noted = metadata?.digest
   const digest = found.digest ?? (noted !== undefined && isImageDigest(noted) ? noted : undefined)
   const isOfficial = isHub && !found.repository.includes('/')
   return {
@@ -118,9 +130,9 @@ export function toReference(
   }
 }
 
-function readManifest(manifest: Buffer, repository: string): JsonObject[] {
+function readManifest(manifest: Buffer, repository: string): Layer[] {
   try {
-    return objectsOf(fieldAt(parseJson(manifest.toString('utf8')), 'layers'))
+    return toManifest(parseJson(manifest.toString('utf8'))).layers
   } catch {
     throw new PortError(502, `The manifest of ${repository} is no JSON.`)
   }
@@ -130,17 +142,14 @@ const chartTypes = ['application/vnd.cncf.helm.chart.content.v1.tar+gzip', 'appl
 
 /** @returns its digest @throws {PortError} 400 */
 function chooseLayer(
-  { type, metadata }: JsonObject,
-  layers: readonly JsonObject[],
+  { type, metadata: { subPath: wanted } }: Artifact,
+  layers: readonly Layer[],
   repository: string,
 ): string {
-  const wanted = textOf(fieldAt(metadata, 'subPath'))
-  const titled = layers.filter(
-    (layer) => fieldAt(layer, 'annotations', 'org.opencontainers.image.title') === wanted,
-  )
-  const charts = layers.filter(({ mediaType }) => chartTypes.includes(String(mediaType)))
+  const titled = layers.filter(({ annotations }) => annotations.title === wanted)
+  const charts = layers.filter(({ mediaType = '' }) => chartTypes.includes(mediaType))
   const found = type === 'helm/image' ? charts : wanted === undefined ? layers : titled
-  const digest = textOf(found[0]?.['digest'])
+  const digest = found[0]?.digest
   if (found.length === 1 && digest !== undefined) return digest
   const advice =
     type === 'helm/image'

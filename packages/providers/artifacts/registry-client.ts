@@ -1,14 +1,8 @@
 /** Calls to one OCI or Docker registry: manifests, blobs, tags and repositories. */
 
-import { parseJson } from '@fairlead/base/json/json.ts'
-import {
-  fieldOf,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import {
   authorizationHeader,
   type SourceLogin,
@@ -64,6 +58,11 @@ const defaultLifetimeS = 60
 /** A token is used no more this short before its end. */
 const reserveS = 10
 
+const toToken = shape({
+  text: [textOf, 'token', 'access_token'],
+  lifetimeS: [or(numberOf, defaultLifetimeS), 'expires_in'],
+})
+
 export class RegistryTokens {
   readonly #tokens = new LRUCache<string, Token>({ max: mostTokens })
   readonly #address: string
@@ -101,25 +100,12 @@ export class RegistryTokens {
     const answer = await get(addressFrom(url.href, [operatorAddress(this.#address)]), {
       credentials: authorizationHeader(login),
     })
-    const { text, lifetimeS } = readToken(answer.text)
+    const { text, lifetimeS } = toToken(parseIfJson(answer.text))
     if (text === undefined)
       throw new PortError(502, `${shownAddress(url.href)} answered without a token.`)
     const usedS = Math.min(lifetimeS, maxLifetimeS) - reserveS
     if (usedS > 0) this.#tokens.set(scope, { text, endMs: performance.now() + usedS * 1000 })
     return text
-  }
-}
-
-function readToken(text: string): {
-  readonly text: string | undefined
-  readonly lifetimeS: number
-} {
-  try {
-    const body = parseJson(text)
-    const token = textOf(fieldOf(body, 'token')) ?? textOf(fieldOf(body, 'access_token'))
-    return { text: token, lifetimeS: numberOf(fieldOf(body, 'expires_in')) ?? defaultLifetimeS }
-  } catch {
-    return { text: undefined, lifetimeS: 0 }
   }
 }
 
@@ -139,6 +125,9 @@ const manifestTypes = [
 
 const mostPages = 20
 const pageSize = 1000
+
+const toTags = shape({ names: [textsOf, 'tags'] })
+const toRepositories = shape({ names: [textsOf, 'repositories'] })
 
 export class RegistryClient {
   readonly #access: RegistryAccess
@@ -185,20 +174,20 @@ export class RegistryClient {
   }
 
   async tags(repository: string): Promise<string[]> {
-    return this.#list(`/v2/${repository}/tags/list`, 'tags', pullOf(repository))
+    return this.#list(`/v2/${repository}/tags/list`, toTags, pullOf(repository))
   }
 
   /** Not every registry lists its repositories. */
   async repositories(): Promise<string[]> {
-    return this.#list('/v2/_catalog', 'repositories', 'registry:catalog:*')
+    return this.#list('/v2/_catalog', toRepositories, 'registry:catalog:*')
   }
 
-  async #list(path: string, field: string, scope: string): Promise<string[]> {
+  async #list(path: string, read: typeof toTags, scope: string): Promise<string[]> {
     const found: string[] = []
     let next: string | undefined = `${path}?n=${pageSize}`
     for (let page = 0; page < mostPages && next !== undefined; page++) {
       const answer: OutsideAnswer = await this.#get(next, scope)
-      found.push(...textsOf(fieldOf(this.#readJson(answer), field)))
+      found.push(...read(this.#parse(answer)).names)
       next = nextPage(answer, `${this.#access.address}${next}`)
     }
     return found
@@ -232,9 +221,9 @@ export class RegistryClient {
     })
   }
 
-  #readJson({ text }: OutsideAnswer): JsonObject {
+  #parse({ text }: OutsideAnswer): unknown {
     try {
-      return objectOf(parseJson(text))
+      return parseJson(text)
     } catch {
       throw new PortError(
         502,
@@ -258,7 +247,7 @@ function bearer(token: string | undefined): Record<string, string> {
 
 /** Path and query of the next page, which must be of the same registry. */
 function nextPage({ headers }: OutsideAnswer, current: string): string | undefined {
-  const link = textOf(/<([^<>]+)> ?; ?rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1])
+  const link = /<([^<>]+)> ?; ?rel="?next"?/.exec(String(headers['link'] ?? ''))?.[1]
   const url = link === undefined ? null : URL.parse(link, current)
   return url !== null && url.origin === new URL(current).origin
     ? `${url.pathname}${url.search}`

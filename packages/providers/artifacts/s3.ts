@@ -1,6 +1,5 @@
 /** Objects of S3 and of stores that are compatible with it: `s3/object`. */
 
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { encodeForAws, signAws } from '@fairlead/base/net/aws-signature.ts'
 import {
   addressFrom,
@@ -13,7 +12,7 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import { type ArtifactAccount, listedAccounts } from './account-type.ts'
+import { type Artifact, type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { checkDigest, parseDigest } from './digests.ts'
 
 const text = z.string().min(1).optional()
@@ -70,7 +69,7 @@ interface ObjectFetch {
 }
 
 async function fetchObject(
-  artifact: JsonObject,
+  artifact: Artifact,
   { account, region, endpoint, get, now }: ObjectFetch,
 ): Promise<Buffer> {
   const url = toUrl(artifact, endpoint)
@@ -98,9 +97,8 @@ async function fetchObject(
 }
 
 /** @throws {PortError} 400 */
-function toUrl({ reference, version }: JsonObject, endpoint: string): URL {
-  const [, bucket = '', key = ''] =
-    /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(textOf(reference) ?? '') ?? []
+function toUrl({ reference = '', version }: Artifact, endpoint: string): URL {
+  const [, bucket = '', key = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(reference) ?? []
   const segments = key.split('/')
   if (bucket === '' || segments.some((each) => each === '.' || each === '..'))
     throw new PortError(
@@ -108,8 +106,7 @@ function toUrl({ reference, version }: JsonObject, endpoint: string): URL {
       'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.',
     )
   const url = new URL(`${endpoint}/${bucket}/${segments.map(encodeForAws).join('/')}`)
-  const versionId = textOf(version)
-  if (versionId !== undefined) url.searchParams.set('versionId', versionId)
+  if (version !== undefined) url.searchParams.set('versionId', version)
   return url
 }
 

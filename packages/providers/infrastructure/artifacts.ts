@@ -1,10 +1,9 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
 
-import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
-import type { ArtifactAccount } from '../artifacts/account-type.ts'
+import { type Artifact, type ArtifactAccount, toArtifact } from '../artifacts/account-type.ts'
 import { artifactAccountTypes } from '../artifacts/all.ts'
 import { checkDigest, parseDigest } from '../artifacts/digests.ts'
 import {
@@ -30,9 +29,8 @@ const credentials: Answer = async (request, { context, artifactAccounts, types }
 }
 
 const content: Answer = async (request, infrastructure) => {
-  const artifact = objectOf(request.body)
-  const type = textOf(artifact['type']) ?? '(none)'
-  const name = textOf(artifact['artifactAccount'])
+  const artifact = toArtifact(request.body)
+  const { type, artifactAccount: name } = artifact
   const judge = await openAccountJudge(infrastructure.context, request.asker)
   const account = findAccount(infrastructure, type, name, judge)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
@@ -43,8 +41,7 @@ const content: Answer = async (request, infrastructure) => {
 }
 
 /** What the artifact says about its content. @throws {PortError} 400 */
-function expectedDigest({ metadata }: JsonObject) {
-  const text = textOf(fieldOf(metadata, 'digest'))
+function expectedDigest({ metadata: { digest: text } }: Artifact) {
   const digest = text === undefined ? undefined : parseDigest(text)
   if (text !== undefined && digest === undefined)
     throw new PortError(

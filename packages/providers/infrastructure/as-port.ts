@@ -1,30 +1,28 @@
 /** The infrastructure of this process as other capabilities use it: the answers of its routes, with their rights. */
 
 import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
-import {
-  type JsonObject,
-  listOf,
-  objectOf,
-  objectsOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, type Reader, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { ownNames } from '@fairlead/base/services/services.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
+  clusterReader,
   namesOwnedBy,
-  outputTexts,
+  placedNames,
+  serverGroupReader,
   toCloudImage,
   toCloudInstance,
   toCloudJob,
   toCloudManifest,
-  toCloudServerGroup,
   toCloudTask,
   toDrift,
-  toEntityTag,
   toFullName,
   toNonEmpty,
+  toOutput,
+  toSecurityGroup,
+  toTagged,
 } from '@fairlead/ports/cloud-values.ts'
 import type {
   ArtifactDigests,
@@ -63,6 +61,10 @@ import { searchRoute } from './search.ts'
 
 type Values = Pick<Asked, 'params' | 'query' | 'body'>
 
+const toSubmitted = shape({ id: String })
+const toPreview = shape({ errors: textsOf })
+const toOperation = shape({ name: String })
+
 export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const { context, providers, tasks } = infrastructure
   const ask = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> => {
@@ -71,19 +73,14 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
       await answer(route, { ...values, as, user, asker: as.user || undefined }, infrastructure),
     )
   }
-  const find = async (
-    route: InfrastructureRoute,
-    values: Values,
-    as: Caller,
-  ): Promise<JsonObject | undefined> => {
-    const body = await orAbsent(ask(route, values, as))
-    return body === undefined ? undefined : objectOf(body)
+  const find = (route: InfrastructureRoute, values: Values, as: Caller) =>
+    orAbsent(ask(route, values, as))
+  const one = async <T>(read: Reader<T>, found: Promise<unknown>): Promise<T | undefined> => {
+    const body = await found
+    return body === undefined ? undefined : read(body)
   }
-  const list = async (
-    route: InfrastructureRoute,
-    values: Values,
-    as: Caller,
-  ): Promise<JsonObject[]> => objectsOf(await orAbsent(ask(route, values, as)))
+  const list = async <T>(read: Reader<T>, found: Promise<unknown>): Promise<T[]> =>
+    objectList(read)(await found)
   const task = async (id: string, as: Caller) =>
     toCloudTask(await orAbsent(ask(taskById, { params: { id } }, as)))
   return {
@@ -91,13 +88,11 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     takesReferences: true,
     hasOwnInstances: true,
     submit: async (body, { provider, id: clientRequestId }, as) =>
-      String(
-        objectOf(
-          await ask(submission, { params: { provider }, query: { clientRequestId }, body }, as),
-        )['id'],
-      ),
+      toSubmitted(
+        await ask(submission, { params: { provider }, query: { clientRequestId }, body }, as),
+      ).id,
     preview: async (body, provider, as) =>
-      textsOf(objectOf(await ask(preview, { params: { provider }, body }, as))['errors']),
+      toPreview(await ask(preview, { params: { provider }, body }, as)).errors,
     task,
     async followTask(id, limit, as) {
       const before = await task(id, as)
@@ -109,74 +104,59 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     // Reads are always current.
     refresh: async () => undefined,
     operationNames: async (as) =>
-      (await list(knownOperations, {}, as)).map(({ name }) => String(name)),
+      (await list(toOperation, find(knownOperations, {}, as))).map(({ name }) => name),
 
-    accounts: (as) => list(allAccounts, {}, as),
-    applications: (as) => list(runningApplications, { query: { restricted: 'false' } }, as),
+    accounts: (as) => list(objectOf, find(allAccounts, {}, as)),
+    applications: (as) =>
+      list(objectOf, find(runningApplications, { query: { restricted: 'false' } }, as)),
     clusterNames: async (application, as) =>
-      Object.values((await find(clustersByAccount, { params: { application } }, as)) ?? {}).flatMap(
-        (names) => textsOf(listOf(names)),
+      placedNames(await find(clustersByAccount, { params: { application } }, as)).map(
+        ({ name }) => name,
       ),
     serverGroups: (application, as) =>
-      list(serverGroupsOfApplication, { params: { application } }, as),
-    async serverGroup(params, as) {
-      const group = await find(serverGroupByName, { params }, as)
-      return group && toCloudServerGroup(group, params.account)
-    },
-    async cluster(params, as) {
-      const cluster = await find(clusterByPlace, { params }, as)
-      return (
-        cluster &&
-        objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, params.account))
-      )
-    },
-    async target({ region: scope, onlyEnabled, validateOldest, ...place }, as) {
-      const group = await find(
-        targetByWord,
-        { params: { ...place, scope }, query: { onlyEnabled, validateOldest } },
-        as,
-      )
-      return group && toCloudServerGroup(group, place.account)
-    },
+      list(objectOf, find(serverGroupsOfApplication, { params: { application } }, as)),
+    serverGroup: (params, as) =>
+      one(serverGroupReader(params.account), find(serverGroupByName, { params }, as)),
+    cluster: (params, as) =>
+      one(clusterReader(params.account), find(clusterByPlace, { params }, as)),
+    target: ({ region: scope, onlyEnabled, validateOldest, ...place }, as) =>
+      one(
+        serverGroupReader(place.account),
+        find(
+          targetByWord,
+          { params: { ...place, scope }, query: { onlyEnabled, validateOldest } },
+          as,
+        ),
+      ),
     async instance(params, as) {
-      const instance = await find(instanceById, { params }, as)
-      return instance && { ...toCloudInstance(instance), id: params.id }
+      const instance = await one(toCloudInstance, find(instanceById, { params }, as))
+      return instance && { ...instance, id: params.id }
     },
-    async output({ provider, lastLines: tail, ...params }, as) {
-      const output = (await find(instanceOutput, { params, query: { provider, tail } }, as))?.[
-        'output'
-      ]
-      return outputTexts(output)
-    },
+    output: async ({ provider, lastLines: tail, ...params }, as) =>
+      toOutput(await find(instanceOutput, { params, query: { provider, tail } }, as)).output,
     statistics: ({ serverGroup, ...params }, as) =>
-      find(statisticsOfGroup, { params, query: { serverGroup } }, as),
-    async securityGroup(params, as) {
-      const group = await find(securityGroupByName, { params }, as)
-      return group && { hasRules: listOf(group['inboundRules']).length > 0 }
-    },
+      one(objectOf, find(statisticsOfGroup, { params, query: { serverGroup } }, as)),
+    securityGroup: (params, as) => one(toSecurityGroup, find(securityGroupByName, { params }, as)),
     async securityGroupNames(application, as) {
       const query = { q: application, type: 'securityGroups' }
-      const hits = objectsOf(objectsOf(await ask(searchRoute, { query }, as))[0]?.['results'])
-      return namesOwnedBy(application, hits)
+      const sets = await list(objectOf, ask(searchRoute, { query }, as))
+      return sets.flatMap((set) => namesOwnedBy(application, set))
     },
     async entityTags({ account, region, name: entityId }, as) {
-      const entities = await list(
-        tagsOfEntities,
-        { query: { entityType: 'servergroup', entityId, account, region } },
-        as,
-      )
-      return entities.flatMap(({ tags }) => objectsOf(tags).map(toEntityTag))
+      const query = { entityType: 'servergroup', entityId, account, region }
+      const entities = await list(toTagged, find(tagsOfEntities, { query }, as))
+      return entities.flatMap(({ tags }) => tags)
     },
 
-    async images({ provider, text: q, region, tags }, as) {
+    images({ provider, text: q, region, tags }, as) {
       const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
       const query = { q, region, ...Object.fromEntries(filters) }
-      return (await list(imageSearch, { params: { provider }, query }, as)).map(toCloudImage)
+      return list(toCloudImage, find(imageSearch, { params: { provider }, query }, as))
     },
-    image: async ({ provider, account, region, name: id }, as) =>
-      objectsOf(
-        await orAbsent(ask(imageById, { params: { provider, account, region, id } }, as), 403, 404),
-      ).map(toCloudImage)[0],
+    async image({ provider, account, region, name: id }, as) {
+      const asked = ask(imageById, { params: { provider, account, region, id } }, as)
+      return (await list(toCloudImage, orAbsent(asked, 403, 404)))[0]
+    },
 
     job: async (place, as) => toCloudJob(await ask(jobById, { params: jobParams(place) }, as)),
     removeJob: async (place, as) =>
@@ -186,16 +166,13 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     podProperties: async ({ name: pod, ...place }, as) =>
       toNonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
 
-    async manifest({ region: location, includeEvents, ...place }, as) {
-      const manifest = await find(
-        manifestByName,
-        { params: { ...place, location }, query: { includeEvents } },
-        as,
-      )
-      return manifest && toCloudManifest(manifest)
-    },
+    manifest: ({ region: location, includeEvents, ...place }, as) =>
+      one(
+        toCloudManifest,
+        find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as),
+      ),
     manifestsOfCluster: async (params, as) =>
-      (await list(clusterManifests, { params }, as)).flatMap(
+      (await list(objectOf, find(clusterManifests, { params }, as))).flatMap(
         (each) => toFullName(each, params.kind) ?? [],
       ),
     manifestByCriterion: async ({ criterion: criteria, ...cluster }, as) =>
@@ -203,8 +180,8 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
         await find(manifestByCriteria, { params: { ...cluster, criteria } }, as),
         cluster.kind,
       ),
-    drift: async ({ application, ...query }, as) =>
-      objectsOf(await ask(driftOfApplication, { params: { application }, query }, as)).map(toDrift),
+    drift: ({ application, ...query }, as) =>
+      list(toDrift, ask(driftOfApplication, { params: { application }, query }, as)),
 
     async fetchArtifact(body, as) {
       const text = String(await ask(artifactContent, { body }, as))

@@ -2,15 +2,8 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import {
-  isObject,
-  isTrue,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, maybeObject, objectList, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { maxTagBytes } from '@fairlead/ports/cloud-values.ts'
 import type { OperationRun, OperationType, OperationTypes } from './operation-type.ts'
 
@@ -26,6 +19,60 @@ const maxBulk = 1000
 const maxTags = 1000
 /** Each list reads all, and other requests wait meanwhile. */
 const maxAllBytes = 8 * 1024 * 1024
+
+const toReference = shape({
+  cloudProvider: textOf,
+  entityType: or(textOf, ''),
+  entityId: textOf,
+  application: textOf,
+  account: textOf,
+  accountId: textOf,
+  region: textOf,
+})
+
+const readTag = shape({
+  name: or(textOf, ''),
+  namespace: or(textOf, 'default'),
+  valueType: textOf,
+  value: asGiven,
+})
+
+const toUpsert = shape({
+  id: textOf,
+  entityRef: maybeObject,
+  tags: objectList((tag) => ({ all: tag as JsonObject, ...readTag(tag) })),
+  isPartial: (value) => value === undefined || isTrue(value),
+})
+
+const toBulk = shape({ entityTags: objectsOf, isPartial: asGiven })
+
+const toDeletion = shape({ id: or(textOf, ''), tags: textsOf, deleteAll: isTrue })
+
+interface Tagged {
+  readonly id?: unknown
+  readonly entityRef?: unknown
+}
+
+/** As clients read them. */
+export interface EntityTags {
+  readonly id: string
+  readonly idPattern: string
+  readonly entityRef: JsonObject
+  readonly tags: readonly StoredTag[]
+  readonly tagsMetadata: readonly TagMetadata[]
+  readonly lastModified: number
+  readonly lastModifiedBy: string
+}
+
+type StoredTag = JsonObject & { readonly name: string }
+
+interface TagMetadata {
+  readonly name: string
+  readonly created: number
+  readonly createdBy: string
+  readonly lastModified: number
+  readonly lastModifiedBy: string
+}
 
 /** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
 type FindApplications = (
@@ -62,54 +109,57 @@ export class EntityTagStore {
       },
     },
     bulkUpsertEntityTags: {
-      check: ({ entityTags }) =>
-        checkBulk(entityTags) ?? objectsOf(entityTags).flatMap((each) => this.#check(each)),
-      ...this.#ownersOf(({ entityTags }) => objectsOf(entityTags)),
-      run: async ({ entityTags, isPartial }, run) => {
+      check: (description) => {
+        const { entityTags } = toBulk(description)
+        return checkBulk(entityTags) ?? entityTags.flatMap((each) => this.#check(each))
+      },
+      ...this.#ownersOf((description) => toBulk(description).entityTags),
+      run: async (description, run) => {
+        const { entityTags, isPartial } = toBulk(description)
         run.commit(() => {
-          for (const one of objectsOf(entityTags)) this.#upsert({ isPartial, ...one }, run)
-          run.note(`${objectsOf(entityTags).length} entity tags are stored.`)
+          for (const one of entityTags) this.#upsert({ isPartial, ...one }, run)
+          run.note(`${entityTags.length} entity tags are stored.`)
         })
       },
     },
     deleteEntityTags: {
-      check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
-      ...this.#ownersOf(({ id }) => this.#stored(textOf(id))),
-      run: async ({ id, tags, deleteAll }, run) => {
-        const names = new Set(textsOf(tags).map((name) => name.toLowerCase()))
-        run.commit(() => run.note(this.#delete(String(id), isTrue(deleteAll) ? undefined : names)))
+      check: (description) => (toDeletion(description).id === '' ? ['id: it is missing.'] : []),
+      ...this.#ownersOf((description) => this.#stored(toDeletion(description).id)),
+      run: async (description, run) => {
+        const { id, tags, deleteAll } = toDeletion(description)
+        const names = new Set(tags.map((name) => name.toLowerCase()))
+        run.commit(() => run.note(this.#delete(id, deleteAll ? undefined : names)))
       },
     },
   }
 
-  all(): JsonObject[] {
+  all(): EntityTags[] {
     return this.#statements.all.all().map(toTags)
   }
 
-  get(id: string): JsonObject | undefined {
+  get(id: string): EntityTags | undefined {
     return this.#stored(id)[0]
   }
 
-  #stored(id = ''): JsonObject[] {
+  #stored(id: string): EntityTags[] {
     return this.#statements.get.all(id.toLowerCase()).map(toTags)
   }
 
   /** The application that the reference names, and that of the entity itself: each of them decides who reads and writes the tags. */
-  applicationsOf({ entityRef }: JsonObject): string[] {
-    const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
-    const [named, id] = [textOf(application), textOf(entityId) ?? '']
-    const type = String(entityType).toLowerCase()
+  applicationsOf({ entityRef }: Tagged): string[] {
+    const { application, cloudProvider, entityType, entityId = '' } = toReference(entityRef)
+    const type = entityType.toLowerCase()
     const found =
-      named === undefined || namedEntities.has(type)
-        ? this.#findApplications(textOf(cloudProvider), id, type)
+      application === undefined || namedEntities.has(type)
+        ? this.#findApplications(cloudProvider, entityId, type)
         : []
-    const all = [...(named === undefined ? [] : [named]), ...found]
-    return all.length === 0 ? [id] : all
+    const all = [...(application === undefined ? [] : [application]), ...found]
+    return all.length === 0 ? [entityId] : all
   }
 
   /** Owners of what was sent about entities, and of what is stored under their ids: a reference may name any application and account. */
   #ownersOf(
-    entitiesIn: (description: JsonObject) => readonly JsonObject[],
+    entitiesIn: (description: JsonObject) => readonly Tagged[],
   ): Pick<OperationType, 'applications' | 'accounts'> {
     const versionsIn = (description: JsonObject) =>
       entitiesIn(description).flatMap((entity) => [entity, ...this.#stored(idOf(entity))])
@@ -122,10 +172,8 @@ export class EntityTagStore {
 
   /** The id of one entity is not for another one to take, whose owners would then decide about its tags. */
   #check(description: JsonObject): string[] {
-    const [given, own] = [
-      textOf(description['id'])?.toLowerCase(),
-      idOf({ ...description, id: undefined }),
-    ]
+    const { id, entityRef } = description
+    const [given, own] = [textOf(id)?.toLowerCase(), idOf({ entityRef })]
     const isTaken = given?.includes(':') && given !== own && this.#stored(given).length === 0
     return [
       ...(isTaken
@@ -137,8 +185,9 @@ export class EntityTagStore {
 
   #upsert(description: JsonObject, { user }: OperationRun): string {
     const id = idOf(description)
-    const merged = mergeTags(this.get(id), { ...description, id }, { user, nowMs: this.#now() })
-    const { length } = objectsOf(merged['tags'])
+    const sent = { ...toUpsert(description), id }
+    const merged = mergeTags(this.get(id), sent, { user, nowMs: this.#now() })
+    const { length } = merged.tags
     if (length > maxTags) {
       throw new Error(
         `The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`,
@@ -155,18 +204,17 @@ export class EntityTagStore {
     const stored = this.get(id)
     if (stored === undefined) return `There are no entity tags ${id}.`
     const kept = names === undefined ? [] : withoutTags(stored, names)
-    if (kept.length === 0) this.#statements.remove.run(String(stored['id']))
-    else this.#statements.put.run(String(stored['id']), formatJson({ ...stored, tags: kept }))
+    if (kept.length === 0) this.#statements.remove.run(stored.id)
+    else this.#statements.put.run(stored.id, formatJson({ ...stored, tags: kept }))
     return `The entity tags ${id} are deleted.`
   }
 }
 
-function toTags(row: Record<string, unknown>): JsonObject {
-  return parseJson(String(row['document'])) as JsonObject
+function toTags(row: Record<string, unknown>): EntityTags {
+  return parseJson(String(row['document'])) as EntityTags
 }
 
-function checkBulk(entityTags: unknown): string[] | undefined {
-  const { length } = objectsOf(entityTags)
+function checkBulk({ length }: readonly JsonObject[]): string[] | undefined {
   if (length === 0) return ['entityTags: it is missing or empty.']
   return length > maxBulk
     ? [`entityTags: it has ${length} entries; ${maxBulk} are allowed.`]
@@ -187,24 +235,23 @@ function checkSize(id: string, bytes: number, others: number): void {
   }
 }
 
-function withoutTags(stored: JsonObject, removed: ReadonlySet<string>): JsonObject[] {
-  return objectsOf(stored['tags']).filter(({ name }) => !removed.has(String(name)))
+function withoutTags({ tags }: EntityTags, removed: ReadonlySet<string>): StoredTag[] {
+  return tags.filter(({ name }) => !removed.has(name))
 }
 
 function checkTags(description: JsonObject): string[] {
-  const { entityRef, tags } = description
-  if (!isObject(entityRef)) return ['entityRef: it is missing.']
-  const listed = objectsOf(tags)
+  const { entityRef, tags } = toUpsert(description)
+  if (entityRef === undefined) return ['entityRef: it is missing.']
+  const { entityType, cloudProvider, entityId } = toReference(entityRef)
   return [
-    !/^[a-z]+$/i.test(String(entityRef['entityType'])) &&
+    !/^[a-z]+$/i.test(entityType) &&
       'entityRef.entityType: it must be a word, such as servergroup.',
-    /:/.test(String(entityRef['cloudProvider'])) &&
-      'entityRef.cloudProvider: it may not have a colon.',
-    textOf(entityRef['entityId']) === undefined && 'entityRef.entityId: it is missing.',
-    listed.length === 0 && 'tags: it is missing or empty.',
-    listed.length > maxTags && `tags: it has ${listed.length} entries; ${maxTags} are allowed.`,
-    ...listed.map((tag) => textOf(tag['name']) === undefined && 'tags: a tag has no name.'),
-  ].filter((problem) => problem !== false)
+    cloudProvider?.includes(':') && 'entityRef.cloudProvider: it may not have a colon.',
+    entityId === undefined && 'entityRef.entityId: it is missing.',
+    tags.length === 0 && 'tags: it is missing or empty.',
+    tags.length > maxTags && `tags: it has ${tags.length} entries; ${maxTags} are allowed.`,
+    ...tags.map(({ name }) => name === '' && 'tags: a tag has no name.'),
+  ].filter((problem) => typeof problem === 'string')
 }
 
 /** Their providers may know to which application their ids belong. */
@@ -218,68 +265,51 @@ const namedEntities: ReadonlySet<string> = new Set([
 ])
 
 /** Where the entity is; an account is named, or has an id of its own. */
-export function accountsOfEntity({ entityRef }: JsonObject): string[] {
-  const { account, accountId } = objectOf(entityRef)
-  const named = textOf(account) ?? textOf(accountId)
+export function accountsOfEntity({ entityRef }: Tagged): string[] {
+  const { accountId, account: named = accountId } = toReference(entityRef)
   return named === undefined || named === '*' ? [] : [named]
 }
 
 /** `provider:entityType:entityId:accountId:region`, missing parts `*`. */
-function idOf(description: JsonObject): string {
-  const reference = objectOf(description['entityRef'])
-  const given = textOf(description['id'])
-  if (given !== undefined) return given.toLowerCase()
-  const account = textOf(reference['accountId']) ?? textOf(reference['account'])
-  const parts = [
-    reference['cloudProvider'],
-    reference['entityType'],
-    reference['entityId'],
-    account,
-    reference['region'],
-  ]
-  return parts
-    .map((part) => textOf(part) ?? '*')
-    .join(':')
-    .toLowerCase()
+function idOf({ id, entityRef }: Tagged): string {
+  const { cloudProvider, entityType, entityId, account, accountId, region } = toReference(entityRef)
+  const parts = [cloudProvider, entityType, entityId, accountId ?? account, region]
+  return (textOf(id) ?? parts.map((part) => part || '*').join(':')).toLowerCase()
 }
 
 /** Names and namespaces are lower case; who has changed each tag and when stands beside them. */
 function mergeTags(
-  stored: JsonObject | undefined,
-  sent: JsonObject,
+  stored: EntityTags | undefined,
+  sent: ReturnType<typeof toUpsert> & { readonly id: string },
   { user, nowMs }: { user: string; nowMs: number },
-): JsonObject {
-  const reference = objectOf(sent['entityRef'])
-  const tags = objectsOf(sent['tags']).map((tag) => ({
-    ...tag,
-    name: String(tag['name']).toLowerCase(),
-    namespace: (textOf(tag['namespace']) ?? 'default').toLowerCase(),
-    valueType: textOf(tag['valueType']) ?? (isObject(tag['value']) ? 'object' : 'literal'),
+): EntityTags {
+  const { id, entityRef, isPartial } = sent
+  const tags = sent.tags.map(({ all, name, namespace, valueType, value }) => ({
+    ...all,
+    name: name.toLowerCase(),
+    namespace: namespace.toLowerCase(),
+    valueType: valueType ?? (maybeObject(value) === undefined ? 'literal' : 'object'),
   }))
-  const isPartial = sent['isPartial'] === undefined || isTrue(sent['isPartial'])
   const names = new Set(tags.map(({ name }) => name))
   const others = stored === undefined || !isPartial ? [] : withoutTags(stored, names)
-  const created = new Map(
-    objectsOf(stored?.['tagsMetadata']).map((each) => [String(each['name']), each]),
-  )
-  const all: JsonObject[] = [...others, ...tags]
+  const created = new Map(stored?.tagsMetadata.map((each) => [each.name, each]))
+  const all: StoredTag[] = [...others, ...tags]
   return {
-    id: sent['id'],
+    id,
     idPattern: '{{cloudProvider}}:{{entityType}}:{{entityId}}:{{account}}:{{region}}',
     entityRef: {
-      ...objectOf(stored?.['entityRef']),
-      ...reference,
-      entityType: String(reference['entityType']).toLowerCase(),
+      ...stored?.entityRef,
+      ...entityRef,
+      entityType: toReference(entityRef).entityType.toLowerCase(),
     },
     tags: all,
-    tagsMetadata: all.map((tag) => {
-      const name = String(tag['name'])
+    tagsMetadata: all.map(({ name }) => {
       const before = created.get(name)
       if (before !== undefined && !names.has(name)) return before
       return {
         name,
-        created: before?.['created'] ?? nowMs,
-        createdBy: before?.['createdBy'] ?? user,
+        created: before?.created ?? nowMs,
+        createdBy: before?.createdBy ?? user,
         lastModified: nowMs,
         lastModifiedBy: user,
       }

@@ -1,8 +1,7 @@
 /** Reads of entity tags. */
-import { fieldOf, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
-import { accountsOfEntity } from './entity-tag-store.ts'
+import { accountsOfEntity, type EntityTags } from './entity-tag-store.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
@@ -34,7 +33,7 @@ const referenceFields = [
   'namespace',
 ] as const
 
-function createFilters(request: Parameters<Answer>[0]): ((tags: JsonObject) => boolean)[] {
+function createFilters(request: Parameters<Answer>[0]): ((tags: EntityTags) => boolean)[] {
   const same = (value: unknown, wanted: string) =>
     String(value).toLowerCase() === wanted.toLowerCase()
   const idPrefix = queryValue(request, 'idPrefix')
@@ -47,19 +46,16 @@ function createFilters(request: Parameters<Answer>[0]): ((tags: JsonObject) => b
       const wanted = queryValue(request, field)
       return wanted === undefined
         ? []
-        : [({ entityRef }: JsonObject) => same(fieldOf(entityRef, field), wanted)]
+        : [({ entityRef }: EntityTags) => same(entityRef[field], wanted)]
     }),
     ({ entityRef }) =>
-      entityIds.length === 0 || entityIds.some((id) => same(fieldOf(entityRef, 'entityId'), id)),
-    ({ id }) =>
-      idPrefix === undefined || String(id).startsWith(idPrefix.replace(/\*$/, '').toLowerCase()),
+      entityIds.length === 0 || entityIds.some((id) => same(entityRef['entityId'], id)),
+    ({ id }) => idPrefix === undefined || id.startsWith(idPrefix.replace(/\*$/, '').toLowerCase()),
     ...tagFilters.map((filter) => {
       const wanted = queryValue(request, filter) ?? '*'
       const name = filter.slice('tag:'.length)
-      return ({ tags }: JsonObject) =>
-        objectsOf(tags).some(
-          (tag) => same(tag['name'], name) && (wanted === '*' || same(tag['value'], wanted)),
-        )
+      return ({ tags }: EntityTags) =>
+        tags.some((tag) => same(tag.name, name) && (wanted === '*' || same(tag['value'], wanted)))
     }),
   ]
 }

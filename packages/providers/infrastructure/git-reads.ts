@@ -1,6 +1,5 @@
 /** Reads of Git repositories for other back ends, with the credentials of artifact accounts. */
 import { dirname, join } from 'node:path'
-import { objectsOf } from '@fairlead/base/json/values.ts'
 import type { GitAccount } from '@fairlead/base/outside/git-access.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -72,7 +71,7 @@ function repositoryOf(
 function findAccount(name: string | undefined, { settings }: BackendContext): GitAccount {
   if (name === undefined) return { name: '(none)' }
   const configured = settings.infrastructure?.artifacts?.[gitArtifacts.id]
-  const accounts = objectsOf(configured) as unknown as GitAccount[]
+  const accounts = (configured ?? []) as readonly GitAccount[]
   const found = accounts.find((account) => account.name === name)
   if (found !== undefined) return found
   const choice =

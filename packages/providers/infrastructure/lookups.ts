@@ -138,7 +138,7 @@ const alias = 'aws'
 function ofAll(kind: Kind): Answer {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
-    return infrastructure.providers.flatMap((provider) => listOf(provider, kind, access))
+    return infrastructure.providers.flatMap((provider) => readableOf(provider, kind, access))
   }
 }
 
@@ -147,12 +147,12 @@ function ofOne(kind: Kind): Answer {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
     if (provider !== undefined)
-      return listOf(provider, kind, await accessOf(request, infrastructure))
+      return readableOf(provider, kind, await accessOf(request, infrastructure))
     return id === alias && kind !== 'certificates' ? ofAll(kind)(request, infrastructure) : []
   }
 }
 
-function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
+function readableOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
   return (provider[kind]?.() ?? [])
     .filter(({ account, accountName }) =>
       access.mayOnAccount(String(account ?? accountName), 'READ'),
@@ -163,7 +163,10 @@ function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject
 const networksByProvider: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   return Object.fromEntries(
-    infrastructure.providers.map((provider) => [provider.id, listOf(provider, 'networks', access)]),
+    infrastructure.providers.map((provider) => [
+      provider.id,
+      readableOf(provider, 'networks', access),
+    ]),
   )
 }
 

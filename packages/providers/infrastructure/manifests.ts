@@ -1,5 +1,6 @@
 /** Manifests: by name, and those of a cluster. */
 
+import { shape } from '@fairlead/base/json/shape.ts'
 import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
@@ -22,12 +23,15 @@ import {
   isReadable,
 } from './route.ts'
 
+const toPlace = shape({ account: textOf, location: textOf })
+const toOwner = shape({ account: textOf, application: textOf })
+
 const drift: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const place = {
-    account: textOf(queryValue(request, 'account')),
-    location: textOf(queryValue(request, 'location')),
-  }
+  const place = toPlace({
+    account: queryValue(request, 'account'),
+    location: queryValue(request, 'location'),
+  })
   const wanted = { application: pathValue(request, 'application'), ...place }
   const found = await Promise.all(
     infrastructure.providers.map(
@@ -47,10 +51,7 @@ const drift: Answer = async (request, infrastructure) => {
 /** Needs what the deployment needs: it shows what is there now. */
 const plan: Answer = async (request, infrastructure) => {
   const description = objectOf(request.body)
-  const [account, application] = [
-    textOf(description['account']),
-    textOf(description['application']),
-  ]
+  const { account, application } = toOwner(description)
   if (account === undefined || application === undefined) {
     throw new PortError(
       400,

@@ -1,13 +1,7 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
 
-import {
-  fieldOf,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { objectList, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
@@ -23,17 +17,29 @@ import {
 } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
+const toCluster = shape({
+  account: textOf,
+  stack: textOf,
+  detail: textOf,
+  applications: textsOf,
+})
+type ProjectCluster = ShapeOf<typeof toCluster>
+
+const toProject = shape({
+  config: shape({ applications: textsOf, clusters: objectList(toCluster) }),
+})
+
+const toBuildInfo = shape({ jenkins: shape({ host: textOf, name: textOf, number: textOf }) })
+
 /** Without applications of its own, a project's cluster covers all applications of the project. */
 const clusters: Answer = async (request, infrastructure) => {
-  const project = await loadProject(infrastructure.context, pathValue(request, 'project'))
-  const config = fieldOf(project, 'config')
-  const all = textsOf(fieldOf(config, 'applications'))
+  const { config } = await loadProject(infrastructure.context, pathValue(request, 'project'))
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const readable = (group: ServerGroup) => isReadable(access, group)
-  return objectsOf(fieldOf(config, 'clusters')).map((cluster) => {
-    const own = textsOf(cluster['applications'])
-    const applications = (own.length > 0 ? own : all).map((application) =>
+  return config.clusters.map((cluster) => {
+    const own = cluster.applications
+    const applications = (own.length > 0 ? own : config.applications).map((application) =>
       toApplication(
         application,
         serverGroupsOf(infrastructure, application).filter(readable).filter(isPartOf(cluster)),
@@ -41,9 +47,9 @@ const clusters: Answer = async (request, infrastructure) => {
       ),
     )
     return {
-      account: textOf(cluster['account']) ?? '',
-      stack: textOf(cluster['stack']) ?? null,
-      detail: textOf(cluster['detail']) ?? null,
+      account: cluster.account ?? '',
+      stack: cluster.stack ?? null,
+      detail: cluster.detail ?? null,
       applications,
       instanceCounts: addCounts(
         applications.flatMap(({ clusters }) =>
@@ -55,13 +61,15 @@ const clusters: Answer = async (request, infrastructure) => {
 }
 
 /** `*` matches every stack or detail, an empty one only server groups without. */
-function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
-  const matches = (wanted: unknown, part: string | null) =>
-    wanted === '*' || (textOf(wanted) ?? null) === part
+function isPartOf({
+  account: wanted,
+  stack,
+  detail,
+}: ProjectCluster): (group: ServerGroup) => boolean {
+  const matches = (wanted: string | undefined, part: string | null) =>
+    wanted === '*' || (wanted ?? null) === part
   return ({ account, moniker }) =>
-    account === cluster['account'] &&
-    matches(cluster['stack'], moniker.stack) &&
-    matches(cluster['detail'], moniker.detail)
+    account === wanted && matches(stack, moniker.stack) && matches(detail, moniker.detail)
 }
 
 function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number) {
@@ -76,11 +84,10 @@ function toApplication(application: string, groups: readonly ServerGroup[], nowM
 }
 
 function toBuild({ buildInfo, createdMs }: ServerGroup): JsonObject | undefined {
-  const { host, name, number } = objectOf(buildInfo?.['jenkins'])
-  const buildNumber = textOf(number)
-  return buildNumber === undefined || !/^\d+$/.test(buildNumber)
-    ? undefined
-    : { host: textOf(host) ?? '', job: textOf(name) ?? '', buildNumber, deployed: createdMs ?? 0 }
+  const { host = '', name: job = '', number: buildNumber = '' } = toBuildInfo(buildInfo).jenkins
+  return /^\d+$/.test(buildNumber)
+    ? { host, job, buildNumber, deployed: createdMs ?? 0 }
+    : undefined
 }
 
 /** Milliseconds since the epoch; 0 when nothing was ever deployed. */
@@ -88,10 +95,10 @@ function lastPushOf(groups: readonly ServerGroup[]): number {
   return Math.max(0, ...groups.map(({ createdMs }) => createdMs ?? 0))
 }
 
-async function loadProject(context: BackendContext, project: string): Promise<unknown> {
+async function loadProject(context: BackendContext, project: string) {
   const found = await context.ports.definitions.project(project, itself)
   if (found === undefined) throw new PortError(404, `Project not found (id: ${project})`)
-  return found
+  return toProject(found)
 }
 
 export const projectRoutes: InfrastructureRoute[] = [get('/projects/:project/clusters', clusters)]

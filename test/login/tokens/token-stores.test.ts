@@ -50,7 +50,7 @@ for (const [name, open] of stores) {
 
     assert.deepEqual(plain(await other.findByHash(token.secret.hash)), plain(token))
     assert.deepEqual(plain(await other.find(token.id)), plain(token))
-    assert.deepEqual(await other.listOf(token.principal), [token])
+    assert.deepEqual(await other.ofPrincipal(token.principal), [token])
     assert.deepEqual(await other.listAll('USER'), [token])
     assert.deepEqual(await other.listAll('SERVICE_ACCOUNT'), [])
     assert.equal(await other.findByHash(token.id), undefined)
@@ -68,7 +68,7 @@ for (const [name, open] of stores) {
       await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'ALICE' } })),
       false,
     )
-    assert.equal((await one.listOf({ type: 'USER', id: 'Alice' })).length, 1)
+    assert.equal((await one.ofPrincipal({ type: 'USER', id: 'Alice' })).length, 1)
     assert.equal(
       await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'bob' } })),
       true,
@@ -79,7 +79,7 @@ for (const [name, open] of stores) {
       ),
       true,
     )
-    assert.equal((await one.listOf(first.principal)).length, 1)
+    assert.equal((await one.ofPrincipal(first.principal)).length, 1)
 
     assert.equal(await other.remove(first.id), true)
     assert.equal(await one.insert(createToken({ name: 'ci' })), true)
@@ -100,7 +100,7 @@ for (const [name, open] of stores) {
     )
 
     assert.equal(inserted.filter(Boolean).length, 1)
-    assert.equal((await pair[0].listOf({ type: 'USER', id: 'alice' })).length, 1)
+    assert.equal((await pair[0].ofPrincipal({ type: 'USER', id: 'alice' })).length, 1)
   })
 
   test(`${name}: a removed token is found nowhere`, async (t) => {
@@ -113,7 +113,7 @@ for (const [name, open] of stores) {
 
     assert.equal(await one.findByHash(token.secret.hash), undefined)
     assert.equal(await one.find(token.id), undefined)
-    assert.deepEqual(await one.listOf(token.principal), [])
+    assert.deepEqual(await one.ofPrincipal(token.principal), [])
     assert.equal(await one.remove(token.id), false)
     await one.recordUse(token.id, nowMs)
     assert.equal(await one.find(token.id), undefined)
@@ -190,7 +190,7 @@ for (const [name, open] of stores) {
     for (const token of tokens) await one.insert(token)
     await one.recordUse(tokens[0]?.id as string, nowMs + 5)
 
-    const listed = await other.listOf({ type: 'USER', id: 'alice' })
+    const listed = await other.ofPrincipal({ type: 'USER', id: 'alice' })
 
     assert.deepEqual(
       listed.map(({ name: given, lastUsedAtMs }) => [given, lastUsedAtMs]),
@@ -257,7 +257,7 @@ test('Redis: foreign values under token keys are ignored', async (t) => {
     assert.equal(await store.findByHash(id), undefined)
   }
   assert.deepEqual(await store.listAll('USER'), [token])
-  assert.deepEqual(await store.listOf({ type: 'USER', id: 'bob' }), [])
+  assert.deepEqual(await store.ofPrincipal({ type: 'USER', id: 'bob' }), [])
 })
 
 function createToken(given: Partial<StoredToken> = {}): StoredToken {
@@ -357,7 +357,7 @@ test('SQLite: tokens of earlier versions are found by everything that led to the
   }
   assert.equal((await store.findByHash('former'))?.id, all[0]?.id)
   assert.deepEqual(
-    (await store.listOf({ type: 'USER', id: 'alice' })).map(({ id }) => id),
+    (await store.ofPrincipal({ type: 'USER', id: 'alice' })).map(({ id }) => id),
     [all[0]?.id, all[1]?.id],
   )
   assert.equal(await store.find(unreadable.id), undefined, 'what cannot be read is not unlimited')

@@ -137,13 +137,13 @@ export class TokenStore {
     return usedAtMs > 0 ? { ...found.token, lastUsedAtMs: usedAtMs } : found.token
   }
 
-  listOf(principal: Principal): Promise<StoredToken[]> {
-    return this.#listOf(toOwner(principal))
+  ofPrincipal(principal: Principal): Promise<StoredToken[]> {
+    return this.#ownedBy(toOwner(principal))
   }
 
   async listAll(type: PrincipalType): Promise<StoredToken[]> {
     const owners = await this.#records.tokens.owners(`${type}:`)
-    return (await Promise.all(owners.map((owner) => this.#listOf(owner)))).flat()
+    return (await Promise.all(owners.map((owner) => this.#ownedBy(owner)))).flat()
   }
 
   /** False when the present secret is not `before`: the token is gone, or another request has rotated it. */
@@ -194,7 +194,7 @@ export class TokenStore {
     this.#records.tokens.close()
   }
 
-  async #listOf(owner: string): Promise<StoredToken[]> {
+  async #ownedBy(owner: string): Promise<StoredToken[]> {
     const ids = await this.#records.tokens.keysOf(owner, 0, Number.MAX_SAFE_INTEGER)
     const found = await Promise.all(ids.map((id) => this.find(id)))
     return found.filter((token) => token !== undefined).sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -113,7 +113,7 @@ export class Tokens {
       limits: checkLimits(wanted.limits),
       secret: { hash: hashToken(text), sinceMs: nowMs, former: undefined },
     }
-    const present = await this.listOf(wanted.principal)
+    const present = await this.ofPrincipal(wanted.principal)
     const stale = present.find(
       ({ name, expiresAtMs = Number.POSITIVE_INFINITY }) =>
         name === token.name && expiresAtMs <= nowMs,
@@ -184,14 +184,14 @@ export class Tokens {
 
   /** Ends all tokens of a principal. @returns how many there were. @throws {GatewayError} TOKENS_UNAVAILABLE */
   async revokeAllOf(principal: Principal, by: string): Promise<number> {
-    const found = await this.listOf(principal)
+    const found = await this.ofPrincipal(principal)
     for (const { id } of found) await this.revoke(id, by)
     return found.length
   }
 
   /** @throws {GatewayError} TOKENS_UNAVAILABLE */
-  listOf(principal: Principal): Promise<StoredToken[]> {
-    return ask(() => this.#store.listOf(principal))
+  ofPrincipal(principal: Principal): Promise<StoredToken[]> {
+    return ask(() => this.#store.ofPrincipal(principal))
   }
 
   /** @throws {GatewayError} TOKENS_UNAVAILABLE */

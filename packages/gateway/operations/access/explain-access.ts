@@ -271,7 +271,7 @@ async function supposeRoles(
 
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
   const newest = await login.sessions
-    .listOf(username, { offset: 0, limit: 1 })
+    .ofUser(username, { offset: 0, limit: 1 })
     .catch(() => undefined)
   return newest?.sessions[0]?.content.user?.method
 }

@@ -174,7 +174,7 @@ function callerOf({ state }: OperationRequest): User {
 async function listVisible(request: OperationRequest, platform: Platform): Promise<Token[]> {
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
-  const own = await tokens.listOf({ type: 'USER', id: caller.username })
+  const own = await tokens.ofPrincipal({ type: 'USER', id: caller.username })
   if (!(await platform.permissions.isAdmin(caller))) return own.map(toToken)
   return [...own, ...(await tokens.listAll('SERVICE_ACCOUNT'))].map(toToken)
 }

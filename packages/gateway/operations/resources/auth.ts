@@ -384,7 +384,7 @@ async function list(
   const username = await whose(request, platform)
   if (username === undefined) return []
   const [limit, offset] = [request.query['limit'] as number, request.query['offset'] as number]
-  const { sessions, next } = await platform.login.sessions.listOf(username, { offset, limit })
+  const { sessions, next } = await platform.login.sessions.ofUser(username, { offset, limit })
   const current = platform.login.sessionKeyOf(request.state)
   const shown = sessions.map((session) => toLoginSession(session, current))
   if (next === undefined) return shown

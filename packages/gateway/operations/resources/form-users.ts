@@ -189,9 +189,9 @@ async function toKnownUser(
   { name, roles: held, isAdmin, createdAtMs }: FormUser,
   { login }: Platform,
 ) {
-  const newest = await login.sessions.listOf(name, { offset: 0, limit: 1 })
+  const newest = await login.sessions.ofUser(name, { offset: 0, limit: 1 })
   const last = newest.sessions[0]
-  const tokens = await login.tokens?.listOf({ type: 'USER', id: name })
+  const tokens = await login.tokens?.ofPrincipal({ type: 'USER', id: name })
   return {
     username: name,
     roles: [...held],

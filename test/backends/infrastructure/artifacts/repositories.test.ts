@@ -103,7 +103,7 @@ test('an index of a Helm repository is read in each of its layouts', () => {
   for (const layout of layouts) {
     const { names, entriesOf } = parseHelmIndex(layout)
     assert.deepEqual(names(), ['web', 'oci'], layout)
-    assert.equal(entriesOf('web')[0]?.['version'], '1.10.0')
+    assert.equal(entriesOf('web')[0]?.version, '1.10.0')
     assert.deepEqual(entriesOf('none'), [])
   }
   for (const broken of ['', '<html>', '{"entries": 1}', 'entries: [', '{'])
