@@ -102,4 +102,14 @@ export const orchestrationMigrations: readonly string[] = [
   CREATE INDEX orchestration_search_marks_by_mark ON orchestration_search_marks (mark, build_time, id);
   CREATE INDEX orchestration_search_marks_by_id ON orchestration_search_marks (id);
   `,
+  `
+  -- A step writes the stages that it has changed. Records of older versions have theirs in the body until they are next written.
+  CREATE TABLE orchestration_stages (
+    execution_id TEXT NOT NULL REFERENCES orchestration_executions ON DELETE CASCADE,
+    id           TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    PRIMARY KEY (execution_id, id)
+  ) STRICT;
+  ALTER TABLE orchestration_executions ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

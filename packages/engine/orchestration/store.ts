@@ -1,11 +1,12 @@
-/** Executions in SQLite: one row each, written whole, so that changes are atomic. */
+/** Executions in SQLite: a row each, and one for each stage; a step writes those that it has changed. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
-import { type Execution, type ExecutionType, originOf, type Trigger } from './model.ts'
+import { type Execution, type ExecutionType, originOf, type Stage, type Trigger } from './model.ts'
 import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'
+import { type StageChange, type StageEntry, StageRows, type StoredStages } from './stage-rows.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 interface Lineage {
@@ -67,13 +68,19 @@ export interface EndedRow {
   readonly buildTime: number
 }
 
+/** A record as it was last read or written, so that what has not changed is not written. */
+interface Known {
+  readonly body: string
+  readonly stages: StoredStages
+}
+
 export class ExecutionStore {
   readonly #db: DatabaseSync
   readonly #commits: GroupCommit
   readonly #sql: SQLTagStore
   readonly #parts: SharedPartStore
-  /** The text of which a record was made, so that a record that did not change is not written. */
-  readonly #texts = new WeakMap<Execution, string>()
+  readonly #stages: StageRows
+  readonly #known = new WeakMap<Execution, Known>()
 
   constructor(db: DatabaseSync, commits: GroupCommit) {
     this.#db = db
@@ -84,6 +91,7 @@ export class ExecutionStore {
       parse: parseStored,
       format: formatStored,
     })
+    this.#stages = new StageRows(db, { parse: parseStored, format: formatStored })
   }
 
   insert(execution: Execution, nextDue: number | undefined): void {
@@ -102,14 +110,18 @@ export class ExecutionStore {
     const { user } = authentication
     const { root, depth } = this.lineageOf(execution)
     const trigger = this.#parts.split({ trigger: execution.trigger })
+    const change = this.#stages.compare(execution.stages)
+    const body = formatBody(execution, change)
+    const revision = this.#stages.nextRevision()
     this.#sql.run`
       INSERT INTO orchestration_executions
         (id, type, application, config_id, status, complete, correlation_id, build_time, start_time, parked_at, next_due, body,
-         trigger, lineage_root, lineage_depth, user, trigger_user)
+         trigger, lineage_root, lineage_depth, user, trigger_user, revision)
       VALUES (${id}, ${type}, ${application}, ${pipelineConfigId ?? null}, ${status}, ${Number(isComplete(status))},
         ${correlationId ?? null}, ${buildTime}, ${startTime ?? null}, ${engine.parkedAt ?? null}, ${nextDue ?? null},
-        ${this.#format(execution)}, ${formatStored(trigger.rest['trigger'])}, ${root ?? null}, ${depth}, ${user ?? null},
-        ${triggerUser === user ? null : triggerUser})`
+        ${body}, ${formatStored(trigger.rest['trigger'])}, ${root ?? null}, ${depth}, ${user ?? null},
+        ${triggerUser === user ? null : triggerUser}, ${revision})`
+    this.#note(execution, body, change, revision)
     this.#parts.keep(id, trigger.parts)
     if (type !== 'PIPELINE') return
     const text = searchTextOf(maskExecution(execution))
@@ -122,30 +134,43 @@ export class ExecutionStore {
 
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
   save(execution: Execution, nextDue: number | undefined): boolean {
-    const known = this.#texts.get(execution)
-    const body = this.#format(execution)
-    if (body === known) return false
+    const known = this.#known.get(execution)
+    const change = this.#stages.compare(execution.stages, known?.stages)
+    const body = formatBody(execution, change)
+    if (body === known?.body && change.written.length + change.removed.length === 0) return false
     const { id, status, startTime, engine } = execution
+    const revision = this.#stages.nextRevision()
     this.#sql.run`
       UPDATE orchestration_executions
       SET status = ${status}, complete = ${Number(isComplete(status))}, start_time = ${startTime ?? null},
-        parked_at = ${engine.parkedAt ?? null}, next_due = ${nextDue ?? null}, body = ${body} WHERE id = ${id}`
+        parked_at = ${engine.parkedAt ?? null}, next_due = ${nextDue ?? null}, body = ${body}, revision = ${revision} WHERE id = ${id}`
+    this.#note(execution, body, change, revision)
     return true
   }
 
-  #format(execution: Execution): string {
-    const body = formatStored({ ...execution, trigger: undefined })
-    this.#texts.set(execution, body)
-    return body
+  /** Writes the stages that have changed. A transaction that is rolled back leaves a revision that no record has. */
+  #note(execution: Execution, body: string, change: StageChange, revision: number): void {
+    const { id, status } = execution
+    this.#stages.write(id, change)
+    const stages = { revision, stages: change.stages, length: change.length }
+    this.#stages.keep(id, stages, isComplete(status))
+    this.#known.set(execution, { body, stages })
   }
 
   load(id: string): Execution | undefined {
-    const row = this.#sql.get`SELECT body, trigger FROM orchestration_executions WHERE id = ${id}`
+    const row = this.#sql
+      .get`SELECT body, trigger, revision FROM orchestration_executions WHERE id = ${id}`
     if (row === undefined) return undefined
     const body = row['body'] as string
     const execution = parseStored(body) as Execution
+    const stages = this.#stages.load(id, Number(row['revision']))
+    const isOver = isComplete(execution.status)
+    execution.stages = (execution.stages as readonly StageEntry[]).map((entry) =>
+      stageOf(entry, stages, isOver),
+    )
+    this.#stages.keep(id, stages, isOver)
     execution.trigger = this.#parseTrigger(execution.id, row['trigger'])
-    this.#texts.set(execution, body)
+    this.#known.set(execution, { body, stages })
     return execution
   }
 
@@ -176,13 +201,16 @@ export class ExecutionStore {
 
   /** Characters of the record, its trigger excluded, as it was last read or written. */
   sizeOf(execution: Execution): number {
-    return this.#texts.get(execution)?.length ?? 0
+    const known = this.#known.get(execution)
+    return known === undefined ? 0 : known.body.length + known.stages.length
   }
 
   /** Bytes of a record that has not been read, its trigger included. */
   storedBytes(id: string): number {
     const row = this.#sql.get`
-      SELECT octet_length(body) + octet_length(trigger) AS bytes FROM orchestration_executions WHERE id = ${id}`
+      SELECT octet_length(body) + octet_length(trigger) + coalesce((
+        SELECT sum(octet_length(body)) FROM orchestration_stages WHERE execution_id = ${id}), 0) AS bytes
+      FROM orchestration_executions WHERE id = ${id}`
     return Number(row?.['bytes'] ?? 0)
   }
 
@@ -268,16 +296,18 @@ export class ExecutionStore {
 
   /** The record as it is stored, without its trigger. */
   textOf(id: string): string | undefined {
-    return this.#sql.get`SELECT body FROM orchestration_executions WHERE id = ${id}`?.['body'] as
-      | string
-      | undefined
+    const row = this.#sql.get`
+      SELECT body || coalesce((SELECT group_concat(body) FROM orchestration_stages WHERE execution_id = ${id}), '') AS text
+      FROM orchestration_executions WHERE id = ${id}`
+    return row?.['text'] as string | undefined
   }
 
   /** Whether one that has not ended has this text in it. */
   isMentioned(text: string): boolean {
     return (
       this.#sql.get`
-        SELECT 1 FROM orchestration_executions WHERE complete = 0 AND (instr(body, ${text}) OR instr(trigger, ${text})) LIMIT 1` !==
+        SELECT 1 FROM orchestration_executions AS execution WHERE complete = 0 AND (instr(body, ${text}) OR instr(trigger, ${text})
+          OR EXISTS (SELECT 1 FROM orchestration_stages WHERE execution_id = execution.id AND instr(body, ${text}))) LIMIT 1` !==
       undefined
     )
   }
@@ -427,6 +457,18 @@ export class ExecutionStore {
       SELECT id, next_due AS due FROM orchestration_executions
       WHERE next_due IS NOT NULL` as unknown as ReturnType<this['due']>
   }
+}
+
+/** @param isOver Then nothing is shared: it is not read again soon */
+function stageOf(entry: StageEntry, { stages }: StoredStages, isOver: boolean): Stage {
+  if (typeof entry !== 'string') return entry
+  const kept = stages.get(entry)
+  if (kept === undefined) throw new Error(`The stage ${entry} is missing in the database.`)
+  return isOver ? kept.read() : kept.copy()
+}
+
+function formatBody(execution: Execution, { entries }: StageChange): string {
+  return formatStored({ ...execution, trigger: undefined, stages: entries })
 }
 
 /** What `parseJson` may read otherwise than JSON.parse does, in a text that JSON.stringify has written: some keys and numbers. */

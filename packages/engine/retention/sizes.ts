@@ -27,6 +27,11 @@ const measured: readonly MeasuredTable[] = [
     bytes: executionBytes,
     where: "type = 'ORCHESTRATION'",
   },
+  {
+    kind: 'stages',
+    table: 'orchestration_stages',
+    bytes: 'octet_length(body)',
+  },
   { kind: 'trigger-payloads', table: 'orchestration_parts', bytes: 'octet_length(text)' },
   { kind: 'infrastructure-tasks', table: 'infrastructure_tasks', bytes: 'octet_length(document)' },
   {

@@ -1,0 +1,227 @@
+/** Stages stand in rows of their own: a step writes those that it has changed, and reads what was written, whatever became of others. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openDatabase } from '../../../packages/base/storage/database.ts'
+import { GroupCommit } from '../../../packages/base/storage/group-commit.ts'
+import { migrate } from '../../../packages/base/storage/migrations.ts'
+import type { Execution, Stage } from '../../../packages/engine/orchestration/model.ts'
+import { orchestrationMigrations } from '../../../packages/engine/orchestration/schema.ts'
+import { ExecutionStore } from '../../../packages/engine/orchestration/store.ts'
+
+function stageOf(id: string): Stage {
+  return {
+    id,
+    refId: id,
+    type: 'wait',
+    name: id,
+    status: 'RUNNING',
+    // Names of an author, which are no members of a stage here.
+    context: { engine: { deep: [1] }, tasks: 1, big: 12345678901234567890n.toString() },
+    outputs: {},
+    tasks: [
+      {
+        id: '1',
+        name: 'wait',
+        implementingClass: 'wait',
+        status: 'RUNNING',
+        stageStart: true,
+        stageEnd: true,
+        loopStart: false,
+        loopEnd: false,
+        taskExceptionDetails: {},
+        engine: { run: 'r', dueAt: 1 },
+      },
+    ],
+    requisiteStageRefIds: [],
+    engine: {},
+  }
+}
+
+function executionOf(stages: Stage[]): Execution {
+  const trigger = { type: 'manual', user: 'ann', parameters: {}, artifacts: [], notifications: [] }
+  return {
+    type: 'PIPELINE',
+    id: 'e',
+    rootId: 'e',
+    application: 'app',
+    status: 'RUNNING',
+    buildTime: 1,
+    canceled: false,
+    limitConcurrent: false,
+    maxConcurrentExecutions: 0,
+    keepWaitingPipelines: false,
+    origin: 'api',
+    authentication: { user: 'ann', allowedAccounts: [] },
+    trigger: { ...trigger, rebake: false, dryRun: false, strategy: false },
+    stages,
+    notifications: [],
+    initialConfig: {},
+    systemNotifications: [],
+    spelEvaluator: 'v4',
+    additionalHeaders: {},
+    engine: { headers: {}, followUps: [] },
+  }
+}
+
+function open(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'fairlead-stage-rows-'))
+  const db = openDatabase(join(dir, 'x.db'))
+  migrate(db, 'orca', orchestrationMigrations)
+  const commits = new GroupCommit(db)
+  t.after(async () => {
+    await commits.close()
+    db.close()
+    rmSync(dir, { recursive: true })
+  })
+  const storeOf = () => new ExecutionStore(db, commits)
+  const texts = () =>
+    Object.fromEntries(
+      db
+        .prepare('SELECT id, body FROM orchestration_stages')
+        .all()
+        .map(({ id, body }) => [id, body]),
+    )
+  return { db, commits, storeOf, texts }
+}
+
+const changes: Record<string, (stage: Stage) => void> = {
+  'its status': (stage) => {
+    stage.status = 'SUCCEEDED'
+  },
+  'a key of its context in place': (stage) => {
+    stage.context['exception'] = { details: {} }
+  },
+  'a key of its context that a stage has': (stage) => {
+    stage.context['engine'] = { deep: [2] }
+  },
+  'a key that is taken away': (stage) => {
+    delete stage.context['tasks']
+  },
+  'its outputs': (stage) => {
+    stage.outputs = { found: true }
+  },
+  'a task': (stage) => {
+    stage.tasks[0]!.status = 'SUCCEEDED'
+  },
+  'the error of a task': (stage) => {
+    stage.tasks[0]!.taskExceptionDetails = { exception: {} }
+  },
+  'when a task is due': (stage) => {
+    stage.tasks[0]!.engine.dueAt = 2
+  },
+  'one more task': (stage) => {
+    stage.tasks.push({ ...stage.tasks[0]!, id: '2' })
+  },
+  'what it requires': (stage) => {
+    stage.requisiteStageRefIds = ['a']
+  },
+  'a note': (stage) => {
+    stage.engine.isDry = true
+  },
+  'who has changed it': (stage) => {
+    stage.lastModified = { user: 'bob', allowedAccounts: [], lastModifiedTime: 1 }
+  },
+}
+
+test('what a step has changed is written, and nothing of other stages', (t) => {
+  for (const [what, change] of Object.entries(changes)) {
+    const { db, commits, storeOf, texts } = open(t)
+    const store = storeOf()
+    commits.transact(() => store.insert(executionOf(['a', 'b', 'c'].map(stageOf)), 1))
+    db.exec(`CREATE TRIGGER others BEFORE UPDATE ON orchestration_stages WHEN OLD.id <> 'b'
+      BEGIN SELECT RAISE(ABORT, 'another stage is written'); END`)
+    for (let round = 0; round < 2; round++) {
+      const loaded = store.load('e')!
+      assert.equal(
+        commits.transact(() => store.save(loaded, 1)),
+        false,
+        what,
+      )
+    }
+    const before = texts()
+    const loaded = store.load('e')!
+    change(loaded.stages[1]!)
+    assert.equal(
+      commits.transact(() => store.save(loaded, 1)),
+      true,
+      what,
+    )
+    assert.notEqual(texts()['b'], before['b'], what)
+    for (const reader of [store, storeOf()])
+      assert.deepEqual(reader.load('e')!.stages, loaded.stages, what)
+  }
+})
+
+test('a step that was rolled back is forgotten, also in memory', (t) => {
+  const { commits, storeOf } = open(t)
+  const store = storeOf()
+  commits.transact(() => store.insert(executionOf([stageOf('a')]), 1))
+  const tried = store.load('e')!
+  tried.stages[0]!.context['tried'] = true
+  const attempt = () =>
+    commits.transact(() => {
+      store.save(tried, 1)
+      throw new Error('full')
+    })
+  assert.throws(attempt, /full/)
+  const loaded = store.load('e')!
+  assert.equal(loaded.stages[0]!.context['tried'], undefined)
+  loaded.stages[0]!.context['tried'] = true
+  assert.ok(commits.transact(() => store.save(loaded, 1)))
+  assert.equal(storeOf().load('e')!.stages[0]!.context['tried'], true)
+})
+
+test('stages are put in, put in another order and taken out; all go with their execution', (t) => {
+  const { commits, storeOf, texts } = open(t)
+  const store = storeOf()
+  commits.transact(() => store.insert(executionOf(['a', 'b'].map(stageOf)), 1))
+  for (const ids of [['c', 'b', 'a'], ['b'], ['b', 'b'], []]) {
+    const loaded = store.load('e')!
+    loaded.stages = ids.map(
+      (id, at) =>
+        (ids.indexOf(id) === at && loaded.stages.find((stage) => stage.id === id)) || stageOf(id),
+    )
+    commits.transact(() => store.save(loaded, 1))
+    for (const reader of [store, storeOf()])
+      assert.deepEqual(
+        reader.load('e')!.stages.map(({ id }) => id),
+        ids,
+      )
+    assert.deepEqual(Object.keys(texts()).sort(), [...new Set(ids)].sort())
+  }
+  commits.transact(() => store.remove('e'))
+  assert.deepEqual([texts(), store.load('e')], [{}, undefined])
+})
+
+test('a record of an older version has its stages in its body; the first change moves them', (t) => {
+  const { db, commits, storeOf, texts } = open(t)
+  const store = storeOf()
+  commits.transact(() => store.insert(executionOf([stageOf('a'), stageOf('b')]), 1))
+  db.prepare('UPDATE orchestration_executions SET body = ?, revision = 0').run(
+    JSON.stringify(executionOf([stageOf('a'), stageOf('b')])),
+  )
+  db.exec('DELETE FROM orchestration_stages')
+  const loaded = storeOf().load('e')!
+  assert.deepEqual(loaded.stages, [stageOf('a'), stageOf('b')])
+  const later = storeOf()
+  const changed = later.load('e')!
+  changed.stages[0]!.status = 'SUCCEEDED'
+  commits.transact(() => later.save(changed, 1))
+  assert.deepEqual(Object.keys(texts()).sort(), ['a', 'b'])
+  assert.deepEqual(storeOf().load('e'), changed)
+})
+
+test('what is mentioned, the text and the size count stages, too', (t) => {
+  const { commits, storeOf } = open(t)
+  const store = storeOf()
+  const stage = { ...stageOf('a'), context: { image: 'web:v123' } }
+  commits.transact(() => store.insert(executionOf([stage]), 1))
+  assert.ok(store.isMentioned('web:v123'))
+  assert.ok(!store.isMentioned('web:v124'))
+  assert.match(store.textOf('e') ?? '', /web:v123/)
+  const length = JSON.stringify(stage).length
+  assert.ok(store.storedBytes('e') > length && store.sizeOf(store.load('e')!) > length)
+})
