@@ -420,11 +420,11 @@ export class ExecutionStore {
     return rows.map((row) => row['id'] as string)
   }
 
-  /** Ids of the executions of an application that have begun and not ended. */
+  /** Ids of the executions of an application that have begun and not ended. The sign keeps SQLite off all that have ended. */
   active(application: string): string[] {
     const rows = this.#sql.all`
       SELECT id FROM orchestration_executions
-      WHERE complete = 0 AND status IN ('RUNNING', 'PAUSED') AND application = ${application}`
+      WHERE complete = 0 AND status IN ('RUNNING', 'PAUSED') AND +application = ${application}`
     return rows.map((row) => row['id'] as string)
   }
 
