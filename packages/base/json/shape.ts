@@ -2,7 +2,7 @@
  * Shapes of JSON from outside: `shape({ account: textOf, regions: textsOf, capacity: shape({ min: numberOf }) })` reads an object once,
  * leniently, and what it gives has types. Readers are the functions of `values.ts`, and shapes themselves.
  */
-import { isObject, type JsonObject, listOf, objectOf, objectsOf } from './values.ts'
+import { isObject, type JsonObject, listOf, objectOf, objectsOf, textsOf } from './values.ts'
 
 export type Reader<T> = (value: unknown) => T
 
@@ -66,6 +66,11 @@ export function maybe<T>(read: Reader<T>): Reader<T | undefined> {
 /** For what only travels on. */
 export function asGiven(value: unknown): unknown {
   return value
+}
+
+/** The texts of what is a list. */
+export function maybeTexts(value: unknown): string[] | undefined {
+  return Array.isArray(value) ? textsOf(value) : undefined
 }
 
 export function maybeObject(value: unknown): JsonObject | undefined {

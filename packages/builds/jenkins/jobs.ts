@@ -1,12 +1,19 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
-import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import {
+  asGiven,
+  list,
+  maybe,
+  maybeTexts,
+  or,
+  type ShapeOf,
+  shape,
+} from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
   isTrue,
   type JsonObject,
   objectsOf,
   textOf,
-  textsOf,
 } from '@fairlead/base/json/values.ts'
 import { encodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { toJenkinsBuild } from './builds.ts'
@@ -71,7 +78,7 @@ const toParameter = shape({
   type: asGiven,
   description: asGiven,
   given: [shape({ name: textOf, value: maybe(String) }), 'defaultParameterValue'],
-  choices: (value) => (Array.isArray(value) ? textsOf(value) : undefined),
+  choices: maybeTexts,
 })
 const toParameters = list(shape({ definitions: [list(toParameter), 'parameterDefinitions'] }))
 const toProjects = list(shape({ name: textOf, color: textOf, url: textOf }))

@@ -8,11 +8,11 @@ import { StageError } from './machine/failure.ts'
 
 export interface Candidates {
   /** The first that matches is taken. */
-  readonly among: readonly unknown[]
+  readonly among: readonly JsonObject[]
   /** Several that match are an error. */
   readonly isUnique?: true
   /** Artifacts of the run before, for those that allow it. */
-  readonly prior?: () => readonly unknown[]
+  readonly prior?: () => readonly JsonObject[]
   /** How the message begins when nothing matches: `The stage produced no artifact`. */
   readonly missing: string
 }
@@ -25,7 +25,7 @@ export interface Candidates {
 export function bindExpected(
   expected: readonly JsonObject[],
   candidates: Candidates,
-): JsonObject[] {
+): (JsonObject & { readonly boundArtifact: JsonObject })[] {
   const meter = createRegexMeter()
   return expected.map((whole) => {
     const { title, useDefaultArtifact, usePriorArtifact, defaultArtifact, ...pattern } =

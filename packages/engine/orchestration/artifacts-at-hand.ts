@@ -3,26 +3,25 @@
  *
  * @see docs/contracts/orchestration.md#expected-artifacts
  */
-import { list, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
+import { list, maybeObject, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage, StagePlace } from './model.ts'
 import { executionSecretsOf, maskCopies } from './secrets.ts'
 
 /** What all stages have produced, the last one first, and what the trigger received; each once. */
-export function artifactsOfExecution(execution: Execution): unknown[] {
+export function artifactsOfExecution(execution: Execution): JsonObject[] {
   return atHand(execution, [...execution.stages].reverse())
 }
 
 /** What the stage and those before it have produced, the nearest first, and what the trigger received; each once. */
-export function artifactsSeenBy({ execution, stage }: StagePlace): unknown[] {
+export function artifactsSeenBy({ execution, stage }: StagePlace): JsonObject[] {
   return atHand(execution, graphOf(execution).ancestorsOf(stage))
 }
 
-const toArtifact = (value: unknown) => (isObject(value) ? value : undefined)
 const toResolved = shape({
-  resolvedExpectedArtifacts: list(shape({ id: String, boundArtifact: toArtifact })),
-  artifacts: list(toArtifact),
+  resolvedExpectedArtifacts: list(shape({ id: String, boundArtifact: maybeObject })),
+  artifacts: objectsOf,
 })
 
 /** Artifacts by the id under which they were expected: by the stage, by those before it, or by the trigger; the nearest wins. */
@@ -40,7 +39,7 @@ export function expectedArtifactsById({
   const received =
     holders
       .at(-1)
-      ?.artifacts.map((artifact) => ({ id: artifact?.['id'], boundArtifact: artifact })) ?? []
+      ?.artifacts.map((artifact) => ({ id: artifact['id'], boundArtifact: artifact })) ?? []
   const found = new Map<string, JsonObject>()
   for (const { id, boundArtifact } of [...bound, ...received])
     if (boundArtifact !== undefined && id !== undefined)
@@ -49,14 +48,14 @@ export function expectedArtifactsById({
 }
 
 /** Other executions receive them, whose views may not know the secrets of this one. */
-function atHand(execution: Execution, producers: readonly Stage[]): unknown[] {
-  const produced = producers.flatMap(({ outputs }) => listOf(outputs['artifacts']))
+function atHand(execution: Execution, producers: readonly Stage[]): JsonObject[] {
+  const produced = producers.flatMap(({ outputs }) => toResolved(outputs).artifacts)
   return distinctArtifacts([
     ...maskCopies(produced, executionSecretsOf(execution)),
     ...execution.trigger.artifacts,
   ])
 }
 
-export function distinctArtifacts(artifacts: readonly unknown[]): unknown[] {
+export function distinctArtifacts<T>(artifacts: readonly T[]): T[] {
   return [...new Map(artifacts.map((artifact) => [JSON.stringify(artifact), artifact])).values()]
 }

@@ -1,4 +1,5 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
+import { maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { Execution, Stage } from './model.ts'
 import { executionSecretsOf, maskExecution, maskIn, secretsIn } from './secrets.ts'
@@ -45,11 +46,13 @@ export function unexpandedView(execution: Execution): JsonObject {
   return { ...view, trigger: withoutParentStages(view['trigger']) }
 }
 
+const toParent = shape({ parentExecution: maybeObject })
+
 function withoutParentStages(trigger: unknown): unknown {
-  if (!isObject(trigger) || !isObject(trigger['parentExecution'])) return trigger
-  const parent = trigger['parentExecution']
+  const { parentExecution: parent } = toParent(trigger)
+  if (parent === undefined) return trigger
   return {
-    ...trigger,
+    ...(trigger as JsonObject),
     parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) },
   }
 }

@@ -1,6 +1,6 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { fieldOf, textsOf } from '@fairlead/base/json/values.ts'
+import { fieldOf } from '@fairlead/base/json/values.ts'
 import { authorFault, PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -86,8 +86,7 @@ function toStageError(
   const { status, fields, message } = error
   const isPassing = status === 503 || ([429, 502, 504].includes(status) && isRepeatable)
   const listed = Array.isArray(fields['errors']) ? fields['errors'].map(String) : []
-  const errors =
-    listed.length > 0 ? listed : textsOf([message || `${name} answered with status ${status}.`])
+  const errors = listed.length > 0 ? listed : [message || `${name} answered with status ${status}.`]
   const details = {
     status,
     kind: fields['kind'] ?? 'HTTP',

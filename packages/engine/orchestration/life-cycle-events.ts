@@ -3,7 +3,8 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
-import { isObject, type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
@@ -150,23 +151,21 @@ function shortView(execution: Execution, size: number): JsonObject {
  * @param ofApplication One list of entries per kind; other members are ignored.
  */
 export function mergedNotifications(
-  ofPipeline: readonly unknown[],
-  ofApplication: unknown,
-): unknown[] {
-  if (!isObject(ofApplication)) return [...ofPipeline]
-  const entries = Object.values(ofApplication).flatMap((list) => objectsOf(list))
+  ofPipeline: readonly JsonObject[],
+  ofApplication: JsonObject = {},
+): JsonObject[] {
+  const entries = Object.values(ofApplication).flatMap(objectsOf)
   return [...ofPipeline, ...entries.flatMap((entry) => uncovered(entry, ofPipeline))]
 }
 
+const toMoments = shape({ when: listOf })
 const targetKeys = ['type', 'address', 'publisherName']
 
 /** The entry with those moments for which the pipeline does not already notify the same address. */
-function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObject[] {
-  const same = objectsOf(ofPipeline).filter((other) =>
-    targetKeys.every((key) => entry[key] === other[key]),
-  )
+function uncovered(entry: JsonObject, ofPipeline: readonly JsonObject[]): JsonObject[] {
+  const same = ofPipeline.filter((other) => targetKeys.every((key) => entry[key] === other[key]))
   if (same.length === 0) return [entry]
-  const covered = same.flatMap((other) => listOf(other['when']))
-  const when = listOf(entry['when']).filter((moment) => !covered.includes(moment))
+  const covered = same.flatMap((other) => toMoments(other).when)
+  const when = toMoments(entry).when.filter((moment) => !covered.includes(moment))
   return when.length === 0 ? [] : [{ ...entry, when }]
 }

@@ -3,7 +3,7 @@
  * The `engine` members are the engine's own notes; they are stored with the record and never shown.
  */
 import { shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import type { Status } from './statuses.ts'
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
@@ -12,8 +12,8 @@ export interface Trigger extends JsonObject {
   type: string
   user: string
   parameters: JsonObject
-  artifacts: unknown[]
-  notifications: unknown[]
+  artifacts: JsonObject[]
+  notifications: JsonObject[]
   rebake: boolean
   dryRun: boolean
   strategy: boolean
@@ -45,7 +45,7 @@ export interface Execution {
   trigger: Trigger
   /** Changed by `insert` and `remove` of `machine/graph.ts` only, which keep an index of it. */
   stages: readonly Stage[]
-  notifications: unknown[]
+  notifications: JsonObject[]
   initialConfig: JsonObject
   systemNotifications: unknown[]
   spelEvaluator: string
@@ -218,6 +218,16 @@ export function isTopLevel(stage: Stage): boolean {
 export function isFalse(value: unknown): boolean {
   return value === false || (typeof value === 'string' && value.toLowerCase() === 'false')
 }
+
+/** Options that every stage has, as `stageFields` of the model describes them. */
+export const optionsOf = shape({
+  allowSiblingStagesToContinueOnFailure: isTrue,
+  completeOtherBranchesThenFail: isTrue,
+  continuePipeline: isTrue,
+  failOnFailedExpressions: isTrue,
+  markSuccessfulOnTimeout: isTrue,
+  restrictExecutionDuringTimeWindow: isTrue,
+})
 
 /** The run, and its stage, that has started another one, as the trigger of that one says. A trigger may be made up. */
 export const originOf = shape({

@@ -1,5 +1,5 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
-import { or, shape } from '@fairlead/base/json/shape.ts'
+import { asGiven, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
   isTrue,
@@ -84,12 +84,9 @@ function entriesOf(
   records: readonly JsonObject[],
 ): JsonObject[] {
   if (stageId === undefined) {
-    const ofPipeline: readonly unknown[] = execution.notifications
-    return objectsOf(
-      records.reduce(
-        (merged, record) => mergedNotifications(merged, withTypes(record)),
-        ofPipeline,
-      ),
+    return records.reduce(
+      (merged, record) => mergedNotifications(merged, withTypes(record)),
+      execution.notifications,
     )
   }
   const { sendNotifications, notifications } = toStageNotices(
@@ -205,13 +202,15 @@ function judgmentRequest(
   }
 }
 
+const toBuild = shape({ scm: asGiven })
+
 /** As much of an execution as messages tell. */
 function shortView(
   { id, type, application, name, status, trigger, startTime, endTime }: Execution,
   notifications: unknown[],
 ) {
   const { project, slug, hash, branch, source, buildInfo } = trigger
-  const { scm } = objectOf(buildInfo)
+  const { scm } = toBuild(buildInfo)
   const from = definedOf({
     type: trigger.type,
     project,

@@ -3,7 +3,7 @@
  *
  * @see docs/contracts/events.md#expected-artifacts; docs/contracts/orchestration.md#expected-artifacts
  */
-import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { maybeObject, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, isTrue, textOf } from '@fairlead/base/json/values.ts'
 import { matchesIfValid } from '@fairlead/base/regex/bounded-regex.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
@@ -25,7 +25,7 @@ export const toExpected = shape({
   matchArtifact: toPattern,
   usePriorArtifact: isTrue,
   useDefaultArtifact: isTrue,
-  defaultArtifact: (value) => (isObject(value) ? value : undefined),
+  defaultArtifact: maybeObject,
 })
 
 /**

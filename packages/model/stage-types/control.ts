@@ -85,6 +85,23 @@ export const webhook = calls.pipeline(
   ],
 )
 
+export const runPipeline = control.pipeline(
+  'pipeline',
+  'Run a pipeline',
+  'Runs another stored pipeline.',
+  [
+    text('application', 'Application of the pipeline, for forms; `pipeline` decides.', {
+      choicesFrom: 'applications',
+    }),
+    text('pipeline', 'Id of the pipeline.', { required: true, choicesFrom: 'pipelines' }),
+    map('pipelineParameters', 'Values of its parameters.'),
+    waitsForCompletion,
+    flag('isStrategy', 'The id is that of a deployment strategy.'),
+    flag('skipDownstreamOutput', 'Takes no outputs over from the other execution.'),
+    flag('skippable', 'Users may skip the stage while it runs.'),
+  ],
+)
+
 export const controlStages: readonly StageDescription[] = [
   { ...wait, skip: 'skipRemainingWait' },
   waitUntil,
@@ -155,20 +172,7 @@ export const controlStages: readonly StageDescription[] = [
       ]),
     ],
   ),
-  {
-    ...control.pipeline('pipeline', 'Run a pipeline', 'Runs another stored pipeline.', [
-      text('application', 'Application of the pipeline, for forms; `pipeline` decides.', {
-        choicesFrom: 'applications',
-      }),
-      text('pipeline', 'Id of the pipeline.', { required: true, choicesFrom: 'pipelines' }),
-      map('pipelineParameters', 'Values of its parameters.'),
-      waitsForCompletion,
-      flag('isStrategy', 'The id is that of a deployment strategy.'),
-      flag('skipDownstreamOutput', 'Takes no outputs over from the other execution.'),
-      flag('skippable', 'Users may skip the stage while it runs.'),
-    ]),
-    skip: 'skippable',
-  },
+  { ...runPipeline, skip: 'skippable' },
   control.both(
     'monitorPipeline',
     'Watch executions',

@@ -60,6 +60,38 @@ const appFields = [
 const applications = stagesOf('Applications')
 const definitions = stagesOf('Definitions')
 
+export const savePipeline = definitions.both(
+  'savePipeline',
+  'Save a pipeline',
+  'Stores one pipeline, or several at once.',
+  [
+    { ...payload, otherNames: ['pipelines'] },
+    text('pipeline.id', 'Id of the pipeline, if it has none itself.'),
+    flag('isBulkSavingPipelines', 'Several pipelines, in `pipelines`.'),
+    json('pipelines', 'Pipelines, as a JSON list in base64.', { expression: false }),
+    staleCheck,
+  ],
+)
+
+export const savePipelinesFromArtifact = definitions.pipeline(
+  'savePipelinesFromArtifact',
+  'Save pipelines from a file',
+  'Stores the pipelines and declared environments of applications that an artifact has, as JSON or YAML.',
+  [
+    text('pipelinesArtifactId', 'The expected artifact with the file.', {
+      choicesFrom: 'artifacts',
+    }),
+    json('pipelinesArtifact', 'An artifact with the file, in place of an expected one.'),
+  ],
+)
+
+export const updatePipeline = definitions.both(
+  'updatePipeline',
+  'Change a pipeline',
+  'Replaces a stored pipeline.',
+  [payload, staleCheck],
+)
+
 export const definitionStages: readonly StageDescription[] = [
   ...['createApplication', 'updateApplication', 'upsertApplication'].map((type) =>
     applications.task(
@@ -83,28 +115,9 @@ export const definitionStages: readonly StageDescription[] = [
       }),
     ],
   ),
-  definitions.both('savePipeline', 'Save a pipeline', 'Stores one pipeline, or several at once.', [
-    { ...payload, otherNames: ['pipelines'] },
-    text('pipeline.id', 'Id of the pipeline, if it has none itself.'),
-    flag('isBulkSavingPipelines', 'Several pipelines, in `pipelines`.'),
-    json('pipelines', 'Pipelines, as a JSON list in base64.', { expression: false }),
-    staleCheck,
-  ]),
-  definitions.pipeline(
-    'savePipelinesFromArtifact',
-    'Save pipelines from a file',
-    'Stores the pipelines and declared environments of applications that an artifact has, as JSON or YAML.',
-    [
-      text('pipelinesArtifactId', 'The expected artifact with the file.', {
-        choicesFrom: 'artifacts',
-      }),
-      json('pipelinesArtifact', 'An artifact with the file, in place of an expected one.'),
-    ],
-  ),
-  definitions.both('updatePipeline', 'Change a pipeline', 'Replaces a stored pipeline.', [
-    payload,
-    staleCheck,
-  ]),
+  savePipeline,
+  savePipelinesFromArtifact,
+  updatePipeline,
   definitions.both(
     'deletePipeline',
     'Delete a pipeline',

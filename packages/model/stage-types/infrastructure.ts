@@ -410,8 +410,7 @@ export const rollbackCluster = deployment.both(
   [
     ...placeFields,
     cluster,
-    text('originalServerGroup', 'The server group to roll back; unless given, the newest.', {
-      otherNames: ['serverGroup'],
+    text('originalServerGroup', 'The server group to restore; unless given, what ran before.', {
       choicesFrom: 'server-groups',
     }),
     number('waitTimeBetweenRegions', 'Seconds between two regions.', { default: 0 }),

@@ -89,7 +89,7 @@ const labels: Readonly<Record<string, string>> = {
   onFailure: 'When it fails',
   onlyEnabled: 'Only groups that take traffic',
   onlyEnabledServerGroups: 'Only groups that take traffic',
-  originalServerGroup: 'Group that is rolled back',
+  originalServerGroup: 'Group that is restored',
   orphanDependents: 'Keep what it owns',
   osType: 'Operating system',
   payload: 'Body',

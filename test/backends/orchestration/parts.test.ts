@@ -57,7 +57,7 @@ test('notifications of an application complete those of a pipeline', () => {
     { type: 'email', address: 'a', when: ['pipeline.complete'] },
     { type: 'email', address: 'b', when: ['pipeline.failed'] },
   ])
-  assert.deepEqual(mergedNotifications(own, 'nonsense'), own)
+  assert.deepEqual(mergedNotifications(own, undefined), own)
 })
 
 test('an execution reports its start and end, and those of stages and tasks, as events', async (t) => {

@@ -1,5 +1,7 @@
 /** Evaluation of a definition at its submission. @see docs/contracts/orchestration.md#evaluation */
+
 import { definedOf, isObject, isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { documentKeys } from '../model.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'
@@ -48,10 +50,10 @@ function leftAloneIn(stage: unknown): JsonObject {
  * @param definition With a trigger that has all its parameters.
  * @see docs/contracts/events.md#from-event-to-start, step 8
  */
-export function evaluateExpectedArtifacts(definition: JsonObject, now: number): unknown {
+export function evaluateExpectedArtifacts(definition: JsonObject, now: number): JsonObject[] {
   const { expectedArtifacts } = definition
   const scope = submissionScope(definition['trigger'] as JsonObject, variablesOf(definition))
-  return evaluateTree({ expectedArtifacts }, { scope, now }).value['expectedArtifacts']
+  return readPipeline(evaluateTree({ expectedArtifacts }, { scope, now }).value).expectedArtifacts
 }
 
 function variablesOf({ templateVariables }: JsonObject): JsonObject | undefined {

@@ -3,11 +3,10 @@
  *
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
-import { isTrue } from '@fairlead/base/json/values.ts'
 import { asksElsewhere } from '../expressions/functions.ts'
 import { isStageEnabled } from '../expressions/stage-condition.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
+import { type Execution, isTopLevel, optionsOf, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
 import { checkCompletion, completeStage, hasFailed } from './completion.ts'
@@ -148,7 +147,7 @@ function endsPlan(children: readonly Stage[]): boolean {
     (child) =>
       isHalt(child.status) ||
       (child.status === 'FAILED_CONTINUE' &&
-        !isTrue(child.context['allowSiblingStagesToContinueOnFailure'])),
+        !optionsOf(child.context).allowSiblingStagesToContinueOnFailure),
   )
 }
 

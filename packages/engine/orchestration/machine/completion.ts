@@ -2,8 +2,9 @@
  * Ends of tasks, stages and executions: when they are over, and with which result.
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
-import { fieldOf, isTrue, objectOf, textsOf } from '@fairlead/base/json/values.ts'
-import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { type Execution, isTopLevel, optionsOf, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
 import { appendErrors, errorTexts, failureRecord, failureStatus } from './failure.ts'
@@ -24,7 +25,7 @@ export function completeStage(run: StageRun, status?: Status): void {
   const graph = graphOf(execution)
   keepErrors(stage)
   const isRefused =
-    isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
+    optionsOf(stage.context).failOnFailedExpressions && failedExpressions(stage).length > 0
   stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(run))
   stage.endTime = turn.now
   if (isHalt(stage.status)) inheritError(run)
@@ -75,9 +76,14 @@ function keepErrors(stage: Stage): void {
   if (texts.length > 0) appendErrors(stage, texts)
 }
 
+const toFailed = shape({
+  expressionEvaluationSummary: (value) =>
+    list(shape({ description: textOf }))(Object.values(objectOf(value)).flat()),
+})
+
 function failedExpressions(stage: Stage): string[] {
-  const entries = Object.values(objectOf(stage.context['expressionEvaluationSummary'])).flat()
-  return textsOf(entries.map((entry) => fieldOf(entry, 'description')))
+  const { expressionEvaluationSummary: entries } = toFailed(stage.context)
+  return entries.flatMap(({ description }) => description ?? [])
 }
 
 /** Ends an active stage and its tasks as CANCELED; its type undoes afterwards what it started elsewhere. */
@@ -132,7 +138,7 @@ function executionResult(execution: Execution): Status | undefined {
       isActive(stage.status) || (stage.status === 'NOT_STARTED' && graph.areRequisitesFine(stage)),
   )
   if (stopped.length === 0 || canStillMove) return undefined
-  return stopped.some((stage) => isTrue(stage.context['completeOtherBranchesThenFail']))
+  return stopped.some((stage) => optionsOf(stage.context).completeOtherBranchesThenFail)
     ? 'TERMINAL'
     : 'SUCCEEDED'
 }

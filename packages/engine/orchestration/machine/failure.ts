@@ -3,8 +3,9 @@
  *
  * @see docs/contracts/orchestration.md#failure-options
  */
-import { fieldOf, isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { isFalse, type Stage } from '../model.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { isFalse, optionsOf, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
 /** An error whose texts and details belong into the error record. */
@@ -28,7 +29,7 @@ export class RetryableError extends StageError {
 
 /** The status that a failure gives the stage, by its own context alone. */
 export function failureStatus(stage: Stage, whenHalting: Status = 'TERMINAL'): Status {
-  if (isTrue(stage.context['continuePipeline'])) return 'FAILED_CONTINUE'
+  if (optionsOf(stage.context).continuePipeline) return 'FAILED_CONTINUE'
   return isFalse(stage.context['failPipeline']) ? 'STOPPED' : whenHalting
 }
 
@@ -56,17 +57,25 @@ export function failureRecord(
   return { exceptionType, details: { error: errors[0], errors: [...new Set(errors)] } }
 }
 
+const toParts = shape({
+  details: objectOf,
+  texts: [shape({ errors: listOf, error: textOf }), 'details'],
+})
+export const toFailure = shape({ exception: objectOf, parts: [toParts, 'exception'] })
+
 /** Adds texts to the stage's error record and makes one if there is none; texts that it already holds are not repeated. */
 export function appendErrors(stage: Stage, texts: readonly string[]): void {
-  const record = objectOf(stage.context['exception'])
-  const details = objectOf(record['details'])
-  const errors = Array.isArray(details['errors']) ? details['errors'] : []
+  const { exception: record, parts } = toFailure(stage.context)
+  const {
+    details,
+    texts: { errors },
+  } = parts
   const added = texts.filter((text) => !errors.includes(text))
   stage.context['exception'] = { ...record, details: { ...details, errors: [...errors, ...added] } }
 }
 
 export function errorTexts(record: unknown): string[] {
-  const { errors, error } = objectOf(fieldOf(record, 'details'))
-  if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
-  return typeof error === 'string' ? [error] : []
+  const { errors, error } = toParts(record).texts
+  if (errors.length > 0) return errors.map(String)
+  return error === undefined ? [] : [error]
 }

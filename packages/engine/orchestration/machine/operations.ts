@@ -2,7 +2,8 @@
  * Operations of users on a running execution: cancel, pause, resume, change or skip a stage.
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { steer } from '../identity.ts'
 import type { Execution, Identity, Stage } from '../model.ts'
 import { keepMasked } from '../secrets.ts'
@@ -118,16 +119,19 @@ export function patchStage(run: StageRun, changes: JsonObject, modifier: Identit
     (key) => isJudged || !answers(stage, key, allowed[key]),
   )
   if (steering.length > 0) steer(execution, modifier, describeChange(stage, steering), turn.now)
-  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
+  if (toChanges(changes).manualSkip && !isComplete(stage.status) && !isComplete(execution.status))
     skipManually(run)
   else wakeTasks(execution, turn.now)
 }
+
+const toChanges = shape({ manualSkip: isTrue, judgmentInputs: list(shape({ value: String })) })
 
 /** Whether it is what the author of a judgment has asked for: a decision, and one of the inputs that the judgment offers. */
 function answers(stage: Stage, key: string, value: unknown): boolean {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return false
   if (key === 'judgmentStatus') return true
-  const offered = objectsOf(stage.context['judgmentInputs']).map((each) => String(each['value']))
+  const { judgmentInputs } = toChanges(stage.context)
+  const offered = judgmentInputs.map((each) => each.value)
   return (
     key === 'judgmentInput' && (value === null || value === '' || offered.includes(String(value)))
   )

@@ -1,7 +1,6 @@
 /** Plan of a stage: stages before its tasks, the tasks, and stages after them. */
-import { isTrue } from '@fairlead/base/json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import { isTopLevel } from '../model.ts'
+import { isTopLevel, optionsOf } from '../model.ts'
 import { type NewStage, type StageType, stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import type { Status } from '../statuses.ts'
@@ -105,7 +104,7 @@ function plannedBeforeStages(
   type: StageType,
 ): { stages: NewStage[]; firstNumber: number } {
   const own = type.beforeStages?.(stage, execution) ?? []
-  if (!isTopLevel(stage) || !isTrue(stage.context['restrictExecutionDuringTimeWindow']))
+  if (!isTopLevel(stage) || !optionsOf(stage.context).restrictExecutionDuringTimeWindow)
     return { stages: own, firstNumber: 1 }
   const window: NewStage = {
     type: 'restrictExecutionDuringTimeWindow',

@@ -2,7 +2,9 @@
  * Restart of a stage and of everything downstream of it.
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import { type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, listOf } from '@fairlead/base/json/values.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import { type Execution, isTopLevel, type Stage } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
@@ -36,8 +38,10 @@ const outcomeKeys = [
   'expressionEvaluationSummary',
 ]
 
+const toAttempts = shape({ previousAttempts: listOf })
+
 function resetStage(stage: Stage, turn: Turn): void {
-  const attempts = listOf(stage.context['previousAttempts'])
+  const { previousAttempts: attempts } = toAttempts(stage.context)
   const { startTime, endTime, status } = stage
   const previousAttempts =
     startTime === undefined
@@ -79,7 +83,7 @@ export function resume(execution: Execution, turn: Turn): void {
  * @see docs/contracts/orchestration.md#stage-operations
  */
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
-  for (const wanted of objectsOf(definition['stages'])) {
+  for (const wanted of readPipeline(definition).stages) {
     if (typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions')
       continue
     const stage = graphOf(execution).withRef(String(wanted['refId'])).find(isTopLevel)

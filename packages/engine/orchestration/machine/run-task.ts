@@ -1,15 +1,15 @@
 /** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
-import { isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { inheritSteerers } from '../identity.ts'
-import { type Execution, repeatedKey, type Stage, waitingKey } from '../model.ts'
+import { type Execution, optionsOf, repeatedKey, type Stage, waitingKey } from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance, skipStage } from './advance.ts'
 import { completeExecution, endTask } from './completion.ts'
-import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
+import { errorRecord, failureStatus, RetryableError, StageError, toFailure } from './failure.ts'
 import { graphOf } from './graph.ts'
 import { remainingMs, timeoutOf } from './timeout.ts'
 import { isSpent, type StepRun, type TaskRun, type Turn } from './turn.ts'
@@ -101,7 +101,7 @@ export function pauseTask({ execution, stage, task }: TaskRun): void {
 function timeOut(run: StepRun): void {
   const { [waitingKey]: missing, ...context } = run.stage.context
   run.stage.context = context
-  if (isTrue(run.stage.context['markSuccessfulOnTimeout'])) {
+  if (optionsOf(run.stage.context).markSuccessfulOnTimeout) {
     endTask(run, 'SUCCEEDED')
     return
   }
@@ -188,7 +188,7 @@ export function applyFailure(run: StepRun, error: unknown): void {
 function failTask(run: TaskRun, error: unknown): void {
   const { stage, task, turn } = run
   const record = errorRecord(error, task.name, turn.now)
-  const kept = objectOf(stage.context['exception'])
+  const { exception: kept } = toFailure(stage.context)
   stage.context['exception'] = { ...kept, ...record }
   task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
   endTask(run, failureStatus(stage))

@@ -1,7 +1,9 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
-import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { maybeObject, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { describePermissionsProblem } from '@fairlead/ports/rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
+import type { Stage } from '../model.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
 const retry = { pollMs: 10_000, timeoutMs: 3600 * 1000 }
@@ -14,7 +16,7 @@ export const upsertApplicationStages: readonly StageType[] = [
 ].map((type) => job(type, upsertApplication, { preview: previewApplication, ...retry }))
 
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
-  const { permissions, ...application } = checkApplication(context.stage.context['application'])
+  const { permissions, ...application } = checkApplication(context.stage)
   const { definitions, stage } = context
   const { name } = application
   const found = await definitions.application(name)
@@ -36,14 +38,20 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
 }
 
 async function previewApplication({ stage }: TaskContext): Promise<undefined> {
-  checkApplication(stage.context['application'])
+  checkApplication(stage)
 }
 
+const trimmed = (value: unknown) => textOf(value)?.trim()
+const toJob = shape({
+  application: maybeObject,
+  named: [(value) => trimmed(value) ?? shape({ name: trimmed })(value).name, 'application'],
+})
+
 /** @throws {StageError} with a text for everything that is wrong with it. */
-function checkApplication(application: unknown): JsonObject & { name: string } {
-  if (!isObject(application))
+function checkApplication({ context }: Stage): JsonObject & { name: string } {
+  const { application, named: name } = toJob(context)
+  if (application === undefined)
     throw new StageError(['The job needs an "application", an object with "name" and "email".'])
-  const name = textOf(application['name'])?.trim()
   if (!name) throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])
   if (broken.length > 0) throw new StageError(broken)
@@ -123,8 +131,7 @@ async function deleteApplication(context: TaskContext): Promise<TaskResult> {
 }
 
 function applicationOf(context: TaskContext): string {
-  const { application } = context.stage.context
-  const name = textOf(isObject(application) ? application['name'] : application)?.trim()
+  const { named: name } = toJob(context.stage.context)
   if (!name) throw new StageError(['The job does not name an application.'])
   return name
 }

@@ -1,4 +1,5 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
@@ -16,6 +17,8 @@ export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((
   }),
 )
 
+const toSettings = shape({ id: textOf, pipelineTemplateId: textOf, tag: textOf, digest: textOf })
+
 interface Change {
   readonly type: string
   readonly action: 'create' | 'update' | 'delete'
@@ -29,14 +32,8 @@ async function changeTemplate(
   const { definitions, stage } = context
   const { id, content } =
     action === 'delete' ? { id: idOf(context), content: {} } : templateOf(context)
-  const { tag, digest } = stage.context
-  await definitions[`${action}Template`]({
-    id,
-    content,
-    isVersioned,
-    tag: textOf(tag),
-    digest: textOf(digest),
-  })
+  const { tag, digest } = toSettings(stage.context)
+  await definitions[`${action}Template`]({ id, content, isVersioned, tag, digest })
   return {
     status: 'SUCCEEDED',
     context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id },
@@ -45,13 +42,13 @@ async function changeTemplate(
 
 function templateOf(context: TaskContext): { id: string; content: JsonObject } {
   const content = decodeObject(context.stage.context['pipelineTemplate'], 'pipelineTemplate')
-  const id = textOf(context.stage.context['id'] ?? content['id'])
+  const id = toSettings(context.stage.context).id ?? toSettings(content).id
   if (id === undefined) throw new StageError(['The template has no id.'])
   return { id, content }
 }
 
 function idOf(context: TaskContext): string {
-  const id = textOf(context.stage.context['id'] ?? context.stage.context['pipelineTemplateId'])
+  const { pipelineTemplateId, id = pipelineTemplateId } = toSettings(context.stage.context)
   if (id === undefined) throw new StageError(['The job does not say the id of the template.'])
   return id
 }

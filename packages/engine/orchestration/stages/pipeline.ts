@@ -1,8 +1,12 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
-import { isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
+import { runPipeline } from '@fairlead/model/stage-types/control.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
-import { type Execution, isFalse, isStartedBy, isTopLevel } from '../model.ts'
+import { type Execution, isStartedBy, isTopLevel, type Stage } from '../model.ts'
 import { executionSecretsOf } from '../secrets.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import { triggerOfChild } from '../submission/trigger.ts'
@@ -25,10 +29,8 @@ export const pipelineStage: StageType = {
     },
   ],
   chooseSteps: (stage) =>
-    isFalse(stage.context['waitForCompletion'])
-      ? pipelineStage.steps.slice(0, 1)
-      : pipelineStage.steps,
-  isSkippable: (stage) => isTrue(stage.context['skippable']),
+    settingsOf(stage).waitForCompletion ? pipelineStage.steps : pipelineStage.steps.slice(0, 1),
+  isSkippable: (stage) => settingsOf(stage).skippable,
   forgets: ['status', 'executionId', 'executionName'],
   async onCancel(context) {
     const child = childOf(context)
@@ -36,17 +38,20 @@ export const pipelineStage: StageType = {
   },
 }
 
+function settingsOf({ context }: Pick<Stage, 'context'>) {
+  return readFields(runPipeline.fields, context)
+}
+
 async function startPipeline(context: TaskContext): Promise<TaskResult> {
   // Set when a restarted child has restarted this stage: it watches that child instead of starting another.
   if (childOf(context) !== undefined) return { status: 'SUCCEEDED' }
-  const { pipeline, pipelineParameters } = context.stage.context
-  if (typeof pipeline !== 'string' || pipeline === '')
-    throw new StageError(['The stage does not name a pipeline.'])
+  const { pipeline, pipelineParameters } = settingsOf(context.stage)
+  if (pipeline === undefined) throw new StageError(['The stage does not name a pipeline.'])
   const definition = await storedPipeline(context, pipeline)
-  if (isTrue(definition['disabled']))
+  if (readPipeline(definition).isDisabled)
     throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
   await context.require('EXECUTE', String(definition['application'] ?? ''))
-  const trigger = childTrigger(context, objectOf(pipelineParameters))
+  const trigger = childTrigger(context, pipelineParameters)
   const start = await context.prepareExecution({ ...definition, trigger })
   return { status: 'SUCCEEDED', start }
 }
@@ -60,11 +65,9 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 
 /** @throws {StageError} naming the pipeline when there is none. */
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
-  const { isStrategy, application } = context.stage.context
-  if (isTrue(isStrategy)) {
-    const strategies = await context.definitions.strategies(
-      typeof application === 'string' ? application : undefined,
-    )
+  const { isStrategy, application } = settingsOf(context.stage)
+  if (isStrategy) {
+    const strategies = await context.definitions.strategies(application)
     const strategy = strategies.find((each) => each['id'] === id)
     if (strategy !== undefined) return strategy
     throw new StageError([`There is no strategy with the id "${id}".`])
@@ -78,7 +81,7 @@ function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject)
   return triggerOfChild(execution, {
     parentPipelineStageId: stage.id,
     parameters,
-    strategy: isTrue(stage.context['isStrategy']),
+    strategy: settingsOf(stage).isStrategy,
     artifacts: artifactsSeenBy({ execution, stage }),
   })
 }
@@ -92,7 +95,7 @@ function monitorPipeline(context: TaskContext): TaskResult {
   const seen = { status: child.status }
   if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
   const parts = { from: child, secrets: executionSecretsOf(child) }
-  const outputs = isTrue(context.stage.context['skipDownstreamOutput']) ? {} : mergedOutputs(child)
+  const outputs = settingsOf(context.stage).skipDownstreamOutput ? {} : mergedOutputs(child)
   if (child.status === 'SUCCEEDED') return { ...parts, status: 'SUCCEEDED', context: seen, outputs }
   const status = child.status === 'CANCELED' ? 'CANCELED' : 'TERMINAL'
   return { ...parts, status, context: { ...seen, exception: childFailure(child) }, outputs }

@@ -1,7 +1,10 @@
 /** `savePipelinesFromArtifact`: stores the pipelines and declared environments of applications that a file has. */
+
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { parseYamlStream } from '@fairlead/base/json/yaml.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { savePipelinesFromArtifact } from '@fairlead/model/stage-types/definitions.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../machine/failure.ts'
 import { fetchArtifact, requireArtifact } from './manifests/artifacts.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
@@ -25,10 +28,10 @@ interface Declared {
 
 /** What fails does not keep the rest from being stored. */
 async function saveFromArtifact(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
+  const settings = readFields(savePipelinesFromArtifact.fields, context.stage.context)
   const artifact = requireArtifact(context, what, {
-    id: settings['pipelinesArtifactId'],
-    artifact: settings['pipelinesArtifact'],
+    id: settings.pipelinesArtifactId,
+    artifact: settings.pipelinesArtifact,
   })
   const declared = toDeclared(await fetchArtifact(context, what, artifact))
   const faults: string[] = []

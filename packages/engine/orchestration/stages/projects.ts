@@ -1,5 +1,6 @@
 /** `upsertProject` and `deleteProject` (docs/contracts/orchestration.md#jobs). */
-import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { maybeObject, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
@@ -9,22 +10,23 @@ export const projectStages: readonly StageType[] = [
 ]
 
 async function upsertProject(context: TaskContext): Promise<TaskResult> {
-  const project = projectOf(context)
-  const id = textOf(project['id'])
+  const { project, id } = projectOf(context)
   if (id === undefined) await context.definitions.createProject(project)
   else await context.definitions.replaceProject({ ...project, id })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'upsertproject' } }
 }
 
 async function deleteProject(context: TaskContext): Promise<TaskResult> {
-  const id = textOf(projectOf(context)['id'])
+  const { id } = projectOf(context)
   if (id === undefined) throw new StageError(['The job does not say the id of the project.'])
   await context.definitions.removeProject(id)
   return { status: 'SUCCEEDED', context: { 'notification.type': 'deleteproject' } }
 }
 
-function projectOf(context: TaskContext): JsonObject {
-  const { project } = context.stage.context
-  if (!isObject(project)) throw new StageError(['The job has no "project".'])
-  return project
+const toJob = shape({ project: maybeObject, identity: [shape({ id: textOf }), 'project'] })
+
+function projectOf({ stage }: TaskContext) {
+  const { project, identity } = toJob(stage.context)
+  if (project === undefined) throw new StageError(['The job has no "project".'])
+  return { project, id: identity.id }
 }

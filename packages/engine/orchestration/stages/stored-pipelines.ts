@@ -1,6 +1,12 @@
 /** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
 import { createHash } from 'node:crypto'
+import { shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import {
+  savePipeline as saving,
+  updatePipeline as updating,
+} from '@fairlead/model/stage-types/definitions.ts'
+import { readFields, type ValuesOf } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'
@@ -19,14 +25,14 @@ const savePipelineStage: StageType = {
 }
 
 async function savePipeline(context: TaskContext): Promise<TaskResult> {
-  return isTrue(context.stage.context['isBulkSavingPipelines'])
-    ? saveMany(context)
-    : saveOne(context)
+  const settings = readFields(saving.fields, context.stage.context)
+  return settings.isBulkSavingPipelines ? saveMany(context, settings) : saveOne(context, settings)
 }
 
-async function saveOne(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
-  const given = decodeObject(settings['pipeline'], 'pipeline')
+type Settings = ValuesOf<typeof saving.fields>
+
+async function saveOne(context: TaskContext, settings: Settings): Promise<TaskResult> {
+  const given = decodeObject(settings.pipeline, 'pipeline')
   if (typeof given['name'] !== 'string' || typeof given['application'] !== 'string') {
     throw new StageError(['The pipeline needs a name and an application.'])
   }
@@ -34,8 +40,9 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
     ...withIdentity(given, context.stage),
     ...(await storedPlace(context, given)),
   }
-  const staleCheck = isTrue(settings['staleCheck'])
-  const saved = await context.definitions.savePipeline(pipeline, { staleCheck })
+  const saved = await context.definitions.savePipeline(pipeline, {
+    staleCheck: settings.staleCheck,
+  })
   return succeeded('savepipeline', { ...pipeline, id: saved['id'] ?? pipeline['id'] })
 }
 
@@ -73,13 +80,12 @@ async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ i
   return definedOf({ index: (await context.definitions.pipeline(id))?.['index'] })
 }
 
-async function saveMany(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
-  const pipelines = decodePayload(settings['pipelines'], 'pipelines')
+async function saveMany(context: TaskContext, settings: Settings): Promise<TaskResult> {
+  const pipelines = decodePayload(settings.pipelines, 'pipelines')
   if (!Array.isArray(pipelines))
     throw new StageError(['"pipelines" must be a JSON array in base64.'])
   const bulksave = await context.definitions.savePipelines(pipelines, {
-    staleCheck: isTrue(settings['staleCheck']),
+    staleCheck: settings.staleCheck,
   })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'savepipeline', bulksave } }
 }
@@ -89,16 +95,18 @@ function waitForPipelineSave(): TaskResult {
   return { status: 'SUCCEEDED' }
 }
 
+const toPipelineId = shape({ id: textOf })
+
 const updatePipelineStage: StageType = {
   ...job('updatePipeline', updatePipeline, { timeoutMs: halfMinuteMs }),
   unevaluatedKeys: () => ['pipeline'],
 }
 
 async function updatePipeline(context: TaskContext): Promise<TaskResult> {
-  const pipeline = decodeObject(context.stage.context['pipeline'], 'pipeline')
-  const id = textOf(pipeline['id'])
+  const { pipeline: payload, staleCheck } = readFields(updating.fields, context.stage.context)
+  const pipeline = decodeObject(payload, 'pipeline')
+  const { id } = toPipelineId(pipeline)
   if (id === undefined) throw new StageError(['The pipeline has no id; save it first.'])
-  const staleCheck = isTrue(context.stage.context['staleCheck'])
   await context.definitions.replacePipeline({ ...pipeline, id }, { staleCheck })
   return succeeded('updatepipeline', pipeline)
 }

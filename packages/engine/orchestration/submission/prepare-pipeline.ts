@@ -1,5 +1,6 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
-import { maybe, or, shape } from '@fairlead/base/json/shape.ts'
+
+import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   isTrue,
@@ -12,6 +13,7 @@ import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { readPipeline } from '@fairlead/model/pipelines/definition.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   describeLongList,
@@ -19,6 +21,7 @@ import {
   executionFactor,
   type PipelineLimits,
 } from '../../limits.ts'
+import { toExpected } from '../../pipelines/artifact-match.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { authoredReferences } from '../authored-references.ts'
@@ -143,17 +146,25 @@ function fillInParameters({ given, trigger }: Draft): Partial<Draft> {
   }
 }
 
+/** What a start has beside a definition, and its trigger beside what all have. */
+const toStart = shape({
+  plan: isTrue,
+  executionId: textOf,
+  receivedArtifacts: objectsOf,
+  expectedArtifactIds: listOf,
+})
+
 /** Those that stages produce are bound later, and a plan has received nothing yet. */
 function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
   if (isPlan(draft)) return {}
   const { given, trigger } = draft
-  const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
-  const wantedIds = listOf(trigger['expectedArtifactIds'])
-  const expected = objectsOf(
-    evaluateExpectedArtifacts({ ...given, trigger }, sources.now()),
-  ).filter(
-    ({ id, usePriorArtifact, useDefaultArtifact }) =>
-      wantedIds.includes(id) || isTrue(usePriorArtifact) || isTrue(useDefaultArtifact),
+  const received = [...toStart(given).receivedArtifacts, ...trigger.artifacts]
+  const { expectedArtifactIds: wantedIds } = toStart(trigger)
+  const expected = evaluateExpectedArtifacts({ ...given, trigger }, sources.now()).filter(
+    (each) => {
+      const { usePriorArtifact, useDefaultArtifact } = toExpected(each)
+      return wantedIds.includes(each['id']) || usePriorArtifact || useDefaultArtifact
+    },
   )
   const resolved = bindExpected(expected, {
     among: received,
@@ -175,15 +186,15 @@ function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
   }
 }
 
-function priorArtifacts(given: JsonObject, { store }: EngineOptions): unknown[] {
-  const id = textOf(given['id'])
+function priorArtifacts(given: JsonObject, { store }: EngineOptions): JsonObject[] {
+  const { id } = readPipeline(given)
   const newest = id === undefined ? undefined : store.newestRun(id)
   return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
 /** Refuses disabled definitions, and instances of version-1 templates. */
 function checkRunnable({ given }: Draft): undefined {
-  const problem = isTrue(given['disabled'])
+  const problem = readPipeline(given).isDisabled
     ? 'The pipeline is disabled and cannot be started.'
     : versionOneProblem(given)
   if (problem !== undefined) throw new StageError([problem])
@@ -192,7 +203,7 @@ function checkRunnable({ given }: Draft): undefined {
 /** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
 export function versionOneProblem(definition: JsonObject): string | undefined {
   const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
-  if (!isOne || listOf(definition['stages']).length > 0) return undefined
+  if (!isOne || readPipeline(definition).stages.length > 0) return undefined
   return (
     'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
     'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
@@ -213,7 +224,7 @@ function definitionOf({ given, ...prepared }: Draft): JsonObject {
 }
 
 function isPlan({ given }: Draft): boolean {
-  return isTrue(given['plan'])
+  return toStart(given).plan
 }
 
 /** @throws {PortError} 400 when an expression says where the run belongs: that was judged before */
@@ -241,10 +252,9 @@ function checkPlan(
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {PortError} 400 */
-function givenId(given: unknown, { now }: EngineOptions): string | undefined {
-  const id = textOf(given)
-  if (id === undefined) return undefined
-  if (isExecutionId(id, now())) return id
+function givenId(definition: JsonObject, { now }: EngineOptions): string | undefined {
+  const { executionId: id } = toStart(definition)
+  if (id === undefined || isExecutionId(id, now())) return id
   throw new PortError(
     400,
     '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.',
@@ -259,7 +269,7 @@ function executionFrom(
 ): Execution {
   const trigger = definition['trigger'] as Trigger
   const pipeline = toPipeline(definition)
-  const id = givenId(definition['executionId'], sources) ?? sources.nextId()
+  const id = givenId(definition, sources) ?? sources.nextId()
   const common = commonParts(definition, caller, sources)
   const parent = toParent(trigger['parentExecution']).id
   const known = parent === undefined ? undefined : sources.store.load(parent)
@@ -281,7 +291,6 @@ function executionFrom(
   }
 }
 
-const object = maybe((value) => (isObject(value) ? value : undefined))
 const toParent = shape({ id: textOf })
 const toPipeline = shape({
   application: or(textOf, 'spinnaker_unknown'),
@@ -290,9 +299,9 @@ const toPipeline = shape({
   limitConcurrent: isTrue,
   maxConcurrentExecutions: wholeNumber,
   keepWaitingPipelines: isTrue,
-  templateVariables: object,
-  source: object,
-  notifications: listOf,
+  templateVariables: maybeObject,
+  source: maybeObject,
+  notifications: objectsOf,
 })
 
 function wholeNumber(value: unknown): number {

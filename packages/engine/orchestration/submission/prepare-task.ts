@@ -3,7 +3,6 @@ import { or, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   type JsonObject,
-  listOf,
   numberOf,
   objectOf,
   textOf,
@@ -77,7 +76,7 @@ export async function prepareTask(
     keepWaitingPipelines: false,
     trigger,
     stages: jobs.map((job) => stageOfJob(job, sources.nextId)),
-    notifications: listOf(trigger.notifications),
+    notifications: trigger.notifications,
   }
 }
 

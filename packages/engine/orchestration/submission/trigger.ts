@@ -6,6 +6,7 @@ import {
   type JsonObject,
   listOf,
   objectOf,
+  objectsOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
@@ -21,8 +22,8 @@ const toTrigger = shape({
   type: or(textOf, 'manual'),
   user: textOf,
   parameters: objectOf,
-  artifacts: listOf,
-  notifications: listOf,
+  artifacts: objectsOf,
+  notifications: objectsOf,
   rebake: isTrue,
   dryRun: isTrue,
   strategy: isTrue,

@@ -9,6 +9,7 @@ import { type CloudService, createCloudService } from './cloud-service.ts'
 
 const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
 const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+const now = 'shop-main-v002'
 const create = {
   type: 'createServerGroup',
   ...place,
@@ -115,6 +116,27 @@ test('rolling red/black moves traffic in steps', async (t) => {
       { min: 2, max: 10, desired: 4 },
     ],
   )
+})
+
+test('rolling red/black waits before each step that disables', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 2, max: 2, desired: 2 } })
+  const view = await run({
+    ...create,
+    strategy: 'rollingredblack',
+    targetPercentages: [50],
+    delayBeforeDisableSec: 0.01,
+  })
+  const { stages } = view.execution
+  const disables = stages.filter(({ type }) => type === 'disableServerGroup')
+  const waits = disables.map(({ requisiteStageRefIds: [before] }) => {
+    const wait = stages.find(({ refId }) => refId === before)
+    return [wait?.type, wait?.context['waitTime']]
+  })
+  assert.deepEqual(waits, [
+    ['wait', 0.01],
+    ['wait', 0.01],
+  ])
 })
 
 test('rolling red/black begins without instances, however many are wanted', async (t) => {
@@ -488,6 +510,31 @@ test('rolling a cluster back restores the next newest server group', async (t) =
     [['shop-main-v000'], undefined],
   )
 })
+
+for (const [what, more, enabled, size] of [
+  ['the server group that it names', { originalServerGroup: 'shop-main-v000' }, 'v000', 3],
+  ['what ran before, where it names the present one', { originalServerGroup: now }, 'v001', 3],
+  [
+    'an older one with its own size',
+    { additionalRollbackContext: { enableAndDisableOnly: true } },
+    'v001',
+    1,
+  ],
+] as const) {
+  test(`rolling a cluster back restores ${what}`, async (t) => {
+    const { cloud, run } = await startRig(t)
+    for (const name of ['v000', 'v001'])
+      cloud.add(`shop-main-${name}`, {
+        isDisabled: true,
+        capacity: { min: 1, max: 1, desired: 1 },
+      })
+    cloud.add(now, { capacity: { min: 3, max: 3, desired: 3 } })
+    await run({ type: 'rollbackCluster', ...place, regions: ['east'], serverGroup: now, ...more })
+    assert.deepEqual(cloud.enabled(), [`shop-main-${enabled}`])
+    const restored = cloud.groups.find(({ name }) => name === `shop-main-${enabled}`)
+    assert.equal(restored?.capacity.desired, size)
+  })
+}
 
 test('dynamic targets are looked up when the stage runs', async (t) => {
   const { cloud, run } = await startRig(t)

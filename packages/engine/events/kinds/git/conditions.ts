@@ -1,6 +1,6 @@
 /** Conditions of git triggers: branches, tags and paths. @see docs/contracts/events.md#git */
 import { createHash } from 'node:crypto'
-import { or, shape } from '@fairlead/base/json/shape.ts'
+import { maybeTexts, or, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Event } from '../../event.ts'
 import type { Patterns } from '../../event-patterns.ts'
@@ -21,7 +21,7 @@ const toConditions = shape({ branch: textOf, tags: textOf, paths: globsOf, exclu
 const toPushed = shape({
   branch: or(textOf, ''),
   tag: textOf,
-  paths: (value) => (Array.isArray(value) ? textsOf(value) : undefined),
+  paths: maybeTexts,
 })
 
 /** Triggers with the same key share one poll; undefined: the trigger does not poll. */

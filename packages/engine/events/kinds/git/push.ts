@@ -1,5 +1,13 @@
 /** Webhooks of GitHub, GitLab, Gitea, Forgejo and Gogs, which are alike, and of hooks of plain repositories. */
-import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import {
+  asGiven,
+  list,
+  maybe,
+  maybeTexts,
+  or,
+  type ShapeOf,
+  shape,
+} from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
   isTrue,
@@ -120,7 +128,7 @@ const toPlain = shape({
   repository: text,
   ref: text,
   after: text,
-  paths: (value) => (Array.isArray(value) ? textsOf(value) : undefined),
+  paths: maybeTexts,
 })
 
 /**

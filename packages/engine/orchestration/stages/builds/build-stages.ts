@@ -1,4 +1,6 @@
 /** Stages that run a build and hand its results on (docs/contracts/orchestration.md#build-stages). */
+
+import { asGiven, maybe, shape } from '@fairlead/base/json/shape.ts'
 import { objectOf } from '@fairlead/base/json/values.ts'
 import type { Stage } from '../../model.ts'
 import { bindStep, expectsArtifacts } from '../manifests/produced-artifacts.ts'
@@ -64,15 +66,17 @@ function buildStage(
   }
 }
 
+const toBuilt = shape({ buildInfo: maybe(asGiven), restartDetails: objectOf })
+
 /** The next run starts a build of its own. */
 function forgetBuild(stage: Stage): void {
   const gone = new Set([...keysOfBuild(stage), 'buildNumber', 'queuedBuild'])
-  const { buildInfo, restartDetails } = stage.context
+  const { buildInfo, restartDetails } = toBuilt(stage.context)
   const kept = Object.fromEntries(Object.entries(stage.context).filter(([key]) => !gone.has(key)))
   const former =
     buildInfo === undefined
       ? {}
-      : { restartDetails: { ...objectOf(restartDetails), previousBuildInfo: buildInfo } }
+      : { restartDetails: { ...restartDetails, previousBuildInfo: buildInfo } }
   stage.context = { ...kept, ...former }
   stage.outputs = {}
 }

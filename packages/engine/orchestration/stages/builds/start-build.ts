@@ -1,5 +1,6 @@
 /** Start and stop of the build of a stage. */
-import { fieldAt, type JsonObject } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import type { BuildJob } from '@fairlead/ports/builds.ts'
 import type { Stage } from '../../model.ts'
 import { isComplete } from '../../statuses.ts'
@@ -85,9 +86,11 @@ export const stopBuildStage: StageType = {
   ],
 }
 
+const toFailed = shape({ exception: shape({ exceptionType: textOf }) })
+
 /** A stage that has run out of time leaves no build running either. */
 export function stopAfterTimeout(stage: Stage): NewStage[] {
-  const isTimeout = fieldAt(stage.context, 'exception', 'exceptionType') === 'TimeoutException'
+  const isTimeout = toFailed(stage.context).exception.exceptionType === 'TimeoutException'
   if (!isTimeout || notesOf(stage).queuedBuild === undefined) return []
   const { master, job, queuedBuild, buildNumber } = stage.context
   return [

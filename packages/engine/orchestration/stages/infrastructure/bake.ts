@@ -1,10 +1,8 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
+import { asGiven, list, or, shape } from '@fairlead/base/json/shape.ts'
 import {
-  fieldAt,
-  fieldOf,
   isTrue,
   type JsonObject,
-  objectOf,
   objectsOf,
   textOf,
   textsOf,
@@ -26,6 +24,7 @@ import {
 } from '../stage-type.ts'
 import { placesOf } from './cloud-context.ts'
 import { attempt, hourMs, pauseFor } from './cloud-task.ts'
+import { note } from './notes.ts'
 
 const type = 'bake'
 /** Lines at the end of a log that the error of the stage shows. */
@@ -64,28 +63,45 @@ function isOfRegion(stage: Stage, execution: Execution): boolean {
   return parent !== undefined && withoutProvider(typeNameOf(parent)) === type
 }
 
+const toSettings = shape({
+  region: or(textOf, 'global'),
+  regions: textsOf,
+  /** Unless given, the bakery's default. */
+  provider: [textOf, 'cloudProviderType', 'cloudProvider'],
+  baseOs: textOf,
+  package: or(textOf, ''),
+  packageArtifactIds: textsOf,
+  packageArtifacts: objectsOf,
+  rebake: isTrue,
+  user: textOf,
+})
+
+/** As the bakery has answered last. */
+const statusNote = note('status', shape({ id: textOf, resource_id: textOf, state: textOf }))
+const artifactsNote = note('artifacts', objectsOf)
+
 function regionsOf(context: JsonObject): string[] {
-  const regions = textsOf(context['regions'])
+  const { regions } = toSettings(context)
   if (regions.length > 0) return [...new Set(regions)]
   const places = placesOf(context)
   return places.length > 0 ? places : ['global']
 }
 
 function regionOf({ stage }: TaskContext): string {
-  return textOf(stage.context['region']) ?? 'global'
+  return toSettings(stage.context).region
 }
 
 function statusIdOf({ stage }: TaskContext): string | undefined {
-  return textOf(fieldOf(stage.context['status'], 'id'))
+  return statusNote.in(stage.context).id
 }
 
 async function createBake(context: TaskContext): Promise<TaskResult> {
   await checkBaseImage(context)
   const { stage, execution } = context
-  const isRebake = isTrue(stage.context['rebake']) || isTrue(execution.trigger['rebake'])
+  const { rebake, package: bakePackageName } = toSettings(stage.context)
+  const isRebake = rebake || execution.trigger.rebake
   return attempt(context, { key: 'bake.requests', ...bakeryRequests }, async () => {
     const status = await requestBake(context, isRebake)
-    const bakePackageName = textOf(stage.context['package']) ?? ''
     return {
       status: 'SUCCEEDED',
       context: { status, bakePackageName, previouslyBaked: status['state'] === 'COMPLETED' },
@@ -104,14 +120,8 @@ export const bakeryRequests = {
 }
 
 async function checkBaseImage({ stage, bakery }: TaskContext): Promise<void> {
-  const id = textOf(stage.context['baseOs'])
-  const provider = providerOf(stage.context)
+  const { baseOs: id, provider } = toSettings(stage.context)
   if (id !== undefined && provider !== undefined) await bakery.baseImage({ provider, id })
-}
-
-/** Undefined: the bakery's default. */
-function providerOf(context: JsonObject): string | undefined {
-  return textOf(context['cloudProviderType']) ?? textOf(context['cloudProvider'])
 }
 
 function requestBake(context: TaskContext, isRebake: boolean): Promise<BakeStatus> {
@@ -132,14 +142,14 @@ function toRequest({ stage, execution }: TaskContext): JsonObject {
       ? []
       : [[toSnakeCase(name), value] as const]
   })
-  const provider = providerOf(stage.context)
+  const { provider, user = execution.authentication?.user } = toSettings(stage.context)
   const artifacts = artifactsOf({ stage, execution })
   return {
     ...originOf(execution.trigger),
     ...Object.fromEntries(given),
     ...(provider !== undefined && { cloud_provider_type: provider }),
     ...(artifacts.length > 0 && { package_artifacts: artifacts }),
-    user: textOf(stage.context['user']) ?? execution.authentication?.user,
+    user,
     spinnaker_execution_id: execution.id,
   }
 }
@@ -148,23 +158,36 @@ function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
+const toBuild = shape({
+  job: asGiven,
+  buildNumber: asGiven,
+  hash: asGiven,
+  buildInfo: shape({
+    name: asGiven,
+    number: asGiven,
+    url: asGiven,
+    scm: list(shape({ sha1: asGiven })),
+  }),
+})
+
 /** Build and commit that started the pipeline. */
 function originOf(trigger: JsonObject): JsonObject {
-  const build = objectOf(trigger['buildInfo'])
-  const [change] = objectsOf(build['scm'])
+  const { job, buildNumber, hash, buildInfo: build } = toBuild(trigger)
   return withoutNulls({
-    job: trigger['job'] ?? build['name'],
-    build_number: trigger['buildNumber'] ?? build['number'],
-    build_info_url: build['url'],
-    commit_hash: trigger['hash'] ?? change?.['sha1'],
+    job: job ?? build.name,
+    build_number: buildNumber ?? build.number,
+    build_info_url: build.url,
+    commit_hash: hash ?? build.scm[0]?.sha1,
   })
 }
 
 function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
-  const { context } = stage
+  const { packageArtifacts, packageArtifactIds } = toSettings(stage.context)
   const expected = expectedArtifactsById({ stage, execution })
-  const named = objectsOf(textsOf(context['packageArtifactIds']).map((id) => expected.get(id)))
-  return [...objectsOf(context['packageArtifacts']), ...named]
+  return [
+    ...packageArtifacts,
+    ...packageArtifactIds.map((id) => expected.get(id)).filter((each) => each !== undefined),
+  ]
 }
 
 async function monitorBake(context: TaskContext): Promise<TaskResult> {
@@ -179,7 +202,7 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   if (!['COMPLETED', 'CANCELED', 'CANCELLED'].includes(String(state)))
     return { ...again, context: { status } }
   // A bake that never ran was pushed out of the queue of its bakery.
-  const wasPending = fieldOf(context.stage.context['status'], 'state') === 'PENDING'
+  const wasPending = statusNote.in(context.stage.context).state === 'PENDING'
   if (wasPending && state !== 'COMPLETED')
     return { ...again, context: { status: await requestBake(context, false) } }
   const exception = failureRecord('BakeFailed', [await describeFailure(context, id)])
@@ -196,8 +219,8 @@ async function describeFailure(context: TaskContext, id: string): Promise<string
 }
 
 async function readDetails(context: TaskContext): Promise<TaskResult> {
-  const { status } = context.stage.context
-  const id = textOf(fieldOf(status, 'resource_id')) ?? textOf(fieldOf(status, 'id'))
+  const status = statusNote.in(context.stage.context)
+  const id = status.resource_id ?? status.id
   if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
   const {
     ami,
@@ -232,14 +255,13 @@ function collect({ stage, execution }: TaskContext): TaskResult {
     ),
     refId: stage.refId,
   }))
-  const { ami, imageId, imageName } = objectOf(children[0]?.context)
+  const { ami, imageId, imageName } = children[0]?.context ?? {}
   const found = {
     deploymentDetails,
-    artifacts: children.flatMap(({ context }) => objectsOf(context['artifacts'])),
+    artifacts: children.flatMap(({ context }) => artifactsNote.in(context)),
     ...(children.length === 1 && { ami, imageId, imageName }),
   }
   const previouslyBaked =
-    children.length > 0 &&
-    children.every((child) => fieldAt(child.context, 'previouslyBaked') === true)
+    children.length > 0 && children.every(({ context }) => context['previouslyBaked'] === true)
   return { status: 'SUCCEEDED', context: { ...found, previouslyBaked }, outputs: found }
 }

@@ -1,11 +1,7 @@
 import { list, maybe, shape } from '@fairlead/base/json/shape.ts'
-import {
-  isTrue,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-} from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { clusterChoices } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { errorTexts, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -156,13 +152,17 @@ function stagesOfStep(
   ]
 }
 
+const readAnalysis = shape({
+  canaryConfig: objectOf,
+  given: [shape({ scopes: objectsOf }), 'canaryConfig'],
+})
+
 /** Scopes that name nothing compare the new server group with the one before. */
 function compare(
   analysis: JsonObject,
   { place: { common }, deployed, source }: Canary,
 ): JsonObject {
-  const config = objectOf(analysis['canaryConfig'])
-  const given = objectsOf(config['scopes'])
+  const { canaryConfig: config, given } = readAnalysis(analysis)
   const { region } = common
   const known = {
     scopeName: 'default',
@@ -171,7 +171,10 @@ function compare(
     experimentScope: deployed,
     experimentLocation: region,
   }
-  const scopes = (given.length === 0 ? [{}] : given).map((scope) => ({ ...known, ...scope }))
+  const scopes = (given.scopes.length === 0 ? [{}] : given.scopes).map((scope) => ({
+    ...known,
+    ...scope,
+  }))
   return { analysisType: 'realTime', ...analysis, canaryConfig: { ...config, scopes } }
 }
 
@@ -226,7 +229,7 @@ export function hasHandedOver({ execution, stage }: StagePlace): boolean {
         status !== 'NOT_STARTED' &&
         (handovers.has(type) ||
           (type === 'shrinkCluster' &&
-            (isTrue(context['allowDeleteActive']) || strategy === 'recreate')) ||
+            (readFields(clusterChoices, context).allowDeleteActive || strategy === 'recreate')) ||
           (type === 'disableServerGroup' &&
             !stage.engine.failureStages?.includes(id) &&
             strategy === 'rollingredblack')),

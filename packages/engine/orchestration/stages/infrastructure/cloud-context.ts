@@ -62,14 +62,20 @@ export function applicationOf({
   return firstText(stage.context, 'application') ?? execution.application
 }
 
+const readPlaces = shape({
+  single: [textOf, 'region', 'zone', 'namespace', 'location'],
+  regions: textsOf,
+  zones: textsOf,
+  namespaces: textsOf,
+  availabilityZones: objectOf,
+})
+
 /** Regions, zones or namespaces of the stage, each once; empty when it names none. */
 export function placesOf(context: JsonObject): string[] {
-  const single = firstText(context, 'region', 'zone', 'namespace', 'location')
+  const { single, regions, zones, namespaces, availabilityZones } = readPlaces(context)
   if (single !== undefined) return [single]
-  const lists = ['regions', 'zones', 'namespaces']
-    .map((key) => textsOf(context[key]))
-    .find((list) => list.length > 0)
-  return [...new Set(lists ?? Object.keys(objectOf(context['availabilityZones'])))]
+  const listed = [regions, zones, namespaces].find(({ length }) => length > 0)
+  return [...new Set(listed ?? Object.keys(availabilityZones))]
 }
 
 /** @throws {StageError} when the stage names none */

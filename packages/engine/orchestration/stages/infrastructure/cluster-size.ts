@@ -1,23 +1,23 @@
 /** The precondition `clusterSize`: how many server groups a cluster has in each region (docs/contracts/infrastructure.md#deployment-stages). */
-import { isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, objectOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
 import { requirePlaces } from './cloud-context.ts'
 import { comparisonOf } from './comparison.ts'
 import { inPlace, requireClusterPlace } from './server-groups.ts'
 
+const toInner = shape({ context: objectOf, onlyEnabledServerGroups: isTrue })
+
 export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
-  const settings: JsonObject = {
-    ...context.stage.context,
-    ...objectOf(context.stage.context['context']),
-  }
+  const settings = { ...context.stage.context, ...toInner(context.stage.context).context }
   const place = requireClusterPlace(settings, context)
   const {
     bound: expected,
     comparison,
     holds,
   } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
-  const onlyEnabled = isTrue(settings['onlyEnabledServerGroups'])
+  const { onlyEnabledServerGroups: onlyEnabled } = toInner(settings)
   const groups = (await context.infrastructure.cluster(place)) ?? []
   for (const region of requirePlaces(settings)) {
     const found = inPlace(groups, region).filter(({ isDisabled }) => !(onlyEnabled && isDisabled))

@@ -1,4 +1,5 @@
 /** Comparisons of a number with a bound, as stages write them. */
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 
@@ -21,8 +22,8 @@ export function comparisonOf(
   settings: JsonObject,
   { bound: key, byDefault }: { readonly bound: string; readonly byDefault: string },
 ): Comparison {
-  const bound = numberOf(settings[key])
-  const comparison = textOf(settings['comparison']) ?? byDefault
+  const read = shape({ bound: [numberOf, key], comparison: or(textOf, byDefault) })
+  const { bound, comparison } = read(settings)
   const holds = Object.hasOwn(comparisons, comparison) ? comparisons[comparison] : undefined
   if (bound === undefined) throw new StageError([`There is nothing to compare with: set "${key}".`])
   if (holds === undefined)

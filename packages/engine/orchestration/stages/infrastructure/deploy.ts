@@ -1,8 +1,7 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import { list, shape } from '@fairlead/base/json/shape.ts'
+import { list, maybeObject, shape } from '@fairlead/base/json/shape.ts'
 import {
   definedOf,
-  isObject,
   type JsonObject,
   objectOf,
   objectsOf,
@@ -51,7 +50,7 @@ import {
   submitOperations,
   submitStep,
 } from './cloud-task.ts'
-import { createdNote, sourceNote, strategyNote, withoutNotes } from './notes.ts'
+import { createdNote, givenSourceNote, sourceNote, strategyNote, withoutNotes } from './notes.ts'
 import { mayRecreate, recreatedCapacity, recreateSteps } from './recreate.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
 import { createdPlaces, inPlace, newestFirst, servesAsGroup } from './server-groups.ts'
@@ -133,7 +132,7 @@ function creating(type: string, notification: string): StageType {
       stage.context = definedOf({
         ...context,
         ...forgotten,
-        ...(isObject(given) && { source: given }),
+        source: maybeObject(given),
       })
     },
   }
@@ -171,6 +170,8 @@ function awaitedSettings(stage: Stage): JsonObject {
   return isSized ? { ...context, capacity: undefined } : initialSettings(stage)
 }
 
+const readZones = shape({ availabilityZones: objectOf })
+
 /** One stage per region of the cluster. */
 function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
   const {
@@ -199,7 +200,7 @@ function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
   const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
   const places = placesOf(context)
   if (places.length < 2) return [{ type, name: `Deploy in ${places[0] ?? 'unknown'}`, context }]
-  const zones = objectOf(context['availabilityZones'])
+  const { availabilityZones: zones } = readZones(context)
   return places.map((region) => {
     const own =
       zones[region] === undefined ? {} : { availabilityZones: { [region]: zones[region] } }
@@ -211,6 +212,7 @@ function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
   })
 }
 
+const readClusters = shape({ clusters: objectsOf, cluster: maybeObject })
 const readStages = shape({ stages: list(shape({ id: textOf, context: objectOf })) })
 
 /** In a strategy's pipeline, the clusters are those of the stage that uses the strategy, deployed without one. */
@@ -228,8 +230,8 @@ function clustersOf({ context }: Stage, { trigger }: Execution): JsonObject[] {
       },
     ]
   }
-  const listed = objectsOf(context['clusters'])
-  return listed.length > 0 ? listed : objectsOf([context['cluster']])
+  const { clusters, cluster } = readClusters(context)
+  return clusters.length === 0 && cluster !== undefined ? [cluster] : clusters
 }
 
 function created({ stage: { context } }: TaskContext): ServerGroupTarget[] {
@@ -309,7 +311,7 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
   }
   const { name, account, region, capacity, isDisabled, moniker } = found
   const source = {
-    ...objectOf(settings['source']),
+    ...givenSourceNote.in(settings),
     ...{ account, region, serverGroupName: name, asgName: name, capacity, isDisabled },
     useSourceCapacity: isRequired || isPreferred,
     ...(servesAsGroup(found) && definedOf({ cluster: moniker?.cluster })),
@@ -366,7 +368,7 @@ function description(context: TaskContext, isClone: boolean): JsonObject {
   const settings = withoutNotes(initialSettings(stage))
   const { account, region } = locationOf(settings)
   const strategy = strategyOf(stage.context)
-  const { capacity: _snapshot, isDisabled: _disabled, ...reference } = objectOf(settings['source'])
+  const { capacity: _snapshot, isDisabled: _disabled, ...reference } = givenSourceNote.in(settings)
   const isOfSource = sourceNote.in(settings).useSourceCapacity
   const useSourceCapacity = strategy !== 'rollingredblack' && strategy !== 'recreate' && isOfSource
   return {

@@ -1,4 +1,5 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { stageFields, waitsForCompletion } from '@fairlead/model/stage-types/common.ts'
@@ -108,12 +109,15 @@ export function keepJobResults(stage: Stage): void {
     propertyFileContents,
     ...context
   } = stage.context
+  const { restartDetails } = toRestart(context)
   const results = { jobStatus, completionDetails, propertyFileContents, 'deploy.jobs': jobs }
   stage.context = {
     ...context,
-    restartDetails: { ...objectOf(context['restartDetails']), ...results },
+    restartDetails: { ...restartDetails, ...results },
   }
 }
+
+const toRestart = shape({ restartDetails: objectOf })
 
 export function readJobs(results: readonly CloudResult[]): JsonObject {
   return jobsNote.as(results.flatMap(({ jobs }) => jobs))

@@ -1,6 +1,13 @@
 /** Notes that the engine keeps in contexts and outputs of stages: key and shape of each, with its reader and its writer. */
 import { list, maybe, or, type Reader, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import {
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '@fairlead/base/json/values.ts'
 import { effectsKey } from '@fairlead/model/stage-types/effect.ts'
 import {
   type CloudCapacity,
@@ -115,6 +122,9 @@ export const sourceNote = note(
     isDisabled: isTrue,
   }),
 )
+
+/** The same with all that it says. */
+export const givenSourceNote = note('source', objectOf)
 
 /** The strategy that the stage has chosen by itself. */
 export const strategyNote = note('deploy.strategy', textOf)

@@ -1,5 +1,5 @@
 import { maybe, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { effectsKey } from '@fairlead/model/stage-types/effect.ts'
 import { type CloudServerGroup, type CloudVolume, toVolumes } from '@fairlead/ports/cloud-values.ts'
@@ -16,7 +16,7 @@ import {
   stageTargetFields,
 } from './cloud-context.ts'
 import { minuteMs, monitorStep, preview, submitStep } from './cloud-task.ts'
-import { type Former, sourceNote, stoppedNote, strategyNote } from './notes.ts'
+import { type Former, givenSourceNote, sourceNote, stoppedNote, strategyNote } from './notes.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
 import { createdPlaces, inPlace, readShares } from './server-groups.ts'
 import {
@@ -111,7 +111,7 @@ async function planStop(
       }),
       ...(source && {
         source: {
-          ...objectOf(settings['source']),
+          ...givenSourceNote.in(settings),
           capacity: source.capacity,
           isDisabled: source.isDisabled,
         },

@@ -16,7 +16,7 @@ import {
 import { pauseOf } from '../wait.ts'
 import { cloudPlaceFields, locationOf, requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { submitOperations } from './cloud-task.ts'
-import { readRollback } from './notes.ts'
+import { note, readRollback } from './notes.ts'
 import { shareVolume } from './recreate.ts'
 import { inPlace, newestFirst, requireClusterPlace, requireServerGroup } from './server-groups.ts'
 import {
@@ -44,6 +44,8 @@ export const rollbackServerGroupStage: StageType = {
   },
 }
 
+const rollbacksNote = note('rollbacks', objectsOf)
+
 export const rollbackClusterStage: StageType = {
   type: 'rollbackCluster',
   steps: [
@@ -57,12 +59,11 @@ export const rollbackClusterStage: StageType = {
   afterStages: ({ context }) => {
     const { waitTimeBetweenRegions: pause } = readFields(rollbackCluster.fields, context)
     return inSequence(
-      objectsOf(context['rollbacks']).flatMap((rollback, index): NewStage[] => [
+      rollbacksNote.in(context).flatMap((rollback, index): NewStage[] => [
         ...(index > 0 ? pauseOf(pause) : []),
         {
           // What a manager such as a deployment owns is rolled back by it.
-          type:
-            rollback['manifestName'] === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest',
+          type: 'manifestName' in rollback ? 'undoRolloutManifest' : 'rollbackServerGroup',
           name: `Roll back in ${rollback['region']}`,
           context: rollback,
         },
@@ -251,7 +252,7 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
       },
     })
   }
-  return { status: 'SUCCEEDED', context: { rollbacks } }
+  return { status: 'SUCCEEDED', context: rollbacksNote.as(rollbacks) }
 }
 
 /** The named server group, else one with the image that was there before, else that image, else the next newest server group. */
@@ -264,12 +265,13 @@ async function planFor(
 > {
   const explicit = (restoreServerGroupName: string) =>
     ({ rollbackType: 'EXPLICIT', rollbackContext: { restoreServerGroupName } }) as const
-  const named = textOf(context.stage.context['originalServerGroup'])
-  if (named !== undefined && groups.some(({ name }) => name === named)) return explicit(named)
   // Beside a canary, what serves comes before what an earlier one has left.
   const others = groups
     .filter(({ name }) => name !== rolledBack.name)
     .toSorted((one, other) => Number(one.isDisabled) - Number(other.isDisabled))
+  const { originalServerGroup } = readFields(rollbackCluster.fields, context.stage.context)
+  const named = others.find(({ name }) => name === originalServerGroup)
+  if (named !== undefined) return explicit(named.name)
   const { imageId, imageName } = await previousImage(context, rolledBack)
   if (imageId !== undefined) {
     const same = others.find(({ image }) => image.imageId === imageId)

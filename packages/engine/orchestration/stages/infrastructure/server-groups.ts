@@ -1,4 +1,4 @@
-import { shape } from '@fairlead/base/json/shape.ts'
+import { maybeTexts, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import {
@@ -68,6 +68,8 @@ export function compareAge(one: CloudServerGroup, other: CloudServerGroup): numb
   )
 }
 
+const toNamed = shape({ moniker: toMoniker, application: textOf })
+
 /** The cluster that a stage names. @throws {StageError} when it names none, or no account */
 export function requireClusterPlace(
   settings: JsonObject,
@@ -75,11 +77,10 @@ export function requireClusterPlace(
 ): ClusterPlace {
   const cluster = requireCluster(settings)
   const provider = stageProviderOf(settings)
-  const { moniker, application } = shape({ moniker: toMoniker, application: textOf })(settings)
+  const { moniker, application } = toNamed(settings)
   const { trigger } = execution
   // In a strategy, that of the deployment.
-  const ofStrategy = () =>
-    trigger.strategy ? textOf(trigger.parameters['application']) : undefined
+  const ofStrategy = () => (trigger.strategy ? toNamed(trigger.parameters).application : undefined)
   const named =
     provider === kubernetes
       ? (moniker.app ?? ofStrategy() ?? application)
@@ -123,10 +124,11 @@ export async function findServerGroupPlace(
   return { application, provider, account, cluster, stack, detail }
 }
 
+const toHealth = shape({ interestingHealthProviderNames: maybeTexts })
+
 /** Health records that count: all, or those of the listed types; an empty list means that health is of no interest. */
 export function healthTypesOf(context: JsonObject): readonly string[] | undefined {
-  const listed = context['interestingHealthProviderNames']
-  return Array.isArray(listed) ? textsOf(listed) : undefined
+  return toHealth(context).interestingHealthProviderNames
 }
 
 export function isInstanceUp(
@@ -171,6 +173,7 @@ export const readShares = shape({
   capacity: shape({ min: numberOf, max: numberOf, desired: numberOf }),
   targetHealthyDeployPercentage: numberOf,
   desiredPercentage: numberOf,
+  instanceIdsToDisable: textsOf,
 })
 
 /** Whether a stage takes away everything, and not a share of it: shares are not checked. */

@@ -31,6 +31,12 @@ const plainOperations = [
   ],
 ]
 
+const toParts = shape({
+  loadBalancers: objectsOf,
+  ipIngress: objectsOf,
+  securityGroupIngress: objectsOf,
+})
+
 export const simpleOperationStages: readonly StageType[] = [
   {
     type: 'upsertLoadBalancer',
@@ -42,7 +48,7 @@ export const simpleOperationStages: readonly StageType[] = [
       submitStep(
         'upsertLoadBalancers',
         ({ stage: { context } }) => ({
-          operations: objectsOf(context['loadBalancers']).map((each) => ({
+          operations: toParts(context).loadBalancers.map((each) => ({
             upsertLoadBalancer: { ...withoutNotes(context), ...each, loadBalancers: undefined },
           })),
         }),
@@ -146,9 +152,8 @@ function waitSecurityGroup(): Step {
       if (name === undefined)
         throw new StageError(['The stage names no security group: set "name".'])
       const found = await infrastructure.securityGroup({ ...locationOf(context), name })
-      const wantsRules = ['ipIngress', 'securityGroupIngress'].some(
-        (key) => objectsOf(context[key]).length > 0,
-      )
+      const { ipIngress, securityGroupIngress } = toParts(context)
+      const wantsRules = ipIngress.length + securityGroupIngress.length > 0
       return found && (!wantsRules || found.hasRules)
         ? undefined
         : `the rules of ${name} cannot be read yet`

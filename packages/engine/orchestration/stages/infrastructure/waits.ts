@@ -1,5 +1,5 @@
 import { maybe, shape } from '@fairlead/base/json/shape.ts'
-import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, numberOf, objectOf } from '@fairlead/base/json/values.ts'
 import type { CloudInstance, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
@@ -88,7 +88,7 @@ export function waitDownStep(): Step {
     const group = await context.infrastructure.serverGroup(target)
     // Whether it takes traffic is for the next step to see.
     if (group === undefined || servesAsGroup(group)) return undefined
-    const named = textsOf(settings['instanceIdsToDisable'])
+    const { instanceIdsToDisable: named } = readShares(settings)
     const concerned =
       named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
     const up = concerned.filter((instance) => !isDown(instance, types)).length

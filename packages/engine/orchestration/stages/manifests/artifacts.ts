@@ -1,4 +1,5 @@
 /** Artifacts that stages of manifests take in: by the id under which they are expected, or written into the stage. */
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf, scalarOf, textOf } from '@fairlead/base/json/values.ts'
 import { sourced } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
@@ -16,11 +17,13 @@ const embedded = 'embedded/base64'
 
 interface ArtifactReference {
   /** Id of an expected artifact. */
-  readonly id?: unknown
+  readonly id?: string | undefined
   /** The artifact itself; it wins. */
   readonly artifact?: unknown
-  readonly account?: unknown
+  readonly account?: string | undefined
 }
+
+const toPlace = shape({ artifactAccount: textOf })
 
 /**
  * @param what How messages begin: `The manifest artifact`
@@ -29,9 +32,8 @@ interface ArtifactReference {
 export function requireArtifact(
   place: StagePlace,
   what: string,
-  { id, artifact, account }: ArtifactReference,
+  { id: expected, artifact, account }: ArtifactReference,
 ): JsonObject {
-  const expected = scalarOf(id)
   const found = toNonEmpty(artifact) ?? (expected && expectedArtifactsById(place).get(expected))
   if (!found) {
     const why =
@@ -42,7 +44,7 @@ export function requireArtifact(
       `${what} ${why}. Choose an expected artifact, or write the artifact into the stage.`,
     ])
   }
-  const name = textOf(account) ?? textOf(found['artifactAccount'])
+  const name = account ?? toPlace(found).artifactAccount
   return name === undefined ? found : { ...found, artifactAccount: name }
 }
 
@@ -55,7 +57,7 @@ export async function fetchArtifact(
   const { type, reference } = artifact
   if (type === embedded && typeof reference === 'string')
     return Buffer.from(reference, 'base64').toString('utf8')
-  if (textOf(artifact['artifactAccount']) === undefined)
+  if (toPlace(artifact).artifactAccount === undefined)
     throw new StageError([`${what} needs an account from which it is fetched: set its account.`])
   return infrastructure.fetchArtifact(artifact)
 }
@@ -74,21 +76,22 @@ interface BindableArtifacts {
 /** @throws {StageError} when a required one is missing */
 export function bindableArtifacts(place: StagePlace): BindableArtifacts {
   const { context } = place.stage
-  const { requiredArtifactIds, requiredArtifacts } = readFields(sourced, context)
-  const listed = objectsOf(context['manifests.required'] ?? requiredArtifacts)
+  const { requiredArtifactIds } = readFields(sourced, context)
+  const { required: listed } = toRequired(context)
   const references = [...requiredArtifactIds.map((id) => ({ id })), ...listed.map(referenceOf)]
   const required = references.map((each) => requireArtifact(place, 'The required artifact', each))
   // What is embedded has no reference that a field of a manifest could take.
-  const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !hasItsContent(each))
+  const optional = artifactsSeenBy(place).filter((each) => !hasItsContent(each))
   return {
-    requiredArtifacts: distinctArtifacts(required) as JsonObject[],
+    requiredArtifacts: distinctArtifacts(required),
     optionalArtifacts: optional,
   }
 }
 
+const toRequired = shape({ required: [objectsOf, 'manifests.required', 'requiredArtifacts'] })
+const toReference = shape({ id: [scalarOf, 'expectedArtifactId'], artifact: asGiven })
+
 function referenceOf(entry: JsonObject): ArtifactReference {
-  const { expectedArtifactId, artifact } = entry
-  return expectedArtifactId === undefined && artifact === undefined
-    ? { artifact: entry }
-    : { id: expectedArtifactId, artifact }
+  const { id, artifact } = toReference(entry)
+  return id === undefined && artifact === undefined ? { artifact: entry } : { id, artifact }
 }

@@ -1,11 +1,8 @@
 /** `bakeManifest`: manifests that Helm, Helmfile or Kustomize renders, as an artifact for later stages. */
-import {
-  fieldOf,
-  type JsonObject,
-  objectsOf,
-  textOf,
-  withoutNulls,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, list, maybe, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, scalarOf, textOf, withoutNulls } from '@fairlead/base/json/values.ts'
+import { bakeManifest } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import { bakeryRequests } from '../infrastructure/bake.ts'
@@ -33,7 +30,8 @@ async function createBake(context: TaskContext): Promise<TaskResult> {
 /** @throws {StageError} when the stage names no renderer, no input, or not exactly one output */
 function toRequest(place: StagePlace): { renderer: string; body: JsonObject } {
   const settings = place.stage.context
-  const renderer = (textOf(settings['templateRenderer']) ?? '').toUpperCase()
+  const { templateRenderer = '', overrides } = readFields(bakeManifest.fields, settings)
+  const renderer = templateRenderer.toUpperCase()
   if (!renderers.includes(renderer))
     throw new StageError([
       `The renderer "${renderer}" is unknown: set "templateRenderer" to one of ${renderers.join(', ')}.`,
@@ -53,7 +51,6 @@ function toRequest(place: StagePlace): { renderer: string; body: JsonObject } {
     'helmfileFilePath kustomizeFilePath',
   ].flatMap((line) => line.split(' '))
   const given = Object.fromEntries(fields.map((key) => [key, settings[key]]))
-  const overrides = settings['overrides'] ?? {}
   return {
     renderer,
     body: withoutNulls({
@@ -66,19 +63,22 @@ function toRequest(place: StagePlace): { renderer: string; body: JsonObject } {
   }
 }
 
+const toInput = shape({ id: scalarOf, artifact: asGiven, account: textOf })
+const toInputs = shape({ inputArtifacts: list(toInput), inputArtifact: maybe(toInput) })
+
 function inputsOf(place: StagePlace): JsonObject[] {
-  const { inputArtifacts, inputArtifact } = place.stage.context
-  const listed = objectsOf(inputArtifacts)
-  return (listed.length > 0 ? listed : objectsOf([inputArtifact])).map(
-    ({ id, artifact, account }) =>
-      requireArtifact(place, 'The input artifact', { id, artifact, account }),
-  )
+  const { inputArtifacts: listed, inputArtifact: single } = toInputs(place.stage.context)
+  const inputs = listed.length === 0 && single !== undefined ? [single] : listed
+  return inputs.map((each) => requireArtifact(place, 'The input artifact', each))
 }
 
+const toOutput = shape({
+  expectedArtifacts: list(shape({ matchArtifact: shape({ name: textOf }) })),
+})
+
 function outputNameOf(settings: JsonObject): string {
-  const expected = objectsOf(settings['expectedArtifacts'])
-  const [only] = expected
-  const name = textOf(fieldOf(only?.['matchArtifact'], 'name'))
+  const { expectedArtifacts: expected } = toOutput(settings)
+  const name = expected[0]?.matchArtifact.name
   if (expected.length === 1 && name !== undefined) return name
   throw new StageError([
     `The stage expects ${expected.length} artifacts and produces one: set "expectedArtifacts" to one with "matchArtifact.name".`,

@@ -1,4 +1,5 @@
 /** `cleanupArtifacts`: deletes versions of an object beyond the number that its manifest allows. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
@@ -7,11 +8,13 @@ import type { StageType, Step } from '../stage-type.ts'
 import { accountFields, manifestStage, readObject } from './manifest-context.ts'
 import { promoteStep } from './promote-outputs.ts'
 
+const toGiven = shape({ manifests: objectsOf })
+
 const submit = submitStep('cleanupArtifacts', ({ stage }) => {
   const deployed = manifestsNote.in(stage.context)
-  const listed = deployed.length > 0 ? deployed : objectsOf(stage.context['manifests'])
+  const { manifests: given } = toGiven(stage.context)
   // Names and annotations say which versions there are.
-  const manifests = listed
+  const manifests = (deployed.length > 0 ? deployed : given)
     .filter(isLimited)
     .map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }))
   const cleanup = { cleanupArtifacts: { ...accountFields(stage), manifests } }

@@ -1,4 +1,5 @@
 /** `deployManifest` and `planManifest`: objects of a cluster as manifests describe them, or what would change. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { deploying, failOnError } from '@fairlead/model/stage-types/manifests.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
@@ -38,6 +39,8 @@ function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
   return previewedOnceResolved(submit)
 }
 
+const toFields = shape({ moniker: objectOf, manifests: objectsOf })
+
 function description(context: TaskContext): JsonObject {
   const {
     plan: _plan,
@@ -45,10 +48,9 @@ function description(context: TaskContext): JsonObject {
     trafficManagement: _traffic,
     ...fields
   } = operationFields(context)
-  const moniker = objectOf(fields['moniker'])
+  const { moniker, manifests } = toFields(fields)
   const settings = context.stage.context
-  if (trafficStrategyOf(settings) === 'CANARY')
-    checkCanaryManifests(objectsOf(fields['manifests']), settings)
+  if (trafficStrategyOf(settings) === 'CANARY') checkCanaryManifests(manifests, settings)
   const app = moniker['app'] || context.execution.application
   return { ...fields, moniker: { ...moniker, app }, source: 'text', ...trafficFields(settings) }
 }

@@ -209,15 +209,17 @@ function checkPatch(
   ])
 }
 
+const toOptions = shape({ options: objectOf })
+
 function patchOf(context: TaskContext, target: ManifestTarget): JsonObject {
   const fields = descriptionOf(context, target)
-  const { options, patchBody, requiredArtifacts = [], optionalArtifacts = [] } = fields
+  const { patchBody, requiredArtifacts = [], optionalArtifacts = [] } = fields
   const mergeStrategy = mergeStrategyOf(context.stage.context)
   const documents = [patchBody].flat()
   return {
     ...fields,
     source: 'text',
-    options: { record: true, ...objectOf(options), mergeStrategy },
+    options: { record: true, ...toOptions(fields).options, mergeStrategy },
     patchBody: mergeStrategy === 'json' ? documents : documents[0],
     allArtifacts: [requiredArtifacts, optionalArtifacts].flat(),
   }

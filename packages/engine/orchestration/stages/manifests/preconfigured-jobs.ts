@@ -1,4 +1,5 @@
 /** Job stages that the configuration adds: a fixed Job, with parameters that the author of a stage fills in. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import {
   object,
@@ -40,15 +41,17 @@ function fixedFields(job: PreconfiguredJob): JsonObject {
   return { cloudProvider: kubernetes, source: 'text', ...Object.fromEntries(given) }
 }
 
+const toGiven = shape({ parameters: objectOf, dynamicParameters: objectOf })
+
 /** @throws {StageError} when a parameter has no place in the job */
 function fillIn(context: JsonObject, job: PreconfiguredJob): JsonObject {
   const filled = structuredClone(fixedFields(job))
-  const given = objectOf(context['parameters'])
+  const { parameters: given, dynamicParameters } = toGiven(context)
   for (const { name, mapping, defaultValue } of job.parameters) {
     const value = Object.hasOwn(given, name) ? given[name] : defaultValue
     if (value !== undefined && value !== null) setAt(filled, mapping, String(value))
   }
-  for (const [mapping, value] of Object.entries(objectOf(context['dynamicParameters'])))
+  for (const [mapping, value] of Object.entries(dynamicParameters))
     setAt(filled, mapping, String(value))
   return { ...filled, preconfiguredJobParameters: job.parameters }
 }

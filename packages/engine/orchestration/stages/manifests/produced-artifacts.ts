@@ -1,11 +1,14 @@
 /** `bindProducedArtifacts`: artifacts that a stage expects of itself, found among those that its tasks have produced. */
-import { type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { bindExpected } from '../../artifact-binding.ts'
 import { distinctArtifacts } from '../../artifacts-at-hand.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 
+const toArtifacts = shape({ artifacts: objectsOf, expectedArtifacts: objectsOf })
+
 export function expectsArtifacts(context: JsonObject): boolean {
-  return objectsOf(context['expectedArtifacts']).length > 0
+  return toArtifacts(context).expectedArtifacts.length > 0
 }
 
 /** The type with a last step that binds what the stage expects, where it expects something. */
@@ -21,9 +24,11 @@ export function withBinding(type: StageType): StageType {
 export const bindStep: Step = { name: 'bindProducedArtifacts', decide: bind }
 
 function bind({ stage }: TaskContext): TaskResult {
-  const expected = objectsOf(stage.context['expectedArtifacts'])
+  const { expectedArtifacts: expected, artifacts: produced } = toArtifacts({
+    ...stage.context,
+    ...stage.outputs,
+  })
   if (expected.length === 0) return { status: 'SUCCEEDED' }
-  const produced = listOf(stage.outputs['artifacts'] ?? stage.context['artifacts'])
   const resolved = bindExpected(expected, {
     among: produced,
     missing: 'The stage produced no artifact',

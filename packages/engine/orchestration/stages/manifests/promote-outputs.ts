@@ -1,5 +1,6 @@
 /** Results of operations, where clients and expressions read them: keys with a dot in context and outputs of the stage. */
-import { definedOf, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { list, maybe } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { tasksNote } from '../infrastructure/notes.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 
@@ -17,7 +18,7 @@ function promote({ stage }: TaskContext): TaskResult {
   const manifests = first('manifests')
   const created = first('createdArtifacts')
   const found = definedOf({
-    'outputs.manifests': manifests && listOf(manifests).map(toOutput),
+    'outputs.manifests': maybe(list(toOutput))(manifests),
     'outputs.manifestNamesByNamespace': first('manifestNamesByNamespace'),
     'outputs.boundArtifacts': first('boundArtifacts'),
     'outputs.createdArtifacts': created,

@@ -1,6 +1,6 @@
 /** Stages of a promotion for what its target declares: constraints in their order, deployments, verifications. */
 
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Constraint } from '@fairlead/model/environments/declaration.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
@@ -90,8 +90,7 @@ function canaryDeployments(
     }
     const { imageId, imageAccount, ...others } = canary
     const group = { ...others, strategy: '', capacity }
-    const detailed = (word: string) =>
-      [textOf(canary['freeFormDetails']), word].flatMap((part) => part ?? []).join('-')
+    const detailed = (word: string) => [canary.freeFormDetails, word].filter(Boolean).join('-')
     return {
       control: { ...group, freeFormDetails: detailed('baseline') },
       experiment: { ...group, imageId, imageAccount, freeFormDetails: detailed('canary') },

@@ -1,7 +1,7 @@
 /** `promote`: takes what one environment runs to the next, once the constraints of that one hold. */
 
 import { shape } from '@fairlead/base/json/shape.ts'
-import { isObject, listOf, textOf } from '@fairlead/base/json/values.ts'
+import { listOf, textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { findUnknownPlaces } from '@fairlead/model/environments/accounts.ts'
 import { describeJudgment, describeSoak, soakedAt } from '@fairlead/model/environments/holds.ts'
@@ -10,6 +10,7 @@ import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { type Execution, type Stage, type StagePlace, waitingKey } from '../../model.ts'
 import { isActive } from '../../statuses.ts'
+import { note } from '../infrastructure/notes.ts'
 import { requiredRoles } from '../manual-judgment.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { plannedStages } from './constraints.ts'
@@ -37,9 +38,11 @@ export const promoteStage: StageType = {
   unevaluatedKeys: () => ['promotion'],
 }
 
+const waitingNote = note(waitingKey, textOf)
+
 /** An inner stage that waits until the version has run long enough. */
 function isSoak({ context }: Stage): boolean {
-  return isObject(context['soak'])
+  return context['soak'] !== undefined
 }
 
 /** The later of two promotions to one environment takes what runs once the earlier one has ended. */
@@ -161,7 +164,7 @@ function describeWait(stage: Stage, execution: Execution): string | undefined {
     case 'manualJudgment':
       return describeJudgment(requiredRoles(part.context))
     case 'promote':
-      return textOf(part.context[waitingKey])
+      return waitingNote.in(part.context)
     case 'restrictExecutionDuringTimeWindow': {
       const opens =
         part.scheduledTime === undefined

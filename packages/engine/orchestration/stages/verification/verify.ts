@@ -1,6 +1,6 @@
 /** `verify`: watches what was deployed, each check in an inner stage of its own; one that fails may roll the deployment back. */
 import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, numberOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { verify } from '@fairlead/model/stage-types/verification.ts'
@@ -40,12 +40,14 @@ export const verifyStage: StageType = {
 
 /** The stage itself has a list of checks, each of its inner stages one of them. */
 function isCheck({ context }: Stage): boolean {
-  return isObject(context['check'])
+  return context['check'] !== undefined
 }
+
+const toChecks = shape({ checks: objectsOf })
 
 /** @throws {StageError} when there is nothing to check */
 function plannedChecks({ context }: Stage): NewStage[] {
-  const checks = objectsOf(context['checks'])
+  const { checks } = toChecks(context)
   if (checks.length === 0) throw new StageError(['The stage has no check: add one to "checks".'])
   const { checks: _checks, rollback: _rollback, name: _name, ...shared } = context
   return checks.map((check) => {
