@@ -79,6 +79,7 @@ const toSettings = shape({
 /** As the bakery has answered last. */
 const statusNote = note('status', shape({ id: textOf, resource_id: textOf, state: textOf }))
 const artifactsNote = note('artifacts', objectsOf)
+const bakedBeforeNote = note('previouslyBaked', isTrue)
 
 function regionsOf(context: JsonObject): string[] {
   const { regions } = toSettings(context)
@@ -262,6 +263,6 @@ function collect({ stage, execution }: TaskContext): TaskResult {
     ...(children.length === 1 && { ami, imageId, imageName }),
   }
   const previouslyBaked =
-    children.length > 0 && children.every(({ context }) => context['previouslyBaked'] === true)
+    children.length > 0 && children.every(({ context }) => bakedBeforeNote.in(context))
   return { status: 'SUCCEEDED', context: { ...found, previouslyBaked }, outputs: found }
 }
