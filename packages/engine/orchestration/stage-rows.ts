@@ -1,10 +1,10 @@
-/** Stages of executions in rows of their own: a step writes those that it has changed, and those of a run that goes on stay in memory. */
+/** Stages of long executions in rows of their own: a step writes those that it has changed, and those of a run that goes on stay in memory. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { KeptStage } from './kept-stage.ts'
 import type { Stage } from './model.ts'
 
-/** What stands in a record for a stage: its id, or the stage itself in records of older versions. */
+/** What stands in a record for a stage: the stage itself, or its id where it has a row. */
 export type StageEntry = string | Stage
 
 export interface StoredStages {
@@ -28,7 +28,8 @@ interface StageForm {
 
 /** Characters that are kept. A run that needs more is read from the database at each step. */
 const maxKeptLength = 16_000_000
-const nothing: StoredStages = { revision: 0, stages: new Map(), length: 0 }
+/** Of a record that has its stages in its body. */
+export const noStages: StoredStages = { revision: 0, stages: new Map(), length: 0 }
 
 export class StageRows {
   readonly #sql: SQLTagStore
@@ -66,7 +67,7 @@ export class StageRows {
   }
 
   /** What has to be written so that the rows are the stages. */
-  compare(present: readonly Stage[], { stages: known }: StoredStages = nothing): StageChange {
+  compare(present: readonly Stage[], { stages: known }: StoredStages): StageChange {
     const stages = new Map<string, KeptStage>()
     const written: string[] = []
     let length = 0

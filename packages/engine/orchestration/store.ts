@@ -1,4 +1,4 @@
-/** Executions in SQLite: a row each, and one for each stage; a step writes those that it has changed. */
+/** Executions in SQLite: a row each. Stages of long ones have rows of their own, and a step writes those that it has changed. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
@@ -6,7 +6,13 @@ import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
 import { type Execution, type ExecutionType, originOf, type Stage, type Trigger } from './model.ts'
 import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'
-import { type StageChange, type StageEntry, StageRows, type StoredStages } from './stage-rows.ts'
+import {
+  noStages,
+  type StageChange,
+  type StageEntry,
+  StageRows,
+  type StoredStages,
+} from './stage-rows.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 interface Lineage {
@@ -74,15 +80,20 @@ interface Known {
   readonly stages: StoredStages
 }
 
+/** Characters. Shorter records are read and written faster as one. */
+const usualBodyLength = 32_768
+
 export class ExecutionStore {
   readonly #db: DatabaseSync
   readonly #commits: GroupCommit
   readonly #sql: SQLTagStore
   readonly #parts: SharedPartStore
   readonly #stages: StageRows
+  readonly #maxBodyLength: number
   readonly #known = new WeakMap<Execution, Known>()
 
-  constructor(db: DatabaseSync, commits: GroupCommit) {
+  /** @param maxBodyLength Of a record, until which its stages stand in its body */
+  constructor(db: DatabaseSync, commits: GroupCommit, maxBodyLength = usualBodyLength) {
     this.#db = db
     this.#commits = commits
     this.#sql = db.createTagStore()
@@ -92,6 +103,7 @@ export class ExecutionStore {
       format: formatStored,
     })
     this.#stages = new StageRows(db, { parse: parseStored, format: formatStored })
+    this.#maxBodyLength = maxBodyLength
   }
 
   insert(execution: Execution, nextDue: number | undefined): void {
@@ -110,8 +122,7 @@ export class ExecutionStore {
     const { user } = authentication
     const { root, depth } = this.lineageOf(execution)
     const trigger = this.#parts.split({ trigger: execution.trigger })
-    const change = this.#stages.compare(execution.stages)
-    const body = formatBody(execution, change)
+    const { change, body } = this.#compare(execution, noStages)
     const revision = this.#stages.nextRevision()
     this.#sql.run`
       INSERT INTO orchestration_executions
@@ -135,8 +146,7 @@ export class ExecutionStore {
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
   save(execution: Execution, nextDue: number | undefined): boolean {
     const known = this.#known.get(execution)
-    const change = this.#stages.compare(execution.stages, known?.stages)
-    const body = formatBody(execution, change)
+    const { change, body } = this.#compare(execution, known?.stages ?? noStages)
     if (body === known?.body && change.written.length + change.removed.length === 0) return false
     const { id, status, startTime, engine } = execution
     const revision = this.#stages.nextRevision()
@@ -148,12 +158,23 @@ export class ExecutionStore {
     return true
   }
 
+  /** Stages leave the body of a record that has become long, and stay out of it. */
+  #compare(execution: Execution, known: StoredStages): { change: StageChange; body: string } {
+    if (known.stages.size === 0) {
+      const body = formatBody(execution, execution.stages)
+      if (body.length <= this.#maxBodyLength)
+        return { change: { ...noStages, written: [], removed: [], entries: [] }, body }
+    }
+    const change = this.#stages.compare(execution.stages, known)
+    return { change, body: formatBody(execution, change.entries) }
+  }
+
   /** Writes the stages that have changed. A transaction that is rolled back leaves a revision that no record has. */
   #note(execution: Execution, body: string, change: StageChange, revision: number): void {
     const { id, status } = execution
     this.#stages.write(id, change)
     const stages = { revision, stages: change.stages, length: change.length }
-    this.#stages.keep(id, stages, isComplete(status))
+    if (stages.length > 0) this.#stages.keep(id, stages, isComplete(status))
     this.#known.set(execution, { body, stages })
   }
 
@@ -163,12 +184,14 @@ export class ExecutionStore {
     if (row === undefined) return undefined
     const body = row['body'] as string
     const execution = parseStored(body) as Execution
-    const stages = this.#stages.load(id, Number(row['revision']))
-    const isOver = isComplete(execution.status)
-    execution.stages = (execution.stages as readonly StageEntry[]).map((entry) =>
-      stageOf(entry, stages, isOver),
-    )
-    this.#stages.keep(id, stages, isOver)
+    const entries: readonly StageEntry[] = execution.stages
+    const hasRows = entries.some((entry) => typeof entry === 'string')
+    const stages = hasRows ? this.#stages.load(id, Number(row['revision'])) : noStages
+    if (hasRows) {
+      const isOver = isComplete(execution.status)
+      execution.stages = entries.map((entry) => stageOf(entry, stages, isOver))
+      this.#stages.keep(id, stages, isOver)
+    }
     execution.trigger = this.#parseTrigger(execution.id, row['trigger'])
     this.#known.set(execution, { body, stages })
     return execution
@@ -467,7 +490,7 @@ function stageOf(entry: StageEntry, { stages }: StoredStages, isOver: boolean): 
   return isOver ? kept.read() : kept.copy()
 }
 
-function formatBody(execution: Execution, { entries }: StageChange): string {
+function formatBody(execution: Execution, entries: readonly StageEntry[]): string {
   return formatStored({ ...execution, trigger: undefined, stages: entries })
 }
 

@@ -1,4 +1,4 @@
-/** Stages stand in rows of their own: a step writes those that it has changed, and reads what was written, whatever became of others. */
+/** Stages of a long execution stand in rows of their own: a step writes those that it has changed, and reads what was written, whatever became of others. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -76,7 +76,7 @@ function open(t: TestContext) {
     db.close()
     rmSync(dir, { recursive: true })
   })
-  const storeOf = () => new ExecutionStore(db, commits)
+  const storeOf = (maxBodyLength = 0) => new ExecutionStore(db, commits, maxBodyLength)
   const texts = () =>
     Object.fromEntries(
       db
@@ -196,7 +196,23 @@ test('stages are put in, put in another order and taken out; all go with their e
   assert.deepEqual([texts(), store.load('e')], [{}, undefined])
 })
 
-test('a record of an older version has its stages in its body; the first change moves them', (t) => {
+test('a short record has its stages in its body until it is long', (t) => {
+  const { commits, storeOf, texts } = open(t)
+  const store = storeOf(4000)
+  commits.transact(() => store.insert(executionOf([stageOf('a'), stageOf('b')]), 1))
+  const change = (value: string) => {
+    const loaded = store.load('e')!
+    loaded.stages[0]!.context['value'] = value
+    commits.transact(() => store.save(loaded, 1))
+    assert.deepEqual(storeOf().load('e'), loaded)
+    return Object.keys(texts()).sort()
+  }
+  assert.deepEqual(change('short'), [])
+  assert.deepEqual(change('long'.repeat(1000)), ['a', 'b'])
+  assert.deepEqual(change('short'), ['a', 'b'])
+})
+
+test('the first change of a long record of an older version moves its stages into rows', (t) => {
   const { db, commits, storeOf, texts } = open(t)
   const store = storeOf()
   commits.transact(() => store.insert(executionOf([stageOf('a'), stageOf('b')]), 1))
