@@ -1,12 +1,6 @@
 /** What objects of all kinds have; `objects/` reads what those of one kind have, once where the kind is known. */
-import { asGiven, list, or, type Reader, shape } from '@fairlead/base/json/shape.ts'
-import {
-  fieldAt,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, list, or, shape } from '@fairlead/base/json/shape.ts'
+import { fieldAt, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 
 export const applicationAnnotation = 'moniker.spinnaker.io/application'
 /** It counts as the application beside `managerLabel`. */
@@ -91,11 +85,6 @@ export function ownerReferenceOf(object: Described): OwnerReference | undefined 
 
 export function isOwnedBy({ metadata }: Described, owner: Described): boolean {
   return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
-}
-
-/** The members of a list that are objects. */
-export function entries<T>(read: Reader<T>): Reader<T[]> {
-  return (value) => objectsOf(value).map(read)
 }
 
 export const toConditions = list(

@@ -1,16 +1,16 @@
 /** Services, ingresses and network policies: the fields that Fairlead reads. */
-import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { objectList, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { entries, toLabels } from '../objects.ts'
+import { toLabels } from '../objects.ts'
 
-const toBalancer = shape({ ingress: entries(shape({ host: [textOf, 'hostname', 'ip'] })) })
+const toBalancer = shape({ ingress: objectList(shape({ host: [textOf, 'hostname', 'ip'] })) })
 const toStatus = shape({ loadBalancer: toBalancer })
 export type BalancerStatus = ShapeOf<typeof toStatus>
 
 export const toService = shape({
   spec: shape({
     selector: toLabels,
-    ports: entries(
+    ports: objectList(
       shape({ name: or(textOf, ''), protocol: or(textOf, 'TCP'), port: or(numberOf, 80) }),
     ),
     portsAsGiven: [objectsOf, 'ports'],
@@ -24,17 +24,17 @@ const toBackend = shape({ service: shape({ name: textOf }) })
 export const toIngress = shape({
   spec: shape({
     defaultBackend: toBackend,
-    rules: entries(
-      shape({ host: textOf, http: shape({ paths: entries(shape({ backend: toBackend })) }) }),
+    rules: objectList(
+      shape({ host: textOf, http: shape({ paths: objectList(shape({ backend: toBackend })) }) }),
     ),
-    tls: entries(shape({ hosts: textsOf })),
+    tls: objectList(shape({ hosts: textsOf })),
   }),
   status: toStatus,
 })
 export type Ingress = ShapeOf<typeof toIngress>
 
 const toPolicyRule = shape({
-  ports: entries(
+  ports: objectList(
     shape({
       protocol: or(textOf, 'TCP'),
       port: toPortNumber,
@@ -46,7 +46,7 @@ const toPolicyRule = shape({
 export type PolicyRule = ShapeOf<typeof toPolicyRule>
 
 export const toNetworkPolicy = shape({
-  spec: shape({ ingress: entries(toPolicyRule), egress: entries(toPolicyRule) }),
+  spec: shape({ ingress: objectList(toPolicyRule), egress: objectList(toPolicyRule) }),
 })
 
 /** A text is the name of a port. */
