@@ -29,7 +29,7 @@ interface PortOptions {
 
 export function createPorts({ call, log, steady, accessOf }: PortOptions) {
   const callForAll = forEachUser(call, accessOf)
-  const ports: Ports = {
+  const chosen: Ports = {
     bakery: openRosco(callForAll),
     builds: openIgor(callForAll),
     canaries: openKayenta(callForAll),
@@ -40,14 +40,33 @@ export function createPorts({ call, log, steady, accessOf }: PortOptions) {
     rights: openFiat(call),
     secrets: noSecrets,
   }
+  const late = Object.keys(chosen).map((name) => [
+    name,
+    lateBound(() => chosen[name as keyof Ports]),
+  ])
   return {
-    ports,
+    /** Back ends may take what they need of it while others are not open yet. */
+    ports: Object.fromEntries(late) as unknown as Ports,
     /** Those of a back end that has been opened take the place of services. */
     add({ ports: own = {} }: OpenBackend) {
       const answering = Object.entries(own).map(([name, port]) => [name, withAnswers(port, log)])
-      Object.assign(ports, Object.fromEntries(answering))
+      Object.assign(chosen, Object.fromEntries(answering))
     },
   }
+}
+
+/** The port that is there at the time of each call. */
+function lateBound<Port extends object>(find: () => Port): Port {
+  return new Proxy({} as Port, {
+    get(_, name) {
+      const member: unknown = find()[name as keyof Port]
+      if (typeof member !== 'function') return member
+      return (...given: unknown[]) => {
+        const port = find()
+        return Reflect.apply(port[name as keyof Port] as typeof member, port, given)
+      }
+    },
+  })
 }
 
 /** What fails is a refusal with the status that a route would answer with. */
