@@ -107,7 +107,7 @@ function openBuilds(t: TestContext) {
     secrets: { reveal } as unknown as SecretValues,
   })
   const options = {
-    context: { log, now: () => 1, secrets: { reveal } },
+    context: { log, now: () => 1, ports: { secrets: { reveal } } },
     settings: {
       maxRunning: 1,
       logBytes: 1000,
