@@ -76,14 +76,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const notifier = new Notifier(context, { ...usualPauses, ...pauses.notifications })
   const marks = new StartMarks(context.db, context.now)
   const receiver = new EventReceiver({ context, starts, marks, pipelines, log })
-  const polls = new Polls({
-    context,
-    pipelines,
-    sources: [gitRefs, ...registrySources].filter((source) => source.isPolled?.(context) ?? true),
-    log,
-    handle: (event, advance) => receiver.handle(event, undefined, advance),
-    pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
-  })
+  let polls: Polls | undefined
 
   const { links, types } = context.settings.notifications
   const notify = {
@@ -116,6 +109,17 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     start() {
       starts.resume()
       scheduler.start()
+      // Only now every back end is open: what the infrastructure reads is known.
+      polls = new Polls({
+        context,
+        pipelines,
+        sources: [gitRefs, ...registrySources].filter(
+          (source) => source.isPolled?.(context) ?? true,
+        ),
+        log,
+        handle: (event, advance) => receiver.handle(event, undefined, advance),
+        pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
+      })
       polls.start()
       notifier.start()
       // Another store's definitions would all have to be read.
@@ -127,7 +131,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     close() {
       notifier.close()
       scheduler.close()
-      polls.close()
+      polls?.close()
       starts.close()
       log.close()
     },
