@@ -102,7 +102,7 @@ function readPackage(folder: string) {
 
 /**
  * @param entryPoints Files of the repository, by the names that they get in `outDir`; each is a start
- * @param starts Others, which a lazy import begins
+ * @param starts Others, which a lazy import begins. With some, files that are loaded together become one; all entry points are in `outDir` itself then
  */
 export async function bundle(
   entryPoints: Record<string, string>,
@@ -127,8 +127,15 @@ export async function bundle(
     logLevel: 'warning',
     plugins: [leaveOut, requireHttp],
   })
-  const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
-  await writeMerged(built, root, outDir, all)
+  if (starts.length === 0) {
+    for (const { path, contents } of built.outputFiles) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, contents)
+    }
+  } else {
+    const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
+    await writeMerged(built, root, outDir, all)
+  }
   return built.metafile
 }
 
