@@ -332,6 +332,11 @@ test('orchestration-scenario 161: an expression that succeeds later leaves no tr
   await engine.ask('PATCH', `/pipelines/${id}/stages/${before.id}`, { late: { x: 'v' } })
   await engine.ask('PATCH', `/pipelines/${id}/stages/${before.id}`, { judgmentStatus: 'continue' })
 
+  await engine.eventually(async () => {
+    // A judgment that comes while the stage is looked at is seen by its next look.
+    engine.clock.pass(20)
+    return (await engine.execution(id)).status === 'SUCCEEDED'
+  })
   await engine.ends(id, 'SUCCEEDED')
   const { context } = await engine.stage(id, '1')
   assert.equal(context['note'], 'v')
