@@ -102,7 +102,7 @@ function readPackage(folder: string) {
 
 /**
  * @param entryPoints Files of the repository, by the names that they get in `outDir`; each is a start
- * @param starts Others, which a lazy import begins. With some, files that are loaded together become one; all entry points are in `outDir` itself then
+ * @param starts Others, which a lazy import begins
  */
 export async function bundle(
   entryPoints: Record<string, string>,
@@ -127,15 +127,8 @@ export async function bundle(
     logLevel: 'warning',
     plugins: [leaveOut, requireHttp],
   })
-  if (starts.length === 0) {
-    for (const { path, contents } of built.outputFiles) {
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, contents)
-    }
-  } else {
-    const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
-    await writeMerged(built, root, outDir, all)
-  }
+  const all = [...Object.values(entryPoints).map((file) => [file]), ...starts]
+  await writeMerged(built, root, outDir, all)
   return built.metafile
 }
 

@@ -2,7 +2,7 @@
  * Merges the shared files of a bundle that are loaded together. esbuild splits by every lazy import, and a start would read hundreds of files,
  * each at the cost of a millisecond in Node's module loader: a quarter of the processor time until `serve` listens.
  */
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { type BuildResult, build, type Metafile, type Plugin } from 'esbuild'
 
 /** Entry points and lazily imported files that one process or thread loads, as paths of the repository. */
@@ -95,7 +95,7 @@ function mergeInto(
   const outer = (file: string, name: string) => `${name}_${parts.indexOf(file)}`
   const passOn = (file: string, from: string, toClause: (name: string) => string) => {
     const names = exportsOf(file).map(toClause)
-    const source = `'./${basename(from)}'`
+    const source = `'./${from}'`
     return names.length === 0 ? `import ${source}` : `export {${names.join()}} from ${source}`
   }
   return {
@@ -107,7 +107,10 @@ function mergeInto(
         if (namespace === 'merged') return { path: file, namespace: 'part' }
         const into = path.startsWith('.') && namespace === 'part' ? merged.get(file) : undefined
         if (into === undefined || kind !== 'import-statement') return { path, external: true }
-        return { path: file, namespace: merged.get(importer) === into ? 'part' : 'link' }
+        if (merged.get(importer) === into) return { path: file, namespace: 'part' }
+        // The link becomes a part of the file that imports it, wherever that is.
+        const from = relative(dirname(merged.get(importer) ?? importer), into)
+        return { path: file, namespace: 'link', suffix: `?${from}`, pluginData: from }
       })
       onLoad({ filter: /.*/, namespace: 'part' }, ({ path }) => ({
         contents: texts.get(path),
@@ -116,12 +119,12 @@ function mergeInto(
       onLoad({ filter: /.*/, namespace: 'merged' }, ({ path }) => ({
         contents: parts
           .filter((file) => merged.get(file) === path)
-          .map((file) => passOn(file, file, (name) => `${name} as ${outer(file, name)}`))
+          .map((file) => passOn(file, basename(file), (name) => `${name} as ${outer(file, name)}`))
           .join('\n'),
         resolveDir: dirname(path),
       }))
-      onLoad({ filter: /.*/, namespace: 'link' }, ({ path }) => ({
-        contents: passOn(path, merged.get(path) ?? '', (name) => `${outer(path, name)} as ${name}`),
+      onLoad({ filter: /.*/, namespace: 'link' }, ({ path, pluginData: from }) => ({
+        contents: passOn(path, from, (name) => `${outer(path, name)} as ${name}`),
         resolveDir: dirname(path),
       }))
     },
