@@ -49,11 +49,14 @@ export async function matchTriggers(
   const means = { patterns: createPatterns(context), ports: context.ports }
   const arrival = { event, artifacts: kind.artifacts(event) }
   const candidates: Candidate[] = []
+  const about = kind.about(event).filter((name) => name !== undefined)
   for (const pipeline of await loadTriggeredPipelines(context.ports.definitions, pipelines, {
     types: kind.triggerTypes,
-    about: kind.about(event).filter((name) => name !== undefined),
+    about,
   })) {
-    const concerned = pipeline.triggers.filter((trigger) => isConcerned(kind, trigger, event))
+    const concerned = pipeline.triggers.filter((trigger) =>
+      isConcerned(kind, trigger, event, about),
+    )
     if (concerned.length === 0) continue
     const judge =
       declined === undefined

@@ -40,12 +40,20 @@ export interface TriggerKind {
   artifacts(event: Event): JsonObject[]
 }
 
-/** Whether the trigger waits for what the event is about, as far as comparing names tells. */
-export function isConcerned(kind: TriggerKind, trigger: JsonObject, event: Event): boolean {
-  const about = new Set(kind.about(event))
+/**
+ * Whether the trigger waits for what the event is about, as far as comparing names tells.
+ *
+ * @param about What `kind` says of the event
+ */
+export function isConcerned(
+  kind: TriggerKind,
+  trigger: JsonObject,
+  event: Event,
+  about: readonly string[],
+): boolean {
   return (
     kind.triggerTypes.includes(String(trigger['type'])) &&
-    kind.awaits(trigger).some((name) => name !== undefined && about.has(name)) &&
+    kind.awaits(trigger).some((name) => name !== undefined && about.includes(name)) &&
     (kind.concerns?.(trigger, event) ?? true)
   )
 }
