@@ -45,10 +45,7 @@ function isSatisfied(
     return pattern === null || patterns.occurs(String(pattern), toText(field, patterns))
   if (!paths || pattern === null) return false
   const value = valueAt(document, key, patterns.spend)
-  const candidates = Array.isArray(value)
-    ? value.filter((item) => typeof item === 'string')
-    : [value]
-  return candidates
+  return (Array.isArray(value) ? value : [value])
     .filter(isScalar)
     .some((candidate) => patterns.occurs(String(pattern), toText(candidate, patterns)))
 }

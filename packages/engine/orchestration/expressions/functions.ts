@@ -8,6 +8,7 @@ import { parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
+import { findPathProblem, valueAt } from '../../pipelines/json-path.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { currentUser } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
@@ -186,6 +187,21 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
       text('applicationName', 'Name of the application'),
     ],
     call: (place, [name, application]) => pipelineId(place, name, textArgument(application)),
+  },
+  {
+    name: 'jsonpath',
+    description: 'What a JSON path finds in a value: one value, or a list where it may find more.',
+    parameters: [
+      { name: 'value', description: 'An object or list', type: 'object' },
+      text('path', 'JSON path'),
+    ],
+    call: (_place, [value, given], meter) => {
+      const path = textArgument(given)
+      const problem = findPathProblem(path)
+      if (problem !== undefined)
+        throw new ExpressionError(`The JSON path "${path.slice(0, 80)}" ${problem}.`)
+      return valueAt(toJsonValue(value, meter), path, (steps) => meter.spend(steps)) ?? null
+    },
   },
   {
     name: 'toInt',
