@@ -1,5 +1,6 @@
 /** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { shape } from '../json/shape.ts'
 import { numberOf } from '../json/values.ts'
 import { CallError } from '../net/call.ts'
 import { PortError } from '../port-error.ts'
@@ -81,9 +82,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
         isFixed ? { answer: await ask(first), url: first } : followRedirects(first, operators, ask)
       for (let waits = 0; ; waits++) {
         const { answer, url } = await get().catch((error) => Promise.reject(toFetchError(error)))
-        const waitS = isLimited(answer)
-          ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY)
-          : 0
+        const { waitS = Number.POSITIVE_INFINITY } = toLimit(answer.headers)
         const isWaiting =
           isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
         if (!isWaiting || waits === mostWaits)
@@ -95,6 +94,11 @@ export function createSource(settings: SourceSettings): () => SourceGet {
 }
 
 const statuses = { forbidden: 400, 'unknown-host': 400, timeout: 504, failed: 502 } as const
+
+const toLimit = shape({
+  waitS: [numberOf, 'retry-after'],
+  endS: [numberOf, 'x-ratelimit-reset'],
+})
 
 /** The failure of a call, as an answer. */
 export function toFetchError(error: unknown): unknown {
@@ -138,8 +142,7 @@ function checkAnswer(
 }
 
 function untilWhen({ headers }: OutsideAnswer): string {
-  const seconds = numberOf(headers['retry-after'])
-  const reset = numberOf(headers['x-ratelimit-reset'])
-  if (seconds !== undefined) return ` for ${seconds} s`
-  return reset === undefined ? '' : ` until ${new Date(reset * 1000).toISOString()}`
+  const { waitS, endS } = toLimit(headers)
+  if (waitS !== undefined) return ` for ${waitS} s`
+  return endS === undefined ? '' : ` until ${new Date(endS * 1000).toISOString()}`
 }

@@ -1,6 +1,7 @@
 /** Deployments of an application, read from its runs at the orchestrator. */
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
-import { fieldOf, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { factsOf, mayDeploy, type RunFacts } from '@fairlead/model/environments/delivery.ts'
@@ -76,7 +77,7 @@ export class DeliveryReader {
       listTasks(call, application, sinceMs),
     ])
     const ids = runs.filter(mayDeploy).map(({ id }) => String(id))
-    const oldestMs = numberOf(runs.at(-1)?.['buildTime']) ?? sinceMs
+    const oldestMs = toListed(runs.at(-1)).buildTime ?? sinceMs
     const listed = {
       ids,
       isComplete,
@@ -108,6 +109,8 @@ export class DeliveryReader {
   }
 }
 
+const toListed = shape({ id: textOf, buildTime: numberOf })
+
 export async function listRuns(
   call: CallService,
   application: string,
@@ -127,7 +130,7 @@ export async function listRuns(
       query,
     })
     const found = readList(answer, 'orca')
-    runs.push(...found.filter((run) => textOf(fieldOf(run, 'id')) !== undefined))
+    runs.push(...found.filter((run) => toListed(run).id !== undefined))
     if (found.length < runsOfPage) return { runs, isComplete: true }
   }
   return { runs, isComplete: false }

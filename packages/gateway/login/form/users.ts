@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { textsOf } from '@fairlead/base/json/values.ts'
 import { findNameObjection, toUserKey } from '@fairlead/base/names/user-name.ts'
 import { openDatabaseFor } from '@fairlead/base/storage/database.ts'
 import { migrate } from '@fairlead/base/storage/migrations.ts'
@@ -232,7 +231,7 @@ function toUser(row: Record<string, unknown>): StoredUser {
   const name = String(row['name'])
   return {
     name,
-    roles: parseRoles(String(row['roles'])),
+    roles: JSON.parse(String(row['roles'])) as string[],
     stamp: String(row['version']),
     tokenEra: Number(row['token_era']),
     createdAtMs: Number(row['created_at_ms']),
@@ -273,10 +272,6 @@ function formatRoles(roles: readonly string[]): string {
   if (wrong !== undefined)
     throw new GatewayError('BAD_ARGUMENT', `"${wrong.slice(0, 100)}" cannot be the name of a role.`)
   return JSON.stringify([...new Set(names)].sort())
-}
-
-function parseRoles(text: string): string[] {
-  return textsOf(JSON.parse(text))
 }
 
 function checkFound(name: string, changes: number | bigint): void {

@@ -1,6 +1,7 @@
 /** Look-up of the applications that own what a request names by id. */
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
-import { isObject, type JsonObject, listOf, objectOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, maybeObject, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { encodeSegments, pathTo } from '@fairlead/base/net/encode-path.ts'
@@ -127,16 +128,21 @@ export async function deployedNeeds(request: OperationRequest, subject: Deployed
     return job === undefined ? unknownToAll : onApplications([application], authorization)
   }
   const place = pathTo`${account}/${region}/${id}`
-  const found = await loadAt(request, 'clouddriver', {
-    path: what === 'instance' ? `/instances/${place}` : `/manifests/${place}`,
-  })
+  const path = what === 'instance' ? `/instances/${place}` : `/manifests/${place}`
+  const found = toDeployed(await loadAt(request, 'clouddriver', { path }))
   const [owner] = [
-    ...textsIn(found?.['application']),
-    ...textsIn(objectOf(found?.['moniker'])['app']),
-    ...textsIn(found?.['serverGroup']).flatMap((name) => parseMoniker(name).app ?? []),
+    ...found.application,
+    ...found.moniker.app,
+    ...found.serverGroup.flatMap((name) => parseMoniker(name).app ?? []),
   ]
   return onApplications(owner === undefined ? [] : [owner], authorization)
 }
+
+const toDeployed = shape({
+  application: textsIn,
+  moniker: shape({ app: textsIn }),
+  serverGroup: textsIn,
+})
 
 /** What it needs to read templates, or to change them; shared ones are changed by administrators. */
 export function templateNeeds(
@@ -152,9 +158,10 @@ export function templateNeeds(
   return joinNeeds(all)
 }
 
+const toTemplate = shape({ metadata: shape({ scopes: textsOf }) })
+
 function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
-  const metadata = objectOf(template['metadata'])
-  const scopes = textsOf(metadata['scopes']).flatMap((scope) => scope.trim() || [])
+  const scopes = toTemplate(template).metadata.scopes.flatMap((scope) => scope.trim() || [])
   const applications = scopes.filter((scope) => foldName(scope) !== 'global')
   return { applications, isShared: scopes.length === 0 || applications.length < scopes.length }
 }
@@ -203,15 +210,12 @@ async function entityNeeds(
   id: string,
   authorization: Authorization,
 ): Promise<Needs> {
-  const stored = await loadAt(request, 'clouddriver', {
-    path: `/tags/${encodeSegments(id.toLowerCase())}`,
-  })
-  const reference = objectOf(stored?.['entityRef'])
-  const named = textsIn(reference['account'])
-  const accounts = (named.length > 0 ? named : [id.split(':').at(-2) ?? '']).filter(
+  const path = `/tags/${encodeSegments(id.toLowerCase())}`
+  const { account, application } = toTags(await loadAt(request, 'clouddriver', { path })).entityRef
+  const accounts = (account.length > 0 ? account : [id.split(':').at(-2) ?? '']).filter(
     (name) => name !== '' && name !== '*',
   )
-  const { needs, concerns } = onApplications(textsIn(reference['application']), authorization)
+  const { needs, concerns } = onApplications(application, authorization)
   return {
     needs: [
       ...needs,
@@ -220,6 +224,8 @@ async function entityNeeds(
     concerns,
   }
 }
+
+const toTags = shape({ entityRef: shape({ account: textsIn, application: textsIn }) })
 
 async function ownerAt(
   request: OperationRequest,
@@ -238,8 +244,7 @@ async function loadAt(
   const answer = await request.call(service, call)
   if (answer.status === 404) return undefined
   const body = readJson(answer, service, objectOrList)
-  const entry = Array.isArray(body) ? body[0] : body
-  return isObject(entry) ? entry : undefined
+  return maybeObject(Array.isArray(body) ? body[0] : body)
 }
 
 async function loadList(request: OperationRequest, path: string): Promise<JsonObject[]> {
@@ -294,7 +299,7 @@ export function needsOfCanaryConfig(
   { applications }: JsonObject,
   authorization: Authorization,
 ): Needs {
-  const names = listOf(applications).flatMap(textsIn)
+  const names = list(textsIn)(applications).flat()
   if (names.length === 0)
     return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
   return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)

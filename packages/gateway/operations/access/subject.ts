@@ -73,7 +73,7 @@ export function namesIn(value: unknown): string[] {
 }
 
 export function keysOf(value: unknown): string[] {
-  return isObject(value) ? Object.keys(value) : []
+  return Object.keys(objectOf(value))
 }
 
 export function toNeed(

@@ -1,5 +1,5 @@
 /** Subjects of tasks, definitions and starts, by the rules of each type of job. */
-import { shape } from '@fairlead/base/json/shape.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { decodeDocument, typesOf, walkBody } from './job-form.ts'
@@ -60,9 +60,7 @@ export function applicationsCreatedBy(task: JsonObject): string[] {
   return jobsOf(task)
     .filter(isObject)
     .filter((job) => typesOf(job).some((type) => createsApplication.has(type)))
-    .flatMap(({ application }) =>
-      textsIn(isObject(application) ? application['name'] : application),
-    )
+    .flatMap(({ application }) => applicationsIn('application', application))
     .filter((name) => !isHidden(name))
 }
 
@@ -74,9 +72,8 @@ export function subjectsOfTask(task: JsonObject): DemandSubject[] {
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
-const anything = (value: unknown) => value
 const toConfig = shape({ pipeline: objectOf })
-const toTrigger = shape({ parentPipelineId: anything, parentExecution: shape({ id: anything }) })
+const toTrigger = shape({ parentPipelineId: asGiven, parentExecution: shape({ id: asGiven }) })
 
 function jobsOf(task: JsonObject): unknown[] {
   const jobs = task['job'] ?? task['stages'] ?? []

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { AnyObject, maybeText, Ref, submitted } from '@fairlead/base/json/schemas.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import {
   isObject,
   isTrue,
@@ -223,6 +224,11 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
   return readObject(answer, 'orca')
 }
 
+const toStarted = shape({
+  application: asGiven,
+  config: shape({ pipeline: shape({ application: asGiven }) }),
+})
+
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
 async function checkMayStart(
   request: OperationRequest,
@@ -230,11 +236,8 @@ async function checkMayStart(
   definition: JsonObject,
 ): Promise<void> {
   if (!isDecided(platform)) return
-  const config = objectOf(definition['config'])
-  const inner = objectOf(config['pipeline'])
-  const applications = [definition['application'], inner['application']].filter(
-    (name) => name !== undefined && name !== null,
-  )
+  const { application: outer, config } = toStarted(definition)
+  const applications = [outer, config.pipeline.application].filter((name) => name !== undefined)
   if (applications.length === 0)
     throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
   for (const application of applications.map(String)) {

@@ -2,7 +2,8 @@
 
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { maybeText, textModel } from '@fairlead/base/json/schemas.ts'
-import { isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
+import { list, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { decodeSegment, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
@@ -95,6 +96,9 @@ const firewalls: Operation[] = [
 
 export const securityGroupOperations: Operation[] = [...securityGroups, ...firewalls]
 
+const toHit = shape({ url: String, region: textOf, vpcId: textOf })
+const toSearch = shape({ results: list(toHit) })
+
 async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
   const id = String(request.query['id'] ?? '').trim()
   if (id === '') return new StreamedAnswer('clouddriver', { path: '/securityGroups' })
@@ -103,28 +107,28 @@ async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
     (await request.json('clouddriver', { path: '/search', query })) ?? [],
     'clouddriver',
   )
-  const hits = listOf(first?.['results'])
-  const place = isObject(hits[0]) ? placeOf(hits[0]) : undefined
+  const [hit] = toSearch(first).results
+  const place = hit && placeOf(hit)
   if (place === undefined)
     throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
   return new StreamedAnswer('clouddriver', place)
 }
 
 /** A hit names its group by an address of the form `/securityGroups/{account}/{provider}/…/{name}?region={region}`. */
-function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } | undefined {
-  const url = URL.parse(String(hit['url']), 'http://hit')
+function placeOf(
+  hit: ShapeOf<typeof toHit>,
+): { path: string; query: { vpcId?: string } } | undefined {
+  const url = URL.parse(hit.url, 'http://hit')
   const [, account, cloudProvider, ...rest] = (url?.pathname ?? '')
     .split('/')
     .filter(Boolean)
     .map(decodeSegment)
   const name = rest.at(-1)
-  const region = url?.searchParams.get('region') ?? hit['region']
-  if (!account || !cloudProvider || !name || typeof region !== 'string' || region === '')
-    return undefined
-  const vpcId = hit['vpcId']
+  const region = url?.searchParams.get('region') ?? hit.region
+  if (!account || !cloudProvider || !name || !region) return undefined
   return {
     path: pathTo`/securityGroups/${account}/${cloudProvider}/${region}/${name}`,
-    query: typeof vpcId === 'string' && vpcId !== '' ? { vpcId } : {},
+    query: definedOf({ vpcId: hit.vpcId }),
   }
 }
 

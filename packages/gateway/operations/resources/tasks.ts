@@ -9,7 +9,7 @@ import {
   nothing,
   Ref,
 } from '@fairlead/base/json/schemas.ts'
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import {
   findApplicationNameObjection,
   pluginApplication,
@@ -285,12 +285,8 @@ async function checkNewName(
 }
 
 function changesApplication({ job }: JsonObject): boolean {
-  return (
-    Array.isArray(job) &&
-    job.some(
-      (one) =>
-        isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])),
-    )
+  return objectsOf(job).some(({ type }) =>
+    /^(create|update|upsert|delete)Application$/.test(String(type)),
   )
 }
 

@@ -1,6 +1,6 @@
 /** Conversion of zod schemas to JSON schemas; those with an id become components. */
 
-import { type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { z } from 'zod'
 
 const componentsPath = '#/components/schemas/'
@@ -54,6 +54,8 @@ export class ApiSchemas {
   }
 }
 
+type JsonSchema = z.core.JSONSchema.BaseSchema
+
 interface Converted {
   properties: Record<string, JsonObject>
   $defs?: Record<string, JsonObject>
@@ -61,8 +63,7 @@ interface Converted {
 
 const int32 = 2_147_483_647
 
-function isContainer(schema: unknown): boolean {
-  const { type, properties, additionalProperties } = objectOf(schema)
+function isContainer({ type, properties, additionalProperties }: JsonSchema): boolean {
   return (
     type === 'array' ||
     (type === 'object' && properties === undefined && additionalProperties !== undefined)
@@ -73,21 +74,19 @@ function isContainer(schema: unknown): boolean {
  * Says with a format what zod says with bounds. No object is closed: clients must let later versions, and services that
  * Fairlead passes on, add fields. Generators cannot name a choice with lists or maps, which is left open. `hasOptions` beside `options` is left to those: generators make a method of that name for `options`.
  */
-function simplify({ jsonSchema }: { jsonSchema: JsonObject }): void {
+function simplify({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   const { type, minimum, maximum } = jsonSchema
   if (type === 'integer') {
     if (maximum === Number.MAX_SAFE_INTEGER || maximum === int32) {
-      jsonSchema['format'] = maximum === int32 ? 'int32' : 'int64'
-      delete jsonSchema['maximum']
+      jsonSchema.format = maximum === int32 ? 'int32' : 'int64'
+      delete jsonSchema.maximum
     }
-    if (minimum === Number.MIN_SAFE_INTEGER || minimum === -int32 - 1) delete jsonSchema['minimum']
+    if (minimum === Number.MIN_SAFE_INTEGER || minimum === -int32 - 1) delete jsonSchema.minimum
   }
-  if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties']
-  const choices = listOf(jsonSchema['anyOf']).filter(
-    (choice) => objectOf(choice)['type'] !== 'null',
-  )
-  if (choices.length > 1 && choices.some(isContainer)) delete jsonSchema['anyOf']
-  const properties = objectOf(jsonSchema['properties'])
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  const choices = jsonSchema.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  if (choices.length > 1 && choices.some(isContainer)) delete jsonSchema.anyOf
+  const properties = jsonSchema.properties ?? {}
   for (const name in properties)
     delete properties[`has${name.charAt(0).toUpperCase()}${name.slice(1)}`]
 }
