@@ -368,11 +368,13 @@ function isUnavailable(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.code === 'LOGIN_UNAVAILABLE'
 }
 
+/** Parameters of the query count as well, as in Spring: scripts send them there. */
 async function readCredentials(request: FastifyRequest): Promise<Credentials | undefined> {
   const form = await readForm(request, maxFormBytes)
-  return (
-    form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
-  )
+  const query = queryOf(request.url)
+  if (form === undefined && !query.has('username')) return undefined
+  const read = (name: string) => form?.get(name) ?? query.get(name) ?? ''
+  return { username: read('username').trim(), password: read('password') }
 }
 
 function noticeOf(query: URLSearchParams): PageNotice | undefined {

@@ -578,3 +578,123 @@ test('views mask secret headers, payloads and addresses of webhooks', async (t) 
     'a text with masks keeps its secrets',
   )
 })
+
+for (const [type, payload, sent] of [
+  [
+    'application/x-www-form-urlencoded',
+    { a: 'x y', n: 5, l: [1, 2], none: null },
+    'a=x+y&n=5&l=1&l=2',
+  ],
+  ['application/x-www-form-urlencoded', '{"a": "x&y"}', 'a=x%26y'],
+  ['application/x-www-form-urlencoded; charset=UTF-8', 'a=1&b=2', 'a=1&b=2'],
+  ['text/plain', 'plain words', 'plain words'],
+  ['application/xml', '<a/>', '<a/>'],
+  ['application/vnd.api+json', { a: 1 }, '{"a":1}'],
+] as const) {
+  test(`a payload is sent as ${type}: ${sent}`, async (t) => {
+    const { url, calls } = await startOutside(t, { '/form': [[200]] })
+    const engine = await startEngine(t, { outside: loopback })
+    const settings = { url: `${url}/form`, payload, customHeaders: { 'Content-Type': type } }
+    await runStage(engine, settings, 'SUCCEEDED')
+    assert.deepEqual([calls[0]?.headers['content-type'], calls[0]?.body], [type, sent])
+  })
+}
+
+test('fields are not sent as XML', async (t) => {
+  const { url, calls } = await startOutside(t, { '/xml': [[200]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const customHeaders = { 'content-type': 'application/xml' }
+  const stage = await runStage(
+    engine,
+    { url: `${url}/xml`, payload: { a: 1 }, customHeaders },
+    'TERMINAL',
+  )
+  assert.match(errorOf(stage), /content type is application\/xml: write the payload as a text/)
+  assert.deepEqual(calls, [])
+})
+
+for (const [answer, settings] of [
+  ['{"state":"SUCCEEDED"}\n', { statusJsonPath: '$.state' }],
+  [JSON.stringify('{"state":"SUCCEEDED"}'), { statusJsonPath: '$.state' }],
+  ['SUCCEEDED\n', { statusJsonPath: '$.state' }],
+  ['[{"id":1,"state":"ok"}]', { statusJsonPath: '$[?(@.id == 1)].state', successStatuses: 'OK' }],
+] as const) {
+  test(`a status is read that arrives as ${answer.trim()}`, async (t) => {
+    const server = createServer((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(answer),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const engine = await startEngine(t, { outside: loopback, clock: realClock })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await runStage(engine, { url, waitForCompletion: true, ...settings }, 'SUCCEEDED')
+  })
+}
+
+for (const [body, settings, error] of [
+  [{ status: 'busy' }, { statusJsonPath: '$.state' }, /"\$\.state" finds nothing/],
+  [{ state: { at: 1 } }, { statusJsonPath: '$.state' }, /finds an object/],
+  [{ state: 'busy' }, { statusJsonPath: '$.state' }, /status "busy" ends nothing/],
+] as const) {
+  test(`a webhook that understands nothing of ${JSON.stringify(body)} says so`, async (t) => {
+    const { url } = await startOutside(t, { '/poll': [[200, body]] })
+    const engine = await startEngine(t, { outside: loopback })
+    const polling = { type: 'webhook', url: `${url}/poll`, waitForCompletion: true, ...settings }
+    const id = await engine.run({ stages: [{ refId: '1', requisiteStageRefIds: [], ...polling }] })
+    const monitor = async () => at(await engine.stage(id, '1'), 'context', 'webhook', 'monitor')
+    await engine.eventually(async () => {
+      engine.clock.pass(1)
+      await engine.clock.settled()
+      const polls = at(await monitor(), 'pastStatusCodes')
+      const count = Array.isArray(polls) ? polls.length : 0
+      if (count < 3) assert.equal(at(await monitor(), 'error'), undefined)
+      return count >= 3
+    })
+    assert.match(String(at(await monitor(), 'error')), error)
+  })
+}
+
+test('a status path that is none ends the stage', async (t) => {
+  const { url } = await startOutside(t, { '/poll': [[200, { state: 'busy' }]] })
+  const engine = await startEngine(t, { outside: loopback, clock: realClock })
+  const settings = { url: `${url}/poll`, waitForCompletion: true, statusJsonPath: '$.state[' }
+  assert.match(
+    errorOf(await runStage(engine, settings, 'TERMINAL')),
+    /"\$\.state\[" ends too early/,
+  )
+})
+
+test('texts of a configured webhook are expressions, and values stay within their quotes', async (t) => {
+  const { url, calls } = await startOutside(t, { '/hook/web?n=2': [[200]] })
+  const hook = {
+    type: 'notify',
+    label: 'Notify',
+    description: '',
+    enabled: true,
+    url: `${url}/hook/\${execution['application']}?n=\${1 + 1}`,
+    method: 'POST',
+    payload:
+      '{"id": "${execution.id}", "name": "${parameterValues[\'a-b\']}", "n": "${1 + 1}", "x": "${nothing}"}',
+    customHeaders: { 'X-Dash': '${parameterValues.a-b}' },
+    parameters: [{ name: 'a-b', type: 'string' as const }],
+  }
+  const engine = await startEngine(t, { outside: { ...loopback, preconfigured: [hook] } })
+  const name = 'x","admin":"true'
+  const id = await engine.run({
+    application: 'web',
+    stages: [
+      {
+        refId: '1',
+        requisiteStageRefIds: [],
+        type: 'notify',
+        alias: 'preconfiguredWebhook',
+        parameterValues: { 'a-b': name },
+      },
+    ],
+  })
+  await engine.ends(id, 'SUCCEEDED')
+  assert.deepEqual(JSON.parse(calls[0]?.body ?? ''), { id, name, n: '2', x: '${nothing}' })
+  assert.equal(calls[0]?.headers['x-dash'], name)
+  const summary = at(await engine.stage(id, '1'), 'context', 'expressionEvaluationSummary')
+  assert.match(JSON.stringify(summary), /nothing is null/)
+})

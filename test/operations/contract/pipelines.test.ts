@@ -174,6 +174,13 @@ test('deleting a pipeline that does not exist succeeds without a task', async (t
   assert.deepEqual(platform.calls(), ['front50 GET /pipelines/shop?refresh=true'])
 })
 
+test('a pipeline is deleted by its id, whatever its name is', async (t) => {
+  const stored = { ...definition, id: 'p7', name: 'to staging/test' }
+  const platform = await startServices(t, { ...succeeded, 'front50 GET /pipelines/shop': [stored] })
+  assert.equal((await platform.ask('DELETE /pipelines/shop/p7')).status, 200)
+  assert.ok(platform.calls().some((call) => call.startsWith('orca POST /ops')))
+})
+
 test('a rename and its refusal are passed on', async (t) => {
   const platform = await startServices(t, {
     'front50 POST /pipelines/move': new Reply(405, { message: 'gone' }),

@@ -232,8 +232,11 @@ export type StageTypes = ReadonlyMap<string, StageType>
  */
 export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): string {
   const { alias } = context
-  return typeof alias === 'string' ? alias : type
+  return typeof alias === 'string' && !configuredKinds.has(alias) ? alias : type
 }
+
+/** Aliases that Deck writes into stages whose type an operator has configured: the type says what runs. */
+const configuredKinds: ReadonlySet<string> = new Set(['preconfiguredWebhook', 'preconfiguredJob'])
 
 /** Replaces the types whose stages act or call, in an execution whose trigger has `dryRun`. */
 const dryRunStage: StageType = {

@@ -22,13 +22,16 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     // Load balancers, security groups, and what applications of a cloud provider need besides.
     'upsertAppEngineLoadBalancers editLoadBalancer createLoadBalancer',
     'deployAppEngineConfiguration',
+    'deployCloudrunManifest upsertCloudrunLoadBalancers bakeCloudFoundryManifest upsertScalingPolicy',
+    'cloudFoundryDeployService cloudFoundryDestroyService cloudFoundryShareService cloudFoundryUnshareService',
+    'cloudFoundryCreateServiceBindings cloudFoundryDeleteServiceBindings cloudFoundryCreateServiceKey cloudFoundryDeleteServiceKey',
     'deployService destroyService shareService unshareService createServiceBindings deleteServiceBindings createServiceKey deleteServiceKey',
     'deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet evaluateCloudFormationChangeSetExecution',
     'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
     // Manifests.
     'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
     // Jobs, checks and artifacts.
-    'runJobConfig preconfiguredJob',
+    'runJobConfig preconfiguredJob preconfiguredWebhook',
     'canary canaryAnalysis acaTask entityTags',
     'importDeliveryConfig waitForCondition',
     'pageApplicationOwner',

@@ -4,6 +4,7 @@ import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import {
   fieldAt,
+  isObject,
   type JsonObject,
   listOf,
   numberOf,
@@ -11,12 +12,13 @@ import {
   objectsOf,
   textOf,
 } from '@fairlead/base/json/values.ts'
+import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
 import type { OutsideAnswer, OutsideRequest } from '@fairlead/base/outside/call-outside.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import { webhook } from '@fairlead/model/stage-types/control.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
-import { valueAt } from '../../pipelines/json-path.ts'
+import { findPathProblem, valueAt } from '../../pipelines/json-path.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { distinctArtifacts } from '../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
@@ -78,7 +80,11 @@ const toNotes = shape({
   waitBeforeMonitorSince: numberOf,
 })
 const toCall = shape({ statusEndpoint: textOf, body: toAny, monitor: objectOf })
-const toMonitor = shape({ pastStatusCodes: listOf, body: toAny })
+const toMonitor = shape({ pastStatusCodes: listOf, body: toAny, answersNotUnderstood: countOf })
+
+function countOf(value: unknown): number {
+  return numberOf(value) ?? 0
+}
 
 function toAny(value: unknown): unknown {
   return value
@@ -181,8 +187,32 @@ function requestOf({
     method,
     url,
     headers,
-    body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined,
+    body: hasBody ? bodyOf(payload, [headers['content-type']].flat()[0] ?? '') : undefined,
   }
+}
+
+/** @throws {StageError} for fields that the content type has no form for */
+function bodyOf(payload: unknown, contentType: string): string {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(contentType)
+  const fields = isForm && typeof payload === 'string' ? parseBody(payload) : payload
+  if (isForm && isObject(fields)) return formOf(fields).toString()
+  if (typeof payload === 'string') return payload
+  if (/^multipart\/|[/+]xml\b/i.test(contentType))
+    throw new StageError([
+      `The payload is JSON, but its content type is ${contentType}: write the payload as a text of that type, or leave the header Content-Type out.`,
+    ])
+  return formatJson(payload)
+}
+
+/** A list is a field several times. */
+function formOf(fields: JsonObject): URLSearchParams {
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields))
+    for (const each of Array.isArray(value) ? value : [value]) {
+      const isText = typeof each === 'string'
+      if (each !== null && each !== undefined) form.append(name, isText ? each : formatJson(each))
+    }
+  return form
 }
 
 function outcomeOf(settings: Settings, status: number): 'good' | 'again' | 'failed' {
@@ -257,15 +287,44 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
     )
   const path = settings.statusJsonPath
   if (path === undefined) return ended('SUCCEEDED', called, seen)
-  const value = jsonAt(body, path)
+  const value = statusAt(body, path)
   const percentage = typeof value === 'boolean' ? undefined : numberOf(value)
   if (percentage !== undefined) {
-    const shown = { ...seen, percentComplete: percentage, resolvedValue: percentage }
+    const shown = { ...seen, ...understood, percentComplete: percentage, resolvedValue: percentage }
     return percentage === 100 ? ended('SUCCEEDED', called, shown) : again(shown)
   }
   const status = statusOf(settings, value)
-  const shown = { ...seen, resolvedValue: value }
-  return status === 'RUNNING' ? again(shown) : ended(status, called, shown)
+  const shown = { ...seen, ...understood, resolvedValue: value }
+  if (status !== 'RUNNING') return ended(status, called, shown)
+  const notUnderstood = describeNotUnderstood(settings, value)
+  if (notUnderstood === undefined) return again(shown)
+  const answers = toMonitor(before).answersNotUnderstood + 1
+  const error = answers < answersBeforeError ? undefined : notUnderstood
+  return again({ ...shown, answersNotUnderstood: answers, error })
+}
+
+const answersBeforeError = 3
+const understood = { answersNotUnderstood: undefined, error: undefined }
+
+/** A status may come as bare text, and a path that may find several values has found one. */
+function statusAt(body: unknown, path: string): unknown {
+  if (typeof body === 'string') return body.trim()
+  const value = jsonAt(body, path)
+  return Array.isArray(value) && value.length === 1 ? value[0] : value
+}
+
+/** What the answers lack, for the author of the stage; undefined: work that is under way looks like this. */
+function describeNotUnderstood(
+  { statusJsonPath, ...lists }: Settings,
+  value: unknown,
+): string | undefined {
+  if (value === undefined || value === null)
+    return `statusJsonPath "${statusJsonPath}" finds nothing in the response. Compare it with "body" of this stage.`
+  if (typeof value === 'object')
+    return `statusJsonPath "${statusJsonPath}" finds ${Array.isArray(value) ? 'a list' : 'an object'}, and no status. Let it lead to a text or a number.`
+  return hasLists(lists)
+    ? undefined
+    : `The status "${shorten(String(value))}" ends nothing. Name those that do in successStatuses, canceledStatuses and terminalStatuses.`
 }
 
 function monitoredUrl(
@@ -313,9 +372,25 @@ function statusOf(
       .toLowerCase()
       .split(',')
       .some((each) => each.trim() === wanted)
-  if (isIn(settings.successStatuses)) return 'SUCCEEDED'
-  if (isIn(settings.canceledStatuses)) return 'CANCELED'
-  return isIn(settings.terminalStatuses) ? 'TERMINAL' : 'RUNNING'
+  const lists = hasLists(settings) ? settings : usualStatuses
+  if (isIn(lists.successStatuses)) return 'SUCCEEDED'
+  if (isIn(lists.canceledStatuses)) return 'CANCELED'
+  return isIn(lists.terminalStatuses) ? 'TERMINAL' : 'RUNNING'
+}
+
+type StatusLists = Pick<Settings, 'successStatuses' | 'canceledStatuses' | 'terminalStatuses'>
+
+/** Of stages that name none at all. */
+const usualStatuses: StatusLists = {
+  successStatuses: 'SUCCEEDED,SUCCESS',
+  canceledStatuses: 'CANCELED,CANCELLED',
+  terminalStatuses: 'TERMINAL,FAILED,FAILURE',
+}
+
+function hasLists({ successStatuses, canceledStatuses, terminalStatuses }: StatusLists): boolean {
+  return [successStatuses, canceledStatuses, terminalStatuses].some(
+    (list) => (list ?? '').trim() !== '',
+  )
 }
 
 function progressOf({ progressJsonPath }: Settings, body: unknown): JsonObject {
@@ -325,6 +400,8 @@ function progressOf({ progressJsonPath }: Settings, body: unknown): JsonObject {
 
 function jsonAt(body: unknown, path: string | undefined): unknown {
   if (path === undefined) return undefined
+  const problem = findPathProblem(path)
+  if (problem !== undefined) throw new StageError([`The path "${shorten(path)}" ${problem}.`])
   let steps = 0
   return valueAt(body, path, (count) => {
     steps += count
@@ -377,7 +454,9 @@ function statusName(status: number): string {
 function parseBody(text: string): unknown {
   if (text.trim() === '') return undefined
   try {
-    return parseJson(text)
+    const value = parseJson(text)
+    // Some servers quote the JSON that they send.
+    return typeof value === 'string' && /^\s*[[{]/.test(value) ? parseJson(value) : value
   } catch {
     return text
   }

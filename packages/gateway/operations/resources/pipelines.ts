@@ -136,7 +136,7 @@ export const pipelineOperations: Operation[] = [
     {
       demands: writesApplication,
       description:
-        'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
+        'Deletes a pipeline definition, by its name without regard to case, or by its id. One that does not exist is deleted already.',
       handle: deleteDefinition,
     },
   ),
@@ -226,7 +226,9 @@ function withId(definition: JsonObject, id: string): JsonObject {
 
 async function deleteDefinition(request: OperationRequest, platform: Platform): Promise<void> {
   const { application = '', pipelineName } = request.path
-  const definition = findByName(await listDefinitions(request, application), pipelineName)
+  const stored = await listDefinitions(request, application)
+  const definition =
+    findByName(stored, pipelineName) ?? stored.find(({ id }) => id === pipelineName)
   if (definition === undefined) return
   await runTask(
     request,

@@ -265,6 +265,16 @@ test('jobs of the configuration are offered and filled in', async (t) => {
   assert.ok(at((await engine.ask('GET', '/capabilities/stageTypes')).body, 'stageTypes'))
 })
 
+test('texts of a configured job are expressions', async (t) => {
+  const manifest = {
+    ...nightly.manifest,
+    metadata: { name: 'run', namespace: 'n1', labels: { by: '${"sh" + "op"}' } },
+  }
+  const { service, run: runJobs } = await startRig(t, { manifests: read({ ...nightly, manifest }) })
+  await runJobs({ type: 'nightly', alias: 'preconfiguredJob', waitForCompletion: false })
+  assert.equal(at(service.operations, 0, 1, 'manifest', 'metadata', 'labels', 'by'), 'shop')
+})
+
 test('a parameter without a place ends the stage', async (t) => {
   const [parameter] = nightly.parameters
   const misplaced = {
