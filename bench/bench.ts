@@ -11,6 +11,7 @@ import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { measureMemoryUse } from './memory.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
+import { gateways, startPeers } from './peers.ts'
 import { measureRestarts } from './restart.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
 import {
@@ -20,7 +21,6 @@ import {
   startGateway,
   startPassThrough,
   startPathGateway,
-  startPeers,
   startService,
   type Target,
 } from './targets.ts'
@@ -124,7 +124,7 @@ async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): P
 async function measurePath(options: BenchOptions, scratch: Scratch): Promise<void> {
   const targets: Target[] = []
   try {
-    const service = await startPeers(targets, scratch)
+    const service = await startPeers(targets, scratch, gateways)
     targets.push(await startPassThrough(scratch.dir('bare'), service))
     targets.push(
       await startPathGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service }),

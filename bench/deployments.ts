@@ -21,7 +21,8 @@ import {
 } from '../test/support/traffic-changes.ts'
 import { measure, median, print, round, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { type Scratch, startAgent, startAgentBalancer, startPeers, type Target } from './targets.ts'
+import { startPeers } from './peers.ts'
+import { type Scratch, startAgent, startAgentBalancer, type Target } from './targets.ts'
 import { withEnd } from './with-end.ts'
 
 const smallPath = '/networks/small'

@@ -1,5 +1,5 @@
 /** What is compared: a service asked directly, through nginx, and through the gateway; each in a process of its own. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,6 @@ import { askAgent } from '../packages/agent/agent-request.ts'
 import { agentNodeOptions } from '../packages/agent/start-agent.ts'
 import type { DesiredState } from '../packages/base/net/agent-protocol.ts'
 import { socketPathFor } from '../packages/base/storage/socket-path.ts'
-import { findProgram } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
 
@@ -55,36 +54,6 @@ export async function startService(dir: string, applications = 0): Promise<Targe
   return { name: 'direct', port, process: service, headers: {} }
 }
 
-/** One worker, connections to the service kept open, an access log: what an operator would configure. */
-export async function startNginx(dir: string, service: Target): Promise<Target | undefined> {
-  const command = findProgram('nginx')
-  if (command === undefined) return undefined
-  const port = await freePort()
-  const file = join(dir, 'nginx.conf')
-  writeFileSync(
-    file,
-    `daemon off; master_process off; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
-events { worker_connections 1024; }
-http {
-  access_log ${dir}/access.log; keepalive_requests 1000000;
-  client_body_temp_path ${dir}; proxy_temp_path ${dir}; fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
-  upstream service { server 127.0.0.1:${service.port}; keepalive 64; keepalive_requests 1000000; }
-  server {
-    listen 127.0.0.1:${port};
-    location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
-  }
-}
-`,
-  )
-  const nginx = new MeasuredProcess({
-    command,
-    args: ['-c', file, '-e', join(dir, 'error.log')],
-    dir,
-  })
-  await nginx.answers(`http://127.0.0.1:${port}/health`)
-  return { name: 'nginx', port, process: nginx, headers: {} }
-}
-
 /** What Node, Fastify and undici cost by themselves. */
 export async function startPassThrough(dir: string, service: Target): Promise<Target> {
   const port = await freePort()
@@ -93,16 +62,6 @@ export async function startPassThrough(dir: string, service: Target): Promise<Ta
   const bare = new MeasuredProcess({ command: process.execPath, args, dir })
   await bare.answers(`http://127.0.0.1:${port}/health`)
   return { name: 'bare', port, process: bare, headers: {} }
-}
-
-/** Starts the service and, where it is installed, nginx in front of it; the targets are stopped by the caller. */
-export async function startPeers(targets: Target[], scratch: Scratch): Promise<Target> {
-  const service = await startService(scratch.dir('service'))
-  targets.push(service)
-  const nginx = await startNginx(scratch.dir('nginx'), service)
-  if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
-  else targets.push(nginx)
-  return service
 }
 
 export function startAgent(dir: string, dist: boolean): MeasuredProcess {

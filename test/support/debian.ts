@@ -20,6 +20,8 @@ export type Program =
   | 'chromium-headless-shell'
   | 'chromium'
   | 'nginx'
+  | 'caddy'
+  | 'oauth2-proxy'
   | 'etcd'
   | 'sshd'
   | 'python3'
