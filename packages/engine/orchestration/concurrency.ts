@@ -13,8 +13,8 @@ import type { Execution } from './model.ts'
 /** The transaction in which it is decided. */
 export interface Transaction {
   readonly turn: Turn
-  /** Running executions of a pipeline, without the given one. */
-  countRunning(configId: string, except: string): number
+  /** Executions of a pipeline that hold a place: those that have begun and not ended, paused ones too, without the given one. */
+  countBegun(configId: string, except: string): number
   /** Ids of waiting executions of a pipeline, oldest first. */
   parked(configId: string): string[]
   require(id: string): Execution
@@ -24,18 +24,36 @@ const engineName = 'spinnaker'
 /** A further one that would have to wait is cancelled at once. */
 const mostWaiting = 50
 
-/** Starts an execution that is stored and not started, or restarts one that was reset; parks it when its limit is reached. */
+/**
+ * Starts an execution that is stored and not started, or restarts one that was reset. It waits when its limit is reached, and behind
+ * those that wait already.
+ */
 export function startOrPark(unit: Transaction, execution: Execution): void {
-  const { turn } = unit
-  if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
+  const { pipelineConfigId: configId, id } = execution
+  const isLimited = limitOf(execution) !== undefined && !isExpired(execution, unit.turn)
+  if (configId === undefined || !isLimited) {
+    begin(unit, execution)
+    return
+  }
+  const isQueued = unit.parked(configId).some((each) => each !== id)
+  if (isQueued || isFull(unit, execution)) park(unit, execution, configId)
+  else begin(unit, execution)
+  // Where only the newest waits, it may have been given more room than those that it supersedes.
+  if (isQueued) releaseWaiting(unit, configId, execution.keepWaitingPipelines)
+}
+
+function isExpired({ startTimeExpiry }: Execution, { now }: Turn): boolean {
+  return startTimeExpiry !== undefined && now > startTimeExpiry
+}
+
+function begin({ turn }: Transaction, execution: Execution): void {
+  if (isExpired(execution, turn)) {
     cancelExecution(
       execution,
       { canceledBy: engineName },
       'It could not start before its start time expired.',
       turn,
     )
-  } else if (isLimitReached(unit, execution)) {
-    park(unit, execution)
   } else if (execution.engine.restartStageId !== undefined) {
     resume(execution, turn)
   } else if (!hasInitialStage(execution)) {
@@ -46,16 +64,21 @@ export function startOrPark(unit: Transaction, execution: Execution): void {
   }
 }
 
-function isLimitReached(unit: Transaction, execution: Execution): boolean {
-  const limit = execution.limitConcurrent ? 1 : execution.maxConcurrentExecutions
-  if (limit <= 0 || execution.pipelineConfigId === undefined) return false
-  return unit.countRunning(execution.pipelineConfigId, execution.id) >= limit
+/** Undefined: it never waits. */
+function limitOf({ limitConcurrent, maxConcurrentExecutions }: Execution): number | undefined {
+  return limitConcurrent ? 1 : maxConcurrentExecutions || undefined
 }
 
-function park(unit: Transaction, execution: Execution): void {
-  const waiting = unit
-    .parked(execution.pipelineConfigId as string)
-    .filter((id) => id !== execution.id)
+function isFull(unit: Transaction, execution: Execution): boolean {
+  const limit = limitOf(execution)
+  return (
+    limit !== undefined &&
+    unit.countBegun(String(execution.pipelineConfigId), execution.id) >= limit
+  )
+}
+
+function park(unit: Transaction, execution: Execution, configId: string): void {
+  const waiting = unit.parked(configId).filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
   if (waiting.length >= mostWaiting) {
     cancelExecution(
@@ -71,22 +94,19 @@ function park(unit: Transaction, execution: Execution): void {
 }
 
 /**
- * Lets waiting executions of a pipeline start as far as its limit permits: the oldest first when waiting ones are kept,
- * else the newest, and the others are cancelled.
+ * Lets waiting executions of a pipeline start as far as their limits permit: the oldest first when waiting ones are kept, else the
+ * newest, and the others are cancelled.
  */
 export function releaseWaiting(unit: Transaction, configId: string, keepsWaiting: boolean): void {
-  const waiting = unit.parked(configId)
-  if (!keepsWaiting) {
-    const newest = waiting.pop()
-    for (const id of waiting.splice(0)) {
-      const reason = 'A newer execution of the same pipeline superseded it while it was waiting.'
-      cancelExecution(unit.require(id), { canceledBy: engineName }, reason, unit.turn)
-    }
-    if (newest !== undefined) waiting.push(newest)
+  const waiting = unit.parked(configId).map((id) => unit.require(id))
+  const next = keepsWaiting ? waiting : waiting.slice(-1)
+  if (next[0] === undefined || isFull(unit, next[0])) return
+  for (const superseded of keepsWaiting ? [] : waiting.slice(0, -1)) {
+    const reason = 'A newer execution of the same pipeline superseded it while it was waiting.'
+    cancelExecution(superseded, { canceledBy: engineName }, reason, unit.turn)
   }
-  for (const id of waiting) {
-    const execution = unit.require(id)
-    if (isLimitReached(unit, execution)) return
-    startOrPark(unit, execution)
+  for (const execution of next) {
+    if (isFull(unit, execution)) return
+    begin(unit, execution)
   }
 }

@@ -35,9 +35,9 @@ const toStart = shape({
   plan: isTrue,
 })
 
-/** A request to expand a template. */
+/** A request to expand a template, for which nothing has arrived yet. */
 export function planOf(definition: JsonObject): JsonObject {
-  return { ...definition, type: 'templatedPipeline', plan: true }
+  return { ...definition, type: 'templatedPipeline', plan: true, resolveArtifacts: false }
 }
 
 /**

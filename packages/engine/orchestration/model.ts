@@ -204,11 +204,23 @@ interface TaskNotes {
 }
 
 /** Shows readers of an execution what they would not expect. */
-export function notify(execution: Execution, message: string, createdAt: number): void {
+export function notify(
+  execution: Execution,
+  message: string,
+  createdAt: number,
+  group = 'steering',
+): void {
   execution.systemNotifications = [
     ...execution.systemNotifications,
-    { createdAt, group: 'steering', message, closed: false },
+    { createdAt, group, message, closed: false },
   ]
+}
+
+/** How an execution has ended that could not start. */
+export const startFailure = { status: 'TERMINAL', canceled: true, canceledBy: 'system' } as const
+
+export function hasFailedToStart({ status, canceledBy }: Execution): boolean {
+  return status === startFailure.status && canceledBy === startFailure.canceledBy
 }
 
 export function isTopLevel(stage: Stage): boolean {

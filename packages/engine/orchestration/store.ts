@@ -3,7 +3,14 @@ import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
 import type { GroupCommit } from '@fairlead/base/storage/group-commit.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
-import { type Execution, type ExecutionType, originOf, type Stage, type Trigger } from './model.ts'
+import {
+  type Execution,
+  type ExecutionType,
+  hasFailedToStart,
+  originOf,
+  type Stage,
+  type Trigger,
+} from './model.ts'
 import { markOfTerms, searchMarks, searchMarksOf, searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'
 import {
@@ -24,7 +31,7 @@ interface Lineage {
   relatives: number
 }
 
-/** What lists are put in order by. */
+/** What lists are put in order by; one that ended without having begun has the time of its submission. */
 export interface ExecutionKey {
   id: string
   startTime: number | undefined
@@ -80,6 +87,8 @@ interface Known {
   readonly stages: StoredStages
 }
 
+/** Executions among which one is looked for that has started. */
+const mostLookedAt = 50
 /** Characters. Shorter records are read and written faster as one. */
 const usualBodyLength = 32_768
 
@@ -347,7 +356,7 @@ export class ExecutionStore {
   ): ExecutionKey[] {
     const rows = this.#db
       .prepare(
-        `SELECT id, start_time FROM orchestration_executions
+        `SELECT id, iif(complete, coalesce(start_time, build_time), start_time) AS start_time FROM orchestration_executions
          WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY id DESC LIMIT ?`,
       )
       .all(configId, ...(wanted ?? []), limit)
@@ -355,6 +364,18 @@ export class ExecutionStore {
       id: row['id'] as string,
       startTime: (row['start_time'] ?? undefined) as number | undefined,
     }))
+  }
+
+  /** The newest one that has not failed to start: what that received says nothing about the pipeline. */
+  newestStarted(
+    configId: string,
+    { except, statuses }: { except?: string; statuses?: readonly Status[] | undefined } = {},
+  ): Execution | undefined {
+    return this.newestOfConfig(configId, mostLookedAt, statuses)
+      .values()
+      .filter(({ id }) => id !== except)
+      .map(({ id }) => this.load(id))
+      .find((run) => run !== undefined && !hasFailedToStart(run))
   }
 
   newestRun(configId: string): Execution | undefined {
@@ -436,10 +457,11 @@ export class ExecutionStore {
     return rows.map((row) => row['config_id'] as string)
   }
 
-  /** Ids of the running executions of a pipeline. */
-  running(configId: string): string[] {
+  /** Ids of the executions of a pipeline that have begun and not ended. */
+  begun(configId: string): string[] {
     const rows = this.#sql.all`
-      SELECT id FROM orchestration_executions WHERE complete = 0 AND status = 'RUNNING' AND config_id = ${configId}`
+      SELECT id FROM orchestration_executions
+      WHERE complete = 0 AND status IN ('RUNNING', 'PAUSED') AND config_id = ${configId}`
     return rows.map((row) => row['id'] as string)
   }
 

@@ -71,12 +71,8 @@ export function createTaskContext(
     viewOf: (user) => options.ports.rights.viewOf(user).catch(retryLater),
     actors,
     findExecution: (id) => options.store.load(id),
-    newestRunOf(configId, statuses) {
-      const newest = options.store
-        .newestOfConfig(configId, 2, statuses)
-        .find(({ id }) => id !== execution.id)
-      return newest && options.store.load(newest.id)
-    },
+    newestRunOf: (configId, statuses) =>
+      options.store.newestStarted(configId, { except: execution.id, statuses }),
     activeRuns: () =>
       options.store
         .active(execution.application)

@@ -8,7 +8,7 @@ import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
 import type { Turn } from './machine/turn.ts'
 import { type Execution, type ExecutionType, originOf } from './model.ts'
-import { isComplete } from './statuses.ts'
+import { isActive, isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
 /** @throws {PortError} 404 when there is no such record, or it is of the other type. */
@@ -112,10 +112,10 @@ export class UnitOfWork {
   }
 
   /** Counts what is stored and what this transaction has changed. */
-  countRunning(configId: string, except: string): number {
-    const ids = new Set(this.#store.running(configId))
+  countBegun(configId: string, except: string): number {
+    const ids = new Set(this.#store.begun(configId))
     for (const { id, pipelineConfigId, status } of this.#executions.values()) {
-      if (pipelineConfigId === configId && status === 'RUNNING') ids.add(id)
+      if (pipelineConfigId === configId && isActive(status)) ids.add(id)
       else ids.delete(id)
     }
     ids.delete(except)

@@ -80,14 +80,73 @@ test('orchestration-scenario 95: at most as many run as the limit says', async (
   for (const id of ids) await engine.ends(id, 'SUCCEEDED')
 })
 
-test('orchestration-scenario 98: a paused run does not count', async (t) => {
+for (const limit of [
+  { limitConcurrent: true },
+  { limitConcurrent: false, maxConcurrentExecutions: 1 },
+]) {
+  test(`orchestration-scenario 98: a paused run keeps its place with ${JSON.stringify(limit)}`, async (t) => {
+    const engine = await startEngine(t)
+    const pipeline = { ...limited, ...limit, stages: [W('1', 2)] }
+    const ids = [await engine.run(pipeline)]
+    await engine.ask('PUT', `/pipelines/${ids[0]}/pause`)
+    ids.push(await engine.run(pipeline), await engine.run(pipeline))
+    assert.deepEqual(await statuses(engine, ids), ['PAUSED', 'NOT_STARTED', 'NOT_STARTED'])
+
+    await engine.ask('PUT', `/pipelines/${ids[0]}/resume`)
+
+    assert.deepEqual(await statuses(engine, ids), ['RUNNING', 'NOT_STARTED', 'NOT_STARTED'])
+    engine.clock.pass(2)
+    await engine.ends(ids[0]!, 'SUCCEEDED')
+    assert.deepEqual(await statuses(engine, ids), ['SUCCEEDED', 'RUNNING', 'NOT_STARTED'])
+    await engine.ask('PUT', `/pipelines/${ids[1]}/pause`)
+    await engine.ask('PUT', `/pipelines/${ids[1]}/cancel`)
+    assert.deepEqual(await statuses(engine, ids), ['SUCCEEDED', 'CANCELED', 'RUNNING'])
+  })
+}
+
+test('a run with more room does not overtake those that wait', async (t) => {
   const engine = await startEngine(t)
-  const first = await engine.run({ ...limited, stages: [W('1', 2)] })
-  await engine.ask('PUT', `/pipelines/${first}/pause`)
+  const stages = [W('1', 2)]
+  const ids = [
+    await engine.run({ ...limited, stages }),
+    await engine.run({ ...limited, stages }),
+    await engine.run({ ...limited, limitConcurrent: false, maxConcurrentExecutions: 3, stages }),
+  ]
+  assert.deepEqual(await statuses(engine, ids), ['RUNNING', 'NOT_STARTED', 'NOT_STARTED'])
 
-  const second = await engine.run({ ...limited, stages: [W('1', 2)] })
+  engine.clock.pass(2)
+  await engine.ends(ids[0]!, 'SUCCEEDED')
 
-  assert.equal((await engine.execution(second)).status, 'RUNNING')
+  assert.deepEqual(await statuses(engine, ids), ['SUCCEEDED', 'RUNNING', 'RUNNING'])
+})
+
+test('without keepWaiting a cancelled waiting run supersedes no other', async (t) => {
+  const engine = await startEngine(t)
+  const pipeline = { ...limited, keepWaitingPipelines: false, stages: [W('1', 2)] }
+  const ids: string[] = []
+  for (let count = 0; count < 4; count++) ids.push(await engine.run(pipeline))
+
+  await engine.ask('PUT', `/pipelines/${ids[1]}/cancel`)
+
+  assert.deepEqual(await statuses(engine, ids), [
+    ...['RUNNING', 'CANCELED', 'NOT_STARTED', 'NOT_STARTED'],
+  ])
+})
+
+test('a waiting run without stages ends when its turn comes, and the next starts', async (t) => {
+  const engine = await startEngine(t)
+  const ids = [
+    await engine.run({ ...limited, stages: [W('1', 2)] }),
+    await engine.run({ ...limited, stages: [] }),
+    await engine.run({ ...limited, stages: [W('1', 2)] }),
+  ]
+  engine.clock.pass(2)
+
+  await engine.ends(ids[2]!, 'RUNNING')
+
+  assert.deepEqual(await statuses(engine, ids), ['SUCCEEDED', 'TERMINAL', 'RUNNING'])
+  const listed = (await engine.ask('GET', '/pipelines?pipelineConfigIds=C&limit=3')).body
+  assert.deepEqual((listed as { id: string }[]).map(({ id }) => id).toSorted(), ids.toSorted())
 })
 
 test('orchestration-scenario 99: at most fifty wait, a further one is cancelled', async (t) => {

@@ -13,22 +13,11 @@ export function submissionScope(
   trigger: JsonObject,
   templateVariables: JsonObject | undefined,
 ): Scope {
-  const names = new Map<string, () => unknown>([
-    ['trigger', () => trigger],
-    ['parameters', () => trigger['parameters']],
-  ])
-  if (templateVariables !== undefined) names.set('templateVariables', () => templateVariables)
-  return {
-    has: (name) => names.has(name),
-    lookUp: (name) => names.get(name)?.(),
-    all: () => Object.fromEntries([...names].map(([name, read]) => [name, read()])),
-    // Without an execution there is nothing that a function about stages could look at.
-    functions: functionsWithoutPlace,
-    strict: true,
-  }
+  const { parameters } = trigger
+  return objectScope({ trigger, parameters, ...(templateVariables && { templateVariables }) })
 }
 
-/** An object whose own members are the names, as the trigger is for its own texts. */
+/** An object whose own members are the names. Without an execution, functions about stages have nothing to look at. */
 export function objectScope(members: JsonObject): Scope {
   return {
     has: (name) => Object.hasOwn(members, name),

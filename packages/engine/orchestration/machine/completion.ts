@@ -152,6 +152,7 @@ export function completeExecution(execution: Execution, result: Status, turn: Tu
 }
 
 export function announceCompletion(execution: Execution, turn: Turn): void {
+  execution.engine.parkedAt = undefined
   turn.events.push({ phase: execution.status === 'SUCCEEDED' ? 'complete' : 'failed', execution })
   turn.completed.push(execution)
 }

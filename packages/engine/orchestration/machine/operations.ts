@@ -36,7 +36,6 @@ export function cancelExecution(
   if (isActive(execution.status)) completeExecution(execution, 'CANCELED', turn)
   else {
     execution.status = 'CANCELED'
-    execution.engine.parkedAt = undefined
     announceCompletion(execution, turn)
   }
 }
@@ -182,6 +181,5 @@ export function forceCancel(execution: Execution, canceledBy: string, turn: Turn
   execution.cancellationReason = `Force canceled by the administrator ${canceledBy}.`
   execution.status = 'CANCELED'
   execution.endTime = turn.now
-  execution.engine.parkedAt = undefined
   announceCompletion(execution, turn)
 }

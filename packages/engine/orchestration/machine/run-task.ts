@@ -217,7 +217,6 @@ export function giveUp(execution: Execution, reason: string, turn: Turn): void {
   execution.canceled = true
   execution.canceledBy = 'spinnaker'
   execution.cancellationReason = reason
-  execution.engine.parkedAt = undefined
   execution.engine.unfinishedAt = undefined
   completeExecution(execution, 'TERMINAL', turn)
 }

@@ -29,9 +29,10 @@ import type { EngineOptions } from '../engine-parts.ts'
 import {
   evaluateDefinition,
   evaluateExpectedArtifacts,
+  evaluateTrigger,
 } from '../expressions/definition-evaluation.ts'
 import { StageError } from '../machine/failure.ts'
-import type { Execution, Trigger } from '../model.ts'
+import { type Execution, isFalse, notify, startFailure, type Trigger } from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
@@ -55,6 +56,10 @@ interface Draft {
   readonly trigger: Trigger
   /** With references. */
   readonly stages: readonly JsonObject[]
+  /** Why parameters are not what their expressions say, as sentences. */
+  readonly notices?: readonly string[]
+  /** What keeps a plan from starting. */
+  readonly faults?: readonly string[]
 }
 
 interface Start {
@@ -68,7 +73,7 @@ type Phase = (draft: Draft, start: Start) => Partial<Draft> | undefined | Promis
 const phases: readonly Phase[] = [
   expandInstance,
   referenceStages,
-  fillInParameters,
+  settleTrigger,
   bindArtifacts,
   checkRunnable,
   checkFields,
@@ -137,58 +142,75 @@ function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
   return { stages: referencedStages(checkStageList(given['stages'], 'stages', sources.limits)) }
 }
 
-function fillInParameters({ given, trigger }: Draft): Partial<Draft> {
-  return {
-    trigger: {
-      ...trigger,
-      parameters: withDefaultParameters(trigger.parameters, given['parameterConfig']),
-    },
-  }
+/** What the start brings is values from here on: artifacts are bound by them, and the stages see the same. */
+function settleTrigger({ given, trigger }: Draft, { sources }: Start): Partial<Draft> {
+  const parameters = withDefaultParameters(trigger.parameters, given['parameterConfig'])
+  const artifacts = distinctArtifacts([...toStart(given).receivedArtifacts, ...trigger.artifacts])
+  const settled = evaluateTrigger(
+    { ...given, trigger: { ...trigger, parameters, artifacts } },
+    sources.now(),
+  )
+  return { trigger: settled.trigger as Trigger, notices: settled.problems }
 }
 
 /** What a start has beside a definition, and its trigger beside what all have. */
 const toStart = shape({
   plan: isTrue,
+  resolveArtifacts: (value) => !isFalse(value),
   executionId: textOf,
   receivedArtifacts: objectsOf,
   expectedArtifactIds: listOf,
 })
 
-/** Those that stages produce are bound later, and a plan has received nothing yet. */
+/**
+ * Binds all expected artifacts that have arrived. Those of the trigger, and those with a prior one or a default, are required; the
+ * others may be ones that stages produce.
+ */
 function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
-  if (isPlan(draft)) return {}
   const { given, trigger } = draft
-  const received = [...toStart(given).receivedArtifacts, ...trigger.artifacts]
+  if (isPlan(draft) && !toStart(given).resolveArtifacts) return {}
   const { expectedArtifactIds: wantedIds } = toStart(trigger)
-  const expected = evaluateExpectedArtifacts({ ...given, trigger }, sources.now()).filter(
-    (each) => {
-      const { usePriorArtifact, useDefaultArtifact } = toExpected(each)
-      return wantedIds.includes(each['id']) || usePriorArtifact || useDefaultArtifact
-    },
-  )
-  const resolved = bindExpected(expected, {
-    among: received,
+  const expected = evaluateExpectedArtifacts({ ...given, trigger }, sources.now())
+  const isOptional = (each: JsonObject) => {
+    const { usePriorArtifact, useDefaultArtifact } = toExpected(each)
+    return !(wantedIds.includes(each['id']) || usePriorArtifact || useDefaultArtifact)
+  }
+  const candidates = {
+    among: trigger.artifacts,
     isUnique: true,
+    isOptional,
     prior: () => priorArtifacts(given, sources),
     missing: 'The trigger has received no artifact',
-  })
-  const artifacts = distinctArtifacts([
-    ...received,
-    ...resolved.map(({ boundArtifact }) => boundArtifact),
-  ])
-  return {
-    trigger: {
-      ...trigger,
-      artifacts,
-      expectedArtifacts: resolved,
-      resolvedExpectedArtifacts: resolved,
-    },
+  } as const
+  try {
+    const resolved = bindExpected(
+      expected.filter((each) => !isOptional(each) || saysSomething(each)),
+      candidates,
+    )
+    const bound = resolved.map(({ boundArtifact }) => boundArtifact)
+    const artifacts = distinctArtifacts([...trigger.artifacts, ...bound])
+    return {
+      trigger: {
+        ...trigger,
+        artifacts,
+        expectedArtifacts: resolved,
+        resolvedExpectedArtifacts: resolved,
+      },
+    }
+  } catch (error) {
+    if (!isPlan(draft) || !(error instanceof StageError)) throw error
+    return { faults: error.errors }
   }
+}
+
+/** An optional one without any field would take what arrives. */
+function saysSomething(expected: JsonObject): boolean {
+  return Object.values(toExpected(expected).matchArtifact).some((field) => field !== undefined)
 }
 
 function priorArtifacts(given: JsonObject, { store }: EngineOptions): JsonObject[] {
   const { id } = readPipeline(given)
-  const newest = id === undefined ? undefined : store.newestRun(id)
+  const newest = id === undefined ? undefined : store.newestStarted(id)
   return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
@@ -219,8 +241,8 @@ function checkFields(draft: Draft, { sources }: Start): undefined {
   if (problems.length > 0) throw new StageError([problems.join(' ')])
 }
 
-function definitionOf({ given, ...prepared }: Draft): JsonObject {
-  return { ...given, ...prepared }
+function definitionOf({ given, trigger, stages }: Draft): JsonObject {
+  return { ...given, trigger, stages }
 }
 
 function isPlan({ given }: Draft): boolean {
@@ -239,11 +261,12 @@ function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
 /** @throws {PortError} 400 with all that keeps the stages from running */
 function checkPlan(
   definition: JsonObject,
-  { stages }: Draft,
+  { stages, faults = [] }: Draft,
   { stageTypes }: EngineOptions,
 ): JsonObject {
   const unknown = describeUnknownTypes(stages, stageTypes)
   const errors = [
+    ...faults,
     ...(unknown === undefined ? [] : [unknown]),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]
@@ -279,7 +302,7 @@ function executionFrom(
     application,
     parent: known,
   })
-  return {
+  const execution: Execution = {
     type: 'PIPELINE',
     id,
     rootId: known?.rootId ?? id,
@@ -289,6 +312,9 @@ function executionFrom(
     trigger,
     stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
   }
+  for (const notice of authored.notices ?? [])
+    notify(execution, notice, common.buildTime, 'parameters')
+  return execution
 }
 
 const toParent = shape({ id: textOf })
@@ -363,13 +389,13 @@ function readableStages(draft: Draft, start: Start): Partial<Draft> {
   }
 }
 
-/** An execution that has not begun, as one that could not. */
+/** An execution that has not begun, as one that could not: it began and ended when it was submitted. */
 export function asFailed(execution: Execution, message: string): Execution {
   return {
     ...execution,
-    status: 'TERMINAL',
-    canceled: true,
-    canceledBy: 'system',
+    ...startFailure,
+    startTime: execution.buildTime,
+    endTime: execution.buildTime,
     cancellationReason: `Failed on startup: ${message}`,
   }
 }
