@@ -1,6 +1,6 @@
 /** Prints the reference of all settings, `docs/reference/settings.md`, from their schemas. */
 import { z } from 'zod'
-import { settingGroups } from '../../packages/app/config/config.ts'
+import { settingGroups } from '../../packages/app/config/capabilities.ts'
 import { toVariable } from '../../packages/app/config/environment.ts'
 import { coreOf, defaultOf, notesOf, typeOf } from '../../packages/app/config/schema-shape.ts'
 

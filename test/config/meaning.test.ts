@@ -1,7 +1,8 @@
 /** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Config, loadConfig, settingGroups } from '../../packages/app/config/config.ts'
+import { settingGroups } from '../../packages/app/config/capabilities.ts'
+import { type Config, loadConfig } from '../../packages/app/config/config.ts'
 import { serviceNames } from '../../packages/base/services/services.ts'
 import { formMethod } from '../../packages/gateway/login/form/method.ts'
 import { settingsOf } from '../../packages/gateway/login/settings.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFindings, toCanonical } from '../../packages/app/config/canonical.ts'
-import { settingGroups } from '../../packages/app/config/config.ts'
+import { settingGroups } from '../../packages/app/config/capabilities.ts'
 import { foreignKeys } from '../../packages/app/config/foreign-keys.ts'
 import { createKnownKeys, nearestKey } from '../../packages/app/config/known-keys.ts'
 import { createMap, createScalar } from '../../packages/app/config/tree.ts'

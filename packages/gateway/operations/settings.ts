@@ -104,7 +104,7 @@ export const operationKeys = settings(
 /** A link template of `insights.*`: `${name}` is filled from the resource, unknown names become the text null. */
 export type InsightLink = z.infer<typeof Link>
 
-interface OperationSurroundings {
+export interface OperationSurroundings {
   readonly uiUrl: string
   /** No web UI is configured, and the embedded back ends include none: its default address leads nowhere. */
   readonly uiUnknown: boolean

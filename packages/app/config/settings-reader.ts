@@ -1,0 +1,43 @@
+/** Reader of groups of settings: each with its checks, whose problems and notices it collects by key. */
+import type { SettingGroup, SettingsReport } from '@fairlead/base/settings/setting.ts'
+import type { z } from 'zod'
+import { type BindContext, bindKeys, bindSettings } from './bind.ts'
+import { findNearest, findNode } from './tree.ts'
+
+export class SettingsReader {
+  readonly report: SettingsReport
+  readonly #context: BindContext
+
+  constructor(context: BindContext, notices: string[]) {
+    this.#context = context
+    this.report = createReport(context, notices)
+  }
+
+  keys<S extends z.ZodObject>(keys: S): z.infer<S> {
+    return bindKeys(keys, this.#context)
+  }
+
+  group<Values>(group: SettingGroup<Values>): Values {
+    return bindSettings(group, this.#context)
+  }
+
+  /** @param toSettings Checks the values of the group, and makes of them what the capability takes */
+  read<Values, Settings, Rest extends unknown[]>(
+    group: SettingGroup<Values>,
+    toSettings: (values: Values, report: SettingsReport, ...rest: Rest) => Settings,
+    ...rest: Rest
+  ): Settings {
+    return toSettings(this.group(group), this.report, ...rest)
+  }
+}
+
+function createReport({ root, problems }: BindContext, notices: string[]): SettingsReport {
+  return {
+    problem: (key, message) => {
+      const { node, depth } = findNearest(root, key.split('.'))
+      problems.push({ origin: depth === 0 ? undefined : node.origin, key, message })
+    },
+    notice: (message) => notices.push(message),
+    isSet: (key) => findNode(root, key.split('.')) !== undefined,
+  }
+}
