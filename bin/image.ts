@@ -320,7 +320,7 @@ async function connect(args: readonly string[], url: string | undefined): Promis
   return { send, close: () => client.close(), limits }
 }
 
-interface Place {
+interface UploadServer {
   readonly origin: string
   readonly prefix: string
   readonly headers: Record<string, string>
@@ -328,7 +328,7 @@ interface Place {
   readonly limits: UploadLimits | undefined
 }
 
-async function ownSocket(args: readonly string[]): Promise<Place> {
+async function ownSocket(args: readonly string[]): Promise<UploadServer> {
   const { config } = await readConfig(args)
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   await awaitStart(config.backends.dataDir, socketPath)
@@ -350,7 +350,7 @@ async function awaitStart(dataDir: string, socketPath: string): Promise<void> {
     await sleep(startPauseMs)
 }
 
-function remote(url: string): Place {
+function remote(url: string): UploadServer {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new Misuse(

@@ -29,12 +29,12 @@ export function toCanonical(root: MapNode, known: KnownKey, findings: Findings):
 }
 
 /** The known key that a map belongs to; undefined below what is not known. An open key stays the place of what is below it. */
-type Place = KnownKey | undefined
+type OwningKey = KnownKey | undefined
 
 function place(
   source: MapNode,
   target: MapNode,
-  at: Place,
+  at: OwningKey,
   above: readonly string[],
   findings: Findings,
 ): void {
@@ -78,14 +78,14 @@ export function isWithoutEffect(at: KnownKey | undefined): boolean {
 }
 
 /** A key that only holds others, such as `server`. */
-function isGroup(at: Place): at is KnownKey {
+function isGroup(at: OwningKey): at is KnownKey {
   return at !== undefined && at.schema === undefined && !at.foreign && at.children.size > 0
 }
 
 function convert(
   value: Node,
   existing: Node | undefined,
-  at: Place,
+  at: OwningKey,
   path: readonly string[],
   findings: Findings,
 ): Node {
@@ -101,18 +101,18 @@ function convert(
   return map
 }
 
-function openPlace(at: Place): Place {
+function openPlace(at: OwningKey): OwningKey {
   return at?.open ? at : undefined
 }
 
 /** Splits a key at its dots as far as the known keys tell; in free maps a dot belongs to the key. */
 function followKey(
   name: string,
-  start: Place,
+  start: OwningKey,
   above: readonly string[],
   origin: Origin,
   findings: Findings,
-): { path: string[]; at: Place } {
+): { path: string[]; at: OwningKey } {
   const segments = splitKey(name)
   if (start === undefined) return { path: segments, at: undefined }
   if (start.open && findChild(start, segments[0] as string) === undefined)
@@ -173,9 +173,9 @@ function createParents(
 /** The path of a key as it may be spelt in a placeholder, or undefined where it is spelt beyond the known keys. */
 export function canonicalPath(key: string, known: KnownKey): string[] {
   const path: string[] = []
-  let at: Place = known
+  let at: OwningKey = known
   for (const segment of splitKey(key)) {
-    const child: Place = at && findChild(at, segment)
+    const child: OwningKey = at && findChild(at, segment)
     path.push(
       child === undefined || child === at?.entry || child === at?.item ? segment : child.name,
     )

@@ -54,12 +54,15 @@ export async function logUndelivered(context: BackendContext): Promise<void> {
   }
 }
 
-interface Place {
+interface NotificationPlace {
   readonly type: string
   readonly place: string
 }
 
-async function readPlaces({ ports: { definitions }, settings }: BackendContext): Promise<Place[]> {
+async function readPlaces({
+  ports: { definitions },
+  settings,
+}: BackendContext): Promise<NotificationPlace[]> {
   const records = await definitions.notifications(itself)
   const pipelines = await definitions.notifyingPipelines(
     (type) => describeUndeliveredTypes([type], settings.notifications.types).length > 0,

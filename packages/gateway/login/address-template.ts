@@ -1,11 +1,11 @@
 /** Templates of our own addresses, with the placeholders of Spring. */
 
-interface Place {
+interface AddressValues {
   readonly baseUrl: string
   readonly registrationId: string
 }
 
-export function fillAddress(template: string, { baseUrl, registrationId }: Place): string {
+export function fillAddress(template: string, { baseUrl, registrationId }: AddressValues): string {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
   return fill(fillRegistration(template, registrationId), {
     baseUrl,

@@ -203,9 +203,9 @@ function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
 }
 
 /** Undefined: all that is deployed anywhere. */
-export type Place = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
+export type EnvironmentScope = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
 
-function isIn(place: Place, { account, regions, clusters }: Step): boolean {
+function isIn(place: EnvironmentScope, { account, regions, clusters }: Step): boolean {
   if (place === undefined) return true
   const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
     wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
@@ -219,7 +219,7 @@ function isIn(place: Place, { account, regions, clusters }: Step): boolean {
 type Draft = { -readonly [Key in keyof Change]: Change[Key] }
 
 /** The changes of an environment, the oldest first. */
-export function changesIn(place: Place, runs: readonly RunFacts[]): Change[] {
+export function changesIn(place: EnvironmentScope, runs: readonly RunFacts[]): Change[] {
   const sources = new Map(
     runs.filter(({ commit }) => commit !== undefined).flatMap(imagesWithSource),
   )
@@ -270,7 +270,7 @@ interface DeliveryEvent {
 }
 
 /** The deployments of a run to an environment are one, which ends with the last of them. */
-function eventsOf(place: Place, run: RunFacts): DeliveryEvent[] {
+function eventsOf(place: EnvironmentScope, run: RunFacts): DeliveryEvent[] {
   const own = run.steps.filter((step) => isIn(place, step))
   const deployments = own.filter(({ kind }) => kind === 'deployment')
   const rollbacks = own
@@ -294,7 +294,7 @@ function overlap(one: readonly string[], other: readonly string[]): boolean {
   return one.length === 0 || other.length === 0 || one.some((each) => other.includes(each))
 }
 
-function concerns(place: Place, account: string | undefined): boolean {
+function concerns(place: EnvironmentScope, account: string | undefined): boolean {
   return account === undefined || (place?.accounts.includes(account) ?? true)
 }
 

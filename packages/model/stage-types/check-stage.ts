@@ -82,7 +82,7 @@ const shortestMisspelt = 5
 const longestName = 100
 const mostWrongLetters = 2
 
-interface Place {
+interface FieldContext {
   readonly complete: boolean
   /** A required field is missing that stands there under a misspelt name. */
   readonly rejectsMisspelt: boolean
@@ -99,7 +99,11 @@ export function findProblemsIn(
   return problemsOf(holder, fields, { complete, rejectsMisspelt: false, path: '' })
 }
 
-function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place): FieldProblem[] {
+function problemsOf(
+  holder: JsonObject,
+  fields: readonly Field[],
+  place: FieldContext,
+): FieldProblem[] {
   // A key that is an expression may become any of them.
   const mayBeSet = Object.keys(holder).some(isExpression)
   const mayLack = !place.complete || mayBeSet
@@ -120,7 +124,7 @@ function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place):
   })
 }
 
-function problemsOfValue(value: unknown, field: Field, place: Place): FieldProblem[] {
+function problemsOfValue(value: unknown, field: Field, place: FieldContext): FieldProblem[] {
   const { path } = place
   const name = path + field.name
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)

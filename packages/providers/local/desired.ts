@@ -16,7 +16,7 @@ export const desiredMigrations = [
    ) STRICT, WITHOUT ROWID;`,
 ] as const
 
-export interface Place {
+export interface ResourceKey {
   readonly account: string
   readonly region: string
   readonly name: string
@@ -28,7 +28,7 @@ export interface LocalCapacity {
   readonly desired: number
 }
 
-export interface LocalGroup extends Place {
+export interface LocalGroup extends ResourceKey {
   readonly zones: readonly string[]
   readonly createdMs: number
   readonly isDisabled: boolean
@@ -111,7 +111,7 @@ export interface Leaving {
   readonly revision: number | undefined
 }
 
-export interface LocalBalancer extends Place {
+export interface LocalBalancer extends ResourceKey {
   readonly createdMs: number
   readonly listeners: readonly BalancerListener[]
   readonly health: {
@@ -136,7 +136,7 @@ export interface BalancerListener {
   readonly internalPort: number | undefined
 }
 
-export interface LocalFirewall extends Place {
+export interface LocalFirewall extends ResourceKey {
   readonly id: string
   readonly description: string
   readonly vpcId: string | undefined
@@ -187,7 +187,7 @@ export interface LocalJob {
   readonly leavingRevision: number | undefined
 }
 
-export interface LocalPull extends Place {
+export interface LocalPull extends ResourceKey {
   readonly imageId: string
 }
 
@@ -207,7 +207,7 @@ interface Kinds {
   pulls: LocalPull
 }
 
-export function placeKey({ account, region, name }: Place): string {
+export function placeKey({ account, region, name }: ResourceKey): string {
   return `${account}:${region}:${name}`
 }
 
@@ -274,12 +274,12 @@ export class Desired {
     return (this.#owned.get(applicationKey(application))?.values() ?? []) as Iterable<LocalGroup>
   }
 
-  instancesOf(group: Place): LocalInstance[] {
+  instancesOf(group: ResourceKey): LocalInstance[] {
     return [...(this.#owned.get(`group ${placeKey(group)}`)?.values() ?? [])] as LocalInstance[]
   }
 
   /** Those that count for the capacity: all but the ones that leave. */
-  stayingInstances(group: Place): LocalInstance[] {
+  stayingInstances(group: ResourceKey): LocalInstance[] {
     return this.instancesOf(group).filter(({ leaving }) => leaving === undefined)
   }
 

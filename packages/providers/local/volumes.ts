@@ -8,7 +8,7 @@ import type { ProgramVolumes } from '@fairlead/base/net/agent-protocol.ts'
 import { keepCopy, measureTree } from '@fairlead/base/storage/directory-trees.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { hasOneWriter, type Volume } from '@fairlead/ports/image-file.ts'
-import type { LocalInstance, Place } from './desired.ts'
+import type { LocalInstance, ResourceKey } from './desired.ts'
 
 const currentName = 'current'
 const backupsName = 'backups'
@@ -16,7 +16,7 @@ const backupsName = 'backups'
 const sizeAgeMs = 60_000
 
 /** @param place A server group, or the cluster itself */
-function rootOf(dataDir: string, { account, region, name }: Place): string {
+function rootOf(dataDir: string, { account, region, name }: ResourceKey): string {
   return join(dataDir, volumesFolderName, account, region, parseMoniker(name).cluster ?? name)
 }
 
@@ -73,7 +73,7 @@ function isBeside({ id, ordinal = 0 }: LocalInstance, other: LocalInstance): boo
 }
 
 /** An instance that was detached keeps the volumes of the server group that started it. */
-function placeOf({ account, region, program }: Omit<LocalInstance, 'ordinal'>): Place {
+function placeOf({ account, region, program }: Omit<LocalInstance, 'ordinal'>): ResourceKey {
   return { account, region, name: program.startedFor }
 }
 
@@ -104,7 +104,7 @@ export class Volumes {
    * @returns the folder of the copy
    * @throws {Error} that says what to do
    */
-  async backUp(cluster: Place, version: string | undefined): Promise<string | undefined> {
+  async backUp(cluster: ResourceKey, version: string | undefined): Promise<string | undefined> {
     const { dataDir, backups, context } = this.#options
     const root = rootOf(dataDir, cluster)
     if (backups === 0 || !existsSync(join(root, currentName))) return undefined
@@ -125,7 +125,7 @@ export class Volumes {
   }
 
   /** As the details of a server group show them; sizes follow once they are measured. */
-  viewsOf(place: Place, volumes: readonly Volume[] | undefined): JsonObject[] {
+  viewsOf(place: ResourceKey, volumes: readonly Volume[] | undefined): JsonObject[] {
     const root = rootOf(this.#options.dataDir, place)
     return (volumes ?? []).map(({ name, shared, writers }) => {
       const folder = join(root, currentName, name)

@@ -18,7 +18,7 @@ type Call = (
   call: { path: string; query?: Record<string, string> },
 ) => Promise<UpstreamAnswer>
 
-interface Place {
+interface PermissionSource {
   readonly kind: ResourcePermissions['kind']
   readonly service: ServiceName
   readonly path: string
@@ -34,7 +34,7 @@ const places = {
   },
   buildService: { kind: 'build service', service: 'igor', path: '/buildServices' },
   serviceAccount: { kind: 'service account', service: 'front50', path: '/serviceAccounts' },
-} as const satisfies Readonly<Record<Exclude<keyof AccessSubject, 'application'>, Place>>
+} as const satisfies Readonly<Record<Exclude<keyof AccessSubject, 'application'>, PermissionSource>>
 
 /** What cannot be read is left out: the decision does not need it. */
 export async function loadResourcePermissions(
@@ -74,7 +74,7 @@ async function ofApplication(call: Call, name: string): Promise<ResourcePermissi
 
 async function ofEntry(
   call: Call,
-  place: Place,
+  place: PermissionSource,
   wanted: string,
 ): Promise<ResourcePermissions | undefined> {
   const entries = await read(call, place.service, {

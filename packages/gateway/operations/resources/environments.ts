@@ -92,7 +92,7 @@ interface Findings {
 
 type Source = Pick<Version, 'build' | 'commit'>
 
-interface Place {
+interface EnvironmentState {
   readonly environment: Environment
   readonly running: Running
   readonly warnings: readonly string[]
@@ -237,7 +237,7 @@ async function loadRuns(
 async function loadDrift(
   ask: Ask,
   application: string,
-  places: readonly Place[],
+  places: readonly EnvironmentState[],
 ): Promise<JsonObject[]> {
   const isConcerned = places.some(({ running }) =>
     running.clusters.some(({ provider }) => provider === manifestProvider),
@@ -248,7 +248,7 @@ async function loadDrift(
 }
 
 function toAnswer(
-  place: Place,
+  place: EnvironmentState,
   promotion: PromotionParts | undefined,
   findings: Findings,
 ): JsonObject {
@@ -313,14 +313,14 @@ function hasDeployed(
 }
 
 interface PromotionParts {
-  readonly before: Place
+  readonly before: EnvironmentState
   readonly images: ReturnType<typeof changedImages>
   readonly between: Between
 }
 
 async function loadPromotion(
-  { running }: Place,
-  before: Place | undefined,
+  { running }: EnvironmentState,
+  before: EnvironmentState | undefined,
   findings: Findings,
 ): Promise<PromotionParts | undefined> {
   if (before === undefined) return undefined
@@ -339,7 +339,7 @@ async function loadPromotion(
 
 function toPromotion(
   { before, images, between }: PromotionParts,
-  { environment }: Place,
+  { environment }: EnvironmentState,
   findings: Findings,
 ): JsonObject {
   const { pipelines, runs, deployments, view, user, application } = findings

@@ -110,7 +110,7 @@ export function collectionPath(
   return root + scope + pathTo`/${plural}` + formatQuery(query)
 }
 
-interface Place {
+interface ObjectAddress {
   readonly resource: ApiResource
   readonly namespace: string
   readonly name: string
@@ -118,7 +118,7 @@ interface Place {
 }
 
 export function objectPath(
-  { resource, namespace, name, subresource }: Place,
+  { resource, namespace, name, subresource }: ObjectAddress,
   query: ApiQuery = {},
 ): string {
   const below = subresource === undefined ? '' : pathTo`/${subresource}`

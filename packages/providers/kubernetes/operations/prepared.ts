@@ -30,7 +30,7 @@ import {
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 
-interface Place {
+interface ArtifactPlace {
   readonly resource: ApiResource
   readonly namespace: string
   readonly artifactName: string
@@ -46,7 +46,7 @@ export class VersionLists {
   }
 
   async choose(
-    place: Place & { readonly manifest: JsonObject; readonly writer: string },
+    place: ArtifactPlace & { readonly manifest: JsonObject; readonly writer: string },
   ): Promise<ChosenVersion> {
     const { artifactName, manifest, writer } = place
     const objects = await this.#list(place)
@@ -69,12 +69,12 @@ export class VersionLists {
   }
 
   /** The name of the highest version; undefined: there is none. */
-  async newestName(place: Place): Promise<string | undefined> {
+  async newestName(place: ArtifactPlace): Promise<string | undefined> {
     const prior = priorVersions(await this.#list(place), place.artifactName)
     return prior.sort((one, other) => other.number - one.number)[0]?.name
   }
 
-  #list(place: Place): Promise<readonly Pick<KubeObject, 'metadata'>[]> {
+  #list(place: ArtifactPlace): Promise<readonly Pick<KubeObject, 'metadata'>[]> {
     const { resource, namespace } = place
     return this.#lists.getOrInsertComputed(keyOf(place, ''), () =>
       // What was applied stands in an annotation, so that the rest need not be read.
@@ -90,7 +90,10 @@ function priorVersions(
   return objects.flatMap((object) => toPriorVersion(object, artifact) ?? [])
 }
 
-function keyOf({ resource: { group, plural }, namespace }: Place, artifact: string): string {
+function keyOf(
+  { resource: { group, plural }, namespace }: ArtifactPlace,
+  artifact: string,
+): string {
   return [group, plural, namespace, artifact].join(' ')
 }
 

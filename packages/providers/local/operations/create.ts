@@ -10,7 +10,7 @@ import {
 } from '@fairlead/base/names/moniker.ts'
 import { Command, ContainerNetwork, Readiness, Volumes } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
-import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
+import { type LocalCapacity, type LocalGroup, placeKey, type ResourceKey } from '../desired.ts'
 import { buildInfoOf } from '../local-images.ts'
 import { type ProgramOverrides, toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
@@ -340,7 +340,7 @@ function noticeOfRivals({ desired }: OperationParts, group: LocalGroup): string 
 async function backUpVolumes(
   { program, image }: Pick<LocalGroup, 'program' | 'image'>,
   ancestor: LocalGroup | undefined,
-  { volumes, run, cluster }: Running & { readonly cluster: Place },
+  { volumes, run, cluster }: Running & { readonly cluster: ResourceKey },
 ): Promise<void> {
   const isSame =
     ancestor?.image.digest === image.digest &&

@@ -8,8 +8,8 @@ import {
   type Desired,
   type GroupRule,
   type LocalFirewall,
-  type Place,
   placeKey,
+  type ResourceKey,
 } from '../desired.ts'
 import {
   defineOperation,
@@ -159,7 +159,7 @@ function nameOf({ name, securityGroupName }: NamedFields): string | undefined {
 }
 
 /** One per region. @throws {Error} */
-function placesOf({ fields, description, settings }: LocalSubmission<NamedFields>): Place[] {
+function placesOf({ fields, description, settings }: LocalSubmission<NamedFields>): ResourceKey[] {
   const regions = fields.regions?.length ? fields.regions : [fields.region]
   return regions.map((one) => {
     const { account, region } = placeOf({
@@ -172,7 +172,7 @@ function placesOf({ fields, description, settings }: LocalSubmission<NamedFields
 
 function toRules(
   { ipIngress, securityGroupIngress }: FirewallFields,
-  { account, region }: Place,
+  { account, region }: ResourceKey,
   desired: Desired,
 ): Pick<LocalFirewall, 'addressRules' | 'groupRules'> {
   const addressRules = ipIngress.map(

@@ -10,8 +10,8 @@ import {
   type LocalBalancer,
   type LocalFirewall,
   type LocalGroup,
-  type Place,
   placeKey,
+  type ResourceKey,
   withTraffic,
 } from '../desired.ts'
 import { findSupplies, fit, missingCount } from './fleet.ts'
@@ -91,7 +91,7 @@ const restoreSnapshot = defineOperation({
     // The rights were judged by the name of the snapshot, and another store may hold what it likes.
     const belongs = belongsTo(subject)
     const regions = settings.accounts.find(({ name }) => name === account)?.regions ?? []
-    const own = <T extends Place>(all: Readonly<Record<string, T>>) =>
+    const own = <T extends ResourceKey>(all: Readonly<Record<string, T>>) =>
       Object.values(all).filter(
         (one) => belongs(one) && regions.some(({ name }) => name === one.region),
       )
@@ -140,7 +140,7 @@ function subjectOf({
 
 function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
   const isOwn = belongsTo(subject)
-  const byKey = <T extends Place>(all: readonly T[]) =>
+  const byKey = <T extends ResourceKey>(all: readonly T[]) =>
     Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
   return {
     // Values of secrets stay here: all users who may read the application may read its snapshots.
@@ -190,7 +190,7 @@ function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup
 }
 
 function belongsTo({ application, account }: SnapshotSubject) {
-  return (one: Place) =>
+  return (one: ResourceKey) =>
     one.account === account &&
     parseMoniker(one.name).app?.toLowerCase() === application.toLowerCase()
 }

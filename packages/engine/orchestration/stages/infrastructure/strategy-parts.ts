@@ -80,11 +80,11 @@ export function newGroupOf({ context }: Stage): string | undefined {
   return createdNote.in(context)[0]?.name
 }
 
-type Place = Pick<StrategyPlace, 'common'>
+type CommonPlace = Pick<StrategyPlace, 'common'>
 
 export function resizeStage(
   verb: string,
-  place: Place,
+  place: CommonPlace,
   serverGroup: string,
   capacity: CloudCapacity,
 ): NewStage {
@@ -92,19 +92,19 @@ export function resizeStage(
 }
 
 /** Fixes the minimum, so that nothing shrinks the source while it may have to take all the traffic again. */
-export function pin({ name, capacity: { max, desired } }: Former, place: Place): NewStage {
+export function pin({ name, capacity: { max, desired } }: Former, place: CommonPlace): NewStage {
   return resizeStage('Pin', place, name, { min: desired, max, desired })
 }
 
 /** Restores the minimum that the source had before the deployment, unless it has been deleted meanwhile. */
-export function unpin({ name, capacity }: Former, place: Place): NewStage {
+export function unpin({ name, capacity }: Former, place: CommonPlace): NewStage {
   return serverGroupStage('resizeServerGroup', 'Unpin', place, name, {
     capacity,
     'source.mayBeMissing': true,
   })
 }
 
-export function disableStage(place: Place, name: string): NewStage {
+export function disableStage(place: CommonPlace, name: string): NewStage {
   return serverGroupStage('disableServerGroup', 'Disable', place, name)
 }
 
@@ -112,7 +112,7 @@ export function disableStage(place: Place, name: string): NewStage {
 export function startStages(
   name: string,
   capacity: CloudCapacity,
-  place: Place,
+  place: CommonPlace,
   settings: JsonObject = {},
 ): NewStage[] {
   return [
@@ -122,12 +122,12 @@ export function startStages(
 }
 
 /** The last stage ends once its processes have. */
-export function stopStages(name: string, place: Place): NewStage[] {
+export function stopStages(name: string, place: CommonPlace): NewStage[] {
   return [disableStage(place, name), resizeStage('Stop', place, name, empty)]
 }
 
 /** Removes a version that is out of traffic already, where the stage asks for it. */
-export function destroyLatest(stage: Stage, place: Place, deployed: string): NewStage[] {
+export function destroyLatest(stage: Stage, place: CommonPlace, deployed: string): NewStage[] {
   const isWanted = strategySettingsOf(stage).rollback.destroyLatest
   const settings = { skipDisableBeforeDestroy: true }
   return isWanted
@@ -139,7 +139,7 @@ export function destroyLatest(stage: Stage, place: Place, deployed: string): New
 export function serverGroupStage(
   type: string,
   verb: string,
-  { common }: Place,
+  { common }: CommonPlace,
   name: string,
   settings: JsonObject = {},
 ): NewStage {
