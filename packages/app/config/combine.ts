@@ -19,7 +19,7 @@ import {
   toVariable,
 } from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
-import type { Places } from './locations.ts'
+import type { ConfigFolders } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
 import { formatPath, formatProblems, type Problem } from './problems.ts'
 import { namesAt, readSources } from './sources.ts'
@@ -38,7 +38,7 @@ export interface CombinedSources {
 
 export async function combineSources(
   known: KnownKey,
-  places: Places & { settings: Readonly<Record<string, unknown>> },
+  places: ConfigFolders & { settings: Readonly<Record<string, unknown>> },
 ): Promise<CombinedSources> {
   const findings = { ...createFindings(), notices: [] as string[] }
   const { problems, notices } = findings
@@ -113,7 +113,12 @@ function noteReferences(node: Node, known: KnownKey, referenced: Set<string>): v
   }
 }
 
-function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<string>): LookUp {
+function lookUpIn(
+  root: Node,
+  known: KnownKey,
+  places: ConfigFolders,
+  referenced: Set<string>,
+): LookUp {
   return (name) => {
     const path = canonicalPath(name, known)
     const id = path.join('.')
@@ -127,7 +132,7 @@ function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<s
 }
 
 /** A variable by its own name or in the form that belongs to a key, and the few names that Java and Spring define. */
-function lookUpEnvironment(name: string, { env, cwd, homeDir }: Places): ReturnType<LookUp> {
+function lookUpEnvironment(name: string, { env, cwd, homeDir }: ConfigFolders): ReturnType<LookUp> {
   const spellings = [name, toVariable(name), name.toUpperCase().replaceAll(/[.-]/g, '_')]
   const text = spellings
     .map((one) => (Object.hasOwn(env, one) ? env[one] : undefined))

@@ -5,7 +5,7 @@ import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import type { Environment } from './environment.ts'
 import type { Problem } from './problems.ts'
 
-export interface Places {
+export interface ConfigFolders {
   cwd: string
   homeDir: string | undefined
   systemDir: string
@@ -30,7 +30,11 @@ export interface Location {
 const names = ['spinnaker', 'gate', 'fairlead']
 
 /** In the order of precedence; later ones win. */
-export function locationsOf(places: Places, problems: Problem[], notices: string[]): Location[] {
+export function locationsOf(
+  places: ConfigFolders,
+  problems: Problem[],
+  notices: string[],
+): Location[] {
   const { cwd, homeDir, systemDir, env, files } = places
   const standard: Location[] = [
     { path: join(cwd, 'config'), names, required: false, from: '' },
@@ -170,7 +174,7 @@ export function filesAt({ path, names, isTree }: Location, profile: string | und
 }
 
 /** Relative to the working directory or the home directory where the file is below it. */
-export function showName(file: string, { cwd, homeDir }: Places): string {
+export function showName(file: string, { cwd, homeDir }: ConfigFolders): string {
   const near = relative(cwd, file)
   if (!near.startsWith('..') && !isAbsolute(near)) return near
   if (homeDir === undefined) return file

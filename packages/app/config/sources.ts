@@ -9,11 +9,11 @@ import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
 import {
+  type ConfigFolders,
   filesAt,
   importedLocations,
   type Location,
   locationsOf,
-  type Places,
   showName,
 } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
@@ -70,7 +70,7 @@ interface Reading {
   known: KnownKey
   problems: Problem[]
   notices: string[]
-  places: Places
+  places: ConfigFolders
   /** Knows the environment only: profiles are needed before the files are put together. */
   placeholders: Placeholders
 }

@@ -67,7 +67,7 @@ const etc = [
   ...['crypto-policies', 'ssh/ssh_known_hosts', 'ssh/ssh_config', 'ssh/ssh_config.d'],
 ].map((name) => `/etc/${name}`)
 
-export interface Places {
+export interface SandboxMounts {
   readonly links: readonly (readonly [path: string, target: string])[]
   readonly readOnly: readonly (readonly [path: string, source: string])[]
   readonly writable: readonly string[]
@@ -77,7 +77,7 @@ export interface Places {
 export function placesOf(
   program: string,
   { folder, readOnly = [], writable = [] }: Confinement,
-): Places {
+): SandboxMounts {
   const present = systemFolders.filter((path) => existsSync(path))
   const isLink = (path: string) => lstatSync(path).isSymbolicLink()
   const folders = present.filter((path) => !isLink(path))

@@ -17,7 +17,7 @@ import { archiveFolder, type BuildPlan } from './plan.ts'
 import type { RunnerLog } from './runner-log.ts'
 import { addCounts, countJunit, countTap, noTests } from './test-reports.ts'
 
-interface Places {
+interface BuildFolders {
   readonly work: string
   /** The checkout. */
   readonly source: string
@@ -46,7 +46,10 @@ function filesFor(patterns: readonly string[], source: string): string[] {
 }
 
 /** @throws {BuilderError} beyond the bounds */
-export function archiveFiles({ archive, bounds }: BuildPlan, { work, source, log }: Places): void {
+export function archiveFiles(
+  { archive, bounds }: BuildPlan,
+  { work, source, log }: BuildFolders,
+): void {
   const paths = filesFor(archive, source)
   for (const pattern of archive) {
     if (filesFor([pattern], source).length === 0) log.say(`Archive: no file is ${pattern}.`)
@@ -82,7 +85,10 @@ function archiveFile(from: string, to: string, log: RunnerLog): void {
 }
 
 /** Undefined where the job has no reports. @throws {BuilderError} when a report cannot be read */
-export function countTests({ tests }: BuildPlan, { source, log }: Places): TestCounts | undefined {
+export function countTests(
+  { tests }: BuildPlan,
+  { source, log }: BuildFolders,
+): TestCounts | undefined {
   if (tests.junit.length + tests.tap.length === 0) return undefined
   const kinds = [
     [tests.junit, countJunit, 'JUnit'],
@@ -108,7 +114,7 @@ export function countTests({ tests }: BuildPlan, { source, log }: Places): TestC
 /** Copies: another build may use the cache at the same time. */
 export async function restoreFolders(
   { cache, cachedFolders }: BuildPlan,
-  { source, work, log }: Places,
+  { source, work, log }: BuildFolders,
 ): Promise<void> {
   for (const path of cachedFolders) {
     const kept = cache === undefined ? undefined : join(cache, 'folders', encodeURIComponent(path))
@@ -122,7 +128,7 @@ export async function restoreFolders(
 
 export async function keepFolders(
   { cache, cachedFolders }: BuildPlan,
-  { source, work }: Places,
+  { source, work }: BuildFolders,
 ): Promise<void> {
   for (const path of cache === undefined ? [] : cachedFolders) {
     const place = join(source, path)

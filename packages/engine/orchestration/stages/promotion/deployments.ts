@@ -27,7 +27,7 @@ import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.t
 import { withoutNotes } from '../infrastructure/notes.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
-import { type Places, settingsOf } from './places.ts'
+import { type PromotionPlaces, settingsOf } from './places.ts'
 
 /** Where a cluster of the environment before is to run. */
 interface Target {
@@ -51,7 +51,7 @@ export interface PlannedDeployment {
 /** One for each cluster and place whose images differ. @throws {StageError} when one cannot be deployed */
 export async function plannedDeployments(
   context: TaskContext,
-  places: Places,
+  places: PromotionPlaces,
   running: Running,
 ): Promise<PlannedDeployment[]> {
   const there = runningIn(places.to, places.groups)
@@ -111,7 +111,11 @@ function runsSame(source: RunningCluster, present: RunningCluster): boolean {
 }
 
 /** @throws {StageError} where several versions run, or no cluster of the other environment corresponds */
-function targetsOfCluster(source: RunningCluster, { from, to }: Places, there: Running): Target[] {
+function targetsOfCluster(
+  source: RunningCluster,
+  { from, to }: PromotionPlaces,
+  there: Running,
+): Target[] {
   if (source.provider !== kubernetes && source.versions.length > 1) {
     const versions = source.versions.map(({ label }) => label).join(' and ')
     throw new StageError([
@@ -166,7 +170,10 @@ interface Former {
   readonly defined: readonly JsonObject[]
 }
 
-function formerDeployments({ newestRunOf }: TaskContext, { to, pipelines }: Places): Former {
+function formerDeployments(
+  { newestRunOf }: TaskContext,
+  { to, pipelines }: PromotionPlaces,
+): Former {
   const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to)).map(toPipeline)
   const runs = concerned.flatMap(({ id }) =>
     id === undefined ? [] : (newestRunOf(id, ['SUCCEEDED']) ?? []),

@@ -20,7 +20,7 @@ import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
 
-export interface Places {
+export interface PromotionPlaces {
   readonly from: Environment
   readonly to: Environment
   /** Stored pipelines of the application. */
@@ -57,7 +57,7 @@ export const toSoak = shape({
 export type Soak = ShapeOf<typeof toSoak>
 
 /** @throws {StageError} for an environment that the application does not have */
-export async function loadPlaces(context: TaskContext): Promise<Places> {
+export async function loadPlaces(context: TaskContext): Promise<PromotionPlaces> {
   const { application } = settingsOf(context)
   const [attributes, pipelines, accounts, groups] = await Promise.all([
     context.definitions.application(application),
@@ -77,7 +77,10 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
 }
 
 /** The one before `to`, unless the stage names another. */
-function chosen(list: readonly Environment[], place: StagePlace): Pick<Places, 'from' | 'to'> {
+function chosen(
+  list: readonly Environment[],
+  place: StagePlace,
+): Pick<PromotionPlaces, 'from' | 'to'> {
   const { from: fromName, to: toName } = settingsOf(place)
   if (toName === undefined)
     throw new StageError([
