@@ -26,7 +26,7 @@ interface EndLine {
 }
 export type ObservedLine = HeadLine | ItemLine | EndLine
 
-interface Entry {
+interface NumberedLine {
   readonly line: string
   /** The number of the state in which it was new, or gone. */
   readonly sequence: number
@@ -37,8 +37,8 @@ const maxGone = 10_000
 
 /** The observed state of an agent, with the sequence at which each part changed. */
 export class ObservedLedger {
-  #entries = new Map<string, Entry>()
-  readonly #gone = new BoundedMap<string, Entry>(maxGone)
+  #entries = new Map<string, NumberedLine>()
+  readonly #gone = new BoundedMap<string, NumberedLine>(maxGone)
   #head: ObservedHead | undefined
   /** Clients that have an older state cannot be told what has gone since. */
   #oldestSequence = 0
@@ -50,7 +50,7 @@ export class ObservedLedger {
     if (sequence === this.#head?.sequence) return
     this.#head = head
     const before = this.#entries
-    const entries = new Map<string, Entry>()
+    const entries = new Map<string, NumberedLine>()
     const note = (key: string, item: ItemLine) => {
       const line = JSON.stringify(item)
       const known = before.get(key)

@@ -5,7 +5,7 @@ import { isTrue, listOf } from '@fairlead/base/json/values.ts'
 import { readConfigured } from '@fairlead/base/net/call-configured.ts'
 import type { IntegrationSettings } from './settings.ts'
 
-type Entry = Readonly<Record<string, unknown>>
+type PagerDutyEntry = Readonly<Record<string, unknown>>
 
 const idleMs = 20_000
 const pagerDutyKeptMs = 300_000
@@ -15,8 +15,8 @@ const maxPages = 200
 export class Integrations {
   readonly proxies: IntegrationSettings['proxies']
   readonly slackChannels: () => Promise<unknown[]>
-  readonly pagerDutyServices: () => Promise<Entry[]>
-  readonly pagerDutyOnCalls: () => Promise<Record<string, Entry[]>>
+  readonly pagerDutyServices: () => Promise<PagerDutyEntry[]>
+  readonly pagerDutyOnCalls: () => Promise<Record<string, PagerDutyEntry[]>>
   readonly #settings: IntegrationSettings
 
   constructor(settings: IntegrationSettings, now: () => number) {
@@ -64,7 +64,7 @@ export class Integrations {
     return channels
   }
 
-  async #readServices(): Promise<Entry[]> {
+  async #readServices(): Promise<PagerDutyEntry[]> {
     const services = await this.#readPagerDuty(
       '/services?include%5B%5D=integrations&total=true&limit=100',
       'services',
@@ -72,21 +72,21 @@ export class Integrations {
     return services.map(toService)
   }
 
-  async #readOnCalls(): Promise<Record<string, Entry[]>> {
+  async #readOnCalls(): Promise<Record<string, PagerDutyEntry[]>> {
     return groupByPolicy(await this.#readPagerDuty('/oncalls?limit=100', 'oncalls'))
   }
 
-  async #readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<Entry[]> {
+  async #readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<PagerDutyEntry[]> {
     const { baseUrl, token } = configured(this.#settings.pagerDuty, 'PagerDuty', 'pager-duty.token')
     const headers = {
       accept: 'application/vnd.pagerduty+json;version=2',
       authorization: `Token token=${token}`,
     }
-    const entries: Entry[] = []
+    const entries: PagerDutyEntry[] = []
     for (let page = 0; page < maxPages; page++) {
       const answer = await read('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, headers)
       const { found, more } = shape({ found: [listOf, list], more: isTrue })(answer)
-      entries.push(...(found as Entry[]))
+      entries.push(...(found as PagerDutyEntry[]))
       if (!more || found.length === 0) break
     }
     return entries
@@ -138,7 +138,7 @@ function keep<T>(read: () => Promise<T>, keptMs: number, now: () => number): () 
   }
 }
 
-function toService(service: Entry): Entry {
+function toService(service: PagerDutyEntry): PagerDutyEntry {
   const integrations = (service['integrations'] ?? []) as {
     type?: unknown
     integration_key?: unknown
@@ -155,11 +155,11 @@ function toService(service: Entry): Entry {
   }
 }
 
-function policyOf(entry: Entry): string | undefined {
+function policyOf(entry: PagerDutyEntry): string | undefined {
   return (entry['escalation_policy'] as { id?: string } | null | undefined)?.id
 }
 
-function groupByPolicy(onCalls: readonly Entry[]): Record<string, Entry[]> {
+function groupByPolicy(onCalls: readonly PagerDutyEntry[]): Record<string, PagerDutyEntry[]> {
   const sorted = onCalls.toSorted(
     (left, right) => Number(left['escalation_level']) - Number(right['escalation_level']),
   )

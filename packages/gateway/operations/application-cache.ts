@@ -25,21 +25,21 @@ export interface ApplicationCacheSettings {
 
 type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
-interface Entry {
+interface CachedApplication {
   readonly attributes: CachedAttributes
   readonly accounts: readonly string[]
 }
 
 interface Half {
   /** By their text: what was parsed once is not parsed again. Undefined for what is no application. */
-  readonly entries: ReadonlyMap<string, Entry | undefined>
+  readonly entries: ReadonlyMap<string, CachedApplication | undefined>
   readonly digest: string | undefined
   readonly tag: string | undefined
 }
 
 interface Merged {
-  readonly stored: readonly Entry[]
-  readonly running: readonly Entry[]
+  readonly stored: readonly CachedApplication[]
+  readonly running: readonly CachedApplication[]
   readonly attributes: CachedAttributes
 }
 
@@ -178,11 +178,11 @@ const sliceMs = 5
 async function readEntries(
   answer: UpstreamAnswer,
   source: Source,
-  before: ReadonlyMap<string, Entry | undefined>,
-): Promise<ReadonlyMap<string, Entry | undefined>> {
+  before: ReadonlyMap<string, CachedApplication | undefined>,
+): Promise<ReadonlyMap<string, CachedApplication | undefined>> {
   if (answer.status === 404) return new Map()
   checkDone(answer, source)
-  const entries = new Map<string, Entry | undefined>()
+  const entries = new Map<string, CachedApplication | undefined>()
   try {
     let sinceMs = performance.now()
     for (const text of splitJsonList(answer.text)) {
@@ -199,24 +199,24 @@ async function readEntries(
   }
 }
 
-function toEntry(listed: unknown): Entry | undefined {
+function toEntry(listed: unknown): CachedApplication | undefined {
   const attributes = toAttributes(listed)
   return attributes && { attributes, accounts: accountsOfApplication(listed) }
 }
 
-function applicationsIn({ entries }: Half): Entry[] {
+function applicationsIn({ entries }: Half): CachedApplication[] {
   return [...entries.values()].filter((entry) => entry !== undefined)
 }
 
 function mergeApplications(
-  stored: readonly Entry[],
-  running: readonly Entry[],
+  stored: readonly CachedApplication[],
+  running: readonly CachedApplication[],
   { definitionsOnly }: ApplicationCacheSettings,
   before: ReadonlyMap<string, Merged>,
 ): Map<string, Merged> {
   const [storedByName, runningByName] = [stored, running].map((entries) =>
     Map.groupBy(entries, ({ attributes }) => attributes.name),
-  ) as [Map<string, Entry[]>, Map<string, Entry[]>]
+  ) as [Map<string, CachedApplication[]>, Map<string, CachedApplication[]>]
   const names = new Set(
     definitionsOnly ? storedByName.keys() : [...storedByName.keys(), ...runningByName.keys()],
   )

@@ -94,7 +94,7 @@ interface CallFailure {
   readonly firstAtMs: number | undefined
 }
 
-interface Entry {
+interface CallAttempt {
   readonly identity: IdentityHeaders
   /** Have failed for this call; others are preferred. */
   readonly failed: readonly Endpoint[]
@@ -270,7 +270,7 @@ export class Upstreams {
   enter(
     service: ServiceName,
     call: UpstreamCall,
-    { identity, failed, signal }: Entry,
+    { identity, failed, signal }: CallAttempt,
   ): Endpoint | Wait<Endpoint> {
     const endpoint = this.choose(service, call, identity, failed)
     const waiting = endpoint.enter(call, endpoint.isFull ? signal() : undefined)

@@ -31,7 +31,7 @@ interface Answer {
   readonly characters: number
 }
 
-interface Entry {
+interface KeptQuestion {
   asked: Promise<void>
   answer?: Answer
 }
@@ -45,7 +45,7 @@ export class ExpressionAnswers {
   readonly #ask: (question: Question, place: ExecutionPlace) => Promise<unknown>
   readonly #onAnswer: (executionId: string) => void
   /** By execution, then by stage and question. */
-  readonly #entries = new Map<string, Map<string, Entry>>()
+  readonly #entries = new Map<string, Map<string, KeptQuestion>>()
   #characters = 0
 
   /** @param ask Rejects with a message for the author of the pipeline. */
@@ -79,9 +79,9 @@ export class ExpressionAnswers {
     this.#entries.delete(executionId)
   }
 
-  #find(place: ExecutionPlace, question: Question, mayAsk: boolean): Entry {
+  #find(place: ExecutionPlace, question: Question, mayAsk: boolean): KeptQuestion {
     const { id } = place.execution
-    const known = this.#entries.get(id) ?? new Map<string, Entry>()
+    const known = this.#entries.get(id) ?? new Map<string, KeptQuestion>()
     const prefix = `${place.stage?.id ?? ''} `
     const key = prefix + JSON.stringify(question)
     const found = known.get(key)
@@ -93,13 +93,13 @@ export class ExpressionAnswers {
     if (!mayAsk)
       throw new ExpressionError('It was not asked for when the stage began; restart the stage.')
     this.#makeRoom(id)
-    const entry: Entry = { asked: Promise.resolve() }
+    const entry: KeptQuestion = { asked: Promise.resolve() }
     entry.asked = this.#answer(question, place, entry)
     this.#entries.set(id, known.set(key, entry))
     return entry
   }
 
-  async #answer(question: Question, place: ExecutionPlace, entry: Entry): Promise<void> {
+  async #answer(question: Question, place: ExecutionPlace, entry: KeptQuestion): Promise<void> {
     let answer: Answer
     try {
       const value = await this.#ask(question, place)

@@ -208,7 +208,9 @@ class Evaluation {
     const taken =
       which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
     if (!isMap(value)) return which === 'all' ? taken : (taken[0] ?? null)
-    return Object.fromEntries(taken.map((entry) => [(entry as Entry).key, (entry as Entry).value]))
+    return Object.fromEntries(
+      taken.map((entry) => [(entry as MapEntry).key, (entry as MapEntry).value]),
+    )
   }
 
   #project(value: unknown, each: ExpressionNode): unknown[] {
@@ -281,7 +283,7 @@ function isLink(node: ExpressionNode): node is Link {
   return ['member', 'index', 'method', 'select', 'project'].includes(node.kind)
 }
 
-interface Entry {
+interface MapEntry {
   key: string
   value: unknown
 }
@@ -289,7 +291,7 @@ interface Entry {
 /** @throws {ExpressionError} */
 function elementsOf(value: unknown, meter: Meter): unknown[] {
   if (isMap(value))
-    return countedKeysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
+    return countedKeysOf(value, meter).map((key): MapEntry => ({ key, value: value[key] }))
   if (isList(value)) {
     meter.spend(value.length)
     return value

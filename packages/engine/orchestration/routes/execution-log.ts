@@ -14,7 +14,7 @@ export interface LogEntry {
   readonly details: JsonObject
 }
 
-type Entry = Omit<LogEntry, 'executionId' | 'timestamp'> & { readonly at: number | undefined }
+type TimedEntry = Omit<LogEntry, 'executionId' | 'timestamp'> & { readonly at: number | undefined }
 
 /** @param execution As readers see it. @returns the oldest first */
 export function toExecutionLog(execution: Execution): LogEntry[] {
@@ -26,7 +26,7 @@ export function toExecutionLog(execution: Execution): LogEntry[] {
     .sort((one, other) => one.timestamp - other.timestamp)
 }
 
-function executionEntries(execution: Execution): Entry[] {
+function executionEntries(execution: Execution): TimedEntry[] {
   const {
     buildTime,
     startTime,
@@ -86,7 +86,7 @@ const toNotes = shape({
   exception: shape({ details: shape({ errors: (value) => value }) }),
 })
 
-function stageEntries(stage: Stage): Entry[] {
+function stageEntries(stage: Stage): TimedEntry[] {
   const { id, name, type, context, lastModified, tasks } = stage
   const details: JsonObject = { stageId: id, stageName: name, stageType: type }
   const {
@@ -120,7 +120,7 @@ function spans(
   what: 'Stage' | 'Task',
   details: JsonObject,
   { startTime, endTime, status, errors }: Span,
-): Entry[] {
+): TimedEntry[] {
   const end = { ...details, status, ...(errors !== undefined && { errors }) }
   return [
     { at: startTime, eventType: `${what}Started`, details },

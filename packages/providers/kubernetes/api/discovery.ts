@@ -26,7 +26,7 @@ const toEntry = shape({
   namespaced: isTrue,
   verbs: textsOf,
 })
-type Entry = ShapeOf<typeof toEntry>
+type ListedResource = ShapeOf<typeof toEntry>
 const toResourceList = shape({ resources: list(toEntry) })
 const toGroupVersion = shape({ groupVersion: text })
 
@@ -238,8 +238,8 @@ class DiscoveryReader {
   }
 
   #fromList(
-    { name: plural, kind, ...entry }: Entry,
-    entries: readonly Entry[],
+    { name: plural, kind, ...entry }: ListedResource,
+    entries: readonly ListedResource[],
     group: string,
     version: string,
   ): Found[] {
