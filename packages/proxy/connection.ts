@@ -10,7 +10,7 @@ import {
 } from './response-reader.ts'
 import type { Sweep, Swept } from './sweep.ts'
 
-export interface Target {
+export interface ConnectionTarget {
   readonly place: NetConnectOpts
   /** With TLS. */
   readonly secure?: ConnectionOptions | undefined
@@ -31,7 +31,7 @@ export interface ConnectionBounds {
 
 /** Holds the connections to one server. */
 export interface ConnectionOwner {
-  readonly target: Target
+  readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
   readonly sweep: Sweep
   /** Of TLS, to be resumed. */

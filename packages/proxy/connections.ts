@@ -3,7 +3,7 @@ import {
   Connection,
   type ConnectionBounds,
   type ConnectionOwner,
-  type Target,
+  type ConnectionTarget,
 } from './connection.ts'
 import type { Sweep } from './sweep.ts'
 
@@ -12,7 +12,7 @@ const keepAliveMarginMs = 1000
 const longestIdleMs = 60_000
 
 interface ConnectionsOptions {
-  readonly target: Target
+  readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
   readonly sweep: Sweep
   /** Milliseconds. */
@@ -20,7 +20,7 @@ interface ConnectionsOptions {
 }
 
 export class Connections implements ConnectionOwner {
-  readonly target: Target
+  readonly target: ConnectionTarget
   readonly bounds: ConnectionBounds
   readonly sweep: Sweep
   readonly now: () => number

@@ -14,7 +14,7 @@ import { numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { anonymousIdentity } from '@fairlead/gateway/upstreams/identity.ts'
 import type { Config } from '../config/config.ts'
-import { findEmbedded, notRunning, type Target } from './check-services.ts'
+import { type CheckedService, findEmbedded, notRunning } from './check-services.ts'
 import { openQuestions } from './open-questions.ts'
 
 const toHealth = shape({ message: textOf, metrics: or(numberOf, 0) })
@@ -47,7 +47,7 @@ interface Account {
 }
 
 async function tryAccount(
-  { service, address, tls }: Target,
+  { service, address, tls }: CheckedService,
   { name, source, report, answerMs }: Account,
 ): Promise<Finding> {
   const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs)

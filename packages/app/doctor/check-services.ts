@@ -76,7 +76,7 @@ interface Means extends Timeouts {
 export async function findEmbedded(
   service: EmbeddableService,
   { upstreams, backends }: Pick<Config, 'upstreams' | 'backends'>,
-): Promise<(Target & { readonly name: string }) | undefined> {
+): Promise<(CheckedService & { readonly name: string }) | undefined> {
   const { remote } = upstreams.embedded
   const { tls } = upstreams.okHttpClient
   if (remote !== undefined)
@@ -102,14 +102,14 @@ export function notRunning(report: Reporter): Finding {
   )
 }
 
-export interface Target {
+export interface CheckedService {
   readonly service: ServiceName
   readonly address: ServiceAddress
   readonly tls?: ServiceTls | undefined
 }
 
 async function checkHealth(
-  target: Target,
+  target: CheckedService,
   name: string,
   { report, answerMs }: Means,
 ): Promise<Finding> {

@@ -27,12 +27,12 @@ interface LoginCookiesOptions {
   now: () => number
 }
 
-const Target = z.object({
+const ReturnTarget = z.object({
   path: z.string().startsWith('/'),
   isReturn: z.boolean(),
   untilMs: z.number(),
 })
-type Target = z.infer<typeof Target>
+type ReturnTarget = z.infer<typeof ReturnTarget>
 
 const Pending = z.object({
   method: z.string(),
@@ -73,7 +73,7 @@ export class LoginCookies {
       (!isReturn && (await this.#readTarget(request))?.isReturn)
     )
       return
-    const target: Target = { path, isReturn, untilMs: this.#options.now() + lifetimeMs }
+    const target: ReturnTarget = { path, isReturn, untilMs: this.#options.now() + lifetimeMs }
     this.#set(request, this.#targetName, await this.#seal(this.#targetName, target))
   }
 
@@ -132,8 +132,8 @@ export class LoginCookies {
     return this.#pendingPrefix + hash('sha256', id, 'base64url').slice(0, 16)
   }
 
-  #readTarget(request: FastifyRequest): Promise<Target | undefined> {
-    return this.#read(request, this.#targetName, Target)
+  #readTarget(request: FastifyRequest): Promise<ReturnTarget | undefined> {
+    return this.#read(request, this.#targetName, ReturnTarget)
   }
 
   /** Tabs that were left alone do not add up: the oldest give way. */

@@ -4,7 +4,7 @@ import type { SecureContext } from 'node:tls'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
-import type { Connection, Target } from '@fairlead/proxy/connection.ts'
+import type { Connection, ConnectionTarget } from '@fairlead/proxy/connection.ts'
 import { Connections } from '@fairlead/proxy/connections.ts'
 import type { Sweep } from '@fairlead/proxy/sweep.ts'
 import { type CalledPlace, createTarget } from './call-target.ts'
@@ -217,7 +217,7 @@ export class Endpoint implements CalledPlace {
 function targetOf(
   { protocol, hostname, port }: URL,
   secureContext: SecureContext | undefined,
-): Target {
+): ConnectionTarget {
   const host = hostname.replace(/^\[|\]$/g, '')
   if (protocol !== 'https:') return { place: { host, port: Number(port || 80) } }
   const servername = isIP(host) === 0 ? host : ''

@@ -13,7 +13,7 @@ import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { Environment } from './declaration.ts'
 import { imageKeys, imagesIn } from './images.ts'
 
-interface Target {
+interface DeployTarget {
   readonly account: string | undefined
   /** Empty: it is not known before the pipeline runs. */
   readonly regions: readonly string[]
@@ -27,7 +27,7 @@ const toPlace = shape({
 })
 
 /** @param fields Of a cluster, or of a stage with manifests */
-export function toTarget(fields: unknown): Target {
+export function toTarget(fields: unknown): DeployTarget {
   const { account, region, regions, zones } = toPlace(fields)
   return {
     account,
@@ -41,7 +41,7 @@ const toDefinition = shape({
 })
 
 /** Targets of clusters, and of stages with manifests. */
-export function targetsOf(pipeline: unknown): Target[] {
+export function targetsOf(pipeline: unknown): DeployTarget[] {
   return toDefinition(pipeline).stages.flatMap(({ type, clusters, own }) =>
     type === 'deploy' ? clusters : type === 'deployManifest' ? [own] : [],
   )
@@ -69,7 +69,7 @@ function isNamed({ name }: Environment, given = ''): boolean {
   return foldName(given) === foldName(name)
 }
 
-function isWithin({ account = '', regions }: Target, environment: Environment): boolean {
+function isWithin({ account = '', regions }: DeployTarget, environment: Environment): boolean {
   if (!environment.accounts.includes(account)) return false
   return (
     regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)

@@ -25,7 +25,7 @@ import {
   describeTargetProblems,
   type LiveTarget,
   manifestFields,
-  type Target,
+  type TargetObject,
 } from './targets.ts'
 
 const strategies = ['strategic', 'merge', 'json'] as const
@@ -171,21 +171,25 @@ function mayClaim({ patchBody: { parts } }: PatchDescription): boolean {
   return isMoved || JSON.stringify(parts).includes('metadata')
 }
 
-function send(running: ManifestRun, target: Target, { body, type }: Patch): Promise<KubeObject> {
+function send(
+  running: ManifestRun,
+  target: TargetObject,
+  { body, type }: Patch,
+): Promise<KubeObject> {
   const call = () => running.account.api.patch(target.place, body, { type, fieldManager })
   return aboutObject(describeTarget(running.account, target), () =>
     type === 'json' ? call() : retrying(running, call),
   )
 }
 
-function changeCause({ run }: ManifestRun, { name, place }: Target): string {
+function changeCause({ run }: ManifestRun, { name, place }: TargetObject): string {
   return `patchManifest ${name} --namespace=${place.namespace} by ${run.user}`
 }
 
 /** With artifacts bound. @throws {Error} where a required one occurs nowhere in it */
 function mergeOf(
   running: ManifestRun,
-  target: Target,
+  target: TargetObject,
   { patchBody, options, requiredArtifacts, allArtifacts }: PatchDescription,
 ): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
   const { account, parts } = running

@@ -19,14 +19,14 @@ import type { KubernetesAccount } from '../parts.ts'
 import type { ChangedName, ManifestProblems, ManifestRun } from './parts.ts'
 import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
 
-export interface Target {
+export interface TargetObject {
   /** `deployment web` */
   readonly name: string
   readonly kind: Kind
   readonly place: ObjectPlace
 }
 
-export interface LiveTarget extends Target {
+export interface LiveTarget extends TargetObject {
   readonly live: KubeObject
 }
 
@@ -90,7 +90,7 @@ export function toNamespace(value: unknown): string {
 export async function findManifestTarget(
   running: ManifestRun,
   { name, namespace = '' }: ChangedName,
-): Promise<Target> {
+): Promise<TargetObject> {
   const full = parseFullName(name)
   if (full === undefined) throw new Error(describeFullNameProblem('manifestName', name))
   const { account } = running
@@ -174,7 +174,7 @@ export function describeObjectPlace(
 
 export function describeTarget(
   account: KubernetesAccount,
-  { name, place }: Pick<Target, 'name' | 'place'>,
+  { name, place }: Pick<TargetObject, 'name' | 'place'>,
 ): string {
   return describeObjectPlace(account, name, place.namespace)
 }
@@ -190,7 +190,10 @@ export async function aboutObject<T>(subject: string, call: () => Promise<T>): P
 }
 
 /** The object of a target. @throws {Error} where it does not exist */
-export async function requireLive(account: KubernetesAccount, target: Target): Promise<KubeObject> {
+export async function requireLive(
+  account: KubernetesAccount,
+  target: TargetObject,
+): Promise<KubeObject> {
   const subject = describeTarget(account, target)
   const live = await aboutObject(subject, () => account.api.get(target.place))
   if (live === undefined)
@@ -205,7 +208,7 @@ export interface ObjectPatch extends Partial<PatchOptions> {
 /** Patches an object, however often others write it meanwhile: a merge by Fairlead, unless it says otherwise. @throws {Error} */
 export function patchTarget(
   running: ManifestRun,
-  target: Pick<Target, 'name' | 'place'>,
+  target: Pick<TargetObject, 'name' | 'place'>,
   { body, ...options }: ObjectPatch,
 ): Promise<KubeObject> {
   const { account } = running
@@ -224,7 +227,7 @@ export interface Capability {
 /** @throws {Error} for a kind that the operation does not fit */
 export function requireCapability(
   account: KubernetesAccount,
-  target: Target,
+  target: TargetObject,
   { kinds, operation }: Capability,
 ): void {
   if (kinds.includes(target.kind.name)) return

@@ -26,7 +26,7 @@ import {
   describeTargetProblems,
   manifestFields,
   serverGroupFields,
-  type Target,
+  type TargetObject,
 } from './targets.ts'
 
 const byManifest = { field: 'manifestName', reads: switched(manifestFields) }
@@ -86,7 +86,7 @@ async function switchTraffic(
 /** Labels of all selectors together. @throws {Error} where a load balancer is missing */
 async function selectorsOf(
   { account }: ManifestRun,
-  { place }: Target,
+  { place }: TargetObject,
   names: readonly string[],
 ): Promise<{ readonly labels: Labels; readonly services: readonly ObjectChange[] }> {
   const services: ObjectChange[] = []

@@ -80,7 +80,7 @@ const readOld = shape({
   ],
 })
 type OldVersion = ReturnType<typeof readOld>['old'][number]
-type Target = Pick<OldVersion, 'location' | 'manifestName' | 'app'>
+type TrafficTarget = Pick<OldVersion, 'location' | 'manifestName' | 'app'>
 
 /** Finds the older versions of the deployed replica sets. */
 export const findOldStep: Step = {
@@ -175,14 +175,14 @@ export function oldVersionStages(stage: Stage, execution: Execution): NewStage[]
   }
 }
 
-function toTarget({ context }: Stage, { location, name }: PlacedName): Target {
+function toTarget({ context }: Stage, { location, name }: PlacedName): TrafficTarget {
   return { location, manifestName: name, app: readApp(context).moniker.app }
 }
 
 const readApp = shape({ moniker: shape({ app: text }) })
 
 /** Those of what is deployed. */
-function replicaSetsOf(stage: Stage, deployed = deployedNote.in(stage.context)): Target[] {
+function replicaSetsOf(stage: Stage, deployed = deployedNote.in(stage.context)): TrafficTarget[] {
   return deployed
     .filter(({ name }) => kindOf(name) === 'replicaset')
     .map((each) => toTarget(stage, each))
@@ -221,7 +221,7 @@ const verbs: Readonly<Record<string, string>> = {
 function stageOn(
   stage: Stage,
   type: string,
-  { location, manifestName, app }: Target,
+  { location, manifestName, app }: TrafficTarget,
   settings: JsonObject = {},
 ): NewStage {
   // A version without traffic may be as unstable as it likes.
