@@ -52,7 +52,7 @@ async function verify(
   }
 }
 
-type Source = readonly {
+type AuditSource = readonly {
   readonly name: string
   readonly lines: AsyncIterable<string> | Iterable<string>
 }[]
@@ -62,7 +62,7 @@ function openSource(
   kind: SinkSettings['kind'] | undefined,
   config: Config | undefined,
   files: readonly string[],
-): Source {
+): AuditSource {
   if (kind === 'sqlite') return findDatabase(config, files)
   if (kind === undefined)
     throw new Error('the configuration keeps none (audit.enabled); name the files')
@@ -76,13 +76,13 @@ function filesOf(sink: SinkSettings | undefined): string[] {
 }
 
 /** @throws {Error} when one does not exist */
-function toFiles(files: readonly string[]): Source {
+function toFiles(files: readonly string[]): AuditSource {
   checkPresent(files)
   return files.map((name) => ({ name, lines: linesOf(name) }))
 }
 
 /** @throws {Error} when there is none */
-function findDatabase(config: Config | undefined, [given]: readonly string[]): Source {
+function findDatabase(config: Config | undefined, [given]: readonly string[]): AuditSource {
   const sink = config?.audit?.sink
   const file = given ?? (sink?.kind === 'sqlite' ? sink.file : undefined)
   if (file === undefined)
@@ -96,7 +96,7 @@ function checkPresent(files: readonly string[]): void {
   if (missing !== undefined) throw new Error(`${missing} does not exist`)
 }
 
-async function report(parts: Source, expected: string | undefined): Promise<number> {
+async function report(parts: AuditSource, expected: string | undefined): Promise<number> {
   const begins: { name: string; before: number }[] = []
   async function* lines() {
     let before = 0

@@ -51,9 +51,9 @@ export function openProcessTable(): ProcessTable {
 }
 
 type PortReader = Pick<ProcessTable, 'listeningPorts' | 'usersOnPort'>
-type Source = Omit<ProcessTable, 'recent' | keyof PortReader>
+type ProcessSource = Omit<ProcessTable, 'recent' | keyof PortReader>
 
-function openLinuxSource(): Source {
+function openLinuxSource(): ProcessSource {
   const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8)
   const marks = new WeakMap<ProcessEntry, { readonly mark: string | undefined }>()
   let known = new Map<number, ProcessEntry>()
@@ -146,7 +146,7 @@ function passOver(error: unknown): undefined {
 }
 
 /** Systems without `/proc`: `ps` tells everything but the environment. */
-function openPortableSource(): Source {
+function openPortableSource(): ProcessSource {
   const ps = (selection: readonly string[]): ProcessEntry[] => {
     const { stdout } = spawnSync('ps', [...selection, '-o', 'pid=,pgid=,state=,lstart='], {
       encoding: 'utf8',

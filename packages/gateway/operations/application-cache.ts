@@ -23,7 +23,7 @@ export interface ApplicationCacheSettings {
   includedAccounts: readonly string[] | undefined
 }
 
-type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
+type SourceService = Extract<ServiceName, 'front50' | 'clouddriver'>
 
 interface CachedApplication {
   readonly attributes: CachedAttributes
@@ -50,8 +50,8 @@ export class ApplicationCache {
   readonly #upstreams: Upstreams
   readonly #settings: ApplicationCacheSettings
   readonly #log: FastifyBaseLogger
-  readonly #halves: Record<Source, Half> = { front50: unread, clouddriver: unread }
-  readonly #freshness: Record<Source, Freshness>
+  readonly #halves: Record<SourceService, Half> = { front50: unread, clouddriver: unread }
+  readonly #freshness: Record<SourceService, Freshness>
   #list: readonly CachedAttributes[] = Object.freeze([])
   #isOutdated = false
   #merged: ReadonlyMap<string, Merged> = new Map()
@@ -146,7 +146,11 @@ export class ApplicationCache {
     this.#byName = new Map(now.map((attributes) => [attributes.name, attributes]))
   }
 
-  async #loadHalf(source: Source, path: string, query: Record<string, string>): Promise<void> {
+  async #loadHalf(
+    source: SourceService,
+    path: string,
+    query: Record<string, string>,
+  ): Promise<void> {
     if (!this.#upstreams.isEnabled(source)) return
     const freshness = this.#freshness[source]
     try {
@@ -177,7 +181,7 @@ const sliceMs = 5
 
 async function readEntries(
   answer: UpstreamAnswer,
-  source: Source,
+  source: SourceService,
   before: ReadonlyMap<string, CachedApplication | undefined>,
 ): Promise<ReadonlyMap<string, CachedApplication | undefined>> {
   if (answer.status === 404) return new Map()

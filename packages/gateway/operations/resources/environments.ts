@@ -83,14 +83,14 @@ interface Findings {
   readonly runs: readonly Run[]
   readonly deployments: readonly Deployment[]
   readonly byAccount: ReadonlyMap<string, readonly Deployment[]>
-  readonly sources: ReadonlyMap<string, Source>
+  readonly sources: ReadonlyMap<string, VersionSource>
   readonly drift: readonly JsonObject[]
   readonly view: PermissionView | undefined
   readonly user: string
   readonly ask: Ask
 }
 
-type Source = Pick<Version, 'build' | 'commit'>
+type VersionSource = Pick<Version, 'build' | 'commit'>
 
 interface EnvironmentState {
   readonly environment: Environment
@@ -279,7 +279,7 @@ function withSource(version: Version, sources: Findings['sources']): Version {
 }
 
 function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
-  const found = new Map<string, Source>()
+  const found = new Map<string, VersionSource>()
   for (const { images, build, commit } of deployments) {
     for (const image of images)
       found.set(image, { ...definedOf({ build, commit }), ...found.get(image) })

@@ -15,7 +15,7 @@ import { confineFile } from '../program-sandbox.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
-import { type BakePlan, type BakeTemplate, planVariable, type Source } from './plan.ts'
+import { type BakePlan, type BakeSource, type BakeTemplate, planVariable } from './plan.ts'
 import {
   type BakeRequest,
   type BakeTarget,
@@ -45,7 +45,7 @@ interface BakeOrder {
   readonly request: BakeRequest
   readonly template: BakeTemplate
   readonly target: BakeTarget
-  readonly sources: readonly Source[]
+  readonly sources: readonly BakeSource[]
   readonly key: string
   readonly region: string
   readonly user: string
@@ -194,7 +194,7 @@ export class Bakes implements Baker {
     return this.#running.started(bake.id).then(() => this.#store.get(bake.id) ?? bake)
   }
 
-  #isReusable({ state, image, account }: Bake, sources: readonly Source[]): boolean {
+  #isReusable({ state, image, account }: Bake, sources: readonly BakeSource[]): boolean {
     if (state === 'RUNNING') return true
     return image !== undefined && this.#images.get(image, account) !== undefined && isFixed(sources)
   }
@@ -311,7 +311,7 @@ export class Bakes implements Baker {
   /** Two processes, since what fetches the sources sees keys, and folders of this machine, that are no affair of the steps. */
   async #commandOf(
     places: Omit<ProgramPlaces, 'readable' | 'sources'>,
-    sources: readonly Source[],
+    sources: readonly BakeSource[],
   ): Promise<string[]> {
     const { dataDir, parts } = this.#options.provider
     const { packages } = this.#options.settings

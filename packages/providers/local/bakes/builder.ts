@@ -33,10 +33,10 @@ import {
 import {
   type BakePlan,
   type BakeReport,
+  type BakeSource,
   imageFolder,
   planVariable,
   reportFile,
-  type Source,
   sourceFolder,
   startLine,
   type TemplateStep,
@@ -127,7 +127,7 @@ function describeStep(step: Extract<TemplateStep, { kind: 'copy' | 'run' }>): st
 
 /** @returns the commit, of a repository */
 async function fetchSource(
-  from: Source,
+  from: BakeSource,
   { bounds, account }: BakePlan,
 ): Promise<string | undefined> {
   if (from.kind === 'git') return fetchRepository(from, account)
@@ -151,7 +151,7 @@ async function copyDirectory(path: string): Promise<void> {
 }
 
 async function fetchRepository(
-  { url, revision, path }: Extract<Source, { kind: 'git' }>,
+  { url, revision, path }: Extract<BakeSource, { kind: 'git' }>,
   account: BakePlan['account'],
 ): Promise<string> {
   say(`Source: ${url}${revision === undefined ? '' : ` at ${revision}`}`)

@@ -14,7 +14,7 @@ export const startLine = 'The bake begins.'
 export interface BakePlan {
   /** The working directory holds the content that the image starts with. */
   readonly hasContent: boolean
-  readonly sources: readonly Source[]
+  readonly sources: readonly BakeSource[]
   readonly steps: readonly TemplateStep[]
   /** Variables that the account gives, also for the checkout. */
   readonly account: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export interface BakePlan {
   readonly bounds: UnpackBounds
 }
 
-export type Source =
+export type BakeSource =
   | { readonly kind: 'directory'; readonly path: string }
   | { readonly kind: 'archive'; readonly path: string }
   | {

@@ -16,7 +16,7 @@ import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { looksSecret, mask, withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
 import { lenientText } from '@fairlead/ports/requests/lenient-text.ts'
 import { z } from 'zod'
-import type { Source } from './plan.ts'
+import type { BakeSource } from './plan.ts'
 
 const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   lenientText.refine(
@@ -100,7 +100,7 @@ const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
  * @param folder With the packages.
  * @throws {PortError} 400
  */
-export function sourcesOf(request: BakeRequest, folder: string): Source[] {
+export function sourcesOf(request: BakeRequest, folder: string): BakeSource[] {
   const repository = repositoryOf(request)
   if (repository !== undefined) return [repository]
   const directory =
@@ -124,7 +124,7 @@ function artifactReference(
   return toArtifacts(artifacts).find((artifact) => artifact.type === type)?.reference
 }
 
-function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | undefined {
+function repositoryOf(request: BakeRequest): Extract<BakeSource, { kind: 'git' }> | undefined {
   const artifact = toArtifacts(request.package_artifacts).find(({ type }) => type === 'git/repo')
   const url = bakeAttributeOf(request, 'git') ?? artifact?.reference
   if (url === undefined) return undefined
@@ -148,7 +148,7 @@ function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | 
   return { kind: 'git', url, revision, path }
 }
 
-function findPackage({ word, name, version }: PackageName, folder: string): Source {
+function findPackage({ word, name, version }: PackageName, folder: string): BakeSource {
   if (!wordPattern.test(name) || (version !== undefined && !wordPattern.test(version))) {
     throw new PortError(
       400,
@@ -274,7 +274,7 @@ export function keyOf(
 }
 
 /** Whether the source stays the same for ever: a branch moves, and so may a tag. */
-export function isFixed(sources: readonly Source[]): boolean {
+export function isFixed(sources: readonly BakeSource[]): boolean {
   return sources.every(
     (source) => source.kind !== 'git' || /^[0-9a-f]{40,64}$/.test(source.revision ?? ''),
   )

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isWithin } from '@fairlead/base/outside/builder-process.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import { type FileUser, listTree } from '@fairlead/base/storage/directory-trees.ts'
-import type { Source } from './plan.ts'
+import type { BakeSource } from './plan.ts'
 
 /** Files beyond these do not count. */
 const maxEntries = 100_000
@@ -16,7 +16,10 @@ const maxEntries = 100_000
  *
  * @param user In whose name directories are read; undefined: that of this process
  */
-export async function fingerprintOf(source: Source, user: FileUser | undefined): Promise<unknown> {
+export async function fingerprintOf(
+  source: BakeSource,
+  user: FileUser | undefined,
+): Promise<unknown> {
   if (source.kind === 'git') return source
   try {
     return {
@@ -54,7 +57,7 @@ interface SourceSurroundings {
 
 /** @throws {PortError} 400 for a path that bakes may not take */
 export function placesOfSources(
-  sources: readonly Source[],
+  sources: readonly BakeSource[],
   surroundings: SourceSurroundings,
 ): string[] {
   return sources.flatMap((source) => {

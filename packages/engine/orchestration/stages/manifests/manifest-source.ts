@@ -21,7 +21,7 @@ const fetches = { key: 'manifests.fetches', tries: 10, pauseMs: 200 }
 const what = 'The manifest artifact'
 const asksAgainMs = 250
 
-interface Source {
+interface DocumentSource {
   /** Key of the documents that are written into the stage. */
   readonly key: 'manifests' | 'patchBody' | 'manifest'
   /** What the documents add to the context. @throws {StageError} */
@@ -29,7 +29,7 @@ interface Source {
 }
 
 /** Reads the documents of the stage and the artifacts that may be bound in them; both reach context and outputs. */
-export function resolveStep(name: string, source: Source): Step {
+export function resolveStep(name: string, source: DocumentSource): Step {
   const written = (place: StagePlace) =>
     toResult(place, source, writtenDocuments(place.stage, source.key))
   return {
@@ -58,7 +58,7 @@ export function previewedOnceResolved(submit: SubmitStep): Step {
 
 function toResult(
   place: StagePlace,
-  { toContext }: Source,
+  { toContext }: DocumentSource,
   documents: readonly JsonObject[],
 ): TaskResult {
   const artifacts = bindableArtifacts(place)
@@ -70,7 +70,7 @@ function toResult(
 }
 
 /** @throws {StageError} when there are none, or one is no object */
-function writtenDocuments({ context }: Stage, key: Source['key']): JsonObject[] {
+function writtenDocuments({ context }: Stage, key: DocumentSource['key']): JsonObject[] {
   const value = context[key]
   if (value === undefined || value === null)
     throw new StageError([
@@ -115,7 +115,7 @@ function artifactOf(place: StagePlace): JsonObject {
 
 const readProblems = list(shape({ description: textOf }))
 
-async function readDocuments(context: TaskContext, source: Source): Promise<TaskResult> {
+async function readDocuments(context: TaskContext, source: DocumentSource): Promise<TaskResult> {
   const settings = {
     ...readFields(sourced, context.stage.context),
     ...readFields(stageFields, context.stage.context),
