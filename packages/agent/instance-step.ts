@@ -107,7 +107,7 @@ export type Effect =
   | { readonly kind: 'stop' | 'terminate'; readonly graceMs: number }
   | { readonly kind: 'probe' | 'pause'; readonly ms: number }
 
-interface Step {
+interface InstanceStep {
   readonly state: InstanceState
   readonly effects: readonly Effect[]
 }
@@ -148,7 +148,7 @@ export function slowStartMs({ desired }: InstanceState): number {
   return (desired?.readiness?.intervalMs ?? 0) * readinessIntervals
 }
 
-export function next(state: InstanceState, event: LifeEvent, now: number): Step {
+export function next(state: InstanceState, event: LifeEvent, now: number): InstanceStep {
   const { activity, record } = state
   switch (event.kind) {
     case 'desired': {
@@ -224,7 +224,7 @@ export function next(state: InstanceState, event: LifeEvent, now: number): Step 
   }
 }
 
-function step(state: InstanceState, ...effects: Effect[]): Step {
+function step(state: InstanceState, ...effects: Effect[]): InstanceStep {
   return { state, effects }
 }
 
@@ -241,13 +241,13 @@ function noted(state: InstanceState, text: string, at: number): InstanceState {
 }
 
 /** Something else is wanted from now on. What cannot be broken off asks for it when it is done. */
-function interrupt(state: InstanceState): Step {
+function interrupt(state: InstanceState): InstanceStep {
   const { activity } = state
   if (activity.kind === 'running') return stop(state, activity)
   return ['idle', 'pausing', 'over'].includes(activity.kind) ? begin(state) : step(state)
 }
 
-function begin(state: InstanceState): Step {
+function begin(state: InstanceState): InstanceStep {
   if (state.isRemoving)
     return step({ ...state, activity: { kind: 'released' } }, { kind: 'release' })
   return step({ ...state, activity: { kind: 'inspecting' } }, { kind: 'inspect' })
@@ -258,7 +258,7 @@ function resume(
   state: InstanceState,
   { isRunning, hasLeft }: LifeEvent & { kind: 'found' },
   now: number,
-): Step {
+): InstanceStep {
   const { record } = state
   if (isStale(state)) {
     if (!hasLeft) return renew(state)
@@ -280,7 +280,7 @@ function resume(
 }
 
 /** As the first start of a generation. */
-function renew(state: InstanceState): Step {
+function renew(state: InstanceState): InstanceStep {
   if (state.isRemoving) return begin(state)
   const generation = state.desired?.generation ?? 0
   const fresh = { generation, run: undefined, outcome: undefined, restarts: 0, quickEnds: 0 }
@@ -292,7 +292,7 @@ function goOn(
   { renews }: { readonly renews: boolean },
   cleared: LifeEvent & { kind: 'cleared' },
   now: number,
-): Step {
+): InstanceStep {
   if (renews) return renew(state)
   const { desired, record } = state
   if (isStale(state)) return begin(state)
@@ -319,14 +319,14 @@ function goOn(
   )
 }
 
-function launch(state: InstanceState): Step {
+function launch(state: InstanceState): InstanceStep {
   return step(
     { ...state, activity: { kind: 'launching' }, isDown: true, phase: 'starting' },
     { kind: 'launch' },
   )
 }
 
-function run(state: InstanceState, isAdopted: boolean): Step {
+function run(state: InstanceState, isAdopted: boolean): InstanceStep {
   const before = state.record.quickEnds > 0 ? state.reason : undefined
   const activity: Running = {
     kind: 'running',
@@ -345,7 +345,7 @@ function run(state: InstanceState, isAdopted: boolean): Step {
   return step(final, { kind: 'watch' }, ...effects)
 }
 
-function stop(state: InstanceState, activity: Running): Step {
+function stop(state: InstanceState, activity: Running): InstanceStep {
   if (activity.isStopping) return step(state)
   const stopping = { ...state, activity: { ...activity, isStopping: true }, ...shown('stopping') }
   return step(stopping, { kind: 'stop', graceMs: state.desired?.stopGraceMs ?? 0 })
@@ -356,7 +356,7 @@ function judgeProbe(
   running: Running,
   { result, ageMs, ports }: LifeEvent & { kind: 'probed' },
   now: number,
-): Step {
+): InstanceStep {
   if (result.kind === 'cancelled') return step(state)
   const target = state.desired?.readiness
   const isReady = result.kind === 'healthy'
@@ -410,7 +410,7 @@ function settle(
   { run: running, exit }: Activity & { kind: 'leaving' },
   { left, wasKilledForMemory, status }: LifeEvent & { kind: 'cleared' },
   now: number,
-): Step {
+): InstanceStep {
   const { desired, record } = state
   const { end, endedAt, ranMs } = exit
   const started = record.run as RunRecord
@@ -442,20 +442,20 @@ function finish(
   state: InstanceState,
   outcome: NonNullable<InstanceRecord['outcome']>,
   now: number,
-): Step {
+): InstanceStep {
   const { reason, ...end } = outcome
   return persist(noted(recorded({ ...state, end }, { outcome }), reason, now), true)
 }
 
-function persist(state: InstanceState, isFinal: boolean): Step {
+function persist(state: InstanceState, isFinal: boolean): InstanceStep {
   return step({ ...state, activity: { kind: 'recording', isFinal } }, { kind: 'persist' })
 }
 
-function over(state: InstanceState): Step {
+function over(state: InstanceState): InstanceStep {
   return isStale(state) ? begin(state) : step({ ...state, activity: { kind: 'over' } })
 }
 
-function pause(state: InstanceState, reason: string, inspects = false): Step {
+function pause(state: InstanceState, reason: string, inspects = false): InstanceStep {
   const ms = restartPauseMs(state.record.quickEnds)
   const waiting = shown('waiting', `${reason} It is started again after ${formatDuration(ms)}.`)
   return step(

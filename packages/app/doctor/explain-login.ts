@@ -27,14 +27,14 @@ import type { Config } from '../config/config.ts'
 import { isListening } from './check-services.ts'
 import { openQuestions } from './open-questions.ts'
 
-interface Step {
+interface LoginStep {
   readonly verdict: StepVerdict
   readonly text: string
 }
 
 export interface Judgement {
   readonly method: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly LoginStep[]
   /** Undefined: the login ends here. */
   readonly user: User | undefined
   readonly reason: string | undefined
@@ -175,7 +175,7 @@ async function explain(
 ): Promise<Omit<Explanation, 'notes'>> {
   const judgements: Judgement[] = []
   for (const method of opened.methods) {
-    const steps: Step[] = []
+    const steps: LoginStep[] = []
     listener.tell = (verdict, text) => void steps.push({ verdict, text })
     const judgement = await askMethod(method, opened, credentials, listener.tell)
     if (judgement !== undefined) judgements.push({ method: method.name, steps, ...judgement })

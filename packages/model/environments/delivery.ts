@@ -21,13 +21,13 @@ export interface RunFacts {
   readonly user: string | undefined
   readonly commit: Commit | undefined
   readonly build: Build | undefined
-  readonly steps: readonly Step[]
+  readonly steps: readonly DeliveryStep[]
   /** Undefined: it has not failed. */
   readonly failure: { readonly text: string; readonly account: string | undefined } | undefined
 }
 
 /** A stage that has changed what runs. */
-interface Step {
+interface DeliveryStep {
   readonly kind: 'deployment' | 'rollback'
   readonly account: string
   /** Empty, here and below: it is not known. */
@@ -131,7 +131,7 @@ function isOfCanary({ parentStageId }: RunStage, stages: ReadonlyMap<string, Run
 function deploymentBy(
   run: Run,
   stage: RunStage,
-): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
+): { step: DeliveryStep; commit: Commit | undefined; build: Build | undefined }[] {
   const { status, context, outputs, tasks } = stage
   const hasFailed = status === 'TERMINAL'
   const hasChanged = Object.keys(context.serverGroups).length > 0 || outputs.manifests.length > 0
@@ -147,7 +147,7 @@ function deploymentBy(
   const workedUntilMs = tasks.findLast((task) => task.status === 'SUCCEEDED')?.endTime
   // As strategies do unless told otherwise.
   const takesItselfBack = context.strategy === 'canary' || context.rollback.onFailure !== 'false'
-  const step: Step = {
+  const step: DeliveryStep = {
     kind: 'deployment',
     account,
     images,
@@ -182,7 +182,7 @@ function clusterOf(serverGroup: string): string {
   return parseMoniker(serverGroup).cluster ?? serverGroup
 }
 
-function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
+function rollbackBy({ type, status, context, endTime }: RunStage): DeliveryStep[] {
   const { account, places, cluster, manifestName, serverGroupName, rollbackContext } = context
   if (!rollbackTypes.includes(type) || status !== 'SUCCEEDED' || account === undefined) return []
   const groups = [serverGroupName, rollbackContext.rollbackServerGroupName].flatMap(
@@ -205,7 +205,7 @@ function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
 /** Undefined: all that is deployed anywhere. */
 export type EnvironmentScope = Pick<Environment, 'accounts' | 'regions' | 'clusters'> | undefined
 
-function isIn(place: EnvironmentScope, { account, regions, clusters }: Step): boolean {
+function isIn(place: EnvironmentScope, { account, regions, clusters }: DeliveryStep): boolean {
   if (place === undefined) return true
   const fits = (own: readonly string[], wanted: readonly string[] | undefined) =>
     wanted === undefined || own.length === 0 || own.some((each) => wanted.includes(each))
@@ -265,7 +265,7 @@ function imagesWithSource(run: RunFacts): [image: string, source: RunFacts][] {
 
 interface DeliveryEvent {
   readonly run: RunFacts
-  readonly step: Step
+  readonly step: DeliveryStep
   readonly atMs: number
 }
 
@@ -278,7 +278,7 @@ function eventsOf(place: EnvironmentScope, run: RunFacts): DeliveryEvent[] {
     .map((step) => ({ run, step, atMs: step.atMs }))
   const [first] = deployments
   if (first === undefined) return rollbacks
-  const merged = (values: (step: Step) => readonly string[]) =>
+  const merged = (values: (step: DeliveryStep) => readonly string[]) =>
     [...new Set(deployments.flatMap(values))].toSorted()
   const undoneAtMs = deployments.find((each) => each.undoneAtMs !== undefined)?.undoneAtMs
   const step = {

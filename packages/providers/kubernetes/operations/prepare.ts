@@ -48,7 +48,7 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
   const bound: JsonObject[] = []
   const prepared: PreparedManifest[] = []
   for (const [index, draft] of drafts.entries()) {
-    const step: Step = {
+    const step: PreparationStep = {
       draft,
       fields,
       versions,
@@ -152,7 +152,7 @@ function fullNameOf({ kind, artifactName }: Draft): string {
   return formatFullName(kind, artifactName)
 }
 
-interface Step {
+interface PreparationStep {
   readonly draft: Draft
   readonly fields: DeployFields
   readonly versions: VersionLists
@@ -166,7 +166,7 @@ interface StepResult {
   readonly bound: readonly JsonObject[]
 }
 
-async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult> {
+async function prepareOne(running: ManifestRun, step: PreparationStep): Promise<StepResult> {
   const { draft, fields, versions, artifacts, writer } = step
   const { kind, namespace, artifactName, strategy } = draft
   checkHistory(draft, fields)
@@ -254,7 +254,7 @@ const withCapacity: ReadonlySet<string> = new Set(['deployment', 'replicaSet', '
 async function withSourceCapacity(
   { account }: ManifestRun,
   manifest: JsonObject,
-  { draft, versions }: Step,
+  { draft, versions }: PreparationStep,
   isVersioned: boolean,
 ): Promise<JsonObject> {
   if (!withCapacity.has(draft.kind.name)) return manifest
