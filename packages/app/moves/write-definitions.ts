@@ -25,7 +25,7 @@ import type { OpenDefinitions } from './open-definitions.ts'
 
 const toOwner = shape({ name: textOf, application: textOf })
 const outcomes = ['new', 'equal', 'different', 'replaced', 'refused'] as const
-type Outcome = (typeof outcomes)[number]
+type WriteOutcome = (typeof outcomes)[number]
 
 interface Remark {
   readonly title: string
@@ -36,7 +36,7 @@ interface Remark {
 const listedAlike = 3
 
 export interface MoveReport {
-  readonly counts: Map<Kind, Map<Outcome, number>>
+  readonly counts: Map<Kind, Map<WriteOutcome, number>>
   readonly remarks: Remark[]
   /** Objects whose history the source does not show. */
   withoutHistory: number
@@ -83,7 +83,7 @@ function take(
     problem === undefined
       ? put(opened, { kind, versions: [...versions.slice(0, -1), live] }, options)
       : 'refused'
-  const counts = report.counts.get(kind) ?? new Map<Outcome, number>()
+  const counts = report.counts.get(kind) ?? new Map<WriteOutcome, number>()
   report.counts.set(kind, counts.set(outcome, (counts.get(outcome) ?? 0) + 1))
   const note = (sentence: string) => void report.remarks.push({ title, sentence })
   if (problem !== undefined) note(`refused. ${problem}`)
@@ -110,7 +110,7 @@ function put(
   { definitions, setTime }: OpenDefinitions,
   { kind, versions }: MovedObject,
   { replaces }: MoveOptions,
-): Outcome {
+): WriteOutcome {
   const store = definitions[kind]
   const live = versions.at(-1) ?? {}
   const key = keyOf(kind, live) ?? ''

@@ -9,7 +9,7 @@ import { LineBudget } from './line-budget.ts'
 import { LogOutput } from './log-output.ts'
 import type { LogFormat } from './settings.ts'
 
-export interface Outcome {
+export interface RequestOutcome {
   /** 499 when the client went away before there was an answer. */
   status: number
   bytes: number
@@ -100,7 +100,7 @@ const paint: Paint = (format, text) => styleText(format, text, { stream: process
 export function logAccess(
   log: Logger,
   { method, state }: FastifyRequest,
-  { status, bytes, complete }: Outcome,
+  { status, bytes, complete }: RequestOutcome,
   { durationMs, level }: { durationMs: number; level: 'debug' | 'info' },
 ): void {
   const { requestId, span, path, operation, user, token, clientAddress, upstreamCalls } = state

@@ -1,7 +1,7 @@
 /** Records an answered request: metrics, span, access log. */
 
 import type { LineBudget } from '@fairlead/base/telemetry/line-budget.ts'
-import { logAccess, type Outcome } from '@fairlead/base/telemetry/log.ts'
+import { logAccess, type RequestOutcome } from '@fairlead/base/telemetry/log.ts'
 import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -20,7 +20,7 @@ interface AnswerRecords {
 export function recordAnswer(
   records: AnswerRecords,
   request: FastifyRequest,
-  outcome: Outcome,
+  outcome: RequestOutcome,
 ): void {
   const { log, metrics, quietPaths, linesWithoutLogin } = records
   const { receivedAtMs, streamBeganAtMs, user, clientAddress } = request.state
@@ -40,7 +40,7 @@ export function recordAnswer(
   logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })
 }
 
-function endSpan({ state }: FastifyRequest, { status }: Outcome): void {
+function endSpan({ state }: FastifyRequest, { status }: RequestOutcome): void {
   if (state.span === undefined) return
   // A request that is rejected before its route, such as one outside of the context path, has none.
   const route =

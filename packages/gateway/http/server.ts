@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import type { Outcome } from '@fairlead/base/telemetry/log.ts'
+import type { RequestOutcome } from '@fairlead/base/telemetry/log.ts'
 import { offeredMethods } from '@fairlead/base/telemetry/methods.ts'
 import type { RequestSpan } from '@fairlead/base/telemetry/open-tracing.ts'
 import Fastify, {
@@ -39,7 +39,7 @@ interface HttpServerOptions {
   nameOf?: (service: string) => string
   steps: readonly RequestStep[]
   onReceived: () => void
-  onAnswered: (request: FastifyRequest, outcome: Outcome) => void
+  onAnswered: (request: FastifyRequest, outcome: RequestOutcome) => void
   onError: (request: FastifyRequest, error: GatewayError) => void
   startSpan?: ((request: FastifyRequest) => RequestSpan | undefined) | undefined
   findRoute: FindRoute
@@ -184,7 +184,11 @@ function createEndedQueue({
   }
 }
 
-function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boolean): Outcome {
+function outcomeOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answered: boolean,
+): RequestOutcome {
   const { raw } = reply
   return {
     status: answered ? raw.statusCode : clientGone,

@@ -45,11 +45,11 @@ async function answerWhenLoaded(
   }
 }
 
-type Outcome =
+type AnswerOutcome =
   | { readonly kind: 'answered'; readonly body: unknown }
   | { readonly kind: 'failed'; readonly error: unknown }
 
-async function attempt(answer: () => unknown): Promise<Outcome> {
+async function attempt(answer: () => unknown): Promise<AnswerOutcome> {
   try {
     return { kind: 'answered', body: await answer() }
   } catch (error) {

@@ -25,7 +25,7 @@ import { accountStateAttributes, isDisabled } from './account-states.ts'
 import { explainRefusal, hasToChangePassword, mustChange, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
-type Outcome =
+type DirectoryOutcome =
   | { kind: 'user'; user: User }
   /** `entry`: the name of the entry that a search found; what was typed is in no log, it may be a password. */
   | ({ kind: 'refused'; entry?: string | undefined } & Refusal)
@@ -60,7 +60,7 @@ export class DirectoryLogin {
   }
 
   /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
-  async check({ username, password }: Credentials, trace?: Trace): Promise<Outcome> {
+  async check({ username, password }: Credentials, trace?: Trace): Promise<DirectoryOutcome> {
     // A directory accepts an empty password as an anonymous bind.
     if (username === '' || password === '')
       return { kind: 'refused', reason: 'user name or password is empty' }
@@ -82,7 +82,7 @@ export class DirectoryLogin {
    *
    * @throws {DirectoryRefusal} @throws {DirectoryUnreachable}
    */
-  async look(username: string, trace: Trace): Promise<Outcome> {
+  async look(username: string, trace: Trace): Promise<DirectoryOutcome> {
     if (username === '' || /\p{Cc}/u.test(username))
       return { kind: 'refused', reason: 'the user name is empty or has control characters' }
     const dn = this.#fillPattern(username, trace)
@@ -198,7 +198,7 @@ export class DirectoryLogin {
     credentials: Credentials,
     known: Entry | undefined,
     trace: Trace | undefined,
-  ): Promise<Outcome> {
+  ): Promise<DirectoryOutcome> {
     try {
       return await this.#directory.asUser(dn, credentials.password, async (connection) => {
         trace?.('yes', `bind as ${dn} with the password`)
