@@ -4,7 +4,7 @@ import { commaList } from '@fairlead/base/names/comma-list.ts'
 import type { SettingGroup } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
-import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
+import { formatPath, type Problem, type SourcePosition, showValue } from './problems.ts'
 import { coreOf, notesOf } from './schema-shape.ts'
 import { isSecretReference, type ResolvedSecret } from './secrets/secret-reference.ts'
 import { findNearest, findNode, type Node, type ScalarNode } from './tree.ts'
@@ -141,7 +141,7 @@ class Reader {
       : secret?.text
   }
 
-  #refuse(origin: Origin, path: readonly string[], message: string): undefined {
+  #refuse(origin: SourcePosition, path: readonly string[], message: string): undefined {
     this.#context.problems.push({
       origin,
       key: formatPath(path.length > 0 ? path : [this.#key]),

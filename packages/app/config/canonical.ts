@@ -1,13 +1,13 @@
 /** Rewrites the keys of a source to their documented spelling, and notes unknown ones. */
 import { findChild, isLeaf, type KnownKey } from './known-keys.ts'
-import type { Origin, Problem } from './problems.ts'
+import type { Problem, SourcePosition } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
 import { createMap, type MapNode, type Node } from './tree.ts'
 
 export interface UnknownKey {
   /** As far as it is known in its usual spelling, then as written. */
   path: string[]
-  origin: Origin
+  origin: SourcePosition
 }
 
 export interface Findings {
@@ -110,7 +110,7 @@ function followKey(
   name: string,
   start: OwningKey,
   above: readonly string[],
-  origin: Origin,
+  origin: SourcePosition,
   findings: Findings,
 ): { path: string[]; at: OwningKey } {
   const segments = splitKey(name)
@@ -137,7 +137,7 @@ function noteUnknown(
   at: KnownKey,
   above: readonly string[],
   rest: readonly string[],
-  origin: Origin,
+  origin: SourcePosition,
   findings: Findings,
 ): void {
   if (at.open) return
@@ -157,7 +157,7 @@ export function splitKey(key: string): string[] {
 function createParents(
   root: MapNode,
   path: readonly string[],
-  origin: Origin,
+  origin: SourcePosition,
 ): MapNode | undefined {
   let map = root
   for (const segment of path) {

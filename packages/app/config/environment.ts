@@ -2,7 +2,7 @@
 import { editDistance, nearestName } from '@fairlead/base/names/edit-distance.ts'
 import { type Findings, isWithoutEffect, splitKey, toCanonical } from './canonical.ts'
 import { findChild, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
-import type { Origin } from './problems.ts'
+import type { SourcePosition } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
 import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './tree.ts'
 
@@ -80,7 +80,7 @@ export function readJsonVariable(
 }
 
 /** A value of JavaScript as a source. Deeply nested values are refused by JSON.parse's caller as any other mistake. */
-export function fromPlain(value: unknown, origin: Origin): Node {
+export function fromPlain(value: unknown, origin: SourcePosition): Node {
   if (Array.isArray(value))
     return { kind: 'list', items: value.map((item) => fromPlain(item, origin)), origin }
   if (typeof value === 'object' && value !== null) {
@@ -101,7 +101,7 @@ function placeOf(path: readonly string[], known: KnownKey): KnownKey | undefined
   return path.reduce<KnownKey | undefined>((at, segment) => at && findChild(at, segment), known)
 }
 
-function nest(path: readonly string[], text: string, origin: Origin): Node {
+function nest(path: readonly string[], text: string, origin: SourcePosition): Node {
   let node: Node = createScalar(text, origin)
   for (const segment of path.toReversed()) {
     const map = createMap(origin)

@@ -1,6 +1,6 @@
 /** Errors in the configuration: message, origin, and the printable part of a value. */
 
-export interface Origin {
+export interface SourcePosition {
   /** A file, or `environment variable X`. */
   source: string
   /** From 1; undefined outside files. */
@@ -8,7 +8,7 @@ export interface Origin {
 }
 
 export interface Problem {
-  origin?: Origin | undefined
+  origin?: SourcePosition | undefined
   key?: string | undefined
   message: string
 }
@@ -33,7 +33,7 @@ function formatProblem({ origin, key, message }: Problem): string {
     .join(': ')
 }
 
-function formatOrigin({ source, line }: Origin): string {
+function formatOrigin({ source, line }: SourcePosition): string {
   return line === undefined ? source : `${source}:${line}`
 }
 

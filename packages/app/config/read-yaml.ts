@@ -9,7 +9,7 @@ import type {
   YAMLSeq,
   Node as YamlNode,
 } from 'yaml'
-import type { Origin, Problem } from './problems.ts'
+import type { Problem, SourcePosition } from './problems.ts'
 import { createMap, createScalar, type MapNode, type Node } from './tree.ts'
 
 interface YamlFile {
@@ -83,7 +83,7 @@ class TooLarge extends Error {}
 class DocumentReader {
   readonly #yaml: Yaml
   readonly #problems: Problem[]
-  readonly #originOf: (node: YamlNode | null | undefined) => Origin
+  readonly #originOf: (node: YamlNode | null | undefined) => SourcePosition
   #document: Document.Parsed | undefined
   #nodes = 0
   readonly #open = new Set<unknown>()
@@ -91,7 +91,7 @@ class DocumentReader {
   constructor(
     yaml: Yaml,
     problems: Problem[],
-    originOf: (node: YamlNode | null | undefined) => Origin,
+    originOf: (node: YamlNode | null | undefined) => SourcePosition,
   ) {
     this.#yaml = yaml
     this.#problems = problems
@@ -148,7 +148,7 @@ class DocumentReader {
     }
   }
 
-  #readMap(map: YAMLMap, depth: number, origin: Origin): MapNode {
+  #readMap(map: YAMLMap, depth: number, origin: SourcePosition): MapNode {
     const result = createMap(origin)
     const merged: MapNode[] = []
     for (const pair of map.items as Pair<YamlNode, YamlNode | null>[]) {
@@ -193,7 +193,7 @@ class DocumentReader {
 }
 
 /** The text is kept as written, so that `010` or `1.10` stay what they are where a text is wanted. */
-function readScalar(node: Scalar | null, origin: Origin): Node & { kind: 'scalar' } {
+function readScalar(node: Scalar | null, origin: SourcePosition): Node & { kind: 'scalar' } {
   const value = node?.value ?? null
   if (value === null) return { kind: 'scalar', text: '', value: null, origin }
   if (typeof value === 'string') return { kind: 'scalar', text: value, value, origin }

@@ -1,5 +1,5 @@
 /** Configuration as a tree with origins, and the rule by which sources override each other. */
-import type { Origin } from './problems.ts'
+import type { SourcePosition } from './problems.ts'
 
 export type Node = ScalarNode | MapNode | ListNode
 
@@ -8,26 +8,26 @@ export interface ScalarNode {
   /** As written, without quotes; empty for null. */
   text: string
   value: string | number | boolean | null
-  origin: Origin
+  origin: SourcePosition
 }
 
 export interface MapNode {
   kind: 'map'
   entries: Map<string, Node>
-  origin: Origin
+  origin: SourcePosition
 }
 
 interface ListNode {
   kind: 'list'
   items: Node[]
-  origin: Origin
+  origin: SourcePosition
 }
 
-export function createMap(origin: Origin): MapNode {
+export function createMap(origin: SourcePosition): MapNode {
   return { kind: 'map', entries: new Map(), origin }
 }
 
-export function createScalar(text: string, origin: Origin): ScalarNode {
+export function createScalar(text: string, origin: SourcePosition): ScalarNode {
   return { kind: 'scalar', text, value: text, origin }
 }
 

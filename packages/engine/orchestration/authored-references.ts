@@ -8,7 +8,7 @@ import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import type { AuthoredReferences, Execution, StagePlace, Trigger } from './model.ts'
 
-interface Origin {
+interface RunOrigin {
   readonly application: unknown
   /** The run that has started this one, where there is such a run. */
   readonly parent: Execution | undefined
@@ -23,7 +23,7 @@ interface Origin {
 export function authoredReferences(
   authored: JsonObject,
   trigger: Trigger,
-  { application, parent }: Origin,
+  { application, parent }: RunOrigin,
 ): { references?: AuthoredReferences } {
   const declared = declaredParameters(authored)
   const passed =

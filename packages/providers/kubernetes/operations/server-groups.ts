@@ -210,7 +210,7 @@ async function shareWith(
   await applyShare(running, { ...target, live }, trafficPercent, true)
 }
 
-interface Origin {
+interface GroupOrigin {
   readonly template: JsonObject
   readonly ancestor: KubeObject | undefined
   readonly inherited: readonly string[]
@@ -218,7 +218,7 @@ interface Origin {
 
 function fieldsOf(
   description: Creation,
-  { template, ancestor, inherited: balancers }: Origin,
+  { template, ancestor, inherited: balancers }: GroupOrigin,
 ): DeployFields {
   const { namespace, loadBalancers: services, source, moniker, stack, detail } = description
   const artifactName = artifactNameOf(description) ?? ''
