@@ -5,7 +5,7 @@ import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-p
 import { type ListedItem, readPages, toPagePath } from '../remote/pages.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import type { ActionsKind, Workflow } from './actions-kind.ts'
-import { type Run, toFile, toRun, toRuns } from './runs.ts'
+import { toFile, toRun, toRuns, type WorkflowRun } from './runs.ts'
 
 const id = or(numberOf, 0)
 
@@ -87,7 +87,7 @@ export class ActionsApi {
   }
 
   /** Newest first; undefined: the workflow or the repository is missing. */
-  async runs(workflow: Workflow, event?: string): Promise<readonly Run[] | undefined> {
+  async runs(workflow: Workflow, event?: string): Promise<readonly WorkflowRun[] | undefined> {
     const { file } = workflow
     const place = this.#kind.listsRunsOfWorkflows ? pathTo`workflows/${file}/runs` : 'runs'
     const body = await this.#get(
@@ -105,12 +105,12 @@ export class ActionsApi {
   }
 
   /** Undefined also for a run of another workflow. */
-  async run(workflow: Workflow, number: number): Promise<Run | undefined> {
+  async run(workflow: Workflow, number: number): Promise<WorkflowRun | undefined> {
     const run = await this.runOfRepository(fullNameOf(workflow), number)
     return run?.file === workflow.file ? run : undefined
   }
 
-  async runOfRepository(repository: string, number: number): Promise<Run | undefined> {
+  async runOfRepository(repository: string, number: number): Promise<WorkflowRun | undefined> {
     const found = await this.#get(`/repos/${repository}/actions/runs/${number}`)
     return found === undefined ? undefined : toRun(found)
   }

@@ -12,7 +12,7 @@ import type { ActionsHost, ActionsKind, Workflow } from './actions-kind.ts'
 import { Dispatcher } from './dispatch.ts'
 import { createCredentials } from './github-app.ts'
 import { RunFiles } from './run-files.ts'
-import { type Run, resultOf, toBuild, toRuns } from './runs.ts'
+import { resultOf, toBuild, toRuns, type WorkflowRun } from './runs.ts'
 import { parseWorkflowFile, unknownFile } from './workflow-inputs.ts'
 
 export class ActionsServer implements BuildServer {
@@ -27,7 +27,7 @@ export class ActionsServer implements BuildServer {
   readonly #api: ActionsApi
   readonly #dispatcher: Dispatcher
   readonly #files: RunFiles
-  readonly #polls: ChangePolls<Run>
+  readonly #polls: ChangePolls<WorkflowRun>
 
   constructor(kind: ActionsKind, host: ActionsHost, context: BackendContext) {
     const { name, tls } = host

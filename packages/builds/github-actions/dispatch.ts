@@ -11,7 +11,7 @@ import { formatReason } from '../remote/refusal.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { type ActionsApi, fullNameOf } from './actions-api.ts'
 import type { ActionsKind, Workflow } from './actions-kind.ts'
-import type { Run } from './runs.ts'
+import type { WorkflowRun } from './runs.ts'
 
 interface Dispatch {
   /** Branch or tag. */
@@ -154,7 +154,7 @@ export class Dispatcher {
   }
 }
 
-function isOfRef({ event, branch }: Run, ref: string): boolean {
+function isOfRef({ event, branch }: WorkflowRun, ref: string): boolean {
   return (
     event === dispatched &&
     (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))

@@ -19,7 +19,7 @@ const results: Readonly<Record<string, string>> = {
 
 const toCommit = shape({ message: textOf, timestamp: textOf, committer: shape({ name: textOf }) })
 
-export type Run = ShapeOf<typeof toRun>
+export type WorkflowRun = ShapeOf<typeof toRun>
 export const toRun = shape({
   id: or(numberOf, 0),
   name: textOf,
@@ -56,12 +56,12 @@ function toTime(value: unknown): number | undefined {
 }
 
 /** Undefined while it runs. */
-export function resultOf({ conclusion, status = '' }: Run): string | undefined {
+export function resultOf({ conclusion, status = '' }: WorkflowRun): string | undefined {
   return results[conclusion ?? status] ?? (status === 'completed' ? 'FAILURE' : undefined)
 }
 
 /** In the form of a list, with the fields of one build that need no further request. */
-export function toBuild(run: Run, job: string): ListedBuild {
+export function toBuild(run: WorkflowRun, job: string): ListedBuild {
   const { id, attempt, beginMs, endMs, url, serial } = run
   const result = resultOf(run)
   const hasEnded = result !== undefined && beginMs !== undefined && endMs !== undefined
@@ -81,7 +81,7 @@ export function toBuild(run: Run, job: string): ListedBuild {
 }
 
 function toRevision(
-  { commit, branch, starter, title, repository }: Run,
+  { commit, branch, starter, title, repository }: WorkflowRun,
   sha1: string,
   job: string,
 ): JsonObject {
