@@ -18,7 +18,7 @@ import { unknownEnd } from './run.ts'
 import { describeProgramEnd, endFromShell, type ProgramEnd } from './words.ts'
 
 /** A program that runs. */
-interface Running {
+interface RunningProgram {
   readonly kind: 'running'
   /** An agent before this one has started it. */
   readonly isAdopted: boolean
@@ -43,9 +43,9 @@ type Activity =
   | { readonly kind: 'idle' | 'inspecting' | 'launching' | 'over' | 'released' }
   /** Ends what a former generation or a former agent has left. */
   | { readonly kind: 'clearing'; readonly renews: boolean }
-  | Running
+  | RunningProgram
   /** Its program has ended, and what that left behind is ended. */
-  | { readonly kind: 'leaving'; readonly run: Running; readonly exit: Exit }
+  | { readonly kind: 'leaving'; readonly run: RunningProgram; readonly exit: Exit }
   /** Its record is written, and then it waits for the next start or, as a command, has ended. */
   | { readonly kind: 'recording'; readonly isFinal: boolean }
   | { readonly kind: 'pausing'; readonly reason: string; readonly inspects: boolean }
@@ -328,7 +328,7 @@ function launch(state: InstanceState): InstanceStep {
 
 function run(state: InstanceState, isAdopted: boolean): InstanceStep {
   const before = state.record.quickEnds > 0 ? state.reason : undefined
-  const activity: Running = {
+  const activity: RunningProgram = {
     kind: 'running',
     isAdopted,
     readyAt: undefined,
@@ -345,7 +345,7 @@ function run(state: InstanceState, isAdopted: boolean): InstanceStep {
   return step(final, { kind: 'watch' }, ...effects)
 }
 
-function stop(state: InstanceState, activity: Running): InstanceStep {
+function stop(state: InstanceState, activity: RunningProgram): InstanceStep {
   if (activity.isStopping) return step(state)
   const stopping = { ...state, activity: { ...activity, isStopping: true }, ...shown('stopping') }
   return step(stopping, { kind: 'stop', graceMs: state.desired?.stopGraceMs ?? 0 })
@@ -353,7 +353,7 @@ function stop(state: InstanceState, activity: Running): InstanceStep {
 
 function judgeProbe(
   state: InstanceState,
-  running: Running,
+  running: RunningProgram,
   { result, ageMs, ports }: LifeEvent & { kind: 'probed' },
   now: number,
 ): InstanceStep {
@@ -382,7 +382,7 @@ function judgeProbe(
 
 function ready(
   state: InstanceState,
-  { readyAt, isAdopted, before }: Running,
+  { readyAt, isAdopted, before }: RunningProgram,
   ageMs: number,
   now: number,
 ): InstanceState {

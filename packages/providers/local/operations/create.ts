@@ -32,7 +32,7 @@ import {
   type Problems,
   placeOf,
   programFields,
-  type Running,
+  type RunningOperation,
   type TargetPlace,
   textMap,
   textsField,
@@ -224,7 +224,7 @@ function checkNamed(
 }
 
 /** @throws {Error} when there is no source, and there must be one */
-function planOf(running: Running<GroupFields>, isClone: boolean): Plan {
+function planOf(running: RunningOperation<GroupFields>, isClone: boolean): Plan {
   const { fields } = running
   const place = placeFor(running, isClone)
   const cluster = clusterName({ app: '', ...namesOf(fields, isClone) })
@@ -239,7 +239,7 @@ function planOf(running: Running<GroupFields>, isClone: boolean): Plan {
 
 /** @throws {Error} when it does not exist */
 function namedSource(
-  { fields, desired }: Running<GroupFields>,
+  { fields, desired }: RunningOperation<GroupFields>,
   place: TargetPlace,
 ): LocalGroup | undefined {
   const { source } = fields
@@ -270,13 +270,16 @@ function newestOf(groups: readonly LocalGroup[]): LocalGroup | undefined {
   return groups.toSorted((one, other) => other.createdMs - one.createdMs)[0]
 }
 
-function imageFor({ fields, place, source, cloned }: Plan, running: Running): Promise<GivenImage> {
+function imageFor(
+  { fields, place, source, cloned }: Plan,
+  running: RunningOperation,
+): Promise<GivenImage> {
   const imageAccount = imageAccountOf(fields, cloned !== undefined)
   const use = { place, cloned, given: fields.container, imageAccount }
   return loadImage(imageIdOf(fields) ?? source?.image.id ?? '', use, running)
 }
 
-async function create(plan: Plan, running: Running): Promise<void> {
+async function create(plan: Plan, running: RunningOperation): Promise<void> {
   const { fields, place, cluster } = plan
   const { context, run, change } = running
   const account = place.account.name
@@ -340,7 +343,7 @@ function noticeOfRivals({ desired }: OperationParts, group: LocalGroup): string 
 async function backUpVolumes(
   { program, image }: Pick<LocalGroup, 'program' | 'image'>,
   ancestor: LocalGroup | undefined,
-  { volumes, run, cluster }: Running & { readonly cluster: ResourceKey },
+  { volumes, run, cluster }: RunningOperation & { readonly cluster: ResourceKey },
 ): Promise<void> {
   const isSame =
     ancestor?.image.digest === image.digest &&

@@ -7,7 +7,7 @@ import { type ContainerPlan, isContainerImage } from '../containers.ts'
 import type { LocalGroup } from '../desired.ts'
 import { findImage } from '../local-images.ts'
 import type { ProgramImage } from '../program.ts'
-import type { OperationParts, Running, TargetPlace } from './parts.ts'
+import type { OperationParts, RunningOperation, TargetPlace } from './parts.ts'
 
 export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
   readonly program: ProgramImage
@@ -32,7 +32,11 @@ interface ImageUse {
  *
  * @throws {Error} that says what to do
  */
-export async function loadImage(id: string, use: ImageUse, running: Running): Promise<GivenImage> {
+export async function loadImage(
+  id: string,
+  use: ImageUse,
+  running: RunningOperation,
+): Promise<GivenImage> {
   const { place, usually, given, cloned, imageAccount } = use
   const stored = findImageAt(id, place, running.images, imageAccount)
   if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }

@@ -17,7 +17,7 @@ import {
   optionalTextPart,
   type Problems,
   placeOf,
-  type Running,
+  type RunningOperation,
   textsField,
 } from './parts.ts'
 import {
@@ -50,7 +50,7 @@ function check(submission: LocalSubmission<InstanceFields>): Problems {
 }
 
 /** Those of the account and region that are not on their way out; others are noted. */
-function findInstances(running: Running<InstanceFields>): LocalInstance[] {
+function findInstances(running: RunningOperation<InstanceFields>): LocalInstance[] {
   const { account, region } = placeOf(running)
   return [...new Set(running.fields.instanceIds)].flatMap((id) => {
     const found = running.desired.get('instances', id)

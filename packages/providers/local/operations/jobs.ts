@@ -22,7 +22,7 @@ import {
   overridesOf,
   placeOf,
   programFields,
-  type Running,
+  type RunningOperation,
   type TargetPlace,
   textMap,
 } from './parts.ts'
@@ -70,7 +70,7 @@ const runJob = defineOperation({
   run: (running) => running.containers.holding(() => startJob(running)),
 })
 
-async function startJob(running: Running<JobFields>): Promise<void> {
+async function startJob(running: RunningOperation<JobFields>): Promise<void> {
   const { desired, run, change, context, settings, variables } = running
   const place = placeOf(running)
   const imageId = imageIdOf(running.fields)

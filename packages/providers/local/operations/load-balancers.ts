@@ -17,7 +17,7 @@ import {
   optionalTextPart,
   type Problems,
   placeOf,
-  type Running,
+  type RunningOperation,
   type TargetPlace,
   textsField,
 } from './parts.ts'
@@ -263,7 +263,7 @@ function checkHealth(healthCheck: string | undefined): string | undefined {
 }
 
 function toBalancer(
-  { fields, desired, context }: Running<BalancerFields>,
+  { fields, desired, context }: RunningOperation<BalancerFields>,
   place: TargetPlace,
 ): LocalBalancer {
   const name = nameOf(fields) ?? ''

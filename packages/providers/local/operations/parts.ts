@@ -150,7 +150,7 @@ export interface LocalSubmission<Fields = unknown> extends OperationParts {
   readonly description: JsonObject
 }
 
-export interface Running<Fields = unknown> extends LocalSubmission<Fields> {
+export interface RunningOperation<Fields = unknown> extends LocalSubmission<Fields> {
   readonly run: OperationRun
   /** The last thing that an operation does: changes the desired state together with the task's progress, and acts on it. */
   readonly change: (work: () => void) => void
@@ -176,7 +176,7 @@ export interface OperationBody<S extends z.ZodRawShape> {
   readonly fields: S
   /** What is wrong beyond the fields. */
   readonly check?: (submission: LocalSubmission<FieldsOf<S>>) => Problems
-  readonly run: (running: Running<FieldsOf<S>>) => Promise<void> | void
+  readonly run: (running: RunningOperation<FieldsOf<S>>) => Promise<void> | void
 }
 
 export type LocalOperation = (parts: OperationParts) => OperationType

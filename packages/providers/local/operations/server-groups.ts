@@ -24,7 +24,7 @@ import {
   optionalField,
   optionalTextPart,
   placeOf,
-  type Running,
+  type RunningOperation,
   textMap,
   textsField,
 } from './parts.ts'
@@ -60,7 +60,7 @@ export function findGroup(submission: LocalSubmission<TargetFields>): LocalGroup
 }
 
 /** Undefined: it does not exist, which the history says. */
-export function findGroupOrNote(running: Running<TargetFields>): LocalGroup | undefined {
+export function findGroupOrNote(running: RunningOperation<TargetFields>): LocalGroup | undefined {
   const group = findGroup(running)
   if (group !== undefined) return group
   const { account, region } = placeOf(running)
@@ -79,7 +79,7 @@ type GroupOperation<Fields extends z.ZodRawShape> = Omit<
   readonly resources?: Concern<FieldsOf<Fields & typeof target>>
   readonly run: (
     group: LocalGroup,
-    running: Running<FieldsOf<Fields & typeof target>>,
+    running: RunningOperation<FieldsOf<Fields & typeof target>>,
   ) => Promise<void> | void
 }
 
@@ -188,7 +188,7 @@ const disableServerGroup = onServerGroup({
   },
 })
 
-function disableSome(group: LocalGroup, share: number, { desired, run }: Running): void {
+function disableSome(group: LocalGroup, share: number, { desired, run }: RunningOperation): void {
   const instances = desired.stayingInstances(group)
   const wanted = Math.ceil((instances.length * share) / 100)
   const chosen = instances

@@ -26,7 +26,7 @@ import {
   optionalField,
   optionalTextPart,
   placeOf,
-  type Running,
+  type RunningOperation,
 } from './parts.ts'
 
 const fields = {
@@ -157,7 +157,7 @@ function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
 /** @throws {Error} when there is none */
 async function loadSnapshot(
   { application, account }: SnapshotSubject,
-  { run, context, fields }: Running<SnapshotFields>,
+  { run, context, fields }: RunningOperation<SnapshotFields>,
 ): Promise<Infrastructure> {
   const wanted = { id: `${application}-${account}`, timestamp: fields.snapshotTimestamp }
   const snapshot = await run.aside(() =>
@@ -168,7 +168,7 @@ async function loadSnapshot(
   return toRecorded(snapshot).infrastructure as Infrastructure
 }
 
-function restoreBalancer(balancer: LocalBalancer, { desired, run }: Running): void {
+function restoreBalancer(balancer: LocalBalancer, { desired, run }: RunningOperation): void {
   const taken = [...desired.all('balancers')].find(
     (other) =>
       placeKey(other) !== placeKey(balancer) &&
@@ -181,7 +181,7 @@ function restoreBalancer(balancer: LocalBalancer, { desired, run }: Running): vo
 }
 
 /** A group that still exists keeps its program, secrets included. */
-function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup {
+function revive(recorded: LocalGroup, { desired, context }: RunningOperation): LocalGroup {
   const current = desired.get('groups', placeKey(recorded))
   const { capacity, isDisabled } = recorded
   return current === undefined || current.isLeaving
