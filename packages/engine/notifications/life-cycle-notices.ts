@@ -25,7 +25,7 @@ export interface NoticeParts {
 const mostSubject = 250
 const mostText = 4_000
 
-type Entry = ShapeOf<typeof toEntry>
+type NoticeSubscription = ShapeOf<typeof toEntry>
 const toEntry = shape({
   type: or(textOf, ''),
   address: [or(textOf, ''), 'address', 'publisherName'],
@@ -178,7 +178,11 @@ export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Deliv
   return recipients.map((address) => toDelivery({ ...entry, address }, occasion, parts))
 }
 
-function toDelivery(entry: Entry, occasion: Occasion, { links, now }: NoticeParts): Delivery {
+function toDelivery(
+  entry: NoticeSubscription,
+  occasion: Occasion,
+  { links, now }: NoticeParts,
+): Delivery {
   const { application, execution, stage, phase } = occasion
   const { type, cc } = entry
   const address = entry.address.trim()
@@ -206,7 +210,7 @@ function toDelivery(entry: Entry, occasion: Occasion, { links, now }: NoticePart
 
 /** Subject and text, with the texts of the author. */
 function wordsOf(
-  entry: Entry,
+  entry: NoticeSubscription,
   { occasion, subject, details }: Occasion,
   { executionId = '', link = '' }: { executionId: string | undefined; link: string | undefined },
 ): { subject: string; text: string } {
