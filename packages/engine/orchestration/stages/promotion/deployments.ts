@@ -30,7 +30,7 @@ import type { NewStage, TaskContext } from '../stage-type.ts'
 import { type PromotionPlaces, settingsOf } from './places.ts'
 
 /** Where a cluster of the environment before is to run. */
-interface Target {
+interface PromotionTarget {
   readonly source: RunningCluster
   readonly account: string
   readonly region: string
@@ -66,7 +66,7 @@ export async function plannedDeployments(
     )
   const former = formerDeployments(context, places)
   const { application } = settingsOf(context)
-  const toStage = (target: Target) =>
+  const toStage = (target: PromotionTarget) =>
     target.source.provider === kubernetes
       ? manifestStage(context, target, former)
       : serverGroupStage(context, target, former)
@@ -86,7 +86,7 @@ export async function plannedDeployments(
 
 /** In Kubernetes, it takes the pods of what runs there. */
 function canaryOf(
-  target: Target,
+  target: PromotionTarget,
   { type, context }: NewStage,
   application: string,
 ): JsonObject | undefined {
@@ -115,7 +115,7 @@ function targetsOfCluster(
   source: RunningCluster,
   { from, to }: PromotionPlaces,
   there: Running,
-): Target[] {
+): PromotionTarget[] {
   if (source.provider !== kubernetes && source.versions.length > 1) {
     const versions = source.versions.map(({ label }) => label).join(' and ')
     throw new StageError([
@@ -187,14 +187,14 @@ function formerDeployments(
   }
 }
 
-function isIn({ account, credentials }: DoneStage, target: Target): boolean {
+function isIn({ account, credentials }: DoneStage, target: PromotionTarget): boolean {
   return account === target.account || credentials === target.account
 }
 
 /** As its newest server group was created, else as a pipeline would, else as a clone. */
 async function serverGroupStage(
   context: TaskContext,
-  target: Target,
+  target: PromotionTarget,
   former: Former,
 ): Promise<NewStage> {
   const { source, account, region, cluster } = target
@@ -255,7 +255,7 @@ const creations: ReadonlySet<string> = new Set([
   'copyLastAsg',
 ])
 
-function hasCreated(done: DoneStage, target: Target): boolean {
+function hasCreated(done: DoneStage, target: PromotionTarget): boolean {
   if (!isIn(done, target) || !creations.has(done.stage.type)) return false
   const names = done.created.flatMap(({ location, name }) =>
     location === target.region ? [name] : [],
@@ -268,7 +268,7 @@ const toOwner = shape({ application: textOf })
 function wouldCreate(
   fields: JsonObject,
   application: string,
-  { account, region, cluster }: Target,
+  { account, region, cluster }: PromotionTarget,
 ): boolean {
   const meant = toTarget(fields)
   const isThere = meant.regions.length === 0 || meant.regions.includes(region)
@@ -289,7 +289,7 @@ function withoutImage(context: JsonObject): JsonObject {
 }
 
 /** A clone of what runs there, else of what the environment before runs, with its name. */
-function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): JsonObject {
+function cloneOf({ source, cluster, present }: PromotionTarget, strategy = 'redblack'): JsonObject {
   const from = present ?? source
   const { stack, detail } = parseMoniker(cluster)
   return {
@@ -304,7 +304,7 @@ function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): J
 /** The manifests that were deployed there last, with the images of the environment before. @throws {StageError} */
 async function manifestStage(
   context: TaskContext,
-  target: Target,
+  target: PromotionTarget,
   { done }: Former,
 ): Promise<NewStage> {
   const { account, region, cluster, source } = target
@@ -338,7 +338,7 @@ async function manifestStage(
 }
 
 /** Whether a stage has deployed an image of the cluster to its namespace. */
-function hasDeployed(done: DoneStage, target: Target): boolean {
+function hasDeployed(done: DoneStage, target: PromotionTarget): boolean {
   const { stage, manifests, namespaceOverride } = done
   if (stage.type !== 'deployManifest' || !isIn(done, target)) return false
   const isThere = (manifest: JsonObject) =>
@@ -367,7 +367,7 @@ const toLive = shape({
 /** The manifest that was applied last, in the namespace of the target. @throws {StageError} where the object does not say */
 async function loadApplied(
   context: TaskContext,
-  { account, region, present, source }: Target,
+  { account, region, present, source }: PromotionTarget,
 ): Promise<JsonObject> {
   const from = present ?? source
   const [group] = from.serverGroups
