@@ -105,7 +105,7 @@ interface Hit {
   readonly toResult: () => JsonObject
 }
 
-type Source = (infrastructure: Infrastructure) => Hit[] | Promise<Hit[]>
+type HitSource = (infrastructure: Infrastructure) => Hit[] | Promise<Hit[]>
 
 interface Wanted {
   readonly wanted: string
@@ -129,7 +129,7 @@ async function find(
   return found.map(({ hit }) => hit)
 }
 
-const sources: Readonly<Record<string, Source>> = {
+const sources: Readonly<Record<string, HitSource>> = {
   applications: findApplications,
   projects: async ({ context }) =>
     (await loadAll(context, 'projects')).map((stored) => {
