@@ -57,7 +57,7 @@ import {
   PortTakenError,
 } from './reasons.ts'
 import { stableMs } from './restart-pause.ts'
-import { Run, unknownEnd } from './run.ts'
+import { InstanceRun, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { endFromShell } from './words.ts'
 import { fillWorkspace, openVolumes, removeInstanceFolder } from './workspace.ts'
@@ -102,7 +102,7 @@ export class ProgramInstance {
   readonly #files: InstanceFiles
   #state: InstanceState
   /** From its start or its adoption until none of its processes is left. */
-  #run: Run | undefined
+  #run: InstanceRun | undefined
   /** Ends what looks after the run. */
   #over = new AbortController()
   #pause: NodeJS.Timeout | undefined
@@ -300,11 +300,11 @@ export class ProgramInstance {
     const { run } = this.#state.record
     const isRunning = run !== undefined && isSameProcess(this.#context.table, run)
     const hasLeft = run !== undefined || this.#findMembers().length > 0
-    if (isRunning && !isStale(this.#state)) this.#begin(new Run(run))
+    if (isRunning && !isStale(this.#state)) this.#begin(new InstanceRun(run))
     this.#feed({ kind: 'found', isRunning, hasLeft })
   }
 
-  #begin(run: Run): void {
+  #begin(run: InstanceRun): void {
     this.#run = run
     this.#over = new AbortController()
   }
@@ -365,7 +365,7 @@ export class ProgramInstance {
     throw new PortTakenError(readiness.port)
   }
 
-  async #spawn({ program, restart }: DesiredInstance): Promise<Run> {
+  async #spawn({ program, restart }: DesiredInstance): Promise<InstanceRun> {
     const { controlGroups, table, marks } = this.#context
     const id = randomBytes(6).toString('hex')
     const container = containerOf(program)
@@ -383,7 +383,7 @@ export class ProgramInstance {
     const startedAt = Date.now()
     const identify = (pid: number) => ({ pid, start: table.find(pid)?.start ?? '' })
     const { drained, pumpPid } = started
-    const run = new Run(
+    const run = new InstanceRun(
       {
         id,
         ...identify(started.pid),
@@ -417,7 +417,7 @@ export class ProgramInstance {
   }
 
   #watch(): void {
-    const run = this.#run as Run
+    const run = this.#run as InstanceRun
     const { signal } = this.#over
     const { timeLimitMs, restart, program } = this.#state.desired as DesiredInstance
     const { diskBytes } = program.limits
@@ -454,7 +454,7 @@ export class ProgramInstance {
 
   async #probe(afterMs: number): Promise<void> {
     const { signal } = this.#over
-    const run = this.#run as Run
+    const run = this.#run as InstanceRun
     if (afterMs > 0) await sleep(afterMs, undefined, { signal }).catch(() => {})
     const target = this.#state.desired?.readiness
     const found =
@@ -476,14 +476,14 @@ export class ProgramInstance {
   }
 
   /** On which the program listens, as far as that was not searched for lately. */
-  #portsOf(run: Run, maxAgeMs: number): readonly number[] {
+  #portsOf(run: InstanceRun, maxAgeMs: number): readonly number[] {
     return run.portsBy(() => {
       const pids = this.#findMembers(maxAgeMs).map(({ pid }) => pid)
       return this.#context.table.listeningPorts(pids, maxAgeMs)
     })
   }
 
-  async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
+  async #watchDisk(run: InstanceRun, diskBytes: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startMs = performance.now()
       const { container } = run.record

@@ -11,7 +11,7 @@ const portAgeMs = 1_000
 export const unknownEnd: ProgramEnd = { exitCode: undefined, signal: undefined }
 
 /** A process that this agent or one before it has started. */
-export class Run {
+export class InstanceRun {
   readonly record: RunRecord
   /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
   readonly isAdopted: boolean

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { findMembers } from '../../packages/agent/instance-processes.ts'
 import type { Marks } from '../../packages/agent/marks.ts'
 import { openPortReader, openProcessTable } from '../../packages/agent/processes.ts'
-import { Run } from '../../packages/agent/run.ts'
+import { InstanceRun } from '../../packages/agent/run.ts'
 
 const hasProc = process.platform === 'linux'
 
@@ -36,7 +36,7 @@ test('an adopted program is as old as its process, although the clock was set fo
   const start = openProcessTable().find(pid)?.start ?? ''
   const hourMs = 3_600_000
   const startedAt = Date.now() - performance.now() - hourMs
-  const run = new Run({
+  const run = new InstanceRun({
     id: 'run',
     pid,
     start,
