@@ -113,12 +113,12 @@ export function isDistinguishedName(text: string): boolean {
 }
 
 /** Part of a text, and the index after it. */
-interface Token {
+interface NamePart {
   readonly text: string
   readonly end: number
 }
 
-function take(pattern: RegExp, text: string, at: number): Token | undefined {
+function take(pattern: RegExp, text: string, at: number): NamePart | undefined {
   pattern.lastIndex = at
   const match = pattern.exec(text)
   return match === null ? undefined : { text: match[1] as string, end: pattern.lastIndex }
@@ -130,7 +130,7 @@ function toType(keyword: string): string {
 }
 
 /** A value, quoted or with escapes; it ends at a separator or with the text. */
-function takeValue(text: string, at: number): Token | undefined {
+function takeValue(text: string, at: number): NamePart | undefined {
   const isQuoted = text[at] === '"'
   let end = isQuoted ? at + 1 : at
   // Blanks at the end belong to the value where they are escaped.

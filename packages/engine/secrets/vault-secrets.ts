@@ -93,7 +93,7 @@ interface VaultAnswer {
   readonly body: unknown
 }
 
-interface Token {
+interface VaultToken {
   readonly text: string
   /** Milliseconds on the steady clock; undefined: it does not expire. */
   readonly endMs: number | undefined
@@ -107,7 +107,7 @@ const renewedPart = 1 / 3
 export class VaultClient {
   readonly #settings: VaultSettings
   readonly #steady: () => number
-  #token: Promise<Token & { readonly renewMs: number | undefined }> | undefined
+  #token: Promise<VaultToken & { readonly renewMs: number | undefined }> | undefined
 
   constructor(settings: VaultSettings, steady: () => number) {
     this.#settings = settings
@@ -132,7 +132,7 @@ export class VaultClient {
     return (await next).text
   }
 
-  #start(obtaining: Promise<Token>) {
+  #start(obtaining: Promise<VaultToken>) {
     const token = obtaining.then((found) => {
       const begunMs = this.#steady()
       const { endMs } = found
@@ -148,7 +148,7 @@ export class VaultClient {
     return token
   }
 
-  async #logIn(): Promise<Token> {
+  async #logIn(): Promise<VaultToken> {
     const { login } = this.#settings
     if (login.kind === 'token') return this.#lookUp(login.token)
     if (login.kind === 'token-file')
@@ -172,7 +172,7 @@ export class VaultClient {
   }
 
   /** How long a given token lives; one that may not ask is used as it is. */
-  async #lookUp(text: string): Promise<Token> {
+  async #lookUp(text: string): Promise<VaultToken> {
     const { status, body } = await this.#send('GET', 'auth/token/lookup-self', { token: text })
     const { ttl, renewable } = toLookUp(body).data
     const endMs = status === 200 && ttl > 0 ? this.#steady() + ttl * 1000 : undefined
@@ -180,7 +180,7 @@ export class VaultClient {
   }
 
   /** A token that cannot be renewed is replaced by a login; one that was given is used to its end. */
-  async #renew(token: Token): Promise<Token> {
+  async #renew(token: VaultToken): Promise<VaultToken> {
     if (token.isRenewable) {
       const { status, body } = await this.#send('POST', 'auth/token/renew-self', {
         token: token.text,
@@ -230,7 +230,7 @@ const toAuth = shape({
   auth: shape({ client_token: textOf, lease_duration: or(numberOf, 0), renewable: isYes }),
 })
 
-function toToken(body: unknown, nowMs: number): Token | undefined {
+function toToken(body: unknown, nowMs: number): VaultToken | undefined {
   const { client_token: text, lease_duration: seconds, renewable } = toAuth(body).auth
   return text === undefined
     ? undefined

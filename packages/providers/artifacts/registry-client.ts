@@ -45,7 +45,7 @@ export function parseChallenge(header: string): Challenge | undefined {
   }
 }
 
-interface Token {
+interface RegistryToken {
   readonly text: string
   /** By the monotonic clock. */
   readonly endMs: number
@@ -64,7 +64,7 @@ const toToken = shape({
 })
 
 export class RegistryTokens {
-  readonly #tokens = new LRUCache<string, Token>({ max: mostTokens })
+  readonly #tokens = new LRUCache<string, RegistryToken>({ max: mostTokens })
   readonly #address: string
 
   constructor(address: string) {

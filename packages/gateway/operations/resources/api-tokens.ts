@@ -18,7 +18,7 @@ import { readList } from '../upstream-shape.ts'
 
 const moment = z.string().describe('ISO 8601, UTC.')
 
-const Token = z
+const ApiToken = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -34,9 +34,9 @@ const Token = z
     operations: TextList.optional().describe('Absent: all.'),
   })
   .meta({ id: 'ApiToken' })
-type Token = z.infer<typeof Token>
+type ApiToken = z.infer<typeof ApiToken>
 
-const IssuedToken = Token.extend({
+const IssuedToken = ApiToken.extend({
   token: z.string().describe('The secret. It is not shown again.'),
 }).meta({
   id: 'IssuedApiToken',
@@ -101,7 +101,7 @@ export const apiTokenOperations: Operation[] = [
     description:
       'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
-    answer: z.array(Token),
+    answer: z.array(ApiToken),
     errors: notFound,
   }),
   post('createApiTokenUsingPOST', '/auth/apiTokens', 'Create an API token', {
@@ -120,7 +120,7 @@ export const apiTokenOperations: Operation[] = [
     {
       demands: adminOnly,
       handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
-      answer: z.array(Token),
+      answer: z.array(ApiToken),
     },
   ),
   token.get(
@@ -171,7 +171,7 @@ function callerOf({ state }: OperationRequest): User {
   return state.user
 }
 
-async function listVisible(request: OperationRequest, platform: Platform): Promise<Token[]> {
+async function listVisible(request: OperationRequest, platform: Platform): Promise<ApiToken[]> {
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
   const own = await tokens.ofPrincipal({ type: 'USER', id: caller.username })
@@ -327,7 +327,7 @@ function checkOperations(
   )
 }
 
-function toToken({ secret, limits, principal, ...token }: StoredToken): Token {
+function toToken({ secret, limits, principal, ...token }: StoredToken): ApiToken {
   return {
     id: token.id,
     name: token.name,
