@@ -10,7 +10,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { type Field, type FieldKind, namesOf } from './description.ts'
 
-interface Values {
+interface KindValues {
   number: number
   moment: number
   flag: boolean
@@ -23,8 +23,8 @@ type ValueOf<F extends Field> = F['kind'] extends 'object'
   ? MembersOf<F>
   : F['kind'] extends 'objects'
     ? MembersOf<F>[]
-    : F['kind'] extends keyof Values
-      ? Values[F['kind']]
+    : F['kind'] extends keyof KindValues
+      ? KindValues[F['kind']]
       : string
 
 type MembersOf<F extends Field> = F extends { readonly fields: infer M extends readonly Field[] }

@@ -59,7 +59,7 @@ import { imageById, imageSearch } from './providers.ts'
 import { type Asked, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
 import { searchRoute } from './search.ts'
 
-type Values = Pick<Asked, 'params' | 'query' | 'body'>
+type PortValues = Pick<Asked, 'params' | 'query' | 'body'>
 
 const toSubmitted = shape({ id: String })
 const toPreview = shape({ errors: textsOf })
@@ -67,13 +67,17 @@ const toOperation = shape({ name: String })
 
 export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const { context, providers, tasks } = infrastructure
-  const ask = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> => {
+  const ask = async (
+    route: InfrastructureRoute,
+    values: PortValues,
+    as: Caller,
+  ): Promise<unknown> => {
     const user = as.user || anonymous
     return toValue(
       await answer(route, { ...values, as, user, asker: as.user || undefined }, infrastructure),
     )
   }
-  const find = (route: InfrastructureRoute, values: Values, as: Caller) =>
+  const find = (route: InfrastructureRoute, values: PortValues, as: Caller) =>
     orAbsent(ask(route, values, as))
   const one = async <T>(read: Reader<T>, found: Promise<unknown>): Promise<T | undefined> => {
     const body = await found

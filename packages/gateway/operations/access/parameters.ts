@@ -5,17 +5,17 @@ import type { OperationRequest } from '../operation.ts'
 const applicationParameters = ['application', 'applicationName'] as const
 export const accountParameters = ['account', 'accountName'] as const
 
-type Values = Readonly<Record<string, string>>
+type ParameterValues = Readonly<Record<string, string>>
 
-export function applicationsInPath(path: Values): string[] {
+export function applicationsInPath(path: ParameterValues): string[] {
   return inPath(path, applicationParameters)
 }
 
-export function accountsInPath(path: Values): string[] {
+export function accountsInPath(path: ParameterValues): string[] {
   return inPath(path, accountParameters)
 }
 
-function inPath(path: Values, names: readonly string[]): string[] {
+function inPath(path: ParameterValues, names: readonly string[]): string[] {
   const found: string[] = []
   for (const name of names) if (path[name] !== undefined) found.push(path[name])
   return found
