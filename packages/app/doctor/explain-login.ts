@@ -94,7 +94,7 @@ function explainAnonymous(): Explanation {
   }
 }
 
-type Surroundings = Awaited<ReturnType<typeof openSurroundings>>
+type DoctorSurroundings = Awaited<ReturnType<typeof openSurroundings>>
 
 interface OpeningContext extends Pick<ExplainOptions, 'config' | 'command'> {
   readonly now: () => number
@@ -141,7 +141,7 @@ function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
 }
 
 async function openAll(
-  surroundings: Surroundings,
+  surroundings: DoctorSurroundings,
   { config, command, now, keep }: OpeningContext,
 ): Promise<LoginMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
@@ -170,7 +170,7 @@ async function openAll(
 
 async function explain(
   opened: LoginMethods,
-  { permissions, listener }: Surroundings,
+  { permissions, listener }: DoctorSurroundings,
   credentials: LoginCredentials,
 ): Promise<Omit<Explanation, 'notes'>> {
   const judgements: Judgement[] = []

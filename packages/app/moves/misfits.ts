@@ -13,7 +13,7 @@ import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import type { Config } from '../config/config.ts'
 
-export interface Surroundings {
+export interface MoveSurroundings {
   /** Undefined where another service knows them. */
   readonly accounts: readonly JsonObject[] | undefined
   readonly buildServers: ReadonlySet<string> | undefined
@@ -34,7 +34,7 @@ const isOn = (enabled: unknown) => isTrue(enabled ?? true)
 const toTriggers = list(shape({ enabled: isOn, type: String, master: textOf, runAsUser: textOf }))
 type Trigger = ReturnType<typeof toTriggers>[number]
 
-export function toSurroundings({ backends, upstreams }: Config): Surroundings {
+export function toSurroundings({ backends, upstreams }: Config): MoveSurroundings {
   const { clouddriver, igor, echo } = upstreams.services
   const providers = Object.values(backends.infrastructure?.providers ?? {})
   const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
@@ -58,7 +58,7 @@ function namesOf(listed: unknown): string[] {
 export function findMisfits(
   definitions: Definitions,
   pipeline: JsonObject,
-  surroundings: Surroundings,
+  surroundings: MoveSurroundings,
 ): string[] {
   // A disabled pipeline is judged as if it were to run.
   const judged = { ...pipeline, disabled: false }
@@ -92,7 +92,7 @@ export function findMisfits(
   ].filter((sentence) => sentence !== undefined)
 }
 
-function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundings): string[] {
+function missingAccounts(stages: readonly JsonObject[], { accounts }: MoveSurroundings): string[] {
   if (accounts === undefined) return []
   const used = new Set(stages.flatMap((stage) => accountsIn(stage)))
   const known = namesOf(accounts)
@@ -115,7 +115,7 @@ function accountsIn(stage: JsonObject): string[] {
 function triggerMisfits(
   definitions: Definitions,
   { enabled, type, master: server, runAsUser: user }: Trigger,
-  { buildServers }: Surroundings,
+  { buildServers }: MoveSurroundings,
 ): string[] {
   if (!enabled) return []
   const sentences: string[] = []
@@ -131,7 +131,7 @@ function triggerMisfits(
 }
 
 /** Channels of notifications of the pipeline and of its stages. */
-function missingChannels(places: readonly JsonObject[], { channels }: Surroundings): string[] {
+function missingChannels(places: readonly JsonObject[], { channels }: MoveSurroundings): string[] {
   if (channels === undefined) return []
   const types = places
     .flatMap((place) => toNotified(place).notifications)

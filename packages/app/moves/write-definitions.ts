@@ -20,7 +20,7 @@ import { refusal, refusalOf } from '@fairlead/engine/definitions/requests.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { PermissionFields } from '@fairlead/ports/rights/application-permissions.ts'
 import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
-import { findMisfits, type Surroundings } from './misfits.ts'
+import { findMisfits, type MoveSurroundings } from './misfits.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
 const toOwner = shape({ name: textOf, application: textOf })
@@ -43,7 +43,7 @@ export interface MoveReport {
 }
 
 interface MoveOptions {
-  readonly surroundings: Surroundings
+  readonly surroundings: MoveSurroundings
   /** Whether existing objects with other content are replaced. */
   readonly replaces: boolean
 }
