@@ -10,19 +10,19 @@ export interface UnknownKey {
   origin: SourcePosition
 }
 
-export interface Findings {
+export interface KeyFindings {
   problems: Problem[]
   unknown: UnknownKey[]
   /** Known keys of others that were passed over, each as the shortest path that says what it is. */
   foreign: Set<string>
 }
 
-export function createFindings(): Findings {
+export function createFindings(): KeyFindings {
   return { problems: [], unknown: [], foreign: new Set() }
 }
 
 /** The same tree with `ok-http-client` as `okHttpClient` and `a.b: 1` as `a: {b: 1}`. */
-export function toCanonical(root: MapNode, known: KnownKey, findings: Findings): MapNode {
+export function toCanonical(root: MapNode, known: KnownKey, findings: KeyFindings): MapNode {
   const result = createMap(root.origin)
   place(root, result, known, [], findings)
   return result
@@ -36,7 +36,7 @@ function place(
   target: MapNode,
   at: OwningKey,
   above: readonly string[],
-  findings: Findings,
+  findings: KeyFindings,
 ): void {
   for (const [name, value] of source.entries) {
     const steps = followKey(name, at, above, value.origin, findings)
@@ -87,7 +87,7 @@ function convert(
   existing: Node | undefined,
   at: OwningKey,
   path: readonly string[],
-  findings: Findings,
+  findings: KeyFindings,
 ): Node {
   if (value.kind === 'scalar') return value
   if (value.kind === 'list') {
@@ -111,7 +111,7 @@ function followKey(
   start: OwningKey,
   above: readonly string[],
   origin: SourcePosition,
-  findings: Findings,
+  findings: KeyFindings,
 ): { path: string[]; at: OwningKey } {
   const segments = splitKey(name)
   if (start === undefined) return { path: segments, at: undefined }
@@ -138,7 +138,7 @@ function noteUnknown(
   above: readonly string[],
   rest: readonly string[],
   origin: SourcePosition,
-  findings: Findings,
+  findings: KeyFindings,
 ): void {
   if (at.open) return
   if (at.foreign) findings.foreign.add(at.children.size > 0 ? `${at.path}.${rest[0]}` : at.path)

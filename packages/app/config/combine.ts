@@ -7,7 +7,7 @@ import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import {
   canonicalPath,
   createFindings,
-  type Findings,
+  type KeyFindings,
   toCanonical,
   type UnknownKey,
 } from './canonical.ts'
@@ -148,7 +148,7 @@ function lookUpEnvironment(name: string, { env, cwd, homeDir }: ConfigFolders): 
 
 /** Keys that begin with `x-` are the operator's own, as places for anchors. */
 function reportUnknown(
-  found: readonly { shared: boolean; findings: Findings }[],
+  found: readonly { shared: boolean; findings: KeyFindings }[],
   known: KnownKey,
   referenced: ReadonlySet<string>,
   notices: string[],

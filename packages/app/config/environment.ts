@@ -1,6 +1,6 @@
 /** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
 import { editDistance, nearestName } from '@fairlead/base/names/edit-distance.ts'
-import { type Findings, isWithoutEffect, splitKey, toCanonical } from './canonical.ts'
+import { isWithoutEffect, type KeyFindings, splitKey, toCanonical } from './canonical.ts'
 import { findChild, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { SourcePosition } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
@@ -22,7 +22,7 @@ const ofCommands: ReadonlySet<string> = new Set(['FAIRLEAD_TOKEN', 'FAIRLEAD_URL
 /** Letters in which a variable differs from the one that was meant. */
 const mostTypos = 2
 
-interface EnvironmentFindings extends Findings {
+interface EnvironmentFindings extends KeyFindings {
   notices: string[]
 }
 
@@ -61,7 +61,7 @@ export function readEnvironment(
 export function readJsonVariable(
   env: Environment,
   known: KnownKey,
-  findings: Findings,
+  findings: KeyFindings,
 ): MapNode | undefined {
   const text = env['SPRING_APPLICATION_JSON']
   if (text === undefined || text.trim() === '') return undefined

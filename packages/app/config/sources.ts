@@ -5,7 +5,7 @@ import { commaList } from '@fairlead/base/names/comma-list.ts'
 import { optionalText, texts, withoutEffect } from '@fairlead/base/settings/setting.ts'
 import { reasonUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import { z } from 'zod'
-import { createFindings, type Findings, toCanonical } from './canonical.ts'
+import { createFindings, type KeyFindings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
 import {
@@ -53,7 +53,7 @@ export const SourceKeys = z.strictObject({
 
 interface SourceDocument {
   root: MapNode
-  findings: Findings
+  findings: KeyFindings
   /** In one of Spinnaker's files that all its services read. */
   shared: boolean
 }

@@ -30,7 +30,7 @@ interface RequestLoginOptions {
   cookies: LoginCookies
 }
 
-interface Findings {
+interface LoginFindings {
   open: OpenPath | undefined
   session?: Session
   /** The cookie names a session that is over. */
@@ -58,7 +58,7 @@ interface Guard {
 
 declare module '../http/request-state.ts' {
   interface RequestState {
-    loginFindings?: Findings
+    loginFindings?: LoginFindings
   }
 }
 
@@ -110,7 +110,7 @@ export class RequestLogin {
   async #findUser(request: FastifyRequest): Promise<void> {
     const { state } = request
     const guard = this.#guards[state.listener]
-    const findings: Findings = { open: guard.openPaths.find(request.method, state.path) }
+    const findings: LoginFindings = { open: guard.openPaths.find(request.method, state.path) }
     state.loginFindings = findings
     if (guard.isOpen) {
       state.user = this.#options.anonymous()
@@ -127,7 +127,11 @@ export class RequestLogin {
   }
 
   /** Whether there is a session that counts. */
-  async #findSession(request: FastifyRequest, findings: Findings, guard: Guard): Promise<boolean> {
+  async #findSession(
+    request: FastifyRequest,
+    findings: LoginFindings,
+    guard: Guard,
+  ): Promise<boolean> {
     const { sessions } = this.#options
     const { cookie } = request.headers
     const found = sessions.find(cookie)
@@ -180,7 +184,7 @@ export class RequestLogin {
   async #checkKnownUser(
     state: RequestState,
     user: User,
-    findings: Findings,
+    findings: LoginFindings,
     known: PermissionAnswer | Promise<PermissionAnswer>,
   ): Promise<void> {
     const { sessions } = this.#options
@@ -199,7 +203,7 @@ export class RequestLogin {
   /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */
   async #reportOnce(
     user: User,
-    { session, method }: Findings,
+    { session, method }: LoginFindings,
     answer: PermissionAnswer,
   ): Promise<PermissionAnswer> {
     const { permissions } = this.#options
@@ -248,7 +252,7 @@ export class RequestLogin {
   async #sendToLogin(
     request: FastifyRequest,
     reply: FastifyReply,
-    findings: Findings,
+    findings: LoginFindings,
   ): Promise<void> {
     const { state, method } = request
     const { refused } = findings
@@ -276,7 +280,7 @@ export class RequestLogin {
   #refusalFor(
     request: FastifyRequest,
     entry: EntryPoint,
-    { refused, objection }: Findings,
+    { refused, objection }: LoginFindings,
   ): GatewayError {
     const error =
       refused === undefined
@@ -323,7 +327,7 @@ export class RequestLogin {
 /** Whether one of the methods takes or refuses the credentials of the request. */
 async function askMethods(
   request: FastifyRequest,
-  findings: Findings,
+  findings: LoginFindings,
   methods: readonly LoginMethod[],
 ): Promise<boolean> {
   for (const method of methods) {
@@ -355,7 +359,7 @@ async function isUserOf(
 /** Whether the credentials are those of the method, and decide. */
 function takeOutcome(
   request: FastifyRequest,
-  findings: Findings,
+  findings: LoginFindings,
   method: LoginMethod,
   outcome: LoginOutcome,
 ): boolean {
@@ -386,7 +390,7 @@ function takeOutcome(
 }
 
 /** Load balancers probe the root without credentials, and take the redirect that Gate sends for an instance that is up. */
-function isProbe({ state, method }: FastifyRequest, { refused }: Findings): boolean {
+function isProbe({ state, method }: FastifyRequest, { refused }: LoginFindings): boolean {
   return state.path === '/' && refused === undefined && isReadMethod(method)
 }
 

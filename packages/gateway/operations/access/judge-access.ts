@@ -39,7 +39,7 @@ export interface AccessVerdict {
   readonly optional: string[]
 }
 
-interface Findings {
+interface AccessFindings {
   readonly needs: Need[]
   readonly reasons: Reason[]
   readonly open: Set<string>
@@ -50,7 +50,7 @@ export function judgeAccess(
   operation: Operation,
   { view, subject, mayCreate }: AccessFacts,
 ): AccessVerdict {
-  const found: Findings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
+  const found: AccessFindings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
   for (const demand of operation.demands)
     collectors[demand.kind](found, demand as never, subject, mayCreate)
   const decisions = found.needs.map((need) => ({ need: describeNeed(need), ...decide(view, need) }))
@@ -93,7 +93,7 @@ function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVe
 
 const collectors: {
   readonly [Kind in Demand['kind']]: (
-    found: Findings,
+    found: AccessFindings,
     demand: Extract<Demand, { kind: Kind }>,
     subject: AccessSubject,
     mayCreate: boolean | undefined,
@@ -140,7 +140,11 @@ const collectors: {
   jobs: (found, _, subject, mayCreate) => addJobs(found, subject, mayCreate),
 }
 
-function addJobs(found: Findings, subject: AccessSubject, mayCreate: boolean | undefined): void {
+function addJobs(
+  found: AccessFindings,
+  subject: AccessSubject,
+  mayCreate: boolean | undefined,
+): void {
   if (mayCreate === undefined) addApplication(found, subject.application, 'WRITE', 'of the jobs')
   else found.reasons.push(toCreation(String(subject.application), mayCreate))
   if (subject.account === undefined) found.optional.add('account=NAME: an account that a job names')
@@ -156,7 +160,7 @@ function toCreation(application: string, allowed: boolean): Reason {
 }
 
 function addApplication(
-  found: Findings,
+  found: AccessFindings,
   name: string | undefined,
   authorization: Authorization,
   place: string,
@@ -166,7 +170,7 @@ function addApplication(
 }
 
 function addNamed(
-  found: Findings,
+  found: AccessFindings,
   kind: 'account' | 'build-service',
   name: string | undefined,
   authorization: Authorization,
@@ -178,7 +182,7 @@ function addNamed(
     )
 }
 
-function addServiceAccount(found: Findings, name: string | undefined): void {
+function addServiceAccount(found: AccessFindings, name: string | undefined): void {
   if (name !== undefined) found.needs.push({ kind: 'service-account', name })
   else
     found.optional.add(
