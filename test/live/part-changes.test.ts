@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
 import { PartChanges } from '../../packages/gateway/live/part-changes.ts'
-import type { Part } from '../../packages/gateway/live/source.ts'
+import type { ApplicationPart } from '../../packages/gateway/live/source.ts'
 import { ownTraits, spinnakerTraits } from '../../packages/gateway/upstreams/service-traits.ts'
 import type { StateCounts, UpstreamCall } from '../../packages/gateway/upstreams/upstream-call.ts'
 import type { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
@@ -43,7 +43,7 @@ function openPartChanges(embedded = ['clouddriver']) {
     services,
     told,
     watch: (application: string) =>
-      changes.watch(application, (part: Part) => told.push(`${application} ${part}`)),
+      changes.watch(application, (part: ApplicationPart) => told.push(`${application} ${part}`)),
     /** A second later. */
     look: async () => {
       nowMs += 1000

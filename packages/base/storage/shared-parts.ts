@@ -9,10 +9,10 @@ import { isObject, type JsonObject } from '../json/values.ts'
 
 interface SplitDocument {
   readonly rest: JsonObject
-  readonly parts: readonly Part[]
+  readonly parts: readonly SharedPart[]
 }
 
-interface Part {
+interface SharedPart {
   /** Keys from the document to the place of the part. */
   readonly path: readonly string[]
   readonly text: string
@@ -69,12 +69,12 @@ export class SharedPartStore {
 
   /** Takes the large parts out of a copy of a document; nothing is stored yet. */
   split(document: JsonObject): SplitDocument {
-    const parts: Part[] = []
+    const parts: SharedPart[] = []
     return { rest: this.#withoutParts(document, [], parts), parts }
   }
 
   /** Stores the parts of a record that exists already. @returns how many characters are new */
-  keep(owner: string, parts: readonly Part[]): number {
+  keep(owner: string, parts: readonly SharedPart[]): number {
     let added = 0
     for (const { path, text } of parts) {
       const digest = createHash('sha256').update(text).digest('base64url')
@@ -97,7 +97,7 @@ export class SharedPartStore {
     return rest
   }
 
-  #withoutParts(document: JsonObject, path: readonly string[], parts: Part[]): JsonObject {
+  #withoutParts(document: JsonObject, path: readonly string[], parts: SharedPart[]): JsonObject {
     const rest: JsonObject = {}
     for (const [key, value] of Object.entries(document)) {
       const at = [...path, key]

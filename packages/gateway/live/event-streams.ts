@@ -8,10 +8,10 @@ import { type Allowance, EventStream, eventStreamType, formatEvent } from './eve
 import type { PartChanges } from './part-changes.ts'
 import type { LiveSettings } from './settings.ts'
 import {
+  type ApplicationPart,
   type ChangeSource,
   isOlder,
   type LiveSubject,
-  type Part,
   type RunChange,
   type Snapshot,
   type Watch,
@@ -66,7 +66,7 @@ export const streamHeaders = {
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #now: () => number
-  readonly #parts: readonly Part[]
+  readonly #parts: readonly ApplicationPart[]
   readonly #topics = new Map<string, Topic>()
   readonly #streams = new Set<EventStream>()
   readonly #counts = new Map<string, number>()
@@ -201,7 +201,7 @@ export class EventStreams {
       return known
     }
     const streams = new Map([[stream, listener]])
-    const partChanged = (part: Part) => {
+    const partChanged = (part: ApplicationPart) => {
       this.#options.onChanged()
       for (const each of streams.keys()) tellPart(each, part)
     }
@@ -301,7 +301,7 @@ export class EventStreams {
 }
 
 /** Events about a part have no id: what they say holds for all that a client has. */
-function tellPart(stream: EventStream, part: Part): void {
+function tellPart(stream: EventStream, part: ApplicationPart): void {
   stream.push(`part ${part}`, {
     version: undefined,
     text: formatEvent('changed', JSON.stringify({ part })),

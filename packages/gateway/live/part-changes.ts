@@ -9,7 +9,7 @@ import { jsonList, readJson } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { countOf, type StateCounts, statePartOf } from '../upstreams/upstream-call.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import type { Part } from './source.ts'
+import type { ApplicationPart } from './source.ts'
 
 interface PartChangesOptions {
   upstreams: Pick<Upstreams, 'call' | 'traitsOf'>
@@ -21,7 +21,7 @@ interface PartChangesOptions {
 
 interface AskedService {
   readonly service: ServiceName
-  readonly part: Part
+  readonly part: ApplicationPart
   count: number | undefined
   isAsked: boolean
   notBeforeMs: number
@@ -29,9 +29,9 @@ interface AskedService {
 
 interface WatchedApplication {
   readonly application: string
-  readonly onChanged: (part: Part) => void
+  readonly onChanged: (part: ApplicationPart) => void
   readonly counts: StateCounts | undefined
-  readonly versions: Map<Part, string>
+  readonly versions: Map<ApplicationPart, string>
 }
 
 const services: readonly Pick<AskedService, 'service' | 'part'>[] = [
@@ -54,11 +54,11 @@ export class PartChanges {
   }
 
   /** What is reported. */
-  get parts(): Part[] {
+  get parts(): ApplicationPart[] {
     return this.#services.map(({ part }) => part)
   }
 
-  watch(application: string, onChanged: (part: Part) => void): () => void {
+  watch(application: string, onChanged: (part: ApplicationPart) => void): () => void {
     const watched = { application, onChanged, counts: this.#options.counts(), versions: new Map() }
     this.#watched.add(watched)
     return () => void this.#watched.delete(watched)
@@ -106,7 +106,12 @@ export class PartChanges {
     }
   }
 
-  #note(watched: WatchedApplication, service: ServiceName, part: Part, version: string): void {
+  #note(
+    watched: WatchedApplication,
+    service: ServiceName,
+    part: ApplicationPart,
+    version: string,
+  ): void {
     if (!this.#watched.has(watched)) return
     const known = watched.versions.get(part)
     watched.versions.set(part, version)

@@ -7,7 +7,7 @@ export interface LiveSubject {
 }
 
 /** What a stream of an application reports changes of; of all but executions, it only says that there are some. */
-export type Part = 'executions' | 'tasks' | 'infrastructure' | 'definitions'
+export type ApplicationPart = 'executions' | 'tasks' | 'infrastructure' | 'definitions'
 
 export interface RunChange {
   readonly id: string
@@ -42,7 +42,7 @@ export interface Watch {
 }
 
 export interface ChangeSource {
-  readonly parts: readonly Part[]
+  readonly parts: readonly ApplicationPart[]
   /** Begins to watch; changes after a snapshot of the result are never missed silently. */
   watch(subject: LiveSubject, watcher: Watcher): Watch
   close?(): void

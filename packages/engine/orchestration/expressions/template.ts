@@ -225,14 +225,14 @@ function partText(value: unknown, meter: Meter): string {
   return toExpressionText(value, meter)
 }
 
-interface Part {
+interface TemplatePart {
   kind: 'literal' | 'expression'
   text: string
 }
 
 /** @throws {ExpressionError} when a part does not end, or is too long. */
-function templateParts(text: string): Part[] {
-  const parts: Part[] = []
+function templateParts(text: string): TemplatePart[] {
+  const parts: TemplatePart[] = []
   let at = 0
   for (let start = text.indexOf(opening); start !== -1; start = text.indexOf(opening, at)) {
     if (start > at) parts.push({ kind: 'literal', text: text.slice(at, start) })

@@ -12,7 +12,7 @@ export interface ParsedFields extends Partial<Record<NumberField | 'nanoseconds'
   offset?: string
 }
 
-interface Part {
+interface PatternPart {
   /** Letter of the pattern; empty for literal text. */
   readonly letter: string
   readonly text: string
@@ -24,7 +24,7 @@ const monthNames =
 const dayNames = 'Monday Tuesday Wednesday Thursday Friday Saturday Sunday'.split(' ')
 
 /** @throws {ExpressionError} for an open quote, and for a letter that is no field */
-export function parsePattern(pattern: string): readonly Part[] {
+export function parsePattern(pattern: string): readonly PatternPart[] {
   if (pattern.length > longestPattern)
     throw new ExpressionError(`A date pattern has at most ${longestPattern} characters.`)
   const tokens = pattern.match(/''|'(?:[^']|'')+'|'|([A-Za-z])\1*|[^A-Za-z']+/g) ?? []
@@ -43,7 +43,7 @@ export function parsePattern(pattern: string): readonly Part[] {
 }
 
 /** @throws {ExpressionError} when the pattern needs a field that the moment lacks */
-export function formatMoment(parts: readonly Part[], moment: Moment): string {
+export function formatMoment(parts: readonly PatternPart[], moment: Moment): string {
   return parts
     .map(({ letter, text }) => (letter === '' ? text : writers[letter]?.(moment, text.length)))
     .join('')
@@ -138,7 +138,7 @@ function zoneName(moment: Moment): string {
 }
 
 /** @throws {ExpressionError} when the text is not of the pattern */
-export function parseMoment(parts: readonly Part[], text: string): ParsedFields {
+export function parseMoment(parts: readonly PatternPart[], text: string): ParsedFields {
   const scanner = new Scanner(text)
   for (const [index, { letter, text: source }] of parts.entries()) {
     if (letter === '') scanner.skip(source)
