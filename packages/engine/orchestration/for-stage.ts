@@ -30,7 +30,7 @@ export interface StageBinding {
   ): Promise<{ value: unknown; secrets: readonly string[] }>
 }
 
-type Method = (...given: unknown[]) => Promise<unknown>
+type PortMethod = (...given: unknown[]) => Promise<unknown>
 
 /**
  * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
@@ -43,7 +43,7 @@ export function forStage<Port extends { readonly name: string }>(
 ): PortOfStage<Port> {
   const takesReferences = fieldOf(port, 'takesReferences') === true
   const bind =
-    (name: keyof Port & string): Method =>
+    (name: keyof Port & string): PortMethod =>
     async (...given) => {
       if (rules.changes.includes(name)) await binding.checkChange(rules.service, name)
       const [first, ...rest] = given
@@ -53,7 +53,7 @@ export function forStage<Port extends { readonly name: string }>(
       const sent = given.length === 0 ? [] : [value, ...rest]
       const as = await binding.caller()
       try {
-        return maskCopies(await (port[name] as Method)(...sent, as), secrets)
+        return maskCopies(await (port[name] as PortMethod)(...sent, as), secrets)
       } catch (error) {
         throw toStageError(error, !rules.once.includes(name), {
           service: rules.service,

@@ -3,7 +3,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { z } from 'zod'
-import type { BodyRule, Method, Operation } from './operation.ts'
+import type { BodyRule, HttpMethod, Operation } from './operation.ts'
 import type { Platform } from './platform.ts'
 
 /** A schema alone is that of a body that is required. */
@@ -17,20 +17,21 @@ type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
  * whole shares demands that let every caller in: what is added to another one must not be open by accident.
  */
 export function operationsWith<const Shared extends Partial<Rest>>({ forward, ...shared }: Shared) {
-  const by = (method: Method) => (id: string, path: string, summary: string, own: Own<Shared>) => {
-    const forwarded = own.handle === undefined && forward !== undefined && { forward }
-    const { body, ...declared } = {
-      id,
-      method,
-      path,
-      summary,
-      ...shared,
-      ...forwarded,
-      ...own,
-    } as Rest
-    const rule = body instanceof z.ZodType ? { schema: body, required: true } : body
-    return { ...declared, ...(rule && { body: rule }) } as Operation
-  }
+  const by =
+    (method: HttpMethod) => (id: string, path: string, summary: string, own: Own<Shared>) => {
+      const forwarded = own.handle === undefined && forward !== undefined && { forward }
+      const { body, ...declared } = {
+        id,
+        method,
+        path,
+        summary,
+        ...shared,
+        ...forwarded,
+        ...own,
+      } as Rest
+      const rule = body instanceof z.ZodType ? { schema: body, required: true } : body
+      return { ...declared, ...(rule && { body: rule }) } as Operation
+    }
   return {
     get: by('GET'),
     post: by('POST'),

@@ -10,7 +10,7 @@ import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import type { Demands } from './demands.ts'
 import type { Platform } from './platform.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
 /**
  * One operation. It has `forward` (one call, whose answer is streamed, or looked into by `pick`) or `handle` (a function,
@@ -20,7 +20,7 @@ export interface Operation {
   readonly id: string
   /** Part of Gate's API since its first release. The API document lists these operations first. */
   readonly core?: boolean
-  readonly method: Method
+  readonly method: HttpMethod
   /** Path with `{name}` for one segment; a final `/**` takes the rest of the path, slashes included, as `rest`. */
   readonly path: string
   /** It only reads, although its method would change something: read-only tokens may use it, and it is no change for the audit log. */
@@ -91,7 +91,7 @@ export interface BodyRule {
 
 export interface Forward {
   readonly service: ServiceName
-  readonly method?: Method
+  readonly method?: HttpMethod
   /**
    * The operation's own unless given. `{name}` is taken from the path, then from the query; `{rest}` and `{+name}` keep their
    * slashes. Declared query parameters that it does not contain are passed on when given or defaulted.

@@ -2,7 +2,7 @@
 
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { PathTemplate } from '../http/path-template.ts'
-import type { Forward, Method, Operation } from './operation.ts'
+import type { Forward, HttpMethod, Operation } from './operation.ts'
 
 interface Route {
   readonly path: PathTemplate
@@ -11,7 +11,7 @@ interface Route {
 
 export interface ForwardedCall {
   readonly service: ServiceName
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: PathTemplate
   readonly query: readonly string[]
   readonly renamed: Readonly<Record<string, string>>

@@ -25,7 +25,7 @@ import { get, operationsWith } from '../declare.ts'
 import { adminOfExecutions, adminOnly, open } from '../demands.ts'
 import {
   DirectAnswer,
-  type Method,
+  type HttpMethod,
   type Operation,
   type OperationRequest,
   StreamedAnswer,
@@ -181,7 +181,7 @@ function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer
   return new DirectAnswer(200, html, headers)
 }
 
-function logoutOperation(method: Method): Operation {
+function logoutOperation(method: HttpMethod): Operation {
   return {
     id: method === 'GET' ? 'logout' : `logoutUsing${method}`,
     method,

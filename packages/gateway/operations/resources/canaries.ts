@@ -25,7 +25,7 @@ import {
   readsCanaryConfig,
   updatesCanaryConfig,
 } from '../demands.ts'
-import type { Method, Operation, OperationRequest } from '../operation.ts'
+import type { HttpMethod, Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
 const CanaryConfig = model(
@@ -283,7 +283,7 @@ export const canaryOperations: Operation[] = [
 async function order(
   request: OperationRequest,
   platform: Platform,
-  method: Method,
+  method: HttpMethod,
   action: string,
 ): Promise<unknown> {
   checkServicePresent(platform, 'mine')

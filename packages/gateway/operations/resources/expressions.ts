@@ -10,7 +10,7 @@ import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'
 import {
   DirectAnswer,
-  type Method,
+  type HttpMethod,
   type Operation,
   type OperationRequest,
   StreamedAnswer,
@@ -28,7 +28,7 @@ const VariablesEvaluation = model('VariablesEvaluation', {
 })
 
 const path = '/pipelines/{id}/evaluateExpression'
-const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const methods: readonly HttpMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const expression = textModel.describe('In the expression language of pipelines, percent-encoded.')
 const ExpressionRequest = model('ExpressionRequest', { expression })
 
@@ -46,7 +46,7 @@ const ofExecution: Operation[] = methods.map((method) => ({
   errors: { 404: 'There is no execution with this id.' },
 }))
 
-function formOf(method: Method): Partial<Operation> {
+function formOf(method: HttpMethod): Partial<Operation> {
   switch (method) {
     case 'POST':
       return {

@@ -20,7 +20,12 @@ import { callProxy } from '../../integrations/proxies.ts'
 import { checkDone, readJson } from '../../upstreams/answer-form.ts'
 import { get, operationsWith, post, put, remove } from '../declare.ts'
 import { aboutGateway, adminOnly, demandsNothing, writesPlugins } from '../demands.ts'
-import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
+import {
+  DirectAnswer,
+  type HttpMethod,
+  type Operation,
+  type OperationRequest,
+} from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
 import { submitTask } from './task-polling.ts'
@@ -293,7 +298,7 @@ const proxyMethods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 /** What comes from elsewhere must not run with the rights of this origin when a browser opens it. */
 const unknownContent = { 'content-security-policy': 'sandbox' } as const
 
-function forwarded(method: Method, path: string): Operation {
+function forwarded(method: HttpMethod, path: string): Operation {
   return {
     id: `anyUsing${method}${path.endsWith('}') ? '1' : ''}`,
     method,
@@ -359,7 +364,7 @@ function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
 }
 
 async function forward(
-  method: Method,
+  method: HttpMethod,
   request: OperationRequest,
   { integrations }: Platform,
 ): Promise<DirectAnswer> {

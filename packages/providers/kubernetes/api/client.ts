@@ -204,13 +204,18 @@ export class KubeClient implements ClusterApi, WatchSource {
     await this.#requests.close()
   }
 
-  async #object(method: Method, path: string, body?: unknown, type?: string): Promise<KubeObject> {
+  async #object(
+    method: ObjectMethod,
+    path: string,
+    body?: unknown,
+    type?: string,
+  ): Promise<KubeObject> {
     const { text } = await this.#send(method, path, body, type)
     return parseExactly(text) as KubeObject
   }
 
   #send(
-    method: Method,
+    method: ObjectMethod,
     path: string,
     body?: unknown,
     type = 'application/json',
@@ -226,7 +231,7 @@ export class KubeClient implements ClusterApi, WatchSource {
   }
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type ObjectMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const podResource = {
   group: '',
