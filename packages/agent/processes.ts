@@ -189,7 +189,7 @@ export function memoryOf(pid: number): number {
   }
 }
 
-interface Listener {
+interface ListeningSocket {
   readonly inode: string
   readonly address: string
   readonly port: number
@@ -198,7 +198,7 @@ interface Listener {
 
 /** The system tells of all connections at once, so one reading serves the searches for many instances. */
 export function openPortReader(read: (file: string) => readonly string[] = readLines): PortReader {
-  let listeners: readonly Listener[] = []
+  let listeners: readonly ListeningSocket[] = []
   let readMs = Number.NEGATIVE_INFINITY
   const recent = (maxAgeMs: number) => {
     if (performance.now() - readMs > maxAgeMs) {
@@ -226,7 +226,7 @@ export function openPortReader(read: (file: string) => readonly string[] = readL
 const loopback = /^(?:0{24}|0{16}(?:FFFF0000|0000FFFF))?(?:0{8}|0100007F|7F000001)$/
 
 /** None, unless the line is about a socket that listens. @see proc_net_tcp(5) */
-function parseListener(line: string): Listener[] {
+function parseListener(line: string): ListeningSocket[] {
   const [, local = '', , state, , , , user, , inode = ''] = line.trim().split(/\s+/, 10)
   const [address = '', port = ''] = local.split(':')
   return state === '0A'

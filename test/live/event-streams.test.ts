@@ -8,7 +8,7 @@ import pino from 'pino'
 import { ExecutionChanges } from '../../packages/engine/orchestration/changes.ts'
 import type { Engine } from '../../packages/engine/orchestration/engine.ts'
 import { changeRoutes } from '../../packages/engine/orchestration/routes/changes.ts'
-import { EventStreams, type Listener } from '../../packages/gateway/live/event-streams.ts'
+import { EventStreams, type StreamClient } from '../../packages/gateway/live/event-streams.ts'
 import { PollingSource } from '../../packages/gateway/live/polling-source.ts'
 import { liveSettings } from '../../packages/gateway/live/settings.ts'
 import type { RunChange, Snapshot, Watcher } from '../../packages/gateway/live/source.ts'
@@ -36,7 +36,7 @@ class Client extends EventEmitter {
 }
 
 function open(streams: EventStreams, client: Client): Promise<void> {
-  const listener: Listener = {
+  const listener: StreamClient = {
     subject: { kind: 'application', name: 'web' },
     client: client as unknown as ServerResponse,
     lastEventId: undefined,

@@ -17,7 +17,7 @@ import {
 const checkIntervalMs = 1000
 const ticketKeyBytes = 48
 
-interface Listener {
+interface TlsListener {
   server: Server
   asksForCertificates: boolean
 }
@@ -25,7 +25,7 @@ interface Listener {
 export class TlsFiles {
   readonly #settings: TlsSettings
   readonly #log: FastifyBaseLogger
-  readonly #listeners: Listener[] = []
+  readonly #listeners: TlsListener[] = []
   #material: TlsMaterial
   #loadedStamp: string
   #seenStamp: string

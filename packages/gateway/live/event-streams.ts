@@ -27,7 +27,7 @@ interface EventStreamsOptions {
   now?: () => number
 }
 
-export interface Listener {
+export interface StreamClient {
   readonly subject: LiveSubject
   readonly client: ServerResponse
   readonly lastEventId: string | undefined
@@ -44,7 +44,7 @@ const maxHeldCharacters = 16 * 1024 * 1024
 /** Listeners to one subject share one watch of the source. */
 interface Topic {
   readonly subject: LiveSubject
-  readonly streams: Map<EventStream, Listener>
+  readonly streams: Map<EventStream, StreamClient>
   readonly watch: Watch
   readonly stopParts: (() => void) | undefined
   version: string | undefined
@@ -92,7 +92,7 @@ export class EventStreams {
    * @throws {GatewayError} TOO_MANY_STREAMS, SHUTTING_DOWN, NOT_FOUND, and those of calls to services, before anything was written
    * @throws {Error} when the client has left meanwhile
    */
-  async open(listener: Listener): Promise<void> {
+  async open(listener: StreamClient): Promise<void> {
     const release = this.#reserve(listener.caller)
     const { subject, client, lastEventId } = listener
     const stream = new EventStream({
@@ -193,7 +193,7 @@ export class EventStreams {
     }
   }
 
-  #join(subject: LiveSubject, stream: EventStream, listener: Listener): Topic {
+  #join(subject: LiveSubject, stream: EventStream, listener: StreamClient): Topic {
     const key = `${subject.kind} ${subject.name}`
     const known = this.#topics.get(key)
     if (known !== undefined) {

@@ -8,11 +8,11 @@ import { filterChunks } from '../../runtime/sockets.ts'
 const freeChunks = 500
 const minChunkBytes = 16
 
-type Listener = (error: GatewayError) => void
+type ErrorListener = (error: GatewayError) => void
 
 interface Chunks {
   error: GatewayError | undefined
-  readonly listeners: Set<Listener>
+  readonly listeners: Set<ErrorListener>
 }
 
 const known = new WeakMap<IncomingMessage, Chunks>()
@@ -38,7 +38,7 @@ export function boundChunks(request: IncomingMessage): void {
 }
 
 /** Calls `tell` when chunks of the body were skipped, at once where that has happened already. @returns a function that ends this */
-export function onTinyChunks(request: IncomingMessage, tell: Listener): () => void {
+export function onTinyChunks(request: IncomingMessage, tell: ErrorListener): () => void {
   const chunks = known.get(request)
   if (chunks?.error !== undefined) tell(chunks.error)
   chunks?.listeners.add(tell)
