@@ -6,14 +6,14 @@ import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { explainUnreadable } from '@fairlead/base/storage/file-fault.ts'
 import type { Definitions } from '@fairlead/engine/definitions/collections.ts'
-import { contentOf, isKind, type Kind, keyOf, kinds, type MovedObject } from './kinds.ts'
+import { contentOf, type DefinitionKind, isKind, keyOf, kinds, type MovedObject } from './kinds.ts'
 
 const head = { format: 'fairlead-definitions', version: 1 }
 
 export function* toLines(definitions: Definitions): Generator<string, void> {
   yield `${JSON.stringify(head)}\n`
   let count = 0
-  for (const kind of Object.keys(kinds) as Kind[]) {
+  for (const kind of Object.keys(kinds) as DefinitionKind[]) {
     for (const document of definitions[kind].all()) {
       count++
       yield `${formatJson({ kind, versions: versionsOf(definitions, kind, document) })}\n`
@@ -23,7 +23,11 @@ export function* toLines(definitions: Definitions): Generator<string, void> {
   yield `${JSON.stringify({ count })}\n`
 }
 
-function versionsOf(definitions: Definitions, kind: Kind, document: JsonObject): JsonObject[] {
+function versionsOf(
+  definitions: Definitions,
+  kind: DefinitionKind,
+  document: JsonObject,
+): JsonObject[] {
   const key = keyOf(kind, document)
   const texts = key === undefined ? [] : definitions[kind].history(key, -1)
   const versions = texts.map((text) => parseJson(text) as JsonObject).reverse()

@@ -16,17 +16,17 @@ export const kinds = {
   strategies: 'strategies',
 } as const
 
-export type Kind = keyof typeof kinds
+export type DefinitionKind = keyof typeof kinds
 
 /** One object with its versions, oldest first; the last one is live. */
 export interface MovedObject {
-  readonly kind: Kind
+  readonly kind: DefinitionKind
   readonly versions: readonly JsonObject[]
   /** The source has one, and does not show it. */
   readonly lacksHistory?: boolean
 }
 
-export function isKind(text: unknown): text is Kind {
+export function isKind(text: unknown): text is DefinitionKind {
   return typeof text === 'string' && Object.hasOwn(kinds, text)
 }
 
@@ -39,7 +39,7 @@ const toDocument = shape({
   writtenMs: [numberOf, 'updateTs', 'lastModified', 'timestamp'],
 })
 
-export function keyOf(kind: Kind, document: JsonObject): string | undefined {
+export function keyOf(kind: DefinitionKind, document: JsonObject): string | undefined {
   const { application, name, id, ...version } = toDocument(document)
   if (kind === 'notifications')
     return application === undefined ? 'global' : `application/${foldName(application)}`

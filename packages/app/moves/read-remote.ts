@@ -3,7 +3,7 @@ import { parseJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
-import { contentOf, type Kind, type MovedObject } from './kinds.ts'
+import { contentOf, type DefinitionKind, type MovedObject } from './kinds.ts'
 
 export interface RemoteSource {
   /** Without a slash at its end. */
@@ -20,7 +20,7 @@ const toNamed = shape({ id: textOf, name: textOf })
 const toApplication = shape({ attributes: objectOf })
 
 interface List {
-  readonly kind: Kind
+  readonly kind: DefinitionKind
   readonly path: string
   /** Histories are below it. */
   readonly historyPath?: string
@@ -63,7 +63,7 @@ export async function* readFront50(source: RemoteSource): AsyncGenerator<MovedOb
 }
 
 /** Permissions are records of their own. */
-function withoutPermissions(kind: Kind, document: JsonObject): JsonObject {
+function withoutPermissions(kind: DefinitionKind, document: JsonObject): JsonObject {
   const { permissions: _shown, ...application } = document
   return kind === 'applications' ? application : document
 }

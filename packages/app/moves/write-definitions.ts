@@ -19,7 +19,14 @@ import {
 import { refusal, refusalOf } from '@fairlead/engine/definitions/requests.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
 import { PermissionFields } from '@fairlead/ports/rights/application-permissions.ts'
-import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
+import {
+  contentOf,
+  type DefinitionKind,
+  keyOf,
+  kinds,
+  type MovedObject,
+  writtenMs,
+} from './kinds.ts'
 import { findMisfits, type MoveSurroundings } from './misfits.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
@@ -36,7 +43,7 @@ interface Remark {
 const listedAlike = 3
 
 export interface MoveReport {
-  readonly counts: Map<Kind, Map<WriteOutcome, number>>
+  readonly counts: Map<DefinitionKind, Map<WriteOutcome, number>>
   readonly remarks: Remark[]
   /** Objects whose history the source does not show. */
   withoutHistory: number
@@ -100,7 +107,7 @@ function take(
 }
 
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
-function orphaned({ applications }: Definitions, kind: Kind, live: JsonObject): string[] {
+function orphaned({ applications }: Definitions, kind: DefinitionKind, live: JsonObject): string[] {
   const name = toOwner(live)[kind === 'permissions' ? 'name' : 'application']
   if (kind === 'applications' || name === undefined || applications.has(foldName(name))) return []
   return [`The application "${name}" does not exist: create it, or delete this.`]
@@ -126,7 +133,11 @@ function put(
 }
 
 /** The document to store. @throws {PortError} when a rule that every stored object keeps is broken */
-function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObject): JsonObject {
+function checkedOf(
+  { definitions }: OpenDefinitions,
+  kind: DefinitionKind,
+  sent: JsonObject,
+): JsonObject {
   if (keyOf(kind, sent) === undefined) throw refusal('It has no name or id.')
   if (kind === 'serviceAccounts') return { ...sent, memberOf: textsOf(sent['memberOf']) }
   if (kind === 'permissions')

@@ -130,19 +130,19 @@ export const securityGroupRoutes: InfrastructureRoute[] = [
   securityGroupByName,
 ]
 
-type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
+type LookupKind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
 
 /** Clients of the oldest paths mean every provider and write `aws`. */
 const alias = 'aws'
 
-function ofAll(kind: Kind): Answer {
+function ofAll(kind: LookupKind): Answer {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
     return infrastructure.providers.flatMap((provider) => readableOf(provider, kind, access))
   }
 }
 
-function ofOne(kind: Kind): Answer {
+function ofOne(kind: LookupKind): Answer {
   return async (request, infrastructure) => {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
@@ -152,7 +152,7 @@ function ofOne(kind: Kind): Answer {
   }
 }
 
-function readableOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
+function readableOf(provider: CloudProvider, kind: LookupKind, access: Access): JsonObject[] {
   return (provider[kind]?.() ?? [])
     .filter(({ account, accountName }) =>
       access.mayOnAccount(String(account ?? accountName), 'READ'),

@@ -6,12 +6,12 @@ import type { QueryValue } from '@fairlead/base/net/encode-path.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import type { z } from 'zod'
 
-type Kind = 'text' | 'integer' | 'flag' | 'list'
+type ParameterKind = 'text' | 'integer' | 'flag' | 'list'
 
 export interface QueryRule {
   readonly name: string
   readonly schema: z.ZodType
-  readonly kind: Kind
+  readonly kind: ParameterKind
   readonly required: boolean
 }
 
@@ -34,7 +34,7 @@ interface Definition {
   innerType?: { def: Definition }
 }
 
-function kindOf(schema: z.ZodType): Kind {
+function kindOf(schema: z.ZodType): ParameterKind {
   let definition = schema.def as unknown as Definition
   while (definition.innerType !== undefined) definition = definition.innerType.def
   if (definition.type === 'number' || definition.type === 'int') return 'integer'
@@ -110,7 +110,7 @@ function emptyValue(rule: QueryRule, search: URLSearchParams): QueryValue {
     : undefined
 }
 
-const wanted: Readonly<Record<Kind, string>> = {
+const wanted: Readonly<Record<ParameterKind, string>> = {
   text: 'text',
   integer: 'a whole number',
   flag: 'true or false',
