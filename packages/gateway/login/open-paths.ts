@@ -1,14 +1,14 @@
 /** Paths that need no login. Every path outside this table is protected. */
 
 /** What a path needs of the caller: nothing, or the user if logged in. */
-type Identity = 'none' | 'if-known'
+type NeededIdentity = 'none' | 'if-known'
 
 export interface OpenPath {
   /** Exact, or everything below when it ends in `/**`. */
   readonly path: string
   /** Undefined: every method. */
   readonly methods?: readonly string[]
-  readonly identity: Identity
+  readonly identity: NeededIdentity
   /** Closed by `security.webhooks.defaultAuthEnabled`. */
   readonly webhook?: true
 }

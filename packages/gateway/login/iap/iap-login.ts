@@ -18,7 +18,7 @@ interface IapLoginOptions extends Pick<MethodContext, 'prepareUser' | 'isService
   settings: IapSettings
 }
 
-interface Identity {
+interface IapIdentity {
   readonly email: string
   readonly expiresAtMs: number
 }
@@ -58,7 +58,7 @@ export class IapLogin implements LoginMethod {
       if (error.kind === 'refused') {
         const told = new GatewayError(
           'PERMISSION_DENIED',
-          `This gateway is entered through the Identity-Aware Proxy, and ${error.message}.`,
+          `This gateway is entered through the IapIdentity-Aware Proxy, and ${error.message}.`,
         )
         return { kind: 'refused', reason: error.message, error: told }
       }
@@ -100,7 +100,7 @@ export class IapLogin implements LoginMethod {
   }
 
   /** @throws {LoginFailure} @see docs/contracts/authentication.md#google-iap */
-  async #verify(token: string): Promise<Identity> {
+  async #verify(token: string): Promise<IapIdentity> {
     const { audience, issuer, issuedSkewMs, expirySkewMs } = this.#options.settings
     if (token.length > maxTokenLength) refuse('it is too long')
     const { aud, iss, iat, exp, sub, email } = await this.#keys.verify(token, ['ES256'])

@@ -36,7 +36,7 @@ import { usernameOf } from './caller.ts'
 
 const nullableText = z.string().nullable()
 
-const Identity = z
+const UserIdentity = z
   .strictObject({
     username: z.string(),
     email: nullableText,
@@ -55,9 +55,9 @@ const Identity = z
     credentialsNonExpired: z.literal(true),
   })
   .meta({ id: 'UserIdentity' })
-type Identity = z.infer<typeof Identity>
+type UserIdentity = z.infer<typeof UserIdentity>
 
-const CurrentUser = Identity.extend({
+const CurrentUser = UserIdentity.extend({
   isAdmin: z.boolean(),
   canMintApiTokens: z.boolean(),
   maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
@@ -133,7 +133,7 @@ export const authOperations: Operation[] = [
     description: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) =>
       state.user === undefined ? undefined : toIdentity(state.user, state.user.roles),
-    answer: Identity.optional(),
+    answer: UserIdentity.optional(),
   }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
   administrator.post('deleteSessionCache', '/auth/deleteSessionCache', 'End all sessions', {
@@ -219,7 +219,7 @@ async function currentUser(
   }
 }
 
-function toIdentity({ method, ...user }: User, roles: readonly string[]): Identity {
+function toIdentity({ method, ...user }: User, roles: readonly string[]): UserIdentity {
   const named = roles.filter((role) => role.trim() !== '')
   return {
     ...user,
