@@ -14,11 +14,15 @@ import { secretKeys, toSecretSettings } from '@fairlead/engine/secrets/settings.
 import type { z } from 'zod'
 
 /** @param cwd The directory that relative paths start from */
-type Check<Values, Settings> = (values: Values, report: SettingsReport, cwd: string) => Settings
+type SettingsCheck<Values, Settings> = (
+  values: Values,
+  report: SettingsReport,
+  cwd: string,
+) => Settings
 
 function checked<Values, Settings>(
   { keys, read }: SettingGroup<Values>,
-  check: Check<Values, Settings>,
+  check: SettingsCheck<Values, Settings>,
 ) {
   const readAndCheck = (bound: object, report: SettingsReport, cwd: string) =>
     check(read(bound), report, cwd)
@@ -36,7 +40,7 @@ export const backendGroups = {
   secrets: checked(secretKeys, toSecretSettings),
   script: scriptKeys,
   builds: buildServiceKeys,
-} as const satisfies Record<string, { keys: z.ZodObject; read: Check<object, object> }>
+} as const satisfies Record<string, { keys: z.ZodObject; read: SettingsCheck<object, object> }>
 
 /** Plain data, for the worker thread. */
 export type BackendGroups = {

@@ -37,7 +37,7 @@ const toCheck = shape({
   stageStatus: textOf,
 })
 
-type Check = ReturnType<typeof toPrecondition>['context']
+type PreconditionCheck = ReturnType<typeof toPrecondition>['context']
 
 function stepsFor(type: string | undefined): StageType['steps'] {
   if (type === undefined) return []
@@ -55,7 +55,7 @@ function preconditionStages(stage: Stage): NewStage[] {
     }
     const { type, ...settings } = entry
     const context: JsonObject = { ...inherited, ...settings, preconditionType: type }
-    return { type: 'checkPreconditions', name: `Check precondition (${type})`, context }
+    return { type: 'checkPreconditions', name: `PreconditionCheck precondition (${type})`, context }
   })
 }
 
@@ -74,7 +74,7 @@ function checkPrecondition(context: TaskContext): TaskResult {
 
 function checkExpression(
   context: TaskContext,
-  { expression, failureMessage, all }: Check,
+  { expression, failureMessage, all }: PreconditionCheck,
 ): TaskResult {
   const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
   const shown = { context: { ...all, expressionResult: String(result) } }
@@ -85,7 +85,7 @@ function checkExpression(
 
 function checkStageStatus(
   { execution }: TaskContext,
-  { stageName, stageStatus }: Check,
+  { stageName, stageStatus }: PreconditionCheck,
 ): TaskResult {
   const stage = execution.stages.find((each) => each.name === stageName)
   if (stage === undefined) throw new StageError([`There is no stage named "${stageName}".`])

@@ -36,13 +36,13 @@ export function readCheck(check: unknown) {
   return readFields(checkFields, check)
 }
 
-export type Check = ReturnType<typeof readCheck>
+export type VerificationCheck = ReturnType<typeof readCheck>
 
 interface CheckKind {
   /** Names the check where its author does not. */
-  describe(check: Check): string
+  describe(check: VerificationCheck): string
   /** @throws {StageError} when the check cannot be made */
-  look(context: TaskContext, check: Check): Promise<Look>
+  look(context: TaskContext, check: VerificationCheck): Promise<Look>
 }
 
 export const checkKinds: Readonly<Record<string, CheckKind>> = {
@@ -80,7 +80,7 @@ function requireGroups(context: TaskContext): DeployedGroup[] {
   ])
 }
 
-async function lookAtAddresses(context: TaskContext, check: Check): Promise<Look> {
+async function lookAtAddresses(context: TaskContext, check: VerificationCheck): Promise<Look> {
   const { url, path } = check
   if (url !== undefined) return probe(context, url, check)
   if (path === undefined)
@@ -126,7 +126,7 @@ async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<
 async function probe(
   context: TaskContext,
   address: string | OperatorAddress,
-  check: Check,
+  check: VerificationCheck,
 ): Promise<Look> {
   const url = hrefOf(address)
   const startedMs = performance.now()
@@ -156,7 +156,7 @@ async function probe(
 function classifyAnswer(
   { status, text }: Pick<OutsideAnswer, 'status' | 'text'>,
   ms: number,
-  { url, check }: { readonly url: string; readonly check: Check },
+  { url, check }: { readonly url: string; readonly check: VerificationCheck },
 ): Look {
   const { status: wanted, contains: contained, withinMs } = check
   const seen = `${url} answered ${status} in ${ms} ms`
@@ -170,12 +170,12 @@ function classifyAnswer(
   return { result: 'good', text: `${seen}.` }
 }
 
-function bounds({ comparison, bound }: Check): string {
+function bounds({ comparison, bound }: VerificationCheck): string {
   return `${comparison} ${bound}`
 }
 
 /** @param value Undefined or NaN: the source has no value yet @throws {StageError} without a bound */
-function compareValue(check: Check, subject: string, value: number | undefined): Look {
+function compareValue(check: VerificationCheck, subject: string, value: number | undefined): Look {
   const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
   if (value === undefined || Number.isNaN(value))
     return { result: 'open', text: `${subject} has no value yet.` }
@@ -184,7 +184,7 @@ function compareValue(check: Check, subject: string, value: number | undefined):
 }
 
 /** Each series of the answer must be within the bound. */
-async function lookAtQuery(context: TaskContext, check: Check): Promise<Look> {
+async function lookAtQuery(context: TaskContext, check: VerificationCheck): Promise<Look> {
   const { url: address, query, customHeaders } = check
   if (address === undefined || query === undefined)
     throw new StageError(['The check needs the address of Prometheus ("url") and a "query".'])
@@ -224,7 +224,7 @@ const toQueryAnswer = shape({
 })
 
 /** The metric of every server group, since the check began. */
-async function lookAtMetric(context: TaskContext, check: Check): Promise<Look> {
+async function lookAtMetric(context: TaskContext, check: VerificationCheck): Promise<Look> {
   const { minRequests: least } = check
   const metric = String(check.metric)
   const looks = requireGroups(context).map(async (group) => {
@@ -280,7 +280,10 @@ const toPoint = shape({ timestamp: or(numberOf, 0), sum: numberOf, average: numb
 const toStatistics = shape({ datapoints: list(toPoint), latest: toPoint, unit: textOf })
 
 /** The latest output of every instance. */
-async function lookAtLogs(context: TaskContext, { pattern, appears }: Check): Promise<Look> {
+async function lookAtLogs(
+  context: TaskContext,
+  { pattern, appears }: VerificationCheck,
+): Promise<Look> {
   if (pattern === undefined) throw new StageError(['The check names no text: set "pattern".'])
   const groups = await Promise.all(
     requireGroups(context).map(async (target) => ({

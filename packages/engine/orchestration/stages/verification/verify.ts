@@ -21,7 +21,7 @@ import {
   type TaskContext,
   type TaskResult,
 } from '../stage-type.ts'
-import { type Check, checkKinds, readCheck } from './checks.ts'
+import { checkKinds, readCheck, type VerificationCheck } from './checks.ts'
 import { deployedGroups } from './deployed-groups.ts'
 
 const shortestIntervalSeconds = 1
@@ -78,7 +78,7 @@ function placeIn(context: JsonObject): JsonObject {
 /** With the account of the stage, where that is one of this machine. */
 function commandStage(
   name: string,
-  { command, env, seconds }: Check,
+  { command, env, seconds }: VerificationCheck,
   shared: JsonObject,
 ): NewStage {
   const account =
@@ -91,13 +91,13 @@ function commandStage(
   }
 }
 
-function describe(check: Check): string {
+function describe(check: VerificationCheck): string {
   return (
     kindOf(check)?.describe(check) ?? (check.type === 'command' ? 'A command succeeds' : 'Check')
   )
 }
 
-function kindOf({ type }: Check) {
+function kindOf({ type }: VerificationCheck) {
   return type !== undefined && Object.hasOwn(checkKinds, type) ? checkKinds[type] : undefined
 }
 
