@@ -66,7 +66,7 @@ export interface Sources {
   profiles: string[]
 }
 
-interface Reading {
+interface SourceReading {
   known: KnownKey
   problems: Problem[]
   notices: string[]
@@ -77,7 +77,7 @@ interface Reading {
 
 /** @param named Profiles that the environment names; undefined leaves the choice to the files. */
 export async function readSources(
-  reading: Reading,
+  reading: SourceReading,
   named: readonly string[] | undefined,
 ): Promise<Sources> {
   const locations = locationsOf(reading.places, reading.problems, reading.notices)
@@ -115,7 +115,7 @@ export async function readSources(
 async function readFile(
   file: string,
   isTree: boolean,
-  { known, problems, places }: Reading,
+  { known, problems, places }: SourceReading,
 ): Promise<SourceDocument[]> {
   const source = showName(file, places)
   let read: Awaited<ReturnType<typeof readDocuments>>
@@ -149,7 +149,7 @@ async function readDocuments(
 function chooseProfiles(
   documents: readonly SourceDocument[],
   named: readonly string[] | undefined,
-  reading: Reading,
+  reading: SourceReading,
 ): string[] {
   let active: readonly string[] = []
   const included: string[] = []
@@ -169,7 +169,7 @@ function chooseProfiles(
 /** Profile names in a text or a list. */
 export function namesAt(
   node: Node | undefined,
-  { placeholders, problems }: Pick<Reading, 'placeholders' | 'problems'>,
+  { placeholders, problems }: Pick<SourceReading, 'placeholders' | 'problems'>,
 ): string[] {
   if (node === undefined || node.kind === 'map') return []
   if (node.kind === 'list')
@@ -195,7 +195,7 @@ function conditionOf(root: MapNode): Node | undefined {
   return older?.kind === 'map' ? undefined : older
 }
 
-function applies(root: MapNode, profiles: readonly string[], reading: Reading): boolean {
+function applies(root: MapNode, profiles: readonly string[], reading: SourceReading): boolean {
   const platform = findNode(root, ['spring', 'config', 'activate', 'on-cloud-platform'])
   if (platform?.kind === 'scalar' && !isPlatform(platform.text, reading.places.env)) return false
   const condition = conditionOf(root)
@@ -224,7 +224,7 @@ function isPlatform(name: string, env: Environment): boolean {
 function findImports(
   root: MapNode,
   file: string,
-  { placeholders, problems, notices, places: { cwd } }: Reading,
+  { placeholders, problems, notices, places: { cwd } }: SourceReading,
 ): Location[] {
   const node = findNode(root, ['spring', 'config', 'import'])
   const imports = node?.kind === 'list' ? node.items : node === undefined ? [] : [node]

@@ -150,12 +150,12 @@ function openAccounts(
   })
 }
 
-interface Reading {
+interface MavenReading {
   readonly account: MavenAccount
   find(path: string): Promise<Buffer | undefined>
 }
 
-async function openReading(account: MavenAccount, get: SourceGet): Promise<Reading> {
+async function openReading(account: MavenAccount, get: SourceGet): Promise<MavenReading> {
   const credentials = authorizationHeader(await loadLogin(account))
   return {
     account,
@@ -171,7 +171,7 @@ async function openReading(account: MavenAccount, get: SourceGet): Promise<Readi
 
 async function fetchFile(
   { reference, name, version }: Artifact,
-  reading: Reading,
+  reading: MavenReading,
   cache: ContentCache,
 ): Promise<Buffer> {
   const { account, find } = reading
@@ -189,7 +189,7 @@ async function fetchFile(
 }
 
 /** Repositories have a checksum of each file beside it, not all of them the strong one. */
-async function loadChecksum(path: string, { find }: Reading): Promise<Digest | undefined> {
+async function loadChecksum(path: string, { find }: MavenReading): Promise<Digest | undefined> {
   for (const algorithm of ['sha256', 'sha1']) {
     const text = (await find(`${path}.${algorithm}`))?.toString('utf8').trim().split(/\s/)[0]
     const digest = text === undefined ? undefined : parseDigest(`${algorithm}:${text}`)
@@ -198,7 +198,7 @@ async function loadChecksum(path: string, { find }: Reading): Promise<Digest | u
   return undefined
 }
 
-async function findPath(coordinates: MavenCoordinates, reading: Reading): Promise<string> {
+async function findPath(coordinates: MavenCoordinates, reading: MavenReading): Promise<string> {
   const version = await chooseVersion(coordinates, reading)
   if (!version.endsWith('-SNAPSHOT')) return fileOf(coordinates, version)
   const metadata = await reading.find(`${folderOf(coordinates)}/${version}/maven-metadata.xml`)
@@ -210,7 +210,10 @@ async function findPath(coordinates: MavenCoordinates, reading: Reading): Promis
 }
 
 /** `RELEASE` and `LATEST` of Maven, `latest.release` and `latest.integration` of Ivy and Gradle. */
-async function chooseVersion(coordinates: MavenCoordinates, reading: Reading): Promise<string> {
+async function chooseVersion(
+  coordinates: MavenCoordinates,
+  reading: MavenReading,
+): Promise<string> {
   const { version = 'RELEASE' } = coordinates
   const wanted = version.toUpperCase()
   const isRelease = wanted === 'RELEASE' || wanted === 'LATEST.RELEASE'
@@ -227,7 +230,7 @@ async function chooseVersion(coordinates: MavenCoordinates, reading: Reading): P
   )
 }
 
-async function loadMetadata(coordinates: MavenCoordinates, { account, find }: Reading) {
+async function loadMetadata(coordinates: MavenCoordinates, { account, find }: MavenReading) {
   const path = `${folderOf(coordinates)}/maven-metadata.xml`
   const metadata = await find(path)
   if (metadata !== undefined) return parseMetadata(metadata.toString('utf8'))

@@ -11,7 +11,7 @@ import { type Stage, waitingKey } from '../../model.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { buildOf, notesOf, noWait, settingsOf, waitFor } from './build-context.ts'
-import { nameOf, type Reading, readArtifacts, readProperties } from './build-service.ts'
+import { type BuildReading, nameOf, readArtifacts, readProperties } from './build-service.ts'
 
 const reading = { pollMs: 5000, timeoutMs: minuteMs } as const
 
@@ -47,7 +47,7 @@ export async function findProperties(
   const { propertyFile: file } = settingsOf(context.stage)
   if (file === undefined) return {}
   const { found = {} } = await readProperties(context, build, file).catch(
-    (): Partial<Reading<JsonObject>> => ({}),
+    (): Partial<BuildReading<JsonObject>> => ({}),
   )
   return toResults(found)
 }

@@ -7,7 +7,7 @@ import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
 /** What the service has, or why it has nothing now. */
-export type Reading<T> =
+export type BuildReading<T> =
   | { readonly found: T; readonly missing?: undefined }
   | { readonly found?: undefined; readonly missing: string }
 
@@ -70,11 +70,14 @@ function toParameters(parameters: JsonObject): Record<string, string> {
 export function readQueueItem(
   { builds }: TaskContext,
   queued: QueuedBuild,
-): Promise<Reading<QueueItem>> {
+): Promise<BuildReading<QueueItem>> {
   return read(builds.queueItem(queued), `queue item "${queued.item}"`, passing)
 }
 
-export function readBuild({ builds }: TaskContext, build: Build): Promise<Reading<JsonObject>> {
+export function readBuild(
+  { builds }: TaskContext,
+  build: Build,
+): Promise<BuildReading<JsonObject>> {
   return read(builds.build(build), nameOf(build), passing)
 }
 
@@ -83,7 +86,7 @@ export function readProperties(
   { builds }: TaskContext,
   build: Build,
   file: string,
-): Promise<Reading<JsonObject>> {
+): Promise<BuildReading<JsonObject>> {
   const what = `file "${file}" of the build ${build.number} of "${build.job}"`
   const reading = read(required(builds.properties(build, file), what), what, [500])
   return explained(reading, `The property file "${file}" of ${nameOf(build)} cannot be read`)
@@ -120,7 +123,7 @@ async function read<T>(
   reading: Promise<T | undefined>,
   what: string,
   expected: readonly number[],
-): Promise<Reading<T>> {
+): Promise<BuildReading<T>> {
   try {
     const found = await reading
     return found === undefined ? { missing: `The ${what} does not exist.` } : { found }
