@@ -8,11 +8,11 @@ import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 
 /** A job or build; one without an application belongs to all users. */
-export interface Owned {
+export interface OwnedJob {
   readonly application?: string | undefined
 }
 
-export interface OwnedRun extends Owned {
+export interface OwnedRun extends OwnedJob {
   readonly account: string
 }
 
@@ -54,14 +54,14 @@ export class JobRights {
   }
 
   /** For what a build has written: its log, files and properties. @throws {PortError} 403, 503 */
-  async checkRead({ application }: Owned, user: string | undefined): Promise<void> {
+  async checkRead({ application }: OwnedJob, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)
     if (access !== undefined && isOwned(application))
       checkOnApplication(access, application, 'READ')
   }
 
   /** Those who may start a job may follow its builds. @throws {PortError} 403, 503 */
-  async checkFollow({ application }: Owned, user: string | undefined): Promise<void> {
+  async checkFollow({ application }: OwnedJob, user: string | undefined): Promise<void> {
     const access = await this.#accessOf(user)
     if (access === undefined || !isOwned(application)) return
     if (
@@ -75,7 +75,7 @@ export class JobRights {
   }
 
   /** Those that the user may read. @throws {PortError} 503 */
-  async readable<T extends Owned>(all: readonly T[], user: string | undefined): Promise<T[]> {
+  async readable<T extends OwnedJob>(all: readonly T[], user: string | undefined): Promise<T[]> {
     const access = await this.#accessOf(user)
     return all.filter(
       ({ application }) =>

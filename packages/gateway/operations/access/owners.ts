@@ -20,7 +20,7 @@ const maxCached = 10_000
 const everyTemplate = '/pipelineTemplates'
 const everyStrategy = '/strategies'
 
-type Owned = Extract<DemandSubject, { kind: 'owned' }>
+type OwnedSubject = Extract<DemandSubject, { kind: 'owned' }>
 type Deployed = Extract<DemandSubject, { kind: 'deployed' }>
 
 export interface Needs {
@@ -43,7 +43,7 @@ export class Owners {
    */
   async needsOf(
     request: OperationRequest,
-    { what, id, authorization, live }: Owned,
+    { what, id, authorization, live }: OwnedSubject,
   ): Promise<Needs> {
     switch (what) {
       case 'execution':
