@@ -75,10 +75,10 @@ function checkLabelQuery({ labelSelectors }: Deletion): string {
   return text
 }
 
-type Removal = Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>
+type DeletePolicy = Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>
 
 /** @throws {Error} for a text that is no way to delete */
-function deleteOptionsOf({ options }: Deletion): Removal {
+function deleteOptionsOf({ options }: Deletion): DeletePolicy {
   const { gracePeriodSeconds: grace = -1 } = options
   const isWhole = Number.isInteger(grace) && grace >= 0
   return { propagation: propagationOf(options), ...(isWhole && { gracePeriodSeconds: grace }) }
@@ -136,7 +136,7 @@ async function findByLabels(running: ManifestRun, deletion: Deletion): Promise<L
 export async function deleteAll(
   running: ManifestRun,
   found: readonly LiveTarget[],
-  options: Removal,
+  options: DeletePolicy,
 ): Promise<void> {
   await checkChanges(running, found.map(toChange))
   for (const target of found) await endShare(running, target, 'goes')

@@ -7,7 +7,7 @@ import type { ManifestRun } from './parts.ts'
 import { pollUntil, retrying } from './retry.ts'
 import type { LiveTarget } from './targets.ts'
 
-interface Removal extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
+interface RemovalOptions extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
   readonly limitMs: number
   /** Also waits for what the garbage collector deletes. */
   readonly awaitsOwned?: boolean
@@ -19,7 +19,7 @@ type Removable = Omit<LiveTarget, 'kind'>
 export async function removeManifest(
   running: ManifestRun,
   removable: Removable,
-  removal: Removal,
+  removal: RemovalOptions,
 ): Promise<void> {
   await (await startRemoval(running, removable, removal))()
 }
@@ -32,7 +32,7 @@ export async function removeManifest(
 export async function startRemoval(
   running: ManifestRun,
   { name, place, live }: Removable,
-  { propagation, gracePeriodSeconds, limitMs, awaitsOwned = false }: Removal,
+  { propagation, gracePeriodSeconds, limitMs, awaitsOwned = false }: RemovalOptions,
 ): Promise<() => Promise<void>> {
   const { api, lists } = running.account
   const owned = new OwnedObjects(running, live)
