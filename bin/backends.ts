@@ -3,7 +3,7 @@
 import type { Config } from '@fairlead/app/config/config.ts'
 import { embedServices } from '@fairlead/app/gateway/embed-services.ts'
 import { loadThread, type StartThread } from '@fairlead/app/hosting/embedded.ts'
-import { type Turn, takeTurn } from '@fairlead/app/standby/turn.ts'
+import { type StandbyTurn, takeTurn } from '@fairlead/app/standby/turn.ts'
 import { isLoopback } from '@fairlead/base/net/loopback.ts'
 import { keepCompiledCode } from '@fairlead/base/runtime/compile-cache.ts'
 import { allocateYoung } from '@fairlead/base/runtime/young-allocation.ts'
@@ -88,7 +88,7 @@ interface ServeOptions {
   readonly log: Log
   readonly manager: ServiceManager
   readonly stopping: AbortController
-  readonly turn: Turn
+  readonly turn: StandbyTurn
   readonly startThread: StartThread
 }
 

@@ -32,7 +32,7 @@ interface TurnOptions {
   readonly onLost: (reason: string) => void
 }
 
-export interface Turn {
+export interface StandbyTurn {
   /** Undefined where the lock of the directory decides alone. */
   readonly lease: Lease | undefined
   /** When the database was restored from a copy that may lack the last moments; undefined: it was not. */
@@ -44,7 +44,10 @@ export interface Turn {
 const lockPauseMs = 100
 
 /** Undefined: stopped meanwhile. @throws {Error} when another engine has it and `waits` is false, or the directory cannot be used */
-export async function takeTurn(place: TurnPlace, options: TurnOptions): Promise<Turn | undefined> {
+export async function takeTurn(
+  place: TurnPlace,
+  options: TurnOptions,
+): Promise<StandbyTurn | undefined> {
   const { dataDir } = place
   if (place.standby.copy !== undefined) await checkLitestream(options.env)
   const lock = await lockWhenFree(dataDir, options)
@@ -115,7 +118,7 @@ async function prepareDirectory(
   return { folder, restoredAt: isOutdated ? Date.now() : undefined }
 }
 
-function alone(lock: FileLock): Turn {
+function alone(lock: FileLock): StandbyTurn {
   return {
     lease: undefined,
     restoredAt: undefined,

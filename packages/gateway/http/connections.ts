@@ -62,7 +62,7 @@ class Connection {
   /** Bytes left of its answer when nothing had moved for a while; and how often in a row it was the same. */
   unsent: { readonly bytes: number; readonly times: number } | undefined = undefined
   /** Requests that are not answered completely, oldest first. Only the first is being worked on. */
-  readonly turns: Turn[] = []
+  readonly turns: QueuedRequest[] = []
   ends: boolean
   /** Later requests are not answered. */
   last = false
@@ -86,7 +86,7 @@ class Connection {
   }
 }
 
-interface Turn {
+interface QueuedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   start(): void
@@ -179,7 +179,7 @@ export class Connections {
           tooManyConnections(this.#options.maxConnections, 'http.maxConnections'),
         )
       }
-      const turn: Turn = {
+      const turn: QueuedRequest = {
         request,
         response,
         isRunning: false,
@@ -483,6 +483,6 @@ function isIdle({ socket, turns, lingers }: Connection): boolean {
 }
 
 /** What comes next on the connection cannot be read, and this request needs nothing of it: its answer is not broken off. */
-function endsWithoutInput({ request, response }: Turn): boolean {
+function endsWithoutInput({ request, response }: QueuedRequest): boolean {
   return request.complete || (response.headersSent && request.readableFlowing === null)
 }
