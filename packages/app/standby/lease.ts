@@ -184,7 +184,7 @@ export class Lease {
     return term
   }
 
-  #hold(held: StoredLease, sent: Moment): void {
+  #hold(held: StoredLease, sent: LeaseMoment): void {
     this.#held = held
     this.#renewed = sent
     this.end[0] = sent.wallMs + this.#times.holdMs
@@ -252,16 +252,16 @@ function describeHeld({ holder, term }: LeaseRecord): string {
   )
 }
 
-interface Moment {
+interface LeaseMoment {
   readonly steadyMs: number
   readonly wallMs: number
 }
 
-function now(): Moment {
+function now(): LeaseMoment {
   return { steadyMs: performance.now(), wallMs: Date.now() }
 }
 
 /** The steady clock may stand still while a machine sleeps; a clock that was set forward only ends a lease early. */
-function elapsedMs({ steadyMs, wallMs }: Moment): number {
+function elapsedMs({ steadyMs, wallMs }: LeaseMoment): number {
   return Math.max(performance.now() - steadyMs, Date.now() - wallMs)
 }

@@ -29,7 +29,7 @@ export interface ReadingParts {
 }
 
 /** Until one of the first three is another one, everything reads the same. */
-interface Moment {
+interface ReadingMoment {
   readonly revision: number
   readonly observation: Observation
   readonly problem: string | undefined
@@ -40,7 +40,7 @@ export class Readings {
   readonly #parts: ReadingParts
   /** Documents are never changed in place: one reading for each is right. */
   readonly #groups = new WeakMap<LocalGroup, ServerGroup>()
-  #latestMoment: Moment | undefined
+  #latestMoment: ReadingMoment | undefined
 
   constructor(parts: ReadingParts) {
     this.#parts = parts
@@ -90,7 +90,7 @@ export class Readings {
     return [...desired.all('jobs')].filter(isShownJob).map((job) => toJob(job, reconciler))
   }
 
-  #moment(): Moment {
+  #moment(): ReadingMoment {
     const { desired, reconciler, agent } = this.#parts
     const [{ revision }, { observation }, problem] = [desired, reconciler, agent.problem()]
     const before = this.#latestMoment
