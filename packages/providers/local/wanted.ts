@@ -154,9 +154,10 @@ const addressVariable = /(?<![\\$])\$(?:(PORT|HOST)\b|\{(PORT|HOST)(?::?-[^{}]*)
 
 const shells = /(?:^|\/)(?:ba|da|k|z|a)?sh$/
 
-type Start = Omit<ContainerStart, 'command' | 'stopMs' | 'readable'> & Pick<Program, 'content'>
+type WantedStart = Omit<ContainerStart, 'command' | 'stopMs' | 'readable'> &
+  Pick<Program, 'content'>
 
-function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
+function toInstanceStart(instance: LocalInstance, parts: WantedParts): WantedStart {
   const { program } = instance
   return {
     environment: toInstanceEnvironment(instance, parts),
@@ -168,7 +169,7 @@ function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
 
 function toStart(
   owner: LocalInstance | LocalJob,
-  { content, ...start }: Start,
+  { content, ...start }: WantedStart,
   { containers, variables }: WantedParts,
 ): Pick<Program, 'command' | 'content' | 'environment' | 'container'> {
   const { container, stopMs } = owner.program
