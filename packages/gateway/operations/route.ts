@@ -4,7 +4,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { PathTemplate } from '../http/path-template.ts'
 import type { Forward, HttpMethod, Operation } from './operation.ts'
 
-interface Route {
+interface OperationRoute {
   readonly path: PathTemplate
   readonly forward?: ForwardedCall
 }
@@ -20,13 +20,13 @@ export interface ForwardedCall {
   readonly hasQuery: boolean
 }
 
-const routes = new WeakMap<Operation, Route>()
+const routes = new WeakMap<Operation, OperationRoute>()
 
-export function routeOf(operation: Operation): Route {
+export function routeOf(operation: Operation): OperationRoute {
   return routes.getOrInsertComputed(operation, toRoute)
 }
 
-function toRoute(operation: Operation): Route {
+function toRoute(operation: Operation): OperationRoute {
   const path = new PathTemplate(operation.path)
   const { forward } = operation
   return { path, ...(forward !== undefined && { forward: toCall(operation, path, forward) }) }

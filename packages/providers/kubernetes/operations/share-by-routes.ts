@@ -37,7 +37,7 @@ import {
 } from './sharing.ts'
 import { aboutObject, describeTarget, type LiveTarget } from './targets.ts'
 
-export interface Route {
+export interface RouteObject {
   readonly resource: ApiResource
   readonly live: KubeObject
 }
@@ -46,12 +46,12 @@ export async function routesOf(
   running: ManifestRun,
   { place }: LiveTarget,
   services: readonly string[],
-): Promise<Route[]> {
+): Promise<RouteObject[]> {
   const all = await allRoutes(running, place.namespace)
   return all.filter(({ live }) => services.some((name) => routesTo(live, name)))
 }
 
-async function allRoutes({ account, run }: ManifestRun, namespace: string): Promise<Route[]> {
+async function allRoutes({ account, run }: ManifestRun, namespace: string): Promise<RouteObject[]> {
   const resource = await account.api.find({ kind: 'HTTPRoute', group: 'gateway.networking.k8s.io' })
   if (resource === undefined) return []
   try {
@@ -88,7 +88,7 @@ export async function forgetRouteShares(
   }
 }
 
-function toRouteChange({ live }: Route): ObjectChange {
+function toRouteChange({ live }: RouteObject): ObjectChange {
   return { name: `HTTPRoute ${live.metadata.name}`, isNamespaced: true, live }
 }
 
@@ -98,7 +98,7 @@ const settleMs = 1000
 interface RouteSharing {
   readonly services: readonly SharedService[]
   readonly groups: readonly SharingTarget[]
-  readonly routes: readonly Route[]
+  readonly routes: readonly RouteObject[]
 }
 
 type OwnServices = Readonly<Record<string, string>>
@@ -124,7 +124,10 @@ export function ownServicesOf(
   return Object.fromEntries(routed.map((service) => [service.name, own(service)]))
 }
 
-function routedBy(routes: readonly Route[], services: readonly SharedService[]): SharedService[] {
+function routedBy(
+  routes: readonly RouteObject[],
+  services: readonly SharedService[],
+): SharedService[] {
   return services.filter(({ name }) => routes.some(({ live }) => routesTo(live, name)))
 }
 
@@ -185,7 +188,7 @@ export async function shareByRoutes(
   })
 }
 
-function namesOf(routes: readonly Route[]): string {
+function namesOf(routes: readonly RouteObject[]): string {
   return `weights of ${routes.map(({ live }) => `HTTPRoute ${live.metadata.name}`).join(', ')}`
 }
 
@@ -244,7 +247,7 @@ async function createOwnService(
 
 async function changeRoute(
   running: ManifestRun,
-  { resource, live }: Route,
+  { resource, live }: RouteObject,
   share: RouteShare,
 ): Promise<void> {
   const { account } = running
