@@ -11,11 +11,11 @@ const maxGroups = 5000
 /** Groups whose parents are asked for at once. */
 const batchSize = 50
 
-export type Search = (request: SearchRequest) => Promise<Entry[]>
+export type DirectorySearch = (request: SearchRequest) => Promise<Entry[]>
 
 export interface Groups {
   /** Names of roles, and whether there were more than could be read. */
-  load(user: DirectoryUser, search: Search): Promise<{ roles: string[]; cut: boolean }>
+  load(user: DirectoryUser, search: DirectorySearch): Promise<{ roles: string[]; cut: boolean }>
 }
 
 interface DirectoryUser {

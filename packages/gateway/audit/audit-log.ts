@@ -237,7 +237,7 @@ export class AuditLog {
 /** No request takes longer, so nothing older can be open when the last record was written. */
 const longestMs = 2 * 3_600_000
 
-interface Search {
+interface AuditSearch {
   readonly own: string
   readonly nowMs: number
 }
@@ -245,7 +245,7 @@ interface Search {
 /** One event for each, as the change was begun. @throws {Error} when the log cannot be read */
 export async function findInterrupted(
   sink: AuditSink,
-  { own, nowMs }: Search,
+  { own, nowMs }: AuditSearch,
 ): Promise<AuditEvent[]> {
   const [newest] = (await sink.find?.({ limit: 1 }))?.records ?? []
   if (newest === undefined || sink.since === undefined) return []

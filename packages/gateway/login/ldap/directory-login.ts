@@ -11,8 +11,8 @@ import { fillFilter, parseFilterTemplate } from '@fairlead/base/directory/filter
 import {
   attributeValuesOf,
   createGroups,
+  type DirectorySearch,
   type Groups,
-  type Search,
 } from '@fairlead/base/directory/groups.ts'
 import { fillDnPattern, isSameDn } from '@fairlead/base/names/distinguished-name.ts'
 import type { FastifyBaseLogger } from 'fastify'
@@ -97,7 +97,7 @@ export class DirectoryLogin {
       )
       return { kind: 'user', user: createUser('ldap', username) }
     }
-    const search: Search = (request) => this.#directory.search(request)
+    const search: DirectorySearch = (request) => this.#directory.search(request)
     return {
       kind: 'user',
       user: await this.#toUser(
@@ -204,7 +204,7 @@ export class DirectoryLogin {
         trace?.('yes', `bind as ${dn} with the password`)
         try {
           const { manager } = this.#settings
-          const search: Search = (request) =>
+          const search: DirectorySearch = (request) =>
             manager === undefined ? connection.search(request) : this.#directory.search(request)
           const entry = known ?? (await this.#readEntry(dn, connection))
           // OpenLDAP takes the password, and expects its client to do nothing else than to change it.
@@ -234,7 +234,7 @@ export class DirectoryLogin {
     dn: string,
     typed: string,
     known: Entry | undefined,
-    search: Search,
+    search: DirectorySearch,
     trace: Trace | undefined,
   ): Promise<User> {
     const entry = known ?? (await this.#readAs(search, dn)) ?? { dn }
@@ -280,7 +280,7 @@ export class DirectoryLogin {
     return found ?? { dn }
   }
 
-  async #readAs(search: Search, dn: string): Promise<Entry | undefined> {
+  async #readAs(search: DirectorySearch, dn: string): Promise<Entry | undefined> {
     const request = {
       base: dn,
       scope: 'base',
@@ -318,7 +318,12 @@ class AfterBind extends Error {
   }
 }
 
-function traced(search: Search, what: string, as: string, trace: Trace | undefined): Search {
+function traced(
+  search: DirectorySearch,
+  what: string,
+  as: string,
+  trace: Trace | undefined,
+): DirectorySearch {
   if (trace === undefined) return search
   return async (request) => {
     const question = `search for ${what} as ${as}: base "${request.base}", filter ${request.filter.toString()}`
