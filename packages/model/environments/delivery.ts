@@ -216,7 +216,7 @@ function isIn(place: EnvironmentScope, { account, regions, clusters }: DeliveryS
   )
 }
 
-type Draft = { -readonly [Key in keyof Change]: Change[Key] }
+type ChangeDraft = { -readonly [Key in keyof Change]: Change[Key] }
 
 /** The changes of an environment, the oldest first. */
 export function changesIn(place: EnvironmentScope, runs: readonly RunFacts[]): Change[] {
@@ -226,8 +226,8 @@ export function changesIn(place: EnvironmentScope, runs: readonly RunFacts[]): C
   const events = runs
     .flatMap((run) => eventsOf(place, run))
     .toSorted((one, other) => one.atMs - other.atMs)
-  const changes: Draft[] = []
-  let open: Draft[] = []
+  const changes: ChangeDraft[] = []
+  let open: ChangeDraft[] = []
   const seen = new Set<string>()
   for (const { run, step, atMs } of events) {
     const before = lastTwo(changes, step.clusters)
@@ -301,7 +301,7 @@ function concerns(place: EnvironmentScope, account: string | undefined): boolean
 function toChange(
   { run, step, atMs }: DeliveryEvent,
   source: Pick<RunFacts, 'commit' | 'build'> | undefined,
-): Draft {
+): ChangeDraft {
   const { commit } = source ?? {}
   const commitMs = toMs(commit?.timestamp)
   return {
@@ -324,14 +324,14 @@ function toMs(timestamp: string | number | undefined): number | undefined {
   return ms === undefined || Number.isNaN(ms) ? undefined : ms
 }
 
-function fail(change: Draft | undefined, failure: string, atMs: number): void {
+function fail(change: ChangeDraft | undefined, failure: string, atMs: number): void {
   if (change === undefined || change.kind === 'restoration') return
   change.failure ??= failure
   change.restoredAtMs ??= atMs
 }
 
 /** A good deployment of the version that ran before the latest one says that this has failed. */
-function noteReturn([latest, earlier]: readonly Draft[], change: Draft): void {
+function noteReturn([latest, earlier]: readonly ChangeDraft[], change: ChangeDraft): void {
   if (
     earlier === undefined ||
     latest === undefined ||
@@ -343,17 +343,17 @@ function noteReturn([latest, earlier]: readonly Draft[], change: Draft): void {
   fail(latest, 'The version before it was deployed again.', change.atMs)
 }
 
-function restores(change: Draft, failed: Draft): boolean {
+function restores(change: ChangeDraft, failed: ChangeDraft): boolean {
   if (!overlap(change.clusters, failed.clusters)) return false
   failed.restoredAtMs = change.atMs
   return true
 }
 
 /** Changes of these clusters, the latest first. */
-function lastTwo(changes: readonly Draft[], clusters: readonly string[]): Draft[] {
-  const found: Draft[] = []
+function lastTwo(changes: readonly ChangeDraft[], clusters: readonly string[]): ChangeDraft[] {
+  const found: ChangeDraft[] = []
   for (let index = changes.length - 1; index >= 0 && found.length < 2; index--) {
-    const change = changes[index] as Draft
+    const change = changes[index] as ChangeDraft
     if (overlap(change.clusters, clusters)) found.push(change)
   }
   return found

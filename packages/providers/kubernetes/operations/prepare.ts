@@ -19,7 +19,12 @@ import { toWorkload } from '../objects/workload.ts'
 import { toHead } from '../objects.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
 import type { ManifestRun } from './parts.ts'
-import { type DeployFields, type Draft, type PreparedManifest, VersionLists } from './prepared.ts'
+import {
+  type DeployFields,
+  type ManifestDraft,
+  type PreparedManifest,
+  VersionLists,
+} from './prepared.ts'
 import type { ObjectChange } from './rights.ts'
 import {
   aboutObject,
@@ -73,8 +78,8 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
   }
 }
 
-async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<Draft[]> {
-  const drafts: Draft[] = []
+async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<ManifestDraft[]> {
+  const drafts: ManifestDraft[] = []
   for (const manifest of fields.manifests) drafts.push(await toDraft(running, manifest, fields))
   // The order of the request counts among equals: sorting is stable.
   return drafts.sort((one, other) => one.kind.priority - other.kind.priority)
@@ -86,7 +91,7 @@ async function toDraft(
   running: ManifestRun,
   given: JsonObject,
   fields: DeployFields,
-): Promise<Draft> {
+): Promise<ManifestDraft> {
   const { kind: kindName, apiVersion } = toHead(given)
   const { account } = running
   const name = { kind: kindName, ...groupAndVersion(apiVersion) }
@@ -148,12 +153,12 @@ function isVersionedKind(manifest: JsonObject, kind: Kind, { isVersioned }: Depl
   return manifestStrategyOf(manifest).isVersioned ?? isVersioned ?? kind.isVersioned
 }
 
-function fullNameOf({ kind, artifactName }: Draft): string {
+function fullNameOf({ kind, artifactName }: ManifestDraft): string {
   return formatFullName(kind, artifactName)
 }
 
 interface PreparationStep {
-  readonly draft: Draft
+  readonly draft: ManifestDraft
   readonly fields: DeployFields
   readonly versions: VersionLists
   readonly traffic: RequestTraffic
@@ -218,7 +223,7 @@ async function prepareOne(running: ManifestRun, step: PreparationStep): Promise<
 
 /** What later manifests and stages refer to it by. */
 function toArtifact(
-  { kind, namespace, artifactName }: Draft,
+  { kind, namespace, artifactName }: ManifestDraft,
   chosen: ChosenVersion | undefined,
   account: string,
 ) {
@@ -235,7 +240,7 @@ function toArtifact(
 
 const keepsOldVersion: ReadonlySet<string> = new Set(['REDBLACK', 'BLUEGREEN'])
 
-function checkHistory(draft: Draft, { rolloutStrategy }: DeployFields): void {
+function checkHistory(draft: ManifestDraft, { rolloutStrategy }: DeployFields): void {
   const { maxVersionHistory } = draft.strategy
   if (
     !keepsOldVersion.has(rolloutStrategy) ||

@@ -97,7 +97,7 @@ function keyOf(
   return [group, plural, namespace, artifact].join(' ')
 }
 
-export interface Draft {
+export interface ManifestDraft {
   readonly manifest: JsonObject
   readonly kind: Kind
   readonly resource: ApiResource
@@ -110,7 +110,7 @@ export interface Draft {
   readonly strategy: ManifestStrategy
 }
 
-export interface PreparedManifest extends Omit<Draft, 'artifactName' | 'isEdit'> {
+export interface PreparedManifest extends Omit<ManifestDraft, 'artifactName' | 'isEdit'> {
   /** Full name, `configMap conf-v000`. */
   readonly name: string
   /** Undefined: the API server makes one. */

@@ -19,7 +19,7 @@ import {
   type ManifestRun,
 } from './parts.ts'
 import { ownedPods, setPodLabels, type WantedLabels } from './pod-labels.ts'
-import type { DeployFields, Draft } from './prepared.ts'
+import type { DeployFields, ManifestDraft } from './prepared.ts'
 import { checkChanges, type ObjectChange, requireChangeable, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
 import {
@@ -105,7 +105,7 @@ async function selectorsOf(
 }
 
 export interface RequestTraffic {
-  readonly drafts: readonly Draft[]
+  readonly drafts: readonly ManifestDraft[]
   readonly services: Map<string, ObjectChange>
 }
 
@@ -116,7 +116,11 @@ export async function withTraffic(
     draft,
     fields,
     traffic,
-  }: { readonly draft: Draft; readonly fields: DeployFields; readonly traffic: RequestTraffic },
+  }: {
+    readonly draft: ManifestDraft
+    readonly fields: DeployFields
+    readonly traffic: RequestTraffic
+  },
 ): Promise<JsonObject> {
   if (!trafficReceivers.has(draft.kind.name)) return manifest
   const noted = withLoadBalancers(manifest, fields.services)
