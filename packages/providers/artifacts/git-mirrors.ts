@@ -24,7 +24,7 @@ const mostMirrors = 50
 const maxListBytes = 4 * 1024 * 1024
 const timeLimitMs = 60_000
 
-export interface Push {
+export interface MirrorPush {
   readonly ref: string
   readonly before: string
   readonly after: string
@@ -54,7 +54,7 @@ export class GitMirrors {
   }
 
   /** @throws {PortError} 400, 502 or 504, saying what failed */
-  async changedPaths(repository: GitRepository, push: Push): Promise<string[]> {
+  async changedPaths(repository: GitRepository, push: MirrorPush): Promise<string[]> {
     const mark = JSON.stringify([repository.url, repository.account.name])
     const name = `${createHash('sha256').update(mark).digest('hex').slice(0, 32)}.git`
     const before = this.#running.get(name) ?? Promise.resolve()
@@ -69,7 +69,7 @@ export class GitMirrors {
     }
   }
 
-  async #read(repository: GitRepository, push: Push, folder: string): Promise<string[]> {
+  async #read(repository: GitRepository, push: MirrorPush, folder: string): Promise<string[]> {
     await this.#makeRoom(folder)
     const { url, environment, readOnly } = await openGitAccess(repository.url, {
       ...repository,
@@ -181,7 +181,7 @@ const fallbackDepth = 100
 async function fetchBoth(
   git: (...args: string[]) => Promise<Buffer>,
   url: string,
-  { ref, before, after }: Push,
+  { ref, before, after }: MirrorPush,
 ): Promise<void> {
   const fetch = (depth: number, ...names: string[]) => {
     const options = [
