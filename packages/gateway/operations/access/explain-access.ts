@@ -92,7 +92,7 @@ const question = {
       'Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.',
     ),
 }
-type Question = { readonly [Name in keyof typeof question]?: string | undefined }
+type ExplainedQuery = { readonly [Name in keyof typeof question]?: string | undefined }
 
 /** As many as one screen asks, so that a request costs about as much as others do. */
 const maxQuestions = 50
@@ -114,7 +114,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
         'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
       query: question,
       handle: (request, platform) =>
-        explainAccess(request, request.query as Question, platform, operations()),
+        explainAccess(request, request.query as ExplainedQuery, platform, operations()),
       answer: AccessExplanation,
       errors,
     }),
@@ -140,7 +140,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
 
 async function explainAccess(
   request: OperationRequest,
-  query: Question,
+  query: ExplainedQuery,
   platform: Platform,
   operations: readonly Operation[],
 ): Promise<AccessExplanation> {
@@ -208,7 +208,10 @@ function describeOperation({ id, method, path, demands }: Operation) {
 }
 
 /** What the question says wins over the path of a request that it names. */
-export function toSubject({ operation, path }: FoundOperation, query: Question): AccessSubject {
+export function toSubject(
+  { operation, path }: FoundOperation,
+  query: ExplainedQuery,
+): AccessSubject {
   const buildServices = operation.demands.flatMap((demand) =>
     demand.kind === 'build-service' ? [demand.parameter] : [],
   )

@@ -73,7 +73,7 @@ export function createMetricReads(parts: KubernetesParts): MetricReads {
   }
 }
 
-interface Question {
+interface MetricsQuestion {
   readonly name: MetricName
   readonly group: ServerGroup
   readonly nowMs: number
@@ -83,7 +83,7 @@ interface Question {
 async function askPrometheus(
   call: CallOutside,
   prometheus: PrometheusSettings,
-  question: Question,
+  question: MetricsQuestion,
 ): Promise<JsonObject[]> {
   const { name, group, nowMs } = question
   const { baseUrl, token, queries } = prometheus
