@@ -33,14 +33,14 @@ export const noPage: AnswerForm = { kind: 'no-page' }
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** `unknown`: more bytes are needed. `null`: the whole answer is that word. */
-type Verdict =
+type FormVerdict =
   | { readonly kind: 'fits' }
   | { readonly kind: 'null' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'misfit'; readonly found: string }
 
-const fits: Verdict = { kind: 'fits' }
-const unknown: Verdict = { kind: 'unknown' }
+const fits: FormVerdict = { kind: 'fits' }
+const unknown: FormVerdict = { kind: 'unknown' }
 const openingBrace = 0x7b
 const openingBracket = 0x5b
 const blanks = /^(?:\ufeff)?[ \t\r\n]*/
@@ -58,7 +58,7 @@ export function judgeAnswer(
   headers: AnswerHeaders,
   head: Buffer,
   isWhole: boolean,
-): Verdict {
+): FormVerdict {
   const coding = answerCodingOf(headers)
   if (form.kind === 'anything' && coding !== 'gzip') return fits
   if (form.kind === 'json' && coding === undefined) {
@@ -108,13 +108,13 @@ export function misfit(form: AnswerForm, service: ServiceName, found: string): G
   )
 }
 
-const page: Verdict = { kind: 'misfit', found: 'a page of HTML' }
-const notPacked: Verdict = {
+const page: FormVerdict = { kind: 'misfit', found: 'a page of HTML' }
+const notPacked: FormVerdict = {
   kind: 'misfit',
   found: 'a body that is not compressed as its headers say',
 }
 
-function judgeType(headers: AnswerHeaders): Verdict {
+function judgeType(headers: AnswerHeaders): FormVerdict {
   return /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ? page : fits
 }
 

@@ -52,7 +52,7 @@ export function stableIn(context: JsonObject): readonly Shown[] {
 }
 
 /** What a look found out about an object. */
-interface Verdict {
+interface StabilityVerdict {
   readonly target: ManifestTarget
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
@@ -65,7 +65,7 @@ async function look(context: TaskContext, absenceMs: number): Promise<TaskResult
   const { stableManifests, failedManifests } = readNotes(context.stage.context)
   const decided = [...stableManifests, ...failedManifests].map(keyOf)
   const open = targetsOf(context).filter((target) => !decided.includes(keyOf(toShown(target))))
-  const verdicts: Verdict[] = []
+  const verdicts: StabilityVerdict[] = []
   for (let start = 0; start < open.length; start += parallelReads) {
     const part = open.slice(start, start + parallelReads)
     verdicts.push(...(await Promise.all(part.map((target) => judge(context, target, absenceMs)))))
@@ -73,11 +73,12 @@ async function look(context: TaskContext, absenceMs: number): Promise<TaskResult
   return conclude(context, verdicts)
 }
 
-function conclude(context: TaskContext, verdicts: readonly Verdict[]): TaskResult {
+function conclude(context: TaskContext, verdicts: readonly StabilityVerdict[]): TaskResult {
   const before = readNotes(context.stage.context)
-  const of = (kind: Verdict['kind']) => verdicts.filter((each) => each.kind === kind)
-  const shownOf = (kind: Verdict['kind']) => of(kind).map(({ target }) => toShown(target))
-  const messagesOf = (kind: Verdict['kind']) => of(kind).flatMap(({ message }) => message ?? [])
+  const of = (kind: StabilityVerdict['kind']) => verdicts.filter((each) => each.kind === kind)
+  const shownOf = (kind: StabilityVerdict['kind']) => of(kind).map(({ target }) => toShown(target))
+  const messagesOf = (kind: StabilityVerdict['kind']) =>
+    of(kind).flatMap(({ message }) => message ?? [])
   const failures = [...before.failures, ...messagesOf('failed')]
   const reasons = messagesOf('waiting')
   const absences = verdicts.flatMap(({ target, absentSince }) =>
@@ -138,7 +139,7 @@ async function judge(
   context: TaskContext,
   target: ManifestTarget,
   absenceMs: number,
-): Promise<Verdict> {
+): Promise<StabilityVerdict> {
   const { includeEvents, failFast } = readFields(stability, context.stage.context)
   const describe = (reason: string) =>
     `'${target.name}' in '${target.location}' for account ${target.account}: ${reason.trim().slice(0, maxReason)}`
@@ -179,7 +180,7 @@ function absent(
   target: ManifestTarget,
   absenceMs: number,
   describe: (reason: string) => string,
-): Verdict {
+): StabilityVerdict {
   const absentSince = numberOf(readNotes(stage.context).absences[keyOf(toShown(target))]) ?? now
   const absentMs = passedMs(execution, absentSince, now) - pausedMs(execution, absentSince, now)
   if (absentMs < absenceMs)
@@ -196,7 +197,7 @@ function absent(
 function judgeStatus(
   { status, reasons, hopeless }: CloudManifest,
   failsFast: boolean,
-): { kind: Verdict['kind']; message?: string } {
+): { kind: StabilityVerdict['kind']; message?: string } {
   const { stable, available, failed } = status
   const joined = (first: string) => {
     const sentences = [first, ...reasons, ...status.reasons].map((each) => each.replace(/\.$/, ''))
