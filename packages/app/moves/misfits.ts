@@ -32,7 +32,7 @@ const toStage = shape({
 const toNotified = shape({ notifications: list(shape({ type: textOf })) })
 const isOn = (enabled: unknown) => isTrue(enabled ?? true)
 const toTriggers = list(shape({ enabled: isOn, type: String, master: textOf, runAsUser: textOf }))
-type Trigger = ReturnType<typeof toTriggers>[number]
+type MovedTrigger = ReturnType<typeof toTriggers>[number]
 
 export function toSurroundings({ backends, upstreams }: Config): MoveSurroundings {
   const { clouddriver, igor, echo } = upstreams.services
@@ -114,7 +114,7 @@ function accountsIn(stage: JsonObject): string[] {
 
 function triggerMisfits(
   definitions: Definitions,
-  { enabled, type, master: server, runAsUser: user }: Trigger,
+  { enabled, type, master: server, runAsUser: user }: MovedTrigger,
   { buildServers }: MoveSurroundings,
 ): string[] {
   if (!enabled) return []

@@ -27,12 +27,12 @@ import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
 
-const Trigger = z.looseObject({
+const StartTrigger = z.looseObject({
   user: z.string().nullish(),
   parameters: AnyObject.nullish(),
   notifications: z.array(z.unknown()).nullish(),
 })
-type Trigger = z.infer<typeof Trigger>
+type StartTrigger = z.infer<typeof StartTrigger>
 
 const orPlan =
   ' With `"plan": true`, nothing starts: status 200 has the definition as it would run, and 400 its faults. With `"dryRun": true`, ' +
@@ -160,13 +160,13 @@ function takePlan(given: JsonObject): StartMode {
 
 interface StoredStart {
   readonly plan: boolean
-  readonly trigger: Trigger & { user: string; notifications: unknown[] }
+  readonly trigger: StartTrigger & { user: string; notifications: unknown[] }
 }
 
 function toStart(request: OperationRequest): StoredStart {
   const { plan, body } = takePlan((request.body ?? {}) as JsonObject)
   const given = Object.keys(body).length === 1 && isObject(body['trigger']) ? body['trigger'] : body
-  const checked = Trigger.safeParse(given)
+  const checked = StartTrigger.safeParse(given)
   if (!checked.success) {
     const [issue] = checked.error.issues as [z.core.$ZodIssue]
     throw new GatewayError(
@@ -189,7 +189,11 @@ function addNotifications(
   return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
 }
 
-function checkParameters(definition: JsonObject, trigger: Trigger, { upstreams }: Platform): void {
+function checkParameters(
+  definition: JsonObject,
+  trigger: StartTrigger,
+  { upstreams }: Platform,
+): void {
   const problem = describeParameterProblem(definition, trigger.parameters ?? {}, {
     takesAny: upstreams.traitsOf('orca').takesAnyParameter,
   })
