@@ -37,7 +37,7 @@ const toNamed = shape({ name: textOf })
 /** Accounts and what runs change without notice. */
 const sharedMs = 500
 
-interface Service {
+interface PermissionService {
   context: BackendContext
   settings: PermissionServiceSettings
   users: UserRoles
@@ -91,7 +91,7 @@ function shareWhileUnchanged<T>(
 type ViewFor = ReturnType<typeof createViews>
 
 /** The view of a user by roles that are supposed, or those that are known; undefined for a user who is not. */
-function createViews(service: Service) {
+function createViews(service: PermissionService) {
   const { context, settings } = service
   const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
   const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles, areBuiltIn }
@@ -107,7 +107,7 @@ function createViews(service: Service) {
   }
 }
 
-function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFor): void {
+function mountViews(app: FastifyInstance, { settings }: PermissionService, viewFor: ViewFor): void {
   const viewOf = async (request: FastifyRequest) => {
     const name = pathValue(request, 'user')
     const { view, ...found } = await viewFor(name, queryValue(request, 'roles'))
@@ -196,7 +196,7 @@ function mayCreate(
 
 /** A user has the roles of the last login and those of the provider, a service account those that it is a member of. */
 function knownRoles(
-  { users, settings }: Service,
+  { users, settings }: PermissionService,
   resources: Resources,
   name: string,
 ): HeldRole[] | undefined {
@@ -208,7 +208,7 @@ function knownRoles(
   return settings.defaultToUnrestrictedUser ? [] : undefined
 }
 
-function mountRoles(app: FastifyInstance, service: Service): void {
+function mountRoles(app: FastifyInstance, service: PermissionService): void {
   const { users, sync } = service
 
   app.post('/roles/:user', async (request, reply) => {
@@ -251,7 +251,7 @@ function mountRoles(app: FastifyInstance, service: Service): void {
  * @throws {PortError} 503
  */
 async function refreshRoles(
-  { context, sync }: Service,
+  { context, sync }: PermissionService,
   wanted: readonly string[],
 ): Promise<number> {
   const [serviceAccounts, outcome] = await Promise.all([

@@ -334,12 +334,12 @@ function toService(name: ServiceName, values: UpstreamValues, report: SettingsRe
   }
 }
 
-type Service = ReturnType<typeof toService>
+type ConfiguredService = ReturnType<typeof toService>
 
 function withCompanions(
-  services: Record<ServiceName, Service>,
+  services: Record<ServiceName, ConfiguredService>,
   values: UpstreamValues,
-): Record<ServiceName, Service> {
+): Record<ServiceName, ConfiguredService> {
   const { kayenta, orca } = services
   const { baseUrl, enabled } = values.services.kayenta
   const isWanted = orca.kind === 'embedded' || baseUrl === 'embedded' || enabled === true

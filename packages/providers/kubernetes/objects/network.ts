@@ -17,7 +17,7 @@ export const toService = shape({
   }),
   status: toStatus,
 })
-export type Service = ShapeOf<typeof toService>
+export type KubeService = ShapeOf<typeof toService>
 
 const toBackend = shape({ service: shape({ name: textOf }) })
 

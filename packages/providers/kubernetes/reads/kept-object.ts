@@ -13,8 +13,8 @@ import { shareOf } from '../manifests/shares.ts'
 import {
   type BalancerStatus,
   type Ingress,
+  type KubeService,
   type PolicyRule,
-  type Service,
   toIngress,
   toNetworkPolicy,
   toService,
@@ -75,7 +75,7 @@ function toContainerRecord(name: string, status: ContainerStatus | undefined): H
 const httpsPorts = new Set([443, 8443])
 
 /** Empty until its load balancer has an address, and for ports that are not TCP. */
-function addressesOfService({ spec, status }: Service): string[] {
+function addressesOfService({ spec, status }: KubeService): string[] {
   const ports = spec.ports.filter(({ protocol }) => protocol === 'TCP')
   return balancerHosts(status).flatMap((host) =>
     ports.map(({ name, port }) => {
