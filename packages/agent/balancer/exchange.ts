@@ -25,7 +25,7 @@ const maxInformation = 100
 const maxTextBytes = 8192
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
-type Phase =
+type ExchangePhase =
   /** The client sends a small body. */
   | 'collecting'
   /** It is the instance's turn. */
@@ -45,7 +45,7 @@ export class Exchange
   readonly #isIdempotent: boolean
   readonly #forward = new Forward<Member, ConnectionFailure>(this)
   readonly #body: RequestBody | undefined
-  #phase: Phase = 'collecting'
+  #phase: ExchangePhase = 'collecting'
   /** When the instance got the request, in milliseconds of `performance.now()`. */
   #sentMs = 0
   #connection: Connection | undefined

@@ -44,7 +44,7 @@ export interface PassedAnswer extends AnswerSource {
   fail(error: unknown): void
 }
 
-export interface Phase {
+export interface AnswerPhase {
   data(chunk: Buffer): void
   end(): void
   /** The error for the client when the answer breaks off, instead of that of the connection. */
@@ -57,7 +57,7 @@ const maxUnpackedBytes = 8 * 1024 * 1024
 
 const noBytes: Buffer = Buffer.alloc(0)
 
-export class ErrorBody implements Phase {
+export class ErrorBody implements AnswerPhase {
   readonly #passed: PassedAnswer
   readonly #head: AnswerHead
   readonly #pieces: Buffer[] = []
@@ -90,7 +90,7 @@ export class ErrorBody implements Phase {
   }
 }
 
-export class Judging implements Phase {
+export class Judging implements AnswerPhase {
   readonly #passed: PassedAnswer
   readonly #head: AnswerHead
   #bytes = noBytes
@@ -168,7 +168,7 @@ function toUnpacked({ status, headers }: AnswerHead, { length }: Buffer): Answer
   }
 }
 
-export class Streaming implements Phase {
+export class Streaming implements AnswerPhase {
   readonly #passed: PassedAnswer
 
   constructor(passed: PassedAnswer) {

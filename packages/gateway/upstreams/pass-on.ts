@@ -16,11 +16,11 @@ import { goneSignal } from '../http/gone-signal.ts'
 import { isEmptyByStatus } from './answer-form.ts'
 import {
   type AnswerHead,
+  type AnswerPhase,
   ErrorBody,
   Judging,
   type PassedAnswer,
   type PassedAnswerOptions,
-  type Phase,
   Streaming,
 } from './answer-phases.ts'
 import {
@@ -153,7 +153,7 @@ class Attempt implements ResponseReceiver, PassedAnswer {
   #connection: Connection | undefined
   #target: UpstreamTarget | undefined
   #span: CallSpan | undefined
-  #phase: Phase | undefined
+  #phase: AnswerPhase | undefined
   #status: number | undefined
   #informational = 0
   #bytes = 0
