@@ -5,7 +5,7 @@ import {
   type Asked,
   accessOf,
   checkReadable,
-  type Infrastructure,
+  type EmbeddedInfrastructure,
   type InfrastructureRoute,
 } from './route.ts'
 
@@ -13,7 +13,7 @@ import {
 export async function answer(
   { method, reads = [], answer }: Pick<InfrastructureRoute, 'method' | 'reads' | 'answer'>,
   asked: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<unknown> {
   if (reads.length > 0) {
     const access = await accessOf(asked, infrastructure)
@@ -31,7 +31,7 @@ async function answerWhenLoaded(
   {
     method,
     infrastructure: { providers },
-  }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: Infrastructure },
+  }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: EmbeddedInfrastructure },
 ): Promise<unknown> {
   for (let round = 1; ; round++) {
     const reads = providers.flatMap((provider) => provider.trackReads?.() ?? [])

@@ -20,8 +20,8 @@ import {
   accessOf,
   checkOwners,
   checkRight,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   isOf,
   isReadable,
@@ -127,7 +127,7 @@ const serverGroup: Answer = async (request, infrastructure) => {
 }
 
 function findServerGroup(
-  { providers }: Infrastructure,
+  { providers }: EmbeddedInfrastructure,
   account: string,
   region: string,
   name: string,
@@ -147,7 +147,7 @@ const serverGroupsByName: Answer = async (request, infrastructure) => {
   return writtenList(shown.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
-function chosenServerGroups(request: Asked, infrastructure: Infrastructure): ServerGroup[] {
+function chosenServerGroups(request: Asked, infrastructure: EmbeddedInfrastructure): ServerGroup[] {
   const [applications, ids] = ['applications', 'ids'].map((name) => listedValues(request, name))
   if ((applications === undefined) === (ids === undefined)) {
     throw new PortError(400, 'Give either "applications" or "ids", and not both.')
@@ -203,7 +203,7 @@ const instance: Answer = async (request, infrastructure) => {
 
 function groupOf(
   { account, region, serverGroup }: Instance,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): ServerGroup | undefined {
   return serverGroup === undefined
     ? undefined
@@ -258,7 +258,7 @@ const job: Answer = async (request, infrastructure) => {
   return toJobView(found)
 }
 
-function requireJob(request: Asked, { providers }: Infrastructure) {
+function requireJob(request: Asked, { providers }: EmbeddedInfrastructure) {
   const { application, account, location, id } = pathValues(
     request,
     'application',

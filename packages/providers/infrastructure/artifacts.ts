@@ -9,8 +9,8 @@ import { checkDigest, parseDigest } from '../artifacts/digests.ts'
 import {
   type Answer,
   type Asked,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   notFound,
 } from './route.ts'
@@ -63,7 +63,7 @@ const versions: Answer = async (request, infrastructure) => {
 /** The type in the query may be the beginning of one, such as `helm`. */
 async function accountInPath(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ArtifactAccount | undefined> {
   const name = pathValue(request, 'account')
   const type = queryValue(request, 'type') ?? ''
@@ -83,7 +83,7 @@ const settingNames = artifactAccountTypes
 
 /** @throws {PortError} 400 naming what to choose or to set, 403 */
 function findAccount(
-  { artifactAccounts, types }: Infrastructure,
+  { artifactAccounts, types }: EmbeddedInfrastructure,
   type: string,
   name: string | undefined,
   judge: AccountJudge,

@@ -27,7 +27,7 @@ import {
 import type {
   ArtifactDigests,
   ArtifactName,
-  Infrastructure as InfrastructurePort,
+  EmbeddedInfrastructure as InfrastructurePort,
   JobPlace,
 } from '@fairlead/ports/infrastructure.ts'
 import { isSlices } from '@fairlead/ports/requests/slices.ts'
@@ -56,7 +56,12 @@ import {
 } from './manifests.ts'
 import { preview, submission, taskById } from './operations.ts'
 import { imageById, imageSearch } from './providers.ts'
-import { type Asked, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
+import {
+  type Asked,
+  type EmbeddedInfrastructure,
+  type InfrastructureRoute,
+  Written,
+} from './route.ts'
 import { searchRoute } from './search.ts'
 
 type PortValues = Pick<Asked, 'params' | 'query' | 'body'>
@@ -65,7 +70,7 @@ const toSubmitted = shape({ id: String })
 const toPreview = shape({ errors: textsOf })
 const toOperation = shape({ name: String })
 
-export function createPort(infrastructure: Infrastructure): InfrastructurePort {
+export function createPort(infrastructure: EmbeddedInfrastructure): InfrastructurePort {
   const { context, providers, tasks } = infrastructure
   const ask = async (
     route: InfrastructureRoute,
@@ -233,7 +238,7 @@ async function orAbsent<T>(found: Promise<T>, ...statuses: number[]): Promise<T 
 
 async function versionsOfArtifact(
   wanted: ArtifactName,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<readonly string[]> {
   const account = accountOf(wanted, infrastructure)
   if (account.versions === undefined)
@@ -247,7 +252,7 @@ async function versionsOfArtifact(
 async function digestsOfArtifact(
   wanted: ArtifactName,
   versions: readonly string[],
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ArtifactDigests> {
   const account = accountOf(wanted, infrastructure)
   const entries = await callInTurns([...versions], async (version): Promise<[string, string][]> => {
@@ -260,7 +265,7 @@ async function digestsOfArtifact(
 /** @throws {PortError} 400 naming the accounts */
 function accountOf(
   { account: name, type }: ArtifactName,
-  { artifactAccounts }: Infrastructure,
+  { artifactAccounts }: EmbeddedInfrastructure,
 ): ArtifactAccount {
   const able = artifactAccounts.filter(({ types }) => types.includes(type))
   const account = able.find((each) => each.name === name)

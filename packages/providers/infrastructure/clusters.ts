@@ -9,8 +9,8 @@ import {
   type Answer,
   type Asked,
   accessOf,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   loadBalancersOf,
   missing,
@@ -106,7 +106,9 @@ const applications: Answer = async (request, infrastructure) => {
 }
 
 /** Providers with a remote API give only what is known at present: a list of everything is read often, and not looked at. */
-export function groupsByApplication({ providers }: Infrastructure): Map<string, ServerGroup[]> {
+export function groupsByApplication({
+  providers,
+}: EmbeddedInfrastructure): Map<string, ServerGroup[]> {
   const groups = providers.flatMap((provider) => [
     ...(provider.knownServerGroups?.() ?? provider.serverGroups()),
   ])
@@ -169,7 +171,7 @@ const clustersOfAccount: Answer = async (request, infrastructure) => {
 
 async function groupsOfAccount(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ServerGroup[]> {
   const account = pathValue(request, 'account')
   return (await readableGroups(request, infrastructure)).filter(
@@ -179,7 +181,7 @@ async function groupsOfAccount(
 
 async function groupsOfCluster(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ServerGroup[]> {
   const name = pathValue(request, 'cluster')
   return (await groupsOfAccount(request, infrastructure)).filter(
@@ -189,7 +191,7 @@ async function groupsOfCluster(
 
 async function groupsAtProvider(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ServerGroup[]> {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
   return (await groupsOfCluster(request, infrastructure)).filter(
@@ -217,7 +219,7 @@ const clusterAtProvider: Answer = async (request, infrastructure) => {
 async function viewCluster(
   groups: readonly ServerGroup[],
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<JsonObject> {
   const named = balancersOfGroups(groups, loadBalancersOf(infrastructure))
   const balancers = await readableBalancers(request, infrastructure, named)

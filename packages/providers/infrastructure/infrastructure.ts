@@ -23,7 +23,7 @@ import { findOperationType, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
 import type { CloudProvider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
-import { type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
+import { type EmbeddedInfrastructure, type InfrastructureRoute, Written } from './route.ts'
 import { searchRoute } from './search.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
@@ -82,7 +82,7 @@ function openInfrastructure(
     ...openArtifactAccounts(context),
     ...providers.flatMap(({ artifactAccount }) => artifactAccount ?? []),
   ]
-  const infrastructure: Infrastructure = {
+  const infrastructure: EmbeddedInfrastructure = {
     context,
     providers,
     types,
@@ -146,7 +146,7 @@ async function answerRoute(
     request,
     reply,
     infrastructure,
-  }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
+  }: { request: FastifyRequest; reply: FastifyReply; infrastructure: EmbeddedInfrastructure },
 ): Promise<FastifyReply> {
   const { params, query, body: sent } = request
   const user = userOf(request)

@@ -10,8 +10,8 @@ import {
   type Answer,
   type Asked,
   accessOf,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   isReadable,
   none,
@@ -35,7 +35,7 @@ const account: Answer = (request, infrastructure) =>
   toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
 /** @throws {PortError} 404 */
-function requireAccount(request: Asked, { providers }: Infrastructure): Account {
+function requireAccount(request: Asked, { providers }: EmbeddedInfrastructure): Account {
   const name = pathValue(request, 'account')
   const found = providers.flatMap((provider) => provider.accounts).find((one) => one.name === name)
   if (found === undefined) throw new PortError(404, `Account does not exist (name: ${name})`)
@@ -94,7 +94,7 @@ const ofProvider: Answer = (request, infrastructure) => {
   return nest(groups, region === undefined ? [(group) => group.region] : [])
 }
 
-function groupsOf(request: Asked, infrastructure: Infrastructure): SecurityGroup[] {
+function groupsOf(request: Asked, infrastructure: EmbeddedInfrastructure): SecurityGroup[] {
   const { account, provider } = pathValues(request, 'account', 'provider')
   return securityGroupsOf(infrastructure).filter(
     (group) => group.account === account && group.provider === provider.toLowerCase(),

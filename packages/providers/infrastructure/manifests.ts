@@ -17,8 +17,8 @@ import {
   accessOf,
   checkOwners,
   checkRight,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   isReadable,
 } from './route.ts'
@@ -107,7 +107,10 @@ const manifestsOfCluster: Answer = async (request, infrastructure) => {
   return members.map(({ view }) => view)
 }
 
-async function membersOf(request: Asked, { providers }: Infrastructure): Promise<ClusterMember[]> {
+async function membersOf(
+  request: Asked,
+  { providers }: EmbeddedInfrastructure,
+): Promise<ClusterMember[]> {
   const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
   const found = await Promise.all(
     providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []),

@@ -18,8 +18,8 @@ import {
   type Asked,
   accessOf,
   checkReadable,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   none,
   providerOf,
@@ -53,7 +53,7 @@ const previewTask: Answer = async (request, infrastructure) => {
 async function refusals(
   operations: readonly SubmittedOperation[],
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<string[]> {
   if (operations.length === 0) {
     throw new PortError(
@@ -67,7 +67,7 @@ async function refusals(
 
 function problemsOf(
   operations: readonly SubmittedOperation[],
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): string[] {
   return operations.flatMap((operation) => {
     const { name, description } = operation
@@ -101,7 +101,7 @@ function isGeneral(name: string): boolean {
 }
 
 export function findOperationType(
-  { providers, entityTags }: Pick<Infrastructure, 'providers' | 'entityTags'>,
+  { providers, entityTags }: Pick<EmbeddedInfrastructure, 'providers' | 'entityTags'>,
   { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
 ): OperationType | undefined {
   const types =
@@ -113,7 +113,7 @@ export function findOperationType(
 
 function refusalsOf(
   operation: SubmittedOperation,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
   access: Access,
 ): string[] {
   const { provider, name, description } = operation

@@ -14,8 +14,8 @@ import {
   type Asked,
   accessOf,
   checkReadable,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   type InfrastructureRoute,
   isReadable,
   missing,
@@ -28,7 +28,7 @@ import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 /** One that does not exist is a mistake of the caller (400) or missing (404): docs/contracts/infrastructure.md#errors. */
 function requireProvider(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
   status: 400 | 404,
 ): CloudProvider {
   const id = pathValue(request, 'provider')

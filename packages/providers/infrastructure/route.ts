@@ -14,7 +14,7 @@ import type { CloudProvider } from './provider.ts'
 import type { Tasks } from './tasks.ts'
 import type { AccountMarks } from './views.ts'
 
-export interface Infrastructure {
+export interface EmbeddedInfrastructure {
   readonly context: BackendContext
   readonly providers: readonly CloudProvider[]
   readonly types: readonly ProviderType[]
@@ -45,7 +45,7 @@ export interface Asked {
 }
 
 /** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */
-export type Answer = (request: Asked, infrastructure: Infrastructure) => unknown
+export type Answer = (request: Asked, infrastructure: EmbeddedInfrastructure) => unknown
 
 export function get(
   path: string,
@@ -93,7 +93,7 @@ export function missing(request: Asked, kind: string, ...names: string[]): PortE
 }
 
 /** @throws {PortError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
-export function accessOf(request: Asked, { context }: Infrastructure): Promise<Access> {
+export function accessOf(request: Asked, { context }: EmbeddedInfrastructure): Promise<Access> {
   return requireAccess(context, request.user)
 }
 
@@ -141,7 +141,7 @@ export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
 /** The applications of what was found count, not the one that the path names. @throws {PortError} 403 */
 export async function checkOwners(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
   owned: Owned,
 ): Promise<void> {
   checkOwned(await accessOf(request, infrastructure), owned)
@@ -158,17 +158,23 @@ export function checkOwned(access: Access, owned: Owned): void {
 const anonymousAdvice =
   'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
 
-export function providerOf({ providers }: Infrastructure, id: string): CloudProvider | undefined {
+export function providerOf(
+  { providers }: EmbeddedInfrastructure,
+  id: string,
+): CloudProvider | undefined {
   return providers.find((provider) => provider.id === id.toLowerCase())
 }
 
-export function serverGroupsOf({ providers }: Infrastructure, application?: string): ServerGroup[] {
+export function serverGroupsOf(
+  { providers }: EmbeddedInfrastructure,
+  application?: string,
+): ServerGroup[] {
   return providers.flatMap((provider) => [...provider.serverGroups(application)])
 }
 
 export async function readableGroups(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
 ): Promise<ServerGroup[]> {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
@@ -177,7 +183,7 @@ export async function readableGroups(
 
 export async function readableBalancers(
   request: Asked,
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
   balancers: readonly LoadBalancer[],
 ): Promise<LoadBalancer[]> {
   const access = await accessOf(request, infrastructure)
@@ -189,11 +195,11 @@ export async function readableBalancers(
     }))
 }
 
-export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
+export function loadBalancersOf({ providers }: EmbeddedInfrastructure): LoadBalancer[] {
   return providers.flatMap((provider) => [...provider.loadBalancers()])
 }
 
-export function jobsOf({ providers }: Infrastructure, application: string): Job[] {
+export function jobsOf({ providers }: EmbeddedInfrastructure, application: string): Job[] {
   return providers
     .flatMap((provider) => [...provider.jobs()])
     .filter((job) => isOf(application, job))
@@ -204,11 +210,11 @@ export function isOf(application: string, { moniker }: Owned): boolean {
   return moniker.app?.toLowerCase() === application.toLowerCase()
 }
 
-export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[] {
+export function securityGroupsOf({ providers }: EmbeddedInfrastructure): SecurityGroup[] {
   return providers.flatMap((provider) => [...provider.securityGroups()])
 }
 
-export function unknownProvider({ providers }: Infrastructure, provider: string): string {
+export function unknownProvider({ providers }: EmbeddedInfrastructure, provider: string): string {
   const known =
     providers.length === 0
       ? 'this installation has no infrastructure accounts'

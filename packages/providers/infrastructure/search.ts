@@ -16,8 +16,8 @@ import {
   type Answer,
   type Asked,
   accessOf,
+  type EmbeddedInfrastructure,
   get,
-  type Infrastructure,
   loadBalancersOf,
   mayRead,
   ownersOf,
@@ -105,7 +105,7 @@ interface Hit {
   readonly toResult: () => JsonObject
 }
 
-type HitSource = (infrastructure: Infrastructure) => Hit[] | Promise<Hit[]>
+type HitSource = (infrastructure: EmbeddedInfrastructure) => Hit[] | Promise<Hit[]>
 
 interface Wanted {
   readonly wanted: string
@@ -114,7 +114,7 @@ interface Wanted {
 
 /** Hits by the position of the query in their keys, then by key. */
 async function find(
-  infrastructure: Infrastructure,
+  infrastructure: EmbeddedInfrastructure,
   type: string,
   { wanted, isShown }: Wanted,
 ): Promise<Hit[]> {
@@ -168,7 +168,7 @@ const sources: Readonly<Record<string, HitSource>> = {
 }
 
 /** A provider may have results of its own for a kind, also for those that all have. */
-async function hitsOf(infrastructure: Infrastructure, type: string): Promise<Hit[]> {
+async function hitsOf(infrastructure: EmbeddedInfrastructure, type: string): Promise<Hit[]> {
   const source = Object.hasOwn(sources, type) ? sources[type] : undefined
   const own = infrastructure.providers.map(({ hits }) =>
     hits !== undefined && Object.hasOwn(hits, type) ? hits[type] : undefined,
@@ -180,7 +180,7 @@ async function hitsOf(infrastructure: Infrastructure, type: string): Promise<Hit
   ]
 }
 
-async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> {
+async function findApplications(infrastructure: EmbeddedInfrastructure): Promise<Hit[]> {
   const stored = await loadAll(infrastructure.context, 'applications')
   const running = groupsByApplication(infrastructure)
   const known = new Set<string>()

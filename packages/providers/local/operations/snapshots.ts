@@ -42,7 +42,7 @@ interface SnapshotSubject {
 }
 
 /** By name within a region: `region:name`. */
-interface Infrastructure {
+interface SnapshotResources {
   readonly serverGroups: Readonly<Record<string, LocalGroup>>
   readonly loadBalancers: Readonly<Record<string, LocalBalancer>>
   readonly securityGroups: Readonly<Record<string, LocalFirewall>>
@@ -138,7 +138,7 @@ function subjectOf({
   return { application: applicationOf(fields), account: account.name }
 }
 
-function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
+function collect(subject: SnapshotSubject, desired: Desired): SnapshotResources {
   const isOwn = belongsTo(subject)
   const byKey = <T extends ResourceKey>(all: readonly T[]) =>
     Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
@@ -158,14 +158,14 @@ function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
 async function loadSnapshot(
   { application, account }: SnapshotSubject,
   { run, context, fields }: RunningOperation<SnapshotFields>,
-): Promise<Infrastructure> {
+): Promise<SnapshotResources> {
   const wanted = { id: `${application}-${account}`, timestamp: fields.snapshotTimestamp }
   const snapshot = await run.aside(() =>
     context.ports.definitions.snapshot(wanted, toCaller({ ...run.identity })),
   )
   if (snapshot === undefined)
     throw new Error(`There is no such snapshot of ${application} in ${account}.`)
-  return toRecorded(snapshot).infrastructure as Infrastructure
+  return toRecorded(snapshot).infrastructure as SnapshotResources
 }
 
 function restoreBalancer(balancer: LocalBalancer, { desired, run }: RunningOperation): void {
