@@ -73,7 +73,7 @@ export interface BuildServer {
    *
    * @throws {PortError} 400 when the job cannot be started with these parameters
    */
-  start(job: string, order: BuildOrder): Promise<string | undefined>
+  start(job: string, order: JobOrder): Promise<string | undefined>
   /** @param number 0 while the item is queued */
   stop(job: string, item: string, number: number, user?: string): Promise<void>
   describe(job: string, number: number, description: string, user?: string): Promise<void>
@@ -111,7 +111,7 @@ export interface RecentBuilds {
   readonly builds: readonly ListedBuild[]
 }
 
-export interface BuildOrder {
+export interface JobOrder {
   readonly parameters: Readonly<Record<string, string>>
   /** Who asks, and for which application, as far as the caller says. */
   readonly user?: string | undefined

@@ -2,7 +2,7 @@
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildServer, JobOrder, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
@@ -150,7 +150,7 @@ export class ActionsServer implements BuildServer {
       : { number: run.number, executable: { number: run.number } }
   }
 
-  async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
+  async start(job: string, { parameters }: JobOrder): Promise<string | undefined> {
     const workflow = this.#workflowOf(job)
     if (workflow === undefined) throw this.#unknownJob(job)
     const { ref: given, ...others } = parameters

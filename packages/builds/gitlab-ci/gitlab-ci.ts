@@ -5,7 +5,7 @@ import { formatQuery } from '@fairlead/base/net/encode-path.ts'
 import type { OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
+import type { BuildServer, BuildServerType, JobOrder, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
@@ -134,7 +134,7 @@ class GitlabServer implements BuildServer {
     return { number, executable: { number } }
   }
 
-  async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
+  async start(job: string, { parameters }: JobOrder): Promise<string | undefined> {
     const target = await this.#knownTarget(job)
     const { ref: given, ...others } = parameters
     const ref = textOf(given) ?? (await this.#refOf(target))

@@ -8,10 +8,10 @@ import { maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type {
-  BuildOrder,
   BuildRange,
   BuildServer,
   BuildServerType,
+  JobOrder,
   RecentBuilds,
 } from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'
@@ -159,7 +159,7 @@ class JenkinsServer implements BuildServer {
     return definedOf({ number, executable: { number }, why, cancelled })
   }
 
-  async start(job: string, { parameters, config }: BuildOrder): Promise<string> {
+  async start(job: string, { parameters, config }: JobOrder): Promise<string> {
     const path = this.#pathOf(job)
     const definitions = listOf(config['parameterDefinitionList'])
     if (definitions.length === 0 && Object.keys(parameters).length > 0) {

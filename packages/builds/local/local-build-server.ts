@@ -9,7 +9,7 @@ import { describeRefusal, standalone } from '@fairlead/base/settings/standalone.
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Machine } from '@fairlead/ports/machine.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
-import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildRange, BuildServer, JobOrder, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import type { BuildFiles } from './build-files.ts'
@@ -195,7 +195,7 @@ export class LocalBuildServer implements BuildServer {
   }
 
   /** @returns the number of the queue item */
-  async start(name: string, order: BuildOrder): Promise<string> {
+  async start(name: string, order: JobOrder): Promise<string> {
     const { context, store, builds, machine } = this.#parts
     const job = await this.#requireJob(name, order.user)
     this.#checkPlace(job)

@@ -11,7 +11,7 @@ import { monitorStep, queueStep } from './follow-build.ts'
 import { scriptOrder } from './script.ts'
 import type { ScriptSettings } from './settings.ts'
 import {
-  type BuildOrder,
+  type StageBuildOrder,
   startStep,
   stopAfterTimeout,
   stopBuildStage,
@@ -33,14 +33,14 @@ export function createBuildStages(script: ScriptSettings): readonly StageType[] 
   ]
 }
 
-function orderOf({ stage }: TaskContext): BuildOrder {
+function orderOf({ stage }: TaskContext): StageBuildOrder {
   return { ...buildJobOf(stage), parameters: settingsOf(stage).parameters }
 }
 
 function buildStage(
   type: string,
   title: string,
-  order: (context: TaskContext) => BuildOrder,
+  order: (context: TaskContext) => StageBuildOrder,
 ): StageType {
   const start = startStep(`start${title}`, order)
   const queue = queueStep(`waitFor${title}Start`)

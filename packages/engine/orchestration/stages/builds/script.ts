@@ -6,7 +6,7 @@ import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ScriptSettings } from './settings.ts'
-import type { BuildOrder } from './start-build.ts'
+import type { StageBuildOrder } from './start-build.ts'
 
 /** Why no stage of the type runs; undefined when stages may. */
 export function describeMissingHost({ host }: ScriptSettings): string | undefined {
@@ -18,7 +18,10 @@ export function describeMissingHost({ host }: ScriptSettings): string | undefine
 }
 
 /** @throws {StageError} */
-export function scriptOrder({ stage, execution }: TaskContext, script: ScriptSettings): BuildOrder {
+export function scriptOrder(
+  { stage, execution }: TaskContext,
+  script: ScriptSettings,
+): StageBuildOrder {
   const { host = '' } = script
   const problem = describeMissingHost(script)
   if (problem !== undefined) throw new StageError([problem])

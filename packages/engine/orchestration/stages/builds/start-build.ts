@@ -18,14 +18,14 @@ import {
 
 const orderPauseMs = 30_000
 
-export interface BuildOrder extends BuildJob {
+export interface StageBuildOrder extends BuildJob {
   readonly parameters: JsonObject
   /** Merged into the stage's context. */
   readonly context?: JsonObject
 }
 
 /** @param orderOf Throws a `StageError` where the stage does not say what to start. */
-export function startStep(name: string, orderOf: (context: TaskContext) => BuildOrder): Step {
+export function startStep(name: string, orderOf: (context: TaskContext) => StageBuildOrder): Step {
   return {
     name,
     pollMs: orderPauseMs,
