@@ -33,7 +33,7 @@ import { type RunningService, startService } from './services.ts'
 const work = process.cwd()
 const source = join(work, sourceFolder)
 
-class Build {
+class RunnerBuild {
   readonly #plan: BuildPlan
   readonly #log: RunnerLog
   readonly #services: RunningService[] = []
@@ -89,7 +89,7 @@ class Build {
   async #prepare(): Promise<void> {
     for (const name of ['home', 'tmp', archiveFolder, sourceFolder])
       mkdirSync(join(work, name), { recursive: true })
-    this.#log.say(`Build ${this.#plan.title}`)
+    this.#log.say(`RunnerBuild ${this.#plan.title}`)
     const { source: planned } = this.#plan
     if (planned !== undefined) {
       const repository = join(work, repositoryFolder)
@@ -151,7 +151,7 @@ function takePlan(): BuildPlan {
 }
 
 try {
-  if (!(await new Build(takePlan()).carryOut())) process.exitCode = 1
+  if (!(await new RunnerBuild(takePlan()).carryOut())) process.exitCode = 1
 } catch (error) {
   writeOut(
     Buffer.from(

@@ -4,7 +4,7 @@ import { numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import {
-  type Build,
+  type BuildReference,
   type Commit,
   deploymentOf,
   type Run,
@@ -20,7 +20,7 @@ export interface RunFacts {
   readonly pipeline: string
   readonly user: string | undefined
   readonly commit: Commit | undefined
-  readonly build: Build | undefined
+  readonly build: BuildReference | undefined
   readonly steps: readonly DeliveryStep[]
   /** Undefined: it has not failed. */
   readonly failure: { readonly text: string; readonly account: string | undefined } | undefined
@@ -52,7 +52,7 @@ export interface Change {
   readonly clusters: readonly string[]
   readonly images: readonly string[]
   readonly commit: Commit | undefined
-  readonly build: Build | undefined
+  readonly build: BuildReference | undefined
   /** From the commit, for the first deployment of it. */
   readonly leadMs: number | undefined
   /** Why it counts as failed. */
@@ -131,7 +131,7 @@ function isOfCanary({ parentStageId }: RunStage, stages: ReadonlyMap<string, Run
 function deploymentBy(
   run: Run,
   stage: RunStage,
-): { step: DeliveryStep; commit: Commit | undefined; build: Build | undefined }[] {
+): { step: DeliveryStep; commit: Commit | undefined; build: BuildReference | undefined }[] {
   const { status, context, outputs, tasks } = stage
   const hasFailed = status === 'TERMINAL'
   const hasChanged = Object.keys(context.serverGroups).length > 0 || outputs.manifests.length > 0

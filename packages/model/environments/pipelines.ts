@@ -76,7 +76,7 @@ function isWithin({ account = '', regions }: DeployTarget, environment: Environm
   )
 }
 
-export interface Build {
+export interface BuildReference {
   readonly server?: string | undefined
   readonly job?: string | undefined
   readonly number?: number | undefined
@@ -203,7 +203,7 @@ export interface Deployment {
   readonly images: readonly string[]
   readonly manifests: ReturnType<typeof toManifests>
   readonly commit: Commit | undefined
-  readonly build: Build | undefined
+  readonly build: BuildReference | undefined
 }
 
 export function deploymentsOf(runs: readonly Run[]): Deployment[] {

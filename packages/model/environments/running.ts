@@ -4,7 +4,7 @@ import { isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/ba
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import { labelOf } from './images.ts'
-import type { Build, Commit } from './pipelines.ts'
+import type { BuildReference, Commit } from './pipelines.ts'
 
 export interface Version {
   /** As it is deployed. */
@@ -13,7 +13,7 @@ export interface Version {
   readonly label: string
   readonly digest?: string | undefined
   readonly commit?: Commit | undefined
-  readonly build?: Build | undefined
+  readonly build?: BuildReference | undefined
 }
 
 type State = 'up' | 'degraded' | 'down' | 'disabled' | 'empty'

@@ -11,7 +11,7 @@ import {
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import {
-  type Build,
+  type BuildReference,
   type Commit,
   commitsOf,
   type Deployment,
@@ -47,7 +47,7 @@ interface Context {
 export interface Between {
   readonly commits: readonly Commit[]
   readonly authors: readonly string[]
-  readonly builds: readonly Build[]
+  readonly builds: readonly BuildReference[]
   readonly note?: string | undefined
 }
 
@@ -78,7 +78,7 @@ export async function loadBetween(
   const commits = (whole ?? partly).slice(0, most)
   const authors = [...new Set(commits.flatMap(({ author }) => author ?? []))]
   const { server, job } = source?.build ?? {}
-  const builds = built.map((build): Build => definedOf({ server, job, ...toBuild(build) }))
+  const builds = built.map((build): BuildReference => definedOf({ server, job, ...toBuild(build) }))
   return {
     commits,
     authors,
@@ -87,7 +87,7 @@ export async function loadBetween(
   }
 }
 
-function isLater(one: Build = {}, other: Build = {}): boolean {
+function isLater(one: BuildReference = {}, other: BuildReference = {}): boolean {
   return (
     one.server === other.server &&
     one.job === other.job &&
