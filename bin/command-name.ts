@@ -7,7 +7,7 @@ import { shellWord } from '@fairlead/base/names/shell-word.ts'
 /** Files that Docker and Podman put into every container. */
 export const containerMarks = { docker: '/.dockerenv', podman: '/run/.containerenv' } as const
 
-export interface Call {
+export interface CommandCall {
   /** The program: `bin/fairlead.js` of a clone, `dist/fairlead.js` of a package. */
   readonly file: string
   readonly node: string
@@ -23,7 +23,7 @@ interface LogReader {
   readonly dataDir: string
 }
 
-export function commandName(call: Call, loggedBy?: LogReader): string {
+export function commandName(call: CommandCall, loggedBy?: LogReader): string {
   const name = nameInPlace(call)
   const { container, env, hostname: host } = call
   if (loggedBy === undefined) return name
@@ -36,7 +36,7 @@ export function commandName(call: Call, loggedBy?: LogReader): string {
   return isFound ? name : `FAIRLEAD_DATA_DIR=${shellWord(loggedBy.dataDir)} ${name}`
 }
 
-function nameInPlace({ file, node, env, cwd }: Call): string {
+function nameInPlace({ file, node, env, cwd }: CommandCall): string {
   // npm runs a script in the folder of the package, wherever it was called.
   const reader = env['INIT_CWD'] ?? cwd
   const root = dirname(dirname(file))
@@ -74,7 +74,7 @@ export function command(words: string, loggedBy?: LogReader): string {
   return `${commandName(thisCall(), loggedBy)} ${words}`
 }
 
-function thisCall(): Call {
+function thisCall(): CommandCall {
   return {
     file: realpathSync(process.argv[1] ?? ''),
     node: process.execPath,
@@ -86,7 +86,7 @@ function thisCall(): Call {
 }
 
 /** In a container for development, or one of many services, a reader of the log is inside, too. */
-function findContainer(): Call['container'] {
+function findContainer(): CommandCall['container'] {
   const marks = Object.entries(containerMarks) as [keyof typeof containerMarks, string][]
   const found =
     process.env['KUBERNETES_SERVICE_HOST'] === undefined

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { type Call, commandName } from '../../bin/command-name.ts'
+import { type CommandCall, commandName } from '../../bin/command-name.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'fairlead-called-')))
 test.after(() => rmSync(folder, { recursive: true }))
@@ -33,7 +33,7 @@ const onPath = { PATH: `/nowhere:${join(folder, 'prefix/bin')}` }
 const inClone = { ...clone, cwd: join(folder, 'a clone') }
 const otherNode = '/usr/bin/node'
 
-const rows: [title: string, call: Partial<Call>, name: string, logged?: boolean][] = [
+const rows: [title: string, call: Partial<CommandCall>, name: string, logged?: boolean][] = [
   ['in a clone', inClone, 'node_modules/.bin/node bin/fairlead.js'],
   ['in a clone, with a Node of its user', { ...inClone, node: otherNode }, 'node bin/fairlead.js'],
   [
@@ -82,7 +82,7 @@ const rows: [title: string, call: Partial<Call>, name: string, logged?: boolean]
 ]
 for (const [title, call, name, logged = false] of rows) {
   test(`what is installed ${title} is called ${name.replaceAll(folder, '…')}`, () => {
-    const complete: Call = {
+    const complete: CommandCall = {
       file: '',
       node: otherNode,
       env: {},

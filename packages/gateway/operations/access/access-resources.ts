@@ -13,7 +13,7 @@ export interface ResourcePermissions {
   readonly permissions: Record<string, string[]>
 }
 
-type Call = (
+type CallOwner = (
   service: ServiceName,
   call: { path: string; query?: Record<string, string> },
 ) => Promise<UpstreamAnswer>
@@ -38,7 +38,7 @@ const places = {
 
 /** What cannot be read is left out: the decision does not need it. */
 export async function loadResourcePermissions(
-  call: Call,
+  call: CallOwner,
   subject: AccessSubject,
 ): Promise<ResourcePermissions[]> {
   const { application, account, buildService, serviceAccount } = subject
@@ -52,7 +52,7 @@ export async function loadResourcePermissions(
 }
 
 export async function applicationExists(
-  call: Call,
+  call: CallOwner,
   application: string,
 ): Promise<boolean | undefined> {
   try {
@@ -65,7 +65,10 @@ export async function applicationExists(
   }
 }
 
-async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
+async function ofApplication(
+  call: CallOwner,
+  name: string,
+): Promise<ResourcePermissions | undefined> {
   const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
   return isObject(found)
     ? { kind: 'application', name, permissions: permissionsIn(found) }
@@ -73,7 +76,7 @@ async function ofApplication(call: Call, name: string): Promise<ResourcePermissi
 }
 
 async function ofEntry(
-  call: Call,
+  call: CallOwner,
   place: PermissionSource,
   wanted: string,
 ): Promise<ResourcePermissions | undefined> {
@@ -90,9 +93,9 @@ async function ofEntry(
 }
 
 async function read(
-  call: Call,
+  call: CallOwner,
   service: ServiceName,
-  question: Parameters<Call>[1],
+  question: Parameters<CallOwner>[1],
 ): Promise<unknown> {
   try {
     return readJson(await call(service, question), service)
