@@ -15,7 +15,6 @@ import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import type { ConsoleView } from './provider.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   checkOwners,
@@ -31,6 +30,7 @@ import {
   none,
   ownersOf,
   providerOf,
+  type RouteHandler,
   readableBalancers,
   readableGroups,
   serverGroupsOf,
@@ -97,7 +97,7 @@ export async function findLines(
   return { output: '', matches }
 }
 
-const serverGroups: Answer = async (request, infrastructure) => {
+const serverGroups: RouteHandler = async (request, infrastructure) => {
   const nowMs = infrastructure.context.now()
   const groups = (await readableGroups(request, infrastructure)).filter(createChoice(request))
   if (queryFlag(request, 'expand') ?? false)
@@ -114,7 +114,7 @@ function createChoice(request: Asked): (group: ServerGroup) => boolean {
   return ({ account, moniker }) => wanted.has(`${account}:${moniker.cluster}`)
 }
 
-const serverGroup: Answer = async (request, infrastructure) => {
+const serverGroup: RouteHandler = async (request, infrastructure) => {
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
@@ -137,7 +137,7 @@ function findServerGroup(
 }
 
 /** Exactly one of `applications` and `ids`; an unknown id is skipped, a malformed one is refused. */
-const serverGroupsByName: Answer = async (request, infrastructure) => {
+const serverGroupsByName: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
@@ -180,7 +180,7 @@ export function balancersOfApplication(
   return all.filter((balancer) => used.has(balancer) || isOf(application, balancer))
 }
 
-const loadBalancers: Answer = async (request, infrastructure) => {
+const loadBalancers: RouteHandler = async (request, infrastructure) => {
   const application = pathValue(request, 'application')
   const groups = serverGroupsOf(infrastructure, application)
   const all = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
@@ -188,7 +188,7 @@ const loadBalancers: Answer = async (request, infrastructure) => {
   return writtenList(shown.map((balancer) => formatJson(toLoadBalancerView(balancer))))
 }
 
-const instance: Answer = async (request, infrastructure) => {
+const instance: RouteHandler = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
@@ -210,7 +210,7 @@ function groupOf(
     : findServerGroup(infrastructure, account, region, serverGroup)
 }
 
-const console: Answer = async (request, infrastructure) => {
+const console: RouteHandler = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
@@ -244,7 +244,7 @@ function consoleWish(request: Asked): ConsoleWish | undefined {
   return offset === undefined ? undefined : { offset }
 }
 
-const jobs: Answer = async (request, infrastructure) => {
+const jobs: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter((each) =>
     isReadable(access, each),
@@ -252,7 +252,7 @@ const jobs: Answer = async (request, infrastructure) => {
   return writtenList(shown.map((each) => formatJson(toJobView(each))))
 }
 
-const job: Answer = async (request, infrastructure) => {
+const job: RouteHandler = async (request, infrastructure) => {
   const { job: found } = requireJob(request, infrastructure)
   await checkOwners(request, infrastructure, found)
   return toJobView(found)
@@ -275,7 +275,7 @@ function requireJob(request: Asked, { providers }: EmbeddedInfrastructure) {
   throw missing(request, 'Job', 'account', 'location', 'id')
 }
 
-const removeJob: Answer = async (request, infrastructure) => {
+const removeJob: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
   for (const name of ownersOf(found))
@@ -285,7 +285,7 @@ const removeJob: Answer = async (request, infrastructure) => {
   return ''
 }
 
-const jobFile: Answer = async (request, infrastructure) => {
+const jobFile: RouteHandler = async (request, infrastructure) => {
   const { application, account, id, fileName } = pathValues(
     request,
     'application',
@@ -301,13 +301,13 @@ const jobFile: Answer = async (request, infrastructure) => {
   return {}
 }
 
-const podProperties: Answer = async (request, infrastructure) => {
+const podProperties: RouteHandler = async (request, infrastructure) => {
   const place = pathValues(request, 'account', 'location', 'pod', 'container')
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))
   return (await provider?.podProperties?.(place, await accessOf(request, infrastructure))) ?? {}
 }
 
-function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
+function ownResources(kind: 'serverGroupManagers' | 'rawResources'): RouteHandler {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
     const application = pathValue(request, 'application')

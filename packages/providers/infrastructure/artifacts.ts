@@ -7,18 +7,18 @@ import { type Artifact, type ArtifactAccount, toArtifact } from '../artifacts/ac
 import { artifactAccountTypes } from '../artifacts/all.ts'
 import { checkDigest, parseDigest } from '../artifacts/digests.ts'
 import {
-  type Answer,
   type Asked,
   type EmbeddedInfrastructure,
   get,
   type InfrastructureRoute,
   notFound,
+  type RouteHandler,
 } from './route.ts'
 
 const kind = 'artifact account'
 
 /** Providers whose artifacts are not files have an account of their name, so that pickers offer them. */
-const credentials: Answer = async (request, { context, artifactAccounts, types }) => {
+const credentials: RouteHandler = async (request, { context, artifactAccounts, types }) => {
   const { mayUse } = await openAccountJudge(context, request.asker)
   return [
     ...artifactAccounts.filter(mayUse).map(({ name, types: own }) => ({ name, types: own })),
@@ -28,7 +28,7 @@ const credentials: Answer = async (request, { context, artifactAccounts, types }
   ]
 }
 
-const content: Answer = async (request, infrastructure) => {
+const content: RouteHandler = async (request, infrastructure) => {
   const artifact = toArtifact(request.body)
   const { type, artifactAccount: name } = artifact
   const judge = await openAccountJudge(infrastructure.context, request.asker)
@@ -52,10 +52,10 @@ function expectedDigest({ metadata: { digest: text } }: Artifact) {
 }
 
 /** Empty where there is no such account, or its source has no list. */
-const names: Answer = async (request, infrastructure) =>
+const names: RouteHandler = async (request, infrastructure) =>
   (await (await accountInPath(request, infrastructure))?.names?.(request.user)) ?? []
 
-const versions: Answer = async (request, infrastructure) => {
+const versions: RouteHandler = async (request, infrastructure) => {
   const account = await accountInPath(request, infrastructure)
   return (await account?.versions?.(requiredQuery(request, 'artifactName'), request.user)) ?? []
 }

@@ -6,7 +6,6 @@ import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryFlag, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   type EmbeddedInfrastructure,
@@ -15,6 +14,7 @@ import {
   loadBalancersOf,
   missing,
   providerOf,
+  type RouteHandler,
   readableBalancers,
   readableGroups,
   Written,
@@ -92,7 +92,7 @@ export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): 
 const cluster = '/applications/:application/clusters/:account/:cluster'
 
 /** An application exists as soon as it has a server group. */
-const applications: Answer = async (request, infrastructure) => {
+const applications: RouteHandler = async (request, infrastructure) => {
   const isRestricted = queryFlag(request, 'restricted') ?? true
   const access = isRestricted ? await accessOf(request, infrastructure) : undefined
   const shown = [...groupsByApplication(infrastructure)]
@@ -127,7 +127,7 @@ function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
   return [...new Set(groups.flatMap(({ moniker }) => moniker.cluster ?? []))].sort()
 }
 
-const application: Answer = async (request, infrastructure) => {
+const application: RouteHandler = async (request, infrastructure) => {
   const name = pathValue(request, 'application')
   const groups = await readableGroups(request, infrastructure)
   if (groups.length === 0) throw missing(request, 'Application', 'application')
@@ -160,10 +160,10 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
   ]
 }
 
-const clusterNames: Answer = async (request, infrastructure) =>
+const clusterNames: RouteHandler = async (request, infrastructure) =>
   new Written(formatJson(clusterNamesByAccount(await readableGroups(request, infrastructure))))
 
-const clustersOfAccount: Answer = async (request, infrastructure) => {
+const clustersOfAccount: RouteHandler = async (request, infrastructure) => {
   const groups = await groupsOfAccount(request, infrastructure)
   if (groups.length === 0) throw missing(request, 'Clusters', 'account', 'application')
   return byCluster(groups).map(toClusterSummary)
@@ -203,14 +203,14 @@ function noCluster(request: Asked): PortError {
   return missing(request, 'Cluster', 'cluster', 'account', 'application')
 }
 
-const clustersOfName: Answer = async (request, infrastructure) => {
+const clustersOfName: RouteHandler = async (request, infrastructure) => {
   const groups = await groupsOfCluster(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
   const byProvider = [...Map.groupBy(groups, ({ provider }) => provider).values()]
   return Promise.all(byProvider.map((each) => viewCluster(each, request, infrastructure)))
 }
 
-const clusterAtProvider: Answer = async (request, infrastructure) => {
+const clusterAtProvider: RouteHandler = async (request, infrastructure) => {
   const groups = await groupsAtProvider(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
   return viewCluster(groups, request, infrastructure)
@@ -238,7 +238,7 @@ export function balancersOfGroups(
   return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
-const clusterBalancers: Answer = async (request, infrastructure) => {
+const clusterBalancers: RouteHandler = async (request, infrastructure) => {
   const named = balancersOfGroups(
     await groupsAtProvider(request, infrastructure),
     loadBalancersOf(infrastructure),
@@ -246,7 +246,7 @@ const clusterBalancers: Answer = async (request, infrastructure) => {
   return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
 }
 
-const scalingActivities: Answer = async (request, infrastructure) => {
+const scalingActivities: RouteHandler = async (request, infrastructure) => {
   const region = requiredQuery(request, 'region')
   const name = pathValue(request, 'name')
   const group = (await groupsAtProvider(request, infrastructure)).find(
@@ -258,7 +258,7 @@ const scalingActivities: Answer = async (request, infrastructure) => {
   return activities
 }
 
-const target: Answer = async (request, infrastructure) => {
+const target: RouteHandler = async (request, infrastructure) => {
   const outcome = findTarget(await groupsAtProvider(request, infrastructure), {
     target: pathValue(request, 'target'),
     scope: pathValue(request, 'scope'),

@@ -2,11 +2,18 @@
 import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { accountsOfEntity, type EntityTags } from './entity-tag-store.ts'
-import { type Answer, accessOf, get, type InfrastructureRoute, mayRead, missing } from './route.ts'
+import {
+  accessOf,
+  get,
+  type InfrastructureRoute,
+  mayRead,
+  missing,
+  type RouteHandler,
+} from './route.ts'
 
 const defaultMaxResults = 5000
 
-const listed: Answer = async (request, infrastructure) => {
+const listed: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const maxResults = Number(queryValue(request, 'maxResults') ?? defaultMaxResults)
   const filters = createFilters(request)
@@ -33,7 +40,7 @@ const referenceFields = [
   'namespace',
 ] as const
 
-function createFilters(request: Parameters<Answer>[0]): ((tags: EntityTags) => boolean)[] {
+function createFilters(request: Parameters<RouteHandler>[0]): ((tags: EntityTags) => boolean)[] {
   const same = (value: unknown, wanted: string) =>
     String(value).toLowerCase() === wanted.toLowerCase()
   const idPrefix = queryValue(request, 'idPrefix')
@@ -60,7 +67,7 @@ function createFilters(request: Parameters<Answer>[0]): ((tags: EntityTags) => b
   ]
 }
 
-const one: Answer = async (request, infrastructure) => {
+const one: RouteHandler = async (request, infrastructure) => {
   const found = infrastructure.entityTags.get(pathValue(request, '*'))
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)

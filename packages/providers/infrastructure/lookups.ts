@@ -7,7 +7,6 @@ import { pathValue, pathValues, queryValue } from '@fairlead/ports/requests/requ
 import type { Account, SecurityGroup } from './model.ts'
 import type { CloudProvider } from './provider.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   type EmbeddedInfrastructure,
@@ -17,21 +16,22 @@ import {
   none,
   notFound,
   providerOf,
+  type RouteHandler,
   securityGroupsOf,
 } from './route.ts'
 import { byName, toAccountView, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
-const accounts: Answer = (_request, { providers, marks }) =>
+const accounts: RouteHandler = (_request, { providers, marks }) =>
   providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks))
 
-const accountsOfType: Answer = (request, { providers, marks }) =>
+const accountsOfType: RouteHandler = (request, { providers, marks }) =>
   providers
     .filter(({ id }) => id === pathValue(request, 'accountType'))
     .flatMap((provider) => provider.accounts)
     .map((account) => toAccountView(account, marks))
 
-const account: Answer = (request, infrastructure) =>
+const account: RouteHandler = (request, infrastructure) =>
   toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
 /** @throws {PortError} 404 */
@@ -42,12 +42,12 @@ function requireAccount(request: Asked, { providers }: EmbeddedInfrastructure): 
   return found
 }
 
-const removed: Answer = (request, infrastructure) => {
+const removed: RouteHandler = (request, infrastructure) => {
   requireAccount(request, infrastructure)
   return notStored(request, infrastructure)
 }
 
-const notStored: Answer = () => {
+const notStored: RouteHandler = () => {
   throw new PortError(
     400,
     'Account definitions cannot be stored in this installation. Write them into its configuration (local.accounts), or connect ' +
@@ -66,7 +66,7 @@ export const accountRoutes: InfrastructureRoute[] = [
   { method: 'DELETE', path: '/credentials/:account', answer: removed },
 ]
 
-const all: Answer = async (request, infrastructure) => {
+const all: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const groups = securityGroupsOf(infrastructure).filter(({ account }) =>
     access.mayOnAccount(account, 'READ'),
@@ -86,7 +86,7 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
   return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
 }
 
-const ofProvider: Answer = (request, infrastructure) => {
+const ofProvider: RouteHandler = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   const groups = groupsOf(request, infrastructure).filter(
     (group) => region === undefined || group.region === region,
@@ -101,7 +101,7 @@ function groupsOf(request: Asked, infrastructure: EmbeddedInfrastructure): Secur
   )
 }
 
-const details: Answer = (request, infrastructure) => {
+const details: RouteHandler = (request, infrastructure) => {
   const { region, name } = pathValues(request, 'region', 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
   const found = groupsOf(request, infrastructure).filter(
@@ -135,14 +135,14 @@ type LookupKind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
 /** Clients of the oldest paths mean every provider and write `aws`. */
 const alias = 'aws'
 
-function ofAll(kind: LookupKind): Answer {
+function ofAll(kind: LookupKind): RouteHandler {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
     return infrastructure.providers.flatMap((provider) => readableOf(provider, kind, access))
   }
 }
 
-function ofOne(kind: LookupKind): Answer {
+function ofOne(kind: LookupKind): RouteHandler {
   return async (request, infrastructure) => {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
@@ -160,7 +160,7 @@ function readableOf(provider: CloudProvider, kind: LookupKind, access: Access): 
     .sort(byName)
 }
 
-const networksByProvider: Answer = async (request, infrastructure) => {
+const networksByProvider: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   return Object.fromEntries(
     infrastructure.providers.map((provider) => [
@@ -170,15 +170,15 @@ const networksByProvider: Answer = async (request, infrastructure) => {
   )
 }
 
-const operationNames: Answer = (_request, { providers }) =>
+const operationNames: RouteHandler = (_request, { providers }) =>
   [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))]
     .sort()
     .map((name) => ({ name, enabled: true }))
 
-const descriptions: Answer = (_request, { types }) =>
+const descriptions: RouteHandler = (_request, { types }) =>
   types.map(({ id, description }) => ({ id, ...description }))
 
-const metrics: Answer = (request, infrastructure) => {
+const metrics: RouteHandler = (request, infrastructure) => {
   const { provider, account, region } = pathValues(request, 'provider', 'account', 'region')
   const names = infrastructure.types.find(({ id }) => id === provider)?.description.metrics ?? []
   return names.map((name) => ({
@@ -193,7 +193,7 @@ const metrics: Answer = (request, infrastructure) => {
 
 const noMetric = notFound('Metric', 'metric', 'account', 'region')
 
-const statistics: Answer = async (request, infrastructure) => {
+const statistics: RouteHandler = async (request, infrastructure) => {
   const { provider, account, region, metric } = pathValues(
     request,
     'provider',

@@ -12,7 +12,6 @@ import {
 } from '@fairlead/ports/requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   checkOwners,
@@ -21,12 +20,13 @@ import {
   get,
   type InfrastructureRoute,
   isReadable,
+  type RouteHandler,
 } from './route.ts'
 
 const toPlace = shape({ account: textOf, location: textOf })
 const toOwner = shape({ account: textOf, application: textOf })
 
-const drift: Answer = async (request, infrastructure) => {
+const drift: RouteHandler = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const place = toPlace({
     account: queryValue(request, 'account'),
@@ -49,7 +49,7 @@ const drift: Answer = async (request, infrastructure) => {
 }
 
 /** Needs what the deployment needs: it shows what is there now. */
-const plan: Answer = async (request, infrastructure) => {
+const plan: RouteHandler = async (request, infrastructure) => {
   const description = objectOf(request.body)
   const { account, application } = toOwner(description)
   if (account === undefined || application === undefined) {
@@ -85,7 +85,7 @@ export const manifestChangeRoutes: InfrastructureRoute[] = [
 /** Cluster-wide objects have it in place of a location. */
 const noLocation = '_'
 
-const manifest: Answer = async (request, infrastructure) => {
+const manifest: RouteHandler = async (request, infrastructure) => {
   const { account, name } = pathValues(request, 'account', 'name')
   const location = pathValue(request, 'location') || noLocation
   const access = await accessOf(request, infrastructure)
@@ -102,7 +102,7 @@ const manifest: Answer = async (request, infrastructure) => {
   throw new PortError(404, `Unable to find ${name} in ${account}/${location}`)
 }
 
-const manifestsOfCluster: Answer = async (request, infrastructure) => {
+const manifestsOfCluster: RouteHandler = async (request, infrastructure) => {
   const members = await membersOf(request, infrastructure)
   return members.map(({ view }) => view)
 }
@@ -129,7 +129,7 @@ const criteria: Readonly<
   smallest: (members) => members.toSorted((one, other) => one.replicas - other.replicas)[0],
 }
 
-const dynamicManifest: Answer = async (request, infrastructure) => {
+const dynamicManifest: RouteHandler = async (request, infrastructure) => {
   const criterion = pathValue(request, 'criteria').toLowerCase()
   const choose = Object.hasOwn(criteria, criterion) ? criteria[criterion] : undefined
   if (choose === undefined)

@@ -14,7 +14,6 @@ import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import { applicationsOf, type OperationType } from './operation-type.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   checkReadable,
@@ -23,12 +22,13 @@ import {
   type InfrastructureRoute,
   none,
   providerOf,
+  type RouteHandler,
   unknownProvider,
 } from './route.ts'
 import type { SubmittedOperation } from './tasks.ts'
 
 /** All operations are checked before the first one runs. */
-const submit: Answer = async (request, infrastructure) => {
+const submit: RouteHandler = async (request, infrastructure) => {
   const requestId = queryValue(request, 'clientRequestId')
   const operations = submittedOperations(request)
   const refused = await refusals(operations, request, infrastructure)
@@ -43,7 +43,7 @@ const submit: Answer = async (request, infrastructure) => {
   )
 }
 
-const previewTask: Answer = async (request, infrastructure) => {
+const previewTask: RouteHandler = async (request, infrastructure) => {
   const operations = submittedOperations(request)
   const refused = await refusals(operations, request, infrastructure)
   return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
@@ -177,7 +177,7 @@ function deniedBy(
 }
 
 /** Any stage may name its id: the user who has submitted it reads it, and readers of all its applications, or else of its accounts. */
-const task: Answer = async (request, infrastructure) => {
+const task: RouteHandler = async (request, infrastructure) => {
   const id = pathValue(request, 'id')
   const [found, subject] = [infrastructure.tasks.view(id), infrastructure.tasks.subjectOf(id)]
   if (found === undefined || subject === undefined)
@@ -191,7 +191,7 @@ const task: Answer = async (request, infrastructure) => {
 }
 
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
-const refreshed: Answer = (request) => {
+const refreshed: RouteHandler = (request) => {
   if (request.body !== undefined && !isObject(request.body))
     throw new PortError(400, 'The body is not a JSON object.')
   return { cachedIdentifiersByType: {} }

@@ -8,11 +8,11 @@ import { itself } from '@fairlead/ports/caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { addCounts, type ServerGroup } from './model.ts'
 import {
-  type Answer,
   accessOf,
   get,
   type InfrastructureRoute,
   isReadable,
+  type RouteHandler,
   serverGroupsOf,
 } from './route.ts'
 import { instanceCountsOf } from './views.ts'
@@ -32,7 +32,7 @@ const toProject = shape({
 const toBuildInfo = shape({ jenkins: shape({ host: textOf, name: textOf, number: textOf }) })
 
 /** Without applications of its own, a project's cluster covers all applications of the project. */
-const clusters: Answer = async (request, infrastructure) => {
+const clusters: RouteHandler = async (request, infrastructure) => {
   const { config } = await loadProject(infrastructure.context, pathValue(request, 'project'))
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()

@@ -10,7 +10,6 @@ import {
 } from '@fairlead/ports/requests/request-values.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   checkReadable,
@@ -20,6 +19,7 @@ import {
   isReadable,
   missing,
   providerOf,
+  type RouteHandler,
   readableBalancers,
   unknownProvider,
 } from './route.ts'
@@ -37,7 +37,7 @@ function requireProvider(
   throw new PortError(status, unknownProvider(infrastructure, id))
 }
 
-const loadBalancers: Answer = async (request, infrastructure) => {
+const loadBalancers: RouteHandler = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 400)
   const access = await accessOf(request, infrastructure)
   return toLoadBalancerItems(
@@ -45,7 +45,7 @@ const loadBalancers: Answer = async (request, infrastructure) => {
   )
 }
 
-const loadBalancer: Answer = async (request, infrastructure) => {
+const loadBalancer: RouteHandler = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 400)
   const named = provider.loadBalancers().filter(({ name }) => name === pathValue(request, 'name'))
   const access = await accessOf(request, infrastructure)
@@ -54,7 +54,7 @@ const loadBalancer: Answer = async (request, infrastructure) => {
   return item
 }
 
-const loadBalancerDetails: Answer = async (request, infrastructure) => {
+const loadBalancerDetails: RouteHandler = async (request, infrastructure) => {
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const named = requireProvider(request, infrastructure, 400)
     .loadBalancers()
@@ -65,7 +65,7 @@ const loadBalancerDetails: Answer = async (request, infrastructure) => {
   return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
 }
 
-const findImages: Answer = async (request, infrastructure) => {
+const findImages: RouteHandler = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 404)
   const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
@@ -100,7 +100,7 @@ function toImageQuery(request: Asked): ImageQuery {
   }
 }
 
-const imageTags: Answer = async (request, infrastructure) => {
+const imageTags: RouteHandler = async (request, infrastructure) => {
   const account = requiredQuery(request, 'account')
   const repository = requiredQuery(request, 'repository')
   const provider = requireProvider(request, infrastructure, 404)
@@ -108,7 +108,7 @@ const imageTags: Answer = async (request, infrastructure) => {
   return provider.images?.tags(account, repository) ?? []
 }
 
-const imageDetails: Answer = async (request, infrastructure) => {
+const imageDetails: RouteHandler = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const found =
     requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
@@ -117,11 +117,11 @@ const imageDetails: Answer = async (request, infrastructure) => {
   return found.flatMap((image) => readableImage(image, access))
 }
 
-const noCharts: Answer = (request, infrastructure) => {
+const noCharts: RouteHandler = (request, infrastructure) => {
   throw new PortError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }
 
-const noChartTags: Answer = (request, infrastructure) => {
+const noChartTags: RouteHandler = (request, infrastructure) => {
   requiredQuery(request, 'account')
   requiredQuery(request, 'repository')
   return noCharts(request, infrastructure)

@@ -30,7 +30,7 @@ export interface InfrastructureRoute {
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
   reads?: readonly ('application' | 'account')[] | undefined
-  answer: Answer
+  answer: RouteHandler
 }
 
 export interface Asked {
@@ -45,11 +45,11 @@ export interface Asked {
 }
 
 /** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */
-export type Answer = (request: Asked, infrastructure: EmbeddedInfrastructure) => unknown
+export type RouteHandler = (request: Asked, infrastructure: EmbeddedInfrastructure) => unknown
 
 export function get(
   path: string,
-  answer: Answer,
+  answer: RouteHandler,
   reads: InfrastructureRoute['reads'] = [],
 ): InfrastructureRoute {
   return { method: 'GET', path, reads, answer }
@@ -81,7 +81,7 @@ export function none(): unknown[] {
  * Answers 404 with the resource's kind and the path values that name it, for example
  * `Instance not found (id: i-1)`.
  */
-export function notFound(kind: string, ...names: string[]): Answer {
+export function notFound(kind: string, ...names: string[]): RouteHandler {
   return (request) => {
     throw missing(request, kind, ...names)
   }

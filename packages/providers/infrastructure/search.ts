@@ -13,7 +13,6 @@ import { StoredLists } from '@fairlead/ports/stored-lists.ts'
 import { groupsByApplication } from './clusters.ts'
 import type { Instance, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
 import {
-  type Answer,
   type Asked,
   accessOf,
   type EmbeddedInfrastructure,
@@ -21,6 +20,7 @@ import {
   loadBalancersOf,
   mayRead,
   ownersOf,
+  type RouteHandler,
   securityGroupsOf,
   serverGroupsOf,
 } from './route.ts'
@@ -37,7 +37,7 @@ const ownParameters = new Set([
 ])
 
 /** @see docs/contracts/infrastructure.md#search */
-const search: Answer = async (request, infrastructure) => {
+const search: RouteHandler = async (request, infrastructure) => {
   const types = queryValues(request, 'type').flatMap((value) =>
     value.split(',').filter((type) => type !== ''),
   )

@@ -7,16 +7,16 @@ import { queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, OwnResource, ServerGroup } from './model.ts'
 import {
-  type Answer,
   get,
   type InfrastructureRoute,
   jobsOf,
   loadBalancersOf,
+  type RouteHandler,
   serverGroupsOf,
 } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
-const versions: Answer = (request, infrastructure) => {
+const versions: RouteHandler = (request, infrastructure) => {
   const all = loadBalancersOf(infrastructure)
   return queryValues(request, 'application').map((name) => {
     const groups = serverGroupsOf(infrastructure, name)

@@ -25,7 +25,7 @@ export interface ExpressionPlace extends ExecutionPlace {
   readonly answers?: AnswerSource
 }
 
-interface Answer {
+interface GivenAnswer {
   readonly value?: unknown
   readonly fault?: string
   readonly characters: number
@@ -33,7 +33,7 @@ interface Answer {
 
 interface KeptQuestion {
   asked: Promise<void>
-  answer?: Answer
+  answer?: GivenAnswer
 }
 
 const mostPerStage = 20
@@ -100,7 +100,7 @@ export class ExpressionAnswers {
   }
 
   async #answer(question: Question, place: ExecutionPlace, entry: KeptQuestion): Promise<void> {
-    let answer: Answer
+    let answer: GivenAnswer
     try {
       const value = await this.#ask(question, place)
       answer = {
