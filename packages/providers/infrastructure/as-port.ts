@@ -27,7 +27,7 @@ import {
 import type {
   ArtifactDigests,
   ArtifactName,
-  EmbeddedInfrastructure as InfrastructurePort,
+  Infrastructure,
   JobPlace,
 } from '@fairlead/ports/infrastructure.ts'
 import { isSlices } from '@fairlead/ports/requests/slices.ts'
@@ -70,7 +70,7 @@ const toSubmitted = shape({ id: String })
 const toPreview = shape({ errors: textsOf })
 const toOperation = shape({ name: String })
 
-export function createPort(infrastructure: EmbeddedInfrastructure): InfrastructurePort {
+export function createPort(infrastructure: EmbeddedInfrastructure): Infrastructure {
   const { context, providers, tasks } = infrastructure
   const ask = async (
     route: InfrastructureRoute,
