@@ -17,6 +17,7 @@ import {
   rmSync,
   statfsSync,
   statSync,
+  utimesSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -101,16 +102,27 @@ async function bundleProgram(): Promise<string> {
     hash.update(file).update(readFileSync(join(fresh, file)))
   const folder = join(cache, `bundle-${hash.digest('hex').slice(0, 16)}`)
   for (const old of globSync('bundle-*', { cwd: cache }).map((name) => join(cache, name))) {
-    if (old !== folder && Date.now() - statSync(old).mtimeMs > bundleMaxAgeMs)
-      rmSync(old, { recursive: true, force: true })
+    if (old !== folder && isLeft(old)) rmSync(old, { recursive: true, force: true })
   }
-  if (existsSync(folder)) {
-    rmSync(fresh, { recursive: true })
-  } else {
-    renameSync(fresh, folder)
-    await warmUp(folder)
-  }
+  const isNew = !existsSync(folder)
+  if (isNew) renameSync(fresh, folder)
+  else rmSync(fresh, { recursive: true })
+  hold(folder)
+  setInterval(() => hold(folder), bundleMaxAgeMs / 6).unref()
+  if (isNew) await warmUp(folder)
   return folder
+}
+
+/** Whether no run has held it for long. */
+function isLeft(bundle: string): boolean {
+  const { mtimeMs } = statSync(bundle, { throwIfNoEntry: false }) ?? {}
+  return mtimeMs !== undefined && Date.now() - mtimeMs > bundleMaxAgeMs
+}
+
+/** Other runs remove what is old, and this one may take longer. */
+function hold(bundle: string): void {
+  const now = new Date()
+  utimesSync(bundle, now, now)
 }
 
 /**
