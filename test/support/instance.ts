@@ -15,6 +15,8 @@ export interface Instance {
   readonly port: number
   /** Of the process: its home, its data directory, its port. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The end of what it has printed. */
+  log(): string
 }
 
 export interface InstanceOptions {
@@ -68,7 +70,7 @@ export async function startInstance(t: TestContext, options: InstanceOptions): P
     return answer?.status === 200
   }
   await waitUntil(isUp, () => `${url}/health:\n${output}`)
-  return { url, port, env }
+  return { url, port, env, log: () => output }
 }
 
 /** A shell may have started npm, and that the instance: all of them are one process group. */

@@ -263,9 +263,11 @@ test('a dependent pipeline waits for the definition store', async (t) => {
   assert.deepEqual(await runs(), [])
 
   reachable = true
-  engine.clock.pass(6)
 
-  await engine.eventually(async () => (await runs()).length > 0)
+  await engine.eventually(async () => {
+    engine.clock.pass(6)
+    return (await runs()).length > 0
+  })
   engine.clock.pass(60)
   await engine.clock.settled()
   assert.equal((await runs()).length, 1)
@@ -347,8 +349,8 @@ test('a follow-up that the store refuses is repeated after a pause', async (t) =
   const db = disk()
   db.exec('DROP TRIGGER full')
   db.close()
-  engine.clock.pass(2)
   await engine.eventually(async () => {
+    engine.clock.pass(2)
     await engine.clock.settled()
     return reads > 1
   })
@@ -391,13 +393,14 @@ test('of several dependents each starts, fails visibly, or starts later', async 
   assert.deepEqual(await runs('late'), [])
 
   templateStatus = 200
-  engine.clock.pass(6)
-  await first('late')
-  for (let attempt = 2; attempt < 24; attempt++) {
-    engine.clock.pass(301)
-    await engine.clock.settled()
-  }
-  const given = await first('never')
+  const laterRun = (id: string, seconds: number) =>
+    engine.eventually(async () => {
+      engine.clock.pass(seconds)
+      await engine.clock.settled()
+      return (await runs(id))[0]
+    })
+  await laterRun('late', 6)
+  const given = await laterRun('never', 301)
   assert.match(
     String(given?.cancellationReason),
     /The pipeline template "never" cannot be read\. front50 answered with status 500\./,

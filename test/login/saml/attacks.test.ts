@@ -657,8 +657,12 @@ test('auth-scenario 139, 145: a malformed response is rejected, never a failure'
     })
   }
   await t.test('five megabytes', async () => {
-    const answer = await postRaw(gateway.open(), { SAMLResponse: 'A'.repeat(5_000_000) })
-    assert.ok([401, 413].includes(answer.status), String(answer.status))
+    // It is refused before all of it has come: a client that still sends may find the connection closed.
+    const end = await postRaw(gateway.open(), { SAMLResponse: 'A'.repeat(5_000_000) }).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    )
+    assert.ok([401, 413, 'EPIPE', 'ECONNRESET', 'UND_ERR_SOCKET'].includes(end), String(end))
   })
   await t.test('requests without a response or with another type', async () => {
     const browser = gateway.open()
